@@ -19,9 +19,9 @@ set edit:completion:arg-completer[hugeedit] = {|@words|
     var completions = [
         &'hugeedit'= {
             cand --align 'Raise the alignment of the segments, so that huge pages of the file itself fit'
-            cand --text 'Mark text, and take the mark from all else'
-            cand --data 'Mark data, and take the mark from all else'
-            cand --disable 'Take all marks away'
+            cand --text 'Mark text and unmark all other segments'
+            cand --data 'Mark data and unmark all other segments'
+            cand --disable 'Remove all marks'
             cand --json 'Print the result as one JSON document'
             cand -h 'Print help: -h in short, --help in full'
             cand --help 'Print help: -h in short, --help in full'

@@ -22,9 +22,9 @@ Register-ArgumentCompleter -Native -CommandName 'hugeedit' -ScriptBlock {
     $completions = @(switch ($command) {
         'hugeedit' {
             [CompletionResult]::new('--align', '--align', [CompletionResultType]::ParameterName, 'Raise the alignment of the segments, so that huge pages of the file itself fit')
-            [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'Mark text, and take the mark from all else')
-            [CompletionResult]::new('--data', '--data', [CompletionResultType]::ParameterName, 'Mark data, and take the mark from all else')
-            [CompletionResult]::new('--disable', '--disable', [CompletionResultType]::ParameterName, 'Take all marks away')
+            [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'Mark text and unmark all other segments')
+            [CompletionResult]::new('--data', '--data', [CompletionResultType]::ParameterName, 'Mark data and unmark all other segments')
+            [CompletionResult]::new('--disable', '--disable', [CompletionResultType]::ParameterName, 'Remove all marks')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help: -h in short, --help in full')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help: -h in short, --help in full')

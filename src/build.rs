@@ -1,9 +1,8 @@
-//! Builds the two run-time libraries for hugectl to carry, so that a hugectl
-//! that was copied somewhere alone still has them; and links hugectl so that
-//! it starts quickly.
+//! Builds the two run-time libraries that hugectl embeds. A copied hugectl thus still has
+//! them. Also links hugectl for a fast start.
 //!
-//! They are built in a target directory of their own, for release whatever the
-//! profile, and never with the flags of a static hugectl.
+//! The libraries have their own target directory, are always built for release, and never
+//! with the flags of a static hugectl.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads cargo's environment"
@@ -17,7 +16,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What of the outer build must not reach the inner one.
+/// Variables of the outer build that the inner build must not inherit.
 const REMOVED: [&str; 7] = [
     "CARGO_BUILD_BUILD_DIR",
     "CARGO_BUILD_TARGET_DIR",
@@ -28,15 +27,15 @@ const REMOVED: [&str; 7] = [
     "RUSTFLAGS",
 ];
 
-/// For the compiler. With full `relro`, it would have each call of one function by another
-/// go through a word that the loader fills at each start; the linker makes it full.
+/// Flags of the compiler. With full `relro` it calls every function through the GOT,
+/// which the loader fills at each start. The linker enables full `relro` anyway.
 const FLAGS: [&str; 3] = [
     "-Ctarget-feature=-crt-static",
     "-Crelro-level=partial",
     "-Clink-arg=-Wl,-z,now",
 ];
 
-/// What the libraries are made of.
+/// Sources of the libraries; a change rebuilds them.
 const SOURCES: [&str; 7] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -75,11 +74,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// For mimalloc: its names stay inside of the library, and nothing is collected at the end
-/// of a program, as in its own shared library.
+/// Flags for mimalloc: hide its symbols, and skip its cleanup at exit, as its own shared
+/// library does.
 const MIMALLOC_FLAGS: &str = "-fvisibility=hidden -DMI_SKIP_COLLECT_ON_EXIT";
 
-/// The flags for C that the user has set, and ours.
+/// Returns the user's flags for C, followed by ours.
 fn c_flags() -> String {
     let set = std::env::var("CFLAGS").unwrap_or_default();
     format!("{set} {MIMALLOC_FLAGS}")

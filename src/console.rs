@@ -1,39 +1,40 @@
-//! The only module that prints. A closed pipe is no failure.
+//! Output to standard output and standard error; no other module prints. A closed pipe is
+//! not an error.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 
-use crate::quiet::Quiet;
+use crate::ignored_signals::IgnoredSignals;
 
-/// Who reads standard output.
+/// The reader of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// Somebody.
-    There,
-    /// Nobody any more.
+    /// The output was accepted.
+    Present,
+    /// The pipe is closed.
     Gone,
 }
 
-/// Writes text to standard output, for pipes and terminals alike.
+/// Writes text to standard output, a pipe or a terminal.
 ///
 /// # Errors
-/// When the output cannot be written, except that its reader has gone.
+/// The output cannot be written. A closed pipe is not an error.
 pub fn out(text: &str) -> io::Result<Reader> {
     out_bytes(text.as_bytes())
 }
 
-/// Writes bytes to standard output, which need be no text.
+/// Writes bytes to standard output.
 ///
 /// # Errors
 /// As [`out`].
 pub fn out_bytes(bytes: &[u8]) -> io::Result<Reader> {
-    let _quiet = Quiet::begin();
+    let _ignored = IgnoredSignals::begin();
     write_all(&mut Output, bytes)
 }
 
-/// Standard output as the kernel has it: that of the library counts what is written to a
-/// closed one as written.
+/// Writes directly to file descriptor 1. The standard library discards output to a closed
+/// descriptor without an error.
 struct Output;
 
 impl Write for Output {
@@ -46,20 +47,19 @@ impl Write for Output {
     }
 }
 
-/// Where messages go instead of standard error.
-static ELSEWHERE: OnceLock<Arc<File>> = OnceLock::new();
+/// The file for messages, if it is not standard error.
+static MESSAGE_FILE: OnceLock<Arc<File>> = OnceLock::new();
 
-/// Has messages go to a file instead of standard error, from now on.
-pub fn keep_messages(file: Arc<File>) {
-    let _ = ELSEWHERE.set(file);
+/// Redirects messages to a file.
+pub fn redirect_messages(file: Arc<File>) {
+    let _ = MESSAGE_FILE.set(file);
 }
 
-/// Writes text where messages go: to standard error, if nothing else was said. There is
-/// nowhere to report a failure to, and whoever is about to become another program must
-/// not end by it.
+/// Writes a message to the file or to standard error. Errors are ignored: there is
+/// nowhere to report them, and hugectl must still start the program.
 pub fn err(text: &str) {
-    let _quiet = Quiet::begin();
-    let _ = match ELSEWHERE.get() {
+    let _ignored = IgnoredSignals::begin();
+    let _ = match MESSAGE_FILE.get() {
         Some(file) => write_all(&mut &**file, text.as_bytes()),
         None => write_all(&mut io::stderr().lock(), text.as_bytes()),
     };
@@ -67,7 +67,7 @@ pub fn err(text: &str) {
 
 fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<Reader> {
     match to.write_all(bytes).and_then(|()| to.flush()) {
-        Ok(()) => Ok(Reader::There),
+        Ok(()) => Ok(Reader::Present),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
         Err(error) => Err(error),
     }

@@ -1,10 +1,9 @@
-//! The start of a tool.
+//! The start of a tool, without Rust's runtime.
 //!
-//! Before an ordinary `main` the Rust runtime ignores SIGPIPE, opens `/dev/null` where a
-//! standard descriptor is closed, and reads the process's own memory map: changes that a
-//! program which the tool starts would inherit, answers that go nowhere without a word,
-//! and time that every start would cost. [`entry!`](crate::entry!) makes a `main` without
-//! them.
+//! Before `main`, the Rust runtime ignores SIGPIPE, opens `/dev/null` for closed standard
+//! descriptors, and reads the process's memory map. A started program would inherit the
+//! first two, output to a closed descriptor would vanish, and every start would take
+//! longer. [`entry!`](crate::entry!) makes a `main` without the runtime.
 #![expect(unsafe_code, reason = "the C library hands over the arguments")]
 
 pub mod closed;
@@ -12,8 +11,8 @@ pub mod closed;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 
-/// Makes the C `main` of a binary that is `#![no_main]`, from a function that
-/// takes the arguments and returns the exit status.
+/// Defines the C `main` of a `#![no_main]` binary. It calls a function that takes the
+/// arguments and returns the exit status.
 #[macro_export]
 macro_rules! entry {
     ($main:path) => {
@@ -23,7 +22,7 @@ macro_rules! entry {
             count: ::std::ffi::c_int,
             arguments: *const *const ::std::ffi::c_char,
         ) -> ::std::ffi::c_int {
-            // SAFETY: these are what the C library gives to main.
+            // SAFETY: the C library passes these to main.
             let arguments = unsafe { $crate::entry::arguments(count, arguments) };
             $crate::entry::closed::hold();
             ::std::ffi::c_int::from($main(arguments))
@@ -31,16 +30,16 @@ macro_rules! entry {
     };
 }
 
-/// The arguments of a C `main`.
+/// Returns the arguments of a C `main`.
 ///
 /// # Safety
-/// `arguments` must point to `count` strings that end in zero.
+/// `arguments` must point to `count` NUL-terminated strings.
 pub unsafe fn arguments(count: c_int, arguments: *const *const c_char) -> Vec<OsString> {
     let count = usize::try_from(count).unwrap_or(0);
-    // SAFETY: there are `count` pointers, by the caller's word.
+    // SAFETY: the caller guarantees `count` pointers.
     let arguments = unsafe { std::slice::from_raw_parts(arguments, count) };
     let owned = |argument: &*const c_char| {
-        // SAFETY: each points to a string, by the caller's word.
+        // SAFETY: the caller guarantees that each points to a string.
         let argument = unsafe { CStr::from_ptr(*argument) };
         OsStr::from_bytes(argument.to_bytes()).to_owned()
     };
@@ -52,10 +51,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_copied_in_their_order() {
+    fn arguments_are_copied_in_order() {
         let strings = [c"tool", c"", c"\xff x"];
         let pointers = strings.map(CStr::as_ptr);
-        // SAFETY: three pointers to strings that live on.
+        // SAFETY: three pointers to strings that outlive the call.
         let copied = unsafe { arguments(3, pointers.as_ptr()) };
         assert_eq!(copied.len(), 3);
         assert_eq!(copied[2].as_bytes(), b"\xff x");

@@ -1,5 +1,5 @@
-//! hugeadm: read the command line and the environment, run, print, choose the
-//! exit status.
+//! hugeadm: reads command line and environment, runs, prints, and returns the exit
+//! status.
 
 mod run;
 mod show;
@@ -20,18 +20,18 @@ use serde::Serialize;
 
 use self::run::Run;
 use self::watch::Watch;
-use crate::answer;
 use crate::log::Log;
+use crate::stdout;
 use crate::terminal;
-use crate::usage::{explain, no_text, nothing_to_do, one_dash, wants_json};
+use crate::usage::{explain, not_utf8, nothing_to_do, one_dash, wants_json};
 
-/// Before anybody has said how much to say.
+/// The log until the verbosity is known.
 const LOG: Log = Log {
     prefix: "hugeadm:",
     verbosity: env::DEFAULT_VERBOSITY,
 };
 
-/// Runs hugeadm with the arguments, the name of the tool first; the exit status.
+/// Runs hugeadm. The first argument is the name of the tool. Returns the exit status.
 #[expect(clippy::disallowed_methods, reason = "the environment is read here")]
 pub fn main(argv: Vec<OsString>) -> u8 {
     let status = run(argv, &|name| std::env::var_os(name));
@@ -43,8 +43,8 @@ pub fn main(argv: Vec<OsString>) -> u8 {
 
 fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let mut log = LOG;
-    let odd;
-    (log.verbosity, odd) = environment(env, log.verbosity);
+    let warning;
+    (log.verbosity, warning) = environment(env, log.verbosity);
     let args = match Args::read(argv.clone()) {
         Ok(args) => args,
         Err(Stop::Print(text)) => {
@@ -52,7 +52,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
                 None => print(&log, &text),
                 Some(text) => {
                     let json = wants_json(&argv, &Args::command());
-                    Early { log, json, odd }.usage(&text)
+                    Early { log, json, warning }.usage(&text)
                 }
             };
         }
@@ -60,10 +60,10 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
             let text = match stop {
                 Stop::Usage(text) => text,
                 Stop::Clap(error) => explain(&error, &argv, &Args::command()),
-                _ => no_text(&argv),
+                _ => not_utf8(&argv),
             };
             let json = wants_json(&argv, &Args::command());
-            return Early { log, json, odd }.usage(&text);
+            return Early { log, json, warning }.usage(&text);
         }
     };
     let verbosity = args.general.verbose.unwrap_or(log.verbosity);
@@ -71,48 +71,50 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let json = args.general.json;
     terminal::choose(args.general.color);
     if !args.show.any() && !args.changes() {
-        return Early { log, json, odd }.usage(&nothing_to_do(&argv));
+        return Early { log, json, warning }.usage(&nothing_to_do(&argv));
     }
     if let Some(why) = args.misuse() {
-        return Early { log, json, odd }.usage(why);
+        return Early { log, json, warning }.usage(why);
     }
     let root = match &args.general.sysroot {
         None => live(),
         Some(dir) => match Root::at(dir) {
             Ok(root) => root,
-            Err(why) => return Early { log, json, odd }.usage(&format!("--sysroot: {why}")),
+            Err(why) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
         },
     };
     if let Some(time) = args.show.watch {
-        return Watch::new(root, log, json, odd).until_it_ends(time);
+        return Watch::new(root, log, json, warning).run(time);
     }
     let mut run = Run::new(args, root, log);
     match json {
-        true => odd.iter().for_each(|text| run.say(Level::Warning, text)),
-        false => odd.iter().for_each(|text| LOG.warning(text)),
+        true => warning
+            .iter()
+            .for_each(|text| run.say(Level::Warning, text)),
+        false => warning.iter().for_each(|text| LOG.warning(text)),
     }
-    run.all()
+    run.run_all()
 }
 
-/// What is known before the command line is.
+/// Settings that are known before the command line is parsed.
 struct Early {
     log: Log,
     json: bool,
-    /// What is odd in the environment.
-    odd: Option<String>,
+    /// A warning about an invalid variable.
+    warning: Option<String>,
 }
 
 impl Early {
-    /// A command line with which there is nothing to begin.
+    /// Reports an unusable command line.
     fn usage(self, text: &str) -> Status {
         let status = Status::Usage;
         if !self.json {
-            self.odd.iter().for_each(|text| LOG.warning(text));
+            self.warning.iter().for_each(|text| LOG.warning(text));
             self.log.error(&with_help(text));
             return status;
         }
         let mut head = Head::failed("hugeadm", status.code(), text);
-        head.warnings.extend(self.odd);
+        head.warnings.extend(self.warning);
         status.max(print_json(&self.log, &head))
     }
 }
@@ -125,8 +127,8 @@ fn live() -> Root {
     Root::live()
 }
 
-/// The verbosity of the environment, whose values are taken leniently, and what
-/// is odd about them.
+/// Returns the verbosity from the environment, and a warning if the value is invalid. The
+/// value is parsed leniently.
 fn environment(env: &dyn Fn(&str) -> Option<OsString>, usual: u8) -> (u8, Option<String>) {
     if env(env::DEBUG).is_some() {
         return (4, None);
@@ -137,8 +139,8 @@ fn environment(env: &dyn Fn(&str) -> Option<OsString>, usual: u8) -> (u8, Option
     let verbosity = env::verbosity(value.as_bytes());
     let is_plain = value.to_str().and_then(|text| text.parse().ok()) == Some(verbosity);
     let name = env::VERBOSE;
-    let odd = (!is_plain).then(|| format!("{name} is {value:?}, taken as {verbosity}"));
-    (verbosity, odd)
+    let warning = (!is_plain).then(|| format!("{name} is {value:?}, taken as {verbosity}"));
+    (verbosity, warning)
 }
 
 fn with_help(text: &str) -> String {
@@ -146,20 +148,20 @@ fn with_help(text: &str) -> String {
 }
 
 fn print_json(log: &Log, document: &impl Serialize) -> Status {
-    match answer::out_json(log, document) {
+    match stdout::out_json(log, document) {
         0 => Status::Done,
         _ => Status::Failed,
     }
 }
 
 fn print(log: &Log, text: &str) -> Status {
-    match answer::print(log, text) {
+    match stdout::print(log, text) {
         0 => Status::Done,
         _ => Status::Failed,
     }
 }
 
 fn unwritable(log: &Log, error: &io::Error) -> Status {
-    answer::unwritable(log, error);
+    stdout::unwritable(log, error);
     Status::Failed
 }

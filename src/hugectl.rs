@@ -1,4 +1,5 @@
-//! hugectl: what goes in, what comes out, and the exit status.
+//! hugectl: reads command line and environment, runs, prints, and returns the exit
+//! status.
 
 mod adopt;
 mod show;
@@ -28,30 +29,29 @@ use hugetools_ctl::say::note::{Level, Note};
 use hugetools_ctl::wait::{self, Role};
 use hugetools_model::{FileError, Head, Root};
 
+use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
-use crate::quiet::Quiet;
-use crate::terminal::{self, dress};
-use crate::usage::{explain_in_line, no_text, one_dash, wants_json};
+use crate::terminal::{self, lay_out};
+use crate::usage::{explain_in_line, not_utf8, one_dash, wants_json};
 use crate::{answer, console};
 
 const TOOL: &str = "hugectl";
 
-/// Without any option to say more or less.
+/// The log at the default verbosity.
 const LOG: Log = Log {
     prefix: "hugectl: ",
     verbosity: 2,
 };
 
-/// The libraries inside hugectl, which the build script built.
+/// The embedded libraries, built by the build script.
 const BUNDLE: Bundle<'static> = Bundle {
     digest: env!("HUGETOOLS_DIGEST"),
     preload: include_bytes!(env!("HUGETOOLS_PRELOAD")),
     heap: include_bytes!(env!("HUGETOOLS_HEAP")),
 };
 
-/// Runs hugectl with the arguments, the name of the tool first, and the
-/// environment of this process. It returns only where no program was started:
-/// with the exit status.
+/// Runs hugectl with this process's environment. The first argument is the name of the
+/// tool. Returns the exit status if no program was started.
 pub fn main(argv: Vec<OsString>) -> u8 {
     let args = match args::parse(argv.clone()) {
         Ok(args) => args,
@@ -76,7 +76,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     }
 }
 
-/// Help, version, and what is wrong with a command line.
+/// Prints help, version or a usage error.
 fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     let one_dash = one_dash(argv, &args::Args::command());
     match error.kind() {
@@ -85,7 +85,7 @@ fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
         }
         kind => {
             let text = match kind {
-                ErrorKind::InvalidUtf8 => no_text(argv),
+                ErrorKind::InvalidUtf8 => not_utf8(argv),
                 ErrorKind::DisplayHelp => one_dash.unwrap_or_default(),
                 _ => explain_in_line(error, &args::Args::command()),
             };
@@ -98,10 +98,10 @@ fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     }
 }
 
-/// No program was started that would have standard output.
+/// Prints a failure as JSON. No program was started that could use standard output.
 fn fail_as_json(failure: &Failure) -> u8 {
     let head = Head::failed(TOOL, failure.status(), failure.to_string());
-    answer::out_json(&LOG, &head);
+    stdout::out_json(&LOG, &head);
     failure.status()
 }
 
@@ -117,11 +117,12 @@ fn print(text: &str) -> Result<(), Failure> {
 fn unwritable(error: std::io::Error) -> Failure {
     Failure::Own(format!(
         "cannot write to standard output: {}",
-        answer::cause(&error)
+        stdout::cause(&error)
     ))
 }
 
-/// Says what `--auto` chose: of who leaves the choice to us it is no detail.
+/// Logs the options that `--auto` chose. With `--auto` this is not a detail, so it is
+/// always shown.
 fn say_chosen(run: &Run, verbosity: u8) {
     if Level::Warning.is_shown(verbosity) && !Level::Info.is_shown(verbosity) {
         let notes: Vec<Note> = run.chosen().map(Note::info).collect();
@@ -129,7 +130,7 @@ fn say_chosen(run: &Run, verbosity: u8) {
     }
 }
 
-/// Says what the verbosity shows.
+/// Logs the notes that the verbosity permits.
 fn say(notes: &[Note], verbosity: u8) {
     let log = Log { verbosity, ..LOG };
     for note in notes {
@@ -137,8 +138,8 @@ fn say(notes: &[Note], verbosity: u8) {
     }
 }
 
-/// Starts the program, or prints how it would be started; the status where none
-/// was.
+/// Starts the program, or prints how it would be started. Returns the exit status if no
+/// program was started.
 fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     if run.starts() {
@@ -146,20 +147,25 @@ fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
     }
     let own = |why: FileError| Failure::Own(why.to_string());
     let caller = caller.with_filter(&root).map_err(own)?;
-    // What may not be as long as it is to be (`ulimit -f`) is an error, no end.
-    start_on(&root, run, &caller, Quiet::begin())
+    // Writing beyond `ulimit -f` must fail with an error instead of SIGXFSZ.
+    start_on(&root, run, &caller, IgnoredSignals::begin())
 }
 
-/// The same, on this machine.
-fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8, Failure> {
-    let outlet = outlet(run, caller)?;
+/// Starts the program, or prints how it would be started, on this system.
+fn start_on(
+    root: &Root,
+    run: &Run,
+    caller: &Caller,
+    ignored: IgnoredSignals,
+) -> Result<u8, Failure> {
+    let outlet = open_outlet(run, caller)?;
     let findings = probe(run, caller, root, Some(&BUNDLE), outlet.as_ref())?;
     let plan = plan::make(run, caller, &findings);
     if run.explain {
         let explained = explain::explain(run, &findings, &plan);
         let text = match run.json {
             true => explained.to_json(),
-            false => dress(&explained.to_text()),
+            false => lay_out(&explained.to_text()),
         };
         return print(&text).map(|()| explained.status());
     }
@@ -190,8 +196,8 @@ fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8,
     }
     let applied = apply::apply(&plan, &BUNDLE, caller, root, &mut Live::new(root))?;
     say(&applied.notes, findings.verbosity);
-    // The time in which signals are ignored ends: the program would have them ignored, too.
-    drop(quiet);
+    // Restore the signal actions: the program would inherit ignored signals.
+    drop(ignored);
     let messages = outlet.as_ref().map(Outlet::file);
     match plan.report.clone() {
         Some(to) => run_with_report(
@@ -206,29 +212,29 @@ fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8,
     }
 }
 
-/// Becomes the program.
+/// Executes the program.
 fn become_program(plan: &Plan, applied: &Applied, caller: &Caller, verbosity: u8) -> Failure {
     let unstarted = exec::exec(plan, applied, caller);
     match unstarted.is_too_long && !plan.requires() {
-        true => become_plainly(plan, caller, verbosity),
+        true => become_without_variables(plan, caller, verbosity),
         false => unstarted.failure,
     }
 }
 
-/// Becomes the program as it would begin without hugectl, whose variables were too much.
-fn become_plainly(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
+/// Executes the program without our variables, since they exceeded the kernel's limit.
+fn become_without_variables(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
     let text = format!(
-        "the program starts as without hugectl: with what tells the libraries of huge pages, its \
-         arguments and environment are longer than the kernel takes (E2BIG)\n  {}",
+        "the program starts as without hugectl: the variables for the libraries make \
+         arguments and environment longer than the kernel accepts (E2BIG)\n  {}",
         exec::TO_MAKE_ROOM
     );
     say(&[Note::warning(text)], verbosity);
     exec::exec_plainly(plan, caller).failure
 }
 
-/// Starts the program as a child, waits for it and reports; the status of the program, or
-/// why it does not begin. Where there can be no child, becomes the program: its library
-/// reports by itself.
+/// Starts the program as a child, waits and prints its report. Returns the program's exit
+/// status, or why it didn't start. If no child is possible, hugectl executes the program,
+/// and the library reports by itself.
 fn run_with_report(
     root: &Root,
     (plan, mut applied): (&Plan, Applied),
@@ -238,14 +244,12 @@ fn run_with_report(
     verbosity: u8,
 ) -> Result<u8, Failure> {
     let role = match caller.filter.bars_waiting() {
-        Some(call) => Err(format!(
-            "a filter of system calls ends whoever calls {call}"
-        )),
+        Some(call) => Err(format!("a seccomp filter kills processes that call {call}")),
         None => wait::begin(to, messages),
     };
     match role {
         Ok(Role::Parent(parent)) => Ok(parent.wait(root, |why| {
-            let text = format!("no report: it cannot be written: {}", answer::cause(why));
+            let text = format!("no report: it cannot be written: {}", stdout::cause(why));
             say(&[Note::warning(text)], verbosity);
         })),
         Ok(Role::Program(program)) => {
@@ -256,8 +260,8 @@ fn run_with_report(
         }
         Err(why) => {
             let text = format!(
-                "no report comes of an end by a signal, nor of a Go program: hugectl cannot wait \
-                 for the program ({why})"
+                "no report if a signal ends the program or if it is written in Go: hugectl \
+                 cannot wait for it ({why})"
             );
             say(&[Note::warning(text)], verbosity);
             Err(become_program(plan, &applied, caller, verbosity))
@@ -265,21 +269,22 @@ fn run_with_report(
     }
 }
 
-/// The place for messages, where the program is started and they go elsewhere.
-fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
+/// Opens the destination of messages, if the program is started and messages are
+/// redirected.
+fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
     let outlet = match &run.messages {
         _ if !run.starts() => None,
         Some(to) => Some(Outlet::open(to).map_err(Failure::Own)?),
         None => Outlet::inherited(caller),
     };
     if let Some(outlet) = &outlet {
-        console::keep_messages(outlet.shared());
+        console::redirect_messages(outlet.shared());
     }
     Ok(outlet)
 }
 
-/// Prints what another starter needs to be told. What it says is the same whoever
-/// asks, so the caller's environment does not count, nor the copies inside.
+/// Prints settings for another starter. They must not depend on the caller, so its
+/// environment and the embedded libraries are ignored.
 fn emit_text(emit: &Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;
@@ -293,7 +298,7 @@ fn emit_text(emit: &Emit, caller: &Caller) -> Result<u8, Failure> {
     print(&text).map(|()| 0)
 }
 
-/// Starts nothing where something that is required cannot be met.
+/// Refuses to start the program if a requirement cannot be met.
 fn refuse(mut refused: Vec<String>, json: bool, verbosity: u8) -> Result<(), Failure> {
     if json && !refused.is_empty() {
         return Err(Failure::Own(refused.join("; ")));

@@ -1,4 +1,4 @@
-//! hugeedit: what goes in, what comes out, and the exit status.
+//! hugeedit: reads the command line, runs, prints, and returns the exit status.
 
 pub mod args;
 pub mod document;
@@ -11,13 +11,13 @@ use hugetools_link::report::Report;
 use hugetools_link::{Change, Failure, file};
 use hugetools_model::Head;
 
-use crate::answer::{out_json, print};
 use crate::log::Log;
+use crate::stdout::{out_json, print};
 use crate::usage::Tool;
 use args::Args;
 use document::Document;
 
-/// Warnings are shown; there is no option to say more or less.
+/// The log shows warnings; hugeedit has no option for the verbosity.
 const LOG: Log = Log {
     prefix: "hugeedit: ",
     verbosity: 2,
@@ -30,7 +30,7 @@ const TOOL: Tool = Tool {
 
 const FAILED: u8 = 1;
 
-/// Runs hugeedit with the arguments, the name of the tool first; the exit status.
+/// Runs hugeedit. The first argument is the name of the tool. Returns the exit status.
 pub fn main(argv: Vec<OsString>) -> u8 {
     match Args::try_parse_from(argv.clone()) {
         Ok(args) if args.json => print_json(&args, work(&args)),

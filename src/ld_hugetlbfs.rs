@@ -1,4 +1,5 @@
-//! ld.hugetlbfs: what goes in, what comes out, and the exit status.
+//! ld.hugetlbfs: reads command line and environment, runs the linker, and returns the
+//! exit status.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,23 +8,23 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use hugetools_link::ld;
 use hugetools_link::ld::caller::Caller;
 
-use crate::answer;
 use crate::console;
 use crate::log::Log;
+use crate::stdout;
 
 const LOG: Log = Log {
     prefix: "ld.hugetlbfs: ",
     verbosity: 2,
 };
 
-/// Runs ld.hugetlbfs with the arguments, the name it is called by first, and
-/// the environment of this process.
+/// Runs ld.hugetlbfs with this process's environment. The first argument is the name it
+/// was called by.
 pub fn main(argv: Vec<OsString>) -> u8 {
     if asks_for_help(&argv) {
         // The linker's own help follows.
         let help = command().render_help().to_string() + "\nThe linker's own options:\n\n";
         if let Err(error) = console::out(&help) {
-            answer::unwritable(&LOG, &error);
+            stdout::unwritable(&LOG, &error);
             return ld::FAILED;
         }
     }
@@ -41,16 +42,16 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     end.status
 }
 
-/// Whether a person asks what there is. A compiler that asks what the linker
-/// can do calls it `ld`, and gets the linker's answer alone.
+/// Whether a person asks for help. A compiler calls `ld` and needs the real linker's
+/// help, since it parses that.
 fn asks_for_help(argv: &[OsString]) -> bool {
     let called = argv.first().and_then(|name| Path::new(name).file_name());
     let own = called.is_some_and(|name| name == "ld.hugetlbfs" || name == "ld-hugetlbfs");
     own && matches!(argv, [_, only] if only == "--help")
 }
 
-/// Its own options, for the man page and the completions. All others are the
-/// real linker's.
+/// Returns our own options, for the man page and the completions. All others are the real
+/// linker's.
 pub fn command() -> Command {
     Command::new("ld.hugetlbfs")
         .about("Link programs for huge pages")

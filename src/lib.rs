@@ -1,15 +1,15 @@
-//! The wiring: run a tool, print its report, choose the exit status.
+//! The front end: runs a tool, prints its report and returns the exit status.
 
-mod again;
-pub mod answer;
 pub mod console;
 pub mod entry;
 pub mod hugeadm;
 pub mod hugectl;
 pub mod hugeedit;
+mod ignored_signals;
 pub mod ld_hugetlbfs;
 pub mod log;
 pub mod pagesize;
-mod quiet;
+mod repeat;
+pub mod stdout;
 mod terminal;
 pub mod usage;

@@ -1,10 +1,9 @@
-//! A part of the build script: hugectl without `libgcc_s.so`.
+//! A part of the build script: links hugectl without `libgcc_s.so`.
 //!
-//! Rust's library refers to the unwinder, which on glibc systems is a shared
-//! library of its own. To load it costs a tenth of hugectl's whole start, and
-//! a tool that aborts on panic never calls it. So the linker is given the
-//! static one, by a file that stands for the shared one's name; and the
-//! compiler's own library, which on aarch64 has the atomics that it refers to.
+//! Rust's library references the unwinder, a shared library on glibc systems. Loading it
+//! takes a tenth of hugectl's start, and a tool that aborts on panic never calls it. So a
+//! linker script of the shared library's name selects the static unwinder. It also
+//! selects the compiler's own library, which contains the atomics on aarch64.
 
 use std::env;
 use std::fs;
@@ -30,8 +29,8 @@ pub(crate) fn static_unwinder() {
     }
 }
 
-/// Asks the compiler that links; it answers with a path, or with the bare name
-/// of what it has not.
+/// Asks the compiler for the static unwinder. It prints a path, or only the name if it
+/// has none.
 fn has_static_unwinder() -> bool {
     let linker = env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
     let output = Command::new(linker)

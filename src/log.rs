@@ -1,41 +1,40 @@
-//! Messages on standard error: a level each, shown up to the verbosity.
+//! Messages on standard error, each with a level. The verbosity selects which are shown.
 
 use hugetools_contract::level::Level;
 
 use crate::console;
 
-/// Where messages go.
+/// A tool's log.
 #[derive(Debug, Clone, Copy)]
 pub struct Log {
-    /// What stands before the level: the tool's name, a colon, and for some
-    /// tools a blank.
+    /// The text before the level: the tool's name, a colon, and in some tools a blank.
     pub prefix: &'static str,
     /// The highest level that is shown.
     pub verbosity: u8,
 }
 
 impl Log {
-    /// Something failed.
+    /// Logs a failure.
     pub fn error(&self, text: &str) {
         self.say(Level::Error, text);
     }
 
-    /// Not all is as it was asked for.
+    /// Logs that the request was met only in part.
     pub fn warning(&self, text: &str) {
         self.say(Level::Warning, text);
     }
 
-    /// What was done.
+    /// Logs a change.
     pub fn info(&self, text: &str) {
         self.say(Level::Info, text);
     }
 
-    /// How it was done.
+    /// Logs a detail.
     pub fn debug(&self, text: &str) {
         self.say(Level::Debug, text);
     }
 
-    /// A message of some level.
+    /// Logs a message.
     pub fn say(&self, level: Level, text: &str) {
         if level.is_shown(self.verbosity) {
             console::err(&format!("{}{}: {text}\n", self.prefix, level.name()));

@@ -1,4 +1,4 @@
-//! pagesize: what goes in, what comes out, and the exit status.
+//! pagesize: reads the command line, runs, prints, and returns the exit status.
 
 pub mod args;
 
@@ -14,12 +14,12 @@ use hugetools_model::{Head, PageSize, Root};
 use nix::unistd::{SysconfVar, sysconf};
 use serde::Serialize;
 
-use crate::answer::{out_json, print};
 use crate::log::Log;
+use crate::stdout::{out_json, print};
 use crate::usage::Tool;
 use args::Args;
 
-/// There is no option to say more or less.
+/// The log; pagesize has no option for the verbosity.
 const LOG: Log = Log {
     prefix: "pagesize: ",
     verbosity: 2,
@@ -32,19 +32,18 @@ const TOOL: Tool = Tool {
 
 const FAILED: u8 = 1;
 
-/// What a run says, as one JSON document. The fields are described in
-/// pagesize(1).
+/// The JSON document of a run. pagesize(1) describes its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Document {
-    /// What all documents begin with.
+    /// The fields that all documents have.
     #[serde(flatten)]
     head: Head,
-    /// The sizes asked for, in bytes, smallest first; absent after an error.
+    /// The requested sizes in bytes, in ascending order; absent after an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     page_sizes: Option<Vec<PageSize>>,
 }
 
-/// Runs pagesize with the arguments, the name of the tool first; the exit status.
+/// Runs pagesize. The first argument is the name of the tool. Returns the exit status.
 pub fn main(argv: Vec<OsString>) -> u8 {
     let args = match Args::try_parse_from(argv.clone()) {
         Ok(args) => args,
@@ -101,7 +100,7 @@ fn live() -> Root {
     Root::live()
 }
 
-/// The sizes asked for, smallest first.
+/// Returns the requested sizes in ascending order.
 fn sizes(args: &Args, root: &Root) -> Result<Vec<PageSize>, String> {
     let mut sizes = Vec::new();
     if args.all || args.huge_only {
@@ -116,8 +115,8 @@ fn sizes(args: &Args, root: &Root) -> Result<Vec<PageSize>, String> {
     Ok(sizes)
 }
 
-/// The size of ordinary pages: what the C library says; of a recorded machine,
-/// what its memory and its zones tell.
+/// Returns the size of base pages: from the C library, or for a recorded machine from its
+/// memory and zones.
 fn base(root: &Root) -> Result<PageSize, String> {
     let bytes = match root.is_live() {
         true => sysconf(SysconfVar::PAGE_SIZE)

@@ -1,6 +1,5 @@
-//! What people read, laid out for the terminal that they read it on: as wide as that is,
-//! with bars and colours. Elsewhere a text stays as it is, and classic listings do
-//! everywhere.
+//! Lays out text for a terminal: wraps it at the terminal's width and adds bars and
+//! colours. Text for a pipe or a file, and classic listings, stay unchanged.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -10,60 +9,60 @@ use clap::ColorChoice;
 use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Cells of a bar, and the columns of it and of what follows it.
+/// Width of a bar in cells; with its separators, in columns.
 const CELLS: usize = 10;
 const BAR: usize = CELLS + 2;
 const PAGES: usize = 9;
 
-/// The column that has bars.
+/// The column that gets bars.
 const SHARE: &str = "share";
 
-/// Of this share on, in percent, almost all is huge.
-const MOST: f64 = 90.0;
+/// Minimum share in percent that is coloured as almost all huge.
+const ALMOST_ALL: f64 = 90.0;
 
-/// What `--color` says.
+/// The value of `--color`.
 static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
 
-/// Keeps what `--color` says.
+/// Stores the value of `--color`.
 pub(crate) fn choose(choice: ColorChoice) {
     let _ = CHOICE.set(choice);
 }
 
-/// A text for standard output.
-pub(crate) fn dress(text: &str) -> String {
-    Dress::of_output().put_on(text)
+/// Lays out text for standard output.
+pub(crate) fn lay_out(text: &str) -> String {
+    Layout::of_output().apply(text)
 }
 
-/// How a text is laid out.
+/// The layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Dress {
-    /// How many columns there are, on a terminal that tells.
+struct Layout {
+    /// The width of the terminal, if known.
     columns: Option<usize>,
     has_colours: bool,
 }
 
-impl Dress {
-    fn of_output() -> Dress {
+impl Layout {
+    fn of_output() -> Layout {
         let columns = terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into());
         let has_colours = match CHOICE.get().copied().unwrap_or_default() {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => io::stdout().is_terminal() && wants_colours(),
         };
-        Dress {
+        Layout {
             columns: columns.filter(|columns| *columns > 0),
             has_colours,
         }
     }
 
-    fn put_on(self, text: &str) -> String {
+    fn apply(self, text: &str) -> String {
         let mut dressed = String::new();
         for line in text.split_inclusive('\n') {
             let (line, end) = match line.strip_suffix('\n') {
                 Some(line) => (line, "\n"),
                 None => (line, ""),
             };
-            let folded = self.fold(&self.with_bar(line));
+            let folded = self.fold(&self.add_bar(line));
             let painted: Vec<String> = folded.iter().map(|line| self.paint(line)).collect();
             dressed += &painted.join("\n");
             dressed += end;
@@ -71,9 +70,9 @@ impl Dress {
         dressed
     }
 
-    /// A row with a bar behind its share, and room for it in the head of the table, where
-    /// the terminal is so wide.
-    fn with_bar(self, line: &str) -> String {
+    /// Adds a bar after the share of a row, and room for it in the table head, if the
+    /// terminal is wide enough.
+    fn add_bar(self, line: &str) -> String {
         let (word, bar) = match share(line) {
             Some((word, share)) => (word, bar(share)),
             None if is_head(line) => (SHARE, String::new()),
@@ -92,13 +91,13 @@ impl Dress {
         }
     }
 
-    /// A line in as many as it needs, those that follow further in. Commands are whole, so
-    /// that they can be copied.
+    /// Wraps a line and indents the continuation lines. Commands are not wrapped, so that
+    /// they can be copied.
     fn fold(self, line: &str) -> Vec<String> {
         let Some(columns) = self.columns.filter(|_| !is_command(line)) else {
             return vec![line.to_owned()];
         };
-        let indent = " ".repeat(hanging(line).min(columns / 2));
+        let indent = " ".repeat(indentation(line).min(columns / 2));
         let options = Options::new(columns)
             .break_words(false)
             .subsequent_indent(&indent)
@@ -125,7 +124,7 @@ impl Dress {
     }
 }
 
-/// Whether somebody has not asked for none: <https://no-color.org>.
+/// Whether `NO_COLOR` permits colours: <https://no-color.org>.
 #[expect(
     clippy::disallowed_methods,
     reason = "the environment is read here, in src/"
@@ -135,13 +134,14 @@ fn wants_colours() -> bool {
     value("NO_COLOR").is_none() && value("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Whether a line is a command that mends something.
+/// Whether a line is a suggested command.
 fn is_command(line: &str) -> bool {
     line.trim_start().starts_with("-> ")
 }
 
-/// How far in the text of a line begins, behind its mark; a row of a table, two columns.
-fn hanging(line: &str) -> usize {
+/// Returns the indentation of continuation lines: the text after a line's mark, or two
+/// columns for a table row.
+fn indentation(line: &str) -> usize {
     let text = line.trim_start_matches(' ');
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let mark = match (text.strip_prefix("* "), number.strip_prefix(". ")) {
@@ -155,7 +155,7 @@ fn hanging(line: &str) -> usize {
     }
 }
 
-/// The share in a row of a table, as it stands there and in percent.
+/// Returns the share in a table row, as text and in percent.
 fn share(line: &str) -> Option<(&str, f64)> {
     let is_row = line.contains("  ");
     let mut words = line.split_whitespace().filter(|_| is_row);
@@ -183,7 +183,7 @@ fn painted_share(line: &str) -> String {
         return line.to_owned();
     };
     let colour = match share {
-        share if share >= MOST => AnsiColor::Green,
+        share if share >= ALMOST_ALL => AnsiColor::Green,
         share if share > 0.0 => AnsiColor::Yellow,
         _ => AnsiColor::Red,
     };
@@ -205,28 +205,28 @@ anon           10652           56           20   35.7%  -
 file             420          200            0    0.0%  -
 ";
 
-    const PLAIN: Dress = Dress {
+    const PLAIN: Layout = Layout {
         columns: None,
         has_colours: false,
     };
 
-    fn on(columns: usize) -> Dress {
-        Dress {
+    fn on(columns: usize) -> Layout {
+        Layout {
             columns: Some(columns),
             ..PLAIN
         }
     }
 
     #[test]
-    fn elsewhere_a_text_stays_as_it_is() {
-        assert_eq!(PLAIN.put_on(TABLE), TABLE);
-        assert_eq!(PLAIN.put_on("\n\nno end of line"), "\n\nno end of line");
+    fn without_a_terminal_text_is_unchanged() {
+        assert_eq!(PLAIN.apply(TABLE), TABLE);
+        assert_eq!(PLAIN.apply("\n\nno end of line"), "\n\nno end of line");
     }
 
     #[test]
-    fn shares_have_bars_where_there_is_room() {
+    fn shares_get_bars_if_they_fit() {
         assert_eq!(
-            on(80).put_on(TABLE),
+            on(80).apply(TABLE),
             "\
 segment    mapped kB  resident kB      huge kB   share                pages
 heap          104448       104448       104448  100.0%  [##########]  2MB
@@ -235,11 +235,11 @@ anon           10652           56           20   35.7%  [###       ]  -
 file             420          200            0    0.0%  [          ]  -
 "
         );
-        assert_eq!(on(74).put_on(TABLE), TABLE);
+        assert_eq!(on(74).apply(TABLE), TABLE);
     }
 
     #[test]
-    fn long_lines_hang_from_their_marks() {
+    fn continuation_lines_are_indented() {
         let text = "\
 1. the pool of 2MB pages has no page left
    the heap goes to transparent huge pages
@@ -248,7 +248,7 @@ file             420          200            0    0.0%  [          ]  -
 heap          104448       104448  100.0%  thp
 ";
         assert_eq!(
-            on(40).put_on(text),
+            on(40).apply(text),
             "\
 1. the pool of 2MB pages has no page
    left
@@ -264,7 +264,7 @@ heap          104448       104448
         let words =
             |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         for columns in 1..200 {
-            let dressed = on(columns).put_on(text);
+            let dressed = on(columns).apply(text);
             let is_told = |word: &String| !word.starts_with('[') && !word.ends_with(']');
             let told: Vec<String> = words(&dressed).into_iter().filter(is_told).collect();
             assert_eq!(told, words(text), "{columns}");
@@ -272,12 +272,12 @@ heap          104448       104448
     }
 
     #[test]
-    fn colours_say_no_more_than_the_text() {
-        let colours = Dress {
+    fn colours_do_not_change_the_text() {
+        let colours = Layout {
             has_colours: true,
             ..PLAIN
         };
-        let painted = colours.put_on(&format!("What falls short:\n   -> hugeadm\n{TABLE}"));
+        let painted = colours.apply(&format!("What falls short:\n   -> hugeadm\n{TABLE}"));
         let expected = [
             "\x1b[1mWhat falls short:\x1b[0m\n",
             "\x1b[36m   -> hugeadm\x1b[0m\n",

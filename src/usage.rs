@@ -8,8 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use hugetools_model::Head;
 
-use crate::answer::{out_json, print};
 use crate::log::Log;
+use crate::stdout::{out_json, print};
 
 use message::message;
 
@@ -140,7 +140,8 @@ fn similar(error: &clap::Error, command: &Command) -> String {
         .unwrap_or_default()
 }
 
-/// The message for a `--status` without a process, as in `--status --totals redis-server`.
+/// The message for a `--status` without a process, as in `--status --totals
+/// redis-server`.
 const STATUS_OF_WHOM: &str = "--status: of which processes?\n  they follow it at once: hugectl \
     --status PID|NAME|all [--tree] [--sizes|--totals] [--watch] [--json]";
 
@@ -173,7 +174,7 @@ pub fn nothing_to_do(argv: &[OsString]) -> String {
 }
 
 /// Names the argument that is not UTF-8, and its option.
-pub fn no_text(argv: &[OsString]) -> String {
+pub fn not_utf8(argv: &[OsString]) -> String {
     let at = argv.iter().position(|word| word.to_str().is_none());
     let Some(at) = at else {
         return "an argument is not UTF-8".to_owned();
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_lacks_its_equals_sign_is_shown_with_it() {
+    fn a_missing_equals_sign_is_explained() {
         use clap::CommandFactory;
         let wrong = |line: &str| {
             let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_hugectl_is_said_shortly() {
+    fn hugectl_usage_errors_fit_one_line() {
         use clap::CommandFactory;
         use hugetools_ctl::args::{Args, parse};
         let wrong = |line: &str| {
@@ -321,7 +322,6 @@ mod tests {
             wrong("--verbose 100 x"),
             "invalid value '100' for '--verbose <N>': 100 is not in 0..=99 (see hugectl --help)"
         );
-        // It has a second line: what is missing stands elsewhere, as in --status --totals x.
         assert_eq!(wrong("--status --totals x"), STATUS_OF_WHOM);
         assert_eq!(
             wrong("--dry-run=yes x"),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_does_nothing_by_itself_is_named() {
+    fn options_that_do_nothing_alone_are_named() {
         let told = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             nothing_to_do(&words)
@@ -345,12 +345,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_named_with_its_option() {
+    fn arguments_that_are_not_utf8_are_named_with_their_option() {
         use std::os::unix::ffi::OsStringExt;
         let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let told = |words: &[&[u8]]| {
             let words: Vec<OsString> = words.iter().map(|word| odd(word)).collect();
-            no_text(&words)
+            not_utf8(&words)
         };
         let value = "--limit: \"\u{fffd}\" is not UTF-8";
         assert_eq!(told(&[b"x", b"--limit=\xff"]), value);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_asked_for_also_where_something_is_wrong() {
+    fn json_is_recognised_on_invalid_command_lines() {
         use clap::ArgAction;
         let flag = |name: &'static str| Arg::new(name).long(name).num_args(0);
         let value = |name: &'static str| Arg::new(name).long(name).action(ArgAction::Set);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn one_text_says_what_is_wrong() {
+    fn errors_have_one_text() {
         assert_eq!(told(&["tool", "--d"]), "--d may mean --data, --disable");
         assert_eq!(told(&["tool", "x"]), "unexpected argument 'x' found");
         assert_eq!(told(&["tool", "--x"]), "unexpected argument '--x' found");

@@ -1,9 +1,9 @@
 //! Standard descriptors that are closed at the start, as by a shell's `>&-`.
 //!
-//! The next file that is opened would get such a number, and what is meant for standard
-//! output would go into that file. So each is held by a descriptor that can neither be
-//! read nor written, the error being the same as of a closed one, and that ends at an
-//! `exec`: a program that is started finds closed what was closed.
+//! The next opened file would get such a number, and output would overwrite it. So a
+//! placeholder takes each closed number. It can neither be read nor written and fails
+//! with the error of a closed descriptor. It is close-on-exec, so a started program finds
+//! the descriptor closed.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::sys::stat::Mode;
 
-/// Holds those that are closed, before anything is opened.
+/// Puts placeholders on closed standard descriptors. Must run before any file is opened.
 pub fn hold() {
     hold_if_closed(io::stdin());
     hold_if_closed(io::stdout());
@@ -22,7 +22,7 @@ fn hold_if_closed(stream: impl AsFd) {
     if fcntl(stream.as_fd(), FcntlArg::F_GETFD).is_ok() {
         return;
     }
-    // The lowest number that is free: this one, since those below it are taken.
+    // open() returns the lowest free number: this one, since the ones below it are open.
     let held = open("/", OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty());
     if let Ok(held) = held {
         if held.as_raw_fd() == stream.as_fd().as_raw_fd() {

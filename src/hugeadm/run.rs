@@ -1,4 +1,4 @@
-//! One run: check, list, change, list again, say how it ended.
+//! One run: check, list, change, list again, report.
 
 use std::io::{self, IsTerminal};
 
@@ -17,17 +17,17 @@ use hugetools_model::{Machine, Root};
 
 use super::{print, print_json, with_help};
 use crate::log::Log;
-use crate::terminal::dress;
+use crate::terminal::lay_out;
 
-/// One run. Without `--json` everything is printed as it happens.
+/// One run. Without `--json` it prints everything at once.
 pub(super) struct Run {
     pub(super) args: Args,
     pub(super) root: Root,
     pub(super) log: Log,
     pub(super) document: Document,
     status: Status,
-    /// Whether all that was printed could be written.
-    is_heard: bool,
+    /// Whether all output so far could be written.
+    is_output_ok: bool,
 }
 
 impl Run {
@@ -39,18 +39,17 @@ impl Run {
             log,
             document,
             status: Status::Done,
-            is_heard: true,
+            is_output_ok: true,
         }
     }
 
-    /// The order is libhugetlbfs': mounts and pools as they were, changes,
-    /// page sizes and what there is to say as they are.
-    pub(super) fn all(mut self) -> Status {
-        let turn = match self.turn() {
+    /// Runs in libhugetlbfs' order: old mounts and pools, changes, page sizes, new state.
+    pub(super) fn run_all(mut self) -> Status {
+        let turn = match self.take_turn() {
             Ok(turn) => turn,
             Err(status) => return self.end(status),
         };
-        let change = match self.checked() {
+        let change = match self.check() {
             Ok(change) => change,
             Err(status) => return self.end(status),
         };
@@ -72,8 +71,8 @@ impl Run {
         self.end(status)
     }
 
-    /// Waits until no other hugeadm is at work, before anything is looked at.
-    fn turn(&mut self) -> Result<Option<HeldLock>, Status> {
+    /// Waits for other runs of hugeadm, before it reads any state.
+    fn take_turn(&mut self) -> Result<Option<HeldLock>, Status> {
         if !self.args.changes() || self.args.general.dry_run {
             return Ok(None);
         }
@@ -91,8 +90,8 @@ impl Run {
         })
     }
 
-    /// Checks everything before anything is printed or done.
-    fn checked(&mut self) -> Result<Option<Plan>, Status> {
+    /// Checks the whole request before anything is printed or changed.
+    fn check(&mut self) -> Result<Option<Plan>, Status> {
         if !self.args.changes() {
             return Ok(None);
         }
@@ -123,8 +122,7 @@ impl Run {
         Ok(Some(plan))
     }
 
-    /// What a child would find in its environment, as the classic dry run
-    /// begins.
+    /// Prints the variable that a child would inherit, as libhugetlbfs' dry run does.
     fn export_verbosity(&mut self) {
         let verbosity = self.log.verbosity;
         if verbosity == 99 {
@@ -152,7 +150,8 @@ impl Run {
         self.document.tasks = tasks;
     }
 
-    /// Tells a terminal what has changed, unless that was said already or is not to be.
+    /// Prints the changes on a terminal, unless they were printed already or are
+    /// unwanted.
     fn confirm(&mut self, tasks: &[TaskReport]) {
         let is_said = self.log.verbosity > env::DEFAULT_VERBOSITY;
         let is_quiet = self.log.verbosity < env::DEFAULT_VERBOSITY;
@@ -167,21 +166,21 @@ impl Run {
         }
     }
 
-    /// Prints what is not one of the classic listings, laid out for who reads it.
+    /// Prints text other than the classic listings, laid out for the terminal.
     pub(super) fn show(&mut self, text: &str) {
-        self.out(&dress(text));
+        self.out(&lay_out(text));
     }
 
     pub(super) fn out(&mut self, text: &str) {
-        // What cannot be written is said once.
-        if !self.args.general.json && self.is_heard {
+        // Report a write error only once.
+        if !self.args.general.json && self.is_output_ok {
             let status = print(&self.log, text);
-            self.is_heard = status == Status::Done;
+            self.is_output_ok = status == Status::Done;
             self.note_status(status);
         }
     }
 
-    /// Says something; with `--json`, the document says what is amiss.
+    /// Logs a message; with `--json` it goes into the document.
     pub(super) fn say(&mut self, level: Level, text: &str) {
         let head = &mut self.document.head;
         match (self.args.general.json, level) {

@@ -1,4 +1,4 @@
-//! What a run shows besides its changes.
+//! The listings of a run.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl Run {
     pub(super) fn list_after(&mut self) -> Result<(), FileError> {
         let show = self.args.show.clone();
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
-        // All processes are looked at once, whoever wants to know.
+        // All processes are scanned once, for both options.
         let seen = match show.who || show.explain && self.root.is_live() {
             true => Some(live::who::scan(&self.root)?),
             false => None,
@@ -108,7 +108,7 @@ impl Run {
         Ok(())
     }
 
-    /// The sizes that can be used, and all of them.
+    /// Lists the page sizes: all, or only usable ones.
     fn list_sizes(&mut self, usable: bool, all: bool) -> Result<(), FileError> {
         if usable {
             let sizes = self.usable_sizes()?;
@@ -165,7 +165,7 @@ impl Run {
     }
 }
 
-/// Why no mount is listed.
+/// Returns why no mount is listed.
 fn no_mounts(root: &Root) -> &'static str {
     match machine::unseen(root) {
         Some(MEMINFO) => "no mount can be seen, since /proc/self/mountinfo is not there",
@@ -175,7 +175,7 @@ fn no_mounts(root: &Root) -> &'static str {
     }
 }
 
-/// What may not be read, or not now.
+/// Returns the message for a file that this user may not read.
 pub(super) fn not_looked_at(why: &str) -> String {
     format!("not looked at: {why}")
 }

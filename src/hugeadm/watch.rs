@@ -1,4 +1,4 @@
-//! `--stats --watch`: the figures again and again.
+//! `--stats --watch`: prints the counters repeatedly.
 
 use std::time::Duration;
 
@@ -10,37 +10,37 @@ use serde::Serialize;
 
 use super::show::not_looked_at;
 use super::{LOG, print_json, unwritable};
-use crate::again::{End, again};
 use crate::log::Log;
+use crate::repeat::{End, repeat};
 
-/// A watch, and what it saw last.
+/// A watch and its last counters.
 pub(super) struct Watch {
     root: Root,
     log: Log,
     json: bool,
-    /// What is odd in the environment.
-    odd: Option<String>,
+    /// A warning about an invalid variable.
+    warning: Option<String>,
     last: Option<Snapshot>,
 }
 
 impl Watch {
-    pub(super) fn new(root: Root, log: Log, json: bool, odd: Option<String>) -> Watch {
+    pub(super) fn new(root: Root, log: Log, json: bool, warning: Option<String>) -> Watch {
         if !json {
-            odd.iter().for_each(|text| LOG.warning(text));
+            warning.iter().for_each(|text| LOG.warning(text));
         }
         Watch {
             root,
             log,
             json,
-            odd,
+            warning,
             last: None,
         }
     }
 
-    /// It ends by a signal, as any program, or when its output is read no longer.
-    pub(super) fn until_it_ends(mut self, time: Duration) -> Status {
+    /// Runs until a signal ends it or the reader of its output is gone.
+    pub(super) fn run(mut self, time: Duration) -> Status {
         let (log, json) = (self.log, self.json);
-        match again(time, json, || self.look()) {
+        match repeat(time, json, || self.look()) {
             End::Unread => Status::Done,
             End::Failed(why, _) => {
                 let status = Status::Failed;
@@ -62,7 +62,7 @@ impl Watch {
             true => self.document(&seen, now)?,
             false => text(&now),
         };
-        // What may not be read is not worth a line each time.
+        // Warn about unreadable files only once.
         if self.last.is_none() && !self.json {
             for why in &seen.unread {
                 self.log.warning(&not_looked_at(why));
@@ -74,7 +74,7 @@ impl Watch {
 
     fn document(&self, seen: &Snapshot, now: Stats) -> Result<String, String> {
         let mut document = Document::new(false);
-        document.head.warnings.extend(self.odd.clone());
+        document.head.warnings.extend(self.warning.clone());
         let unread = seen.unread.iter().map(|why| not_looked_at(why));
         document.head.warnings.extend(unread);
         document.stats = Some(now);

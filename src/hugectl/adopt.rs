@@ -1,4 +1,4 @@
-//! `--pid`: running programs, adopted once or again and again.
+//! `--pid`: adopts running programs, once or repeatedly.
 
 mod bar;
 
@@ -13,14 +13,14 @@ use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
 use super::{LOG, TOOL, print, root, unwritable};
-use crate::again::{End, again};
 use crate::log::Log;
+use crate::repeat::{End, repeat};
 use bar::Bar;
 
-/// Less became huge than could have.
+/// The exit status if less memory became huge than possible.
 const SHORT: u8 = 3;
 
-/// Adopts what is asked for; the exit status.
+/// Adopts the requested processes. Returns the exit status.
 pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
     let root = root(request.sysroot.as_deref())?;
     let mut live = Live::new(&root);
@@ -40,7 +40,7 @@ pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
     print(&text).map(|()| status)
 }
 
-/// What is under way.
+/// The state between passes.
 struct Work<'w> {
     root: &'w Root,
     request: &'w Adopt,
@@ -51,7 +51,7 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    /// Goes through all processes once; what there is to print, and the exit status.
+    /// Adopts all processes once. Returns the output and the exit status.
     fn pass(&mut self) -> Result<(String, u8), Failure> {
         let chosen = status::choose(self.root, &self.request.whom, self.request.children)?;
         let mut warnings = Vec::new();
@@ -61,7 +61,7 @@ impl Work<'_> {
         for pid in pids {
             match self.one(pid) {
                 Ok(adopted) => all.push(adopted),
-                // It may have ended meanwhile.
+                // The process may have ended.
                 Err(why) => {
                     warnings.push(why.to_string());
                     first.get_or_insert(why);
@@ -79,8 +79,8 @@ impl Work<'_> {
         Ok((self.text(&all, warnings, status), status))
     }
 
-    /// Those that may be changed: nothing is done before each of them that is named by its
-    /// number is known to be one.
+    /// Returns the processes that may be changed. Fails before any change if a PID on the
+    /// command line is invalid.
     fn changeable(
         &mut self,
         pids: Vec<Pid>,
@@ -133,10 +133,10 @@ impl Work<'_> {
         tables.join("\n")
     }
 
-    /// Again and again, until nobody is left.
+    /// Adopts repeatedly, until all processes have ended.
     fn watch(&mut self, time: Duration) -> Result<(), Failure> {
         let json = self.request.json;
-        match again(time, json, || self.pass().map(|(text, _)| text)) {
+        match repeat(time, json, || self.pass().map(|(text, _)| text)) {
             End::Unread | End::Failed(_, true) => Ok(()),
             End::Failed(why, false) => Err(why),
             End::Unwritten(error) => Err(unwritable(error)),

@@ -1,4 +1,4 @@
-//! `--status`: what running processes have, once or again and again.
+//! `--status`: shows the huge pages of running processes, once or repeatedly.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use hugetools_model::Root;
 use hugetools_model::process::Pid;
 
 use super::{LOG, print, root, unwritable};
-use crate::again::{End, again};
-use crate::terminal::dress;
+use crate::repeat::{End, repeat};
+use crate::terminal::lay_out;
 
-/// Prints what running processes have.
+/// Prints the status of the requested processes.
 pub(super) fn show(status: &Status) -> Result<(), Failure> {
     let root = root(status.sysroot.as_deref())?;
     match status.watch {
         None if status.json => print(&look(&root, status)?),
-        None => print(&dress(&look(&root, status)?)),
+        None => print(&lay_out(&look(&root, status)?)),
         Some(time) => watch(&root, status, time),
     }
 }
 
-/// The processes at one moment.
+/// Returns the current status as text or JSON.
 fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     let mut warnings = Vec::new();
     if status.totals {
@@ -54,7 +54,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     Ok(status::several(&all, &warnings, status.json))
 }
 
-/// Looks at each of the processes that are meant.
+/// Calls a function for each requested process.
 fn each<T>(
     root: &Root,
     status: &Status,
@@ -68,7 +68,7 @@ fn each<T>(
         match take(pid) {
             Ok(one) => all.push(one),
             Err(why) if named(pid) => return Err(why),
-            // It may have ended meanwhile.
+            // The process may have ended.
             Err(why) => warnings.push(why.to_string()),
         }
     }
@@ -83,7 +83,7 @@ fn each<T>(
     Ok(all)
 }
 
-/// What may not be read; JSON has it in the document.
+/// Logs warnings about unreadable processes; JSON has them in the document.
 fn say(warnings: &[String], status: &Status) {
     if !status.json {
         for warning in warnings {
@@ -92,9 +92,9 @@ fn say(warnings: &[String], status: &Status) {
     }
 }
 
-/// Looks again and again, until there is nobody any more.
+/// Prints repeatedly, until all processes have ended.
 fn watch(root: &Root, status: &Status, time: Duration) -> Result<(), Failure> {
-    match again(time, status.json, || look(root, status)) {
+    match repeat(time, status.json, || look(root, status)) {
         End::Unread | End::Failed(_, true) => Ok(()),
         End::Failed(why, false) => Err(why),
         End::Unwritten(error) => Err(unwritable(error)),

@@ -34,32 +34,31 @@ Exit status: 0 done, 1 failed and the file is as it was, 2 usage error.";
     disable_version_flag = true
 )]
 pub struct Args {
-    /// Mark text, and take the mark from all else
+    /// Mark text and unmark all other segments
     ///
     /// Text means the segments that are read and executed and come from the file
     /// as a whole. With --data, text and data are marked.
     #[arg(long, help_heading = "Marks")]
     pub text: bool,
 
-    /// Mark data, and take the mark from all else
+    /// Mark data and unmark all other segments
     ///
     /// Data means the segments that are read and written, bss included; on 32-bit
     /// PowerPC they are executable as well.
     #[arg(long, help_heading = "Marks")]
     pub data: bool,
 
-    /// Take all marks away
+    /// Remove all marks
     #[arg(long, help_heading = "Marks", conflicts_with_all = ["text", "data"])]
     pub disable: bool,
 
     /// Raise the alignment of the segments, so that huge pages of the file itself fit
     ///
-    /// The kernel then places a position-independent program at addresses where
-    /// pages of SIZE of the file can be mapped as they are. Without SIZE it is
-    /// that of the program's machine: 1MB on s390x, 32MB on loongarch, 2MB on
-    /// the others. An executable segment whose address and offset in the file
-    /// do not agree modulo SIZE is a reason to change nothing; other
-    /// segments stay as they are, which is said.
+    /// The kernel then loads a position-independent program at addresses where
+    /// huge pages of the file can be mapped. SIZE defaults to that of the
+    /// program's machine: 1MB on s390x, 32MB on loongarch, 2MB on the others.
+    /// If address and offset of an executable segment differ modulo SIZE, the
+    /// file stays unchanged. Other such segments are skipped with a warning.
     #[arg(
         long, value_name = "SIZE", help_heading = "Alignment", value_parser = align,
         num_args = 0..=1, require_equals = true, default_missing_value = USUAL,
@@ -83,7 +82,7 @@ pub struct Args {
     pub file: PathBuf,
 }
 
-/// The alignment of the file's machine; no size is written so.
+/// Stands for the default alignment of the file's machine; no valid size is spelled so.
 const USUAL: &str = "usual";
 
 /// The value of `--align`.

@@ -1,19 +1,18 @@
-//! What a run of hugeedit says, as one JSON document. The fields are described
-//! in hugeedit(8).
+//! The JSON document of a run of hugeedit. hugeedit(8) describes its fields.
 
 use hugetools_link::report::Report;
 use hugetools_model::Head;
 use serde::Serialize;
 
-/// What a run says.
+/// The document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Document {
-    /// What all documents begin with.
+    /// The fields that all documents have.
     #[serde(flatten)]
     pub head: Head,
-    /// The file, as it was named.
+    /// The file as named on the command line.
     pub file: String,
-    /// What became of it; absent after an error.
+    /// The changes to the file; absent after an error.
     #[serde(flatten)]
     pub report: Option<Report>,
 }

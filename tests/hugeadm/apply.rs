@@ -1,5 +1,5 @@
-//! Plans run on a kernel that answers: it gives less than asked, refuses, or
-//! fails half way.
+//! Runs plans on a simulated kernel that allocates too few pages, refuses, or fails half
+//! way.
 
 mod growth;
 mod killed;
@@ -15,8 +15,8 @@ use hugetools_model::hugetlb::node::NodeId;
 use super::world::{NODES, ROOT_DIR, World, lines, outcomes, size};
 
 #[test]
-fn the_maximum_is_preserved_where_it_can_be() {
-    // The examples of the classic algorithm: 10 pages, overcommit 5.
+fn the_maximum_is_preserved_if_possible() {
+    // The examples of libhugetlbfs' algorithm: 10 pages, overcommit 5.
     for (option, spec, after) in [
         ("--pool-pages-min", "2MB:12", (12, 15)),
         ("--pool-pages-min", "2MB:8", (8, 15)),
@@ -34,7 +34,7 @@ fn the_maximum_is_preserved_where_it_can_be() {
 }
 
 #[test]
-fn a_pool_that_cannot_be_filled_ends_short_with_the_figure() {
+fn a_shortage_is_reported_with_the_page_count() {
     let mut world = World::new(NODES, |sim| sim.room(None, size("2M"), 900));
     let tasks = world.run(&["--pool-pages-min", "DEFAULT:2048MB"]);
     assert_eq!(status(&tasks), Status::Short);
@@ -52,14 +52,14 @@ fn a_pool_that_cannot_be_filled_ends_short_with_the_figure() {
         told[0].starts_with("/proc/sys/vm/nr_hugepages: asked 1024, got 900\n"),
         "{told:?}"
     );
-    // What is missing may still come on demand.
+    // The kernel may still allocate the missing pages on demand.
     assert_eq!(world.pool(size("2M")), (900, 1024));
 }
 
 #[test]
-fn what_is_advised_for_the_next_boot_leaves_room_for_everything_else() {
+fn boot_advice_leaves_memory_free() {
     let pieces = "pages of 1GB need memory in one piece: ";
-    // Of 24105 MB 5 % are everything else's, and 22 pages lie in the rest.
+    // 5 % of 24105 MB stay free for other memory; 22 pages fit into the rest.
     for (spec, told) in [
         (
             "1GB:22",
@@ -82,14 +82,14 @@ fn what_is_advised_for_the_next_boot_leaves_room_for_everything_else() {
 }
 
 #[test]
-fn a_node_that_cannot_give_its_share_is_named() {
+fn a_node_short_of_its_share_is_named() {
     let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
     let tasks = world.run(&["--pool-pages-min", "2MB@0-1:70"]);
     assert_eq!(status(&tasks), Status::Short);
     let told = lines(&tasks);
     assert_eq!(told.len(), 1);
     assert!(told[0].contains("node1/hugepages/hugepages-2048kB/nr_hugepages: asked 70, got 20"));
-    // 70 and 20, and the 10 of node 3; what is missing is overcommit.
+    // 70 and 20, and the 10 of node 3; the missing pages become overcommit.
     assert_eq!(world.pool(size("2M")), (100, 150));
 }
 
@@ -113,7 +113,7 @@ fn pages_in_use_do_not_count_as_persistent() {
     let told = lines(&tasks).join("\n");
     let figures = "asked 1, got 3\n  the kernel keeps 2 more, used or reserved";
     assert!(told.contains(figures), "{told}");
-    // It was said once: they are no part of the pool's minimum any more.
+    // The warning is not repeated: the kept pages no longer count as persistent.
     let again = world.run(&["--pool-pages-min", "1GB:1"]);
     assert_eq!(status(&again), Status::Done);
     let pool = world.now().pool(size("1G")).unwrap().clone();
@@ -121,10 +121,10 @@ fn pages_in_use_do_not_count_as_persistent() {
 }
 
 #[test]
-fn a_maximum_below_what_is_in_use_falls_short() {
+fn a_maximum_below_the_used_pages_falls_short() {
     let mut world = World::new(NODES, |sim| sim.used(size("2M"), 5));
     let _ = world.run(&["--pool-pages-min", "2MB:0", "--pool-pages-max", "2MB:9"]);
-    // The second time the file has the number already.
+    // In the second round the file already has this number.
     for _ in 0..2 {
         let tasks = world.run(&["--pool-pages-max", "2MB:2"]);
         assert_eq!(status(&tasks), Status::Short);
@@ -155,7 +155,7 @@ fn a_mount_that_fails_leaves_no_directory() {
         "{}",
         told(&tasks)
     );
-    // What was there stays.
+    // An existing directory is kept.
     world.refused = None;
     assert_eq!(status(&world.run(&["--create-mounts"])), Status::Done);
     let before = world.there.clone();
@@ -165,7 +165,7 @@ fn a_mount_that_fails_leaves_no_directory() {
 }
 
 #[test]
-fn the_kernel_is_asked_for_gigantic_overcommit_and_its_refusal_reported() {
+fn refused_gigantic_overcommit_is_reported() {
     let mut world = World::new(NODES, |sim| sim);
     let tasks = world.run(&["--pool-pages-max", "1GB:4", "--pool-pages-min", "2MB:80"]);
     assert_eq!(status(&tasks), Status::Failed);
@@ -175,12 +175,12 @@ fn the_kernel_is_asked_for_gigantic_overcommit_and_its_refusal_reported() {
 }
 
 #[test]
-fn a_failed_step_leaves_the_rest_of_its_task_and_no_other() {
+fn a_failed_step_ends_its_task_only() {
     let pool = "/proc/sys/vm/nr_hugepages";
     let mut world = World::new(NODES, |sim| sim.refuse(pool, libc::EPERM));
     let tasks = world.run(&["--pool-pages-min", "2MB:100", "--pool-pages-min", "1GB:1"]);
     assert!(matches!(outcomes(&tasks)[0], Outcome::Failed(f) if f.errno == Some(libc::EPERM)));
-    // The maximum stays as it was.
+    // The maximum is unchanged.
     assert_eq!(*outcomes(&tasks)[1], Outcome::unchanged(7));
     assert!(matches!(outcomes(&tasks)[2], Outcome::Changed { .. }));
     assert_eq!(status(&tasks), Status::Failed);
@@ -193,7 +193,7 @@ fn a_failed_step_leaves_the_rest_of_its_task_and_no_other() {
 }
 
 #[test]
-fn mounts_are_made_once_and_mended_after() {
+fn mounts_are_made_once_and_repaired_later() {
     let mut world = World::new("x86_64-no-1g", |sim| sim);
     let point = Path::new("/var/lib/hugetlbfs/global/pagesize-2MB");
     assert_eq!(
@@ -220,7 +220,7 @@ fn mounts_are_made_once_and_mended_after() {
 }
 
 #[test]
-fn a_mount_that_fails_is_reported_with_what_to_do() {
+fn a_failed_mount_is_reported_with_advice() {
     for (call, errno, told) in [
         (
             "make_dir",
@@ -252,7 +252,7 @@ fn a_mount_that_fails_is_reported_with_what_to_do() {
 fn another_page_size_on_our_mount_point_is_left_alone() {
     let mut world = World::new("x86_64-no-1g", |sim| sim);
     world.run(&["--create-mounts"]);
-    // The kernel behind the tree takes any file as it is given.
+    // The simulated kernel accepts any mount table.
     let path = KPath::from("/proc/self/mountinfo");
     let text = String::from_utf8(world.root.read(&path).unwrap()).unwrap();
     let text = text.replace("pagesize=2097152", "pagesize=1024M");
@@ -268,9 +268,9 @@ fn another_page_size_on_our_mount_point_is_left_alone() {
     assert_eq!(status(&tasks), Status::Failed);
 }
 
-/// In a user namespace, "run it as root" helps nobody.
+/// In a user namespace, "run it as root" is no help.
 #[test]
-fn root_of_a_user_namespace_is_told_what_it_lacks() {
+fn root_of_a_user_namespace_gets_no_advice_to_become_root() {
     let pool = "/proc/sys/vm/nr_hugepages";
     for (is_root, told) in [(false, "run it as root"), (true, "CAP_SYS_ADMIN")] {
         let mut world = World::new(NODES, |sim| sim.refuse(pool, libc::EACCES));
@@ -281,7 +281,7 @@ fn root_of_a_user_namespace_is_told_what_it_lacks() {
 }
 
 #[test]
-fn what_a_mount_hides_is_said() {
+fn a_mount_over_a_full_directory_warns() {
     let mut world = World::new(NODES, |sim| sim);
     let point = "/var/lib/hugetlbfs/pagesize-1GB";
     for path in [point, &format!("{point}/precious")] {

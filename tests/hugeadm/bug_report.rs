@@ -1,4 +1,4 @@
-//! What is given to somebody else: enough to work on, and nothing private.
+//! A bug report contains enough to work on and nothing private.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -16,14 +16,14 @@ fn report(options: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_recorded_explains_itself_as_the_machine_does() {
+fn explain_agrees_on_the_recording_and_the_machine() {
     for name in machines() {
         let there = machine(&name);
         let recorded = hugeadm(there.path(), &["--bug-report"]);
         assert_eq!((recorded.status, recorded.err.as_str()), (0, ""), "{name}");
         let here = tempfile::tempdir().unwrap();
         fixture::unpack(&recorded.out, here.path()).unwrap();
-        // As JSON, which names no mount point.
+        // The JSON output names no mount point.
         let said = |dir| {
             let show = ["--json", "--explain", "--stats", "--pool-list-nodes"];
             hugeadm(dir, &show).out
@@ -33,7 +33,7 @@ fn what_is_recorded_explains_itself_as_the_machine_does() {
 }
 
 #[test]
-fn this_machine_is_named_nowhere() {
+fn the_report_never_names_the_machine() {
     let report = report(&["--bug-report"]);
     fixture::parse(&report).unwrap();
     assert!(report.starts_with("# hugetools "), "{report}");
@@ -52,7 +52,7 @@ fn this_machine_is_named_nowhere() {
 }
 
 #[test]
-fn as_json_it_is_the_same() {
+fn json_has_the_same_contents() {
     let dir = machine("x86_64-8node");
     let text = hugeadm(dir.path(), &["--bug-report"]).out;
     let json = hugeadm(dir.path(), &["--bug-report", "--json"]).out;

@@ -1,4 +1,4 @@
-//! Everything that `--explain` can find, on machines that are made to have it.
+//! All findings of `--explain`, on modified recorded machines.
 
 mod boot;
 mod commands;
@@ -31,17 +31,17 @@ const THP_2MB: &str = "sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabl
 const ZERO_PAGE: &str = "sys/kernel/mm/transparent_hugepage/use_zero_page";
 const SCAN_SLEEP: &str = "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs";
 
-/// A pool that is not of the default size: all about it is in its files.
+/// A pool of another size than the default; its files are the only source.
 const POOL: &str = "sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages";
 const FREE: &str = "sys/kernel/mm/hugepages/hugepages-64kB/free_hugepages";
 const RESERVED: &str = "sys/kernel/mm/hugepages/hugepages-64kB/resv_hugepages";
 const SURPLUS: &str = "sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages";
 const OVERCOMMIT: &str = "sys/kernel/mm/hugepages/hugepages-64kB/nr_overcommit_hugepages";
 
-/// A file, a text in it (an empty one is all of it), and the text instead.
+/// A file, a text in it (empty for the whole file), and its replacement.
 type Change = (&'static str, &'static str, &'static str);
 
-/// Findings as their subject, the begin of the fact, and the command.
+/// A finding: its subject, the beginning of the fact, and the command.
 type Found = (&'static str, &'static str, &'static str);
 
 fn change(dir: &Path, (file, from, to): &Change) {
@@ -65,7 +65,7 @@ fn findings(dir: &Path) -> Vec<Value> {
     document(dir)["findings"].as_array().unwrap().clone()
 }
 
-/// A change makes something amiss; it is found then, and was not before.
+/// Checks that a change causes the finding.
 fn found_after(machine: &str, changes: &[Change], (about, fact, command): Found) {
     let dir = tree::machine(machine);
     let it = |finding: &Value| {
@@ -82,7 +82,7 @@ fn found_after(machine: &str, changes: &[Change], (about, fact, command): Found)
         let words: Vec<&str> = words.split(' ').collect();
         let ran = hugeadm(dir.path(), &words);
         assert_eq!(ran.status, 0, "{command}: {ran:?}");
-        // Pages come and go with programs, which a tree has none of.
+        // Only settings are checked: a tree has no programs that could free pages.
         let settings = ["thp", "shared_memory"].contains(&about);
         assert!(!settings || !findings(dir.path()).iter().any(it), "{fact}");
     }
@@ -106,7 +106,7 @@ const POOLS: &[Case] = &[
             "hugeadm --pool-pages-min 2MB:-11",
         ),
     ),
-    // What the pool of the default size holds is not what is too much.
+    // Pages of the default pool are not the excess.
     (
         ARM,
         &[(POOL, "", "31000"), (FREE, "", "31000")],
@@ -150,7 +150,7 @@ fn pools() {
     all_found(POOLS);
 }
 
-/// What is worth to be known: no command comes of it.
+/// Facts without a command.
 const FACTS: &[(&str, &[Change], (&str, &str))] = &[
     (
         ARM,
@@ -206,7 +206,7 @@ const FACTS: &[(&str, &[Change], (&str, &str))] = &[
 ];
 
 #[test]
-fn what_is_worth_to_be_known() {
+fn facts_without_commands() {
     for (machine, changes, (about, fact)) in FACTS {
         let dir = tree::machine(machine);
         let is_known = || {
@@ -223,8 +223,8 @@ fn what_is_worth_to_be_known() {
     }
 }
 
-/// What one carries out is gone, and nothing comes of it that undoes it: after a
-/// few rounds there is nothing left. Mounts cannot be made on a tree.
+/// Carries out advice repeatedly. It must end after a few rounds, without commands that
+/// undo each other. Mounts cannot be made on a tree.
 fn carried_out(dir: &Path) {
     for _ in 0..8 {
         let found = findings(dir);
@@ -248,11 +248,11 @@ fn carried_out(dir: &Path) {
 }
 
 #[test]
-fn advice_comes_to_an_end() {
+fn advice_terminates() {
     for machine in tree::machines() {
         carried_out(tree::machine(&machine).path());
     }
-    // Each thing that can be amiss, too.
+    // Also for every finding above.
     let all = [POOLS, LIMITS, TRANSPARENT].concat();
     for (machine, changes, (_, fact, _)) in all {
         let dir = tree::machine(machine);
@@ -350,9 +350,9 @@ fn shared_memory_and_limits() {
     all_found(LIMITS);
 }
 
-/// A group counts its members and the users whose own group it is.
+/// A group has its listed members and the users whose primary group it is.
 #[test]
-fn a_group_that_nobody_is_in() {
+fn an_empty_group() {
     let groups = tree::text(Path::new("/etc/group"));
     let users = tree::text(Path::new("/etc/passwd"));
     let own: Vec<&str> = users
@@ -385,7 +385,7 @@ fn a_group_that_nobody_is_in() {
 }
 
 const TRANSPARENT: &[Case] = &[
-    // The mode of the size counts.
+    // The mode of the page size overrides `enabled`.
     (
         MTHP,
         &[(THP_2MB, "", "[always] inherit madvise never")],
@@ -468,9 +468,9 @@ fn transparent_huge_pages() {
     all_found(TRANSPARENT);
 }
 
-/// What was found as recorded is not found any more.
+/// A recorded finding disappears after the repair.
 #[test]
-fn what_was_mended_is_not_found() {
+fn repaired_settings_are_no_findings() {
     for (machine, fact, step) in [
         (MTHP, "no pool has pages", (GIGANTIC, "", "1")),
         (

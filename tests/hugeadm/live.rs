@@ -1,5 +1,5 @@
 //! hugeadm on the running machine: real pools, real mounts. Needs root; see
-//! `support::live` for lock, skipping and putting things back.
+//! `support::live` for lock, skipping and restoring.
 
 mod ends;
 mod growth;
@@ -23,7 +23,7 @@ fn gigantic() -> PageSize {
     PageSize::new(GIB).unwrap()
 }
 
-/// Runs it dry first, which changes nothing, then in earnest.
+/// Makes a dry run, which changes nothing, then the real run.
 fn dry_then_real(live: &Live, args: &[&str]) -> Ran {
     let before = live.now();
     let dry = live.hugeadm(&[&["--dry-run"], args].concat());
@@ -106,7 +106,7 @@ fn the_printed_shell_does_the_same() {
     let ran = sh(&script.out);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
     assert_eq!(live.pool(size), (24, 16));
-    // Nothing is left to do.
+    // A second run has nothing to do.
     let ran = live.hugeadm(&[&["-v"], &args[..]].concat());
     assert_eq!(ran.status, 0);
     assert!(
@@ -130,7 +130,7 @@ fn gigantic_pages() {
         2 => assert_eq!((ran.status, ran.err.as_str()), (0, "")),
         _ => assert_eq!(ran.status, 3, "{got} pages\n{}", ran.err),
     }
-    // More than can be had.
+    // More pages than the machine has memory for.
     let asked = live.now().meminfo.total.get() / GIB;
     let ran = live.hugeadm(&["--force", "--pool-pages-min", &format!("1GB:{asked}")]);
     let got = live.pool(gigantic()).0;
@@ -140,7 +140,7 @@ fn gigantic_pages() {
         "{}",
         ran.err
     );
-    // Nor at boot, when all of it is free.
+    // Boot cannot help either, although all memory is free then.
     let told = format!("ask for fewer, of {asked} pages no more than ");
     assert!(ran.err.contains(&told), "{}", ran.err);
     assert!(!ran.err.contains("hugepages="), "{}", ran.err);
@@ -154,7 +154,7 @@ fn gigantic_pages() {
 }
 
 #[test]
-fn a_gigantic_page_is_split() {
+fn a_gigantic_page_is_demoted() {
     let Some(live) = machine("demotion") else {
         return;
     };
@@ -171,7 +171,7 @@ fn a_gigantic_page_is_split() {
     assert_eq!(live.pool(into).0, before + GIB / into.get());
     assert_eq!((GIB / into.get(), into.to_string().as_str()), (512, "2MB"));
 
-    // There is none left.
+    // No free page is left.
     let ran = live.hugeadm(&["--demote", "1GB:2"]);
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(ran.err.contains("/demote: asked 2, got 0\n"), "{ran:?}");
@@ -201,11 +201,11 @@ fn a_refusal_of_the_kernel_is_an_error() {
 }
 
 #[test]
-fn an_ordinary_user_may_look_and_plan_and_is_told_what_he_may_not() {
+fn an_ordinary_user_can_list_and_plan_only() {
     let Some(live) = machine("ordinary user") else {
         return;
     };
-    // The build directory may be closed to others.
+    // The build directory may be closed to other users.
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = dir.path().join("hugeadm");
@@ -227,7 +227,7 @@ fn an_ordinary_user_may_look_and_plan_and_is_told_what_he_may_not() {
         "{}",
         ran.err
     );
-    // The directories may be there already, from a mount that is no more.
+    // The directories may exist from an earlier mount.
     let not_mounted = ["cannot make directory", "cannot mount a hugetlbfs on"];
     let is_told = |what: &str| ran.err.contains(&format!("{what} /var/lib/hugetlbfs"));
     assert!(not_mounted.into_iter().any(is_told), "{}", ran.err);

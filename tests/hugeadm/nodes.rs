@@ -1,5 +1,5 @@
-//! Pools on several memory nodes, in virtual machines: exact shares from one
-//! command, and what is said when a node cannot give its share.
+//! Pools on several memory nodes, in virtual machines: exact shares, and the message if a
+//! node cannot provide its share.
 
 mod boot;
 
@@ -15,7 +15,7 @@ const fn node(megabytes: u32, cpu: bool) -> GuestNode {
     GuestNode { megabytes, cpu }
 }
 
-/// Pages of a size on each node, as `--pool-list-nodes` shows them.
+/// Returns the pages of a size on each node, from `--pool-list-nodes`.
 fn shares(ran: &Ran, size: u64) -> BTreeMap<u32, u64> {
     let mut shares = BTreeMap::new();
     for line in ran.out.lines().skip(1) {
@@ -30,7 +30,7 @@ fn shares(ran: &Ran, size: u64) -> BTreeMap<u32, u64> {
     shares
 }
 
-/// Minimum and maximum of the default size, as `--pool-list` shows them.
+/// Returns minimum and maximum of the default size, from `--pool-list`.
 fn default_row(ran: &Ran) -> (String, String) {
     let row = ran.out.lines().find(|line| line.ends_with('*')).unwrap();
     let words: Vec<&str> = row.split_whitespace().collect();
@@ -39,7 +39,7 @@ fn default_row(ran: &Ran) -> (String, String) {
 
 const MIB2: u64 = 2 << 20;
 
-/// Runs pairs of a command and what the nodes have afterwards.
+/// Runs pairs of a command and the expected shares.
 fn exact(guest: &Guest, cases: &[(&str, &[(u32, u64)])]) {
     let commands: Vec<&str> = cases
         .iter()
@@ -75,14 +75,14 @@ fn two_nodes_have_exact_uneven_shares() {
                 "hugeadm --pool-pages-min 2MB@1:+6 --pool-pages-max 2MB:50",
                 &[(0, 17), (1, 11)],
             ),
-            // The page that is left over goes to the lowest node.
+            // The remaining page goes to the lowest node.
             ("hugeadm --pool-spread 2MB@1*99,0:3", &[(0, 1), (1, 2)]),
         ],
     );
 }
 
 #[test]
-fn a_node_that_cannot_give_its_share_is_named_with_the_figure() {
+fn a_node_short_of_its_share_is_named_with_the_count() {
     let Some(guest) = guest(
         "a node that falls short",
         &[node(768, true), node(160, true)],
@@ -103,7 +103,7 @@ fn a_node_that_cannot_give_its_share_is_named_with_the_figure() {
     assert_eq!(answers[0].status, 3, "{:?}", answers[0]);
     let told = format!("hugeadm:WARNING: {path}: asked 68, got {}\n", had[&1]);
     assert!(answers[0].err.starts_with(&told), "{:?}", answers[0]);
-    // What is missing may still come on demand.
+    // The kernel may still allocate the missing pages on demand.
     assert_eq!(
         default_row(&answers[2]),
         ((204 + had[&1]).to_string(), "272".to_owned())
@@ -150,14 +150,14 @@ fn eight_nodes_with_and_without_memory_or_processors() {
     assert_eq!(shares(&answers[1], MIB2), BTreeMap::new());
 }
 
-/// One gigantic page on a chosen node, split there.
+/// Allocates one gigantic page on a chosen node and demotes it there.
 #[test]
-fn a_gigantic_page_is_split_on_its_node() {
+fn a_gigantic_page_is_demoted_on_its_node() {
     let Some(mut guest) = guest("demotion on a node", &[node(512, true), node(2560, true)]) else {
         return;
     };
-    // Two whole gigabytes are on that node. The kernel's tables lie in the
-    // upper one, and by chance the kernel itself in the lower.
+    // That node has two whole gigabytes. The kernel's tables are in the upper
+    // one; with KASLR the kernel itself might be in the lower.
     guest.boot_with("nokaslr");
     let answers = guest.run(&[
         "hugeadm --pool-pages-min 1GB@1:1",
@@ -174,7 +174,7 @@ fn a_gigantic_page_is_split_on_its_node() {
 }
 
 #[test]
-fn the_memory_policy_is_obeyed() {
+fn the_memory_policy_is_respected() {
     let Some(mut guest) = guest("memory policy", &[node(512, true), node(512, true)]) else {
         return;
     };
@@ -192,7 +192,7 @@ fn the_memory_policy_is_obeyed() {
     assert_eq!(shares(&answers[3], MIB2), BTreeMap::from([(0, 4), (1, 12)]));
 }
 
-/// The kernel of the guest has RAM disks as a module.
+/// The guest's kernel has RAM disks as a module.
 #[test]
 fn ram_disks_are_swap_while_a_pool_grows() {
     let Some(mut guest) = guest("RAM disks", &[node(1024, true)]) else {
@@ -215,7 +215,7 @@ fn ram_disks_are_swap_while_a_pool_grows() {
         }
     }
     assert_eq!((answers[1].status, answers[2].out.as_str()), (0, ""));
-    // A disk that holds something is left alone, the others are used.
+    // A disk with data is left alone; the others are used.
     assert_eq!(answers[3].status, 1, "{:?}", answers[3]);
     assert!(
         answers[3]
@@ -232,8 +232,8 @@ fn ram_disks_are_swap_while_a_pool_grows() {
     assert_eq!(used, ["/dev/ram0", "/dev/ram2"]);
 }
 
-/// As in a container: where nothing can be noted or locked, pools are changed
-/// all the same; what cannot be written is said.
+/// As in a container: without a writable lock or journal, pools are still changed, and
+/// failed writes are reported.
 #[test]
 fn read_only_directories() {
     let Some(guest) = guest("read-only directories", &[node(2560, true)]) else {

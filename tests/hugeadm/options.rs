@@ -8,7 +8,7 @@ use crate::support::bless;
 use crate::support::tool::hugeadm;
 use crate::support::tree::{self, machines};
 
-/// The machines whose transcripts try every option.
+/// Machines whose transcripts contain every option.
 const TRANSCRIBED: [&str; 6] = [
     "aarch64-4k",
     "ppc64le-power8-hash",
@@ -22,7 +22,7 @@ fn transcript(machine: &str) -> String {
     bless::text(format!("tests/expected/hugeadm/options-{machine}.txt"))
 }
 
-/// The command lines of a transcript, without the tool's name.
+/// Returns the command lines of a transcript without the tool's name.
 fn commands(transcript: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = transcript.lines();
     lines.filter_map(|line| Some(line.strip_prefix("$ hugeadm ")?.split(' ').collect()))
@@ -34,8 +34,8 @@ fn the_transcripts_try_every_option() {
     let options = command
         .get_arguments()
         .filter_map(Arg::get_long_and_visible_aliases);
-    // help.txt and version.txt are of no machine; the session gives the tree; a bug
-    // report is nearly all of it.
+    // help.txt and version.txt have no machine; the session passes the tree itself; a bug
+    // report is too long for a transcript.
     let others = ["bug-report", "help", "json", "sysroot", "version"];
     let names: Vec<&str> = options
         .flatten()
@@ -55,11 +55,10 @@ fn the_transcripts_try_every_option() {
     }
 }
 
-/// What was recorded later needs no change: the commands of the transcripts
-/// end in one of the four ways on every machine, and leave a tree that can be
-/// read.
+/// Runs the commands of the transcripts on every machine, so that new recordings need no
+/// new test. Each must end with one of the four exit statuses and leave a readable tree.
 #[test]
-fn every_option_ends_well_on_every_machine() {
+fn every_option_works_on_every_machine() {
     let text = transcript("x86_64-8node");
     for machine in machines() {
         let dir = tree::machine(&machine);
@@ -83,9 +82,9 @@ fn every_option_ends_well_on_every_machine() {
     }
 }
 
-/// What `--explain` suggests can be done, and is not suggested again after it.
+/// Commands from `--explain` can be run and are not suggested again.
 #[test]
-fn suggested_commands_mend_what_was_found() {
+fn suggested_commands_resolve_the_finding() {
     let mut done = 0;
     for machine in machines() {
         let dir = tree::machine(&machine);
@@ -106,7 +105,7 @@ fn suggested_commands_mend_what_was_found() {
             let ran = hugeadm(dir.path(), &words);
             assert_eq!(ran.status, 0, "{machine}: {command}: {ran:?}");
             done += 1;
-            // Pages come and go with programs, which a tree has none of.
+            // Only settings are checked: a tree has no programs that could free pages.
             let mended = finding["about"] == "thp" && found().contains(&finding);
             assert!(!mended, "{machine}: {finding}");
         }

@@ -1,4 +1,4 @@
-//! Where the output goes.
+//! Output to pipes, terminals and full disks.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::support::tool::tool;
 use crate::support::tree;
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     for args in [
         &["--help"][..],
         &["--pool-list"],
@@ -33,9 +33,9 @@ fn a_reader_that_goes_away_is_no_failure() {
     }
 }
 
-/// One line for a change, on a terminal only.
+/// Only a terminal gets a line for each change.
 #[test]
-fn a_terminal_is_told_what_has_changed() {
+fn a_terminal_gets_the_changes() {
     if !needs::terminal("changes on a terminal") {
         return;
     }
@@ -66,7 +66,7 @@ fn a_terminal_is_told_what_has_changed() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_a_failure() {
+fn an_output_error_is_a_failure() {
     for args in [
         &["--help"][..],
         &["--pool-list"],
@@ -91,7 +91,7 @@ fn output_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn a_tree_that_makes_no_sense_is_a_failure_not_a_panic() {
+fn an_invalid_tree_is_a_failure_not_a_panic() {
     let dir = tree::machine("x86_64-8node");
     let meminfo = dir.path().join("proc/meminfo");
     let mut file = OpenOptions::new()
@@ -111,15 +111,15 @@ fn a_tree_that_makes_no_sense_is_a_failure_not_a_panic() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(
-            told.starts_with("hugeadm:ERROR: cannot read /proc/meminfo: odd line"),
+            told.starts_with("hugeadm:ERROR: cannot read /proc/meminfo: invalid line"),
             "{told}"
         );
     }
 }
 
-/// A number of the kernel's that has gone below zero is neither shown nor added up.
+/// A kernel counter below zero is neither shown nor summed.
 #[test]
-fn reservations_below_zero_are_none() {
+fn negative_reservations_are_ignored() {
     const BELOW: &str = "18446744073709551558";
     let dir = tree::machine("x86_64-8node");
     let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-2048kB");
@@ -138,7 +138,7 @@ fn reservations_below_zero_are_none() {
     }
 }
 
-/// What hugeadm prints of a tree.
+/// Returns hugeadm's output for a tree.
 fn tree_of(tree: &std::path::Path, args: &[&str]) -> String {
     let mut command = tool("hugeadm");
     let output = command.arg("--sysroot").arg(tree).args(args).output();

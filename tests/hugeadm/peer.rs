@@ -1,7 +1,6 @@
-//! Side by side with the hugeadm of libhugetlbfs 2.23, on copies of recorded
-//! machines: listings are equal byte for byte, effects are equal except where
-//! the man page has them in its table of differences. (`peer/guest.rs` does
-//! the same on a kernel that answers.)
+//! Compares with the hugeadm of libhugetlbfs 2.23 on copies of recorded machines.
+//! Listings are equal byte for byte. Effects are equal, except for the man page's table
+//! of differences. (`peer/guest.rs` does the same on a real kernel.)
 
 mod guest;
 
@@ -13,7 +12,7 @@ use crate::support::peer::{PEER, inside, is_here};
 use crate::support::tool::{Ran, tool};
 use crate::support::tree::{self, difference, machines, snapshot};
 
-/// The rows of the man page's table: what is so in the peer.
+/// Returns the rows of the man page's table: the peer's behaviour.
 pub(super) fn differences() -> Vec<String> {
     let page = bless::text("man/hugeadm.8");
     let (_, table) = page
@@ -28,7 +27,7 @@ pub(super) fn differences() -> Vec<String> {
         .collect()
 }
 
-/// A difference that is meant must be in the table.
+/// Checks that an intended difference is in the table.
 pub(super) fn meant(row: &str) {
     assert!(
         differences().iter().any(|found| found == row),
@@ -55,8 +54,8 @@ fn listings_are_equal_byte_for_byte() {
     let mut compared = 0;
     for machine in machines() {
         let dir = tree::machine(&machine);
-        // Without huge pages the peer refuses any option; without a mount
-        // table in the recording it finds none.
+        // Without huge pages the peer refuses any option. It also needs a mount table,
+        // which some recordings lack.
         let file = |path: &str| fs::metadata(dir.path().join(path)).is_ok();
         if !file("sys/kernel/mm/hugepages") || !file("proc/mounts") {
             continue;
@@ -81,17 +80,17 @@ fn listings_are_equal_byte_for_byte() {
     assert!(compared >= 20, "{compared}");
 }
 
-/// The lines of `--explain` that other programs look for.
+/// Other programs search the output of `--explain` for these prefixes.
 #[test]
 fn the_four_prefixes_are_those_of_the_peer() {
     if !is_here("prefixes of the peer") {
         return;
     }
     let dir = tree::machine("x86_64-8node");
-    // With its default the peer misreads the limit.
+    // The peer misreads the default limit.
     let path = dir.path().join("proc/sys/kernel/shmmax");
     tree::write(&path, "33554432\n");
-    // What is as at boot needs no line.
+    // A default value needs no line.
     let group = dir.path().join("proc/sys/vm/hugetlb_shm_group");
     tree::write(&group, "7\n");
     let (peer, ours) = both(dir.path(), &["--explain"]);
@@ -120,7 +119,7 @@ fn the_four_prefixes_are_those_of_the_peer() {
     }
 }
 
-/// A pool that is not of the default size, whose files tell all about it.
+/// Returns a tree with a pool of another size than the default.
 fn with_pool(pages: u64, overcommit: u64) -> tempfile::TempDir {
     let dir = tree::machine("aarch64-4k");
     let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-64kB");
@@ -134,8 +133,8 @@ fn with_pool(pages: u64, overcommit: u64) -> tempfile::TempDir {
     dir
 }
 
-/// Minimum and overcommit. Neither tool cuts a file that it writes to, which
-/// no kernel needs: of three digits all are always overwritten.
+/// Returns minimum and overcommit. Neither tool truncates a file before a write, since
+/// kernel files don't need that. All values have three digits, so no old digit is left.
 fn pool(dir: &Path) -> (u64, u64) {
     let pool = dir.join("sys/kernel/mm/hugepages/hugepages-64kB");
     let number = |file: &str| tree::text(&pool.join(file)).trim().parse().unwrap();
@@ -143,7 +142,7 @@ fn pool(dir: &Path) -> (u64, u64) {
 }
 
 #[test]
-fn pools_end_the_same() {
+fn pools_have_the_same_final_size() {
     if !is_here("pools of the peer") {
         return;
     }
@@ -177,7 +176,7 @@ fn pools_end_the_same() {
 }
 
 #[test]
-fn repeated_specifications_are_taken_in_their_order() {
+fn repeated_specifications_apply_in_order() {
     if !is_here("repeated specifications of the peer") {
         return;
     }
@@ -197,7 +196,7 @@ fn repeated_specifications_are_taken_in_their_order() {
 }
 
 #[test]
-fn a_dry_run_is_one() {
+fn a_dry_run_changes_nothing_unlike_the_peers() {
     if !is_here("dry runs of the peer") {
         return;
     }
@@ -223,9 +222,9 @@ fn a_dry_run_is_one() {
     }
 }
 
-/// What the peer takes and does not understand, or notices too late.
+/// Input that the peer misunderstands or rejects too late.
 #[test]
-fn the_command_line_is_read_strictly() {
+fn the_command_line_is_parsed_strictly() {
     if !is_here("command lines of the peer") {
         return;
     }
@@ -288,10 +287,10 @@ fn names_of_options_are_accepted_as_documented() {
     assert_eq!((peer.status, ours.status), (0, 2), "{peer:?} {ours:?}");
 }
 
-/// A machine without huge pages, a refused write, a mount table with long
-/// lines: the peer gives up, or says nothing.
+/// A machine without huge pages, a refused write, a mount table with long lines: the peer
+/// gives up, or prints nothing.
 #[test]
-fn where_the_peer_gives_up() {
+fn machines_on_which_the_peer_gives_up() {
     if !is_here("the peer's limits") {
         return;
     }
@@ -315,10 +314,10 @@ fn where_the_peer_gives_up() {
     assert!(ours.out.contains("2097152"), "{ours:?}");
 }
 
-/// A row that no test looks at may not be so any more.
+/// Every row must be tested, since an untested row may be outdated.
 #[test]
-fn every_row_of_the_table_is_tried() {
-    // Seen only when two run at the same moment, or by how long it takes.
+fn every_row_of_the_table_is_tested() {
+    // Visible only with two concurrent runs, or by the duration.
     let others = [
         "Two runs at once undo each other",
         "--hard waits and writes again",

@@ -1,5 +1,5 @@
-//! Recorded machine and request to script, as a running kernel would get it.
-//! (The transcripts have the scripts for recorded trees.)
+//! Plans for recorded machines as scripts, as on a running kernel. (The transcripts have
+//! the scripts for recorded trees.)
 
 mod persistent;
 
@@ -9,7 +9,7 @@ use super::world::{NODES, World, size};
 use crate::support::tool::hugeadm;
 use crate::support::tree;
 
-/// The script, with the paths of the machine.
+/// Returns the script, with the machine's paths.
 fn plan(machine: &str, args: &[&str]) -> String {
     let mut world = World::new(machine, |sim| sim);
     let text = script(&world.plan(args), &world.root);
@@ -29,7 +29,7 @@ mount -t hugetlbfs none /var/lib/hugetlbfs/global/pagesize-2MB -o pagesize=20971
 }
 
 #[test]
-fn a_mount_that_is_there_is_mended() {
+fn an_existing_mount_is_repaired() {
     let text = plan("x86_64-8node", &["--create-global-mounts"]);
     let point = "/var/lib/hugetlbfs/global/pagesize-2MB";
     assert!(
@@ -41,7 +41,7 @@ fn a_mount_that_is_there_is_mended() {
 
 /// The mount has `size=67108864`, `nr_inodes=100` and a pool of 74 pages.
 #[test]
-fn limits_that_a_mount_has_not_are_not_taken_for_done() {
+fn a_mount_with_other_limits_is_an_error() {
     for (args, told) in [
         (
             &["--max-size=0"][..],
@@ -73,13 +73,13 @@ fn limits_that_a_mount_has_not_are_not_taken_for_done() {
         &["--create-mounts", "--max-size=0", "--max-inodes=0"],
     );
     assert!(text.contains(",mode=0770\n"), "{text}");
-    // It could hold nothing.
+    // Such a mount is too small for a page.
     let text = plan(NODES, &["--create-mounts", "--max-size=16M"]);
     assert!(!text.contains("pagesize-1GB"), "{text}");
 }
 
-/// `nr_hugepages` below `/sys` counts surplus pages, which a write does not
-/// set; the sysctl does not.
+/// `nr_hugepages` below `/sys` includes surplus pages, which a write doesn't set. The
+/// sysctl excludes them.
 #[test]
 fn surplus_pages_are_not_taken_for_persistent_ones() {
     assert_eq!(
@@ -101,7 +101,7 @@ echo $(n=$((81 - $(cat /proc/sys/vm/nr_hugepages))); echo $((n > 0 ? n : 0))) > 
 }
 
 #[test]
-fn a_running_kernel_is_asked_even_for_what_it_is_known_to_refuse() {
+fn gigantic_overcommit_is_tried_on_a_live_kernel() {
     assert_eq!(
         plan("x86_64-8node", &["--pool-pages-max=1GB:4"]),
         "echo 4 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_overcommit_hugepages\n"
@@ -109,7 +109,7 @@ fn a_running_kernel_is_asked_even_for_what_it_is_known_to_refuse() {
 }
 
 #[test]
-fn repeated_specifications_build_on_each_other_as_written() {
+fn repeated_specifications_add_up_in_order() {
     let args = [
         "--pool-pages-min=2MB:10",
         "--pool-pages-min=2MB:+5",
@@ -151,9 +151,9 @@ fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
     assert_eq!(world.pool(size("1G")), (0, 0), "planning does nothing");
 }
 
-/// The node has 502 MB of memory, node 4 none.
+/// The node has 502 MB of memory, node 4 has none.
 #[test]
-fn a_node_keeps_the_rules_of_the_machine() {
+fn nodes_have_the_same_limits_as_the_machine() {
     for (spec, status, told) in [
         (
             "--pool-pages-min=2MB@0:1000",

@@ -1,4 +1,4 @@
-//! What holds for any plan on a kernel that answers.
+//! Properties of any plan on a simulated kernel.
 
 use hugetools_admin::report::{Content, Outcome, Status, StepReport, status};
 use hugetools_model::hugetlb::node::NodeId;
@@ -27,10 +27,10 @@ fn specs() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(cases(48))]
 
-    /// Whatever room the kernel has, the report says what the pool is, and
-    /// running the same absolute plan again changes nothing more.
+    /// Whatever memory the kernel has, the report states the pool's real size, and a
+    /// repeated absolute plan changes nothing.
     #[test]
-    fn the_report_is_the_truth(specs in specs(), room in 0..600u64) {
+    fn the_report_matches_the_pool(specs in specs(), room in 0..600u64) {
         let mut world = World::new(NODES, |sim| sim.room(None, size("2M"), room));
         let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
         let plan = world.plan(&specs);
@@ -52,9 +52,9 @@ proptest! {
         prop_assert!(short || persistent <= room || last.is_none());
     }
 
-    /// A run that reached its aims leaves nothing for the next one.
+    /// After a successful run a second one has nothing to do.
     #[test]
-    fn a_second_run_finds_everything_done(pages in 0..500u64, more in 0..200u64, node in 0..300u64) {
+    fn a_second_run_has_nothing_to_do(pages in 0..500u64, more in 0..200u64, node in 0..300u64) {
         let mut world = World::new(NODES, |sim| sim);
         let minimum = format!("2MB:{pages}");
         let maximum = format!("2MB:{}", pages + more);
@@ -75,10 +75,10 @@ proptest! {
         prop_assert_eq!(nodes, [node, node]);
     }
 
-    /// After any number of writes the kernel may fail: every step is in the
-    /// report, and after a failure only the pool's maximum is put back.
+    /// The kernel may fail after any number of writes. The report contains every step,
+    /// and after a failure only the pool's maximum is restored.
     #[test]
-    fn failing_half_way_is_reported_whole(specs in specs(), writes in 0..6u32) {
+    fn a_failure_half_way_is_reported_completely(specs in specs(), writes in 0..6u32) {
         let mut world = World::new(NODES, |sim| sim.fail_after(writes));
         let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
         let plan = world.plan(&specs);

@@ -1,4 +1,4 @@
-//! As fast as the original.
+//! Compares the speed with the peer's.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -22,8 +22,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Only code that was built to be fast has to be; what else the machine does
-/// meanwhile befalls both.
+/// Only optimised builds must be fast. Other load on the machine affects both tools.
 #[test]
 fn a_listing_takes_no_longer_than_the_peers() {
     if !is_here("the peer's speed") {

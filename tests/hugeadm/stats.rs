@@ -1,4 +1,4 @@
-//! `--stats --watch`: what came since the last time, again and again.
+//! `--stats --watch`: counters and their changes, printed repeatedly.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::process::ExitStatusExt;
@@ -13,7 +13,7 @@ use crate::support::live::machine;
 use crate::support::tool::tool;
 use crate::support::tree;
 
-/// A watch of a recorded tree.
+/// Starts a watch of a recorded tree.
 fn watch(dir: &Path, args: &[&str]) -> (Child, Lines<BufReader<ChildStdout>>) {
     let mut command = tool("hugeadm");
     command
@@ -25,7 +25,7 @@ fn watch(dir: &Path, args: &[&str]) -> (Child, Lines<BufReader<ChildStdout>>) {
     (child, out.lines())
 }
 
-/// The figure of an event: since boot, and since the last time.
+/// Returns an event's count since boot and since the last line.
 fn event(line: &str, name: &str) -> (u64, Option<i64>) {
     let document: Value = serde_json::from_str(line).unwrap();
     let events = document["events"].as_array().unwrap();
@@ -33,7 +33,7 @@ fn event(line: &str, name: &str) -> (u64, Option<i64>) {
     (found["boot"].as_u64().unwrap(), found["last"].as_i64())
 }
 
-/// By a signal that a job in the background does not ignore.
+/// Ends a watch by a signal that background jobs don't ignore.
 fn interrupt(mut child: Child) {
     let pid = Pid::from_raw(child.id().try_into().unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
@@ -41,7 +41,7 @@ fn interrupt(mut child: Child) {
 }
 
 #[test]
-fn each_line_of_a_watch_has_what_came_since_the_last() {
+fn each_line_of_a_watch_has_the_changes_since_the_last() {
     let dir = tree::machine("x86_64-6.18-counters");
     let (child, mut lines) = watch(dir.path(), &["--json"]);
     let mut next = || event(&lines.next().unwrap().unwrap(), "thp_fault_alloc");
@@ -50,7 +50,7 @@ fn each_line_of_a_watch_has_what_came_since_the_last() {
     let vmstat = dir.path().join("proc/vmstat");
     let before = format!("thp_fault_alloc {boot}\n");
     let after = tree::text(&vmstat).replace(&before, &format!("thp_fault_alloc {}\n", boot + 5));
-    // The old file or the new one is read, never half of it.
+    // rename() is atomic: a reader gets the old or the new file.
     let new = dir.path().join("proc/vmstat.new");
     std::fs::copy(&vmstat, &new).unwrap();
     tree::write(&new, &after);
@@ -66,7 +66,7 @@ fn each_line_of_a_watch_has_what_came_since_the_last() {
 fn tables_of_a_watch_follow_each_other() {
     let dir = tree::machine("x86_64-6.18-counters");
     let (child, mut lines) = watch(dir.path(), &[]);
-    // It goes on as long as somebody reads.
+    // The watch runs as long as there is a reader.
     let heads = lines
         .by_ref()
         .map(Result::unwrap)
@@ -79,9 +79,9 @@ fn tables_of_a_watch_follow_each_other() {
     drop(lines);
 }
 
-/// It does not go on unseen for ever.
+/// A watch without a reader ends.
 #[test]
-fn a_watch_ends_when_nobody_reads() {
+fn a_watch_ends_without_a_reader() {
     for json in [&["--json"][..], &[]] {
         let dir = tree::machine("x86_64-8node");
         let (mut child, mut lines) = watch(dir.path(), json);
@@ -91,9 +91,9 @@ fn a_watch_ends_when_nobody_reads() {
     }
 }
 
-/// What is said to be available can be had, and the kernel counts it.
+/// The memory reported as available can be allocated, and the kernel counts it.
 #[test]
-fn a_pool_gets_what_is_available() {
+fn available_memory_can_be_allocated() {
     let Some(live) = machine("stats") else {
         return;
     };

@@ -1,5 +1,5 @@
-//! Several hugeadms at once: one after the other, so that none plans from what
-//! another is changing.
+//! Concurrent runs of hugeadm: they run one after the other, so that no plan uses a state
+//! that another run is changing.
 
 use std::fs::File;
 use std::io::Read;
@@ -35,10 +35,10 @@ fn differences_add_up() {
     assert_eq!(pages(dir.path()), (74 + 30).to_string());
 }
 
-/// What waits says so, ends when it is told to, and has done nothing then. Who
-/// only looks, or plans, does not wait.
+/// A waiting run prints a message and ends on a signal without changes. Listings and dry
+/// runs don't wait.
 #[test]
-fn a_run_that_waits_can_be_ended() {
+fn a_waiting_run_can_be_interrupted() {
     let dir = tree::machine("x86_64-8node");
     let tree = std::fs::OpenOptions::new()
         .read(true)

@@ -1,4 +1,4 @@
-//! What hugeadm prints and does on recorded machines.
+//! Output and effects of hugeadm on recorded machines.
 
 use crate::support::session;
 

@@ -1,5 +1,5 @@
-//! A machine that answers: a recorded tree with a simulated kernel behind its
-//! files, and directories and mounts that are only remembered.
+//! A simulated machine: a recorded tree with a simulated kernel, and directories and
+//! mounts that are only recorded.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,17 +36,17 @@ pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) root: Root,
     pub(crate) there: BTreeMap<PathBuf, Owner>,
-    /// What a file system holds.
+    /// Free space of the file system.
     pub(crate) room: Bytes,
     pub(crate) refused: Option<(&'static str, i32)>,
-    /// What was called, in order.
+    /// The calls so far, in order.
     pub(crate) calls: Vec<String>,
-    /// Somebody watches pools grow.
+    /// Whether the progress is displayed.
     pub(crate) watched: bool,
-    /// A signal comes with the call of this number.
+    /// The number of the call at which a signal arrives.
     pub(crate) signal_at: Option<usize>,
     pub(crate) noted: Unfinished,
-    /// Root asks.
+    /// Whether root runs hugeadm.
     pub(crate) is_root: bool,
 }
 
@@ -78,7 +78,7 @@ impl World {
         Machine::read(&self.root).unwrap()
     }
 
-    /// Persistent pages and maximum of a size.
+    /// Returns persistent pages and maximum of a size.
     pub(crate) fn pool(&self, size: PageSize) -> (u64, u64) {
         let machine = self.now();
         let pool = machine.pool(size).unwrap();
@@ -117,7 +117,7 @@ impl World {
         io::Write::write_all(&mut table, line.as_bytes())
     }
 
-    /// Takes the last line with this text out of a table.
+    /// Removes the last line with this text from a table.
     fn cut(&self, file: &'static str, text: &str) {
         let path = KPath::from(file);
         let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();
@@ -217,7 +217,7 @@ impl Effects for World {
     fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran> {
         self.call("swap_on", swap.path.display())?;
         self.there.insert(swap.path.clone(), ROOT_DIR);
-        // The table tells the kernel, which may find more memory then.
+        // The kernel sees the new swap in the table and may find more memory.
         let line = format!("{}\tfile\t\t1\t0\t-2", swap.path.display());
         let path = KPath::from("/proc/swaps");
         let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();

@@ -1,22 +1,21 @@
-//! Expected texts. `HUGETOOLS_BLESS=1` writes what is there now instead of
-//! comparing; the difference is then read in the version control.
+//! Expected texts. `HUGETOOLS_BLESS=1` rewrites them instead of comparing; `git diff`
+//! then shows the change.
 #![expect(clippy::disallowed_methods, reason = "tests read their own files")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A path below the project's own directory.
+/// Returns a path below the project's directory.
 pub(crate) fn project(path: impl AsRef<Path>) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The text of a file of the project, empty where there is none.
+/// Returns the text of a project file; empty if it is missing.
 pub(crate) fn text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(project(path)).unwrap_or_default()
 }
 
-/// Compares a text with a file of the project, or writes it there. Returns
-/// what differs.
+/// Compares a text with a project file, or rewrites the file. Returns the difference.
 pub(crate) fn compare(path: impl AsRef<Path>, now: &str) -> Result<(), String> {
     let path = path.as_ref();
     if std::env::var_os("HUGETOOLS_BLESS").is_some() {

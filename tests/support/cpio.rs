@@ -1,9 +1,9 @@
-//! The archive that a kernel unpacks as its first file system: cpio, newc.
+//! Writes an initramfs: a cpio archive in newc format.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// An archive in the making.
+/// An archive under construction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Archive {
     bytes: Vec<u8>,
@@ -11,7 +11,7 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Adds a file and the directories above it.
+    /// Adds a file and its parent directories.
     pub(crate) fn file(&mut self, path: &str, mode: u32, contents: &[u8]) {
         let above: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
         for directory in above.iter().rev().filter_map(|path| path.to_str()) {
@@ -22,7 +22,7 @@ impl Archive {
         self.entry(path, 0o100_000 | mode, contents);
     }
 
-    /// The whole archive.
+    /// Returns the archive.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.entry("/TRAILER!!!", 0, &[]);
         self.bytes
@@ -32,8 +32,8 @@ impl Archive {
         let name = path.trim_start_matches('/');
         let length = u32::try_from(contents.len()).unwrap();
         let named = u32::try_from(name.len() + 1).unwrap();
-        // Number, mode, owner, group, links, time, length, four of devices,
-        // length of the name, sum.
+        // Inode, mode, uid, gid, links, mtime, file size, four device numbers, name size,
+        // checksum.
         let fields = [0, mode, 0, 0, 1, 0, length, 0, 0, 0, 0, named, 0];
         self.bytes.extend(b"070701");
         for field in fields {
@@ -51,7 +51,7 @@ impl Archive {
 }
 
 #[test]
-fn an_archive_has_files_and_the_directories_above_them() {
+fn an_archive_has_files_and_their_parent_directories() {
     let mut archive = Archive::default();
     archive.file("/a/b", 0o644, b"xyz");
     archive.file("/a/c", 0o755, b"");

@@ -1,6 +1,6 @@
-//! A virtual machine of several nodes: QEMU without hardware help boots
-//! Debian's cloud kernel with a file system of the built tools and busybox,
-//! runs commands in it, and hands back what they said.
+//! Virtual machines with several memory nodes. QEMU without KVM boots Debian's cloud
+//! kernel with an initramfs of our tools and busybox, runs commands and returns their
+//! output.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use super::tool::{Ran, hugectl, tool};
 
 const QEMU: &str = "qemu-system-x86_64";
 
-/// Longer than the slowest boot, shorter than patience.
+/// Timeout of a boot; the slowest boot takes less.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A machine to boot.
@@ -35,7 +35,7 @@ pub(crate) struct GuestNode {
     pub(crate) cpu: bool,
 }
 
-/// A machine of such nodes, or a skip that is heard.
+/// Returns a machine with such nodes, or reports a skipped test.
 pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     match newest("/boot", "vmlinuz-", "-cloud-amd64") {
         Some(kernel) => with_kernel(test, nodes, kernel),
@@ -43,8 +43,8 @@ pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     }
 }
 
-/// The same with the kernel that `HUGETOOLS_OLD_KERNEL` names; none where it names
-/// none.
+/// Returns a machine with the kernel from `HUGETOOLS_OLD_KERNEL`; `None` if it is not
+/// set.
 pub(crate) fn old_guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     let named = |(name, _): &(OsString, OsString)| name == "HUGETOOLS_OLD_KERNEL";
     let (_, kernel) = std::env::vars_os().find(named)?;
@@ -84,7 +84,7 @@ fn runs(program: &str) -> bool {
         .is_ok()
 }
 
-/// The last of the files with this begin and end of their names.
+/// Returns the last file, by name, with this prefix and suffix.
 pub(crate) fn newest(dir: &str, begin: &str, end: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
     let named = |path: &PathBuf| {
@@ -94,7 +94,7 @@ pub(crate) fn newest(dir: &str, begin: &str, end: &str) -> Option<PathBuf> {
     entries.filter(named).max()
 }
 
-/// Processors for the nodes that have some, memory for those that have some.
+/// Returns QEMU's options for CPUs and memory of the nodes.
 fn hardware(nodes: &[GuestNode]) -> Vec<String> {
     let cpus = nodes.iter().filter(|node| node.cpu).count();
     let memory: u32 = nodes.iter().map(|node| node.megabytes).sum();
@@ -118,7 +118,7 @@ fn hardware(nodes: &[GuestNode]) -> Vec<String> {
 }
 
 impl Guest {
-    /// Puts a program and the libraries that it needs into the file system.
+    /// Adds a program and its libraries to the initramfs.
     pub(crate) fn install(&mut self, program: &Path, place: &str) {
         self.archive.file(place, 0o755, &bytes(program));
         for library in libraries(program) {
@@ -127,7 +127,7 @@ impl Guest {
         }
     }
 
-    /// Puts hugectl and its libraries into the file system.
+    /// Adds hugectl and its libraries to the initramfs.
     pub(crate) fn install_hugectl(&mut self) {
         let dir = hugectl().parent().unwrap();
         for file in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
@@ -135,17 +135,17 @@ impl Guest {
         }
     }
 
-    /// Puts a file into the file system.
+    /// Adds a file to the initramfs.
     pub(crate) fn text(&mut self, place: &str, text: &str) {
         self.archive.file(place, 0o644, text.as_bytes());
     }
 
-    /// Boots with these kernel parameters.
+    /// Sets additional kernel parameters.
     pub(crate) fn boot_with(&mut self, parameters: &str) {
         self.parameters = parameters.to_owned();
     }
 
-    /// Boots, runs commands one after the other, and powers off.
+    /// Boots, runs the commands in order and powers off.
     pub(crate) fn run(&self, commands: &[&str]) -> Vec<Ran> {
         let mut archive = self.archive.clone();
         archive.file("/init", 0o755, init(commands).as_bytes());
@@ -170,7 +170,7 @@ impl Guest {
     }
 }
 
-/// Runs a command to its end, but not for ever.
+/// Runs a command until it ends or times out.
 fn finish(command: &mut Command) -> String {
     command
         .stdin(Stdio::null())
@@ -200,7 +200,7 @@ fn finish(command: &mut Command) -> String {
     said
 }
 
-/// The first process of the guest.
+/// Returns the guest's init script.
 fn init(commands: &[&str]) -> String {
     let mut script = String::from(
         "#!/bin/busybox sh
@@ -241,7 +241,7 @@ fn answer(said: &str, number: usize) -> Ran {
     }
 }
 
-/// The files that a program loads before it starts.
+/// Returns the shared libraries that a program is linked with.
 fn libraries(program: &Path) -> BTreeSet<PathBuf> {
     let output = Command::new("ldd").arg(program).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

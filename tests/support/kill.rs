@@ -1,5 +1,5 @@
-//! A program that is killed with SIGKILL at a chosen moment: before or after
-//! one of the system calls that change something.
+//! Kills a program with SIGKILL before or after one of its system calls that change
+//! something.
 #![expect(unsafe_code, reason = "a child is traced from its start")]
 
 use std::os::unix::process::CommandExt;
@@ -9,8 +9,7 @@ use nix::sys::ptrace::{self, Options};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// The calls that change something outside of the process, on any
-/// architecture.
+/// System calls that change something outside the process, on all architectures.
 const CHANGES: &[libc::c_long] = &[
     libc::SYS_write,
     libc::SYS_mkdirat,
@@ -39,15 +38,15 @@ const CHANGES: &[libc::c_long] = &[
     libc::SYS_unlink,
 ];
 
-/// Runs a program and kills it where it stops for the time `at`, before or
-/// after such a call. Whether it came so far; else it has ended by itself.
+/// Runs a program and kills it at its stop number `at`. There is a stop before and after
+/// each such call. Returns false if the program ended earlier.
 pub(crate) fn kill_at(command: &mut Command, at: usize) -> bool {
     let trace = || ptrace::traceme().map_err(Into::into);
-    // SAFETY: between fork and exec the child makes one system call.
+    // SAFETY: between fork and exec the child makes only one system call.
     let mut child = unsafe { command.pre_exec(trace) }.spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     let killed = trace_to(pid, at);
-    // It has been waited for; this only says so to the library.
+    // Already reaped; this updates the library's state.
     let _ = child.wait();
     killed
 }
@@ -84,16 +83,16 @@ fn trace_to(pid: Pid, at: usize) -> bool {
     }
 }
 
-/// Whether a stop is the begin of a call that changes something.
+/// Whether a stop is the entry of a system call that changes something.
 fn changes(pid: Pid) -> bool {
     let info = ptrace::syscall_info(pid).unwrap();
     if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
         return false;
     }
-    // SAFETY: at the begin of a call this is the part that is filled.
+    // SAFETY: at the entry of a call the kernel fills this member.
     let call = unsafe { info.u.entry };
     let is = |number: libc::c_long| u64::try_from(number) == Ok(call.nr);
-    // A file that is opened to be read stays as it is.
+    // Opening a file for reading changes nothing.
     let writing = u64::try_from(libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT).unwrap();
     match is(libc::SYS_openat) {
         true => call.args[2] & writing != 0,

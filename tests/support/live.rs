@@ -1,5 +1,5 @@
-//! The running machine: one test at a time, everything put back at the end,
-//! also when the test fails.
+//! The running machine. One test uses it at a time, and everything is restored at the
+//! end, even if the test fails.
 #![expect(
     clippy::disallowed_methods,
     reason = "control groups are files like others"
@@ -18,18 +18,18 @@ use nix::unistd::{AccessFlags, access};
 use super::restore::{Before, note};
 use super::tool::{Ran, tool};
 
-/// Every live test of this machine takes this lock.
+/// The lock of all live tests on this machine.
 const LOCK: &str = "/run/lock/hugetools-live.lock";
 
-/// The machine, for one test.
+/// The machine during one test.
 pub(crate) struct Live {
     root: Root,
     before: Before,
     _lock: Flock<fs::File>,
 }
 
-/// The machine, or a skip that is heard: on standard error, and with
-/// `HUGETOOLS_CI=1` as a failure.
+/// Returns the machine, or reports a skipped test on standard error. With
+/// `HUGETOOLS_CI=1` a skip fails the test.
 pub(crate) fn machine(test: &str) -> Option<Live> {
     if !can_be_set(test) {
         return None;
@@ -45,20 +45,20 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
         before: Before::new(found),
         _lock: lock,
     };
-    // As distributions have it, whatever has been set here before.
+    // The default of distributions; an earlier user may have changed it.
     live.set_shmem_enabled("never");
     Some(live)
 }
 
-/// Waits for the machine: for it alone, or beside others that leave it as it is.
+/// Waits for the machine, exclusively or shared with tests that don't change it.
 pub(super) fn lock(how: FlockArg) -> Flock<fs::File> {
     let file = OpenOptions::new().create(true).append(true).open(LOCK);
     let lock = Flock::lock(file.unwrap(), how);
     lock.map_err(|(_, errno)| errno).unwrap()
 }
 
-/// Whether the machine is there to be changed, or a skip likewise: for what a test does
-/// before it takes the machine, so that others have it meanwhile.
+/// Whether the machine can be changed; otherwise reports a skipped test. For preparations
+/// before a test takes the machine, so that others can use it in the meantime.
 pub(crate) fn can_be_set(test: &str) -> bool {
     if !nix::unistd::geteuid().is_root() {
         return skip::<()>(test, "it needs root").is_some();
@@ -72,27 +72,27 @@ pub(crate) fn can_be_set(test: &str) -> bool {
     }
 }
 
-/// Says that a test did not run; in CI that is a failure.
+/// Reports a skipped test; in CI that is a failure.
 pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
     let ci = std::env::vars_os().any(|(name, value)| name == "HUGETOOLS_CI" && value == "1");
     assert!(!ci, "{test} skipped: {why}");
-    // Not eprintln!, which the test harness keeps to itself.
+    // The test harness captures eprintln!.
     let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
     None
 }
 
-/// Says that a test did not run for want of what `.ci/run` does not install either.
+/// Reports a skipped test that lacks something `.ci/run` doesn't install.
 pub(crate) fn absent(test: &str, why: &str) {
     let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
 }
 
-/// Says that a test did not run since the machine's memory is in pieces just now:
-/// nothing that could be installed mends that, so it is no failure in CI either.
+/// Reports a skipped test because memory is fragmented. No installed package helps, so
+/// this is no failure in CI either.
 fn in_pieces(test: &str, why: &str) {
     skip_aloud(test, why);
 }
 
-/// Says that a test did not run for want of something that CI does not have either.
+/// Reports a skipped test without failing, even in CI.
 pub(crate) fn skip_aloud(test: &str, why: &str) {
     let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
 }
@@ -107,12 +107,12 @@ impl Live {
         tool("hugeadm").args(args).output().unwrap().into()
     }
 
-    /// The machine as it is now.
+    /// Returns the current state of the machine.
     pub(crate) fn now(&self) -> Machine {
         Machine::read(&self.root).unwrap()
     }
 
-    /// Persistent pages and overcommit of a size.
+    /// Returns persistent pages and overcommit of a size.
     pub(crate) fn pool(&self, size: PageSize) -> (u64, u64) {
         let machine = self.now();
         let pool = machine.pool(size).unwrap();
@@ -122,12 +122,12 @@ impl Live {
         )
     }
 
-    /// The default size.
+    /// Returns the default huge page size.
     pub(crate) fn default_size(&self) -> PageSize {
         self.before.found.default_pool().unwrap().size
     }
 
-    /// Sets the pool of the default size, which then can grow no further.
+    /// Sets the pool of the default size and disables its overcommit.
     pub(crate) fn set_pool(&self, pages: u64) {
         let spec = format!("DEFAULT:{pages}");
         let ran = self.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
@@ -135,7 +135,7 @@ impl Live {
         assert!(ran.status == 0 || lent, "{ran:?}");
     }
 
-    /// Fills the pool of 1 GiB pages; whether memory in so large pieces was there.
+    /// Fills the pool of 1 GiB pages. Returns false if memory is too fragmented.
     pub(crate) fn set_gigantic(&self, test: &str, pages: u64) -> bool {
         let ran = self.hugeadm(&[
             "--force",
@@ -153,7 +153,8 @@ impl Live {
         }
     }
 
-    /// Mounts a hugetlbfs of the default size for everybody; where.
+    /// Mounts a hugetlbfs of the default size that everybody can use. Returns the mount
+    /// point.
     pub(crate) fn global_mount(&self) -> String {
         let ran = self.hugeadm(&["--create-global-mounts"]);
         assert_eq!(ran.status, 0, "{ran:?}");
@@ -161,14 +162,13 @@ impl Live {
         format!("/var/lib/hugetlbfs/global/pagesize-{size}")
     }
 
-    /// Free pages of the default size.
+    /// Returns the free pages of the default size.
     pub(crate) fn free_pages(&self) -> u64 {
         self.now().default_pool().unwrap().free.get()
     }
 
-    /// Free pages once there are so many, as soon as processes that ended have given theirs
-    /// back: whoever looks at the memory of one at that moment (`/proc/PID/smaps`) keeps it
-    /// until he has done. What is missing after five seconds is lost.
+    /// Waits until `wanted` pages are free, at most five seconds, and returns how many
+    /// are. A reader of `/proc/PID/smaps` delays the release of an ended process's memory.
     pub(crate) fn free_pages_at_last(&self, wanted: u64) -> u64 {
         let end = Instant::now() + Duration::from_secs(5);
         loop {
@@ -180,7 +180,7 @@ impl Live {
         }
     }
 
-    /// Whether private memory can be on transparent huge pages.
+    /// Whether private memory can use transparent huge pages.
     pub(crate) fn thp_serves(&self) -> bool {
         self.before
             .found
@@ -189,14 +189,14 @@ impl Live {
             .is_some_and(Thp::serves_madvise)
     }
 
-    /// Sets `shmem_enabled` until the end of the test; whether this kernel has
+    /// Sets `shmem_enabled` until the end of the test. Returns false if this kernel lacks
     /// it.
     pub(crate) fn set_shmem_enabled(&self, word: &str) -> bool {
         let path = thp::dir().join("shmem_enabled");
         self.root.write(&path, word).is_ok()
     }
 
-    /// A control group of the hugetlb controller, version 2.
+    /// Returns a version 2 control group with the hugetlb controller.
     pub(crate) fn hugetlb_group(&self, test: &str) -> Option<Group> {
         let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
         let has = |root: &&&str| {
@@ -222,7 +222,7 @@ impl Live {
     }
 }
 
-/// Removes a control group, as soon as the last process in it has ended.
+/// Removes a control group as soon as its last process has ended.
 pub(crate) fn remove_group(path: &Path) -> io::Result<()> {
     for _ in 0..200 {
         if fs::remove_dir(path).is_ok() {
@@ -236,14 +236,14 @@ pub(crate) fn remove_group(path: &Path) -> io::Result<()> {
 /// A control group, removed at the end of the test.
 pub(crate) struct Group {
     pub(crate) path: PathBuf,
-    /// The file that turns its controller on.
+    /// The file that enables its controller.
     control: PathBuf,
     controller: &'static str,
     was_on: bool,
 }
 
 impl Group {
-    /// A group of the memory controller, version 1 or 2, with a limit.
+    /// Returns a group with a memory limit, version 1 or 2.
     pub(crate) fn of_memory(test: &str, limit: &str) -> Option<Group> {
         let name = format!("hugetools-memory-{}", std::process::id());
         let one = Path::new("/sys/fs/cgroup/memory");

@@ -1,9 +1,9 @@
-//! How long the tests last that could go on for ever: `HUGETOOLS_SECONDS`,
-//! 1 without it, so that all tests together take a newcomer a few minutes.
+//! The duration of open-ended tests: `HUGETOOLS_SECONDS`, by default 1, so that the whole
+//! suite takes a few minutes.
 
 use std::time::Duration;
 
-/// The time that such a test takes.
+/// Returns the duration of such a test.
 pub(crate) fn length() -> Duration {
     let seconds = std::env::vars_os().find(|(name, _)| name == "HUGETOOLS_SECONDS");
     let seconds = seconds.and_then(|(_, value)| value.to_str()?.parse().ok());

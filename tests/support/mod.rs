@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers for all tests.
 
 pub(crate) mod bless;
 pub(crate) mod cpio;
@@ -17,8 +17,8 @@ pub(crate) mod tool;
 pub(crate) mod traced;
 pub(crate) mod tree;
 
-/// A property test of so many cases. A failing case is printed; nothing is
-/// written into the project.
+/// Returns the configuration of a property test with `cases` cases. A failing case is
+/// printed, and no file is written into the project.
 pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {
     proptest::test_runner::Config {
         failure_persistence: None,

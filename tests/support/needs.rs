@@ -1,5 +1,5 @@
-//! What a machine may lack: programs and libraries that tests use, mounts, and a place
-//! that all users reach; looked for in one place.
+//! Checks for everything that a machine may lack: programs and libraries, mounts, and a
+//! directory that all users can reach.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -9,8 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::live::skip;
 
-/// Where a program lies that the shell would find, or that only root's shell
-/// would.
+/// Finds a program in the path, including root's directories.
 fn find(name: &str) -> Option<PathBuf> {
     let (_, path) = std::env::vars_os().find(|(name, _)| name == "PATH")?;
     let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
@@ -18,8 +17,7 @@ fn find(name: &str) -> Option<PathBuf> {
     dirs.map(|dir| dir.join(name)).find(|file| file.exists())
 }
 
-/// Whether all of these programs are there; where not the test is skipped,
-/// aloud.
+/// Whether all these programs are installed; otherwise reports a skipped test.
 pub(crate) fn programs(test: &str, names: &[&str]) -> bool {
     let lacks = |name: &&&str| find(name).is_none();
     match names.iter().find(lacks) {
@@ -28,7 +26,7 @@ pub(crate) fn programs(test: &str, names: &[&str]) -> bool {
     }
 }
 
-/// Whether there may be terminals, as there are not in a chroot without `/dev/pts`.
+/// Whether pseudo-terminals exist. A chroot without `/dev/pts` has none.
 pub(crate) fn terminal(test: &str) -> bool {
     let opened = OpenOptions::new().read(true).write(true).open("/dev/ptmx");
     match opened {
@@ -37,13 +35,13 @@ pub(crate) fn terminal(test: &str) -> bool {
     }
 }
 
-/// Whether a test can have mounts of its own: not without root, in most containers, and
-/// in a chroot whose `/` is no mount.
+/// Whether a test can create mounts. That needs root, fails in most containers, and in a
+/// chroot whose `/` is not a mount point.
 pub(crate) fn mounts(test: &str) -> bool {
     unshares(test, "--mount")
 }
 
-/// Whether a test can be in a user namespace with mounts of its own: not in a chroot.
+/// Whether a test can enter a user namespace with its own mounts; not in a chroot.
 pub(crate) fn user_namespaces(test: &str) -> bool {
     unshares(test, "-rm")
 }
@@ -58,8 +56,7 @@ fn unshares(test: &str, how: &str) -> bool {
     skip::<()>(test, why.trim_end()).is_some()
 }
 
-/// Whether there are connections within the machine, as there are not in a network namespace
-/// whose loopback is down.
+/// Whether loopback connections work. A network namespace may have its loopback down.
 pub(crate) fn loopback(test: &str) -> bool {
     match connection() {
         Ok(()) => true,
@@ -67,14 +64,14 @@ pub(crate) fn loopback(test: &str) -> bool {
     }
 }
 
-/// Makes one, and closes it.
+/// Opens and closes a loopback connection.
 fn connection() -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     TcpStream::connect(listener.local_addr()?).map(drop)
 }
 
-/// Whether the control groups can be seen, as they cannot in most chroots: what takes memory
-/// ahead of its use is not done where nobody knows how much a group has left.
+/// Whether control groups are visible, as they are not in most chroots. The libraries
+/// don't prefault if they cannot read the group's limit.
 pub(crate) fn control_groups(test: &str) -> bool {
     let roots =
         ["", "unified/", "memory/"].map(|root| format!("/sys/fs/cgroup/{root}cgroup.procs"));
@@ -83,8 +80,7 @@ pub(crate) fn control_groups(test: &str) -> bool {
     seen || skip::<()>(test, "no control groups at /sys/fs/cgroup").is_some()
 }
 
-/// Whether every user can run what was built here, as it is not where a folder above is
-/// root's alone.
+/// Whether every user can run our programs. A parent directory may be closed to them.
 pub(crate) fn others(test: &str, program: &Path) -> bool {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
@@ -114,7 +110,7 @@ pub(crate) fn libraries(test: &str, flags: &[&str]) -> bool {
     }
 }
 
-/// Whether the linker of `-fuse-ld=NAME` is there.
+/// Whether the linker of `-fuse-ld=NAME` is installed.
 pub(crate) fn linker(test: &str, name: &str) -> bool {
     programs(test, &[&format!("ld.{name}")])
 }

@@ -1,6 +1,6 @@
-//! The hugeadm of libhugetlbfs 2.23, as Debian has it, to compare with. It
-//! writes to the kernel where it should not, so it is only run where it finds
-//! copies: in a mount namespace of its own, or in a virtual machine.
+//! The hugeadm of libhugetlbfs 2.23 from Debian, for comparison. It writes to the kernel
+//! by mistake, so it runs only on copies: in its own mount namespace or in a virtual
+//! machine.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +8,10 @@ use std::process::Command;
 use super::live::skip;
 use super::tool::Ran;
 
-/// Where Debian installs it.
+/// Debian's path of the peer.
 pub(crate) const PEER: &str = "/usr/bin/hugeadm";
 
-/// Whether it is here, or a skip that is heard.
+/// Whether the peer is installed; otherwise reports a skipped test.
 pub(crate) fn is_here(test: &str) -> bool {
     let mut query = Command::new("dpkg-query");
     let output = query
@@ -33,8 +33,8 @@ pub(crate) fn is_here(test: &str) -> bool {
     true
 }
 
-/// Runs a program where `/proc` and `/sys` are a copy of a recorded machine's,
-/// and `/var/lib` is empty.
+/// Runs a program in a mount namespace with `/proc` and `/sys` of a recorded machine and
+/// an empty `/var/lib`.
 pub(crate) fn inside(tree: &Path, program: &Path, args: &[&str]) -> Ran {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c"]);

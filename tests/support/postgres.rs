@@ -6,7 +6,7 @@ use nix::unistd::User;
 
 use super::live::skip;
 
-/// Its programs' directory and its user, or a skip that is heard.
+/// Returns the directory of its programs and its user, or reports a skipped test.
 pub(crate) fn installed(test: &str) -> Option<(PathBuf, User)> {
     let bins = ["17", "16", "15", "14", "13"]
         .map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));

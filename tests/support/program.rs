@@ -1,4 +1,4 @@
-//! Programs in C from `tests/programs`, built once for each libc.
+//! C programs from `tests/programs`, built once for each libc.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub(crate) enum Libc {
 }
 
 impl Libc {
-    /// Both.
+    /// Both libcs.
     pub(crate) const ALL: [Libc; 2] = [Libc::Glibc, Libc::Musl];
 
     fn compiler(self) -> &'static str {
@@ -29,16 +29,16 @@ impl Libc {
     }
 }
 
-/// Builds a program, or says why not.
+/// Builds a program, or reports why it cannot.
 pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     let words: String = flags.concat().replace(['/', ' '], "");
     build_as(&format!("{name}-{libc:?}{words}"), name, libc, flags)
 }
 
-/// Builds a program under a name of its own, where its flags would be too long
-/// for one.
+/// Builds a program under another name, if name and flags would be too long for a file
+/// name.
 pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
-    // Once for all tests: what one of them runs cannot be written.
+    // Each program is built once, since a running executable cannot be overwritten.
     static BUILT: Mutex<BTreeMap<String, Arc<Mutex<bool>>>> = Mutex::new(BTreeMap::new());
     let all = BUILT.lock();
     let this = Arc::clone(

@@ -1,5 +1,5 @@
-//! The running machine as it was before a test, and how it becomes so again,
-//! also when the test fails.
+//! Saves the state of the running machine before a test and restores it afterwards, even
+//! if the test fails.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,10 +13,10 @@ use hugetools_model::hugetlb::pool::{Counter, counter_path};
 use hugetools_model::memory::{sysctl, userfault};
 use hugetools_model::{KPath, Machine, Root, thp};
 
-/// Where mounts and swap files are made.
+/// The directory of mounts and swap files.
 const PLACE: &str = "/var/lib/hugetlbfs";
 
-/// The machine as it was.
+/// The saved state.
 pub(crate) struct Before {
     pub(crate) found: Machine,
     directories: BTreeSet<PathBuf>,
@@ -44,7 +44,7 @@ impl Before {
                 note(off.map(drop), &swap.path);
             }
         }
-        // What is in a directory comes after it.
+        // In reverse order: a directory is removed after its contents.
         let made = directories();
         for made in made
             .difference(&self.directories)
@@ -83,7 +83,7 @@ impl Before {
         }
     }
 
-    /// Every setting that hugeadm can change.
+    /// Returns every setting that hugeadm can change.
     fn settings(&self) -> Vec<(KPath, String)> {
         let mut all = Vec::new();
         let mut set = |path: KPath, value: Option<String>| {
@@ -144,7 +144,7 @@ fn put(root: &Root, path: &KPath, value: &str) {
     );
 }
 
-/// A drop must not panic while another panic is on its way.
+/// Logs an error. A drop during a panic must not panic again.
 pub(crate) fn note(result: io::Result<()>, path: &Path) {
     if let Err(error) = result {
         let _ = writeln!(io::stderr(), "cannot restore {}: {error}", path.display());
@@ -158,7 +158,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What is there, none of it a mount's contents.
+/// Returns the existing directories without the contents of mounts.
 fn directories() -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     let mut next = vec![PathBuf::from(PLACE)];

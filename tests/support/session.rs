@@ -1,5 +1,5 @@
-//! Transcripts: commands on a copy of a recorded machine, with what they
-//! print, their status and what they change in the tree.
+//! Transcripts: commands on a copy of a recorded machine, with their output, their exit
+//! status and their changes to the tree.
 //!
 //! ```text
 //! machine x86_64-8node
@@ -12,9 +12,8 @@
 //! ~ /proc/sys/vm/nr_hugepages: 74 -> 100
 //! ```
 //!
-//! The commands stand in the transcript itself: a new one is a new `$` line,
-//! and `HUGETOOLS_BLESS=1 cargo test` writes the rest. `--sysroot` goes
-//! without saying, the tree is called DIR, and the version VERSION.
+//! To add a command, write a `$` line; `HUGETOOLS_BLESS=1 cargo test` writes the rest.
+//! `--sysroot` is implied; DIR stands for the tree and VERSION for the version.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +39,7 @@ pub(crate) fn run_all(dir: &str) {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-/// Runs the commands of a transcript and writes it anew.
+/// Runs the commands of a transcript and returns the new transcript.
 fn run(transcript: &str) -> String {
     let mut out = String::new();
     let first = transcript.lines().next().unwrap_or_default();
@@ -97,7 +96,7 @@ fn one(command: &str, dir: &Path) -> String {
     out
 }
 
-/// Words apart at blanks, except within single quotes.
+/// Splits a command at blanks outside single quotes.
 fn split(command: &str) -> Vec<String> {
     let mut words = vec![];
     let mut word: Option<String> = None;
@@ -117,6 +116,6 @@ fn split(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_are_split_as_the_shell_does() {
+fn words_are_split_as_in_a_shell() {
     assert_eq!(split("a 'b c' ''  d"), ["a", "b c", "", "d"]);
 }

@@ -1,5 +1,5 @@
-//! The running machine with an empty pool and nothing changed: what needs no more than
-//! that goes on beside others that do not either.
+//! The running machine with an empty pool and nothing changed. Tests that change nothing
+//! share it.
 
 use std::fs;
 
@@ -10,22 +10,22 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::live::{Live, can_be_set, live_root, lock, machine, skip};
 
-/// The machine, for tests that leave it as it is.
+/// The machine for a test that doesn't change it.
 pub(crate) enum Still {
-    /// It is so already.
+    /// The pool was empty already; the machine is shared.
     AsFound(Box<Found>),
-    /// It has been made so, for one test.
+    /// The pool was emptied for this test only.
     Emptied(Box<Live>),
 }
 
-/// As it was found, and stays.
+/// The unchanged machine.
 pub(crate) struct Found {
     machine: Machine,
-    /// Shared with others.
+    /// A shared lock.
     _lock: Flock<fs::File>,
 }
 
-/// The machine without pages in the pool of the default size, or a skip as `machine`'s.
+/// Returns the machine with an empty pool of the default size, or reports a skipped test.
 pub(crate) fn without_pool(test: &str) -> Option<Still> {
     if !can_be_set(test) {
         return None;
@@ -43,7 +43,8 @@ pub(crate) fn without_pool(test: &str) -> Option<Still> {
     Some(Still::Emptied(Box::new(live)))
 }
 
-/// The same where private memory can be on transparent huge pages.
+/// Returns the machine with an empty pool and transparent huge pages, or reports a
+/// skipped test.
 pub(crate) fn with_thp(test: &str) -> Option<Still> {
     let still = without_pool(test)?;
     match still.thp_serves() {
@@ -64,7 +65,7 @@ fn is_empty(machine: &Machine) -> bool {
 }
 
 impl Still {
-    /// The default size of huge pages.
+    /// Returns the default huge page size.
     pub(crate) fn default_size(&self) -> PageSize {
         match self {
             Still::AsFound(found) => found.machine.default_pool().unwrap().size,
@@ -72,7 +73,7 @@ impl Still {
         }
     }
 
-    /// Whether private memory can be on transparent huge pages.
+    /// Whether private memory can use transparent huge pages.
     pub(crate) fn thp_serves(&self) -> bool {
         match self {
             Still::AsFound(found) => found.machine.thp.as_ref().is_some_and(Thp::serves_madvise),

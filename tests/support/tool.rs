@@ -1,4 +1,4 @@
-//! Running the tools.
+//! Runs the tools.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What is built, by the names that it has there.
+/// The built files, with their installed names.
 pub(crate) const BUILT: [(&str, &str); 7] = [
     ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
     ("hugectl", env!("CARGO_BIN_EXE_hugectl")),
@@ -18,7 +18,7 @@ pub(crate) const BUILT: [(&str, &str); 7] = [
     ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
 ];
 
-/// What a run printed and how it ended.
+/// The output and exit status of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) out: String,
@@ -36,8 +36,8 @@ impl From<Output> for Ran {
     }
 }
 
-/// Where hugectl is, with the libraries that were built together with it
-/// beside it: those in cargo's own folder may be of another day.
+/// Returns hugectl's path, in a directory with the libraries of the same build. Those in
+/// cargo's directory may be older.
 pub(crate) fn hugectl() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
@@ -58,15 +58,16 @@ pub(crate) fn hugectl() -> &'static Path {
     })
 }
 
-/// Copies a file that is to be run, by another process: a child that some other test
-/// starts meanwhile would hold the copy open for writing, and it could not be run.
+/// Copies an executable in a child process. Otherwise a child forked by another test
+/// could inherit the descriptor that is open for writing, and exec would fail with
+/// ETXTBSY.
 pub(crate) fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let mut cp = Command::new("cp");
     let copied = cp.arg(from.as_ref()).arg(to.as_ref()).output().unwrap();
     assert!(copied.status.success(), "{copied:?}");
 }
 
-/// Writes a file that is to be run, by another process as well.
+/// Writes an executable in a child process, for the same reason as [`copy`].
 pub(crate) fn write(path: &Path, contents: &[u8]) {
     let mut cat = Command::new("sh");
     cat.args(["-c", "cat >\"$0\""])
@@ -77,7 +78,7 @@ pub(crate) fn write(path: &Path, contents: &[u8]) {
     assert!(cat.wait().unwrap().success(), "{path:?}");
 }
 
-/// A tool by its name, in an environment of nothing but a locale.
+/// Returns a tool's command with an empty environment except for the locale.
 pub(crate) fn tool(name: &str) -> Command {
     let path = match name {
         "hugeadm" => Path::new(env!("CARGO_BIN_EXE_hugeadm")),
@@ -92,7 +93,7 @@ pub(crate) fn tool(name: &str) -> Command {
     command
 }
 
-/// Runs hugeadm on a tree.
+/// Runs hugeadm on a recorded tree.
 pub(crate) fn hugeadm(tree: &Path, args: &[impl AsRef<str>]) -> Ran {
     let mut command = tool("hugeadm");
     command.arg("--sysroot").arg(tree);
@@ -107,8 +108,8 @@ pub(crate) fn sh(script: &str) -> Ran {
     run(&mut command)
 }
 
-/// Runs a command. While another test has memory accounted for strictly, there may be
-/// none for a process just then.
+/// Runs a command. Retries fork: it can fail while another test has strict overcommit
+/// enabled.
 fn run(command: &mut Command) -> Ran {
     for _ in 0..50 {
         match command.output() {

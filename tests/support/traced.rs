@@ -1,4 +1,4 @@
-//! System calls that change something, as strace(1) shows them.
+//! System calls that change something, as reported by strace(1).
 #![expect(clippy::disallowed_methods, reason = "reads files of its own")]
 
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ const CALLS: &str = "trace=open,openat,creat,mkdir,mkdirat,mknod,mknodat,rename,
     unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate,ftruncate,fallocate,chmod,fchmod,\
     fchmodat,chown,fchown,fchownat,fadvise64,mount,umount2,swapon,swapoff,setxattr,utimensat";
 
-/// strace, whose command follows; it and its children are traced into a file.
+/// Returns strace's command. It traces a program and its children into a file.
 pub(crate) fn strace(trace: &Path) -> Command {
     let mut command = Command::new("strace");
     let file = [OsStr::new("-o"), trace.as_os_str()];
@@ -19,14 +19,14 @@ pub(crate) fn strace(trace: &Path) -> Command {
     command
 }
 
-/// The same in front of a command of a shell's.
+/// Returns the same as words of a shell command.
 pub(crate) fn strace_words(trace: &Path) -> String {
     let command = strace(trace);
     let words = command.get_args().map(|word| word.to_str().unwrap());
     format!("strace '{}'", words.collect::<Vec<_>>().join("' '"))
 }
 
-/// The lines of a trace that change something.
+/// Returns the lines of a trace that change something.
 pub(crate) fn changes(trace: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(trace).unwrap();
     assert!(text.contains("open"), "nothing was traced: {text}");
@@ -50,7 +50,7 @@ fn does_change(line: &str) -> bool {
 }
 
 #[test]
-fn what_changes_is_told_from_what_does_not() {
+fn changes_are_distinguished_from_reads() {
     for (line, changes) in [
         (
             "7 openat(AT_FDCWD, \"/etc/x\", O_RDONLY|O_CLOEXEC) = 3",

@@ -1,4 +1,4 @@
-//! Copies of recorded machines, and what became of them.
+//! Copies of recorded machines, and their changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::bless;
 
-/// All recorded machines: a new one is a new file.
+/// Returns the names of all recorded machines, one per file.
 pub(crate) fn machines() -> Vec<String> {
     let files = fs::read_dir(bless::project("tests/fixtures")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -22,7 +22,7 @@ pub(crate) fn machines() -> Vec<String> {
     names
 }
 
-/// A fresh copy of a recorded machine.
+/// Returns a fresh copy of a recorded machine.
 pub(crate) fn machine(name: &str) -> TempDir {
     let archive = bless::text(format!("tests/fixtures/{name}.tree"));
     assert!(!archive.is_empty(), "there is no machine {name}");
@@ -31,24 +31,24 @@ pub(crate) fn machine(name: &str) -> TempDir {
     dir
 }
 
-/// The text of a file of a tree.
+/// Returns the text of a file in a tree.
 pub(crate) fn text(path: &Path) -> String {
     String::from_utf8(contents(path)).unwrap()
 }
 
-/// Gives a file of a tree other contents.
+/// Overwrites a file in a tree.
 pub(crate) fn write(path: &Path, text: &str) {
     let file = fs::OpenOptions::new().write(true).truncate(true).open(path);
     std::io::Write::write_all(&mut file.unwrap(), text.as_bytes()).unwrap();
 }
 
-/// A directory in memory where there is one: thousands of small files are
-/// made and truncated here.
+/// Returns a temporary directory, in memory if possible, since tests create thousands of
+/// small files.
 fn scratch() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
-/// Every file and directory of a tree: its mode and, of a file, its bytes.
+/// All files and directories of a tree: mode, and a file's contents.
 pub(crate) type Snapshot = BTreeMap<String, (u32, Option<Vec<u8>>)>;
 
 /// Takes a snapshot.
@@ -73,7 +73,7 @@ fn walk(dir: &Path, path: &str, all: &mut Snapshot) {
     }
 }
 
-/// What a file holds, one that may only be written included.
+/// Returns the contents of a file, even of a write-only one.
 fn contents(path: &Path) -> Vec<u8> {
     allowed(path, 0o400, |path| {
         let mut file = fs::OpenOptions::new().read(true).open(path)?;
@@ -83,8 +83,8 @@ fn contents(path: &Path) -> Vec<u8> {
     })
 }
 
-/// Looks at a file or directory that its mode may keep its own owner from: root
-/// alone is not stopped by that.
+/// Calls a function on a file or directory after adding permissions that its mode denies
+/// to an ordinary owner. Root needs none.
 fn allowed<T>(path: &Path, rights: u32, look: impl Fn(&Path) -> io::Result<T>) -> T {
     look(path).unwrap_or_else(|_| {
         let mode = fs::metadata(path).unwrap().permissions().mode();
@@ -96,7 +96,7 @@ fn allowed<T>(path: &Path, rights: u32, look: impl Fn(&Path) -> io::Result<T>) -
     })
 }
 
-/// The difference of two snapshots, a line for each path.
+/// Returns the difference of two snapshots, one line per path.
 pub(crate) fn difference(before: &Snapshot, after: &Snapshot) -> Vec<String> {
     let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
     paths.sort();
@@ -115,7 +115,7 @@ fn show(bytes: &Option<Vec<u8>>) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 
-/// What `record.sh` records of a copy is the archive that the copy is from.
+/// `record.sh` reproduces the archive that a tree was unpacked from.
 #[test]
 fn recording_is_unpacking_backwards() {
     for name in machines() {
@@ -133,7 +133,7 @@ fn recording_is_unpacking_backwards() {
     }
 }
 
-/// The machine that the tests run on can be recorded, too.
+/// The machine of the tests can be recorded, too.
 #[test]
 fn the_running_machine_can_be_recorded() {
     let script = bless::project("tests/fixtures/record.sh");

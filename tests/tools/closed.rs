@@ -1,12 +1,12 @@
-//! Standard descriptors that are closed: what a tool could not say is no success, and a
-//! program that it starts finds closed what was closed.
+//! Closed standard descriptors: lost output is an error, and a started program finds the
+//! same descriptors closed.
 
 use std::path::Path;
 
 use super::place::{Done, Place};
 use crate::support::tool::tool;
 
-/// What prints on standard output, and the status where it cannot.
+/// Commands that print, and their exit status if standard output is closed.
 const LINES: [(&str, i32); 23] = [
     ("hugeadm --help", 1),
     ("hugeadm --version", 1),
@@ -33,7 +33,7 @@ const LINES: [(&str, i32); 23] = [
     ("hugeedit --json /bin/true", 1),
 ];
 
-/// Runs a line whose first word is a tool of ours.
+/// Runs a line whose first word is one of our tools.
 fn run(place: &Place, line: &str) -> Done {
     let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
     let tool = tool(name);
@@ -42,7 +42,7 @@ fn run(place: &Place, line: &str) -> Done {
 }
 
 #[test]
-fn what_could_not_be_said_is_no_success() {
+fn lost_output_is_an_error() {
     let place = Place::new();
     for (line, status) in LINES {
         let open = run(&place, &line.replace("--watch", ""));
@@ -55,14 +55,14 @@ fn what_could_not_be_said_is_no_success() {
         assert_eq!(done.status, status, "{line}: {done:?}");
         let told = "ERROR: cannot write to standard output: bad file descriptor (errno 9)";
         assert_eq!(done.err.matches("ERROR").count(), 1, "{line}: {done:?}");
-        // What an ordinary user may not read is a warning besides.
+        // An ordinary user also gets warnings about unreadable files.
         let last = done.err.lines().rfind(|text| !text.contains("WARNING"));
         assert!(
             last.is_some_and(|text| text.ends_with(told)),
             "{line}: {done:?}"
         );
     }
-    // Nobody can be told, and the status tells.
+    // With both outputs closed, only the exit status reports the error.
     assert_eq!(run(&place, "hugeadm --pool-list >&- 2>&-").status, 1);
     assert_eq!(run(&place, "hugeadm --nonsense 2>&-").status, 2);
     let done = run(&place, "hugectl --messages=1 --stack true >&-");
@@ -72,7 +72,7 @@ fn what_could_not_be_said_is_no_success() {
     );
 }
 
-/// Ends with a bit for each of the three that is closed.
+/// Exits with a bit for each closed standard descriptor.
 const CLOSED: &str = "
 #include <fcntl.h>
 int main(void)
@@ -85,7 +85,7 @@ int main(void)
 ";
 
 #[test]
-fn a_program_finds_closed_what_was_closed() {
+fn a_program_finds_the_same_descriptors_closed() {
     let place = Place::new();
     place.file("bits.c", CLOSED);
     place.ok("gcc -O1 bits.c -o bits");

@@ -1,4 +1,4 @@
-//! ld.hugetlbfs for other machines than this one: sizes are the target's.
+//! ld.hugetlbfs for other machines: sizes are those of the target.
 
 use super::ld::{MODES, PRINTED, PROGRAM, check, link};
 use super::place::Place;
@@ -7,20 +7,20 @@ use crate::support::needs;
 
 const MIB: u64 = 1 << 20;
 
-/// A machine with a compiler and a C library.
+/// A machine with a cross compiler and a C library.
 struct Hosted {
-    /// As in the names of its tools.
+    /// The prefix of its tools.
     triplet: &'static str,
-    /// As in the name of its emulator.
+    /// The suffix of its emulator.
     emulator: &'static str,
     linkers: &'static [&'static str],
     size: u64,
-    /// Whether the tests ask for its compiler.
+    /// Whether a missing compiler is reported as a skip.
     is_asked_for: bool,
 }
 
-/// lld of LLVM 14 knows no s390x, and not what the C library of riscv64 is made
-/// of; gold knows no riscv64.
+/// LLVM 14's lld doesn't support s390x and parts of riscv64's C library; gold doesn't
+/// support riscv64.
 const HOSTED: [Hosted; 4] = [
     Hosted {
         triplet: "aarch64-linux-gnu",
@@ -53,7 +53,7 @@ const HOSTED: [Hosted; 4] = [
 ];
 
 impl Hosted {
-    /// A place with the program and a library for this machine.
+    /// Returns a directory with a program and a library for this machine.
     fn place(&self) -> Option<Place> {
         let place = Place::new();
         let compiler = format!("{}-gcc --version", self.triplet);
@@ -76,7 +76,7 @@ impl Hosted {
         Some(place)
     }
 
-    /// Runs the program where there is an emulator.
+    /// Runs the program if the emulator is installed.
     fn run(&self, place: &Place, what: &str) {
         let emulator = self.emulator;
         if place.shell(&format!("{emulator} --version")).status == 0 {

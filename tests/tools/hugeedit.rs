@@ -1,4 +1,4 @@
-//! hugeedit on real programs: they stay the same files, and run as before.
+//! hugeedit on real programs: it edits them in place, and they run as before.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -7,7 +7,7 @@ use super::place::{Place, has};
 use super::segments::segments;
 use crate::support::live::skip;
 
-/// Prints what all its parts hold, and how far it is placed from a huge page.
+/// Prints its data, and its load address modulo the huge page size.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ fn marked_and_aligned_programs_run_as_before() {
 }
 
 #[test]
-fn an_aligned_program_is_placed_at_a_huge_page() {
+fn an_aligned_program_is_loaded_at_a_huge_page() {
     let place = Place::new();
     build(&place, "program", "-pie -fPIE -Wl,-z,max-page-size=4096");
     let before = segments(&place.bytes("program"));
@@ -119,7 +119,7 @@ fn a_running_program_is_busy() {
 }
 
 #[test]
-fn all_names_of_a_file_see_the_change() {
+fn all_hard_links_see_the_change() {
     let place = Place::new();
     build(&place, "program", "");
     place.ok("ln program second && ln -s program third && chmod 751 program");
@@ -134,13 +134,13 @@ fn all_names_of_a_file_see_the_change() {
     assert!(place.work("third").is_symlink());
 }
 
-/// Runs hugeedit as a user without privileges, who owns what is in `made`.
+/// Runs hugeedit as an unprivileged user, who owns the files in `made`.
 const AS_NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
 
 #[test]
-fn a_file_that_may_not_be_written_stays() {
+fn a_read_only_file_is_unchanged() {
     if !nix::unistd::geteuid().is_root() {
-        return skip("a_file_that_may_not_be_written_stays", "it needs root").unwrap_or(());
+        return skip("a_read_only_file_is_unchanged", "it needs root").unwrap_or(());
     }
     let place = Place::new();
     build(&place, "program", "");
@@ -156,7 +156,7 @@ fn a_file_that_may_not_be_written_stays() {
         )
     );
     assert_eq!(place.snapshot(), before);
-    // To look is free.
+    // Reading needs no write permission.
     place.ok(&format!("{AS_NOBODY} hugeedit program"));
 }
 
@@ -174,7 +174,7 @@ fn set_user_id_and_capabilities_survive() {
     place.ok("cp program capable && setcap cap_net_raw+ep capable");
     place.ok("hugeedit --text capable");
     assert_eq!(place.ok("getcap capable"), "capable cap_net_raw=ep\n");
-    // The kernel takes the bit away when somebody else than root writes.
+    // The kernel clears the set-user-ID bit when a user other than root writes.
     place.ok("chown 65534:65534 program && chmod 4755 program");
     place.ok(&format!("{AS_NOBODY} hugeedit --text program"));
     let mode = fs::metadata(place.work("program"))
@@ -182,7 +182,7 @@ fn set_user_id_and_capabilities_survive() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o7777, 0o4755);
-    // An owner without the capability cannot give it back, and is told.
+    // An owner without CAP_SETFCAP cannot restore the capability and gets a warning.
     place.ok("cp program lost && chown 65534 lost && setcap cap_net_raw+ep lost");
     let done = place.shell(&format!("{AS_NOBODY} hugeedit --data lost"));
     assert_eq!(
@@ -195,12 +195,16 @@ fn set_user_id_and_capabilities_survive() {
     );
 }
 
-/// libhugetlbfs' hugeedit shows and marks the same, on copies.
+/// libhugetlbfs' hugeedit shows and sets the same marks.
 #[test]
-fn marks_are_those_of_the_peer() {
+fn marks_equal_those_of_the_peer() {
     let peer = "/usr/bin/hugeedit";
     if !std::path::Path::new(peer).exists() {
-        return skip("marks_are_those_of_the_peer", "there is no other hugeedit").unwrap_or(());
+        return skip(
+            "marks_equal_those_of_the_peer",
+            "there is no other hugeedit",
+        )
+        .unwrap_or(());
     }
     let place = Place::new();
     for (name, flags) in [

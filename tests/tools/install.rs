@@ -1,6 +1,6 @@
-//! Installed from the tree into a prefix, as anybody: what is linked and run there
-//! needs no further word, and nothing is left when it is taken away. Packages have
-//! what their table says.
+//! Installs from the tree into a prefix without root. Programs can be linked and run
+//! there without further settings, and uninstalling leaves nothing behind. Packages
+//! contain the files of the table.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::fs;
@@ -16,7 +16,7 @@ use crate::support::bless;
 use crate::support::live::skip;
 use crate::support::tool::{self, BUILT};
 
-/// A directory with what was built, and room for more.
+/// A directory with the build results, and room for the prefix.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -24,7 +24,8 @@ impl Place {
         Place::with(&BUILT)
     }
 
-    /// Where the smallest tool stands for all of them: packing them takes a minute.
+    /// Returns a place where the smallest tool replaces all others: packing them all
+    /// takes a minute.
     fn small() -> Place {
         Place::with(&BUILT.map(|(name, file)| match name.ends_with(".so") {
             true => (name, file),
@@ -49,7 +50,7 @@ impl Place {
         Tree::prepare(Some(&self.path("built"))).unwrap()
     }
 
-    /// The prefix. That a root is named leaves the machine's loader alone.
+    /// Returns the prefix. An explicit root keeps the system's ld.so.cache unchanged.
     fn prefix(&self) -> Destination {
         Destination {
             prefix: self.path("prefix"),
@@ -59,7 +60,7 @@ impl Place {
         }
     }
 
-    /// What a line prints that must succeed, in an environment with a path only.
+    /// Runs a line that must succeed, with only PATH set. Returns its output.
     fn ok(&self, line: &str) -> String {
         let mut command = Command::new("sh");
         command.args(["-c", line]).current_dir(self.0.path());
@@ -77,7 +78,7 @@ impl Place {
     }
 }
 
-/// Prints which library it runs with, and how many sizes that knows.
+/// Prints the path of its library, and the number of page sizes.
 const PROGRAM: &str = r#"
 #include <hugetlbfs.h>
 #include <stdio.h>
@@ -94,7 +95,7 @@ int main(void) {
 "#;
 
 #[test]
-fn a_prefix_needs_no_further_word() {
+fn a_prefix_needs_no_further_settings() {
     let place = Place::new();
     fs::write(place.path("program.c"), PROGRAM).unwrap();
     install::install(&place.tree(), &place.prefix()).unwrap();
@@ -115,7 +116,7 @@ fn a_prefix_needs_no_further_word() {
         field("Libs: ")
     ));
     assert_eq!(place.ok("./linked"), library);
-    // hugectl takes the libraries of its prefix.
+    // hugectl finds the libraries of its prefix.
     let planned = place.ok("prefix/bin/hugectl -q --heap=thp --shm=thp --dry-run sh -c :");
     let heap = place.path("prefix/lib/hugetools/libhugetlbfs_heap.so");
     assert!(planned.contains(&heap.display().to_string()), "{planned}");
@@ -124,14 +125,14 @@ fn a_prefix_needs_no_further_word() {
 }
 
 #[test]
-fn nothing_is_left_of_an_installation() {
+fn uninstalling_removes_everything() {
     let place = Place::new();
     let other = place.path("prefix/share/other");
     fs::create_dir_all(&other).unwrap();
     let before = place.ok("find prefix | sort");
     install::install(&place.tree(), &place.prefix()).unwrap();
     let installed = place.ok("find prefix | sort");
-    // Once more is the same.
+    // A second installation changes nothing.
     install::install(&place.tree(), &place.prefix()).unwrap();
     assert_eq!(place.ok("find prefix | sort"), installed);
     assert!(install::uninstall(&place.prefix()).is_ok());
@@ -141,7 +142,7 @@ fn nothing_is_left_of_an_installation() {
 }
 
 #[test]
-fn what_others_installed_is_not_replaced() {
+fn files_of_other_packages_are_not_replaced() {
     let place = Place::new();
     let own = place.path("prefix/bin/hugectl");
     fs::create_dir_all(own.parent().unwrap()).unwrap();
@@ -164,7 +165,7 @@ fn what_others_installed_is_not_replaced() {
     );
 }
 
-/// A line for each file, as a list of a package has it.
+/// Returns a line for each file, as in a package's list.
 fn list(name: &str, items: &[Item]) -> String {
     let mut lines: Vec<String> = items.iter().map(line).collect();
     lines.sort();
@@ -180,7 +181,7 @@ fn line(item: &Item) -> String {
 }
 
 #[test]
-fn packages_are_made_of_the_table() {
+fn packages_contain_the_files_of_the_table() {
     let tree = Place::new().tree();
     let mut text = String::new();
     for package in &deb::PACKAGES {
@@ -201,14 +202,14 @@ fn packages_are_made_of_the_table() {
         &text.replace(&triplet, "TRIPLET"),
     )
     .unwrap();
-    // Nothing of the tree is forgotten.
+    // Every man page and completion is installed.
     for dir in ["man", "completions"] {
         for entry in fs::read_dir(bless::project(dir)).unwrap() {
             let name = format!("{dir}/{}", entry.unwrap().file_name().to_str().unwrap());
             let base = Path::new(&name).file_name().unwrap();
             let has = items.iter().any(|item| match &item.contents {
                 Contents::Tree(from) => *from == name,
-                // One page may have several names.
+                // A man page may have several names.
                 _ => dir == "man" && item.path.file_name() == Some(base),
             });
             assert!(has, "{name} is not installed");
@@ -217,14 +218,14 @@ fn packages_are_made_of_the_table() {
 }
 
 #[test]
-fn debian_s_packages_have_what_their_lists_say() {
-    let name = "debian_s_packages_have_what_their_lists_say";
+fn debian_packages_match_their_lists() {
+    let name = "debian_packages_match_their_lists";
     let place = Place::small();
     if !Path::new("/usr/bin/dpkg-shlibdeps").exists() {
         return skip(name, "there is no dpkg-shlibdeps").unwrap_or(());
     }
     let tree = place.tree();
-    // What this machine cannot make is no reason against the rest.
+    // An unsupported package format does not fail the others.
     let said = packages::make(&tree, &[], Some(place.path("packages"))).unwrap();
     assert!(
         said.contains(".rpm\n") || said.ends_with("no rpm: there is no rpmbuild\n"),

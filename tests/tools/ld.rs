@@ -5,7 +5,7 @@ use super::segments::{faults, segments};
 use crate::support::live::skip;
 use crate::support::needs;
 
-/// Prints what its parts hold.
+/// Prints its data.
 pub(super) const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
 
 pub(super) const PRINTED: &str = "c data b\n";
 
-/// What is asked for, and the flags of text and data that follow.
+/// The option, and the expected flags of text and data.
 pub(super) const MODES: [(&str, &str, &str); 3] = [
     ("--hugetlbfs-align", "RE", "RW"),
     ("--hugetlbfs-link=B", "RE", "RWH"),
@@ -30,21 +30,21 @@ pub(super) const MODES: [(&str, &str, &str); 3] = [
 
 const QUIET: &str = "HUGETLB_DEPRECATED_LINK=yes";
 
-/// A place with the program in it.
+/// Returns a place with the program.
 pub(super) fn place() -> Place {
     let place = Place::new();
     place.file("program.c", PROGRAM);
     place
 }
 
-/// Links with one compiler, linker, kind and mode; the flags of the segments.
+/// Links with one compiler, linker, kind and mode.
 pub(super) fn link(place: &Place, compiler: &str, mode: &str) {
     place.ok(&format!(
         "rm -f program; {QUIET} {compiler} -B $PLACE/B -O1 program.c -o program -Wl,{mode}"
     ));
 }
 
-/// That a program has the segments which a mode makes.
+/// Checks that a program has the segments of a mode.
 pub(super) fn check(place: &Place, size: u64, mode: (&str, &str, &str), what: &str) {
     let found = segments(&place.head("program"));
     assert_eq!(faults(&found, size), [] as [String; 0], "{what}");
@@ -71,7 +71,7 @@ fn every_linker_kind_and_mode() {
             continue;
         }
         for kind in ["-fPIE -pie", "-no-pie", "-static", "-fPIE -static-pie"] {
-            // gold cannot make these.
+            // gold cannot link static PIEs.
             if (linker, kind) == ("gold", "-fPIE -static-pie") {
                 continue;
             }
@@ -90,13 +90,13 @@ fn every_linker_kind_and_mode() {
 }
 
 #[test]
-fn clang_finds_it_too() {
+fn clang_finds_ld_hugetlbfs() {
     let place = place();
     if place.shell("clang --version").status != 0 {
-        return skip("clang_finds_it_too", "there is no clang").unwrap_or(());
+        return skip("clang_finds_ld_hugetlbfs", "there is no clang").unwrap_or(());
     }
     for linker in ["bfd", "gold", "lld"] {
-        if !needs::linker("clang_finds_it_too", linker) {
+        if !needs::linker("clang_finds_ld_hugetlbfs", linker) {
             continue;
         }
         let mode = MODES[2];
@@ -108,7 +108,7 @@ fn clang_finds_it_too() {
 }
 
 #[test]
-fn the_size_may_be_named() {
+fn the_size_can_be_given() {
     let place = place();
     for size in ["64kB", "16MB", "256MB"] {
         let bytes: u64 = match size {
@@ -136,7 +136,7 @@ fn libraries_objects_and_whole_program_optimization() {
         "{QUIET} gcc -B $PLACE/B -O1 -shared -fPIC program.c -o program -Wl,--hugetlbfs-link=BDT"
     ));
     check(&place, 2 << 20, MODES[2], "library");
-    // An object file has no segments to align or mark.
+    // An object file has no segments.
     place.ok("gcc -O1 -c program.c && cp program.o plain.o");
     place.ok("$PLACE/B/ld -r --hugetlbfs-align program.o -o ours.o && ld -r plain.o -o theirs.o");
     assert!(place.bytes("ours.o") == place.bytes("theirs.o"));
@@ -144,7 +144,7 @@ fn libraries_objects_and_whole_program_optimization() {
     check(&place, 2 << 20, MODES[2], "lto");
 }
 
-/// The real linker replaced by one that prints its arguments.
+/// Installs a fake linker that prints its arguments.
 fn printing(place: &Place) {
     place.file(
         "fake-ld",
@@ -160,7 +160,7 @@ fn arguments_keep_their_order() {
     let place = place();
     printing(&place);
     let print = |line: &str| place.ok(&format!("LD=$PLACE/made/fake-ld $PLACE/B/ld {line}"));
-    // Without an option of ours the line is the linker's as it is.
+    // Without our options the arguments pass unchanged.
     let line = "-m elf_x86_64 --no-relax '' -z now @nothing --no-as-needed -lx --as-needed";
     assert_eq!(
         print(line),
@@ -179,7 +179,7 @@ fn arguments_keep_their_order() {
              {library}<-lc>{pages}\n"
         )
     );
-    // Behind -- all are files; the classic tool's dropped empty words stay.
+    // After -- all words are files. libhugetlbfs' tool dropped empty words; we keep them.
     assert_eq!(
         print("--hugetlbfs-align -pie a.o -- --hugetlbfs-align '' b.o"),
         format!("<-pie><a.o>{library}{pages}<--><--hugetlbfs-align><><b.o>\n")
@@ -198,13 +198,13 @@ fn response_files_are_read() {
         "{out}"
     );
     assert!(out.contains("<max-page-size=65536>"), "{out}");
-    // A file without any option of ours stays a file.
+    // A response file without our options is passed as it is.
     place.file("plain", "a.o b.o");
     assert_eq!(
         place.ok("LD=$PLACE/made/fake-ld $PLACE/B/ld @plain"),
         "<@plain>\n"
     );
-    // A line longer than the system takes.
+    // Longer than the kernel's limit for arguments.
     let many: String = (0..200_000)
         .map(|n| format!("file-number-{n}.o\n"))
         .collect();
@@ -213,15 +213,15 @@ fn response_files_are_read() {
         place.shell("LD=$PLACE/made/fake-ld TMPDIR=$PLACE/made $PLACE/B/ld @many | cut -c1-60");
     assert!(done.out.starts_with("<@"), "{done:?}");
     assert!(done.out.contains("/made/ld.hugetlbfs-"), "{done:?}");
-    // It is gone afterwards.
+    // The temporary response file is removed.
     assert_eq!(place.ok("ls | grep -c ld.hugetlbfs- || true"), "0\n");
 }
 
 #[test]
-fn what_the_linker_says_passes() {
+fn output_and_status_of_the_linker_are_passed_on() {
     let place = place();
     for linker in ["ld.bfd", "ld.gold", "ld.lld"] {
-        if !needs::programs("what_the_linker_says_passes", &[linker]) {
+        if !needs::programs("output_and_status_of_the_linker_are_passed_on", &[linker]) {
             continue;
         }
         let ours = place.shell(&format!(
@@ -236,7 +236,7 @@ fn what_the_linker_says_passes() {
         let ours = place.ok(&format!("$PLACE/B/{linker} --version"));
         assert_eq!(ours, place.ok(&format!("/usr/bin/{linker} --version")));
     }
-    // A status of its own, and a signal.
+    // Exit statuses and signals are passed on.
     place.file(
         "fake-ld",
         "#!/bin/sh\n[ \"$1\" = -V ] && exit; echo told >&2; exit 42\n",
@@ -253,7 +253,7 @@ fn what_the_linker_says_passes() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn usage_errors_are_reported() {
     let place = place();
     let told = |line: &str| {
         let done = place.shell(line);
@@ -311,7 +311,7 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn what_falls_short_is_said() {
+fn segments_that_cannot_be_aligned_are_reported() {
     let place = Place::new();
     place.file("a.c", "int x = 5; int f(void) { return x; }");
     place.file("b.c", "int g(void) { return 7; }");
@@ -349,9 +349,9 @@ fn what_falls_short_is_said() {
     );
 }
 
-/// What the linker's own errors do not say.
+/// An explanation that the linker's own error lacks.
 #[test]
-fn segments_too_far_apart_are_told() {
+fn segments_too_far_apart_are_reported() {
     let place = place();
     let done = place.shell("gcc -B $PLACE/B -no-pie program.c -o program -Wl,--hugetlbfs-align=1G");
     let told = "ld.hugetlbfs: WARNING: the segments were to be 1GB apart, and code reaches 2GB on \
@@ -359,9 +359,9 @@ fn segments_too_far_apart_are_told() {
     assert!(done.status != 0 && done.err.contains(told), "{done:?}");
 }
 
-/// A person asks; a compiler that asks the linker gets the linker's answer.
+/// A person gets our help; a compiler gets the linker's.
 #[test]
-fn help_is_ours_and_the_linkers() {
+fn help_includes_the_linkers() {
     let place = Place::new();
     let help = place.ok("ld.hugetlbfs --help");
     assert!(help.starts_with("Link programs for huge pages\n"), "{help}");

@@ -1,7 +1,7 @@
-//! ELF files made by hand: the same with every compiler, and such as no
-//! compiler makes.
+//! Handmade ELF files: independent of the compiler, and with errors that no compiler
+//! makes.
 
-/// The size of addresses, the order of bytes, the architecture.
+/// Address size, byte order and architecture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     wide: bool,
@@ -24,11 +24,10 @@ pub(super) const R: u64 = 4;
 pub(super) const W: u64 = 2;
 pub(super) const X: u64 = 1;
 
-/// A segment: flags, offset, address, size in the file and in memory,
-/// alignment.
+/// A segment: flags, offset, address, size in the file and in memory, alignment.
 pub(super) type Load = [u64; 6];
 
-/// As linkers lay out a program: headers, text, read-only data, data with bss.
+/// The usual layout of a program: headers, text, read-only data, data with bss.
 const USUAL: [Load; 4] = [
     [R, 0, 0, 0x600, 0x600, 0x1000],
     [R | X, 0x1000, 0x1000, 0x40_0000, 0x40_0000, 0x1000],
@@ -43,13 +42,13 @@ const SMALL: [Load; 4] = [
     [R | W, 0x2df0, 0x3df0, 0x210, 0x900, 0x1000],
 ];
 
-/// A file to be made.
+/// A file to be written.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     pub(super) kind: Kind,
     /// `e_type`: 1 object, 2 fixed addresses, 3 anywhere, 4 core.
     pub(super) file_type: u64,
-    /// Where the program header table is, and what the header says of it.
+    /// Position of the program header table, as stored in the header.
     pub(super) table: u64,
     pub(super) entry_size: Option<u64>,
     pub(super) count: Option<u64>,
@@ -70,7 +69,7 @@ impl Made {
         }
     }
 
-    /// As [`Made::usual`], with hardly any text.
+    /// Returns [`Made::usual`] with a small text.
     pub(super) fn small(kind: Kind) -> Made {
         Made {
             loads: SMALL.to_vec(),
@@ -79,13 +78,13 @@ impl Made {
         }
     }
 
-    /// The same with other segments.
+    /// Replaces the segments.
     pub(super) fn with(mut self, loads: &[Load]) -> Made {
         self.loads = loads.to_vec();
         self
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut file = vec![0; self.len.max(0x1000)];
         let wide = self.kind.wide;
@@ -133,7 +132,7 @@ impl Made {
     }
 }
 
-/// The fields of a program header, with their sizes.
+/// Returns the fields of a program header with their sizes.
 fn header(load: &Load, wide: bool) -> Vec<(u64, usize)> {
     let &[flags, offset, address, file_size, memory_size, align] = load;
     let word = if wide { 8 } else { 4 };

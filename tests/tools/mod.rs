@@ -1,4 +1,5 @@
-//! The small tools: hugeedit, pagesize, ld.hugetlbfs; and what all have in common.
+//! Tests of the small tools (hugeedit, pagesize, ld.hugetlbfs), and of features that all
+//! tools share.
 
 mod closed;
 mod cross;

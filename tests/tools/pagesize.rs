@@ -1,4 +1,4 @@
-//! pagesize on recorded machines, in transcripts, and on this one.
+//! pagesize on recorded machines (transcripts) and on this machine.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ fn transcripts() {
     session::run_all("pagesize");
 }
 
-/// What it prints here, in lines.
+/// Returns the output lines on this machine.
 fn here(args: &[&str]) -> Vec<u64> {
     let ran: tool::Ran = tool::tool("pagesize").args(args).output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
     ran.out.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// The sizes that this machine offers, by the names of its directories.
+/// Returns this machine's page sizes from the kernel's directory names.
 fn offered() -> Vec<u64> {
     let entries = Path::new("/sys/kernel/mm/hugepages").read_dir();
     let names = entries
@@ -49,11 +49,14 @@ fn this_machine() {
 }
 
 #[test]
-fn the_peer_says_the_same() {
+fn the_peer_prints_the_same() {
     let peer = "/usr/bin/pagesize";
     if !Path::new(peer).exists() {
-        return crate::support::live::skip("the_peer_says_the_same", "there is no other pagesize")
-            .unwrap_or(());
+        return crate::support::live::skip(
+            "the_peer_prints_the_same",
+            "there is no other pagesize",
+        )
+        .unwrap_or(());
     }
     for option in ["", "-a", "-H", "--all", "--huge-only"] {
         let theirs = tool::sh(&format!("{peer} {option}")).out;
@@ -66,7 +69,7 @@ fn the_peer_says_the_same() {
 }
 
 #[test]
-fn a_closed_output_is_an_error_and_a_closed_pipe_is_none() {
+fn a_closed_output_is_an_error_but_a_closed_pipe_is_not() {
     let path = env!("CARGO_BIN_EXE_pagesize");
     let full = tool::sh(&format!("{path} -a >/dev/full"));
     assert_eq!(full.status, 1);

@@ -1,4 +1,4 @@
-//! A directory with the tools installed, and what became of the files in it.
+//! A directory with the tools installed, and its changes.
 #![expect(clippy::disallowed_methods, reason = "tests read their own files")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 use crate::support::tool::{copy, write};
 
-/// What a command did: its status as a shell has it, both outputs.
+/// The exit status as in a shell, and both outputs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Done {
     pub(super) status: i32,
@@ -31,11 +31,11 @@ impl From<Output> for Done {
     }
 }
 
-/// A file: its inode, mode and contents.
+/// A file's inode, mode and contents.
 type Files = BTreeMap<String, (u64, u32, Vec<u8>)>;
 
-/// The directory. In `tools` are the tools and the library, in `B` the links
-/// by which a compiler finds ld.hugetlbfs, in `made` what a test makes.
+/// The directory. `tools` has the tools and the library, `B` the links by which a
+/// compiler finds ld.hugetlbfs, `made` the files of a test.
 pub(super) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -68,12 +68,12 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// The path of a file that a test makes.
+    /// Returns the path of a test's file.
     pub(super) fn work(&self, name: &str) -> PathBuf {
         self.path("made").join(name)
     }
 
-    /// Writes a file that everybody can read and start.
+    /// Writes a file that everybody can read and execute.
     pub(super) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.work(name);
         write(&path, contents.as_ref());
@@ -81,12 +81,12 @@ impl Place {
         path
     }
 
-    /// The contents of a file.
+    /// Returns the contents of a file.
     pub(super) fn bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.work(name)).unwrap()
     }
 
-    /// The beginning of a file, with all headers: some files are large.
+    /// Returns the start of a file with all headers; some files are large.
     pub(super) fn head(&self, name: &str) -> Vec<u8> {
         let file = fs::File::open(self.work(name)).unwrap();
         let mut head = Vec::new();
@@ -94,8 +94,8 @@ impl Place {
         head
     }
 
-    /// Runs a line in `sh`, the tools in the path, a test's files in the
-    /// current directory, and the place itself in `PLACE`.
+    /// Runs a line in `sh` in the directory of the test's files. The tools are in the
+    /// path, and `PLACE` is the place's path.
     pub(super) fn shell(&self, line: &str) -> Done {
         let mut command = Command::new("sh");
         command.args(["-c", line]);
@@ -113,8 +113,8 @@ impl Place {
         command.output().unwrap().into()
     }
 
-    /// Runs a line that must succeed without a word on standard error, and
-    /// returns what it prints.
+    /// Runs a line that must succeed without output on standard error. Returns its
+    /// output.
     pub(super) fn ok(&self, line: &str) -> String {
         let done = self.shell(line);
         assert_eq!(
@@ -126,12 +126,12 @@ impl Place {
         done.out
     }
 
-    /// A text with the place named `DIR`.
+    /// Replaces the place's path by `DIR`.
     pub(super) fn neutral(&self, text: &str) -> String {
         text.replace(self.0.path().to_str().unwrap(), "DIR")
     }
 
-    /// All regular files of a test.
+    /// Returns all regular files of a test.
     pub(super) fn snapshot(&self) -> Files {
         let entries = fs::read_dir(self.path("made")).unwrap();
         let mut files = Files::new();
@@ -147,7 +147,7 @@ impl Place {
     }
 }
 
-/// What differs between two snapshots, a line for each change.
+/// Returns the difference of two snapshots, one line per change.
 pub(super) fn difference(before: &Files, after: &Files) -> String {
     let mut out = String::new();
     for (name, now) in after {
@@ -184,7 +184,7 @@ fn changes(name: &str, old: &(u64, u32, Vec<u8>), now: &(u64, u32, Vec<u8>)) -> 
     out
 }
 
-/// Whether a command is there.
+/// Whether a command is installed.
 pub(super) fn has(command: &str) -> bool {
     let mut dirs = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].iter();
     dirs.any(|dir| Path::new(dir).join(command).exists())

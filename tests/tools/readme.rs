@@ -1,6 +1,6 @@
-//! README, followed line by line: its commands are run as they stand, after the
-//! build, in a mount namespace that keeps what they install to itself. Pools
-//! are made on a recorded machine; a line that names a user is run as that user.
+//! Runs README's commands literally after the build, in a mount namespace that isolates
+//! the installation. Pools are changed on a recorded machine. A line that names a user
+//! runs as that user.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::fs;
@@ -19,7 +19,7 @@ use crate::support::postgres;
 use crate::support::tool::{self, BUILT, Ran};
 use crate::support::tree;
 
-/// The lines of the first block of a kind below a heading.
+/// Returns the lines of the first block of a kind below a heading.
 pub(super) fn block(heading: &str, kind: &str) -> Vec<String> {
     let text = bless::text("README.md");
     let (_, section) = text
@@ -32,12 +32,12 @@ pub(super) fn block(heading: &str, kind: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// The command of a line, without what is said of it.
+/// Returns the command of a line without its comment.
 fn command(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line).trim_end()
 }
 
-/// The commands of the dozen that begin with a name.
+/// Returns the commands of "A dozen things to do" for one tool.
 fn of_the_dozen(name: &str) -> Vec<String> {
     let lines = block("A dozen things to do", "sh");
     let commands = lines.iter().map(|line| command(line).to_owned());
@@ -47,12 +47,11 @@ fn of_the_dozen(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn pools_are_made_as_it_says() {
+fn pool_commands_work() {
     let commands = of_the_dozen("hugeadm ");
     assert!(commands.len() >= 6, "{commands:?}");
     for command in commands {
-        // Groups are the machine's own: this one has the number of one that is
-        // everywhere.
+        // User names differ between machines; root's group exists everywhere.
         let words = command.replace("postgres", "root");
         let words: Vec<&str> = words.split_whitespace().skip(1).collect();
         let dir = tree::machine("x86_64-8node");
@@ -61,7 +60,7 @@ fn pools_are_made_as_it_says() {
     }
 }
 
-/// A directory as after the build, and a home for what is tried.
+/// A directory as after the build, and a home for the experiments.
 pub(super) struct Place {
     dir: tempfile::TempDir,
     postgres: PathBuf,
@@ -80,7 +79,7 @@ impl Place {
         for (name, file) in BUILT {
             tool::copy(file, release.join(name));
         }
-        // User postgres works where it may write.
+        // User postgres needs a writable directory.
         let home = place.path("home");
         fs::create_dir(&home).unwrap();
         chown(&home, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
@@ -92,7 +91,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// Does what a line about `cargo ship install` says, below `staged`.
+    /// Carries out a `cargo ship install` line, below `staged`.
     pub(super) fn install(&self, line: &str) {
         let words = line.strip_prefix("cargo ship ").expect(line).split(' ');
         let words = std::iter::once("ship").chain(words);
@@ -104,10 +103,10 @@ impl Place {
         install::install(&tree, &place).unwrap();
     }
 
-    /// Runs a script in a mount namespace in which `/usr/local` has what was
-    /// installed, and what is written to it and to `/etc` is gone afterwards.
+    /// Runs a script in a mount namespace with the installation in `/usr/local`. Changes
+    /// to it and to `/etc` are discarded.
     pub(super) fn run(&self, script: &str) -> Ran {
-        // The overlay wants whole paths.
+        // overlayfs needs absolute paths.
         let begin = r#"set -e
             mount -t tmpfs none over
             for dir in usr/local etc; do
@@ -132,7 +131,7 @@ impl Place {
 }
 
 #[test]
-fn trying_it_needs_neither_root_nor_a_pool() {
+fn the_first_steps_need_neither_root_nor_a_pool() {
     let Some(place) = Place::new() else { return };
     let lines = block("Try it", "sh");
     let [line] = &lines[..] else {
@@ -147,9 +146,9 @@ fn trying_it_needs_neither_root_nor_a_pool() {
     assert!(ran.err.contains("\nheap "), "{ran:?}");
 }
 
-/// The plan word for word; of the running program, the head of its table.
+/// The plan is compared literally; of the running program's table only the head.
 #[test]
-fn it_looks_as_it_says() {
+fn the_shown_output_is_real() {
     let Some(live) = machine("README's transcript") else {
         return;
     };
@@ -178,7 +177,7 @@ const SOLVER: &str = "#include <stdlib.h>\n#include <string.h>\n\
     int main(void) { char *p = malloc(64 << 20); return !p || !memset(p, 1, 64 << 20); }\n";
 
 #[test]
-fn what_is_installed_works_as_it_says() {
+fn commands_work_after_installation() {
     let Some(live) = machine("README") else {
         return;
     };
@@ -218,8 +217,8 @@ fn what_is_installed_works_as_it_says() {
     assert!(heap["huge"]["2097152"].as_u64() >= Some(60 << 20), "{heap}");
 }
 
-/// The dozen but hugeadm's, each as its user, and a server for one of them that
-/// is stopped at the end, come what may.
+/// Returns the commands of the dozen except hugeadm's, each as its user, with a server
+/// for one of them that is always stopped at the end.
 fn as_written(home: &Path) -> String {
     let prepare = format!(
         "runuser -u postgres -- initdb -A trust -D data >/dev/null\n\
@@ -233,9 +232,9 @@ fn as_written(home: &Path) -> String {
         let command = command(&line);
         match line.contains("(as its user)") {
             _ if command.starts_with("hugeadm ") || command.is_empty() => {}
-            // It would stay.
+            // The server would not end.
             _ if command.ends_with("redis-server") => script.push(format!("{command} --version")),
-            // A shell of a user waits for nothing that a server keeps open.
+            // A shell per user does not wait for descriptors that a server keeps open.
             true => script.push(format!("runuser -u postgres -- {command} -l log")),
             false => script.push(command.to_owned()),
         }

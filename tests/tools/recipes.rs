@@ -1,6 +1,6 @@
-//! Servers as their packages start them, told by what `hugectl --emit` prints:
-//! hugectl itself starts nothing here. It is installed, since what is in a build
-//! tree does not last; what is written to `/etc` is gone afterwards.
+//! Starts servers as their packages do, with the settings from `hugectl --emit`; hugectl
+//! itself starts nothing here. The tools are installed, since paths in a build tree don't
+//! last. Changes to `/etc` are discarded.
 
 use crate::support::live::{machine, skip};
 
@@ -8,7 +8,7 @@ use super::readme::{Place, block};
 
 const INSTALL: &str = "cargo ship install";
 
-/// What a script prints that must succeed, with hugetools installed.
+/// Runs a script that must succeed, with hugetools installed. Returns its output.
 fn ran(place: &Place, script: &str) -> String {
     place.install(INSTALL);
     let ran = place.run(&format!("ldconfig\n{script}"));
@@ -16,7 +16,7 @@ fn ran(place: &Place, script: &str) -> String {
     ran.out
 }
 
-/// The kilobytes on huge pages in the row of a segment.
+/// Returns the kilobytes on huge pages of a segment's row.
 fn huge(status: &str, segment: &str) -> u64 {
     let row = status.lines().find(|line| line.starts_with(segment));
     let cells: Vec<&str> = row.expect(status).split_whitespace().collect();
@@ -32,7 +32,7 @@ fn postgresql_by_debian_s_scripts() {
         return skip(name, "there is no pg_createcluster").unwrap_or(());
     }
     live.set_pool(64);
-    // The cluster's data lies in the namespace, too.
+    // The cluster's data is in the namespace, too.
     let script = r#"
         version=$(ls /usr/lib/postgresql | sort -n | tail -n 1)
         for dir in var/lib/postgresql var/log/postgresql var/run/postgresql; do
@@ -50,7 +50,7 @@ fn postgresql_by_debian_s_scripts() {
     let lines = lines.replace("15/main", "$version/huge");
     let lines = lines.replace("15 main", "$version huge");
     let status = ran(&place, &script.replace("README", &lines));
-    // As much as has been touched by now.
+    // The pages touched so far.
     assert!(huge(&status, "shm ") >= 4 << 10, "{status}");
 }
 
@@ -63,8 +63,8 @@ fn redis_by_debian_s_script() {
         return skip(name, "there is no script of Redis").unwrap_or(());
     }
     live.set_pool(8);
-    // The script reads the file without exporting what it says. Debian's Redis has
-    // jemalloc, which serves its heap and is told by a variable of its own.
+    // The script reads the file without exporting its variables. Debian's Redis uses
+    // jemalloc for its heap, which has its own variable.
     let script = r#"
         for dir in var/lib/redis var/log/redis var/run; do
             mount -t tmpfs none "$(realpath /$dir)"
@@ -94,8 +94,7 @@ fn redis_by_debian_s_script() {
     );
 }
 
-/// Both ways that the manual has for MariaDB: by its own switch, and by what `--emit`
-/// prints.
+/// Both recipes of the manual for MariaDB: its own switch, and the output of `--emit`.
 #[test]
 fn mariadb_with_and_without_a_pool() {
     let name = "mariadb_with_and_without_a_pool";
@@ -155,7 +154,7 @@ fn mariadb_with_and_without_a_pool() {
     }
 }
 
-/// Each rank of a job has its line, and its results are right.
+/// Each rank of a job has its own line, and its results are right.
 #[test]
 fn a_job_of_two_ranks() {
     let name = "a_job_of_two_ranks";
@@ -209,7 +208,7 @@ fn a_job_of_two_ranks() {
     }
 }
 
-/// What the manual names for a virtual machine's environment reaches its heap.
+/// The manual's environment variable for a virtual machine reaches its heap.
 #[test]
 fn a_virtual_machine_by_its_own_switch() {
     let name = "a_virtual_machine_by_its_own_switch";
@@ -224,7 +223,7 @@ fn a_virtual_machine_by_its_own_switch() {
     let page = crate::support::bless::text("man/hugetools.7").replace('\\', "");
     let mut lines = page.lines();
     let switch = lines.find(|line| line.starts_with("JAVA_TOOL_OPTIONS="));
-    // A service that needs no compiler; its heap is touched before it serves.
+    // A service that needs no compiler. It touches its heap before it serves.
     let script = r#"
         export SWITCH
         JAVA_TOOL_OPTIONS="$JAVA_TOOL_OPTIONS -Xms128m -Xmx128m -XX:+AlwaysPreTouch"
@@ -240,7 +239,7 @@ fn a_virtual_machine_by_its_own_switch() {
 }
 
 #[test]
-fn a_drop_in_has_paths_that_last() {
+fn a_drop_in_has_installed_paths() {
     let Some(place) = Place::new() else { return };
     let text = ran(&place, "hugectl --emit=systemd --heap --shm redis-server");
     for line in [
@@ -269,9 +268,9 @@ fn a_drop_in_has_paths_that_last() {
     );
 }
 
-/// What is only inside hugectl, or in a build tree, would be gone.
+/// Paths inside hugectl or in a build tree would not last.
 #[test]
-fn what_is_not_installed_is_refused() {
+fn emit_refuses_files_that_are_not_installed() {
     let Some(place) = Place::new() else { return };
     let ran = place.run("target/release/hugectl --emit=systemd --shm x");
     assert_eq!((ran.status, ran.out.as_str()), (125, ""), "{ran:?}");

@@ -1,10 +1,10 @@
-//! The segments of a program of 64 bits, read a second time: not by the code
-//! that is tested.
+//! An independent parser of 64-bit segments, so that the tested code is not checked by
+//! itself.
 
-/// The mark, as the kernel's headers have it (`PF_LINUX_HUGETLB`).
+/// The mark in the kernel's headers (`PF_LINUX_HUGETLB`).
 const MARK: u64 = 0x0010_0000;
 
-/// A segment that goes into memory.
+/// A loadable segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment {
     flags: u64,
@@ -15,7 +15,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// As `readelf` has it, an `H` for the mark at the end.
+    /// Returns the flags as `readelf` prints them, with an `H` for the mark.
     pub(super) fn flags(&self) -> String {
         let letters = [(4, 'R'), (2, 'W'), (1, 'E'), (MARK, 'H')];
         let set = letters.iter().filter(|(bit, _)| self.flags & bit != 0);
@@ -27,7 +27,7 @@ impl Segment {
     }
 }
 
-/// The segments of a program.
+/// Returns the segments of a program.
 pub(super) fn segments(file: &[u8]) -> Vec<Segment> {
     assert_eq!(&file[..5], b"\x7fELF\x02");
     let number = |at: usize, len: usize| {
@@ -53,9 +53,8 @@ pub(super) fn segments(file: &[u8]) -> Vec<Segment> {
         .collect()
 }
 
-/// What is wrong with segments that shall have huge pages of their own: each
-/// aligned, its offset in agreement, and no huge page with two kinds of
-/// protection.
+/// Returns what is wrong with segments for huge pages. Each must be aligned, its offset
+/// congruent to its address, and no huge page may need two protections.
 pub(super) fn faults(segments: &[Segment], size: u64) -> Vec<String> {
     let mut faults = Vec::new();
     for segment in segments {

@@ -1,5 +1,5 @@
-//! Completions in real shells: bash by its own variables, fish by its own command,
-//! zsh and elvish in a terminal of their own.
+//! Completions in real shells: bash through its variables, fish through its command, zsh
+//! and elvish in a terminal.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,12 +8,13 @@ use crate::support::bless;
 use crate::support::live::skip;
 use crate::support::tool::write;
 
-/// What a shell's script prints in the project's directory, one word to a line.
+/// Runs a shell's script in the project's directory. Returns its output, one word per
+/// line.
 fn words(shell: &str, script: &str, line: &str) -> Vec<String> {
     let tool = line.split(' ').next().unwrap();
     let mut command = Command::new(shell);
     command.current_dir(bless::project("")).args(["-c", script]);
-    // fish has no name for the script.
+    // fish doesn't pass the script's name.
     let output = command
         .env("TOOL", tool)
         .env("LINE", line)
@@ -26,7 +27,7 @@ fn words(shell: &str, script: &str, line: &str) -> Vec<String> {
     text.lines().map(first).collect()
 }
 
-/// A line, what must be offered, and what must not.
+/// A line, words that must be offered, and words that must not.
 type Case = (
     &'static str,
     &'static [&'static str],
@@ -49,7 +50,7 @@ const CASES: [Case; 12] = [
     ("hugeadm --mount-mode ", &["0755"], &["README.md"]),
 ];
 
-/// Tries all of them, where there is such a shell and such a pool.
+/// Tries all cases, if the shell and the pool exist.
 fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
     if !Path::new("/usr/bin").join(shell).exists() {
         return skip(test, &format!("there is no {shell}")).unwrap_or(());
@@ -57,7 +58,7 @@ fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
     let has_pool = Path::new("/sys/kernel/mm/hugepages/hugepages-2048kB").exists();
     for (line, wanted, other) in CASES {
         let found = offered(line);
-        // Of an option with its value, some shells offer the whole.
+        // Some shells offer an option together with its value.
         let has = |word: &&&str| {
             let mut words = found.iter();
             words.any(|found| found == **word || found.ends_with(&format!("={word}")))
@@ -75,7 +76,7 @@ fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
         );
         assert!(wrong.is_empty(), "{shell}: {line}: {wrong:?} in {found:?}");
     }
-    // A pool with its present value.
+    // A pool is offered with its current value.
     let pools = offered("hugeadm --pool-pages-min ");
     let of_2mb = |word: &String| word.starts_with("2MB:") && word.len() > 4;
     assert!(!has_pool || pools.iter().any(of_2mb), "{shell}: {pools:?}");
@@ -91,22 +92,20 @@ _${TOOL}_line "$TOOL" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}
 printf '%s\n' "${COMPREPLY[@]}""#;
 
 #[test]
-fn bash_offers_what_there_is() {
-    tried("bash_offers_what_there_is", "bash", &|line| {
-        words("bash", BASH, line)
-    });
+fn bash_completes() {
+    tried("bash_completes", "bash", &|line| words("bash", BASH, line));
 }
 
 #[test]
-fn fish_offers_what_there_is() {
+fn fish_completes() {
     let script = "source completions/$TOOL.fish; complete -C $LINE";
-    tried("fish_offers_what_there_is", "fish", &|line| {
+    tried("fish_completes", "fish", &|line| {
         words("fish", script, line)
     });
 }
 
-/// In a terminal, the list that follows a tabulator; matches are kept by a function
-/// that stands before the one that adds them.
+/// In a terminal, the list after a tab. A function in front of compadd records the
+/// matches.
 const ZSH: &str = r#"
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -123,15 +122,13 @@ sed -n 's/^<<\(.*\)>>$/\1/p' "$FOUND"
 "#;
 
 #[test]
-fn zsh_offers_what_there_is() {
+fn zsh_completes() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let script = format!("export FOUND={}\n{ZSH}", file.path().display());
-    tried("zsh_offers_what_there_is", "zsh", &|line| {
-        words("zsh", &script, line)
-    });
+    tried("zsh_completes", "zsh", &|line| words("zsh", &script, line));
 }
 
-/// What the completer offers for a line; the shell itself leaves out what does not begin
+/// The words of the completer for a line. The shell itself drops those that don't begin
 /// with the last word.
 const ELVISH: &str = r#"
 use str
@@ -145,7 +142,7 @@ exit
 "#;
 
 #[test]
-fn elvish_offers_what_there_is() {
+fn elvish_completes() {
     let place = tempfile::tempdir().unwrap();
     let (script, found) = (place.path().join("rc.elv"), place.path().join("found"));
     write(&script, ELVISH.as_bytes());
@@ -154,7 +151,7 @@ fn elvish_offers_what_there_is() {
         "FOUND={0} timeout 30 {line} </dev/null >{0}.screen 2>&1 || cat {0}.screen >&2; cat {0}",
         found.display()
     );
-    tried("elvish_offers_what_there_is", "elvish", &|line| {
+    tried("elvish_completes", "elvish", &|line| {
         words("sh", &shell, line)
     });
 }

@@ -1,18 +1,19 @@
-//! Files whose contents are signed for the kernel's integrity checks.
+//! Files with a signature for the kernel's integrity checks (IMA, EVM).
 
 use super::made::{Made, X86_64};
 use super::place::Place;
 use crate::support::live::skip;
 
-/// Gives a file an attribute of the security namespace; whether it took it.
+/// Sets an attribute in the security namespace. Returns false if the file system refuses
+/// it.
 fn set(place: &Place, name: &str, attribute: &str, first: u8) -> bool {
     let script = format!("import os; os.setxattr('{name}', '{attribute}', bytes([{first}, 2, 4]))");
     place.shell(&format!("python3 -c \"{script}\"")).status == 0
 }
 
 #[test]
-fn a_signed_file_stays_as_it_is() {
-    let test = "a_signed_file_stays_as_it_is";
+fn a_signed_file_is_not_changed() {
+    let test = "a_signed_file_is_not_changed";
     let place = Place::new();
     let names = [
         ("security.ima", 3),
@@ -35,18 +36,18 @@ fn a_signed_file_stays_as_it_is() {
             )
         );
         assert_eq!(place.snapshot(), before);
-        // What changes nothing breaks nothing, and a copy has no signature.
+        // A run without changes keeps the signature valid, and a copy has no signature.
         place.ok("hugeedit --disable program");
         place.ok("cp program copy && hugeedit --text copy && rm program copy");
     }
 }
 
 #[test]
-fn a_hash_is_no_signature() {
+fn a_hash_is_not_a_signature() {
     let place = Place::new();
     place.file("program", Made::usual(X86_64).bytes());
     if !set(&place, "program", "security.ima", 4) {
-        return skip("a_hash_is_no_signature", "no hash can be attached here").unwrap_or(());
+        return skip("a_hash_is_not_a_signature", "no hash can be attached here").unwrap_or(());
     }
     place.ok("hugeedit --text program");
 }

@@ -1,5 +1,5 @@
-//! A program with 48 MB of arrays, and one with 480 MB, linked again: every byte in
-//! whole huge pages is on huge pages, and the result is the same to the bit.
+//! Relinks a program with 48 MB and one with 480 MB of arrays. Every byte in a whole huge
+//! page is on huge pages, and the results are identical.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::support::bless::project;
 use crate::support::live::machine;
 use crate::support::needs;
 
-/// How it is linked and started, and what lies on huge pages then.
+/// How the program is linked and started, and the segments expected on huge pages.
 struct Way {
     options: &'static str,
     variables: &'static str,
@@ -25,18 +25,18 @@ const fn way(options: &'static str, variables: &'static str, huge: &'static [&'s
 }
 
 impl Way {
-    /// Whether its linker is there.
+    /// Whether its linker is installed.
     fn can_be_linked(&self) -> bool {
         let linker = self.options.strip_prefix("-fuse-ld=");
         let linker = linker.and_then(|rest| rest.split(' ').next());
-        linker.is_none_or(|linker| needs::linker("a_large_program_linked_again", linker))
+        linker.is_none_or(|linker| needs::linker("a_relinked_large_program", linker))
     }
 }
 
 const ALL: &[&str] = &["text", "data", "bss"];
 const NONE: &[&str] = &[];
 
-/// One has large arrays.
+/// With these options the arrays are large (480 MB).
 const LARGE: &str = "-Wl,--hugetlbfs-link=BDT";
 
 const WAYS: [Way; 8] = [
@@ -50,7 +50,7 @@ const WAYS: [Way; 8] = [
     way("-fuse-ld=lld -Wl,--hugetlbfs-link=BDT", "", ALL),
 ];
 
-/// Builds it; the name of the program.
+/// Builds the program and returns its name.
 fn build(place: &Place, options: &str) -> String {
     let name: String = options.replace(['$', '/', ' ', ','], "_");
     let source = project("tests/programs/stream.c");
@@ -78,7 +78,7 @@ fn result(done: &Done) -> String {
     line.unwrap().to_owned()
 }
 
-/// Holds each segment to where it shall lie.
+/// Checks each segment.
 fn judge(done: &Done, way: &Way, pages: u64) {
     let what = format!("{} {} {pages}: {done:?}", way.options, way.variables);
     for segment in ALL {
@@ -94,16 +94,16 @@ fn judge(done: &Done, way: &Way, pages: u64) {
 }
 
 #[test]
-fn a_large_program_linked_again() {
+fn a_relinked_large_program() {
     let place = Place::new();
     let ways = WAYS.into_iter().filter(|way| way.can_be_linked());
     let programs: Vec<_> = ways.map(|way| (build(&place, way.options), way)).collect();
-    let Some(live) = machine("a_large_program_linked_again") else {
+    let Some(live) = machine("a_relinked_large_program") else {
         return;
     };
     let mut results = BTreeMap::new();
     for pages in [0, 300] {
-        // Not more on demand, either, whatever the machine had.
+        // Disable overcommit, whatever the machine had.
         let spec = format!("DEFAULT:{pages}");
         let ran = live.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
         assert_eq!(ran.status, 0, "{ran:?}");

@@ -1,5 +1,5 @@
-//! What people read, on terminals of several widths, in colour and without; and the
-//! same text where nobody looks.
+//! Output on terminals of several widths, with and without colour, and the same text in a
+//! pipe.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::support::needs::terminal;
 use crate::support::tool::{Ran, tool};
 use crate::support::tree;
 
-/// Columns without any control sequence.
+/// Returns the text without control sequences.
 fn bare(text: &str) -> String {
     let mut bare = String::new();
     let mut rest = text;
@@ -19,7 +19,7 @@ fn bare(text: &str) -> String {
     bare + rest
 }
 
-/// A command line in a terminal so wide, with what its environment has besides.
+/// Runs a command line in a terminal of this width with additional variables.
 fn on_a_terminal(columns: usize, environment: &[&str], words: &str) -> Ran {
     let mut script = Command::new("script");
     script.args([
@@ -52,7 +52,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn as_wide_as_the_terminal_and_no_word_is_lost() {
+fn output_fits_the_terminal_and_loses_no_word() {
     if !terminal("widths of terminals") {
         return;
     }
@@ -70,7 +70,7 @@ fn as_wide_as_the_terminal_and_no_word_is_lost() {
         assert_eq!(ran.status, piped.status, "{ran:?}");
         let text = bare(&ran.out);
         assert_eq!(words(&text), words(&piped.out), "{columns}");
-        // A command is whole, to be copied; a path cannot be parted.
+        // A command is not wrapped, so that it can be copied; a path cannot be.
         let too_wide = text.lines().find(|line| {
             let is_command = line.trim_start().starts_with("-> ");
             line.chars().count() > columns && !is_command && words(line).len() > 1
@@ -79,9 +79,9 @@ fn as_wide_as_the_terminal_and_no_word_is_lost() {
     }
 }
 
-/// Of the library, and of the watcher where a signal ends the program.
+/// Reports from the library, and from hugectl if a signal ends the program.
 #[test]
-fn a_report_is_as_wide_as_the_terminal() {
+fn a_report_fits_the_terminal() {
     if !terminal("widths of reports") {
         return;
     }
@@ -105,7 +105,7 @@ fn a_report_is_as_wide_as_the_terminal() {
 }
 
 #[test]
-fn colours_where_somebody_looks_and_wants_them() {
+fn colours_on_a_terminal_that_wants_them() {
     if !terminal("colours on terminals") {
         return;
     }
@@ -137,7 +137,7 @@ fn colours_where_somebody_looks_and_wants_them() {
 }
 
 #[test]
-fn shares_have_bars_on_a_terminal() {
+fn shares_get_bars_on_a_terminal() {
     if !terminal("bars on terminals") {
         return;
     }
@@ -165,7 +165,7 @@ fn shares_have_bars_on_a_terminal() {
     }
 }
 
-/// Scripts read these.
+/// Scripts parse these listings.
 #[test]
 fn classic_listings_are_the_same_everywhere() {
     let dir = tree::machine("x86_64-8node");

@@ -1,9 +1,8 @@
-//! Sessions with hugeedit: `tests/expected/hugeedit/*.txt` hold command lines,
-//! what they print (both outputs, in their order), the status where it is not
-//! 0, and every byte that they change in a file.
+//! Transcripts of hugeedit. `tests/expected/hugeedit/*.txt` contain command lines, both
+//! outputs in order, the exit status if it is not 0, and every changed byte.
 //!
-//! The commands stand in the transcript itself, and `HUGETOOLS_BLESS=1 cargo
-//! test` writes the rest. Each begins with the files of [`files`].
+//! `HUGETOOLS_BLESS=1 cargo test` writes all but the commands. Each transcript begins
+//! with the files of [`files`].
 
 use std::fmt::Write;
 use std::fs;
@@ -12,7 +11,7 @@ use super::made::{AARCH64, I386, Made, PPC, R, S390X, UNKNOWN, W, X, X86_64};
 use super::place::{Place, difference};
 use crate::support::bless;
 
-/// Runs the commands of a transcript again.
+/// Runs the commands of a transcript and returns the new transcript.
 fn replay(place: &Place, expected: &str) -> String {
     let mut out = String::new();
     let mut before = place.snapshot();
@@ -45,7 +44,7 @@ fn replay(place: &Place, expected: &str) -> String {
     })
 }
 
-/// Programs of many machines, and what is none.
+/// Creates programs for many machines, and files that are not programs.
 fn files(place: &Place) {
     let usual = Made::usual(X86_64);
     place.file("program", usual.bytes());
@@ -68,7 +67,7 @@ fn files(place: &Place) {
     place.file("core", typed(4).bytes());
     place.file("text-only", usual.clone().with(&usual.loads[..2]).bytes());
     place.file("data-only", small.clone().with(&small.loads[2..]).bytes());
-    // What powerpc of 32 bits has for data.
+    // The writable segment of 32-bit PowerPC is executable.
     let powerpc = Made::small(PPC).with(&[[R | W | X, 0x1000, 0x1000, 0x100, 0x200, 0x1000]]);
     place.file("ppc-data", powerpc.bytes());
     let packed = [R | X, 0x1000, 0x41_1000, 0x100, 0x100, 0x1000];
@@ -78,7 +77,7 @@ fn files(place: &Place) {
     bad_files(place, &small);
 }
 
-/// Files that no loader takes.
+/// Creates files that no loader accepts.
 fn bad_files(place: &Place, small: &Made) {
     let bytes = small.bytes();
     place.file("empty", b"");
@@ -97,7 +96,7 @@ fn bad_files(place: &Place, small: &Made) {
     odd_numbers(place, small);
 }
 
-/// Files whose headers say what cannot be.
+/// Creates files with impossible header values.
 fn odd_numbers(place: &Place, small: &Made) {
     let table = |table| Made {
         table,

@@ -1,5 +1,5 @@
-//! The environment protocol. The classic names and values stay as they were;
-//! what is new is marked so.
+//! The environment variables that hugectl and the libraries agree on. The classic names
+//! and values are unchanged; additions are marked "new".
 //!
 //! [`Settings`] has the table of the variables.
 
@@ -11,8 +11,8 @@ mod elfmap;
 mod filter;
 mod limit;
 mod messages;
-mod odd;
 mod read;
+mod rejected;
 mod require;
 mod source;
 mod table;
@@ -26,30 +26,30 @@ pub use self::elfmap::Elfmap;
 pub use self::filter::{Barred, Filter};
 pub use self::limit::Limit;
 pub use self::messages::{Handed, Messages};
-pub use self::odd::Odd;
 pub use self::read::{PATH_MAX, verbosity};
+pub use self::rejected::Rejected;
 pub use self::require::{Require, Required, Share, Wrong};
 pub use self::source::{Source, is_among};
 pub use self::table::*;
 pub use self::text_copy::TextCopy;
 pub use self::value::Pages;
-use crate::said::Place;
+use crate::ledger::Place;
 
-/// The verbosity without any variable: errors and warnings.
+/// The verbosity if no variable sets it: errors and warnings.
 pub const DEFAULT_VERBOSITY: u8 = 2;
 
 /// The library for segments and shared memory.
 pub const LIBRARY: &str = "libhugetlbfs.so";
-/// The name by which programs that are linked with it find it at run time.
+/// The soname, as in `DT_NEEDED` of programs that are linked with it.
 pub const VERSIONED: &str = "libhugetlbfs.so.0";
-/// The library with a heap of its own besides.
+/// The library that also replaces malloc.
 pub const HEAP_LIBRARY: &str = "libhugetlbfs_heap.so";
 
-/// The exported symbol by which our libraries are known among others of the
-/// same name.
+/// An exported symbol that only our libraries define. It distinguishes them from other
+/// libraries of the same name.
 pub const MARKER: &str = "__hugetools_library";
 
-/// What follows when huge pages run out.
+/// The fallback when no pool page is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
     /// Transparent huge pages, then base pages.
@@ -57,12 +57,12 @@ pub enum Fallback {
     Thp,
     /// Base pages.
     Base,
-    /// Nothing: the request fails.
+    /// No fallback: the request fails.
     None,
 }
 
 impl Fallback {
-    /// The word for it, in the variable and on the command line.
+    /// Returns the word for it, in the variable and on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Fallback::Thp => "thp",
@@ -75,10 +75,10 @@ impl Fallback {
 /// The process that hugectl has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Starter {
-    /// Its number.
+    /// Its process ID.
     pub pid: u32,
-    /// Where it is kept what its start has said, as far as that is kept.
-    pub said: Option<Place>,
+    /// Its entry in the ledger of messages, if there is a ledger.
+    pub ledger: Option<Place>,
 }
 
 /// Where a report goes.
@@ -95,14 +95,14 @@ pub enum Report<'a> {
     File(&'a [u8]),
 }
 
-/// The page for the report of a program that hugectl waits for.
+/// The report page of a program that hugectl waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watcher {
-    /// The program.
+    /// The process ID of the program.
     pub program: u32,
-    /// hugectl.
+    /// The process ID of hugectl.
     pub pid: u32,
-    /// The descriptor of the page, in hugectl.
+    /// The descriptor of the page in hugectl.
     pub fd: u32,
 }
 
@@ -113,8 +113,8 @@ impl Default for Settings<'_> {
 }
 
 impl<'a> Settings<'a> {
-    /// Reads the variables through `get`. `program` is what follows the last
-    /// `/` of the program's first argument, `pid` its process.
+    /// Reads the variables through `get`. `program` is the base name of `argv[0]`, `pid`
+    /// the process ID.
     pub fn read(get: impl Fn(&str) -> Option<&'a [u8]>, program: &[u8], pid: u32) -> Settings<'a> {
         Settings::of(Settings::source(&get, program, pid))
     }

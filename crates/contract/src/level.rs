@@ -1,26 +1,26 @@
-//! How much a message matters: the numbers are those of `--verbose` and of
-//! `HUGETLB_VERBOSE`, for the tools and for the libraries.
+//! The severity of messages, for the tools and the libraries. The numbers are those of
+//! `--verbose` and `HUGETLB_VERBOSE`.
 
-/// How much a message matters.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What was asked cannot be done.
+    /// The request failed.
     Error = 1,
-    /// Less than asked is done.
+    /// The request was met only in part.
     Warning = 2,
-    /// What was found, decided or done.
+    /// A finding, a decision or a change.
     Info = 3,
-    /// How, for whoever looks for a fault.
+    /// Details for troubleshooting.
     Debug = 4,
 }
 
 impl Level {
-    /// Whether a verbosity of 0 to 99 shows it.
+    /// Whether a verbosity of 0 to 99 shows this level.
     pub const fn is_shown(self, verbosity: u8) -> bool {
         self as u8 <= verbosity
     }
 
-    /// Its name in a message.
+    /// Returns its name in a message.
     pub const fn name(self) -> &'static str {
         match self {
             Level::Error => "ERROR",

@@ -1,28 +1,27 @@
-//! What hugectl and the run-time libraries agree on.
+//! Definitions that hugectl and the run-time libraries share.
 //!
-//! * [`mod@env`]: the environment variables, their grammar, and [`env::Settings`],
-//!   what a process makes of them.
-//! * [`level`]: how much a message matters.
-//! * [`segment`]: sorting the records of `/proc/<pid>/smaps` into text, data, bss,
+//! * [`mod@env`]: the environment variables, their syntax, and [`env::Settings`].
+//! * [`level`]: the severity of messages.
+//! * [`segment`]: sorts the mappings of `/proc/<pid>/smaps` into text, data, bss,
 //!   heap, stack, shm, anon.
-//! * [`report`]: the result as a table and as JSON, the same whether hugectl
-//!   looks from outside (`--status`) or the library from inside (`--report`).
-//! * [`watch`]: the page that `hugectl --report` shares with the program.
-//! * [`said`]: which lines the processes of a start have said.
-//! * [`memory`]: how much of a limit of memory a heap leaves to others.
-//! * [`doors`]: by which names programs call an allocator besides malloc.
+//! * [`report`]: a process's huge pages as a table and as JSON. hugectl writes it for
+//!   another process (`--status`), the library for its own (`--report`).
+//! * [`report_page`]: the page that `hugectl --report` shares with the program.
+//! * [`ledger`]: records which warnings a launch has printed.
+//! * [`memory`]: the part of a control group's memory limit that the heap leaves free.
+//! * [`allocators`]: functions of other allocators besides malloc.
 //!
-//! Everything works on borrowed bytes: no allocation, no input or output, so
-//! that it runs inside any process at any time.
+//! Everything works on borrowed bytes, without allocation or I/O, so that it can run in
+//! any process at any time.
 #![no_std]
 #![forbid(unsafe_code)]
 
-pub mod doors;
+pub mod allocators;
 pub mod env;
+pub mod ledger;
 pub mod level;
 pub mod memory;
 pub mod report;
-pub mod said;
+pub mod report_page;
 pub mod segment;
 pub mod size;
-pub mod watch;

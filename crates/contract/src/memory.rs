@@ -1,22 +1,22 @@
-//! Where a control group limits memory: how much of it a heap leaves to others.
+//! The part of a control group's memory limit that the heap leaves free.
 
-/// What an allocator keeps free, besides a part of what it has: some for each size of
-/// block, and again for each thread. That does not become more with the heap.
-const OF_SIZES: u64 = 48 << 20;
-const OF_THREAD: u64 = 16 << 20;
+/// Bytes that an allocator keeps free, besides a fraction of the heap: a constant for its
+/// size classes, and a constant per thread.
+const SIZE_CLASSES: u64 = 48 << 20;
+const PER_THREAD: u64 = 16 << 20;
 
-/// So many bytes of a limit a heap of ours leaves alone in a process with so many threads: a
-/// quarter, and besides what an allocator keeps, up to a half.
+/// Returns how many bytes of a memory limit the heap leaves free: a quarter, plus the
+/// allocator's reserve, but at most half for the reserve.
 pub fn spared(limit: u64, threads: u64) -> u64 {
-    let kept = OF_SIZES.saturating_add(threads.saturating_mul(OF_THREAD));
+    let kept = SIZE_CLASSES.saturating_add(threads.saturating_mul(PER_THREAD));
     limit / 4 + kept.min(limit / 2)
 }
 
-/// The least limit in which a heap has room for so many bytes beside what is used, with one
-/// thread.
+/// Returns the smallest limit that leaves room for `used` bytes of a single-threaded
+/// heap.
 pub fn least_limit(used: u64) -> u64 {
     let small = used.saturating_mul(4);
-    let large = used.saturating_add(OF_SIZES + OF_THREAD) / 3 * 4 + 4;
+    let large = used.saturating_add(SIZE_CLASSES + PER_THREAD) / 3 * 4 + 4;
     small.min(large)
 }
 
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_group_leaves_a_smaller_part() {
+    fn a_large_limit_spares_a_smaller_fraction() {
         let mib = |count: u64| count << 20;
         assert_eq!(spared(mib(100), 1), mib(75));
         assert_eq!(spared(mib(256), 1), mib(128));
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_limit_has_room() {
+    fn the_least_limit_fits_the_heap() {
         for used in [0, 1, 5 << 20, 32 << 20, 33 << 20, 5 << 30] {
             let limit = least_limit(used);
             assert!(limit - spared(limit, 1) >= used, "{used}");

@@ -1,16 +1,15 @@
-//! What a process has on huge pages, as one JSON line or as a table.
+//! A process's huge pages, as one line of JSON or as a table.
 //!
 //! ```json
 //! {"tool":"hugectl","version":"0.1.0","schema":1,"status":0,"errors":[],"warnings":[],
 //!  "pid":1,"exe":"/usr/bin/x","name":"x","host":"n1","rank":null,"parent":7,"segments":[{"segment":"heap","object":null,"mapped":0,"resident":0,"huge":{"2097152":0},"mechanism":"hugetlb","reason":null}]}
 //! ```
 //!
-//! The first six fields are the head that every document of every tool has.
-//! `mapped`, `resident` and the values of `huge` are bytes, the keys of `huge`
-//! page sizes in bytes. `mechanism` is `hugetlb`, `thp`, `file` (the page
-//! cache's own huge pages), several of them joined by `+`, or null. `folios`, only where
-//! it was asked for, has the resident bytes by the size of what they lie in. Of a process
-//! that has ended the fields of its [`Life`] follow.
+//! The documents of all tools begin with the first six fields. `mapped`, `resident` and
+//! the values of `huge` are bytes; the keys of `huge` are page sizes in bytes.
+//! `mechanism` is `hugetlb`, `thp`, `file` (huge pages of the page cache), several of
+//! them joined by `+`, or null. `folios` is optional: resident bytes by folio size. The
+//! fields of [`Life`] follow for a process that has ended.
 
 mod fold;
 mod life;
@@ -31,28 +30,28 @@ use hugetools_kernfs::size_name::SizeName;
 
 use crate::segment::{ALL, Row};
 
-/// What was found out about a process.
+/// The report of one process.
 #[derive(Debug, Clone, Copy)]
 pub struct Proof<'a> {
     /// The process.
     pub pid: u32,
     /// Its executable.
     pub exe: &'a [u8],
-    /// The name by which it goes: that of the link or script that was started.
+    /// Its name: that of the link or script that was started.
     pub name: &'a [u8],
-    /// Where it runs, and as which one.
+    /// Its host, rank and parent.
     pub origin: Origin<'a>,
-    /// Its memory.
+    /// Its memory by segment.
     pub rows: &'a [Row<'a>],
-    /// What was required of it.
+    /// The requirements on it.
     pub required: &'a [Met],
-    /// What is amiss with the process as a whole.
+    /// A problem of the process as a whole.
     pub warning: Option<&'a str>,
-    /// Its life, where it has ended.
+    /// Its lifetime, if it has ended.
     pub life: Option<Life>,
 }
 
-/// The number of the form that the documents of all tools have.
+/// The version of the JSON schema, the same for all tools.
 pub const SCHEMA: u32 = 1;
 
 impl Proof<'_> {
@@ -64,7 +63,7 @@ impl Proof<'_> {
         out.write_str("}\n")
     }
 
-    /// Writes the fields of the process itself.
+    /// Writes the fields of the process, without the head.
     pub fn write_body(&self, out: &mut impl Write) -> fmt::Result {
         write!(out, "\"pid\":{},\"exe\":", self.pid)?;
         write_string(out, self.exe)?;
@@ -90,7 +89,7 @@ impl Proof<'_> {
         }
     }
 
-    /// Writes a table: one line per segment, its objects added up.
+    /// Writes a table: one line per segment, summed over its objects.
     pub fn write_table(&self, out: &mut impl Write) -> fmt::Result {
         let exe = Lossy(self.exe);
         match is_name_of(self.name, self.exe) {
@@ -99,7 +98,7 @@ impl Proof<'_> {
         }
         self.origin.write_words(out)?;
         if let (true, Some(life), Some(why)) = (self.rows.is_empty(), &self.life, self.warning) {
-            // No figure is known: none is shown.
+            // No figures are known. A table of zeros would be wrong.
             out.write_str(": ")?;
             life.write_ended(out)?;
             writeln!(out, "; {why}")?;
@@ -130,7 +129,7 @@ impl Proof<'_> {
     }
 }
 
-/// Writes what every document begins with, up to the end of its warnings.
+/// Writes the head of a document, up to the end of its warnings.
 pub fn write_head<'a>(
     out: &mut impl Write,
     warnings: impl Iterator<Item = &'a [u8]>,
@@ -150,19 +149,19 @@ pub fn write_head<'a>(
     out.write_char(']')
 }
 
-/// The name of a file, for a process that has no other.
+/// Returns the base name of a file. A process without another name gets it.
 pub fn base(exe: &[u8]) -> &[u8] {
     exe.rsplit(|byte| *byte == b'/').next().unwrap_or(exe)
 }
 
-/// Whether a file is a shell, which runs other programs.
+/// Whether a file is a shell, which mostly runs other programs.
 pub fn is_shell(exe: &[u8]) -> bool {
     const SHELLS: &[&[u8]] = &[b"sh", b"dash", b"bash", b"ash", b"ksh", b"zsh", b"busybox"];
     SHELLS.contains(&base(exe))
 }
 
-/// Whether a name says nothing that the file does not; the kernel cuts long
-/// names off, and versions stand behind.
+/// Whether a name adds nothing to the file's name. The kernel truncates long names, and
+/// file names may end in a version.
 fn is_name_of(name: &[u8], exe: &[u8]) -> bool {
     base(exe).starts_with(name)
 }
@@ -234,7 +233,7 @@ fn write_row(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
     out.write_char('}')
 }
 
-/// A JSON string; what is no UTF-8 becomes U+FFFD.
+/// Writes a JSON string. Invalid UTF-8 becomes U+FFFD.
 pub fn write_string(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
     out.write_char('"')?;
     for chunk in bytes.utf8_chunks() {
@@ -253,7 +252,7 @@ pub fn write_string(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
     out.write_char('"')
 }
 
-/// Bytes for a terminal: control characters and what is no UTF-8 as U+FFFD.
+/// Bytes for a terminal. Control characters and invalid UTF-8 become U+FFFD.
 #[derive(Debug, Clone, Copy)]
 pub struct Lossy<'a>(pub &'a [u8]);
 
@@ -347,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_seen_has_no_figures() {
+    fn an_unseen_process_has_no_figures() {
         let life = Life {
             ended: Ended::Exit(Some(3)),
             start: 7,

@@ -1,38 +1,38 @@
-//! Sorting mappings into the segments that hugectl speaks of.
+//! Sorts mappings into the segments that hugectl reports.
 //!
-//! What a mapping belongs to is known best by address: the program headers of
-//! an object, the library's own regions. Such knowledge comes as [`Extent`]s;
-//! what no extent covers is told by the kernel's name for the mapping.
+//! Addresses are the best evidence: an object's program headers, the library's own
+//! regions. The caller passes them as [`Extent`]s. The kernel's name decides for all
+//! other mappings.
 
 use core::ops::Range;
 
 use hugetools_kernfs::smaps::Record;
 
-/// Where the heap library asks for its address space, so that others know a
-/// heap when they see one: 32 TiB from 48 TiB on. Where the kernel gives other
-/// addresses (39-bit address spaces), such a heap shows as `anon` from outside.
+/// The area where the heap library reserves its address space: 32 TiB from 48 TiB on.
+/// Other processes recognise a heap by it. In a 39-bit address space the heap lies
+/// elsewhere and other processes see it as `anon`.
 pub const HEAP_AREA: Range<u64> = 0x3000_0000_0000..0x5000_0000_0000;
 
-/// The name of the page that the library shares with `hugectl --report`, as it stands in
-/// `/proc/<pid>/maps`: it is no memory of the program's.
+/// The name in `/proc/<pid>/maps` of the page that the library shares with `hugectl
+/// --report`. It is not the program's memory.
 pub const WATCHER_PAGE: &[u8] = b"hugetools-report";
 
-/// A part of a program's memory.
+/// A class of a program's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
     /// Code and read-only data of a program or library.
     Text,
     /// Initialised data.
     Data,
-    /// Data that starts as zero.
+    /// Zero-initialised data.
     Bss,
-    /// What `malloc` hands out.
+    /// Memory of `malloc`.
     Heap,
     /// The main thread's stack.
     Stack,
     /// Memory shared between processes.
     Shm,
-    /// Other private memory: thread stacks, a VM's heap.
+    /// Other private memory: thread stacks, the heap of a virtual machine.
     Anon,
     /// Other files.
     File,
@@ -54,21 +54,21 @@ impl Segment {
     }
 }
 
-/// Addresses whose meaning is known.
+/// An address range of known meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent<'a> {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address after it.
     pub end: u64,
-    /// What it is.
+    /// The segment.
     pub segment: Segment,
     /// The file it comes from.
     pub object: Option<&'a [u8]>,
 }
 
 impl Extent<'_> {
-    /// An unused place.
+    /// An unused entry.
     pub const EMPTY: Extent<'static> = Extent {
         start: 0,
         end: 0,
@@ -77,16 +77,16 @@ impl Extent<'_> {
     };
 }
 
-/// The huge pages of one size, in bytes.
+/// Bytes on huge pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Huge {
-    /// The size of the pages; 0 for an unused place.
+    /// Page size in bytes; 0 for an unused entry.
     pub page_size: u64,
     /// Bytes on such pages.
     pub bytes: u64,
 }
 
-/// All segments, in the order of reports.
+/// All segments, in report order.
 pub const ALL: [Segment; 8] = [
     Segment::Text,
     Segment::Data,
@@ -117,10 +117,9 @@ pub struct Row<'a> {
     pub thp: u64,
     /// Bytes on transparent huge pages of the page cache.
     pub file: u64,
-    /// Why the rest is not on huge pages, or a heap not on those of a pool, where it is
-    /// known.
+    /// Why the rest is not on huge pages, or why a heap is not on pool pages, if known.
     pub reason: Option<&'a str>,
-    /// What it lies in by size, base pages included, where that was looked at.
+    /// Resident bytes by folio size, base pages included, if measured.
     pub folios: Option<&'a [Huge]>,
 }
 
@@ -146,7 +145,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// All bytes on huge pages.
+    /// Returns the bytes on huge pages of all sizes.
     pub fn huge_bytes(&self) -> u64 {
         self.huge.iter().map(|huge| huge.bytes).sum()
     }
@@ -164,8 +163,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Counts huge pages; should a machine ever show more than four sizes in
-    /// one segment, the largest size takes the rest.
+    /// Adds bytes on huge pages. If a segment has more than four page sizes, the last
+    /// entry takes the rest.
     fn add_huge(&mut self, more: Huge) {
         let same = |h: &Huge| h.page_size == more.page_size || h.page_size == 0;
         let place = self.huge.iter().position(same).unwrap_or(3);
@@ -178,10 +177,9 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Sorts the mappings of a process. `pmd_size` is the size of a transparent
-/// huge page, `extents` what is known by address, best knowledge first. Rows
-/// are filled from the front, at most as many as there are places; what finds
-/// no place is added to the last. Returns how many are filled.
+/// Sorts the mappings of a process into `rows` and returns how many are used. `pmd_size`
+/// is the size of a transparent huge page. `extents` is ordered by priority. When `rows`
+/// is full, the last one collects the rest.
 pub fn sort<'a>(
     mappings: impl Iterator<Item = Record<'a>>,
     pmd_size: u64,
@@ -196,8 +194,8 @@ pub fn sort<'a>(
     filled
 }
 
-/// Goes through the memory of a process: each mapping, or each piece of one that
-/// belongs to something of its own, by address.
+/// Calls `found` for each mapping of a process, in address order. A mapping that several
+/// extents cover is split at their borders.
 pub fn pieces<'a>(
     mappings: impl Iterator<Item = Record<'a>>,
     extents: &[Extent<'a>],
@@ -205,7 +203,7 @@ pub fn pieces<'a>(
 ) {
     for record in mappings {
         if !record.accessible && record.resident() == 0 {
-            // Reserved address space is no memory.
+            // Inaccessible address space is not memory.
             continue;
         }
         if is_of_the_report(record.name) {
@@ -232,7 +230,7 @@ pub fn is_of_the_report(name: &[u8]) -> bool {
         .is_some_and(|name| name.starts_with(WATCHER_PAGE))
 }
 
-/// The first extent that covers `at`, and where it, or the gap, ends.
+/// Returns the first extent that covers `at`, and the end of the extent or of the gap.
 fn covering<'e, 'a>(
     extents: &'e [Extent<'a>],
     at: u64,
@@ -250,7 +248,8 @@ fn covering<'e, 'a>(
     (end, None)
 }
 
-/// What the kernel's name says. `None` for the kernel's own mappings.
+/// Returns the segment that the kernel's name implies. `None` for the kernel's own
+/// mappings.
 fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
     let name = record.name;
     let shared_names: [&[u8]; 5] = [
@@ -275,8 +274,8 @@ fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
     }
 }
 
-/// A piece of a mapping. The kernel counts whole mappings, so a piece gets its
-/// share by length; all pieces together have all.
+/// Returns a piece of a mapping. The kernel counts whole mappings, so a piece gets a
+/// share in proportion to its length. The shares add up to the whole.
 pub fn piece<'a>(
     record: &Record<'a>,
     range: Range<u64>,
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_where_no_extent_does() {
+    fn names_decide_outside_extents() {
         let text = [
             mapping(0x1000, 0x2000, "rw-p", "[heap]", &[("Rss", 4)]),
             mapping(0x2000, 0x3000, "rw-s", "/SYSV00000000 (deleted)", &[]),
@@ -419,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_place_is_added_to_the_last() {
+    fn the_last_row_collects_the_rest() {
         let text = [
             mapping(0x1000, 0x2000, "rw-p", "[heap]", &[]),
             mapping(0x4000, 0x5000, "r--p", "/a", &[]),

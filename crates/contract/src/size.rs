@@ -1,12 +1,12 @@
-//! Sizes as the `HUGETLB_*` variables have always been read: the grammar of
-//! C's `strtol` with base 0, then at most one unit letter; the rest is ignored.
+//! Sizes with libhugetlbfs' syntax of `HUGETLB_*` variables: C's `strtol` with base 0,
+//! then an optional unit letter. The rest is ignored.
 
-/// Why a value is no size.
+/// Why a value is not a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeError {
-    /// There are no digits, or the value is not above zero.
+    /// No digits, or zero or less.
     Invalid,
-    /// The value does not fit into 64 bits.
+    /// Does not fit into 63 bits.
     Overflow,
 }
 
@@ -15,7 +15,7 @@ pub enum SizeError {
 pub struct Lenient {
     /// Bytes.
     pub bytes: u64,
-    /// Whether something followed that is neither a unit nor its `B`, `i` or `iB`.
+    /// Whether text follows other than a unit with its `B`, `i` or `iB`.
     pub tail: bool,
 }
 
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn as_lenient_as_ever() {
+    fn lenient_sizes() {
         for text in [
             "2M",
             "2m",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size() {
+    fn invalid_sizes() {
         for text in ["", "M", "0", "-2M", "0x", "thp"] {
             assert_eq!(bytes(text), Err(SizeError::Invalid), "{text}");
         }

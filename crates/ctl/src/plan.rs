@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use hugetools_contract::env::{PID, REQUIRE, RESTRICT_EXE, STARTER};
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_model::Head;
 use serde::Serialize;
 

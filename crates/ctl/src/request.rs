@@ -251,7 +251,7 @@ fn watch(word: Option<&str>) -> Result<Option<Duration>, Failure> {
     match word.map(|word| (word, seconds::parse(word))) {
         None => Ok(None),
         Some((_, Some(time))) => Ok(Some(time)),
-        Some((word, None)) => usage(format!("--watch={word}: {}", seconds::ODD)),
+        Some((word, None)) => usage(format!("--watch={word}: {}", seconds::NOT_A_TIME)),
     }
 }
 

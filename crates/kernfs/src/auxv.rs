@@ -1,24 +1,24 @@
-//! `/proc/<pid>/auxv`: what the kernel told a program at its start.
+//! `/proc/<pid>/auxv`: the auxiliary vector of a program.
 
-/// `AT_PHDR`: where the program headers of the executable are.
+/// `AT_PHDR`: address of the executable's program headers.
 pub const PHDR: u64 = 3;
-/// `AT_PAGESZ`: the size of a base page.
+/// `AT_PAGESZ`: size of a base page in bytes.
 pub const PAGE_SIZE: u64 = 6;
-/// `AT_SECURE`: whether the program began with rights that are not its user's: its loader
-/// then takes no library from its environment.
+/// `AT_SECURE`: whether exec raised the program's privileges (setuid, setgid,
+/// capabilities). Its loader then ignores `LD_PRELOAD`.
 pub const SECURE: u64 = 23;
 
-/// How a process writes its numbers.
+/// The word format of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
-    /// 8 bytes, else 4.
+    /// Words of 8 bytes instead of 4.
     pub wide: bool,
-    /// The highest byte first.
+    /// Most significant byte first.
     pub big_endian: bool,
 }
 
 impl Words {
-    /// Those of this machine.
+    /// The word format of this machine.
     pub const NATIVE: Words = Words {
         wide: size_of::<usize>() == 8,
         big_endian: cfg!(target_endian = "big"),
@@ -33,7 +33,8 @@ impl Words {
     }
 }
 
-/// The pairs of key and value, up to key 0; what is cut off at the end is left out.
+/// Returns the pairs of key and value, up to key 0. Ignores an incomplete pair at the
+/// end.
 pub fn pairs(bytes: &[u8], words: Words) -> impl Iterator<Item = (u64, u64)> {
     let width = if words.wide { 8 } else { 4 };
     let pairs = bytes.chunks_exact(2 * width).map(move |pair| {
@@ -43,14 +44,14 @@ pub fn pairs(bytes: &[u8], words: Words) -> impl Iterator<Item = (u64, u64)> {
     pairs.take_while(|(key, _)| *key != 0)
 }
 
-/// The value of a key; `None` where it is not told.
+/// Returns the value of a key; `None` if it is missing.
 pub fn value(bytes: &[u8], words: Words, key: u64) -> Option<u64> {
     let mut pairs = pairs(bytes, words);
     pairs.find_map(|(other, value)| (other == key).then_some(value))
 }
 
-/// Whether a program of this machine began with rights that are not its user's; `None`
-/// where it is not told. Of which width its numbers are, the size of a page shows.
+/// Whether exec raised the privileges of a program of this machine; `None` if `AT_SECURE`
+/// is missing. Tries both word sizes: only the right one yields a valid page size.
 pub fn is_secure(bytes: &[u8]) -> Option<bool> {
     let widths = [true, false].map(|wide| Words {
         wide,

@@ -1,40 +1,41 @@
-//! Control groups: `/proc/<pid>/cgroup`, and files of limits such as `memory.max`.
+//! Control groups: `/proc/<pid>/cgroup` and limits such as `memory.max`.
 
 use crate::number;
 
-/// The interface of a hierarchy.
+/// The version of the cgroup interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// A hierarchy for each controller.
+    /// One hierarchy per controller.
     One,
-    /// One for all.
+    /// One hierarchy for all controllers.
     Two,
 }
 
-/// The group of a process in one hierarchy.
+/// The control group of a process in one hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group<'a> {
-    /// Of which interface the hierarchy is.
+    /// The version of the hierarchy.
     pub version: Version,
-    /// The path from its root, as `/a/b`.
+    /// The path from the root of the hierarchy, as `/a/b`.
     pub path: &'a [u8],
 }
 
 impl<'a> Group<'a> {
-    /// The names on the way from the root of the hierarchy.
+    /// Returns the names along the path.
     pub fn names(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let names = self.path.split(|byte| *byte == b'/');
         names.filter(|name| !name.is_empty())
     }
 
-    /// Whether it is outside of the namespace of the reader, who can see nothing of it.
-    pub fn is_outside(&self) -> bool {
+    /// Whether the group is outside the reader's cgroup namespace. Its files are then
+    /// invisible.
+    pub fn is_outside_namespace(&self) -> bool {
         self.names().any(|name| name == b"..")
     }
 }
 
-/// The groups of a process in the hierarchies that can have a controller, from lines
-/// such as `5:cpu,memory:/a` and `0::/a`.
+/// Returns a process's groups in hierarchies that may have the controller. Lines look
+/// like `5:cpu,memory:/a` and `0::/a`.
 pub fn groups<'a>(text: &'a [u8], controller: &str) -> impl Iterator<Item = Group<'a>> {
     let lines = text.split(|byte| *byte == b'\n');
     lines.filter_map(move |line| group(line, controller.as_bytes()))
@@ -57,18 +58,18 @@ fn group<'a>(line: &'a [u8], controller: &[u8]) -> Option<Group<'a>> {
     Some(Group { version, path })
 }
 
-/// What a file of a limit says.
+/// The contents of a limit file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Nothing is limited.
+    /// No limit.
     None,
-    /// So many bytes.
+    /// A limit in bytes.
     Bytes(u64),
 }
 
 impl Limit {
-    /// Reads the file; `None` where it holds anything else. Version 1 writes the largest
-    /// number that it can count where version 2 writes `max`.
+    /// Parses the file; `None` for anything else. Version 1 writes its largest counter
+    /// value where version 2 writes `max`.
     pub fn parse(text: &[u8]) -> Option<Limit> {
         const UNLIMITED: u64 = 1 << 62;
         if text.trim_ascii() == b"max" {
@@ -103,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_from_the_root() {
+    fn names_are_in_order_from_the_root() {
         let group = |path| Group {
             version: Version::Two,
             path,
         };
         let names: Vec<_> = group(b"/a//b/").names().collect();
         assert_eq!(names, [&b"a"[..], b"b"]);
-        assert!(group(b"/../x").is_outside() && !group(b"/..x").is_outside());
+        assert!(group(b"/../x").is_outside_namespace() && !group(b"/..x").is_outside_namespace());
     }
 
     #[test]
@@ -125,7 +126,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = groups(&bytes, "hugetlb").filter(Group::is_outside).count();
+            let _ = groups(&bytes, "hugetlb").filter(Group::is_outside_namespace).count();
             let _ = Limit::parse(&bytes);
         }
     }

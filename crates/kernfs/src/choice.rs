@@ -1,7 +1,7 @@
-//! The kernel's choices: `always [madvise] never`.
+//! Settings with a choice of words: `always [madvise] never`.
 
-/// The chosen word. A line of one word without brackets is that word: recorded trees
-/// hold what was written.
+/// Returns the chosen word. A single word without brackets counts as chosen: a recorded
+/// tree contains the written text.
 pub fn chosen(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii();
     if let Some(start) = line.iter().position(|byte| *byte == b'[') {
@@ -13,8 +13,8 @@ pub fn chosen(line: &[u8]) -> Option<&[u8]> {
     is_one.then_some(line)
 }
 
-/// All words of a line in which one is marked: what the kernel offers. Recorded trees
-/// that were written to have none.
+/// Returns all words of a line that marks one of them: the supported choices. A recorded
+/// tree that was written to has no marks.
 pub fn offered(line: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let words = || {
         line.split(u8::is_ascii_whitespace)
@@ -24,7 +24,7 @@ pub fn offered(line: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     (marked.count() == 1).then(|| words().map(bare))
 }
 
-/// A word without the brackets around it.
+/// Strips the brackets from a word.
 fn bare(word: &[u8]) -> &[u8] {
     match word {
         [b'[', word @ .., b']'] => word,
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_has_a_mark() {
+    fn words_without_a_mark_are_not_offered() {
         let words: Vec<_> = offered(b"always [madvise] never\n").unwrap().collect();
         assert_eq!(words, [&b"always"[..], b"madvise", b"never"]);
         assert!(offered(b"never\n").is_none());

@@ -1,6 +1,6 @@
-//! `/proc/<pid>/environ`: `NAME=value` entries that each end in a zero byte.
+//! `/proc/<pid>/environ`: `NAME=value` entries, each terminated by NUL.
 
-/// The value of a variable.
+/// Returns the value of a variable.
 pub fn variable<'e>(environ: &'e [u8], name: &str) -> Option<&'e [u8]> {
     let mut entries = environ.split(|byte| *byte == 0);
     entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))

@@ -1,16 +1,16 @@
-//! What mount tables escape: `\040` is a blank, and any other byte may be written so.
+//! Escapes in mount tables: `\040` is a blank. Any byte may be escaped.
 
-/// Takes bytes one by one, and gives them on decoded.
+/// Decodes escapes byte by byte.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Decoder {
-    /// The digits behind a `\`.
+    /// The octal digits after a `\`.
     digits: [u8; 2],
-    /// How many of them there are; `None` outside of an escape.
+    /// The number of these digits; `None` outside an escape.
     len: Option<usize>,
 }
 
 impl Decoder {
-    /// At the beginning of a word.
+    /// Returns a decoder at the beginning of a word.
     pub(crate) const fn new() -> Decoder {
         Decoder {
             digits: [0; 2],
@@ -18,9 +18,9 @@ impl Decoder {
         }
     }
 
-    /// Takes the next byte.
+    /// Consumes the next byte.
     pub(crate) fn take(&mut self, byte: u8, out: &mut impl FnMut(u8)) {
-        // More than three digits of 8 would not be a byte.
+        // The first digit is at most 3, so that the value fits into a byte.
         let is_digit = match self.len {
             Some(0) => matches!(byte, b'0'..=b'3'),
             _ => matches!(byte, b'0'..=b'7'),
@@ -44,7 +44,7 @@ impl Decoder {
         }
     }
 
-    /// The word ends: what began as an escape was none.
+    /// Ends the word. An incomplete escape is emitted as it is.
     pub(crate) fn end(&mut self, out: &mut impl FnMut(u8)) {
         if let Some(len) = self.len.take() {
             out(b'\\');

@@ -1,38 +1,38 @@
-//! Lines of a name and a value, as `MemTotal:  4024476 kB` in `meminfo` and
-//! `Seccomp:\t2` in `status`. A name is given with what ends it (`b"MemTotal:"`), so
-//! that no longer one is taken for it.
+//! Lines of a name and a value, as `MemTotal:  4024476 kB` in `meminfo` and `Seccomp:\t2`
+//! in `status`. Names include their delimiter (`b"MemTotal:"`), so that no longer name
+//! matches.
 
 use crate::number;
 
-/// What a line says of a name, blanks around it apart; `None` where it is about
-/// something else.
+/// Returns the value of a line without surrounding blanks; `None` if the line has another
+/// name.
 pub fn value_in<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     line.strip_prefix(name).map(<[u8]>::trim_ascii)
 }
 
-/// The first line about a name.
+/// Returns the first line with this name.
 pub fn line<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut lines = text.split(|byte| *byte == b'\n');
     lines.find(|line| line.starts_with(name))
 }
 
-/// What the first line about a name says.
+/// Returns the value of the first line with this name.
 pub fn value<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     value_in(line(text, name)?, name)
 }
 
-/// The number that a line says of a name, whatever its unit.
+/// Returns the number in a line with this name and ignores its unit.
 pub fn number_in(line: &[u8], name: &[u8]) -> Option<u64> {
     number::leading(value_in(line, name)?)
 }
 
-/// The number that the first line about a name says, whatever its unit. `None` where
-/// there is no such line, and where it says no number.
+/// Returns the number in the first line with this name and ignores its unit. `None` if
+/// there is no such line or no number.
 pub fn number(text: &[u8], name: &[u8]) -> Option<u64> {
     number::leading(value(text, name)?)
 }
 
-/// A number, and whether it is one of kilobytes.
+/// A number, possibly of kilobytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
     /// The number.
@@ -42,7 +42,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Reads a value; `None` where it is anything else.
+    /// Parses a value; `None` for anything else.
     pub fn parse(value: &[u8]) -> Option<Quantity> {
         let (number, unit) = number::decimal(value.trim_ascii())?;
         let is_kib = match unit {
@@ -53,7 +53,7 @@ impl Quantity {
         Some(Quantity { number, is_kib })
     }
 
-    /// The bytes; `None` where they do not fit into 64 bits.
+    /// Returns the number of bytes; `None` if it does not fit into 64 bits.
     pub fn bytes(self) -> Option<u64> {
         match self.is_kib {
             true => self.number.checked_mul(1024),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantity_has_a_unit_or_none() {
+    fn quantities_have_an_optional_unit() {
         let of = |text: &[u8]| Quantity::parse(text).map(|it| (it.number, it.bytes()));
         assert_eq!(of(b"  5 kB\r"), Some((5, Some(5120))));
         assert_eq!(of(b"5"), Some((5, Some(5))));

@@ -1,7 +1,7 @@
-//! The kernel's text, parsed: bytes in, values out. Each of its formats has one reader,
-//! here, for the tools (by way of `model`) and for the libraries (`pages`).
+//! Parsers of the kernel's text files: bytes in, values out. Each format has one parser,
+//! used by the tools (through `model`) and by the libraries (`pages`).
 //!
-//! | module | what it reads |
+//! | module | parses |
 //! |---|---|
 //! | [`auxv`] | `/proc/<pid>/auxv` |
 //! | [`cgroup`] | `/proc/<pid>/cgroup`, limits of control groups |
@@ -14,13 +14,13 @@
 //! | [`mount_scanner`] | hugetlbfs in `/proc/mounts`, byte by byte |
 //! | [`number`] | numbers, decimal and hexadecimal |
 //! | [`pagemap`] | entries of `/proc/<pid>/pagemap` |
-//! | [`pool`] | names of folders such as `hugepages-2048kB` |
+//! | [`pool`] | names of directories such as `hugepages-2048kB` |
 //! | [`size_name`] | nothing: it writes a page size, `2MB` |
 //! | [`smaps`] | `/proc/<pid>/smaps`, `smaps_rollup`, `maps` |
 //! | [`stat`] | `/proc/<pid>/stat` |
 //!
-//! Everything works on borrowed bytes: no allocation, no input or output, so that it
-//! runs inside any process at any time. What is not said is a value of its own, never 0.
+//! Everything works on borrowed bytes, without allocation or I/O, so that it can run in
+//! any process at any time. A missing value is `None`, never 0.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -3,15 +3,16 @@
 
 use crate::number;
 
-/// The largest member a list may have; no kernel has more nodes or CPUs, and it keeps a
-/// hostile `0-4294967295` from filling the memory.
+/// The largest accepted member. No kernel has more nodes or CPUs. Without this bound, a
+/// hostile `0-4294967295` would fill the memory.
 const LARGEST: u64 = 65535;
 
-/// A part of a list that is none.
+/// A part of a list is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Odd;
+pub struct Invalid;
 
-/// One part of a list: the first `used` of each `group` numbers of a range.
+/// One part of a list: the first `used` numbers of each group of `group` numbers of a
+/// range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
     first: u32,
@@ -51,20 +52,20 @@ fn member(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::try_from(number).ok()?, rest))
 }
 
-/// The members in the order of the text, which may name one twice. An empty text is an
-/// empty list; a part that is none is said to be [`Odd`], and ends it.
-pub fn members(text: &[u8]) -> impl Iterator<Item = Result<u32, Odd>> {
+/// Returns the members in the order of the text, which may contain duplicates. An empty
+/// text is an empty list. An invalid part yields [`Invalid`] and ends the list.
+pub fn members(text: &[u8]) -> impl Iterator<Item = Result<u32, Invalid>> {
     let text = text.trim_ascii();
     let parts = (!text.is_empty()).then(|| text.split(|byte| *byte == b','));
     let parts = parts.into_iter().flatten().map(Part::parse);
     parts.flat_map(|part| {
-        let odd = part.is_none().then_some(Err(Odd));
+        let invalid = part.is_none().then_some(Err(Invalid));
         let members = part.into_iter().flat_map(Part::members).map(Ok);
-        members.chain(odd)
+        members.chain(invalid)
     })
 }
 
-/// Whether every member of `inner` is in `outer`; `None` where one of them is no list.
+/// Whether every member of `inner` is in `outer`; `None` if one of the lists is invalid.
 pub fn covers(outer: &[u8], inner: &[u8]) -> Option<bool> {
     let is_odd = |list| members(list).any(|member| member.is_err());
     if is_odd(outer) || is_odd(inner) {
@@ -81,7 +82,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    fn list(text: &str) -> Result<Vec<u32>, Odd> {
+    fn list(text: &str) -> Result<Vec<u32>, Invalid> {
         members(text.as_bytes()).collect()
     }
 
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_lists_are_told() {
+    fn invalid_lists_are_errors() {
         for text in [
             "3-1",
             "a",
@@ -108,12 +109,12 @@ mod tests {
             "+1",
             "1 2",
         ] {
-            assert_eq!(list(text), Err(Odd), "{text}");
+            assert_eq!(list(text), Err(Invalid), "{text}");
         }
     }
 
     #[test]
-    fn lists_that_cover_others() {
+    fn a_list_covers_its_subsets() {
         assert_eq!(covers(b"0-7\n", b"0-3,5-7"), Some(true));
         assert_eq!(covers(b"0", b"0"), Some(true));
         assert_eq!(covers(b"0-1", b"0-3"), Some(false));

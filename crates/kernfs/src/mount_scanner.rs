@@ -1,21 +1,21 @@
-//! Mount tables such as `/proc/mounts`, read byte by byte: lines have no limit,
-//! since a container's overlay may name a hundred directories, and what they
-//! escape is decoded.
+//! Finds hugetlbfs in mount tables such as `/proc/mounts`, byte by byte. Lines have no
+//! maximum length: a container's overlay may name a hundred directories. Escapes are
+//! decoded.
 
 use core::ffi::CStr;
 
 use crate::escape::Decoder;
 
-/// The longest path, with the zero byte at its end.
+/// Maximum length of a path in bytes, including the terminating NUL.
 pub const PATH_MAX: usize = 4096;
 
-/// The type of file system that is looked for.
+/// The file system type to find.
 const HUGETLBFS: &[u8] = b"hugetlbfs";
 
-/// What is known of the present line.
+/// The state within the current line.
 #[derive(Debug)]
 pub struct Scanner {
-    /// Which field of the line is being read: source, point, type, others.
+    /// The current field of the line: source, mount point, type, others.
     field: u8,
     point: Text<PATH_MAX>,
     kind: Text<16>,
@@ -23,7 +23,7 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// At the beginning of a table.
+    /// Returns a scanner at the beginning of a table.
     pub const fn new() -> Scanner {
         Scanner {
             field: 0,
@@ -33,11 +33,11 @@ impl Scanner {
         }
     }
 
-    /// Takes the next byte. `true` where it ends the line of a hugetlbfs: then
-    /// [`Scanner::point`] is where that is mounted.
+    /// Consumes the next byte. Returns true at the end of a hugetlbfs line;
+    /// [`Scanner::point`] is then its mount point.
     pub fn take(&mut self, byte: u8) -> bool {
         if self.field > 2 && byte != b'\n' {
-            // The options, which may be long.
+            // Skip the options, which may be long.
             return false;
         }
         match byte {
@@ -68,12 +68,12 @@ impl Scanner {
         false
     }
 
-    /// Where the hugetlbfs of the line that has just ended is mounted.
+    /// Returns the mount point of the hugetlbfs whose line has just ended.
     pub fn point(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.point.bytes).unwrap_or(c"")
     }
 
-    /// What began as an escape was none.
+    /// Emits an incomplete escape as it is.
     fn end_word(&mut self) {
         let point = &mut self.point;
         self.decoder.end(&mut |byte| point.push(byte));
@@ -86,7 +86,7 @@ impl Default for Scanner {
     }
 }
 
-/// Bytes with a zero byte behind them; what is too long is known to be.
+/// Bytes with a terminating NUL. Remembers if the text was too long.
 #[derive(Debug)]
 struct Text<const ROOM: usize> {
     bytes: [u8; ROOM],
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_in_the_source_and_escapes_mislead_nobody() {
+    fn sources_with_slashes_and_escapes_are_parsed() {
         let table = b"a/b /mnt/with\\040blank\\011and\\134 hugetlbfs rw 0 0\n\
             x /mnt/odd\\04\\0401\\9 hugetlbfs rw 0 0\n";
         assert_eq!(
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_too_long() {
+    fn long_lines_are_parsed() {
         let long = "x".repeat(1 << 16);
         let table = format!("none /mnt/a overlay {long}\nnone /mnt/b hugetlbfs {long}\n");
         assert_eq!(points(table.as_bytes()), ["/mnt/b"]);
@@ -188,7 +188,7 @@ mod tests {
         }
 
         #[test]
-        fn an_escaped_path_comes_back(path in prop::collection::vec(1u8.., 1..60)) {
+        fn escaped_paths_are_decoded(path in prop::collection::vec(1u8.., 1..60)) {
             let mut line = b"none ".to_vec();
             for byte in &path {
                 line.extend_from_slice(format!("\\{byte:03o}").as_bytes());

@@ -1,25 +1,24 @@
 //! Lines of mount tables: `/proc/<pid>/mountinfo`, and `/proc/mounts`.
 
-/// One mount, in the kernel's words: what they escape is not decoded yet, see
+/// One mount, as the kernel writes it. Escapes are not decoded; see
 /// [`decode`](crate::escape::decode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mount<'a> {
-    /// Its device, as `98:0`; empty in `/proc/mounts`.
+    /// The device, as `98:0`; empty for `/proc/mounts`.
     pub device: &'a [u8],
-    /// Where it is mounted.
+    /// The mount point.
     pub point: &'a [u8],
-    /// The type of file system.
+    /// The file system type.
     pub fs_type: &'a [u8],
-    /// The options of the mount; in `/proc/mounts`, those of the file system, too.
+    /// The options of the mount. In `/proc/mounts` they include those of the file system.
     pub options: &'a [u8],
-    /// The options of the file system; empty in `/proc/mounts`.
+    /// The options of the file system; empty for `/proc/mounts`.
     pub fs_options: &'a [u8],
 }
 
 impl<'a> Mount<'a> {
-    /// Reads a line such as
-    /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`;
-    /// `None` for one that is none.
+    /// Parses a line such as `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root
+    /// rw,errors=continue`. Returns `None` for an invalid line.
     pub fn of_mountinfo(line: &'a [u8]) -> Option<Mount<'a>> {
         let mut words = line.split(|byte| *byte == b' ').skip(2);
         let (device, _root) = (words.next()?, words.next()?);
@@ -35,8 +34,8 @@ impl<'a> Mount<'a> {
         })
     }
 
-    /// Reads a line such as `/dev/sda1 /mnt ext4 rw,relatime 0 0`; `None` for one that
-    /// is none.
+    /// Parses a line such as `/dev/sda1 /mnt ext4 rw,relatime 0 0`. Returns `None` for an
+    /// invalid line.
     pub fn of_mounts(line: &'a [u8]) -> Option<Mount<'a>> {
         let mut words = line.split(|byte| *byte == b' ').skip(1);
         Some(Mount {
@@ -48,7 +47,7 @@ impl<'a> Mount<'a> {
         })
     }
 
-    /// Whether the options of the file system have this word.
+    /// Whether this word is an option of the file system.
     pub fn has_fs_option(&self, word: &[u8]) -> bool {
         let mut words = self.fs_options.split(|byte| *byte == b',');
         words.any(|option| option == word)
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_no_mount_point() {
+    fn the_source_is_not_the_mount_point() {
         let mount = Mount::of_mounts(b"a/b /mnt hugetlbfs rw,pagesize=2M 0 0").unwrap();
         assert_eq!(
             (mount.point, mount.options),

@@ -1,22 +1,22 @@
-//! Numbers at the beginning of a text.
+//! Numbers at the start of a text.
 
-/// The decimal number at the beginning, and what follows; `None` where there is no
-/// digit, or more than fit into 64 bits.
+/// Returns the leading decimal number and the rest of the text; `None` if there is no
+/// digit or the number does not fit into 64 bits.
 pub fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
     number::<10>(text)
 }
 
-/// The same of a hexadecimal number.
+/// Returns the leading hexadecimal number and the rest of the text.
 pub fn hex(text: &[u8]) -> Option<(u64, &[u8])> {
     number::<16>(text)
 }
 
-/// The decimal number at the beginning, whatever follows.
+/// Returns the leading decimal number and ignores the rest.
 pub fn leading(text: &[u8]) -> Option<u64> {
     decimal(text).map(|(number, _)| number)
 }
 
-/// The decimal number that the text is, blanks around it apart.
+/// Parses a text that is one decimal number, with optional blanks around it.
 pub fn alone(text: &[u8]) -> Option<u64> {
     let (number, rest) = decimal(text.trim_ascii())?;
     rest.is_empty().then_some(number)
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_alone_has_nothing_behind_it() {
+    fn alone_rejects_trailing_text() {
         assert_eq!(alone(b" 12\n"), Some(12));
         assert_eq!(alone(b"12 kB\n"), None);
         assert_eq!(alone(b"\n"), None);

@@ -1,45 +1,47 @@
-//! Entries of `/proc/<pid>/pagemap`: what stands behind a base page, since Linux 3.5.
+//! Entries of `/proc/<pid>/pagemap`, one per base page, in the format of Linux 3.5 and
+//! later.
 
 /// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Entry(u64);
 
 impl Entry {
-    /// Its length in the file.
+    /// Length of an entry in bytes.
     pub const LEN: usize = size_of::<u64>();
 
-    /// The word as the file has it.
+    /// Returns an entry from a word of the file.
     pub const fn new(word: u64) -> Entry {
         Entry(word)
     }
 
-    /// Reads some entries; what is cut off at the end is left out.
+    /// Parses entries. Ignores an incomplete entry at the end.
     pub fn all(bytes: &[u8]) -> impl Iterator<Item = Entry> {
         let words = bytes.chunks_exact(Entry::LEN);
         words.map(|word| Entry(u64::from_ne_bytes(word.try_into().unwrap_or_default())))
     }
 
-    /// Whether a page is there.
+    /// Whether the page is in memory.
     pub const fn is_present(self) -> bool {
         self.0 >> 63 & 1 != 0
     }
 
-    /// Whether it is swapped out, or marked where there is none.
+    /// Whether the page is swapped out or has a swap entry of another kind.
     pub const fn is_swapped(self) -> bool {
         self.0 >> 62 & 1 != 0
     }
 
-    /// Whether it is of a file or of shared memory.
+    /// Whether the page belongs to a file or to shared memory.
     pub const fn is_of_file(self) -> bool {
         self.0 >> 61 & 1 != 0
     }
 
-    /// Whether no other process maps it. Since Linux 4.2.
+    /// Whether only one process maps the page. Since Linux 4.2.
     pub const fn is_exclusive(self) -> bool {
         self.0 >> 56 & 1 != 0
     }
 
-    /// Its page frame; `None` where the reader may not know it, or it is not there.
+    /// Returns the page frame number; `None` if the page is absent or the reader lacks
+    /// CAP_SYS_ADMIN.
     pub const fn frame(self) -> Option<u64> {
         match self.0 & ((1 << 55) - 1) {
             frame if frame != 0 && self.is_present() => Some(frame),
@@ -63,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_entry_is_none() {
+    fn an_incomplete_entry_is_ignored() {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&1_u64.to_ne_bytes());
         bytes[8..].copy_from_slice(&(1_u64 << 63).to_ne_bytes());

@@ -1,4 +1,4 @@
-//! How a page size is named for people: `2MB`, as libhugetlbfs' tools name it.
+//! Names of page sizes such as `2MB`, as in libhugetlbfs' tools.
 
 use core::fmt;
 

@@ -1,69 +1,70 @@
-//! The records of `/proc/<pid>/smaps`: one per mapping.
+//! The records of `/proc/<pid>/smaps`, one per VMA.
 
 use crate::number::{decimal, hex};
 
-/// One mapping and what the kernel counts of it, in bytes.
+/// One VMA with its counters in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Record<'a> {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address after it.
     pub end: u64,
-    /// Whether it may be read, written or executed at all.
+    /// Whether it is readable, writable or executable.
     pub accessible: bool,
-    /// Whether it may be read.
+    /// Whether it is readable.
     pub readable: bool,
-    /// Whether it may be written.
+    /// Whether it is writable.
     pub writable: bool,
-    /// Whether it may be executed.
+    /// Whether it is executable.
     pub executable: bool,
     /// Whether it is shared (`MAP_SHARED`).
     pub shared: bool,
-    /// Where it begins in its file.
+    /// Offset in the file.
     pub offset: u64,
-    /// The device of its file, major and minor number.
+    /// Device of the file: major and minor number.
     pub device: (u64, u64),
-    /// The inode of its file; 0 without one.
+    /// Inode of the file; 0 for anonymous memory.
     pub inode: u64,
-    /// Its file or the kernel's name for it, such as `[heap]`; may be empty.
+    /// The file, or a kernel name such as `[heap]`; may be empty.
     pub name: &'a [u8],
-    /// `Rss`: resident, hugetlb pages not counted.
+    /// `Rss`: resident bytes without hugetlb pages.
     pub rss: u64,
-    /// `Referenced`: resident, and used since the kernel last looked for what is not.
+    /// `Referenced`: resident bytes that were accessed since the kernel last cleared the
+    /// accessed bits.
     pub referenced: u64,
-    /// `Shared_Clean` and `Shared_Dirty`: resident, and mapped elsewhere, too.
+    /// `Shared_Clean` and `Shared_Dirty`: resident bytes that other processes map, too.
     pub shared_pages: u64,
-    /// `AnonHugePages`: private memory on transparent huge pages.
+    /// `AnonHugePages`: anonymous memory on transparent huge pages.
     pub anon_huge: u64,
     /// `ShmemPmdMapped`: shared memory on transparent huge pages.
     pub shmem_huge: u64,
-    /// `FilePmdMapped`: page cache mapped by transparent huge pages.
+    /// `FilePmdMapped`: page cache on transparent huge pages.
     pub file_huge: u64,
-    /// `Shared_Hugetlb` and `Private_Hugetlb`: pages of a hugetlb pool.
+    /// `Shared_Hugetlb` and `Private_Hugetlb`: hugetlb pages.
     pub hugetlb: u64,
-    /// `KernelPageSize`: the size of the pages of a hugetlb mapping.
+    /// `KernelPageSize`: the page size of a hugetlb mapping.
     pub kernel_page_size: u64,
-    /// `VmFlags`: the kernel's two-letter words.
+    /// `VmFlags`: two-letter flags.
     pub flags: &'a [u8],
 }
 
 impl Record<'_> {
-    /// The length of the mapping.
+    /// Returns the length of the VMA.
     pub fn mapped(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// What is resident, hugetlb pages included.
+    /// Returns the resident bytes, hugetlb pages included.
     pub fn resident(&self) -> u64 {
         self.rss.saturating_add(self.hugetlb)
     }
 
-    /// Whether `VmFlags` has this word.
+    /// Whether `VmFlags` has this flag.
     pub fn has_flag(&self, word: &[u8; 2]) -> bool {
         self.flags.split(|b| *b == b' ').any(|flag| flag == word)
     }
 
-    /// Transparent huge pages of any kind.
+    /// Returns the bytes on transparent huge pages of any kind.
     pub fn thp(&self) -> u64 {
         self.anon_huge
             .saturating_add(self.shmem_huge)
@@ -71,8 +72,8 @@ impl Record<'_> {
     }
 }
 
-/// Iterates over the records of the file's text. Lines that are unknown are
-/// passed over; a record whose first line is cut off is left out.
+/// Iterates over the records of an smaps file. Skips unknown lines and a record with an
+/// incomplete first line.
 pub fn records(text: &[u8]) -> Records<'_> {
     Records { rest: text }
 }
@@ -83,7 +84,7 @@ pub struct Records<'a> {
     rest: &'a [u8],
 }
 
-/// Iterates over the records of `/proc/<pid>/maps`: the same, nothing counted.
+/// Iterates over the records of `/proc/<pid>/maps`. All counters are 0.
 pub fn heads(text: &[u8]) -> Heads<'_> {
     Heads(records(text))
 }
@@ -93,7 +94,7 @@ pub fn heads(text: &[u8]) -> Heads<'_> {
 pub struct Heads<'a>(Records<'a>);
 
 impl<'a> Heads<'a> {
-    /// What was not looked at yet.
+    /// Returns the text that is not parsed yet.
     pub fn rest(&self) -> &'a [u8] {
         self.0.rest()
     }
@@ -125,7 +126,7 @@ impl<'a> Iterator for Records<'a> {
             }
         };
         loop {
-            self.pass_over_nothing();
+            self.skip_zero_fields();
             let before = self.rest;
             if before.is_empty() {
                 break;
@@ -142,15 +143,15 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// What was not looked at yet.
+    /// Returns the text that is not parsed yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Passes over fields of which there is nothing: most are so.
-    fn pass_over_nothing(&mut self) {
+    /// Skips fields with the value `0 kB`. Most fields are zero, so this saves time.
+    fn skip_zero_fields(&mut self) {
         while let Some((line, rest)) = self.rest.split_first_chunk() {
-            if !is_nothing(line) {
+            if !is_zero(line) {
                 break;
             }
             self.rest = rest;
@@ -167,11 +168,11 @@ impl<'a> Records<'a> {
     }
 }
 
-/// The length of a field's line, unless its number is very large.
+/// Length of a field's line in bytes; lines with very large numbers are longer.
 const FIELD: usize = 28;
 
-/// Whether this is one line, of a field of which there are 0 kB.
-fn is_nothing(line: &[u8; FIELD]) -> bool {
+/// Whether this is one line with the value `0 kB`.
+fn is_zero(line: &[u8; FIELD]) -> bool {
     const NOTHING: &[u8; 8] = b"   0 kB\n";
     let has_no_end = |at: usize| {
         let word = line[at..at + 8].try_into().unwrap_or([0; 8]);
@@ -184,18 +185,18 @@ fn is_nothing(line: &[u8; FIELD]) -> bool {
         && has_no_end(12)
 }
 
-/// Not 0 where one of eight bytes is a line end: the lowest bit that is set is the
-/// highest of the first such byte.
+/// Returns nonzero if one of eight bytes is a line end. The lowest set bit is the highest
+/// bit of the first such byte.
 fn line_ends(bytes: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const LINE_ENDS: u64 = u64::from_ne_bytes([b'\n'; 8]);
-    // A byte that is a line end becomes 0, and the lowest such byte is told.
+    // A line end becomes a zero byte. The expression sets a bit at the lowest zero byte.
     let zeros = bytes ^ LINE_ENDS;
     zeros.wrapping_sub(ONES) & !zeros & (ONES << 7)
 }
 
-/// Where the first line ends, eight bytes at a time: a process may have megabytes of
-/// this.
+/// Returns the position of the first line end. It compares eight bytes at a time, since a
+/// file may have megabytes.
 fn newline(text: &[u8]) -> Option<usize> {
     let mut words = text.chunks_exact(8);
     let mut at = 0;
@@ -211,9 +212,9 @@ fn newline(text: &[u8]) -> Option<usize> {
     rest.map(|rest| at + rest)
 }
 
-/// `7f1b00400000-7f1b00800000 rw-p 00000000 00:11 7688    /memfd:x (deleted)`
+/// Parses `7f1b00400000-7f1b00800000 rw-p 00000000 00:11 7688    /memfd:x (deleted)`.
 fn parse_head(line: &[u8]) -> Option<Record<'_>> {
-    // Names of fields begin with a capital, which no address does.
+    // Field names begin with a capital letter, addresses never do.
     if line.first().is_none_or(u8::is_ascii_uppercase) {
         return None;
     }
@@ -269,7 +270,7 @@ fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
     }
 }
 
-/// A field that is wanted.
+/// The fields that we use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Rss,
@@ -283,8 +284,8 @@ enum Field {
     Flags,
 }
 
-/// Which field a line is, and its value. Most lines are of none that is wanted, and
-/// their first letters say so.
+/// Returns the field and value of a line. The first letters reject most lines, so they
+/// are compared first.
 fn field(line: &[u8]) -> Option<(Field, &[u8])> {
     match line {
         [b'R', b'e', ..] => Some((Field::Referenced, line.strip_prefix(b"Referenced:")?)),
@@ -344,9 +345,9 @@ mod tests {
         assert!(all[2].executable);
     }
 
-    /// A field of nothing is passed over only where its line is that one line.
+    /// A zero field is skipped only if it is exactly one line.
     #[test]
-    fn fields_of_nothing() {
+    fn zero_fields() {
         let head = "1000-2000 rw-p 0 00:00 1 /a\n";
         let rest = "Rss:                   8 kB\nAnonHugePages:         0 kB\n";
         for (before, rss) in [
@@ -367,14 +368,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_text_loses_only_what_is_cut() {
+    fn a_truncated_file_loses_only_its_end() {
         assert_eq!(records(&TEXT[20..]).count(), 2);
         assert_eq!(records(&TEXT[..30]).count(), 0);
     }
 
     proptest! {
         #[test]
-        fn a_line_ends_where_it_ends(
+        fn newline_finds_the_first_line_end(
             line in prop::collection::vec(any::<u8>(), 0..40),
             after in prop::collection::vec(any::<u8>(), 0..20),
         ) {

@@ -1,16 +1,15 @@
-//! `/proc/<pid>/stat`: the fields behind the name, by the numbers that proc(5) gives
-//! them.
+//! `/proc/<pid>/stat`: the fields after the name, numbered as in proc(5).
 
 use crate::number;
 
-/// The field of the state.
+/// Number of the state field.
 const STATE: usize = 3;
-/// The field of the parent.
+/// Number of the parent field.
 const PARENT: usize = 4;
-/// The field of the start.
+/// Number of the start time field.
 const START: usize = 22;
 
-/// What the file says of a process.
+/// The fields of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat<'a> {
     name: &'a [u8],
@@ -18,7 +17,7 @@ pub struct Stat<'a> {
 }
 
 impl<'a> Stat<'a> {
-    /// Reads the file. The name stands in parentheses, and may hold any byte.
+    /// Parses the file. The name is in parentheses and may contain any byte.
     pub fn parse(text: &'a [u8]) -> Option<Stat<'a>> {
         let end = text.iter().rposition(|byte| *byte == b')')?;
         let name = text[..end].iter().position(|byte| *byte == b'(');
@@ -27,33 +26,33 @@ impl<'a> Stat<'a> {
         Some(Stat { name, fields })
     }
 
-    /// The name by which it goes, as in `/proc/<pid>/comm`.
+    /// Returns the name, as in `/proc/<pid>/comm`.
     pub fn name(&self) -> &'a [u8] {
         self.name
     }
 
-    /// A field behind the name, of which the first is number 3.
+    /// Returns a field after the name. The first one has number 3.
     pub fn field(&self, number: usize) -> Option<&'a [u8]> {
         let mut fields = self.fields.split(|byte| *byte == b' ');
         fields.nth(number.checked_sub(STATE)?)
     }
 
-    /// The number that a field is; `None` where it is none, as one below 0.
+    /// Returns a field as a number; `None` if it is negative or not a number.
     pub fn number(&self, number: usize) -> Option<u64> {
         number::alone(self.field(number)?)
     }
 
-    /// Whether it runs no more, and only waits to be taken note of.
+    /// Whether the process is a zombie or dead.
     pub fn is_over(&self) -> Option<bool> {
         Some(matches!(self.field(STATE)?, b"Z" | b"X"))
     }
 
-    /// Who started it, or has it since that one ended; 0 is the kernel itself.
+    /// Returns the parent, or the process that adopted this one; 0 is the kernel.
     pub fn parent(&self) -> Option<u32> {
         u32::try_from(self.number(PARENT)?).ok()
     }
 
-    /// When it was started, in ticks since the boot.
+    /// Returns the start time in clock ticks since boot.
     pub fn start(&self) -> Option<u64> {
         self.number(START)
     }
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_anything() {
+    fn a_name_may_contain_any_byte() {
         let text = b"7 (a) b (c) S 5 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 2 3 4\n";
         let stat = Stat::parse(text).unwrap();
         let told = (stat.parent(), stat.start(), stat.is_over());
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_not_known() {
+    fn truncated_fields_are_none() {
         let stat = Stat::parse(b"7 (a) Z").unwrap();
         assert_eq!((stat.is_over(), stat.parent()), (Some(true), None));
         assert_eq!(Stat::parse(b"7 (a Z 5"), None);

@@ -1,7 +1,7 @@
-//! Recorded machines: one text archive each, made by
-//! `tests/fixtures/record.sh`, which also describes the format.
+//! Recorded machines. `tests/fixtures/record.sh` writes each as one text archive and
+//! describes the format.
 //!
-//! **Invariants.** An archive that is read and written again is the same.
+//! **Invariants.** Parsing and writing an archive reproduces it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,16 +13,16 @@ use std::path::Path;
 pub struct Entry<'a> {
     /// Its absolute path.
     pub path: &'a str,
-    /// Its contents.
+    /// The contents.
     pub text: String,
-    /// Whether the kernel lets nobody read it.
+    /// Whether the file is write-only.
     pub write_only: bool,
 }
 
-/// The files of an archive, in its order.
+/// Returns the files of an archive, in its order.
 ///
 /// # Errors
-/// The first line that is none of the format.
+/// The first invalid line.
 pub fn parse(archive: &str) -> Result<Vec<Entry<'_>>, String> {
     let mut entries = Vec::new();
     let mut lines = archive.lines();
@@ -30,15 +30,15 @@ pub fn parse(archive: &str) -> Result<Vec<Entry<'_>>, String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let odd = || format!("odd line {line:?}");
-        let (path, rest) = line.split_once(' ').ok_or_else(odd)?;
+        let invalid = || format!("invalid line {line:?}");
+        let (path, rest) = line.split_once(' ').ok_or_else(invalid)?;
         let text = match rest {
             "[wo]" | "[empty]" => String::new(),
-            "<<EOF" => here_document(&mut lines).ok_or_else(odd)?,
-            _ => format!("{}\n", rest.strip_prefix("= ").ok_or_else(odd)?),
+            "<<EOF" => here_document(&mut lines).ok_or_else(invalid)?,
+            _ => format!("{}\n", rest.strip_prefix("= ").ok_or_else(invalid)?),
         };
         if !path.starts_with('/') {
-            return Err(odd());
+            return Err(invalid());
         }
         entries.push(Entry {
             path,
@@ -62,10 +62,10 @@ fn here_document<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<String
     }
 }
 
-/// Makes the files of an archive below a directory.
+/// Creates the files of an archive below a directory.
 ///
 /// # Errors
-/// When the archive is odd or a file cannot be made.
+/// The archive is invalid, or a file cannot be created.
 pub fn unpack(archive: &str, dir: &Path) -> io::Result<()> {
     for entry in parse(archive).map_err(io::Error::other)? {
         let path = dir.join(entry.path.trim_start_matches('/'));
@@ -103,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn odd_archives_are_refused() {
+    fn invalid_archives_are_refused() {
         for archive in ["/a", "a = 1", "/a : 1", "/a <<EOF\nx\n"] {
             assert!(parse(archive).is_err(), "{archive}");
         }
     }
 
     #[test]
-    fn unpacking_makes_the_files() {
+    fn unpacking_creates_the_files() {
         let dir = tempfile::tempdir().unwrap();
         unpack("/proc/x = 1\n/proc/y [wo]\n", dir.path()).unwrap();
         let root = crate::Root::at(dir.path()).unwrap();

@@ -1,11 +1,11 @@
-//! What every JSON document of every tool begins with.
+//! The first fields of every JSON document of every tool.
 //!
-//! **Invariants.** Its fields are the first ones of every document, and the number of the
-//! form grows where a reader of the old one would go wrong.
+//! **Invariants.** Every document begins with these fields. An incompatible change raises
+//! the schema version.
 
 use serde::Serialize;
 
-/// The number of the form that documents have.
+/// The version of the JSON schema.
 pub const SCHEMA: u32 = 1;
 
 /// The head of a document.
@@ -19,14 +19,14 @@ pub struct Head {
     pub schema: u32,
     /// The exit status.
     pub status: u8,
-    /// What failed, those of the command line included.
+    /// Failures, usage errors included.
     pub errors: Vec<String>,
-    /// What is not as it was asked for, or should be known besides.
+    /// Deviations from the request, and other warnings.
     pub warnings: Vec<String>,
 }
 
 impl Head {
-    /// Of a tool that has nothing amiss so far.
+    /// Returns the head of a successful run.
     pub fn new(tool: &'static str) -> Head {
         Head {
             tool,
@@ -38,7 +38,7 @@ impl Head {
         }
     }
 
-    /// Of a tool that ends with this status, for this reason.
+    /// Returns the head of a run that failed with this status and reason.
     pub fn failed(tool: &'static str, status: u8, why: impl Into<String>) -> Head {
         Head {
             status,

@@ -1,8 +1,8 @@
-//! The pools of huge pages (hugetlb): of the machine ([`pool`]) and of each of its memory
-//! nodes ([`node`]), and what the kernel's command line asks for ([`boot`]).
+//! The huge page pools (hugetlb): of the machine ([`pool`]), of each memory node
+//! ([`node`]), and as requested on the kernel command line ([`boot`]).
 //!
-//! **Invariants.** A pool has one size of pages, and is there as long as the kernel runs.
-//! What a kernel has no file for is `None`, never 0.
+//! **Invariants.** A pool has one page size and exists as long as the kernel runs. A
+//! value that the kernel doesn't export is `None`, never 0.
 
 pub mod boot;
 pub mod node;

@@ -1,23 +1,23 @@
 //! The kernel's huge page state, read once into values.
 //!
-//! Wings, from the ground up; each knows only those above it in this list, and begins
-//! with what holds in it.
+//! Wings (layers), from the ground up; each uses only those above it in this list, and its
+//! first comment states its invariants.
 //!
-//! | wing | what it is for |
+//! | wing | purpose |
 //! |---|---|
-//! | [`head`] | what every JSON document of every tool begins with |
-//! | [`units`] | bytes, page sizes, page counts; lists of the kernel's, seconds |
-//! | [`root`] | the only door to `/proc` and `/sys`, and what goes wrong there |
+//! | [`head`] | the first fields of every JSON document |
+//! | [`units`] | bytes, page sizes, page counts; the kernel's lists, seconds |
+//! | [`root`] | access to `/proc` and `/sys`, and its errors |
 //! | [`mount`] | mounted file systems |
-//! | [`memory`] | memory as a whole: its figures, zones, free blocks, swap, settings |
-//! | [`hugetlb`] | the pools of huge pages, of the machine and of its memory nodes |
+//! | [`memory`] | system-wide memory: counters, zones, free blocks, swap, settings |
+//! | [`hugetlb`] | the huge page pools, of the machine and of its memory nodes |
 //! | [`thp`] | transparent huge pages |
-//! | [`process`] | a process, its control groups, the folios that it has |
-//! | [`machine`] | everything at once |
+//! | [`process`] | a process, its control groups and its folios |
+//! | [`machine`] | the whole state |
 //! | `fixture` | recorded machines, for tests |
-//! | `sim` | a kernel that answers what is written, for tests |
+//! | `sim` | a simulated kernel, for tests |
 //!
-//! Which file of the kernel is read where:
+//! The parser of each kernel file:
 //!
 //! | kernel file | type |
 //! |---|---|
@@ -37,13 +37,14 @@
 //! | `/proc/<pid>/pagemap`, `/proc/kpageflags` | [`process::folio`] |
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`process::cgroup`] |
 //!
-//! Text that the libraries read, too, is parsed by `kernfs`, such as [`smaps`] and lines of
-//! a name and a value ([`keyed`]); some of the rest by the crate procfs ([`root::parse`]).
+//! `kernfs` parses the formats that the libraries also read, such as [`smaps`] and lines
+//! of a name and a value ([`keyed`]). The crate procfs parses some of the others
+//! ([`root::parse`]).
 //!
-//! Parsers take bytes and know no path; [`root::Root`] is the only module that
-//! opens a kernel file. Nothing here prints or decides.
+//! Parsers take bytes and know no path. Only [`root::Root`] opens kernel files. No module
+//! here prints or makes decisions.
 //!
-//! `fixture` and `sim` are there with the feature `fixture`.
+//! The feature `fixture` enables `fixture` and `sim`.
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;

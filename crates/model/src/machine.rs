@@ -1,7 +1,7 @@
-//! Everything at once: the state that plans are made from.
+//! The whole state, from which plans are made.
 //!
-//! **Invariants.** It is read once and never changed; what the kernel has not is empty or
-//! `None`, so that a plan needs no other look.
+//! **Invariants.** The state is read once and never changed. A feature that the kernel
+//! lacks is empty or `None`, so that a plan never reads another file.
 
 use serde::Serialize;
 
@@ -26,56 +26,56 @@ use crate::units::size::{Bytes, PageSize};
 pub struct Machine {
     /// `/proc/meminfo`
     pub meminfo: Meminfo,
-    /// All pools, smallest pages first; empty where the kernel offers none.
+    /// All pools, smallest pages first; empty if the kernel supports none.
     pub pools: Vec<Pool>,
-    /// All nodes, lowest number first; empty without `CONFIG_NUMA`.
+    /// All nodes in ascending order; empty without `CONFIG_NUMA`.
     pub nodes: Vec<Node>,
-    /// All hugetlbfs mounts, in the order in which they were made.
+    /// All hugetlbfs mounts in mount order.
     pub mounts: Vec<Mount>,
-    /// The sizes whose pools can be set under the memory policy of the writing
-    /// process (`nr_hugepages_mempolicy`).
+    /// The sizes whose pools respect the memory policy of the writing process
+    /// (`nr_hugepages_mempolicy`).
     pub mempolicy: Vec<PageSize>,
     /// Transparent huge pages.
     pub thp: Option<Thp>,
-    /// Their other settings.
+    /// Other settings of transparent huge pages.
     pub thp_settings: ThpSettings,
     /// The zones of all nodes.
     pub zones: Vec<Zone>,
-    /// The size of an ordinary page, where it can be known.
+    /// The size of a base page, if known.
     pub base_page: Option<Bytes>,
-    /// Where pages are swapped to.
+    /// The swap areas.
     pub swaps: Vec<Swap>,
     /// RAM disks.
     pub ram_disks: Vec<RamDisk>,
-    /// The other sysctls.
+    /// Other sysctls.
     pub sysctl: Sysctl,
-    /// Who may use `userfaultfd(2)`.
+    /// The users that may use `userfaultfd(2)`.
     pub userfault: UserFault,
-    /// The parameters about pools on the kernel's command line.
+    /// The pool parameters of the kernel command line.
     #[serde(skip)]
     pub boot: Boot,
-    /// The kernel's version; `None` where its name is no number.
+    /// The kernel version; `None` if its name is not a version number.
     #[serde(skip)]
     pub version: Option<KernelVersion>,
-    /// A file that would say what there is, and is not there: in a chroot without
-    /// `/proc` or `/sys`. A recorded machine has what it has.
+    /// A file that every kernel has but that is missing, as in a chroot without `/proc`
+    /// or `/sys`. Always `None` for a recorded machine.
     #[serde(skip)]
     pub unseen: Option<&'static str>,
 }
 
-/// What is there on each kernel, however it was built.
+/// Files that every kernel has, however it is configured.
 const ALWAYS: [&str; 2] = [MEMINFO, "/sys/kernel/mm"];
 
-/// Without this one `/proc` is not mounted.
+/// If this file is missing, `/proc` is not mounted.
 pub const MEMINFO: &str = "/proc/meminfo";
 
-/// The first of them that is missing.
+/// Returns the first of these files that is missing.
 pub fn unseen(root: &Root) -> Option<&'static str> {
     let is_missing = |path: &&'static str| root.is_live() && !root.exists(&KPath::from(*path));
     ALWAYS.into_iter().find(is_missing)
 }
 
-/// Why there is no pool, where there is none: they are not seen without such a file.
+/// Explains why there is no pool. A missing `/proc` or `/sys` hides them.
 pub fn none_offered(unseen: Option<&str>) -> String {
     match unseen {
         None => "this machine offers no huge page size".to_owned(),
@@ -87,7 +87,7 @@ impl Machine {
     /// Reads the state.
     ///
     /// # Errors
-    /// When a file that exists cannot be read or makes no sense.
+    /// A file exists but cannot be read or is invalid.
     pub fn read(root: &Root) -> Result<Machine, FileError> {
         let meminfo = Meminfo::read(root)?;
         let zones = zone::read(root)?;
@@ -119,22 +119,22 @@ impl Machine {
         })
     }
 
-    /// Why there is no pool, where there is none.
+    /// Explains why there is no pool.
     pub fn none_offered(&self) -> String {
         none_offered(self.unseen)
     }
 
-    /// The pool of the kernel's default size.
+    /// Returns the pool of the kernel's default size.
     pub fn default_pool(&self) -> Option<&Pool> {
         self.pools.iter().find(|pool| pool.default)
     }
 
-    /// The pool of a size.
+    /// Returns the pool of a size.
     pub fn pool(&self, size: PageSize) -> Option<&Pool> {
         self.pools.iter().find(|pool| pool.size == size)
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.iter().find(|node| node.id == id)
     }
@@ -150,7 +150,7 @@ mod tests {
         Machine::read(&Root::at(dir.path()).unwrap()).unwrap()
     }
 
-    /// The sizes of a machine, those without overcommit in brackets.
+    /// Lists the sizes of a machine, with brackets around those without overcommit.
     fn sizes(archive: &str) -> String {
         let pools = read(archive).pools;
         let sizes = pools.iter().map(|pool| match pool.overcommit {
@@ -179,10 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_pages_are_known_of_every_machine() {
+    fn every_machine_has_a_base_page_size() {
         let base = |archive| read(archive).base_page.unwrap().get() >> 10;
         assert_eq!(base(machine!("x86_64-8node")), 4);
-        // Its zones hand out only half of their memory yet.
+        // The zones of this machine manage only half of their memory yet.
         assert_eq!(base(machine!("x86_64-6.18-mthp")), 4);
         assert_eq!(base(machine!("aarch64-4k")), 4);
         assert_eq!(base(machine!("ppc64le-power8-hash")), 64);
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn a_later_kernel_has_it_for_all() {
+    fn later_kernels_have_overcommit_for_all_sizes() {
         let archive = machine!("x86_64-8node").replace("osrelease = 6.1.0", "osrelease = 6.19.0");
         assert_eq!(sizes(&archive), "2MB 1GB");
     }
 
     #[test]
-    fn nodes_have_their_own_shares() {
+    fn nodes_have_shares_of_pools() {
         let machine = read(machine!("x86_64-8node"));
         let size = machine.default_pool().unwrap().size;
         let shares: Vec<u64> = machine

@@ -1,8 +1,8 @@
-//! Memory as a whole, whatever its pages: its figures ([`meminfo`], [`vmstat`]), the page
-//! allocator ([`zone`], [`buddy`]), [`swap`], settings ([`sysctl`], [`userfault`]).
+//! System-wide memory: counters ([`meminfo`], [`vmstat`]), the page allocator ([`zone`],
+//! [`buddy`]), [`swap`], settings ([`sysctl`], [`userfault`]).
 //!
-//! **Invariants.** Each value is the kernel's own, read once; what it does not tell, or
-//! not this user, is `None`.
+//! **Invariants.** Each value is read once from the kernel. A value that the kernel
+//! doesn't export, or not to this user, is `None`.
 
 pub mod buddy;
 pub mod meminfo;

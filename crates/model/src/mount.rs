@@ -1,7 +1,7 @@
-//! Mounted file systems: `/proc/self/mountinfo`, as bytes, with the kernel's
-//! octal escapes decoded. One odd line never hides the others.
+//! Mounted file systems: `/proc/self/mountinfo`, as bytes, with the kernel's octal
+//! escapes decoded. An invalid line is skipped and never hides other lines.
 //!
-//! **Invariants.** Names are bytes, as the kernel has them.
+//! **Invariants.** Names are bytes, as in the kernel.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -19,22 +19,21 @@ use crate::units::size::{PageSize, Quantity};
 /// One mount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mount {
-    /// Where it is mounted.
+    /// The mount point.
     pub point: PathBuf,
-    /// The file system type, as in `hugetlbfs`.
+    /// The file system type, such as `hugetlbfs`.
     pub fs_type: String,
-    /// All options, of the mount and of the file system, as `/proc/mounts`
-    /// prints them.
+    /// All options, of the mount and of the file system, as in `/proc/mounts`.
     ///
-    /// Of a hugetlbfs, `uid`, `gid` and `mode` are those of its root directory
-    /// now. The kernel prints those of the mount call.
+    /// For a hugetlbfs, `uid`, `gid` and `mode` are the current ones of its root
+    /// directory. The kernel prints those of the mount call.
     pub options: String,
-    /// Its device number; `None` where the table does not say.
+    /// The device number; `None` if the table lacks it.
     #[serde(skip)]
     pub device: Option<u64>,
 }
 
-/// What the kernel gives the root of a hugetlbfs, and so doesn't print.
+/// The kernel's default for the root of a hugetlbfs, which it doesn't print.
 const ROOT_DIR: Owner = Owner {
     uid: 0,
     gid: 0,
@@ -47,7 +46,7 @@ impl Mount {
         self.fs_type.eq_ignore_ascii_case("hugetlbfs")
     }
 
-    /// The value of an option such as `pagesize`.
+    /// Returns the value of an option such as `pagesize`.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options
             .split(',')
@@ -55,8 +54,8 @@ impl Mount {
             .find_map(|(key, value)| (key == name).then_some(value))
     }
 
-    /// Puts owner and mode of the root directory into the options. A mount that
-    /// another one hides keeps those of its mount call.
+    /// Puts owner and mode of the root directory into the options. A mount hidden under
+    /// another mount keeps those of its mount call.
     fn show_owner(&mut self, root: &Root) {
         match root.owner_on(&self.point) {
             Some((owner, device)) if Some(device) == self.device => self.set_owner(owner),
@@ -68,7 +67,7 @@ impl Mount {
         let of_owner = ["uid=", "gid=", "mode="];
         let is_of_owner = |word: &&str| of_owner.iter().any(|name| word.starts_with(name));
         let words: Vec<&str> = self.options.split(',').collect();
-        // The kernel prints them before all other options of a hugetlbfs.
+        // The kernel prints owner and mode before all other options of a hugetlbfs.
         let others = ["nr_inodes=", "pagesize=", "size=", "min_size="];
         let is_other = |word: &str| others.iter().any(|name| word.starts_with(name));
         let at = words
@@ -92,7 +91,7 @@ impl Mount {
         self.options = all.join(",");
     }
 
-    /// The page size of a hugetlbfs.
+    /// Returns the page size of a hugetlbfs.
     pub fn page_size(&self) -> Option<PageSize> {
         let bytes = self
             .option("pagesize")?
@@ -104,8 +103,8 @@ impl Mount {
     }
 }
 
-/// Reads the mounts in the order in which they were made, `/proc/mounts` where
-/// there is no `mountinfo` (before Linux 2.6.26).
+/// Reads the mounts in mount order. Before Linux 2.6.26, `mountinfo` is missing and it
+/// reads `/proc/mounts`.
 pub fn read(root: &Root) -> Result<Vec<Mount>, FileError> {
     if let Some(bytes) = root.read_opt(&KPath::from("/proc/self/mountinfo"))? {
         let mut mounts = parse_mountinfo(&bytes);
@@ -118,7 +117,7 @@ pub fn read(root: &Root) -> Result<Vec<Mount>, FileError> {
     Ok(parse_mounts(&bytes.unwrap_or_default()))
 }
 
-/// Parses `mountinfo`; lines that are none are left out.
+/// Parses `mountinfo`. Skips invalid lines.
 pub fn parse_mountinfo(bytes: &[u8]) -> Vec<Mount> {
     lines(bytes).filter_map(of_mountinfo).collect()
 }
@@ -152,15 +151,15 @@ fn of_mounts(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// `0:24`
+/// Parses `0:24`.
 fn device(text: &[u8]) -> Option<u64> {
     let (major, minor) = std::str::from_utf8(text).ok()?.split_once(':')?;
     Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// `/proc/mounts` prints the read-only state of mount and file system as one,
-/// then the kernel's own options of the file system, those of the mount, and
-/// those that only this type of file system has.
+/// Joins the options as `/proc/mounts` does: one read-only flag for mount and file
+/// system, then the generic options of the file system, those of the mount, and those
+/// specific to the file system type.
 fn join_options(mount: &str, file_system: &str) -> String {
     let words = |options: &'static [&str], of: bool, text: &str| -> Vec<String> {
         let kept = text
@@ -179,7 +178,7 @@ fn join_options(mount: &str, file_system: &str) -> String {
     joined.join(",")
 }
 
-/// What `show_sb_opts()` of the kernel prints for any type of file system.
+/// Options that the kernel's `show_sb_opts()` prints for every file system type.
 const SUPERBLOCK_OPTIONS: &[&str] = &["sync", "dirsync", "mand", "lazytime"];
 
 fn text(bytes: &[u8]) -> String {
@@ -193,13 +192,12 @@ pub(crate) fn unescape(bytes: &[u8]) -> OsString {
     OsString::from_vec(out)
 }
 
-/// The mount that covers a path: the last one made at exactly this point.
+/// Returns the mount that covers a path: the last one with exactly this mount point.
 pub fn mounted_at<'a>(mounts: &'a [Mount], point: &Path) -> Option<&'a Mount> {
     mounts.iter().rev().find(|mount| mount.point == point)
 }
 
-/// The path as the kernel would escape it, for tables and shell output that
-/// must stay on one line.
+/// Escapes a path as the kernel does, for tables and shell output with one path per line.
 pub fn escape(path: &Path) -> String {
     let mut out = Vec::new();
     for &byte in OsStr::as_bytes(path.as_os_str()) {
@@ -265,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn one_odd_line_hides_no_other() {
+    fn an_invalid_line_hides_no_other() {
         let mut bytes = b"\xff\xfe\n1 2 3\n30 1 0:27 / /a\\ rw - hugetlbfs\n".to_vec();
         bytes.extend_from_slice(RECORDED);
         let mounts = parse_mountinfo(&bytes);
@@ -274,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_with_a_slash_is_no_mount_point() {
+    fn the_source_is_not_the_mount_point() {
         let mounts = parse_mounts(b"/dev/sda1 /mnt hugetlbfs rw,pagesize=2M 0 0\n");
         assert_eq!(mounts[0].point, Path::new("/mnt"));
     }
@@ -292,7 +290,7 @@ mod tests {
         }
 
         #[test]
-        fn an_escaped_path_is_read_back(path in "[ -~\n\t]{1,30}") {
+        fn escaped_paths_are_decoded(path in "[ -~\n\t]{1,30}") {
             let line = format!("1 1 0:1 / {} rw - hugetlbfs none rw", escape(Path::new(&path)));
             let mounts = parse_mountinfo(line.as_bytes());
             prop_assert_eq!(&mounts[0].point, Path::new(&path));

@@ -1,10 +1,11 @@
 //! A running process: `/proc/<pid>`.
 //!
-//! [`cgroup`]: limits of its control groups; [`folio`]: the sizes of the folios that its
-//! memory lies in; [`others`]: whether those of other users can be seen.
+//! [`cgroup`]: limits of its control groups; [`folio`]: its folio sizes; [`others`]:
+//! whether other users' processes are visible.
 //!
-//! **Invariants.** A process may end at any time, and its number be another's then: what
-//! belongs together is read at once. What this user may not read is an error or `None`.
+//! **Invariants.** A process may end at any time, and its PID may be reused. Related
+//! values are therefore read at once. A value that this user may not read is an error or
+//! `None`.
 
 use std::path::PathBuf;
 
@@ -22,12 +23,12 @@ pub mod cgroup;
 pub mod folio;
 pub mod others;
 
-/// The kernel's number of a process.
+/// A process ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pid(u32);
 
 impl Pid {
-    /// Process `n`; there is no process 0.
+    /// Returns process `n`; `None` for 0.
     pub const fn new(n: u32) -> Option<Pid> {
         match n {
             0 => None,
@@ -40,13 +41,13 @@ impl Pid {
         self.0
     }
 
-    /// The directory of the process, or a file in it.
+    /// Returns the path of a file of the process.
     pub fn path(self, file: &'static str) -> KPath {
         KPath::from("/proc").join(self.0).join(file)
     }
 
-    /// The file that is mapped at exactly these addresses, whatever has become
-    /// of its name since.
+    /// Returns the link to the file mapped at exactly these addresses. It works even if
+    /// the file was renamed or deleted.
     pub fn map_file(self, start: u64, end: u64) -> KPath {
         self.path("map_files")
             .join(format_args!("{start:x}-{end:x}"))
@@ -59,67 +60,64 @@ impl std::fmt::Display for Pid {
     }
 }
 
-/// The text of `/proc/<pid>/smaps`.
+/// Reads `/proc/<pid>/smaps`.
 pub fn read_smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, FileError> {
     root.read(&pid.path("smaps"))
 }
 
-/// The path of the executable, with the ` (deleted)` that the kernel adds
-/// when its file is gone.
+/// Returns the path of the executable, with the kernel's ` (deleted)` if the file was
+/// unlinked.
 pub fn exe(root: &Root, pid: Pid) -> Result<PathBuf, FileError> {
     let path = pid.path("exe");
     std::fs::read_link(root.host_path(path.as_str()))
         .map_err(|error| FileError::io(Op::Read, &path, &error))
 }
 
-/// The name by which the process goes: that of the file that was started, be it
-/// a link or a script, unless it has given itself another.
+/// Returns the process's name: that of the link or script that was started, unless the
+/// process changed it.
 pub fn name(root: &Root, pid: Pid) -> Option<Vec<u8>> {
     let name = root.read(&pid.path("comm")).ok()?;
     let name = name.strip_suffix(b"\n").unwrap_or(&name);
     (!name.is_empty()).then(|| name.to_vec())
 }
 
-/// The number of the process that started it, or has it since that ended.
+/// Returns the parent, or the process that adopted this one.
 pub fn parent(root: &Root, pid: Pid) -> Option<u32> {
     Stat::parse(&root.read(&pid.path("stat")).ok()?)?.parent()
 }
 
-/// The environment that the process was started with, as `NAME=value` entries
-/// that each end in a zero byte.
+/// Reads the initial environment: `NAME=value` entries, each terminated by NUL.
 pub fn read_environ(root: &Root, pid: Pid) -> Result<Vec<u8>, FileError> {
     root.read(&pid.path("environ"))
 }
 
-/// Whether such an environment is as the process was given it: programs that
-/// set their title, as Redis and PostgreSQL do, write over it.
+/// Whether an environment is intact. Programs that set their title, such as Redis and
+/// PostgreSQL, overwrite it.
 pub fn is_whole(environ: &[u8]) -> bool {
     let environ = environ.strip_suffix(b"\0").unwrap_or(environ);
     let mut entries = environ.split(|byte| *byte == 0);
     environ.is_empty() || entries.all(|entry| entry.contains(&b'='))
 }
 
-/// `THP_enabled` of `/proc/<pid>/status`: whether the process may have
-/// transparent huge pages at all (`PR_SET_THP_DISABLE`). `None` where the
-/// kernel does not say, before Linux 5.0.
+/// Returns `THP_enabled` of `/proc/<pid>/status`, false after `PR_SET_THP_DISABLE`.
+/// `None` before Linux 5.0.
 pub fn thp_enabled(root: &Root, pid: Pid) -> Result<Option<bool>, FileError> {
     let bytes = root.read(&pid.path("status"))?;
     let value = keyed::value(&bytes, b"THP_enabled:");
     Ok(value.map(|value| value != b"0"))
 }
 
-/// What the kernel told the program at its start (`/proc/<pid>/auxv`).
+/// Values of the auxiliary vector (`/proc/<pid>/auxv`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Auxv {
-    /// `AT_PHDR`: where the program headers of the executable are.
+    /// `AT_PHDR`: address of the executable's program headers.
     pub phdr: Option<u64>,
-    /// `AT_PAGESZ`: the size of a base page.
+    /// `AT_PAGESZ`: size of a base page in bytes.
     pub page_size: Option<u64>,
 }
 
-/// Whether the process began with rights that are not its user's (`AT_SECURE`): the loader
-/// of such a program takes no library from its environment. `None` where that is not told,
-/// or may not be read.
+/// Whether exec raised the process's privileges (`AT_SECURE`). Its loader then ignores
+/// `LD_PRELOAD`. `None` if unknown or unreadable.
 pub fn is_secure(root: &Root, pid: Pid) -> Option<bool> {
     auxv::is_secure(&root.read(&pid.path("auxv")).ok()?)
 }
@@ -154,7 +152,7 @@ mod tests {
     const SEVEN: Pid = Pid(7);
 
     #[test]
-    fn an_environment_that_was_written_over() {
+    fn an_overwritten_environment() {
         for whole in [&b""[..], b"A=x\0", b"A=x\0B=\0"] {
             assert!(is_whole(whole), "{whole:?}");
         }
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_the_kernel_s_own() {
+    fn paths_are_the_kernels() {
         let path = SEVEN.map_file(0x5555_0000, 0x5556_0000);
         assert_eq!(path.as_str(), "/proc/7/map_files/55550000-55560000");
         assert_eq!(Pid::new(0), None);

@@ -1,14 +1,14 @@
-//! The only door to `/proc` and `/sys`, with a movable prefix.
+//! Access to `/proc` and `/sys`, below an optional prefix.
 //!
-//! [`Root::live`] is the running system; [`Root::at`] is a directory that holds
-//! a recorded `/proc` and `/sys` (`--sysroot`). Everything above sees logical
-//! paths ([`KPath`]) only, so messages always name the kernel's own path.
+//! [`Root::live`] is the running system. [`Root::at`] is a directory with a recorded
+//! `/proc` and `/sys` (`--sysroot`). All callers use logical paths ([`KPath`]), so
+//! messages always name the kernel's own path.
 //!
-//! [`kpath`] are such paths, [`error`] is what goes wrong with one, [`parse`] are files that
-//! the crate procfs reads.
+//! [`kpath`] defines the paths, [`error`] the errors, [`parse`] the files that the crate
+//! procfs parses.
 //!
-//! **Invariants.** Nothing else opens a file of the kernel. A file that is not there is
-//! `None` where a kernel may lack it, and otherwise an error with path and cause.
+//! **Invariants.** No other module opens kernel files. A missing file is `None` if some
+//! kernels lack it. Otherwise it is an error with path and cause.
 
 use std::ffi::OsString;
 #[cfg(any(test, feature = "fixture"))]
@@ -31,18 +31,18 @@ pub mod error;
 pub mod kpath;
 pub mod parse;
 
-/// Whose a file is.
+/// Owner and mode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Owner {
-    /// The user's number.
+    /// User ID.
     pub uid: u32,
-    /// The group's number.
+    /// Group ID.
     pub gid: u32,
-    /// The permissions.
+    /// Permission bits.
     pub mode: u32,
 }
 
-/// Where `/proc` and `/sys` are.
+/// The location of `/proc` and `/sys`.
 #[derive(Debug, Clone)]
 pub struct Root {
     prefix: Option<PathBuf>,
@@ -50,18 +50,18 @@ pub struct Root {
     kernel: Option<Arc<Mutex<dyn Kernel>>>,
 }
 
-/// What answers writes to a recorded tree in the place of a kernel, for tests.
+/// Reacts to writes below a recorded tree, as a kernel would; for tests.
 #[cfg(any(test, feature = "fixture"))]
 pub trait Kernel: fmt::Debug + Send {
-    /// Does what the kernel does when this value is written.
+    /// Performs the kernel's reaction to a write of this value.
     ///
     /// # Errors
-    /// The kernel's own.
+    /// The error that the kernel would return.
     fn write(&mut self, path: &KPath, value: &str) -> io::Result<()>;
 }
 
 impl Root {
-    /// The running system.
+    /// Returns the running system.
     pub fn live() -> Root {
         Root::new(None)
     }
@@ -74,10 +74,10 @@ impl Root {
         }
     }
 
-    /// A directory with a recorded `/proc` or `/sys` below it.
+    /// Returns a directory with a recorded `/proc` or `/sys`.
     ///
     /// # Errors
-    /// When the directory is missing, or holds neither of the two.
+    /// The directory is missing, or contains neither of them.
     pub fn at(dir: impl Into<PathBuf>) -> Result<Root, String> {
         let dir = dir.into();
         if !dir.is_dir() {
@@ -89,7 +89,7 @@ impl Root {
         Ok(Root::new(Some(dir)))
     }
 
-    /// A recorded tree with a simulated kernel behind its files, for tests.
+    /// Returns a recorded tree with a simulated kernel, for tests.
     #[cfg(any(test, feature = "fixture"))]
     pub fn simulated(dir: impl Into<PathBuf>, kernel: impl Kernel + 'static) -> Root {
         Root {
@@ -103,8 +103,8 @@ impl Root {
         self.prefix.is_none()
     }
 
-    /// Whether a kernel stands behind the files and answers what is written:
-    /// not in a recorded tree, whose files keep exactly what they are given.
+    /// Whether a kernel, real or simulated, reacts to writes. A recorded tree only stores
+    /// what is written.
     pub fn has_kernel(&self) -> bool {
         #[cfg(any(test, feature = "fixture"))]
         if self.kernel.is_some() {
@@ -113,14 +113,14 @@ impl Root {
         self.is_live()
     }
 
-    /// Whose a file is; `None` where there is none, and in a recorded tree, whose
-    /// files are of whoever recorded it.
+    /// Returns owner and mode of a file. `None` if it is missing, and in a recorded tree,
+    /// whose files belong to the user who recorded it.
     pub fn owner(&self, path: &KPath) -> Option<Owner> {
         self.owner_on(Path::new(path.as_str()))
             .map(|(owner, _)| owner)
     }
 
-    /// The owner of a file, and the device number of its file system.
+    /// Returns owner and mode of a file, and the device number of its file system.
     pub fn owner_on(&self, path: &Path) -> Option<(Owner, u64)> {
         let found = fs::metadata(path).ok().filter(|_| self.is_live())?;
         let owner = Owner {
@@ -131,12 +131,12 @@ impl Root {
         Some((owner, found.dev()))
     }
 
-    /// The prefix, for a recorded tree.
+    /// Returns the prefix of a recorded tree.
     pub fn prefix(&self) -> Option<&Path> {
         self.prefix.as_deref()
     }
 
-    /// Where a logical absolute path lies on the host.
+    /// Returns the host's path of a logical absolute path.
     pub fn host_path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         match &self.prefix {
@@ -145,9 +145,8 @@ impl Root {
         }
     }
 
-    /// Where a path lies on the host, after making sure that no link on the
-    /// way leads out of a recorded tree. What does not exist yet is judged by
-    /// the nearest directory above it that does.
+    /// Returns the host's path and makes sure that no symbolic link leads out of a
+    /// recorded tree. A missing file is checked by its nearest existing parent.
     pub fn checked_path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         let path = self.host_path(path);
         let Some(prefix) = &self.prefix else {
@@ -161,7 +160,7 @@ impl Root {
         }
     }
 
-    /// The whole contents of a file.
+    /// Reads a whole file.
     pub fn read(&self, path: &KPath) -> Result<Vec<u8>, FileError> {
         self.read_io(path)
             .map_err(|error| FileError::io(Op::Read, path, &error))
@@ -178,9 +177,8 @@ impl Root {
         fs::OpenOptions::new().read(true).open(path)
     }
 
-    /// The whole contents of a file, or `None` where this kernel has no such
-    /// file (`ENOENT`), the device behind it went away (`ENODEV`), or the
-    /// process did (`ESRCH`).
+    /// Reads a whole file. `None` if this kernel lacks the file (`ENOENT`), its device
+    /// was removed (`ENODEV`) or its process has ended (`ESRCH`).
     pub fn read_opt(&self, path: &KPath) -> Result<Option<Vec<u8>>, FileError> {
         match self.read_io(path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -189,18 +187,18 @@ impl Root {
         }
     }
 
-    /// What the contents of a file are.
+    /// Reads and parses a file.
     pub fn parse<T: Text>(&self, path: &KPath) -> Result<T, FileError> {
         parsed(path, &self.read(path)?)
     }
 
-    /// The same; `None` where the file is absent, see [`Root::read_opt`].
+    /// Reads and parses a file; `None` if it is absent, see [`Root::read_opt`].
     pub fn parse_opt<T: Text>(&self, path: &KPath) -> Result<Option<T>, FileError> {
         let bytes = self.read_opt(path)?;
         bytes.map(|bytes| parsed(path, &bytes)).transpose()
     }
 
-    /// A file that holds one unsigned number; `None` where it is absent.
+    /// Reads a file with one unsigned number; `None` if it is absent.
     pub fn number_opt(&self, path: &KPath) -> Result<Option<u64>, FileError> {
         match self.read_opt(path)? {
             None => Ok(None),
@@ -208,12 +206,12 @@ impl Root {
         }
     }
 
-    /// A file that holds one unsigned number.
+    /// Reads a file with one unsigned number.
     pub fn number(&self, path: &KPath) -> Result<u64, FileError> {
         number(path, &self.read(path)?)
     }
 
-    /// The names in a directory, sorted; none where the directory is absent.
+    /// Lists the names in a directory, sorted; none if it is absent.
     pub fn list(&self, path: &KPath) -> Result<Vec<OsString>, FileError> {
         let entries = match fs::read_dir(self.host_path(path.as_str())) {
             Ok(entries) => entries,
@@ -234,10 +232,10 @@ impl Root {
         self.host_path(path.as_str()).exists()
     }
 
-    /// Writes a value with one `write(2)`, without creating the file. A recorded
-    /// tree holds ordinary files: there a line end is put as the kernel prints
-    /// it, and the old value is covered by line ends before the file is cut, so
-    /// that it holds one value or the other at any moment.
+    /// Writes a value with one `write(2)`, without creating the file. A recorded tree has
+    /// ordinary files: there it adds the kernel's newline and overwrites the rest of the
+    /// old value with newlines before it truncates the file. At any moment the file has
+    /// one of both values.
     pub fn write(&self, path: &KPath, value: &str) -> Result<(), FileError> {
         self.write_io(path, value)
             .map_err(|error| FileError::io(Op::Write, path, &error).with_value(value))
@@ -245,7 +243,7 @@ impl Root {
 
     fn read_io(&self, path: &KPath) -> io::Result<Vec<u8>> {
         let mut file = self.open_io(path)?;
-        // Kernel files have no length beforehand; most of them fit at once.
+        // Kernel files report no length; most fit into this buffer.
         let mut bytes = vec![0; 4096];
         let mut filled = 0;
         loop {
@@ -308,7 +306,7 @@ fn number(path: &KPath, bytes: &[u8]) -> Result<u64, FileError> {
     alone(bytes).ok_or_else(|| not_a_number(path, bytes))
 }
 
-/// What is said of a file that holds something else.
+/// Returns the error for a file that is not a number.
 pub(crate) fn not_a_number(path: &KPath, bytes: &[u8]) -> FileError {
     let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
     FileError::content(path, format!("not a number: {:?}", shown.trim_end()))
@@ -350,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_file_is_none_and_an_odd_one_an_error() {
+    fn an_absent_file_is_none_and_an_invalid_one_an_error() {
         let (_dir, root) = tree();
         let path = KPath::from("/proc/sys/vm/nr_hugepages");
         assert_eq!(root.number_opt(&path), Ok(None));

@@ -1,8 +1,8 @@
-//! A kernel to test against: it answers what is written to the pools of a
-//! recorded machine as a real one does, with less than was asked where it has
-//! no room, with an error where it was told to refuse, and in all its views.
+//! A simulated kernel for tests. It reacts to writes to the pools of a recorded machine:
+//! it allocates fewer pages if it has no room, and returns errors on request. All files
+//! of a pool change together.
 //!
-//! **Invariants.** All files of a pool tell the same after each write, as the kernel's do.
+//! **Invariants.** After each write, all files of a pool agree, as the kernel's do.
 
 mod pools;
 
@@ -37,7 +37,7 @@ impl Kernel for Sim {
 }
 
 impl Sim {
-    /// A kernel with room for everything, over the files below `dir`.
+    /// Returns a kernel with unlimited room over the files below `dir`.
     pub fn new(dir: &Path) -> Sim {
         Sim {
             dir: dir.to_owned(),
@@ -50,45 +50,43 @@ impl Sim {
         }
     }
 
-    /// It finds memory for so many pages of a size at most, on one node or on
-    /// all together.
+    /// Limits the memory for a size to `pages` pages, on one node or on all together.
     #[must_use]
     pub fn room(mut self, node: Option<NodeId>, size: PageSize, pages: u64) -> Sim {
         self.room.insert((node, size), pages);
         self
     }
 
-    /// After something was written to this file it finds memory for more pages
-    /// of a size, so many on all nodes together.
+    /// After a write to this file, finds memory for `pages` more pages of a size on all
+    /// nodes together.
     #[must_use]
     pub fn room_after(mut self, path: &str, size: PageSize, pages: u64) -> Sim {
         self.better.insert(path.to_owned(), (size, pages));
         self
     }
 
-    /// Each time that the pool of a size is written to, it finds memory for so
-    /// many pages more.
+    /// At each write to the pool of a size, finds memory for `pages` more pages.
     #[must_use]
     pub fn trickle(mut self, size: PageSize, pages: u64) -> Sim {
         self.trickle.insert(size, pages);
         self
     }
 
-    /// So many pages of a size are in use and cannot go.
+    /// Marks `pages` pages of a size as used; they cannot be freed.
     #[must_use]
     pub fn used(mut self, size: PageSize, pages: u64) -> Sim {
         self.used.insert(size, pages);
         self
     }
 
-    /// Writing to this file fails.
+    /// Makes writes to this file fail.
     #[must_use]
     pub fn refuse(mut self, path: &str, errno: i32) -> Sim {
         self.refused.insert(path.to_owned(), errno);
         self
     }
 
-    /// After so many writes every further one fails with `EIO`.
+    /// Fails all writes with `EIO` after the first `writes`.
     #[must_use]
     pub fn fail_after(mut self, writes: u32) -> Sim {
         self.writes_left = Some(writes);
@@ -159,7 +157,8 @@ impl Sim {
     }
 }
 
-/// The write-only files that free and join memory, which no archive has.
+/// Whether this is a write-only file that drops caches or compacts memory. No archive
+/// contains them.
 fn is_press(path: &KPath) -> bool {
     let path = path.as_str();
     ["/compact_memory", "/drop_caches", "/compact"]
@@ -171,8 +170,8 @@ fn invalid() -> io::Error {
     io::Error::from_raw_os_error(libc::EINVAL)
 }
 
-/// The files that set a counter: the pool's own and, for the default size,
-/// the sysctl.
+/// Returns the files that set a counter: the pool's own and, for the default size, the
+/// sysctl.
 fn pool_paths(pool: &Pool, counter: Counter) -> Vec<KPath> {
     let mut paths = vec![pool::pool_dir(pool.size).join(counter.file())];
     if pool.default {

@@ -1,7 +1,7 @@
 //! Transparent huge pages: `/sys/kernel/mm/transparent_hugepage`.
 //!
-//! **Invariants.** A value is the word that the kernel has chosen, also one that is newer
-//! than this program.
+//! **Invariants.** A mode is the kernel's own word, even if it is newer than this
+//! program.
 
 pub mod stats;
 
@@ -15,20 +15,19 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::PageSize;
 
-/// The state of transparent huge pages; absent without
-/// `CONFIG_TRANSPARENT_HUGEPAGE`. Every value is the kernel's own word.
+/// The modes of transparent huge pages; absent without `CONFIG_TRANSPARENT_HUGEPAGE`.
+/// Every value is the kernel's own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Thp {
     /// `enabled`: `always`, `madvise` or `never`.
     pub enabled: Option<String>,
-    /// `defrag`: how hard a fault tries.
+    /// `defrag`: how much a page fault may reclaim and compact.
     pub defrag: Option<String>,
-    /// `shmem_enabled`: shared memory, since Linux 4.8.
+    /// `shmem_enabled`: the mode for shared memory, since Linux 4.8.
     pub shmem_enabled: Option<String>,
-    /// `hpage_pmd_size`: the size of a transparent huge page, since Linux 4.12.
+    /// `hpage_pmd_size`: the size of a PMD-mapped huge page, since Linux 4.12.
     pub pmd_size: Option<PageSize>,
-    /// `hugepages-*kB/enabled`: multi-size THP, since Linux 6.8, smallest
-    /// first.
+    /// `hugepages-*kB/enabled`: multi-size THP, since Linux 6.8, in ascending order.
     pub sizes: Vec<ThpSize>,
 }
 
@@ -43,14 +42,13 @@ pub struct ThpSize {
     pub shmem_enabled: Option<String>,
 }
 
-/// What the kernel offers besides what is chosen, and the numbers among the
-/// settings.
+/// The supported modes, and the numeric settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ThpSettings {
-    /// The words that a file takes, where its line says them.
+    /// The words that a file accepts, if it lists them.
     pub words: BTreeMap<KPath, Vec<String>>,
-    /// What `enabled` is after a boot without a parameter, by the kernel's
-    /// configuration, where that lies in `/boot`.
+    /// The boot default of `enabled`, from the kernel's configuration in `/boot`, if that
+    /// is available.
     pub enabled_at_boot: Option<&'static str>,
     /// `use_zero_page`
     pub use_zero_page: Option<u64>,
@@ -60,24 +58,24 @@ pub struct ThpSettings {
     pub scan_sleep_millisecs: Option<u64>,
     /// `khugepaged/alloc_sleep_millisecs`
     pub alloc_sleep_millisecs: Option<u64>,
-    /// `khugepaged/max_ptes_none`: how many pages of a huge page may be
-    /// without contents when it is put together.
+    /// `khugepaged/max_ptes_none`: maximum number of empty base pages in a range that
+    /// khugepaged collapses.
     pub max_ptes_none: Option<u64>,
 }
 
-/// The directory of the settings.
+/// Returns the directory of the settings.
 pub fn dir() -> KPath {
     KPath::from("/sys/kernel/mm/transparent_hugepage")
 }
 
-/// `hpage_pmd_size`: the size of a transparent huge page; `None` without
+/// Reads `hpage_pmd_size`, the size of a PMD-mapped huge page; `None` without
 /// `CONFIG_TRANSPARENT_HUGEPAGE`, and before Linux 4.12.
 pub fn pmd_size(root: &Root) -> Result<Option<PageSize>, FileError> {
     let bytes = root.number_opt(&dir().join("hpage_pmd_size"))?;
     Ok(bytes.and_then(PageSize::new))
 }
 
-/// The directory of a size's settings.
+/// Returns the directory of one size's settings.
 pub fn size_dir(size: PageSize) -> KPath {
     dir().join(format_args!("hugepages-{}kB", size.kib()))
 }
@@ -109,7 +107,7 @@ impl ThpSettings {
 }
 
 impl Thp {
-    /// Reads the settings.
+    /// Reads the modes.
     pub fn read(root: &Root) -> Result<Option<Thp>, FileError> {
         let Some(modes) = Thp::read_modes(root, true)? else {
             return Ok(None);
@@ -122,8 +120,8 @@ impl Thp {
         }))
     }
 
-    /// Reads `enabled` alone, also that of whole huge pages, and, for `shared` memory,
-    /// `shmem_enabled`, for those to whom every file counts.
+    /// Reads only `enabled`, globally and for PMD-mapped pages, and with `shared` also
+    /// `shmem_enabled`. Opens fewer files than [`read`].
     pub fn read_whole(root: &Root, shared: bool) -> Result<Option<Thp>, FileError> {
         let Some(mut modes) = Thp::read_modes(root, shared)? else {
             return Ok(None);
@@ -157,7 +155,7 @@ impl Thp {
         }))
     }
 
-    /// Whether some memory can get huge pages of some size, so that khugepaged runs.
+    /// Whether any mode permits huge pages of some size. khugepaged runs only then.
     pub fn serves_any(&self) -> bool {
         let is_on = |mode: &Option<String>| matches!(mode.as_deref(), Some("always" | "madvise"));
         let inherits = |size: &ThpSize| size.enabled.as_deref() == Some("inherit");
@@ -166,7 +164,8 @@ impl Thp {
             || is_on(&self.enabled) && (sizes.is_empty() || sizes.iter().any(inherits))
     }
 
-    /// Whether all private memory gets whole huge pages, marked or not.
+    /// Whether all private memory gets PMD-mapped huge pages, with or without
+    /// `MADV_HUGEPAGE`.
     pub fn is_always(&self) -> bool {
         let own = self.pmd_size.and_then(|size| self.mode_of(size));
         match own {
@@ -180,16 +179,16 @@ impl Thp {
         matches!(self.enabled.as_deref(), Some("always" | "madvise"))
     }
 
-    /// The size of a whole huge page and its own mode, where that rules out what
-    /// `enabled` would give.
+    /// Returns the PMD size and its own mode, if that mode forbids what `enabled`
+    /// permits.
     pub fn ruled_out(&self) -> Option<(PageSize, &str)> {
         let size = self.pmd_size?;
         let own = self.mode_of(size)?;
         (own == "never").then_some((size, own))
     }
 
-    /// Whether private memory marked with `MADV_HUGEPAGE` gets whole huge pages,
-    /// not only those of a smaller size.
+    /// Whether private memory marked with `MADV_HUGEPAGE` gets PMD-mapped huge pages, not
+    /// only smaller ones.
     pub fn serves_whole(&self) -> bool {
         self.serves_madvise() && self.ruled_out().is_none()
     }
@@ -208,8 +207,8 @@ impl Thp {
     }
 }
 
-/// A configuration that is not there or may not be read says nothing, and it
-/// does not count where the command line says otherwise.
+/// Returns the boot default. A missing or unreadable configuration yields `None`. A
+/// parameter on the command line overrides it.
 fn enabled_at_boot(root: &Root) -> Option<&'static str> {
     let read = |path: KPath| root.read_opt(&path).ok().flatten();
     let parameters = read(KPath::from("/proc/cmdline")).unwrap_or_default();
@@ -223,7 +222,7 @@ fn enabled_at_boot(root: &Root) -> Option<&'static str> {
     configured(&config)
 }
 
-/// The mode in a kernel's configuration.
+/// Returns the mode in a kernel's configuration.
 fn configured(config: &[u8]) -> Option<&'static str> {
     let modes = [
         ("CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS=y", "always"),
@@ -258,10 +257,10 @@ fn choice(root: &Root, path: &KPath) -> Result<Option<String>, FileError> {
     bytes.map(|bytes| marked(path, &bytes)).transpose()
 }
 
-/// The word that is chosen in the contents of a file such as `enabled`.
+/// Returns the chosen word of a file such as `enabled`.
 ///
 /// # Errors
-/// When none is marked.
+/// No word is marked.
 pub fn marked(path: &KPath, bytes: &[u8]) -> Result<String, FileError> {
     match chosen(bytes).and_then(|word| std::str::from_utf8(word).ok()) {
         Some(word) => Ok(word.to_owned()),
@@ -274,7 +273,7 @@ pub fn marked(path: &KPath, bytes: &[u8]) -> Result<String, FileError> {
 mod tests {
     use super::*;
 
-    /// Files of a tree, with their contents.
+    /// Returns the boot default for a tree with these files.
     fn at_boot(files: &[(&str, &str)]) -> Option<&'static str> {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_boot_makes_of_it() {
+    fn the_mode_after_a_boot() {
         let release = ("proc/sys/kernel/osrelease", "6.1.0-x\n");
         let text = "# CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS is not set\n\
                     CONFIG_TRANSPARENT_HUGEPAGE_MADVISE=y\n";

@@ -1,9 +1,8 @@
-//! What the kernel's numbers are numbers of: bytes, page sizes and page counts
-//! ([`size`]), its lists of numbers ([`list`]), seconds as options take them
-//! ([`seconds`]).
+//! Units: bytes, page sizes and page counts ([`size`]), the kernel's lists of numbers
+//! ([`list`]), seconds in options ([`seconds`]).
 //!
-//! **Invariants.** Two units never mix. Nothing overflows in silence, and nothing is
-//! rounded but where its name says so.
+//! **Invariants.** Types keep units apart. Overflow is always detected. Only functions
+//! whose name or comment says so round.
 
 pub mod list;
 pub mod seconds;

@@ -21,7 +21,7 @@ use crate::rt::message::{Level, is_heard};
 use crate::rt::outlet;
 use crate::sys;
 use environment::Variables;
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_contract::segment::Segment;
 use said::News;
 

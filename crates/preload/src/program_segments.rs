@@ -21,7 +21,7 @@ use core::fmt;
 use core::ops::ControlFlow;
 
 use hugetools_contract::env::{Barred, Pages};
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};

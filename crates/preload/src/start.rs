@@ -51,7 +51,7 @@ unsafe extern "C" fn start(
         // ends the program.
         later::find_all();
     }
-    for name in config.odd.names() {
+    for name in config.rejected.names() {
         say(
             Level::Warning,
             format_args!("the value of {name} is not understood in full; see libhugetlbfs(7)"),

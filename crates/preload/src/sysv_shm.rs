@@ -17,7 +17,7 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_contract::env::Pages;
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};

@@ -1,4 +1,4 @@
-//! How far it is, on standard error: a bar on a terminal, elsewhere a line now and then.
+//! Progress on standard error: a bar on a terminal, otherwise occasional lines.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -8,38 +8,42 @@ use hugetools_model::process::Pid;
 
 use crate::console;
 
-/// The time between two drawings of a bar.
-const DRAWN: Duration = Duration::from_millis(100);
-/// The time between two lines.
-const WRITTEN: Duration = Duration::from_secs(5);
-/// The width of a bar.
+/// Time between two updates of the bar.
+const BAR_PERIOD: Duration = Duration::from_millis(100);
+/// Time between two lines.
+const LINE_PERIOD: Duration = Duration::from_secs(5);
+/// Width of the bar in columns.
 const WIDTH: u64 = 30;
 
-/// How far one process is.
+/// The progress of one process.
 pub(super) struct Bar {
     pid: Pid,
     is_quiet: bool,
     is_drawn: bool,
     last: Instant,
-    /// Whether something stands on the terminal's line.
-    is_there: bool,
+    /// Whether the bar is on the screen.
+    is_on_screen: bool,
 }
 
 impl Bar {
-    /// Of a process that has just been begun with.
+    /// Returns the progress of a process at its start.
     pub(super) fn new(pid: Pid, is_quiet: bool) -> Bar {
         Bar {
             pid,
             is_quiet,
             is_drawn: io::stderr().is_terminal(),
             last: Instant::now(),
-            is_there: false,
+            is_on_screen: false,
         }
     }
 
-    /// Shows how far it is, if it is time.
+    /// Prints the progress, if the last update is old enough.
     pub(super) fn show(&mut self, progress: Progress) {
-        let time = if self.is_drawn { DRAWN } else { WRITTEN };
+        let time = if self.is_drawn {
+            BAR_PERIOD
+        } else {
+            LINE_PERIOD
+        };
         if self.is_quiet || self.last.elapsed() < time {
             return;
         }
@@ -48,16 +52,16 @@ impl Bar {
             true => console::err(&format!("\r{}", self.bar(progress))),
             false => console::err(&format!("hugectl: {}\n", self.line(progress))),
         }
-        self.is_there = self.is_drawn;
+        self.is_on_screen = self.is_drawn;
     }
 
     fn line(&self, Progress { done, all }: Progress) -> String {
-        let (pid, percent) = (self.pid, share(done, all, 100));
-        format!("process {pid}: {percent}% of {} MB gone through", all >> 20)
+        let (pid, percent) = (self.pid, scale(done, all, 100));
+        format!("process {pid}: {percent}% of {} MB scanned", all >> 20)
     }
 
     fn bar(&self, Progress { done, all }: Progress) -> String {
-        let filled = share(done, all, WIDTH);
+        let filled = scale(done, all, WIDTH);
         let (full, empty) = (
             "#".repeat(usize::try_from(filled).unwrap_or(0)),
             "-".repeat(usize::try_from(WIDTH - filled).unwrap_or(0)),
@@ -73,14 +77,14 @@ impl Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if self.is_there {
+        if self.is_on_screen {
             console::err("\r\x1b[K");
         }
     }
 }
 
-/// How many of `parts`.
-fn share(done: u64, all: u64, parts: u64) -> u64 {
+/// Scales `done` of `all` to `parts`.
+fn scale(done: u64, all: u64, parts: u64) -> u64 {
     let share = u128::from(done.min(all)) * u128::from(parts) / u128::from(all.max(1));
     u64::try_from(share).unwrap_or(parts)
 }
@@ -99,7 +103,7 @@ mod tests {
         let drawn = bar.bar(half);
         let wanted = "process 7: [###############---------------] 400 of 800 MB";
         assert_eq!(drawn, wanted);
-        assert_eq!(bar.line(half), "process 7: 50% of 800 MB gone through");
-        assert_eq!((share(0, 0, 30), share(9, 3, 30)), (0, 30));
+        assert_eq!(bar.line(half), "process 7: 50% of 800 MB scanned");
+        assert_eq!((scale(0, 0, 30), scale(9, 3, 30)), (0, 30));
     }
 }

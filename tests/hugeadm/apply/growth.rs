@@ -1,5 +1,5 @@
-//! Pools that find too little memory at first: what is tried, in which order,
-//! when it ends, and what a signal leaves.
+//! Pools that lack memory at first: which measures are tried, in which order, when the
+//! search ends, and which state a signal leaves.
 
 use hugetools_admin::effects::Effects;
 use hugetools_admin::report::{NotRun, Outcome, Status, status};
@@ -15,7 +15,7 @@ const COMPACT: &str = "/proc/sys/vm/compact_memory";
 const CACHES: &str = "/proc/sys/vm/drop_caches";
 const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
 
-/// A kernel with room for 500 pages of 2 MiB; some of it comes with effort.
+/// Returns a kernel with room for 500 pages of 2 MiB; measures can yield more.
 fn scarce(kernel: impl Fn(Sim) -> Sim) -> World {
     World::new(NODES, |sim| kernel(sim.room(None, size("2M"), 500)))
 }
@@ -30,7 +30,7 @@ fn short(got: u64, tried: &[&str]) -> Outcome {
 }
 
 #[test]
-fn free_memory_is_joined_before_it_gives_up() {
+fn memory_is_compacted_before_giving_up() {
     let mut world = scarce(|sim| sim.room_after(COMPACT, size("2M"), 1000));
     let tasks = world.run(&["--pool-pages-min", "2MB:900"]);
     assert_eq!(*outcomes(&tasks)[0], Outcome::changed(74, 900));
@@ -44,7 +44,7 @@ fn free_memory_is_joined_before_it_gives_up() {
 }
 
 #[test]
-fn a_node_joins_its_own_memory() {
+fn a_node_compacts_its_own_memory() {
     let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
     let tasks = world.run(&["--pool-pages-min", "2MB@1:30"]);
     let joined = "/sys/devices/system/node/node1/compact";
@@ -75,7 +75,7 @@ fn hard_drops_caches_then_adds_swap_then_repeats() {
 }
 
 #[test]
-fn it_goes_on_while_there_is_progress_and_no_longer() {
+fn the_search_continues_while_there_is_progress() {
     let mut world = scarce(|sim| sim.trickle(size("2M"), 50));
     let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
     assert_eq!(*outcomes(&tasks)[0], Outcome::changed(74, 900));
@@ -95,14 +95,14 @@ fn it_goes_on_while_there_is_progress_and_no_longer() {
         lines(&tasks)[0].contains("no more memory is to be had"),
         "{tasks:?}"
     );
-    // What is missing may still come on demand.
+    // The kernel may still allocate the missing pages on demand.
     assert_eq!(world.pool(size("2M")), (500, 900));
 }
 
-/// Where somebody watches, in pieces of 512 MiB; what falls short is tried for
-/// as without.
+/// With a progress display the pool grows in steps of 512 MiB; shortages are handled as
+/// without one.
 #[test]
-fn a_pool_that_is_watched_grows_in_pieces() {
+fn a_pool_with_progress_display_grows_in_steps() {
     let mut world = scarce(|sim| sim.room_after(CACHES, size("2M"), 1000));
     world.watched = true;
     let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
@@ -115,7 +115,7 @@ fn a_pool_that_is_watched_grows_in_pieces() {
 }
 
 #[test]
-fn what_cannot_be_tried_is_said_and_the_rest_is_tried() {
+fn failed_measures_are_reported_and_others_are_tried() {
     let mut world = scarce(|sim| {
         sim.refuse(COMPACT, libc::ENOENT)
             .refuse(CACHES, libc::EACCES)
@@ -132,8 +132,8 @@ fn what_cannot_be_tried_is_said_and_the_rest_is_tried() {
 }
 
 #[test]
-fn nothing_is_tried_where_nothing_can_come_of_it() {
-    // A pool that shrinks needs no memory.
+fn useless_measures_are_skipped() {
+    // A shrinking pool needs no memory.
     let mut world = scarce(|sim| sim);
     world.run(&["--hard", "--pool-pages-min=2MB:3"]);
     let tried = |call: &String| call == "sync" || call.starts_with("pause");
@@ -150,7 +150,7 @@ fn temporary_swap_is_there_while_the_pool_grows() {
     let swapping = [on.as_str(), "grow 74 -> 400", "grown", &off];
     assert!(calls.ends_with(&swapping), "{calls:?}");
     assert!(world.now().swaps.is_empty() && world.noted.is_empty());
-    // A pool that shrinks, or none, needs no swap.
+    // A shrinking or unchanged pool needs no swap.
     for args in [
         ["--add-temp-swap", "--pool-pages-min=2MB:5"],
         ["--add-temp-swap=0", "--pool-pages-min=2MB:450"],
@@ -164,9 +164,9 @@ fn temporary_swap_is_there_while_the_pool_grows() {
     }
 }
 
-/// A node may grow while the pool as a whole does not.
+/// A node can grow while the whole pool doesn't.
 #[test]
-fn swap_for_a_node_goes_again_too() {
+fn temporary_swap_for_a_node_is_removed() {
     let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
     let tasks = world.run(&["--hard", "--pool-spread=2MB@0,1:64"]);
     assert_eq!(status(&tasks), Status::Short);
@@ -175,7 +175,7 @@ fn swap_for_a_node_goes_again_too() {
 }
 
 #[test]
-fn swap_that_shall_stay_stays_under_a_name_of_its_own() {
+fn persistent_swap_has_its_own_name() {
     let mut world = scarce(|sim| sim);
     for pages in ["2MB:100", "2MB:200"] {
         world.run(&["--persist", "--add-temp-swap", "--pool-pages-min", pages]);
@@ -216,7 +216,7 @@ fn ram_disks_make_up_a_huge_page_and_more() {
 }
 
 #[test]
-fn swap_that_fails_does_not_keep_the_pool_from_growing() {
+fn a_pool_grows_even_if_swap_fails() {
     let mut world = scarce(|sim| sim);
     world.refused = Some(("swap_on", libc::ENOSPC));
     let tasks = world.run(&["--add-temp-swap", "--pool-pages-min", "2MB:400"]);
@@ -233,8 +233,8 @@ fn swap_that_fails_does_not_keep_the_pool_from_growing() {
     assert!(world.noted.is_empty());
 }
 
-/// Wherever the signal comes: the pool's maximum is what it was or what was
-/// asked for, no swap is left, and what was not done is said.
+/// At whatever step the signal arrives, the pool has its old or its new maximum, no swap
+/// is left, and undone steps are reported.
 #[test]
 fn a_signal_leaves_a_consistent_pool_and_no_swap() {
     let args = [
@@ -264,7 +264,7 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
                 }
             )
         });
-        // Mounts come last: only after all of them is nothing cut off.
+        // Mounts are the last step: after them nothing can be cut off.
         let all = world.now().mounts.len() == 5;
         assert_eq!(interrupted, !all, "{at}");
         seen += usize::from(interrupted);

@@ -1,5 +1,5 @@
-//! hugeadm killed at every step, on recorded machines: what it leaves, a
-//! second run mends. (`live.rs` does the same on the running machine.)
+//! Kills hugeadm at every step on recorded machines. A second run must repair the state.
+//! (`live.rs` does the same on the running machine.)
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::support::tree::{self, Snapshot, difference, snapshot};
 
 const MACHINE: &str = "x86_64-6.18-mthp";
 
-/// What each test starts from.
+/// The initial state of each test.
 const START: [&str; 3] = [
     "--pool-pages-min=2MB:74",
     "--pool-pages-max=2MB:81",
@@ -35,7 +35,7 @@ fn command(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// The values in a tree. Files may end in line ends that were to be cut off.
+/// Returns the values in a tree, without newlines that a killed write left.
 fn values(dir: &Path) -> Snapshot {
     let mut all = snapshot(dir);
     for (_, contents) in all.values_mut() {
@@ -46,7 +46,7 @@ fn values(dir: &Path) -> Snapshot {
     all
 }
 
-/// The tree after a whole run.
+/// Returns the tree after a complete run.
 fn whole(prepare: &[&str], args: &[&str]) -> (Snapshot, i32) {
     let dir = started();
     hugeadm(dir.path(), prepare);
@@ -54,7 +54,7 @@ fn whole(prepare: &[&str], args: &[&str]) -> (Snapshot, i32) {
     (values(dir.path()), ran.status)
 }
 
-/// Kills a run at every step, and runs it again.
+/// Kills a run at every step and repeats it.
 fn killed_and_run_again(prepare: &[&str], args: &[&str]) -> usize {
     let (wanted, status) = whole(prepare, args);
     for at in 0.. {
@@ -84,7 +84,7 @@ fn pools_that_grow_and_are_spread() {
             "--pool-pages-min=DEFAULT:100",
             "--pool-pages-max=DEFAULT:150",
         ][..],
-        // Pages without a maximum: in a tree the pool does not follow its nodes.
+        // Pages of 1 GB have no maximum. In a tree, writes to the nodes don't change the pool.
         &["--pool-spread=1GB@0*3:9", "--demote=1GB:1"],
         &["--pool-pages-max=DEFAULT:20"],
     ] {
@@ -109,10 +109,9 @@ fn settings_and_directories() {
     killed_and_run_again(&args, &["--unmount"]);
 }
 
-/// Also another command finds the maximum that the pool had, or the one that
-/// it was given.
+/// A run with other options finds the pool's old or new maximum, too.
 #[test]
-fn another_run_mends_it_too() {
+fn a_run_with_other_options_repairs_it_too() {
     let maximum = |dir: &Path| {
         let ran = hugeadm(dir, &["--pool-list"]);
         let row = ran
@@ -149,9 +148,9 @@ fn another_run_mends_it_too() {
     assert!(mended > 2, "{mended}");
 }
 
-/// A dry run says what it would put back, and leaves it.
+/// A dry run reports the repair and does not make it.
 #[test]
-fn a_dry_run_after_it_changes_nothing() {
+fn a_dry_run_after_a_kill_changes_nothing() {
     for at in 0.. {
         let dir = started();
         if !kill_at(&mut command(dir.path(), &["--pool-pages-min=2MB:10"]), at) {

@@ -1,10 +1,9 @@
-//! The printed shell against a kernel that answers: after each command of the
-//! script the simulated kernel gets what was written and shows what became of
-//! it, so that the next command reads that. The state at the end is the one of
-//! a real run.
+//! Printed scripts on a simulated kernel. After each command the kernel gets the written
+//! value and updates its files, so that the next command reads the result. The final
+//! state equals that of a real run.
 //!
-//! `sh` itself runs the scripts in `dry_run.rs`; here it is bash in its POSIX
-//! mode, which can be stopped before each command.
+//! `dry_run.rs` runs the scripts with `sh`. Here bash in POSIX mode runs them, since it
+//! can be stopped before each command.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,8 +19,8 @@ use proptest::prelude::*;
 use crate::hugeadm::world::{NODES, World, size};
 use crate::support::{cases, tree};
 
-/// Before each command a byte is sent and a line awaited. What would change
-/// this machine is only named.
+/// Sends a byte and waits for a line before each command. Commands that would change this
+/// machine are replaced by stubs.
 const PRELUDE: &str = "exec 8>&1 9<&0 </dev/null >/dev/null
 sleep() { :; }
 sync() { :; }
@@ -30,7 +29,7 @@ set -T
 trap 'printf x >&8; IFS= read -r _ <&9' DEBUG
 ";
 
-/// The files that a script writes to, as the kernel names them.
+/// Returns the files that a script writes to, by their kernel paths.
 fn targets(script: &str, root: &Root) -> BTreeMap<PathBuf, &'static str> {
     let prefix = root.prefix().unwrap().to_str().unwrap();
     let words = script.split([' ', ';', '\n', ')', '(']);
@@ -56,7 +55,7 @@ fn put(path: &Path, text: &str) {
     file.unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// Hands what a command wrote to the kernel, which shows its answer.
+/// Passes the written values to the kernel, which updates its files.
 fn react(
     files: &BTreeMap<PathBuf, &'static str>,
     shown: &mut BTreeMap<PathBuf, String>,
@@ -66,7 +65,7 @@ fn react(
         let (now, before) = (contents(path), shown.get(path).cloned().unwrap_or_default());
         if now != before {
             put(path, &before);
-            // A refusal is what the echo of a real kernel would have met.
+            // With a real kernel, echo would get this error.
             let _ = root.write(&KPath::from(*name), now.trim());
         }
     }
@@ -76,7 +75,7 @@ fn react(
         .collect();
 }
 
-/// Runs a script on a kernel.
+/// Runs a script on a simulated kernel.
 fn run(script: &str, root: &Root) {
     let files = targets(script, root);
     let mut shown = BTreeMap::new();
@@ -94,13 +93,13 @@ fn run(script: &str, root: &Root) {
     let mut byte = [0];
     while stop.read(&mut byte).unwrap() == 1 {
         react(&files, &mut shown, root);
-        // The shell may have ended meanwhile.
+        // The shell may have ended.
         let _ = go.write_all(b"\n");
     }
     assert!(child.wait().unwrap().success(), "{script}");
 }
 
-/// The kernel's write-only files, which no archive has.
+/// Creates the kernel's write-only files, which archives don't contain.
 fn with_presses(world: &World) {
     let nodes = (0..8).map(|n| format!("/sys/devices/system/node/node{n}/compact"));
     let presses = ["/proc/sys/vm/compact_memory", "/proc/sys/vm/drop_caches"];
@@ -156,8 +155,8 @@ fn a_pool_that_falls_short() {
 }
 
 #[test]
-fn a_pool_that_is_tried_hard_for() {
-    // No swap: a script that is run makes real swap.
+fn a_pool_with_hard() {
+    // No swap: the script would create real swap.
     let hard = ["--hard", "--add-temp-swap=0", FEW];
     let scarce = |sim: Sim| sim.room(None, size("2M"), 500);
     same(&hard, scarce).unwrap();

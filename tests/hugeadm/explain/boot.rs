@@ -1,4 +1,4 @@
-//! What `--explain` says of the kernel's command line, and of pools of one page.
+//! `--explain` about the kernel command line and about pools of one page.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -11,7 +11,7 @@ const FREE: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages";
 const RESERVED: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/resv_hugepages";
 const SURPLUS: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/surplus_hugepages";
 
-/// Facts and consequences after some changes, on a machine booted so.
+/// Returns facts and consequences on a modified machine with this command line.
 fn told(machine: &str, line: &str, changes: &[Change]) -> String {
     let dir = tree::machine(machine);
     changes.iter().for_each(|step| change(dir.path(), step));
@@ -75,7 +75,7 @@ fn the_command_line_of_the_kernel_is_compared() {
     }
 }
 
-/// A pool of one page is a page.
+/// A pool of one page is reported in the singular.
 #[test]
 fn one_page_is_singular() {
     let pools: [&[Change]; 4] = [

@@ -1,4 +1,4 @@
-//! Commands that `--explain` advises, and a machine for which there are none.
+//! Commands that `--explain` suggests, and a machine without any.
 
 use serde_json::Value;
 
@@ -6,8 +6,7 @@ use super::{LIMITS, MOUNTED, NODES, POOLS, SHM_GROUP, TRANSPARENT, change, docum
 use crate::support::tool::{hugeadm, sh};
 use crate::support::tree;
 
-/// Each command is one that a shell takes as it stands: no name in it waits to be
-/// replaced.
+/// A shell can run each command without edits: no placeholder is left.
 #[test]
 fn commands_can_be_pasted() {
     let all = [POOLS, LIMITS, TRANSPARENT, MOUNTED].concat();
@@ -29,7 +28,7 @@ fn commands_can_be_pasted() {
             assert!(!words.any(is_name), "{command}");
         }
     }
-    // Nor in what is said besides.
+    // Neither do the other messages have placeholders.
     let dir = tree::machine(NODES);
     let ran = hugeadm(dir.path(), &["--explain"]);
     for name in [" GROUP", " USER", ":SIZE", " AMOUNT"] {

@@ -1,13 +1,13 @@
-//! Where neither `/proc` nor `/sys` is there, as in a chroot.
+//! Systems without `/proc` and `/sys`, as in a chroot.
 
 use std::process::Command;
 
 use crate::support::needs::mounts;
 use crate::support::tool::Ran;
 
-/// Nothing is claimed of a kernel that cannot be seen.
+/// Without kernel files hugeadm makes no claims about the kernel.
 #[test]
-fn without_proc_and_sys_nothing_is_known() {
+fn without_proc_and_sys_there_are_no_claims() {
     if !mounts("a machine without /proc") {
         return;
     }

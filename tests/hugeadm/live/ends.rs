@@ -1,4 +1,4 @@
-//! Runs that end early, and several at once, on the running machine.
+//! Interrupted and concurrent runs on the running machine.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::support::tool::tool;
 
 const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
 
-/// Starts hugeadm. Who runs the tests in the background may ignore signals,
-/// and so would it.
+/// Starts hugeadm with default signal actions. A background job may ignore signals, and
+/// hugeadm would inherit that.
 fn start(args: &[&str]) -> Child {
     let hugeadm = tool("hugeadm");
     let mut command = Command::new("/usr/bin/env");
@@ -31,19 +31,19 @@ fn start(args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// A process that has ended by itself is not there to be asked.
+/// Sends a signal. The process may have ended already.
 fn send(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     let _ = kill(pid, signal);
 }
 
-/// No swap, no note, and pools whose maximum is what it was or was asked for.
+/// Whether no swap and no journal is left and each pool has its old or its new maximum.
 fn is_clean(live: &Live) -> bool {
     let note = Path::new("/run/hugetools/hugeadm.unfinished").exists();
     live.now().swaps.is_empty() && !Path::new(SWAP).exists() && !note
 }
 
-/// Starts a run, and sends it a signal once it uses swap.
+/// Starts a run, and sends a signal once it uses swap.
 fn ended_by(live: &Live, args: &[&str], signal: Signal) -> Output {
     let mut child = start(args);
     let ended = |child: &mut Child| child.try_wait().unwrap().is_some();
@@ -58,7 +58,7 @@ fn ended_by(live: &Live, args: &[&str], signal: Signal) -> Output {
 }
 
 #[test]
-fn a_signal_ends_a_run_in_good_order() {
+fn a_signal_leaves_a_consistent_state() {
     let Some(live) = machine("signals") else {
         return;
     };
@@ -78,7 +78,7 @@ fn a_signal_ends_a_run_in_good_order() {
             &spec,
             "--create-mounts",
         ];
-        // On a busy machine it may have ended before the signal comes.
+        // On a busy machine the run may end before the signal arrives.
         let output = (0..5)
             .map(|_| ended_by(&live, &args, signal))
             .find(|output| output.status.signal().is_some())
@@ -98,9 +98,9 @@ fn a_signal_ends_a_run_in_good_order() {
     }
 }
 
-/// A large pool of small pages: the search for them ends at once.
+/// A large pool of small pages: a signal ends the search at once.
 #[test]
-fn a_signal_cuts_the_search_short() {
+fn a_signal_ends_the_search() {
     let Some(live) = machine("a search cut short") else {
         return;
     };
@@ -109,12 +109,12 @@ fn a_signal_cuts_the_search_short() {
     let begin = Instant::now();
     live.hugeadm(&["--pool-pages-min", &format!("DEFAULT:{half}")]);
     let whole = begin.elapsed();
-    // What others do meanwhile may take memory, or may have had it in pieces.
+    // Other programs may use memory or fragment it.
     let pages = live.pool(size).0 * 9 / 10;
     let spec = format!("DEFAULT:{pages}");
     let mut cut = 0;
-    // How long it takes depends on what else the machine does, and on how often
-    // the memory was joined already: the moment is felt for.
+    // The duration depends on load and on fragmentation, so the test searches for the
+    // right delay.
     let mut delay = whole / 2;
     for _ in 0..60 {
         if cut == 3 {
@@ -148,7 +148,7 @@ fn a_signal_cuts_the_search_short() {
 }
 
 #[test]
-fn a_run_killed_at_any_step_is_mended_by_the_next() {
+fn the_next_run_repairs_a_killed_one() {
     let Some(live) = machine("killing at every step") else {
         return;
     };
@@ -189,7 +189,7 @@ fn a_run_killed_at_any_step_is_mended_by_the_next() {
     }
 }
 
-/// A pool that shrinks: its overcommit is raised first.
+/// A shrinking pool raises its overcommit first.
 #[test]
 fn a_killed_run_does_not_change_the_maximum() {
     let Some(live) = machine("killing while it shrinks") else {

@@ -1,4 +1,4 @@
-//! Pools that grow with effort, on the running machine.
+//! Pools that need extra measures to grow, on the running machine.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::support::tool::{sh, tool};
 const DIR: &str = "/var/lib/hugetlbfs/swap";
 
 #[test]
-fn temporary_swap_comes_and_goes() {
+fn temporary_swap_is_added_and_removed() {
     let Some(live) = machine("temporary swap") else {
         return;
     };
@@ -37,7 +37,7 @@ fn temporary_swap_comes_and_goes() {
     let found = live.now().swaps;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].path, Path::new(DIR).join("swapfile-1"));
-    // A page of the file is its head.
+    // One page of the file is its swap header.
     let page = live.now().base_page.unwrap().get();
     assert_eq!(found[0].size.get(), 2 * size.get() - page);
     let file = found[0].path.metadata().unwrap();
@@ -52,7 +52,7 @@ fn temporary_swap_comes_and_goes() {
 }
 
 #[test]
-fn swap_that_a_killed_run_left_is_taken_back() {
+fn swap_of_a_killed_run_is_removed() {
     let Some(live) = machine("swap that is left") else {
         return;
     };
@@ -80,9 +80,9 @@ fn swap_that_a_killed_run_left_is_taken_back() {
     assert!(live.now().swaps.is_empty() && !Path::new(DIR).join("temp/swapfile").exists());
 }
 
-/// More gigantic pages than can be had: everything is tried.
+/// More gigantic pages than possible: hugeadm tries every measure.
 #[test]
-fn it_tries_hard_and_then_says_what_it_tried() {
+fn hard_tries_everything_and_reports_it() {
     let Some(live) = machine("trying hard") else {
         return;
     };
@@ -113,8 +113,8 @@ fn it_tries_hard_and_then_says_what_it_tried() {
     assert_eq!(step["tried"], serde_json::json!(tried));
 }
 
-/// On a terminal a pool that takes its time shows how far it is; elsewhere,
-/// as in the other tests, nothing is said meanwhile.
+/// A terminal shows the progress of a slow pool; otherwise nothing is printed in the
+/// meantime, as in the other tests.
 #[test]
 fn a_bar_on_a_terminal() {
     if !needs::terminal("progress bar") {
@@ -150,7 +150,7 @@ fn a_bar_on_a_terminal() {
 }
 
 #[test]
-fn the_printed_shell_grows_and_mounts_as_well() {
+fn the_script_grows_pools_and_mounts() {
     let Some(live) = machine("shell of growth") else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Mounts, and who may use them.
+//! Mounts and their access rights.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -16,16 +16,16 @@ use crate::support::tool::Ran;
 
 const BASE: &str = "/var/lib/hugetlbfs";
 
-/// A user and a group of the same number, on every machine.
+/// User and group 1 exist on every machine.
 const DAEMON: u32 = 1;
 
-/// Owner, group and mode.
+/// Returns owner, group and mode.
 fn owner(path: impl AsRef<Path>) -> (u32, u32, u32) {
     let found = path.as_ref().metadata().unwrap();
     (found.uid(), found.gid(), found.mode() & 0o7777)
 }
 
-/// Whether a user with one group can make a file there.
+/// Whether a user with one group can create a file in a directory.
 fn can_use(path: &Path, uid: u32, gid: u32) -> bool {
     let file = path.join("file");
     let mut command = Command::new("touch");
@@ -67,7 +67,7 @@ fn mounts_with_owner_and_mode() {
             again.err
         );
 
-        // One that somebody changed is mended.
+        // A modified mount is repaired.
         std::fs::set_permissions(&points[0], Permissions::from_mode(0o700)).unwrap();
         succeeds(&live, &[option]);
         assert_eq!(owner(&points[0]), (0, 0, mode));
@@ -112,14 +112,14 @@ fn mounts_of_a_user_and_of_a_group() {
     assert!(can_use(&user, DAEMON, nobody) && !can_use(&user, nobody, DAEMON));
     assert!(can_use(&group, nobody, DAEMON) && !can_use(&group, nobody, nobody));
 
-    // A directory that a killed run left to root is mended.
+    // A directory that a killed run left to root is repaired.
     std::os::unix::fs::chown(&dirs[0], Some(0), Some(0)).unwrap();
     succeeds(&live, &args);
     assert_eq!(owner(&dirs[0]), (DAEMON, 0, 0o700));
 }
 
-/// What `chmod` and `chown` made of a mount is listed and kept, not what the mount
-/// call said.
+/// hugeadm lists and keeps the current owner and mode after `chown` and `chmod`, not
+/// those of the mount call.
 #[test]
 fn owner_and_mode_are_read_from_the_mount() {
     let Some(live) = machine("owner and mode of a mount") else {
@@ -166,7 +166,7 @@ fn limits_of_mounts() {
     assert_eq!(option("size"), (1u64 << 31).to_string());
     assert_eq!(option("min_size"), (4 * page).to_string());
     assert_eq!(option("nr_inodes"), "10");
-    // What is kept for the mount is promised.
+    // Pages kept for the mount (min_size) are reserved.
     assert!(live.now().pool(size).unwrap().reserved.get() >= 4);
 
     let ran = live.hugeadm(&[&args[..], &["-v"]].concat());
@@ -179,7 +179,7 @@ fn limits_of_mounts() {
         "{ran:?}"
     );
 
-    // More than the pool has: carried out, the advice is enough.
+    // A mount asks for more pages than are free: the suggested command fixes it.
     let free = live.now().pool(size).unwrap().available().get();
     let min = format!("--min-size={}", (free + 3) * page);
     let ran = live.hugeadm(&["--create-global-mounts", &min]);
@@ -197,7 +197,7 @@ fn limits_of_mounts() {
 }
 
 #[test]
-fn everything_that_was_mounted_goes_again() {
+fn unmount_removes_all_mounts() {
     let Some(live) = machine("unmounting") else {
         return;
     };
@@ -235,10 +235,9 @@ fn everything_that_was_mounted_goes_again() {
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
 }
 
-/// The directory of a user is his: he may put a link where root mounts, and
-/// gets nothing for it.
+/// Users own their directories. A user's symbolic link must not redirect root's mount.
 #[test]
-fn a_link_in_the_place_of_a_mount_leads_nowhere() {
+fn a_link_does_not_redirect_a_mount() {
     let Some(live) = machine("a link in the place of a mount") else {
         return;
     };
@@ -264,10 +263,10 @@ fn a_link_in_the_place_of_a_mount_leads_nowhere() {
     succeeds(&live, &args);
 }
 
-/// In a mount namespace of its own, where no directory is left: as after a boot
-/// with a new root file system.
+/// Runs in a mount namespace without the directories, as after a boot with a new root
+/// file system.
 #[test]
-fn the_printed_fstab_makes_its_directories() {
+fn the_printed_fstab_creates_its_directories() {
     let Some(_live) = machine("the printed fstab") else {
         return;
     };

@@ -70,7 +70,7 @@ fn the_group_of_userfaultfd() {
     );
 }
 
-/// A user with one group, and no leave to lock memory.
+/// Runs as a user with one group and no right to lock memory.
 #[test]
 fn members_of_the_group_make_shared_memory() {
     let Some(live) = machine("shared memory of a user") else {
@@ -79,7 +79,7 @@ fn members_of_the_group_make_shared_memory() {
     let Some(program) = build("segment", Libc::Glibc, &[]) else {
         return;
     };
-    // The build directory may be closed to others.
+    // The build directory may be closed to other users.
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let open = dir.path().join("segment");
@@ -119,7 +119,7 @@ fn recommendations_never_lower_a_limit() {
             .arg(format!("echo {value} > /proc/sys/{file}"));
         assert!(command.status().unwrap().success());
     };
-    // What the kernel set at its start, where transparent huge pages are on.
+    // The kernel set this at boot if transparent huge pages are on.
     let recommended = limits(&live).0;
     live.set_pool(8);
     succeeds(&live, &["--pool-pages-max", "DEFAULT:8"]);
@@ -188,14 +188,14 @@ fn transparent_huge_pages() {
             assert_eq!(found.enabled.as_deref(), Some(mode));
         }
     }
-    // The kernel knows better how many there are in a huge page.
+    // Only the kernel knows how many base pages a huge page has.
     let ran = live.hugeadm(&["--thp-max-ptes-none", "100000"]);
     assert_eq!(ran.status, 1);
     assert!(ran.err.contains("cannot write 100000 to /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none: invalid argument (EINVAL)\n  it is less"), "{ran:?}");
 }
 
 #[test]
-fn descriptors_are_given_back() {
+fn struct_pages_are_freed() {
     let Some(live) = machine("HVO") else { return };
     if live.now().sysctl.hugetlb_optimize_vmemmap.is_none() {
         return skip("HVO", "this kernel has none").unwrap_or(());

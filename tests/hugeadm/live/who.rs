@@ -1,4 +1,4 @@
-//! Who holds the pages of a pool.
+//! `--who`: the holders of pool pages.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
 use crate::support::tool::sh;
 
-/// A program that has pages in every way, until this is dropped.
+/// A program that holds pages in every possible way until it is dropped.
 struct Holders {
     child: Child,
     used: u64,
@@ -50,7 +50,7 @@ impl Drop for Holders {
     }
 }
 
-/// A pool of 60 pages, a mount, and a program that has pages of it.
+/// Returns a pool of 60 pages, a mount, and a program that holds pages.
 fn machine_with_holders(test: &str) -> Option<(Live, String, Holders)> {
     let live = machine(test)?;
     live.set_pool(60);
@@ -59,7 +59,7 @@ fn machine_with_holders(test: &str) -> Option<(Live, String, Holders)> {
     Some((live, dir, holders))
 }
 
-/// The account of the default pool.
+/// Returns the account of the default pool.
 fn account(live: &Live) -> Value {
     let ran = live.hugeadm(&["--who", "--json"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
@@ -70,7 +70,7 @@ fn account(live: &Live) -> Value {
     pool.unwrap().clone()
 }
 
-/// The pages of those holders that have a field of this value, in use and reserved.
+/// Returns used and reserved pages of holders with this value in a field.
 fn pages(account: &Value, field: &str, value: &Value) -> (u64, u64) {
     let sum = |reserved: bool| -> u64 {
         let holders = account["holders"].as_array().unwrap().iter();
@@ -81,9 +81,9 @@ fn pages(account: &Value, field: &str, value: &Value) -> (u64, u64) {
     (sum(false), sum(true))
 }
 
-/// All pages have a holder, and each has as many as it has.
+/// Each page has a holder, and each holder's count is right.
 #[test]
-fn every_page_is_accounted_for() {
+fn every_page_has_a_holder() {
     let Some((live, dir, holders)) = machine_with_holders("who holds pages") else {
         return;
     };
@@ -121,9 +121,9 @@ fn every_page_is_accounted_for() {
     assert_eq!(after["holders"].as_array().unwrap().len(), 0, "{after:#}");
 }
 
-/// What no process uses is a finding, until its command is carried out.
+/// Unused files are findings until their command is run.
 #[test]
-fn orphans_are_told_with_what_frees_them() {
+fn orphans_are_listed_with_their_command() {
     let Some((live, dir, holders)) = machine_with_holders("orphans") else {
         return;
     };
@@ -154,9 +154,9 @@ fn orphans_are_told_with_what_frees_them() {
     succeeds(&live, &["--pool-pages-min", "DEFAULT:0"]);
 }
 
-/// Who may not see a process claims nothing of what it may use.
+/// A user who cannot see a process makes no claims about its pages.
 #[test]
-fn an_ordinary_user_is_told_what_he_cannot_see() {
+fn an_ordinary_user_sees_which_processes_are_hidden() {
     let Some((_live, dir, holders)) = machine_with_holders("who holds pages, for a user") else {
         return;
     };
@@ -183,9 +183,9 @@ fn an_ordinary_user_is_told_what_he_cannot_see() {
     sh(&format!("rm '{dir}/kept' '{dir}/or phan'"));
 }
 
-/// A mount that only others see is reached by way of one of them.
+/// A mount in another namespace is reached through a process there.
 #[test]
-fn what_lies_in_another_mount_namespace_can_be_freed_from_here() {
+fn files_in_another_mount_namespace_can_be_removed() {
     let Some(live) = machine("files of another mount namespace") else {
         return;
     };
@@ -221,10 +221,10 @@ fn what_lies_in_another_mount_namespace_can_be_freed_from_here() {
     let _ = child.wait();
 }
 
-/// Mounts that are out of sight: unmounted while a process maps files there, or below
-/// another mount on the same directory.
+/// Invisible mounts: unmounted while a process maps their files, or covered by another
+/// mount.
 #[test]
-fn pages_on_mounts_out_of_sight_are_accounted_for() {
+fn pages_on_invisible_mounts_have_holders() {
     let Some(live) = machine("mounts out of sight") else {
         return;
     };
@@ -267,7 +267,7 @@ fn pages_on_mounts_out_of_sight_are_accounted_for() {
     drop(holders);
 }
 
-/// Surplus pages, a mount that keeps some for itself, and all kinds of holders at once.
+/// Surplus pages, a mount with reserved pages, and all kinds of holders together.
 #[test]
 fn all_reserved_pages_are_named() {
     let Some(live) = machine("reserved pages") else {

@@ -1,18 +1,17 @@
-//! What `--print-persistent` prints, given to the next boot, brings the same state
-//! back. The guest carries it out in systemd's order: mounts at any time, so first;
-//! then sysctl.d, tmpfiles.d, and the mounts that wait for one of these.
+//! The output of `--print-persistent` restores the state at the next boot. The guest
+//! applies it in systemd's order: mounts without dependencies first, since they can be
+//! made at any time, then sysctl.d, tmpfiles.d, and mounts that depend on these.
 
 use super::node;
 use crate::support::guest::{GuestNode, guest};
 
-/// The state, as tables, and how to bring it back.
+/// Prints the state as tables, and the files that restore it.
 const SHOW: &str = "hugeadm --pool-list --pool-list-nodes --list-all-mounts; \
                     grep -H . /proc/sys/vm/hugetlb_shm_group \
                     /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none; \
                     hugeadm --print-persistent";
 
-/// Carries out what lies in these files. busybox' mount knows neither the options of
-/// systemd nor all of util-linux'.
+/// Applies these files. busybox' mount lacks systemd's options and some of util-linux'.
 const CARRY_OUT: &str = "
     mounts() {
         sed -e 's/,X-mount.mkdir//' -e 's/,nofail//' -e 's/,x-systemd.after=[^, ]*//' |
@@ -29,15 +28,15 @@ const CARRY_OUT: &str = "
 
 const REMOVED: &str = "the kernel's command line, to be removed";
 
-/// The lines of one place.
+/// Returns the lines for one file.
 fn lines<'t>(text: &'t str, place: &str) -> Vec<&'t str> {
     let head = format!("# {place}");
     let lines = text.lines().skip_while(|line| *line != head).skip(1);
     lines.take_while(|line| !line.is_empty()).collect()
 }
 
-/// All but the parameters that the next boot does not have any more. Mounts come back
-/// in another order.
+/// Returns the state without kernel parameters that the next boot drops. Mounts are
+/// sorted, since their order may change.
 fn state(text: &str) -> Vec<&str> {
     let removed = lines(text, REMOVED);
     let head = format!("# {REMOVED}");
@@ -49,7 +48,7 @@ fn state(text: &str) -> Vec<&str> {
     kept
 }
 
-/// Makes a state, boots with what is printed, and has it again; what was printed.
+/// Creates a state, boots with the printed files, and compares. Returns the output.
 fn comes_back(test: &str, nodes: &[GuestNode], parameters: &str, commands: &str) -> Option<String> {
     let mut guest = guest(test, nodes)?;
     guest.boot_with(parameters);
@@ -97,7 +96,7 @@ fn uneven_shares_and_settings_come_back_at_boot() {
     }
 }
 
-/// The mount needs its pages when it is made.
+/// The mount needs its pages at mount time.
 #[test]
 fn a_mount_that_reserves_pages_comes_back_at_boot() {
     let printed = comes_back(

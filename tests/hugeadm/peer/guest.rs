@@ -1,5 +1,5 @@
-//! Side by side with the hugeadm of libhugetlbfs 2.23 on a kernel that
-//! answers: from the same state the same options lead to the same state.
+//! Compares with the hugeadm of libhugetlbfs 2.23 on a real kernel: from the same state,
+//! the same options lead to the same state.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::support::guest::{Guest, GuestNode, guest};
 use crate::support::peer::{PEER, is_here};
 use crate::support::tool::Ran;
 
-/// Ten pages and five on demand, nothing mounted, settings as at boot.
+/// Ten pages, five on demand, no mounts, settings as at boot.
 const RESET: &str = "
 for point in $(grep ' hugetlbfs ' /proc/mounts | cut -d' ' -f2); do umount $point; done
 rm -rf /var/lib/hugetlbfs
@@ -24,8 +24,8 @@ cd khugepaged
 echo 4096 > pages_to_scan; echo 60000 > alloc_sleep_millisecs; echo 10000 > scan_sleep_millisecs
 ";
 
-/// Everything that the options change, but the mounts' own owner and mode,
-/// which are those of their directories.
+/// Prints everything that the options change. The owner and mode of a mount are those of
+/// its directory.
 const STATE: &str = "
 cd /proc/sys
 grep -H . vm/nr_hugepages vm/nr_overcommit_hugepages vm/hugetlb_shm_group kernel/shmmax vm/min_free_kbytes
@@ -51,7 +51,7 @@ fn both(test: &str) -> Option<Guest> {
     Some(guest)
 }
 
-/// What each of the two made of some options: the state, and the status.
+/// Returns the state and exit status of both tools for each case.
 fn compare(guest: &Guest, cases: &[&str]) -> Vec<[(String, i32); 2]> {
     let command = |tool: &str, options: &str| {
         format!("sh /reset; {tool} {options} >/dev/null 2>&1; status=$?; sh /state; exit $status")
@@ -122,7 +122,7 @@ const DIFFERENCES: [(&str, &str, i32, i32); 7] = [
         2,
     ),
     (
-        // The first gigabyte has holes, the second is not whole.
+        // The first gigabyte has holes, the second is incomplete.
         "--pool-pages-min 1G:1",
         "A pool that cannot be filled: a warning, status 0",
         0,
@@ -154,9 +154,9 @@ const DIFFERENCES: [(&str, &str, i32, i32); 7] = [
     ),
 ];
 
-/// The table of the man page, where a kernel is needed to see it.
+/// Rows of the man page's table that need a kernel.
 #[test]
-fn the_differences_are_those_that_are_meant() {
+fn the_differences_are_those_of_the_table() {
     let Some(guest) = both("differences of the peer in a virtual machine") else {
         return;
     };
@@ -175,13 +175,14 @@ fn the_differences_are_those_that_are_meant() {
     };
     let [peer, ours] = number(4, "kernel/shmmax");
     assert_eq!((peer, ours), (15 << 21, 18_446_744_073_692_774_399));
-    // Two of the zones have memory; all of them would take more than there is.
+    // Two of the zones have memory; counting all of them would reserve more than there
+    // is.
     let [peer, ours] = number(5, "vm/min_free_kbytes");
     assert!(ours > 20_000 && ours <= 1900 * 1024 / 20 && peer != ours);
     assert_eq!(number(6, "vm/nr_hugepages"), [7, 10]);
 }
 
-/// Rows that take more than options to see.
+/// Rows that need more than options.
 #[test]
 fn existing_mounts_mtab_users_and_swap() {
     let Some(guest) = both("more differences of the peer") else {

@@ -1,4 +1,4 @@
-//! `--print-persistent`: each fact in the place where a boot takes it from.
+//! `--print-persistent`: each setting goes into the file that a boot reads it from.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -16,7 +16,7 @@ fn printed(dir: &Path) -> String {
     ran.out
 }
 
-/// The lines of one place.
+/// Returns the lines for one file.
 fn lines<'t>(text: &'t str, place: &str) -> Vec<&'t str> {
     let head = format!("# {place}");
     let lines = text.lines().skip_while(|line| *line != head).skip(1);
@@ -65,7 +65,7 @@ fn a_default_of_1g_comes_from_the_command_line() {
 }
 
 #[test]
-fn shares_of_nodes_are_set_late_before_linux_5_16() {
+fn node_shares_need_tmpfiles_before_linux_5_16() {
     let dir = tree::machine(NODES);
     let dir = dir.path();
     assert!(lines(&printed(dir), LINE)[0].contains("hugepages=0:64,3:10"));
@@ -78,7 +78,7 @@ fn shares_of_nodes_are_set_late_before_linux_5_16() {
         tmpfiles.contains(&format!("w {file} - - - - 64").as_str()),
         "{text}"
     );
-    // The mount that reserves some of it waits.
+    // The mount that reserves some of these pages depends on it.
     let waits = "size=67108864,min_size=16777216,X-mount.mkdir,nofail,\
                  x-systemd.after=systemd-tmpfiles-setup.service 0 0";
     assert!(text.contains(waits), "{text}");
@@ -97,7 +97,7 @@ fn a_mount_that_reserves_pages_waits_for_the_sysctl() {
     tree::write(&table, &(text + &mount("") + &mount(",min_size=4194304")));
     let text = printed(dir);
     assert_eq!(lines(&text, SYSCTL), ["vm.nr_hugepages = 9"], "{text}");
-    // One line: the other mount on the same directory is hidden.
+    // Only one line: the other mount on this directory is hidden.
     let fstab = lines(&text, "/etc/fstab");
     let of_it: Vec<&&str> = fstab
         .iter()
@@ -126,17 +126,17 @@ fn a_count_on_the_command_line_stays_there() {
         lines(&text, LINE)[0].starts_with("hugepagesz=2M hugepages=3"),
         "{text}"
     );
-    // What is there already needs no change.
+    // An existing parameter needs no change.
     command_line(dir, "ro hugepagesz=2M hugepages=3\n");
     let text = printed(dir);
     assert_eq!(lines(&text, removed), [""; 0]);
-    // A pool that is empty now must not come back.
+    // A pool that is empty now must stay empty after a boot.
     tree::write(&dir.join("proc/sys/vm/nr_hugepages"), "0\n");
     assert_eq!(lines(&printed(dir), removed), ["hugepagesz=2M hugepages=3"]);
 }
 
 #[test]
-fn min_free_kbytes_is_kept_where_the_kernel_does_not_set_it() {
+fn min_free_kbytes_is_persistent_if_the_kernel_does_not_set_it() {
     let dir = tree::machine(SMALL);
     let dir = dir.path();
     assert!(!printed(dir).contains("min_free_kbytes"));

@@ -117,5 +117,5 @@ impl Show {
 }
 
 fn time(word: &str) -> Result<Duration, String> {
-    seconds::parse(word).ok_or_else(|| seconds::ODD.to_owned())
+    seconds::parse(word).ok_or_else(|| seconds::NOT_A_TIME.to_owned())
 }

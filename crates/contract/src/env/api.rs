@@ -1,46 +1,44 @@
-//! The variables of the C interface: sizes, mounts, features of the kernel.
+//! The variables of the C interface: sizes, mounts, kernel features.
 
 use super::source::Source;
 use crate::size;
 
-/// The page size that the C interface calls the default one.
+/// The default page size of the C interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DefaultSize {
     /// The kernel's default huge page size.
     #[default]
     Kernel,
-    /// A size in bytes; the kernel's default where the machine has no such
-    /// pages.
+    /// A size in bytes. If the machine has no such pages, the kernel's default.
     Size(u64),
-    /// The value makes no sense: there is no default size.
+    /// The value is invalid: there is no default size.
     None,
 }
 
-/// Which features of the kernel are used.
+/// The kernel features that the C interface uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
-    /// `private_reservations`: reservations of pages for private mappings.
+    /// `private_reservations`: private mappings reserve pages.
     pub private_reservations: bool,
-    /// `noreserve_safe`: mappings without a reservation.
+    /// `noreserve_safe`: mappings may skip the reservation (MAP_NORESERVE).
     pub noreserve_safe: bool,
-    /// `map_hugetlb`: huge pages without a file.
+    /// `map_hugetlb`: huge pages without a file (MAP_HUGETLB).
     pub map_hugetlb: bool,
 }
 
 impl Features {
-    /// Every kernel that this library can run on has all of them.
+    /// All features. Every kernel that these libraries support has them.
     pub const ALL: Features = Features {
         private_reservations: true,
         noreserve_safe: true,
         map_hugetlb: true,
     };
 
-    /// Their names, for messages.
+    /// The names of the features, for messages.
     pub const NAMES: [&str; 3] = ["private_reservations", "noreserve_safe", "map_hugetlb"];
 
-    /// Reads names and `no_` names, separated by commas. `None` for a name
-    /// that does not even begin one; the second value is whether all of them
-    /// were whole.
+    /// Reads names and `no_` names, separated by commas. Returns `None` if a word is no
+    /// prefix of a name. The second value is false if a word is only a prefix.
     fn read(value: &[u8]) -> Option<(Features, bool)> {
         let mut features = Features::ALL;
         let mut whole = true;
@@ -71,12 +69,12 @@ impl Features {
 }
 
 pub(super) fn default_size(source: &mut Source<'_, '_>, name: &'static str) -> DefaultSize {
-    let Some(value) = source.some(name) else {
+    let Some(value) = source.non_empty(name) else {
         return DefaultSize::Kernel;
     };
     let size = size::parse(value);
     if !size.is_ok_and(|size| !size.tail) {
-        source.note(name);
+        source.reject(name);
     }
     size.map_or(DefaultSize::None, |size| DefaultSize::Size(size.bytes))
 }
@@ -87,7 +85,7 @@ pub(super) fn features(source: &mut Source<'_, '_>, name: &'static str) -> Featu
     };
     let (features, whole) = Features::read(value).unwrap_or((Features::ALL, false));
     if !whole {
-        source.note(name);
+        source.reject(name);
     }
     features
 }
@@ -107,14 +105,14 @@ mod tests {
             found.map(|(_, value)| value.as_bytes())
         };
         let settings = Settings::read(get, b"x", 42);
-        (settings, settings.odd.names().collect())
+        (settings, settings.rejected.names().collect())
     }
 
     #[test]
     fn default_sizes() {
         let of = |value: &'static str| {
-            let (api, odd) = read(&[(DEFAULT_PAGE_SIZE, value)]);
-            (api.default_size, odd.is_empty())
+            let (api, rejected) = read(&[(DEFAULT_PAGE_SIZE, value)]);
+            (api.default_size, rejected.is_empty())
         };
         assert_eq!(of(""), (DefaultSize::Kernel, true));
         assert_eq!(of("1G"), (DefaultSize::Size(1 << 30), true));
@@ -126,26 +124,26 @@ mod tests {
     #[test]
     fn features_by_name() {
         let of = |value: &'static str| {
-            let (api, odd) = read(&[(FEATURES, value)]);
-            (api.features.map_hugetlb, odd.is_empty())
+            let (api, rejected) = read(&[(FEATURES, value)]);
+            (api.features.map_hugetlb, rejected.is_empty())
         };
         assert_eq!(of("no_map_hugetlb"), (false, true));
         assert_eq!(of("no_noreserve_safe,no_map_hugetlb,"), (false, true));
         assert_eq!(of("no_map_hugetlb,map_hugetlb"), (true, true));
-        // The beginning of a name is allowed, and does nothing, as ever.
+        // libhugetlbfs accepts a prefix and ignores it.
         assert_eq!(of("no_map"), (true, false));
-        // One unknown name, and none counts.
+        // One unknown name invalidates the whole value.
         assert_eq!(of("no_map_hugetlb,frobnicate"), (true, false));
         assert_eq!(of("no_"), (true, false));
     }
 
     #[test]
-    fn words() {
-        let (api, odd) = read(&[(NO_RESERVE, "YES"), (NO_PREFAULT, ""), (PATH, "/a:/b")]);
-        assert!(api.no_reserve && api.no_prefault && odd.is_empty());
+    fn flags_are_read() {
+        let (api, rejected) = read(&[(NO_RESERVE, "YES"), (NO_PREFAULT, ""), (PATH, "/a:/b")]);
+        assert!(api.no_reserve && api.no_prefault && rejected.is_empty());
         assert_eq!(api.mounts, Some(&b"/a:/b"[..]));
-        let (api, odd) = read(&[(NO_RESERVE, "1")]);
+        let (api, rejected) = read(&[(NO_RESERVE, "1")]);
         assert!(!api.no_reserve);
-        assert_eq!(odd, [NO_RESERVE]);
+        assert_eq!(rejected, [NO_RESERVE]);
     }
 }

@@ -1,45 +1,45 @@
-//! `HUGETLB_ELFMAP`: `no`, or the letters `R` and `W`, each with `=SIZE` or
-//! (new) `=thp`, in any case, a colon between them where there is a size.
+//! `HUGETLB_ELFMAP`: `no`, or the letters `R` and `W` in either case, each with an
+//! optional `=SIZE` or (new) `=thp`. A colon separates them if there is a size.
 
 use core::fmt;
 
 use super::value::Pages;
 use crate::size;
 
-/// What `HUGETLB_ELFMAP` asks of the segments of the program.
+/// The huge pages that `HUGETLB_ELFMAP` requests for the program's segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Elfmap {
-    /// What cannot be written: code and read-only data.
+    /// Pages for read-only segments: code and constants.
     pub text: Option<Pages>,
-    /// What can be written: data and bss.
+    /// Pages for writable segments: data and bss.
     pub data: Option<Pages>,
-    /// `no`: not even segments that are marked in the file.
+    /// `no`: even marked segments stay.
     pub off: bool,
 }
 
 impl Elfmap {
-    /// Nothing is said: what is marked in the file is remapped.
+    /// The default: only marked segments are remapped.
     pub const NOTHING: Elfmap = Elfmap {
         text: None,
         data: None,
         off: false,
     };
 
-    /// Nothing is remapped.
+    /// No segment is remapped.
     pub const OFF: Elfmap = Elfmap {
         text: None,
         data: None,
         off: true,
     };
 
-    /// Whether segments that are marked in the file go to huge pages: where
-    /// nothing was said about classes of segments.
+    /// Whether marked segments go to huge pages. An explicit `R` or `W` overrides the
+    /// marks.
     pub fn heeds_marks(&self) -> bool {
         !self.off && self.text.is_none() && self.data.is_none()
     }
 
-    /// Reads the value. `None` for one that makes no sense: then nothing is
-    /// remapped, since half of a request is not what was asked for.
+    /// Reads the value. Returns `None` if any part is invalid: the caller then remaps
+    /// nothing, since half of a request is not the request.
     pub(super) fn read(value: &[u8]) -> Option<Elfmap> {
         if value.eq_ignore_ascii_case(b"no") {
             return Some(Elfmap::OFF);
@@ -51,7 +51,7 @@ impl Elfmap {
         Some(elfmap)
     }
 
-    /// What stands between colons: `R`, `RW`, `W=2M`, `RW=thp`.
+    /// Reads one part between colons: `R`, `RW`, `W=2M`, `RW=thp`.
     fn read_part(&mut self, part: &[u8]) -> Option<()> {
         let mut rest = part;
         while let [letter, after @ ..] = rest {
@@ -82,7 +82,7 @@ fn read_pages(value: &[u8]) -> Option<Pages> {
 }
 
 impl fmt::Display for Elfmap {
-    /// The value of the variable, such as `R:W=2MB`.
+    /// Writes the value of the variable, such as `R:W=2MB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.off {
             return f.write_str("no");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense() {
+    fn invalid_values_are_rejected() {
         for value in [
             "x",
             "error",
@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_displayed_is_read_back(text in 0u64..1 << 40, data in 0u64..1 << 40) {
+        fn written_values_parse_back(text in 0u64..1 << 40, data in 0u64..1 << 40) {
             let pages = |n: u64| match n % 5 {
                 0 => None,
                 1 => Some(Pages::Default),
@@ -169,7 +169,7 @@ mod tests {
         }
 
         #[test]
-        fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn parsing_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
             let _ = Elfmap::read(&value);
         }
     }

@@ -1,22 +1,21 @@
-//! What hugectl has found out about a filter of system calls (`seccomp(2)`).
+//! The system calls that a seccomp filter refuses, as hugectl found out.
 //!
-//! What a filter does with a call shows only where the call is made, and it may end
-//! who makes it. So hugectl has a process of its own try those that a program does
-//! not need and that move it to huge pages, and the library leaves out what was not
-//! let through.
+//! The only way to learn a filter's verdict is to make the call, and the filter may kill
+//! the caller. So hugectl tries the calls in a child process, and the library avoids the
+//! refused ones. Only calls that the program can do without are tried.
 
 use core::fmt;
 
-/// System calls that a filter does not let through.
+/// System calls that a filter refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Barred {
-    /// `mremap(2)`, which puts a copy in its place.
+    /// `mremap(2)`. Without it no copy can replace a mapping.
     pub mremap: bool,
-    /// `madvise(2)`, which asks for transparent huge pages.
+    /// `madvise(2)`. Without it no mapping can request transparent huge pages.
     pub madvise: bool,
-    /// `mprotect(2)` of what is to be executed, without which no copy of text can be.
+    /// `mprotect(2)` with PROT_EXEC. Without it no copy of text can be executed.
     pub mprotect: bool,
-    /// `memfd_create(2)` or `ftruncate(2)`, without which text has no pages of a pool.
+    /// `memfd_create(2)` or `ftruncate(2)`. Without them text gets no pool pages.
     pub memfd_create: bool,
 }
 
@@ -33,13 +32,13 @@ impl Barred {
     }
 }
 
-/// The filters that hugectl ran under, and what they do not let through.
+/// The filters of hugectl's process and their refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// How many there were, as `Seccomp_filters` of `/proc/PID/status` has it (Linux 5.9):
-    /// where there are others by now, they were set later, and nobody has tried them.
+    /// The number of filters, as in `Seccomp_filters` of `/proc/PID/status` (Linux 5.9).
+    /// If the process has more, later filters are untested.
     pub count: u32,
-    /// What they do not let through.
+    /// The calls that they refuse.
     pub barred: Barred,
 }
 
@@ -83,7 +82,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_parse_back() {
         let all = Barred {
             mremap: true,
             madvise: true,

@@ -1,22 +1,22 @@
-//! How much of the pools one process may take.
+//! The share of the pools that one process may take.
 
 use core::fmt;
 
 use super::value::Pages;
 use crate::size;
 
-/// How much of the pools one process may take for its private memory.
+/// The share of the pools that one process may take for its private memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// So many bytes, of pages of all sizes together.
+    /// A number of bytes, summed over all page sizes.
     Bytes(u64),
-    /// One part of so many, of each pool by itself. Never 0.
+    /// One Nth of each pool. N is never 0.
     Part(u64),
 }
 
 impl Limit {
-    /// Reads `1/N` or a size, and whether text behind it was passed over;
-    /// `None` for anything else, and for 0.
+    /// Reads `1/N` or a size. The second value is true if text after the size was
+    /// ignored. Returns `None` for anything else and for 0.
     pub fn read(value: &[u8]) -> Option<(Limit, bool)> {
         let Some(parts) = value.strip_prefix(b"1/") else {
             let size = size::parse(value).ok()?;
@@ -28,7 +28,7 @@ impl Limit {
 }
 
 impl fmt::Display for Limit {
-    /// The value of the variable: `1/64`, or a size such as `512MB`.
+    /// Writes the value of the variable: `1/64`, or a size such as `512MB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Limit::Bytes(bytes) => Pages::Size(bytes).fmt(f),
@@ -53,13 +53,13 @@ mod tests {
         for none in ["", "0", "1/", "1/0", "1/x", "1/4x", "1/-4", "all"] {
             assert_eq!(limit(none), None, "{none}");
         }
-        // A size as the other variables have it, and its tail.
+        // `2/64` is read as the size 2 with an ignored tail.
         assert_eq!(limit("2/64"), Some((Limit::Bytes(2), true)));
     }
 
     proptest! {
         #[test]
-        fn what_is_displayed_is_read_back(number in 1u64..1 << 40) {
+        fn written_values_parse_back(number in 1u64..1 << 40) {
             for limit in [Limit::Bytes(number), Limit::Part(number)] {
                 let text = format!("{limit}");
                 prop_assert_eq!(Limit::read(text.as_bytes()), Some((limit, false)));

@@ -1,32 +1,32 @@
-//! Where messages go that are to be kept off standard error.
+//! The destination of messages, if it is not standard error.
 //!
-//! hugectl opens the place while it has the right to, and every process that the
-//! program starts finds it open. One that has closed it opens the file by its name.
+//! hugectl opens the file while it has the rights, and every process of the program
+//! inherits the descriptor. A process that closed it reopens the file by name.
 
 use core::fmt;
 
-/// A descriptor that a process has from the one that started it.
+/// An inherited descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handed {
     /// Its number.
     pub number: u32,
-    /// Device and inode of what it stood for: the number may be another file's by
-    /// now. `None` where the user has named a number alone.
+    /// Device and inode of the file that was open, since the number may be reused for
+    /// another file. `None` if the user gave only a number.
     pub file: Option<(u64, u64)>,
 }
 
-/// Where messages go instead of standard error.
+/// The destination of messages instead of standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Messages<'a> {
-    /// The descriptor that is open already.
+    /// The inherited descriptor.
     pub handed: Option<Handed>,
-    /// The file that is appended to where that is open no more.
+    /// The file to append to if the descriptor is closed.
     pub path: Option<&'a [u8]>,
 }
 
 impl<'a> Messages<'a> {
-    /// Reads `FILE`, a descriptor's number, or `NUMBER:DEVICE:INODE:FILE`, whose
-    /// file may be empty.
+    /// Reads `FILE`, a descriptor number, or `NUMBER:DEVICE:INODE:FILE`, where `FILE` may
+    /// be empty.
     pub fn read(value: &'a [u8]) -> Option<Messages<'a>> {
         let first = value.first()?;
         if !first.is_ascii_digit() {
@@ -51,7 +51,7 @@ impl<'a> Messages<'a> {
 }
 
 impl fmt::Display for Handed {
-    /// As it stands before the file's name.
+    /// Writes the number, device and inode, as they precede the file's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.file {
             None => write!(f, "{}", self.number),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_displayed_is_read_back() {
+    fn written_values_parse_back() {
         for file in [None, Some((1, u64::MAX))] {
             let handed = Handed { number: 3, file };
             let text = format!("{handed}");

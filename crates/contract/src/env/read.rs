@@ -1,4 +1,4 @@
-//! Readers of values, each for the row of the table that names it.
+//! Parsers of values. Each row of the table names its parser.
 
 use super::elfmap::Elfmap;
 use super::filter::Filter;
@@ -9,24 +9,24 @@ use super::source::Source;
 use super::text_copy::TextCopy;
 use super::value::{Pages, number};
 use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter, Watcher};
-use crate::{said, size};
+use crate::{ledger, size};
 
-/// So long the path of a report may be, its zero byte counted.
+/// Maximum length of a report's path in bytes, including the terminating NUL.
 pub const PATH_MAX: usize = 4096;
 
-pub(super) fn how_much_is_said(
+pub(super) fn verbosity_or_debug(
     source: &mut Source<'_, '_>,
     name: &'static str,
     debug: &'static str,
 ) -> u8 {
     let level = source.get(name).map_or(DEFAULT_VERBOSITY, verbosity);
-    match source.is_there(debug) {
+    match source.is_set(debug) {
         true => level.max(4),
         false => level,
     }
 }
 
-/// As `atoi` reads it: leading digits, anything else is 0; at most 99.
+/// Parses a verbosity as `atoi` does: leading digits, at most 99; anything else is 0.
 pub fn verbosity(value: &[u8]) -> u8 {
     let value = value.trim_ascii_start();
     let digits = value.iter().take_while(|b| b.is_ascii_digit());
@@ -39,25 +39,25 @@ pub(super) fn messages<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
 ) -> Option<Messages<'a>> {
-    let value = source.some(name)?;
-    let read = source.known(name, Messages::read(value))?;
+    let value = source.non_empty(name)?;
+    let read = source.or_reject(name, Messages::read(value))?;
     Some(Messages {
         path: read.path.and_then(|path| source.keep(name, path)),
         ..read
     })
 }
 
-/// `PID`, or `PID:KEY:FILE`.
+/// Parses `PID` or `PID:KEY:FILE`.
 pub(super) fn starter(source: &mut Source<'_, '_>, name: &'static str) -> Option<Starter> {
-    let value = source.some(name)?;
+    let value = source.non_empty(name)?;
     let mut parts = value.splitn(2, |byte| *byte == b':');
     let pid = parts.next().and_then(number)?;
-    let said = parts.next().and_then(said::Place::read);
-    Some(Starter { pid, said })
+    let ledger = parts.next().and_then(ledger::Place::read);
+    Some(Starter { pid, ledger })
 }
 
 pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<Pages> {
-    let value = source.some(name)?;
+    let value = source.non_empty(name)?;
     if value.eq_ignore_ascii_case(b"no") {
         return None;
     }
@@ -67,79 +67,79 @@ pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<P
     if matches!(value[0], b'y' | b'Y') {
         return Some(Pages::Default);
     }
-    let size = source.known(name, size::parse(value).ok())?;
+    let size = source.or_reject(name, size::parse(value).ok())?;
     if size.tail {
-        source.note(name);
+        source.reject(name);
     }
     Some(Pages::Size(size.bytes))
 }
 
-/// A number of bytes.
+/// Parses a number of bytes.
 pub(super) fn length(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
-    let value = source.some(name)?;
-    let size = source.known(name, size::parse(value).ok())?;
+    let value = source.non_empty(name)?;
+    let size = source.or_reject(name, size::parse(value).ok())?;
     if size.tail {
-        source.note(name);
+        source.reject(name);
     }
     Some(size.bytes)
 }
 
 pub(super) fn address(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
-    let value = source.some(name)?;
+    let value = source.non_empty(name)?;
     let digits = value.strip_prefix(b"0x").unwrap_or(value);
     let text = core::str::from_utf8(digits).unwrap_or_default();
-    source.known(name, u64::from_str_radix(text, 16).ok())
+    source.or_reject(name, u64::from_str_radix(text, 16).ok())
 }
 
 pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap {
     let Some(value) = source.get(name) else {
         return Elfmap::NOTHING;
     };
-    let read = source.known(name, Elfmap::read(value));
+    let read = source.or_reject(name, Elfmap::read(value));
     read.unwrap_or(Elfmap::OFF)
 }
 
-/// Whether forks are the kernel's own.
+/// Whether the value leaves forks to the kernel.
 pub(super) fn fork(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     match source.get(name).unwrap_or_default().trim_ascii() {
         b"kernel" => return true,
         b"" => {}
-        _ => source.note(name),
+        _ => source.reject(name),
     }
     false
 }
 
-/// Whether a ban is lifted. The other policies are what a process inherits.
+/// Whether the value lifts a ban. All other policies are inherited without a variable.
 pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     match source.get(name).unwrap_or_default().trim_ascii() {
         b"always" => return true,
         b"" => {}
-        _ => source.note(name),
+        _ => source.reject(name),
     }
     false
 }
 
-/// 1 shares what is not written. 2 once shared all, and does nothing now.
+/// Whether text is shared. The value 2 once shared all segments; now it has no effect.
 pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     match source.get(name).unwrap_or_default().trim_ascii() {
         b"1" => return true,
         b"" | b"0" => {}
-        _ => source.note(name),
+        _ => source.reject(name),
     }
     false
 }
 
 pub(super) fn filter(source: &mut Source<'_, '_>, name: &'static str) -> Option<Filter> {
-    let value = source.some(name)?;
-    source.known(name, Filter::read(value))
+    let value = source.non_empty(name)?;
+    source.or_reject(name, Filter::read(value))
 }
 
 pub(super) fn text_copy<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
 ) -> Option<TextCopy<'a>> {
-    let value = source.some(name)?;
-    let read = source.known(name, TextCopy::read(value))?;
+    let value = source.non_empty(name)?;
+    let read = source.or_reject(name, TextCopy::read(value))?;
     let program = source.keep(name, read.program)?;
     Some(TextCopy { program, ..read })
 }
@@ -150,53 +150,53 @@ pub(super) fn fallback(source: &mut Source<'_, '_>, name: &'static str) -> Fallb
     };
     let mut all = [Fallback::Thp, Fallback::Base, Fallback::None].into_iter();
     let found = all.find(|fallback| fallback.word().as_bytes() == value);
-    source.known(name, found).unwrap_or_default()
+    source.or_reject(name, found).unwrap_or_default()
 }
 
 pub(super) fn require(source: &mut Source<'_, '_>, name: &'static str) -> Require {
-    let Some(value) = source.some(name) else {
+    let Some(value) = source.non_empty(name) else {
         return Require::NOTHING;
     };
     let read = Require::read_for(value, source.pid());
-    source.known(name, read).unwrap_or_default()
+    source.or_reject(name, read).unwrap_or_default()
 }
 
 pub(super) fn limit(source: &mut Source<'_, '_>, name: &'static str) -> Option<Limit> {
-    let value = source.some(name)?;
-    let (limit, tail) = source.known(name, Limit::read(value))?;
+    let value = source.non_empty(name)?;
+    let (limit, tail) = source.or_reject(name, Limit::read(value))?;
     if tail {
-        source.note(name);
+        source.reject(name);
     }
     Some(limit)
 }
 
-/// What is meant otherwise than as the name of a file.
+/// Words that are never the name of a report file.
 const NO_FILES: [&[u8]; 7] = [b"no", b"yes", b"0", b"1", b"2", b"stderr", b"stdout"];
 
-/// `whose` and `json` are the names of two more variables.
+/// Parses where the report goes. `pid_name` and `json` are the names of two more variables.
 pub(super) fn report<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
-    whose: &'static str,
+    pid_name: &'static str,
     json: &'static str,
 ) -> Option<Report<'a>> {
     let value = source.get(name)?;
     if value != b"-" {
         let is_path = (1..PATH_MAX).contains(&value.len()) && !NO_FILES.contains(&value);
-        return source.known(name, is_path.then_some(Report::File(value)));
+        return source.or_reject(name, is_path.then_some(Report::File(value)));
     }
-    let pid = source.get(whose);
-    // A variable that is not there cannot be wrong.
-    let which = pid.map_or(name, |_| whose);
+    let pid = source.get(pid_name);
+    // An unset variable is not at fault.
+    let which = pid.map_or(name, |_| pid_name);
     let pid = pid.and_then(number);
     Some(Report::Terminal {
-        pid: source.known(which, pid)?,
+        pid: source.or_reject(which, pid)?,
         json: source.get(json) == Some(b"yes"),
     })
 }
 
 pub(super) fn watcher(source: &mut Source<'_, '_>, name: &'static str) -> Option<Watcher> {
-    let value = source.some(name)?;
+    let value = source.non_empty(name)?;
     let read = || {
         let mut numbers = value.split(|byte| *byte == b':').map(number);
         let mut next = || numbers.next().flatten();
@@ -206,5 +206,5 @@ pub(super) fn watcher(source: &mut Source<'_, '_>, name: &'static str) -> Option
             fd: next()?,
         })
     };
-    source.known(name, read())
+    source.or_reject(name, read())
 }

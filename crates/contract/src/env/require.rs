@@ -1,21 +1,20 @@
-//! What must be on huge pages: segments, each with how much of it.
+//! Segments that must be on huge pages, each with a minimum.
 
 use core::fmt;
 
 use crate::segment::Segment;
 
-/// How much of a segment must be on huge pages.
+/// The minimum of a segment that must be on huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// All that lies in whole huge pages, and at least one.
+    /// All bytes that fill whole huge pages, at least one page.
     Whole,
-    /// So many percent of all its bytes; 1 to 100.
+    /// A percentage of all bytes, 1 to 100.
     Percent(u8),
 }
 
 impl Share {
-    /// Whether so many bytes of `all` are enough; `whole` of them lie in whole huge
-    /// pages.
+    /// Whether `huge` bytes of `all` are enough. `whole` bytes lie in whole huge pages.
     pub fn is_met(self, huge: u64, whole: u64, all: u64) -> bool {
         match self {
             Share::Whole => whole > 0 && huge >= whole,
@@ -25,8 +24,8 @@ impl Share {
         }
     }
 
-    /// Whether `more` bytes may be on other pages than those that were asked for,
-    /// besides `fallen` bytes of `all` that are so already.
+    /// Whether `more` bytes may lack the requested pages, in addition to `fallen` bytes
+    /// of `all` that lack them already.
     pub fn has_room(self, more: u64, fallen: u64, all: u64) -> bool {
         match self {
             Share::Whole => false,
@@ -39,25 +38,25 @@ impl Share {
     }
 }
 
-/// What must be on huge pages.
+/// The required segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Require {
     shares: [Option<Share>; Require::SEGMENTS.len()],
 }
 
-/// What is wrong with a list of segments.
+/// An error in a list of segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrong<'a> {
-    /// There is no such segment, or it is nothing that can be required.
+    /// Unknown segment, or a segment that cannot be required.
     Segment(&'a [u8]),
-    /// This is no percentage from 1 to 100.
+    /// No percentage from 1 to 100.
     Percent(&'a [u8]),
-    /// A segment is named twice.
+    /// The same segment twice.
     Twice(Segment),
 }
 
 impl Require {
-    /// What can be required.
+    /// The segments that can be required.
     pub const SEGMENTS: [Segment; 7] = [
         Segment::Text,
         Segment::Data,
@@ -68,7 +67,7 @@ impl Require {
         Segment::Stack,
     ];
 
-    /// Nothing.
+    /// No requirement.
     pub const NOTHING: Require = Require {
         shares: [None; Require::SEGMENTS.len()],
     };
@@ -76,7 +75,7 @@ impl Require {
     /// Reads `SEGMENT[:PERCENT],…`.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first error in the list.
     pub fn read(list: &[u8]) -> Result<Require, Wrong<'_>> {
         let mut require = Require::NOTHING;
         for item in list.split(|byte| *byte == b',') {
@@ -96,8 +95,8 @@ impl Require {
         Ok(require)
     }
 
-    /// Reads the variable: a list for every process that heeds it, or one behind
-    /// a process and a colon. `None` where it makes no sense.
+    /// Reads the variable: a list for every process, or `PID:LIST` for one. Returns
+    /// `None` if it is invalid.
     pub(super) fn read_for(value: &[u8], pid: u32) -> Option<Require> {
         let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
         let (number, rest) = value.split_at(digits.count());
@@ -112,7 +111,7 @@ impl Require {
         Require::read(list).ok()
     }
 
-    /// How much of a segment must be, where any.
+    /// Returns the minimum of a segment, if it is required.
     pub fn share(&self, segment: Segment) -> Option<Share> {
         let mut all = self.all();
         all.find(|(other, _)| *other == segment)
@@ -124,12 +123,12 @@ impl Require {
         self.share(segment).is_some()
     }
 
-    /// Whether anything is.
+    /// Whether any segment is required.
     pub fn is_any(&self) -> bool {
         self.all().next().is_some()
     }
 
-    /// All that is required.
+    /// Returns all requirements.
     pub fn all(&self) -> impl Iterator<Item = (Segment, Share)> + use<> {
         let all = Require::SEGMENTS.into_iter().zip(self.shares);
         all.filter_map(|(segment, share)| Some((segment, share?)))
@@ -145,7 +144,7 @@ fn share(percent: &[u8]) -> Result<Share, Wrong<'_>> {
 }
 
 impl fmt::Display for Require {
-    /// As it is written on the command line.
+    /// Writes the list as on the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut comma = "";
         for (segment, share) in self.all() {
@@ -156,7 +155,7 @@ impl fmt::Display for Require {
     }
 }
 
-/// One of them, as it is written on the command line.
+/// One requirement, written as on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Required(pub Segment, pub Share);
 
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_them() {
+    fn invalid_lists() {
         assert_eq!(read(""), Err(Wrong::Segment(b"")));
         assert_eq!(read("heap,"), Err(Wrong::Segment(b"")));
         assert_eq!(read("file"), Err(Wrong::Segment(b"file")));
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_alone_or_all() {
+    fn lists_for_one_process_or_all() {
         let heap = read("heap").ok();
         let read = |value: &str| Require::read_for(value.as_bytes(), 42);
         assert_eq!(read("42:heap"), heap);
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_and_too_little() {
+    fn minimum_met_or_missed() {
         let whole = Share::Whole;
         assert!(whole.is_met(8, 8, 10) && !whole.is_met(6, 8, 10) && !whole.is_met(0, 0, 10));
         let most = Share::Percent(90);
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn room_for_the_rest() {
+    fn bytes_that_may_miss_huge_pages() {
         assert!(!Share::Whole.has_room(1, 0, 1000));
         let most = Share::Percent(90);
         assert!(most.has_room(10, 0, 90) && !most.has_room(11, 0, 90));

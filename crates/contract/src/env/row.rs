@@ -1,14 +1,14 @@
-//! What becomes of a row of the table of settings.
+//! The macro that expands the table of settings.
 
-/// Makes of each row the name of its variable and, where it has a field, that field,
-/// its default and its place in [`Settings::read`](super::Settings::read).
+/// Defines the constant for each row's variable. A row with a field also defines the
+/// field, its default and its part of [`Settings::read`](super::Settings::read).
 macro_rules! settings {
     (
         in any program { $(
             $name1:ident = $variable1:literal, $value1:literal, $effect1:literal
                 $(=> $(#[doc = $doc1:literal])* $field1:ident: $type1:ty = $default1:expr, $read1:expr)?;
         )* }
-        in one that is meant by $process:ident and $names:ident { $(
+        in a process allowed by $process:ident and $names:ident { $(
             $name2:ident = $variable2:literal, $value2:literal, $effect2:literal
                 $(=> $(#[doc = $doc2:literal])* $field2:ident: $type2:ty = $default2:expr, $read2:expr)?;
         )* }
@@ -18,11 +18,11 @@ macro_rules! settings {
         $( #[doc = concat!("`", $variable2, "`: ", $effect2)]
         pub const $name2: &str = $variable2; )*
 
-        /// All variables.
+        /// The names of all variables.
         pub const VARIABLES: [&str; [$($variable1,)* $($variable2,)*].len()] =
             [$($name1,)* $($name2,)*];
 
-        /// What a process makes of its environment. Values are read once.
+        /// The settings of a process, read once from its environment.
         ///
         /// | variable | value | effect |
         /// |---|---|---|
@@ -33,37 +33,37 @@ macro_rules! settings {
             $($( $(#[doc = $doc1])* pub $field1: $type1, )?)*
             $($( $(#[doc = $doc2])* pub $field2: $type2, )?)*
             /// The variables whose values could not be used in full.
-            pub odd: Odd,
+            pub rejected: Rejected,
         }
 
         impl Settings<'_> {
-            /// Of an environment without any of the variables.
+            /// The settings of an environment without any of the variables.
             pub const NOTHING: Settings<'static> = Settings {
                 $($( $field1: $default1, )?)*
                 $($( $field2: $default2, )?)*
-                odd: Odd::none_of(&VARIABLES),
+                rejected: Rejected::none_of(&VARIABLES),
             };
         }
 
         impl<'a> Settings<'a> {
-            /// A source of variables, by `get`. `program` is what follows the last `/` of
-            /// the program's first argument, `pid` its process.
+            /// Returns a source that reads variables through `get`. `program` is the base
+            /// name of `argv[0]`, `pid` the process ID.
             pub fn source<'e>(
                 get: &'e dyn Fn(&str) -> Option<&'a [u8]>,
                 program: &'e [u8],
                 pid: u32,
             ) -> Source<'e, 'a> {
-                Source::new(get, program, pid, Odd::none_of(&VARIABLES))
+                Source::new(get, program, pid, Rejected::none_of(&VARIABLES))
             }
 
-            /// Reads the variables of a source.
+            /// Reads all settings from a source.
             pub fn of(mut source: Source<'_, 'a>) -> Settings<'a> {
                 let mut settings = Settings::NOTHING;
                 $($( settings.$field1 = ($read1)(&mut source, $name1); )?)*
-                if source.is_meant($process, $names) {
+                if source.applies($process, $names) {
                     $($( settings.$field2 = ($read2)(&mut source, $name2); )?)*
                 }
-                settings.odd = source.odd();
+                settings.rejected = source.rejected();
                 settings
             }
         }

@@ -1,138 +1,138 @@
-//! The environment that settings are read from, and values that several variables have.
+//! The environment that settings are read from, and parsers that several variables share.
 
-use super::odd::Odd;
+use super::rejected::Rejected;
 use super::value::{is_no, number};
 
-/// An environment, whose it is, and what was odd about it so far.
+/// An environment, the process that it belongs to, and the variables rejected so far.
 #[expect(missing_debug_implementations, reason = "it holds closures")]
 pub struct Source<'e, 'a> {
     get: &'e dyn Fn(&str) -> Option<&'a [u8]>,
     keep: fn(&'a [u8]) -> Option<&'a [u8]>,
     program: &'e [u8],
     pid: u32,
-    odd: Odd,
+    rejected: Rejected,
 }
 
 impl<'e, 'a> Source<'e, 'a> {
-    /// Variables, by `get`; what follows the last `/` of the program's first argument;
-    /// its process; none of the variables.
+    /// `get` returns the value of a variable; `program` is the base name of `argv[0]`.
     pub(super) fn new(
         get: &'e dyn Fn(&str) -> Option<&'a [u8]>,
         program: &'e [u8],
         pid: u32,
-        odd: Odd,
+        rejected: Rejected,
     ) -> Source<'e, 'a> {
         Source {
             get,
             keep: Some,
             program,
             pid,
-            odd,
+            rejected,
         }
     }
 
-    /// Values that settings go on to refer to are copied by `keep`, which has none where
-    /// there is no memory for it.
+    /// Copies values that the settings refer to by `keep`. It returns `None` if there is
+    /// no memory.
     #[must_use]
     pub fn kept_by(self, keep: fn(&'a [u8]) -> Option<&'a [u8]>) -> Source<'e, 'a> {
         Source { keep, ..self }
     }
 
-    /// The process.
+    /// The process ID.
     pub(super) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub(super) fn get(&self, name: &str) -> Option<&'a [u8]> {
         (self.get)(name)
     }
 
-    /// A value that has at least one byte.
-    pub(super) fn some(&self, name: &str) -> Option<&'a [u8]> {
+    /// Returns a value that is not empty.
+    pub(super) fn non_empty(&self, name: &str) -> Option<&'a [u8]> {
         self.get(name).filter(|value| !value.is_empty())
     }
 
-    /// A copy that stays.
+    /// Returns a copy that outlives the environment; rejects the variable if there is
+    /// none.
     pub(super) fn keep(&mut self, name: &'static str, value: &'a [u8]) -> Option<&'a [u8]> {
         let kept = (self.keep)(value);
-        self.known(name, kept)
+        self.or_reject(name, kept)
     }
 
-    /// Notes a variable whose value cannot be used in full.
-    pub(super) fn note(&mut self, name: &'static str) {
-        self.odd.add(name);
+    /// Adds a variable to the rejected ones.
+    pub(super) fn reject(&mut self, name: &'static str) {
+        self.rejected.add(name);
     }
 
-    /// What was read of a value, noted where that is nothing.
-    pub(super) fn known<T>(&mut self, name: &'static str, read: Option<T>) -> Option<T> {
+    /// Returns the parsed value; rejects the variable if that is `None`.
+    pub(super) fn or_reject<T>(&mut self, name: &'static str, read: Option<T>) -> Option<T> {
         if read.is_none() {
-            self.note(name);
+            self.reject(name);
         }
         read
     }
 
-    /// Which variables were noted.
-    pub(super) fn odd(&self) -> Odd {
-        self.odd
+    /// Returns the variables rejected so far.
+    pub(super) fn rejected(&self) -> Rejected {
+        self.rejected
     }
 
-    /// Whether huge pages are for this process, not for another one or for programs of
-    /// other names alone.
-    pub(super) fn is_meant(&mut self, process: &'static str, names: &'static str) -> bool {
-        let left_out = self.is_other(process);
+    /// Whether the settings apply to this process: not if they name another process or
+    /// only other programs.
+    pub(super) fn applies(&mut self, process: &'static str, names: &'static str) -> bool {
+        let left_out = self.names_other_process(process);
         let names = self.get(names);
         !left_out && names.is_none_or(|names| is_among(self.program, names))
     }
 
-    /// Whether they are for another process alone. 0 is none.
-    fn is_other(&mut self, process: &'static str) -> bool {
-        let Some(only) = self.some(process) else {
+    /// Whether the settings name another process. 0 names none.
+    fn names_other_process(&mut self, process: &'static str) -> bool {
+        let Some(only) = self.non_empty(process) else {
             return false;
         };
-        let only = self.known(process, number(only));
+        let only = self.or_reject(process, number(only));
         only.is_some_and(|only| only != 0 && only != self.pid)
     }
 
-    /// Whether a variable that is `yes`, `no` or not set is `yes`.
+    /// Whether a variable is `yes`; rejects anything but `yes` and `no`.
     pub(super) fn yes(&mut self, name: &'static str) -> bool {
         let value = self.get(name).unwrap_or_default();
         let yes = value.eq_ignore_ascii_case(b"yes");
         if !yes && !value.is_empty() && !is_no(value) {
-            self.note(name);
+            self.reject(name);
         }
         yes
     }
 
-    /// Whether it is anything but `no`.
+    /// Whether a variable is anything but `no`.
     pub(super) fn is_not_no(&mut self, name: &'static str) -> bool {
         !self.get(name).is_some_and(is_no)
     }
 
-    /// Whether it is set, to whatever.
-    pub(super) fn is_there(&mut self, name: &'static str) -> bool {
+    /// Whether a variable is set, to any value.
+    pub(super) fn is_set(&mut self, name: &'static str) -> bool {
         self.get(name).is_some()
     }
 
-    /// A number, without a word where it is none.
+    /// Parses a number. An invalid one is ignored without a warning.
     pub(super) fn number(&mut self, name: &'static str) -> Option<u32> {
         self.get(name).and_then(number)
     }
 
-    /// A path.
+    /// Returns a path.
     pub(super) fn path(&mut self, name: &'static str) -> Option<&'a [u8]> {
-        let path = self.some(name)?;
+        let path = self.non_empty(name)?;
         self.keep(name, path)
     }
 
-    /// A list, which may be empty.
+    /// Returns a list, which may be empty.
     pub(super) fn list(&mut self, name: &'static str) -> Option<&'a [u8]> {
         let list = self.get(name)?;
         self.keep(name, list)
     }
 }
 
-/// Whether a program is in a list of names with colons between them.
+/// Whether a program is in a list of names separated by colons.
 pub fn is_among(program: &[u8], names: &[u8]) -> bool {
     names.split(|b| *b == b':').any(|name| name == program)
 }

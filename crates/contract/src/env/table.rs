@@ -1,15 +1,15 @@
-//! The table of settings, a row each: its variable, the grammar of its value, what it
-//! does; and what a process has of it: field, default, and who reads the value.
+//! The table of settings. Each row has a variable, the syntax of its value and its
+//! effect. Most rows also have a field of [`Settings`] with its default and its parser.
 //!
-//! A new setting is a row here, and its paragraph in `man/libhugetlbfs.7`.
+//! A new setting is a row here and a paragraph in `man/libhugetlbfs.7`.
 
 use super::api::{self, DefaultSize, Features};
 use super::elfmap::Elfmap;
 use super::filter::Filter;
 use super::limit::Limit;
 use super::messages::Messages;
-use super::odd::Odd;
 use super::read;
+use super::rejected::Rejected;
 use super::require::Require;
 use super::source::Source;
 use super::text_copy::TextCopy;
@@ -23,142 +23,141 @@ settings! {
             "1 errors, 2 warnings (default), 3 information, 4 all"
             =>
             /// 1 errors, 2 warnings, 3 information, 4 everything.
-            verbosity: u8 = DEFAULT_VERBOSITY, |source, name| read::how_much_is_said(source, name, DEBUG);
+            verbosity: u8 = DEFAULT_VERBOSITY, |source, name| read::verbosity_or_debug(source, name, DEBUG);
         DEBUG = "HUGETLB_DEBUG",
             "any",
-            "as verbosity 4";
+            "verbosity 4";
         MESSAGES = "HUGETLB_MESSAGES",
             "new: a file, a descriptor, or `FD:DEVICE:INODE:FILE`",
-            "where messages go instead of standard error"
+            "the destination of messages instead of standard error"
             =>
-            /// Where messages go instead of standard error.
+            /// The destination of messages instead of standard error.
             messages: Option<Messages<'a>> = None, read::messages;
         RESTRICT_EXE = "HUGETLB_RESTRICT_EXE",
             "`name[:name…]`",
-            "programs of other names ignore what follows";
+            "other programs ignore all variables below";
         NO_INHERIT = "HUGETLB_NO_INHERIT",
             "new: a process, or 0",
-            "other processes ignore what follows";
+            "other processes ignore all variables below";
     }
-    in one that is meant by NO_INHERIT and RESTRICT_EXE {
+    in a process allowed by NO_INHERIT and RESTRICT_EXE {
         MORECORE = "HUGETLB_MORECORE",
             "`yes`, a size, `thp`, `no`",
             "the heap on huge pages"
             =>
-            /// The heap's huge pages; `None` leaves the heap alone.
+            /// Huge pages for the heap; `None` leaves the heap alone.
             heap: Option<Pages> = None, read::pages;
         HEAPBASE = "HUGETLB_MORECORE_HEAPBASE",
             "a hexadecimal address",
-            "where the heap begins, within its area"
+            "the start address of the heap"
             =>
-            /// Where the heap begins, if it can.
+            /// Requested start address of the heap.
             heap_base: Option<u64> = None, read::address;
         SHRINK = "HUGETLB_MORECORE_SHRINK",
             "`yes`",
-            "what the heap frees goes back at once"
+            "return freed heap memory to the kernel at once"
             =>
-            /// Whether what the heap frees goes back at once.
+            /// Whether freed heap memory is returned to the kernel at once.
             heap_shrink: bool = false, Source::yes;
         SHM = "HUGETLB_SHM",
             "`yes`; new: a size, `thp`",
             "shared memory on huge pages"
             =>
-            /// Shared memory's huge pages; `None` leaves it alone.
+            /// Huge pages for shared memory; `None` leaves it alone.
             shm: Option<Pages> = None, read::pages;
         ANON = "HUGETLB_ANON",
             "new: `yes`, a size, `thp`, `no`",
-            "large private mappings of the program's own on transparent huge pages"
+            "the program's own large private mappings on transparent huge pages"
             =>
-            /// What private anonymous mappings of the program's own are asked for;
-            /// `None` leaves them alone.
+            /// Huge pages for the program's own private anonymous mappings; `None` leaves
+            /// them alone.
             anon: Option<Pages> = None, read::pages;
         ANON_MIN = "HUGETLB_ANON_MIN",
             "new: a size",
-            "from which length on such mappings count as large; one huge page by default"
+            "minimum length of such a mapping; one huge page by default"
             =>
-            /// From how many bytes on such a mapping counts as large; `None` for one
-            /// huge page.
+            /// Minimum length of such a mapping in bytes; shorter ones are left alone.
+            /// `None` means one huge page.
             anon_min: Option<u64> = None, read::length;
         STACK = "HUGETLB_STACK",
             "new: `yes`, a size, `thp`, `no`",
-            "the main thread's stack and those of its threads on transparent huge pages"
+            "the stacks of all threads on transparent huge pages"
             =>
-            /// What stacks are asked for; `None` leaves them alone.
+            /// Huge pages for stacks; `None` leaves them alone.
             stack: Option<Pages> = None, read::pages;
         STACK_DEPTH = "HUGETLB_STACK_DEPTH",
             "new: a size",
-            "as much of each stack is there before it is used; nothing by default"
+            "how much of each stack to prefault; nothing by default"
             =>
-            /// How many bytes of each stack are there before they are used.
+            /// Bytes of each stack to prefault.
             stack_depth: Option<u64> = None, read::length;
         THP_POLICY = "HUGETLB_THP_POLICY",
             "new: `always`",
-            "the program's own bans of transparent huge pages are not carried out"
+            "the program cannot disable transparent huge pages for itself"
             =>
-            /// Whether a program that bans transparent huge pages for itself has them
-            /// all the same.
+            /// Whether the program gets transparent huge pages although it disables them.
             lift_thp_ban: bool = false, read::thp_policy;
         FORK = "HUGETLB_FORK",
             "new: `kernel`",
-            "private pool memory is forked as the kernel forks it"
+            "leave private pool memory on the pool at a fork"
             =>
-            /// Whether private pool memory stays on the pool beside threads and at forks.
+            /// Whether private pool memory stays on the pool when the process has threads
+            /// or forks.
             kernel_fork: bool = false, read::fork;
         ELFMAP = "HUGETLB_ELFMAP",
             "`no`, or `R`, `W`, each with `=SIZE`; new: `=thp`",
             "text, data and bss on huge pages"
             =>
-            /// The segments of the program.
+            /// Huge pages for the program's segments.
             elfmap: Elfmap = Elfmap::NOTHING, read::elfmap;
         FORCE_ELFMAP = "HUGETLB_FORCE_ELFMAP",
             "`yes`",
-            "was needed for what is done always now"
+            "no effect: segments are always remapped if requested"
             =>
-            /// Whether it is `yes`.
+            /// Whether the variable is `yes`.
             force_elfmap: bool = false, Source::yes;
         MINIMAL_COPY = "HUGETLB_MINIMAL_COPY",
             "`no`",
-            "was needed where all that counts is copied now"
+            "no effect: only used bytes are ever copied"
             =>
-            /// Whether it has its default, not `no`.
+            /// Whether the variable has its default, anything but `no`.
             minimal_copy: bool = true, Source::is_not_no;
         SHARE = "HUGETLB_SHARE",
             "1",
             "one copy of the text for all processes"
             =>
-            /// Whether all processes use one copy of the text.
+            /// Whether all processes share one copy of the text.
             share_text: bool = false, read::share;
         SHARE_PATH = "HUGETLB_SHARE_PATH",
             "a directory",
-            "where that copy lies"
+            "the directory of that copy"
             =>
-            /// Where that copy lies.
+            /// The directory of that copy.
             share_path: Option<&'a [u8]> = None, Source::path;
         TEXT_LIBS = "HUGETLB_TEXT_LIBS",
             "new: `yes`",
             "the text of shared libraries, too"
             =>
-            /// Whether shared libraries' text counts as text, too.
+            /// Whether the text of shared libraries counts as text, too.
             text_libs: bool = false, Source::yes;
         TEXT_COPY = "HUGETLB_TEXT_COPY",
             "new: a process, `:`, a program",
-            "the one that may copy text which others cannot share"
+            "the process that may copy text without sharing it"
             =>
-            /// Who may make a copy of text that no other process can share; `None`
-            /// without hugectl: who asks for it.
+            /// The process that may copy text without sharing it. `None` without hugectl:
+            /// every process that requests it.
             text_copy: Option<TextCopy<'a>> = None, read::text_copy;
         FILTER = "HUGETLB_FILTER",
             "new: a number, `:`, `mremap,madvise,mprotect,memfd_create`",
-            "how many filters of system calls hugectl ran under, and what they do not let through"
+            "the number of seccomp filters that hugectl ran under, and the calls that they refuse"
             =>
-            /// What hugectl has found out about filters of system calls; `None` where it ran
-            /// under none.
+            /// The seccomp filters that hugectl examined; `None` if it ran under none.
             filter: Option<Filter> = None, read::filter;
         PERF_MAP = "HUGETLB_PERF_MAP",
             "new: `yes`",
-            "a list of symbols for perf, where text is a copy"
+            "a symbol map for perf when text is a copy"
             =>
-            /// Whether perf is told the symbols of text that is a copy.
+            /// Whether to write a symbol map for perf when text is a copy.
             perf_map: bool = false, Source::yes;
         DEFAULT_PAGE_SIZE = "HUGETLB_DEFAULT_PAGE_SIZE",
             "a size",
@@ -170,78 +169,77 @@ settings! {
             "`path[:path…]`",
             "mounts for the C interface, instead of all"
             =>
-            /// Mounts for the C interface, separated by colons; without it all mounts of
-            /// the machine that can be used.
+            /// Mounts for the C interface, separated by colons. `None` means all usable
+            /// mounts.
             mounts: Option<&'a [u8]> = None, Source::list;
         FEATURES = "HUGETLB_FEATURES",
             "`[no_]name,…`",
-            "what the C interface uses of the kernel"
+            "kernel features that the C interface uses"
             =>
-            /// Which features of the kernel the C interface uses.
+            /// Kernel features that the C interface uses.
             features: Features = Features::ALL, api::features;
         NO_RESERVE = "HUGETLB_NO_RESERVE",
             "`yes`",
-            "is done always now"
+            "no effect: mappings never reserve"
             =>
-            /// Whether it is `yes`.
+            /// Whether the variable is `yes`.
             no_reserve: bool = false, Source::yes;
         NO_PREFAULT = "HUGETLB_NO_PREFAULT",
             "any",
-            "does nothing: a page that is not there may kill"
+            "no effect: pages are always prefaulted, since a missing page raises SIGBUS"
             =>
-            /// Whether it is there.
-            no_prefault: bool = false, Source::is_there;
+            /// Whether the variable is set.
+            no_prefault: bool = false, Source::is_set;
         FALLBACK = "HUGETLB_FALLBACK",
             "new: `thp`, `base`, `none`",
-            "what follows when huge pages run out"
+            "the fallback when huge pages run out"
             =>
-            /// When huge pages run out.
+            /// The fallback when huge pages run out.
             fallback: Fallback = Fallback::Thp, read::fallback;
         REQUIRE = "HUGETLB_REQUIRE",
-            "new: `SEGMENT[:PERCENT],…`, behind a process and `:` or not",
-            "what must be on huge pages in that process, or in all"
+            "new: `[PID:]SEGMENT[:PERCENT],…`",
+            "segments that must be on huge pages, in one process or in all"
             =>
-            /// What must be on huge pages.
+            /// The segments that must be on huge pages.
             require: Require = Require::NOTHING, read::require;
         LIMIT = "HUGETLB_LIMIT",
             "new: `1/N`, a size",
-            "what one process may take of the pools"
+            "the share of the pools that one process may take"
             =>
-            /// What this process may take of the pools; `None` for all it can get.
+            /// The share of the pools that this process may take; `None` for no limit.
             limit: Option<Limit> = None, read::limit;
         PID = "HUGETLB_PID",
             "new: a process, or 0",
-            "the one that says when its heap runs out of huge pages"
+            "the process that warns when its heap runs out of huge pages"
             =>
-            /// The process that says when it runs out of huge pages, so that a
-            /// hundred helpers do not: the one that hugectl started, or 0 where hugectl
-            /// has said it already. `None` without hugectl: each says it.
+            /// The only process that warns when the heap runs out of huge pages, so that
+            /// a hundred helpers don't. It is the process that hugectl started, or 0 if
+            /// hugectl has warned already. `None` without hugectl: every process warns.
             speaker: Option<u32> = None, Source::number;
         STARTER = "HUGETLB_STARTER",
             "new: a process, or `PID:KEY:FILE`",
-            "its terminal hears what shared memory of others falls short of, and that announced transparent huge pages do not come; FILE keeps what the start has said, so that one process says it"
+            "the process whose standard error gets warnings of its children; FILE is the ledger of messages, so that one process prints each"
             =>
-            /// The process that hugectl started: its standard error hears of shared
-            /// memory that falls short in one that it started in turn, whose own may be
-            /// a log.
+            /// The process that hugectl started. Warnings about shared memory of its
+            /// children go to its standard error, since theirs may be a log file.
             starter: Option<Starter> = None, read::starter;
         REPORT = "HUGETLB_REPORT",
             "new: `-` or a file",
-            "a report at the end of the program"
+            "a report at exit"
             =>
-            /// The report at the end.
+            /// The report at exit.
             report: Option<Report<'a>> = None, |source, name| read::report(source, name, REPORT_PID, REPORT_JSON);
         REPORT_PID = "HUGETLB_REPORT_PID",
             "new: a process",
-            "the one whose report goes to the terminal";
+            "the process whose report goes to the terminal";
         REPORT_JSON = "HUGETLB_REPORT_JSON",
             "new: `yes`",
             "that report as JSON";
         REPORT_WATCH = "HUGETLB_REPORT_WATCH",
-            "new: a process, the one that waits for it, and a descriptor of that, `PID:PID:FD`",
-            "who prints the report of which process"
+            "new: `PROGRAM:HUGECTL:FD`",
+            "hugectl prints the program's report from the page at FD"
             =>
-            /// The page for the report of a program that hugectl waits for.
+            /// The report page of a program that hugectl waits for.
             watcher: Option<Watcher> = None, read::watcher;
     }
 }

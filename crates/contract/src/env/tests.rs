@@ -1,4 +1,4 @@
-//! The variables, read as the libraries read them.
+//! Reads the variables as the libraries do.
 extern crate std;
 use super::*;
 use proptest::prelude::*;
@@ -12,12 +12,12 @@ fn read<'a>(vars: &'a [(&str, &str)], program: &str) -> Settings<'a> {
     Settings::read(get, program.as_bytes(), 42)
 }
 
-fn odd(settings: Settings<'_>) -> Vec<&'static str> {
-    settings.odd.names().collect()
+fn rejected(settings: Settings<'_>) -> Vec<&'static str> {
+    settings.rejected.names().collect()
 }
 
 #[test]
-fn nothing_set_means_nothing_done() {
+fn without_variables_nothing_is_enabled() {
     assert_eq!(read(&[], "x"), Settings::default());
 }
 
@@ -34,7 +34,7 @@ fn classic_values() {
     assert_eq!(read(&[(SHM, "yes")], "x").shm, Some(Pages::Default));
     assert_eq!(read(&[(ANON, "thp")], "x").anon, Some(Pages::Thp));
     assert_eq!(read(&[(ANON_MIN, "64k")], "x").anon_min, Some(64 << 10));
-    assert_eq!(odd(read(&[(ANON_MIN, "x")], "x")), [ANON_MIN]);
+    assert_eq!(rejected(read(&[(ANON_MIN, "x")], "x")), [ANON_MIN]);
     assert_eq!(read(&[(STACK, "yes")], "x").stack, Some(Pages::Default));
     assert_eq!(read(&[(STACK_DEPTH, "1M")], "x").stack_depth, Some(1 << 20));
     assert_eq!(read(&[(VERBOSE, "3")], "x").verbosity, 3);
@@ -42,7 +42,7 @@ fn classic_values() {
 }
 
 #[test]
-fn a_restricted_program_ignores_the_rest() {
+fn other_programs_ignore_the_settings() {
     let vars = [
         (RESTRICT_EXE, "a:solver"),
         (MORECORE, "yes"),
@@ -54,40 +54,41 @@ fn a_restricted_program_ignores_the_rest() {
 }
 
 #[test]
-fn another_process_ignores_the_rest() {
+fn other_processes_ignore_the_settings() {
     let heap = |only: &str| read(&[(NO_INHERIT, only), (MORECORE, "yes")], "x").heap;
     assert_eq!(heap("42"), Some(Pages::Default));
     assert_eq!(heap("41"), None);
     assert_eq!(heap("0"), Some(Pages::Default));
     assert_eq!(heap("x"), Some(Pages::Default));
-    assert_eq!(odd(read(&[(NO_INHERIT, "x")], "x")), [NO_INHERIT]);
+    assert_eq!(rejected(read(&[(NO_INHERIT, "x")], "x")), [NO_INHERIT]);
 }
 
 #[test]
-fn what_one_process_may_take() {
+fn the_limit_of_a_process() {
     let limit = |value| read(&[(LIMIT, value)], "x").limit;
     assert_eq!(limit("1/64"), Some(Limit::Part(64)));
     assert_eq!(limit("40M"), Some(Limit::Bytes(40 << 20)));
     assert_eq!(limit(""), None);
     assert_eq!(limit("half"), None);
-    assert_eq!(odd(read(&[(LIMIT, "half")], "x")), [LIMIT]);
-    assert_eq!(odd(read(&[(LIMIT, "40Mx")], "x")), [LIMIT]);
+    assert_eq!(rejected(read(&[(LIMIT, "half")], "x")), [LIMIT]);
+    assert_eq!(rejected(read(&[(LIMIT, "40Mx")], "x")), [LIMIT]);
 }
 
 #[test]
-fn odd_values_count_as_unset_and_are_named() {
+fn rejected_values_count_as_unset_and_are_listed() {
     let settings = read(&[(MORECORE, "lots"), (FALLBACK, "tape")], "x");
     assert_eq!(settings.heap, None);
     assert_eq!(settings.fallback, Fallback::Thp);
-    assert_eq!(odd(settings), [MORECORE, FALLBACK]);
+    assert_eq!(rejected(settings), [MORECORE, FALLBACK]);
 }
 
 #[test]
 fn a_report_to_the_terminal_names_its_process() {
-    let odd =
-        |vars: &[(&'static str, &'static str)]| read(vars, "x").odd.names().collect::<Vec<_>>();
-    assert_eq!(odd(&[(REPORT, "-")]), [REPORT]);
-    assert_eq!(odd(&[(REPORT, "-"), (REPORT_PID, "x")]), [REPORT_PID]);
+    let rejected = |vars: &[(&'static str, &'static str)]| {
+        read(vars, "x").rejected.names().collect::<Vec<_>>()
+    };
+    assert_eq!(rejected(&[(REPORT, "-")]), [REPORT]);
+    assert_eq!(rejected(&[(REPORT, "-"), (REPORT_PID, "x")]), [REPORT_PID]);
     let vars = [(REPORT, "-"), (REPORT_PID, "42"), (REPORT_JSON, "yes")];
     let report = Report::Terminal {
         pid: 42,
@@ -101,7 +102,7 @@ fn a_report_to_the_terminal_names_its_process() {
     );
     for word in ["yes", "no", "1", "stderr"] {
         assert_eq!(read(&[(REPORT, word)], "x").report, None);
-        assert_eq!(odd(&[(REPORT, word)]), [REPORT]);
+        assert_eq!(rejected(&[(REPORT, word)]), [REPORT]);
     }
     assert_eq!(
         read(&[(REPORT, "./1")], "x").report,
@@ -109,7 +110,7 @@ fn a_report_to_the_terminal_names_its_process() {
     );
     let long = "x".repeat(PATH_MAX);
     assert_eq!(read(&[(REPORT, &long)], "x").report, None);
-    assert_eq!(odd(&[(REPORT, long.leak())]), [REPORT]);
+    assert_eq!(rejected(&[(REPORT, long.leak())]), [REPORT]);
 }
 
 #[test]
@@ -121,25 +122,25 @@ fn segments() {
     assert!(settings.force_elfmap && !settings.minimal_copy);
     let settings = read(&[(ELFMAP, "R:W=lots"), (SHARE, "2")], "x");
     assert!(settings.elfmap.off && !settings.share_text);
-    assert_eq!(odd(settings), [ELFMAP, SHARE]);
+    assert_eq!(rejected(settings), [ELFMAP, SHARE]);
     assert!(read(&[(ELFMAP, "")], "x").elfmap.heeds_marks());
 }
 
 #[test]
-fn the_place_of_the_heap() {
+fn the_heap_base_is_hexadecimal() {
     let base = |value| read(&[(HEAPBASE, value)], "x").heap_base;
     assert_eq!(base("0x300000000000"), Some(0x3000_0000_0000));
     assert_eq!(base("1000"), Some(0x1000));
     assert_eq!(base("1000 or so"), None);
     assert!(read(&[(SHRINK, "Yes")], "x").heap_shrink);
     assert_eq!(
-        odd(read(&[(HEAPBASE, "x"), (SHRINK, "1")], "x")),
+        rejected(read(&[(HEAPBASE, "x"), (SHRINK, "1")], "x")),
         [HEAPBASE, SHRINK]
     );
 }
 
 #[test]
-fn one_process_speaks_for_all() {
+fn one_process_warns_for_all() {
     assert_eq!(read(&[], "x").speaker, None);
     assert_eq!(read(&[(PID, "42")], "x").speaker, Some(42));
     assert_eq!(read(&[(PID, "0")], "x").speaker, Some(0));
@@ -155,7 +156,7 @@ fn verbosity_is_read_as_atoi_does() {
 
 proptest! {
     #[test]
-    fn what_is_displayed_is_read_back(bytes in 1u64..1 << 62, shift in 0u32..40) {
+    fn written_values_parse_back(bytes in 1u64..1 << 62, shift in 0u32..40) {
         let bytes = (bytes >> shift).max(1) << (shift / 2);
         for pages in [Pages::Default, Pages::Thp, Pages::Size(bytes)] {
             let value = std::format!("{pages}");
@@ -164,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn parsing_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = Settings::read(|_| Some(&value), b"x", 42);
     }
 }

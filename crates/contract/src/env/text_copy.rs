@@ -1,15 +1,15 @@
-//! Who may make a copy of text that other processes cannot share.
+//! The process that may copy text without sharing the copy.
 //!
-//! Such a copy takes memory in each process that has one, where the file's own
-//! pages are there once for all. So the program that hugectl itself starts may
-//! make one, and neither what stands behind a wrapper nor its helpers.
+//! A private copy takes memory in each process, while all processes share the file's own
+//! pages. So only the program that hugectl itself starts may make one, not its helpers or
+//! a program behind a wrapper.
 
-/// The process and the program that may.
+/// The process that may make a private copy of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextCopy<'a> {
-    /// The process that hugectl has become.
+    /// The process that hugectl becomes.
     pub pid: u32,
-    /// The file that this process executes.
+    /// The executable of this process.
     pub program: &'a [u8],
 }
 

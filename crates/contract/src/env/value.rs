@@ -1,20 +1,20 @@
-//! Values that several variables have.
+//! Values that several variables share.
 
 use core::fmt;
 
-/// Which huge pages a segment was asked to get first.
+/// The huge pages requested for a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
     /// The kernel's default huge page size.
     Default,
     /// A page size in bytes.
     Size(u64),
-    /// Transparent huge pages; the pools are left alone.
+    /// Transparent huge pages; no pool is used.
     Thp,
 }
 
 impl fmt::Display for Pages {
-    /// The value of the variable: `yes`, a size such as `2MB`, or `thp`.
+    /// Writes the value of the variable: `yes`, a size such as `2MB`, or `thp`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Pages::Default => f.write_str("yes"),

@@ -1,12 +1,12 @@
-//! A report for a terminal that is narrower than its lines.
+//! Wraps a report for a narrow terminal.
 
 use core::fmt::{self, Write};
 
-/// How far in the rest of a line stands.
+/// Columns by which continuation lines are indented.
 const INDENT: usize = 2;
 
-/// Writes a text in lines of at most so many columns, broken where there are spaces. A word
-/// that is longer stays whole.
+/// Writes a text, wrapped at spaces to at most `columns` columns. A longer word is not
+/// broken.
 pub fn fold(text: &str, columns: usize, out: &mut impl Write) -> fmt::Result {
     for line in text.split_inclusive('\n') {
         let (line, end) = match line.strip_suffix('\n') {
@@ -56,7 +56,7 @@ heap          614400       512000       509952   99.6%  2MB hugetlb+thp  (the po
     }
 
     #[test]
-    fn lines_are_as_long_as_the_terminal_is_wide() {
+    fn lines_fit_the_terminal() {
         assert_eq!(folded(200), TABLE);
         assert_eq!(
             folded(40),

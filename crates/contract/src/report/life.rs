@@ -1,4 +1,4 @@
-//! How long a process lived, how it ended, and the most that it had.
+//! A process's lifetime, its end and its peak memory.
 
 use core::fmt::{self, Write};
 
@@ -7,31 +7,31 @@ use crate::segment::{Huge, Row};
 /// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It ended by itself; with which status, where that is known.
+    /// It exited, with this status if it is known.
     Exit(Option<i32>),
     /// A signal ended it.
     Signal {
-        /// Which.
+        /// The signal's number.
         number: i32,
-        /// Whether the kernel ended a process for want of memory since the last
-        /// look at this one.
+        /// Whether the OOM killer has ended any process since this one was last sampled.
         out_of_memory: bool,
     },
 }
 
-/// The most that was seen of a process: it may have had more in between.
+/// The highest sample of a process's memory. The true peak between two samples may be
+/// higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Peak {
-    /// Bytes in memory, pages of pools included.
+    /// Resident bytes, pool pages included.
     pub resident: u64,
     /// Bytes on huge pages of each size.
     pub huge: [Huge; 4],
-    /// When most was in memory, in milliseconds since 1970.
+    /// When the resident memory was highest, in milliseconds since 1970.
     pub at: u64,
 }
 
 impl Peak {
-    /// What the rows of a report have, at a time.
+    /// Returns the memory of a report's rows, sampled at `at`.
     pub fn of(rows: &[Row<'_>], at: u64) -> Peak {
         let mut peak = Peak {
             at,
@@ -50,7 +50,7 @@ impl Peak {
         peak
     }
 
-    /// The most of both.
+    /// Returns the maximum of both peaks.
     #[must_use]
     pub fn with(mut self, other: &Peak) -> Peak {
         if other.resident > self.resident {
@@ -70,29 +70,29 @@ impl Peak {
         places.find(|place| place.page_size == page_size || place.page_size == 0)
     }
 
-    /// All bytes on huge pages.
+    /// Returns the bytes on huge pages of all sizes.
     pub(super) fn huge_bytes(&self) -> u64 {
         self.huge.iter().map(|huge| huge.bytes).sum()
     }
 }
 
-/// A life that has ended. Times are milliseconds since 1970.
+/// The lifetime of a process that has ended. Times are milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Life {
     /// How it ended.
     pub ended: Ended,
-    /// When the process was started, by hugectl or by another one that is reported.
+    /// When hugectl or another reported process started it.
     pub start: u64,
     /// When it ended.
     pub end: u64,
-    /// When its memory was looked at: at the end, or before.
+    /// When its memory was last sampled, at the end or before.
     pub seen: u64,
-    /// The most that it had.
+    /// Its peak memory.
     pub peak: Peak,
 }
 
 impl Life {
-    /// Writes its fields of a JSON object.
+    /// Writes the fields of a JSON object.
     pub(super) fn write_json(&self, out: &mut impl Write) -> fmt::Result {
         out.write_str("\"ended\":{\"how\":")?;
         match self.ended {
@@ -120,7 +120,7 @@ impl Life {
         write!(out, "}},\"at\":{}}}", Time(peak.at))
     }
 
-    /// Writes how it ended.
+    /// Writes how the process ended.
     pub(super) fn write_ended(&self, out: &mut impl Write) -> fmt::Result {
         match self.ended {
             Ended::Exit(Some(status)) => write!(out, "ended with status {status}")?,
@@ -138,7 +138,7 @@ impl Life {
         Ok(())
     }
 
-    /// Writes it as one line of text.
+    /// Writes the lifetime as one line of text.
     pub(super) fn write_line(&self, out: &mut impl Write) -> fmt::Result {
         self.write_ended(out)?;
         let time = |from: u64, to: u64| Time(to.saturating_sub(from));
@@ -151,7 +151,7 @@ impl Life {
     }
 }
 
-/// Milliseconds, in seconds.
+/// Milliseconds, written as seconds.
 struct Time(u64);
 
 impl fmt::Display for Time {
@@ -160,7 +160,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// The name of a signal, in parentheses; nothing for one without.
+/// The name of a signal in parentheses; empty for a signal without a name.
 struct Name(i32);
 
 impl fmt::Display for Name {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_of_both() {
+    fn peaks_are_merged_by_maximum() {
         let one = life(Ended::Exit(None)).peak;
         let mut other = one;
         (other.resident, other.at, other.huge[0].bytes) = (9 << 20, 3000, 4 << 20);

@@ -1,4 +1,4 @@
-//! Where a process runs, which one of a parallel job it is, and what started it.
+//! A process's host, its rank in a parallel job and its parent.
 
 use core::fmt::{self, Write};
 
@@ -6,20 +6,19 @@ use hugetools_kernfs::{environ, number};
 
 use super::{Lossy, write_string};
 
-/// What tells the processes of a job apart.
+/// Distinguishes the processes of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Origin<'a> {
     /// The name of the machine.
     pub host: Option<&'a [u8]>,
-    /// The number of the process in its job.
+    /// The rank of the process in its job.
     pub rank: Option<u32>,
-    /// The process that started it, or the one that adopted it since.
+    /// The parent, or the process that adopted it.
     pub parent: Option<u32>,
 }
 
-/// The variables that have the rank: of Open MPI, of PMIx, of MPICH and Intel MPI, of
-/// MVAPICH, of PALS, of Flux, of Slurm. A launcher's own is more exact than Slurm's, which
-/// counts the launchers.
+/// Variables that hold the rank: Open MPI, PMIx, MPICH and Intel MPI, MVAPICH, PALS,
+/// Flux, Slurm. Slurm comes last, because its rank counts launchers, not processes.
 const RANKS: [&str; 7] = [
     "OMPI_COMM_WORLD_RANK",
     "PMIX_RANK",
@@ -30,7 +29,7 @@ const RANKS: [&str; 7] = [
     "SLURM_PROCID",
 ];
 
-/// The rank in an environment, whose entries end in zero bytes.
+/// Returns the rank in an environment, whose entries end in NUL bytes.
 pub fn rank(environment: &[u8]) -> Option<u32> {
     RANKS.iter().find_map(|name| {
         let value = environ::variable(environment, name)?;
@@ -41,7 +40,7 @@ pub fn rank(environment: &[u8]) -> Option<u32> {
 }
 
 impl Origin<'_> {
-    /// Writes its fields of a JSON object.
+    /// Writes the fields of a JSON object.
     pub(super) fn write_json(&self, out: &mut impl Write) -> fmt::Result {
         out.write_str("\"host\":")?;
         match self.host {
@@ -57,7 +56,7 @@ impl Origin<'_> {
         Ok(())
     }
 
-    /// Writes it behind the number of a process of a job.
+    /// Writes rank and host as text, after the process ID.
     pub(super) fn write_words(&self, out: &mut impl Write) -> fmt::Result {
         match (self.rank, self.host) {
             (Some(rank), Some(host)) => write!(out, ", rank {rank} on {}", Lossy(host)),

@@ -1,52 +1,52 @@
-//! Reasons that the library's report and the tools' give alike.
+//! Reasons for base pages that the library and the tools word alike.
 
-/// Up to so many bytes a heap is small.
+/// Maximum size of a small heap in bytes; it stays on base pages.
 pub const SMALL_HEAP_BYTES: usize = 16 << 20;
 
-/// Why a small heap is on base pages.
+/// A small heap is on base pages.
 pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 
-/// Why some of a heap is that has grown and is huge else.
-pub const HEAD_OF_HEAP: &str = "what a heap begins with, 16 to 20 MiB, is on base pages";
+/// A part of a large heap is on base pages.
+pub const HEAD_OF_HEAP: &str = "the first 16 to 20 MiB of a heap are on base pages";
 
-/// The most that a heap begins with: small still, it is asked for as much as an allocator
-/// takes for blocks of one size.
-const HEAD_BYTES: u64 = 20 << 20;
+/// Maximum size in bytes of that part. A heap that is still small may grow by the chunk
+/// of one size class beyond the limit.
+const HEAD_BYTES_MAX: u64 = 20 << 20;
 
-/// Of this size a heap is not small any more.
-const GROWN_BYTES: u64 = 32 << 20;
+/// From this size in bytes on, a heap certainly is not small.
+const LARGE_HEAP_BYTES: u64 = 32 << 20;
 
-/// Why so many bytes of a heap are on base pages that has fallen short of nothing, beside
-/// those that are huge; `None` where that is more than a heap begins with.
+/// Returns why `base` bytes of a heap are on base pages next to `huge` bytes on huge
+/// pages, if no request failed. Returns `None` if the beginning of the heap cannot
+/// explain so many.
 pub fn of_head(base: u64, huge: u64) -> Option<&'static str> {
     match base {
-        _ if base > HEAD_BYTES => None,
-        _ if base > SMALL_HEAP_BYTES as u64 || huge > GROWN_BYTES => Some(HEAD_OF_HEAP),
+        _ if base > HEAD_BYTES_MAX => None,
+        _ if base > SMALL_HEAP_BYTES as u64 || huge > LARGE_HEAP_BYTES => Some(HEAD_OF_HEAP),
         _ => Some(SMALL_HEAP),
     }
 }
 
-/// Why memory past malloc is.
+/// Memory that malloc didn't map.
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
-/// Why what is left of the program's own mappings is, where they were asked for.
-pub const ANON_LEFT_ALONE: &str = "mappings below the length that --anon is for, those that the C library makes \
-     (malloc's: --heap) or knows nothing of, and ends of others";
+/// Mappings of the program that `--anon` leaves on base pages.
+pub const ANON_LEFT_ALONE: &str = "mappings shorter than --anon's minimum, mappings that the C library makes \
+     (malloc's: --heap) or doesn't know of, and ends of larger ones";
 
-/// Why what is left of the main thread's stack is, where it was asked for.
+/// The part of the main thread's stack that `--stack` leaves on base pages.
 pub const STACK_LEFT_ALONE: &str =
-    "what lies in no whole huge page of the stack: its first 64 kB and more, and its end";
+    "outside whole huge pages of the stack: at least its first 64 kB, and its end";
 
-/// Why memory is that lies where malloc's of the C library would.
+/// Memory that the program took with `brk`, next to malloc's.
 pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc";
 
-/// Why the memory of a program is whose malloc stays as it is.
+/// The memory of a program that keeps its own malloc.
 pub const OWN_ALLOCATOR: &str = "the program has its own allocator, which --heap does not reach";
 
-/// Why shared memory is on base pages where nothing that was asked for fell short.
+/// Shared memory on base pages although no request failed.
 pub const SHM_LEFT_ALONE: &str =
     "smaller than a huge page, or in files of the program's own (memfd, /dev/shm)";
 
-/// Why memory is on base pages that was asked for as transparent huge pages, which the
-/// fallback rules out.
+/// The fallback excludes the requested transparent huge pages.
 pub const RULED_OUT: &str = "--fallback=base rules transparent huge pages out";

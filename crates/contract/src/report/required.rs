@@ -1,4 +1,4 @@
-//! What was required of a process, in its report.
+//! The requirements on a process, in its report.
 
 use core::fmt::{self, Write};
 
@@ -6,23 +6,23 @@ use super::tenths::Tenths;
 use crate::env::{Required, Share};
 use crate::segment::{Row, Segment};
 
-/// What was required of a segment, and whether it was met.
+/// A requirement on a segment, and whether it was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Met {
-    /// What was required.
+    /// The requirement.
     pub required: Required,
-    /// All that is meant, in bytes: of text, data, bss and stack as they were measured
-    /// before the program began.
+    /// The bytes that the requirement covers. For text, data, bss and stack they are
+    /// measured before `main`.
     pub bytes: u64,
-    /// What of it was on huge pages.
+    /// How many of them were on huge pages.
     pub huge: u64,
-    /// Whether that was enough, and no request fell short.
+    /// Whether that was enough and no request failed.
     pub met: bool,
 }
 
 impl Met {
-    /// Takes what there is of a segment that no file has, of which nothing was measured
-    /// before the program began, from the rows of a report.
+    /// Measures a segment that no file backs from the rows of a report, since it is empty
+    /// before `main`.
     pub fn measure(&mut self, rows: &[Row<'_>]) {
         let Required(segment, _) = self.required;
         if matches!(segment, Segment::Heap | Segment::Shm | Segment::Anon) {
@@ -33,7 +33,7 @@ impl Met {
     }
 }
 
-/// Writes the field of a JSON object, where anything was required.
+/// Writes the field of a JSON object, if anything was required.
 pub(super) fn write_json(all: &[Met], out: &mut impl Write) -> fmt::Result {
     let mut before = ",\"required\":[";
     for one in all {
@@ -59,7 +59,7 @@ pub(super) fn write_json(all: &[Met], out: &mut impl Write) -> fmt::Result {
     }
 }
 
-/// Writes it as one line of text.
+/// Writes the requirements as one line of text.
 pub(super) fn write_line(all: &[Met], out: &mut impl Write) -> fmt::Result {
     let mut before = "required: ";
     for one in all {

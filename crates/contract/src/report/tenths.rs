@@ -2,12 +2,11 @@
 
 use core::fmt::{self, Write};
 
-/// A percentage with one digit behind the point, rounded down, so that 100.0
-/// means all of it.
+/// A percentage with one decimal, rounded down. 100.0 means that nothing is missing.
 pub struct Tenths(u64);
 
 impl Tenths {
-    /// So much of a whole; of nothing it is 0.
+    /// Returns the percentage that `part` is of `whole`; 0 if `whole` is 0.
     pub fn of(part: u64, whole: u64) -> Tenths {
         match whole {
             0 => Tenths(0),
@@ -27,7 +26,7 @@ impl fmt::Display for Tenths {
     }
 }
 
-/// Room for a short number, so that it can be padded.
+/// A buffer for a short number, so that it can be padded.
 #[derive(Default)]
 struct Short {
     bytes: [u8; 24],

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hugetools_contract::said::{BEGINNING, LEN, Place};
+use hugetools_contract::ledger::{LEN, PREFIX, Place};
 
 use crate::apply::private_dir;
 use crate::caller::Caller;
@@ -62,6 +62,6 @@ fn open(path: &Path, user: u32) -> io::Result<File> {
     // All that write to it make it as long.
     file.set_len(LEN as u64)?;
     // A full file system is an error here; in a mapping it would be a signal.
-    file.write_all_at(&BEGINNING, 0)?;
+    file.write_all_at(&PREFIX, 0)?;
     Ok(file)
 }

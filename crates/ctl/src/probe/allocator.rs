@@ -10,7 +10,7 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::doors::{ALLOCATORS, Allocator};
+use hugetools_contract::allocators::{ALLOCATORS, Allocator};
 use hugetools_elf::{Elf, ElfError};
 
 use crate::probe::dynamic_loader::dt_needed;
@@ -227,9 +227,9 @@ impl Subject<'_> {
             return None;
         }
         let is_jemalloc = found.iter().all(|allocator| allocator.mark == c"mallocx");
-        let doors = found.iter().flat_map(|allocator| allocator.doors);
-        let doors: Vec<&str> = doors.filter_map(|door| door.to_str().ok()).collect();
-        let called = |by: &Path, elf: &Elf<File>| match elf.refers_to(&doors) {
+        let names = found.iter().flat_map(|allocator| allocator.entry_points);
+        let names: Vec<&str> = names.filter_map(|name| name.to_str().ok()).collect();
+        let called = |by: &Path, elf: &Elf<File>| match elf.refers_to(&names) {
             Ok(symbol) => symbol.map(|symbol| Own::Called {
                 symbol,
                 by: by.to_owned(),

@@ -7,9 +7,9 @@ use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 
-use hugetools_contract::said::{self, Ledger};
+use hugetools_contract::ledger::{self, Ledger};
+use hugetools_contract::report_page::{HEAD_LEN, LEN, Page, TEXT_LEN};
 use hugetools_contract::segment::WATCHER_PAGE;
-use hugetools_contract::watch::{HEAD_LEN, LEN, Page, TEXT_LEN};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
 /// The page, mapped for as long as this process lives.
@@ -59,7 +59,7 @@ impl Shared {
 /// # Errors
 /// Where it cannot be mapped.
 pub(crate) fn ledger(file: &std::fs::File) -> io::Result<&'static Ledger> {
-    let len = NonZeroUsize::new(said::LEN).ok_or(io::ErrorKind::InvalidInput)?;
+    let len = NonZeroUsize::new(ledger::LEN).ok_or(io::ErrorKind::InvalidInput)?;
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     // SAFETY: the kernel chooses a place where nothing is.
     let at = unsafe { mmap(None, len, prot, MapFlags::MAP_SHARED, file, 0) }?;

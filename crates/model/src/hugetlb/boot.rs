@@ -6,25 +6,25 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::PageSize;
 
-/// The parameters about pools, in their order.
+/// The pool parameters, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Boot {
-    /// The words themselves.
+    /// The words of the command line.
     pub words: Vec<String>,
-    /// What they ask for.
+    /// The requested pools.
     pub asked: Vec<Asked>,
 }
 
-/// One page size, or a count before any size.
+/// A request for one page size, or a count before any size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// The size; `None` is the default one, by a count that follows no size.
+    /// The page size; `None` for the default size, if the count follows no size.
     pub size: Option<PageSize>,
-    /// How many pages, on all nodes.
+    /// The number of pages, on all nodes together.
     pub pages: Option<u64>,
 }
 
-/// Reads the parameters; none where there is no `/proc/cmdline`.
+/// Reads the parameters; none if `/proc/cmdline` is missing.
 pub fn read(root: &Root) -> Result<Boot, FileError> {
     let line = root.read_opt(&KPath::from("/proc/cmdline"))?;
     Ok(parse(&String::from_utf8_lossy(&line.unwrap_or_default())))
@@ -33,7 +33,7 @@ pub fn read(root: &Root) -> Result<Boot, FileError> {
 /// Parses a command line.
 pub fn parse(line: &str) -> Boot {
     let mut boot = Boot::default();
-    // What follows is init's.
+    // Words after `--` belong to init.
     for word in line
         .split_ascii_whitespace()
         .take_while(|word| *word != "--")
@@ -55,7 +55,8 @@ pub fn parse(line: &str) -> Boot {
 }
 
 impl Boot {
-    /// A count is of the size before it. The kernel ignores a second one.
+    /// Adds a count, which applies to the size before it. The kernel ignores a second
+    /// count.
     fn count(&mut self, value: &str) {
         let pages = Some(sum(value));
         match self.asked.last_mut() {
@@ -65,7 +66,7 @@ impl Boot {
         }
     }
 
-    /// Whether the count of a size is here.
+    /// Whether the command line has a count for this size.
     pub fn counts(&self, size: PageSize, is_default: bool) -> bool {
         let is_it = |asked: &Asked| asked.size.map_or(is_default, |other| other == size);
         let mut asked = self.asked.iter();
@@ -73,7 +74,7 @@ impl Boot {
     }
 }
 
-/// `64`, or for each node `0:64,3:10`.
+/// Parses `64`, or `0:64,3:10` with a count for each node.
 fn sum(value: &str) -> u64 {
     let of_node = |part: &str| {
         let number = part.split_once(':').map_or(part, |(_, number)| number);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_of_the_size_before_it() {
+    fn a_count_belongs_to_the_size_before_it() {
         assert_eq!(asked("ro quiet"), []);
         assert_eq!(asked("hugepages=3"), [(0, Some(3))]);
         assert_eq!(
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_kept() {
+    fn pool_parameters_are_kept() {
         let boot = parse("ro hugepagesz=2M quiet hugepages=3\n");
         assert_eq!(boot.words, ["hugepagesz=2M", "hugepages=3"]);
         let size = PageSize::new(2 << 20).unwrap();

@@ -43,10 +43,9 @@ pub struct Node {
     pub id: NodeId,
     /// Its memory; zero for a node with CPUs only.
     pub total: Bytes,
-    /// Its free memory and what the page cache could give back; `None` where the
-    /// kernel does not say.
+    /// Free memory plus reclaimable page cache; `None` if the kernel doesn't report it.
     pub available: Option<Bytes>,
-    /// Whether it has CPUs; memory behind a CXL link has none.
+    /// Whether the node has CPUs; CXL memory has none.
     pub has_cpu: bool,
     /// Its share of each pool, smallest pages first.
     pub pools: Vec<NodePool>,
@@ -57,45 +56,45 @@ pub struct Node {
 pub struct NodePool {
     /// The size of its pages.
     pub size: PageSize,
-    /// All pages on this node, surplus ones included.
+    /// Total pages on this node, surplus pages included.
     pub total: PageCount,
-    /// Pages that nobody uses. There are no reservations per node.
+    /// Free pages. The kernel has no reservations per node.
     pub free: PageCount,
-    /// Pages above the persistent pool.
+    /// Surplus pages, above the persistent pool.
     pub surplus: PageCount,
 }
 
 impl Node {
-    /// Its share of the pool of a size.
+    /// Returns the node's share of the pool of a size.
     pub fn pool(&self, size: PageSize) -> Option<&NodePool> {
         self.pools.iter().find(|pool| pool.size == size)
     }
 }
 
 impl NodePool {
-    /// The persistent pages: those that stay in the pool when free.
+    /// Returns the persistent pages, which stay in the pool when freed.
     pub fn minimum(&self) -> PageCount {
         self.total.saturating_sub(self.surplus)
     }
 }
 
-/// The file that sets a node's share of a pool. There is no overcommit per
+/// Returns the file that sets a node's share of a pool. The kernel has no overcommit per
 /// node.
 pub fn node_pool_path(node: NodeId, size: PageSize) -> KPath {
     node_pool_dir(node, size).join(Counter::NrHugepages.file())
 }
 
-/// The file that counts a node's surplus pages of a size.
+/// Returns the file that counts a node's surplus pages of a size.
 pub fn node_surplus_path(node: NodeId, size: PageSize) -> KPath {
     node_pool_dir(node, size).join("surplus_hugepages")
 }
 
-/// The write-only file that splits a node's pages of a size into smaller ones.
+/// Returns the write-only file that demotes a node's pages to a smaller size.
 pub fn node_demote_path(node: NodeId, size: PageSize) -> KPath {
     node_pool_dir(node, size).join("demote")
 }
 
-/// The write-only file that joins the free memory of a node.
+/// Returns the write-only file that compacts a node's memory.
 pub fn node_compact_path(node: NodeId) -> KPath {
     node_dir().join(format_args!("node{node}/compact"))
 }
@@ -110,13 +109,13 @@ fn node_pool_dir(node: NodeId, size: PageSize) -> KPath {
         .join(format_args!("hugepages/hugepages-{}kB", size.kib()))
 }
 
-/// The nodes that are online; `None` without `CONFIG_NUMA`.
+/// Returns the online nodes; `None` without `CONFIG_NUMA`.
 pub fn online(root: &Root) -> Result<Option<BTreeSet<u32>>, FileError> {
     let bytes = root.read_opt(&node_dir().join("online"))?;
     Ok(bytes.and_then(|bytes| parse_list(std::str::from_utf8(&bytes).ok()?)))
 }
 
-/// The free pages of a size on one node; `None` where it has no such pool.
+/// Returns the free pages of a size on one node; `None` if it has no such pool.
 pub fn free_pages(
     root: &Root,
     node: NodeId,
@@ -126,7 +125,7 @@ pub fn free_pages(
     Ok(root.number_opt(&path)?.map(count).map(PageCount::new))
 }
 
-/// Reads all nodes, lowest number first; none without `CONFIG_NUMA`.
+/// Reads all nodes in ascending order; none without `CONFIG_NUMA`.
 pub fn read(root: &Root) -> Result<Vec<Node>, FileError> {
     let with_cpu = match root.read_opt(&node_dir().join("has_cpu"))? {
         Some(bytes) => std::str::from_utf8(&bytes).ok().and_then(parse_list),

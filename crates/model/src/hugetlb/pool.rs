@@ -1,10 +1,9 @@
-//! Huge page pools: `/sys/kernel/mm/hugepages/hugepages-*kB`, their per-node
-//! form below `/sys/devices/system/node/node*/hugepages`, and
-//! `/proc/sys/vm/nr_hugepages` with its relatives for the default size.
+//! Huge page pools: `/sys/kernel/mm/hugepages/hugepages-*kB`, the same files for each
+//! node below `/sys/devices/system/node/node*/hugepages`, and `/proc/sys/vm/nr_hugepages`
+//! and related sysctls for the default size.
 //!
-//! `nr_hugepages` below `/sys` counts all pages, surplus ones included; the
-//! sysctl of the same name counts the persistent pages only. Writing either
-//! sets the persistent pages.
+//! `nr_hugepages` below `/sys` includes surplus pages; the sysctl of that name counts
+//! persistent pages only. Writing either of them sets the persistent pages.
 
 use hugetools_kernfs::pool::{self, kib_of_dir};
 use procfs::KernelVersion;
@@ -17,38 +16,37 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::{Bytes, PageCount, PageSize};
 
-/// The pool of one page size, over all nodes.
+/// The pool of one page size, on all nodes together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pool {
     /// The size of its pages.
     pub size: PageSize,
     /// Whether this is the kernel's default huge page size.
     pub default: bool,
-    /// All pages, surplus ones included.
+    /// Total pages, surplus pages included.
     pub total: PageCount,
-    /// Pages that nobody uses.
+    /// Free pages.
     pub free: PageCount,
-    /// Pages promised to mappings that have not touched them yet; they are
-    /// part of `free`.
+    /// Pages reserved for mappings that haven't touched them yet; included in `free`.
     pub reserved: PageCount,
-    /// Pages above the persistent pool; they go when they are freed.
+    /// Surplus pages, above the persistent pool. The kernel returns them to the buddy
+    /// allocator when they are freed.
     pub surplus: PageCount,
-    /// How many surplus pages the kernel may make on demand. `None` where the
-    /// size has no such limit to set: gigantic sizes have none before Linux
-    /// 6.19, which [`read`] alone cannot tell and [`crate::Machine`] does.
+    /// Maximum number of surplus pages. `None` if this size has no overcommit, as
+    /// gigantic sizes before Linux 6.19. [`read`] cannot detect that; [`crate::Machine`]
+    /// does.
     pub overcommit: Option<PageCount>,
-    /// The smaller size that pages can be split into (`demote_size`, since
-    /// Linux 5.16).
+    /// The smaller size that pages are demoted to (`demote_size`, since Linux 5.16).
     pub demote_size: Option<PageSize>,
 }
 
 impl Pool {
-    /// The persistent pages: those that stay in the pool when free.
+    /// Returns the persistent pages, which stay in the pool when freed.
     pub fn minimum(&self) -> PageCount {
         self.total.saturating_sub(self.surplus)
     }
 
-    /// The persistent pages and all the surplus pages that are allowed.
+    /// Returns the persistent pages plus the maximum of surplus pages.
     pub fn maximum(&self) -> PageCount {
         let overcommit = self.overcommit.unwrap_or(PageCount::ZERO);
         self.minimum()
@@ -56,27 +54,27 @@ impl Pool {
             .unwrap_or(PageCount::new(u64::MAX))
     }
 
-    /// Pages that a new mapping could get without growing the pool.
+    /// Returns the pages that a new mapping can get without growing the pool.
     pub fn available(&self) -> PageCount {
         self.free.saturating_sub(self.reserved)
     }
 }
 
-/// A counter of a pool, by the name of its file.
+/// A counter of a pool. Each variant is named after its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counter {
     /// `nr_hugepages`
     NrHugepages,
-    /// `nr_hugepages_mempolicy`: as above, under the memory policy of the
-    /// writing process. Needs `CONFIG_NUMA`.
+    /// `nr_hugepages_mempolicy`: `nr_hugepages` under the memory policy of the writing
+    /// process. Needs `CONFIG_NUMA`.
     NrHugepagesMempolicy,
     /// `nr_overcommit_hugepages`
     NrOvercommitHugepages,
 }
 
 impl Counter {
-    /// The name of the file.
+    /// Returns the name of the file.
     pub fn file(self) -> &'static str {
         match self {
             Counter::NrHugepages => "nr_hugepages",
@@ -86,28 +84,28 @@ impl Counter {
     }
 }
 
-/// The directory of all pools.
+/// Returns the directory of all pools.
 pub fn dir() -> KPath {
     KPath::from("/sys/kernel/mm/hugepages")
 }
 
-/// The directory of a size's pool.
+/// Returns the directory of one pool.
 pub fn pool_dir(size: PageSize) -> KPath {
     dir().join(format_args!("hugepages-{}kB", size.kib()))
 }
 
-/// The sysctl that sets a counter of the default size.
+/// Returns the sysctl that sets a counter of the default size.
 pub fn sysctl_path(counter: Counter) -> KPath {
     KPath::from("/proc/sys/vm").join(counter.file())
 }
 
-/// The file that counts the surplus pages of a size, on all nodes.
+/// Returns the file that counts the surplus pages of a size, on all nodes together.
 pub fn surplus_path(size: PageSize) -> KPath {
     pool_dir(size).join("surplus_hugepages")
 }
 
-/// The file that sets a counter: the sysctl for the default size, as it is
-/// known and documented, the file below `/sys` for the others.
+/// Returns the file that sets a counter: the well-known sysctl for the default size, the
+/// file below `/sys` for all others.
 pub fn counter_path(pool: &Pool, counter: Counter) -> KPath {
     match pool.default {
         true => sysctl_path(counter),
@@ -115,24 +113,24 @@ pub fn counter_path(pool: &Pool, counter: Counter) -> KPath {
     }
 }
 
-/// The write-only file that splits pages of a size into smaller ones.
+/// Returns the write-only file that demotes pages of a size.
 pub fn demote_path(size: PageSize) -> KPath {
     pool_dir(size).join("demote")
 }
 
-/// The sizes whose pools can be set under a memory policy.
+/// Returns the sizes whose pools respect a memory policy.
 pub(crate) fn with_mempolicy(root: &Root, pools: &[Pool]) -> Vec<PageSize> {
     let file = |pool: &&Pool| root.exists(&counter_path(pool, Counter::NrHugepagesMempolicy));
     pools.iter().filter(file).map(|pool| pool.size).collect()
 }
 
-/// The page size in a directory's name, as in `hugepages-2048kB`.
+/// Returns the page size from a directory name such as `hugepages-2048kB`.
 pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
     kib_of_dir(name.as_encoded_bytes()).and_then(PageSize::from_kib)
 }
 
-/// The sizes that the machine has pools of, smallest first. The default size
-/// is among them on kernels that list none.
+/// Returns the sizes of the machine's pools in ascending order. If the kernel lists none,
+/// the default size is the only one.
 pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, FileError> {
     let names = root.list(&dir())?;
     let mut sizes: Vec<PageSize> = names.iter().filter_map(|name| size_of_dir(name)).collect();
@@ -142,8 +140,8 @@ pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, Fi
     Ok(sizes)
 }
 
-/// Reads the pool of one size; `None` where there is none. For those to whom
-/// every file counts: [`read`] reads them all.
+/// Reads the pool of one size; `None` if there is none. Unlike [`read`], it opens only
+/// this pool's files.
 pub fn read_size(
     root: &Root,
     size: PageSize,
@@ -156,7 +154,7 @@ pub fn read_size(
     }
 }
 
-/// Reads how many surplus pages the kernel may make of a pool's size.
+/// Reads the maximum of surplus pages of a pool.
 pub fn read_overcommit(root: &Root, pool: &Pool) -> Result<Option<PageCount>, FileError> {
     let path = counter_path(pool, Counter::NrOvercommitHugepages);
     Ok(root.number_opt(&path)?.map(PageCount::new))
@@ -183,21 +181,20 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
     Ok(pools)
 }
 
-/// The version of the kernel. A name of its own tells none.
+/// Returns the version of the kernel; `None` if its name is not a version number.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// The file cannot be read.
 pub fn version(root: &Root) -> Result<Option<KernelVersion>, FileError> {
     let path = KPath::from("/proc/sys/kernel/osrelease");
-    root.parse_opt(&path).or_else(unless_odd)
+    root.parse_opt(&path).or_else(unless_invalid)
 }
 
-/// Takes the overcommit away from the sizes that have none although they have
-/// its file: the gigantic ones, before Linux 6.19. A limit that is in force is
-/// proof of the contrary.
+/// Clears the overcommit of gigantic sizes before Linux 6.19. Their files exist, but they
+/// have no effect. A nonzero limit proves that overcommit works.
 ///
 /// # Errors
-/// When the files that tell them apart cannot be read.
+/// Zones or kernel version cannot be read.
 pub fn forget_gigantic_overcommit(
     root: &Root,
     base: Option<Bytes>,
@@ -224,8 +221,8 @@ const GIGANTIC_OVERCOMMIT: KernelVersion = KernelVersion {
     patch: 0,
 };
 
-/// Nothing where the contents are odd, else the error.
-fn unless_odd<T>(error: FileError) -> Result<Option<T>, FileError> {
+/// Returns `None` for invalid contents, otherwise the error.
+fn unless_invalid<T>(error: FileError) -> Result<Option<T>, FileError> {
     match error.errno() {
         None => Ok(None),
         Some(_) => Err(error),
@@ -257,8 +254,8 @@ fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>
     Ok(Some(pool))
 }
 
-/// The sysctls are the files that the default size is set by, so they are
-/// what is believed; on a running kernel they agree with the others.
+/// Replaces the pool's counters by the sysctls, since hugeadm sets the default size
+/// through them. On a live kernel both agree.
 fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
     if let Some(persistent) = root.number_opt(&sysctl_path(Counter::NrHugepages))? {
         pool.total = PageCount::new(persistent)
@@ -271,7 +268,7 @@ fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Kernels before 2.6.27 have one pool and no directory for it.
+/// Reads the only pool of a kernel before 2.6.27, which has sysctls but no directory.
 fn read_sysctl(root: &Root, size: PageSize, meminfo: &Meminfo) -> Result<Option<Pool>, FileError> {
     let Some(total) = meminfo.huge_total else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! The free blocks of the page allocator: `/proc/buddyinfo`, and by what they are
-//! kept for, `/proc/pagetypeinfo`, which only root may read.
+//! The free blocks of the buddy allocator: `/proc/buddyinfo`, and by migrate type
+//! `/proc/pagetypeinfo`, which only root may read.
 //!
-//! A block of order n is 2^n ordinary pages.
+//! A block of order n is 2^n base pages.
 
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -10,16 +10,16 @@ use crate::root::kpath::KPath;
 /// The free blocks of a zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocks {
-    /// Its node.
+    /// The node.
     pub node: u32,
-    /// Its name.
+    /// The zone's name.
     pub zone: String,
-    /// How many blocks there are of each order, from 0 on.
+    /// The number of free blocks of each order, from 0 on.
     pub counts: Vec<u64>,
 }
 
 impl Blocks {
-    /// Blocks of an order that these can be cut into.
+    /// Returns how many blocks of an order these can be split into.
     pub fn of_order(&self, order: usize) -> u64 {
         let larger = self.counts.iter().enumerate().skip(order);
         larger.fold(0, |sum: u64, (at, count)| {
@@ -27,7 +27,7 @@ impl Blocks {
         })
     }
 
-    /// The ordinary pages of all of them.
+    /// Returns the base pages of all blocks.
     pub fn pages(&self) -> u64 {
         self.of_order(0)
     }
@@ -40,27 +40,26 @@ fn pages(count: u64, order: usize) -> u64 {
     count.saturating_mul(block.unwrap_or(u64::MAX))
 }
 
-/// Reads the free blocks of each zone; `None` where there is no such file.
+/// Reads the free blocks of each zone; `None` if the file is missing.
 ///
 /// # Errors
-/// When the file exists and cannot be read.
+/// The file exists but cannot be read.
 pub fn read(root: &Root) -> Result<Option<Vec<Blocks>>, FileError> {
     let bytes = root.read_opt(&KPath::from("/proc/buddyinfo"))?;
     Ok(bytes.as_deref().map(parse))
 }
 
-/// Reads the free blocks of each zone that a huge page is never made of: those that
-/// are kept for urgent requests, and those that are set apart. `None` where there is
-/// no such file.
+/// Reads the free blocks of each zone that no huge page can use: the high-atomic reserve
+/// and isolated blocks. `None` if the file is missing.
 ///
 /// # Errors
-/// When the file exists and cannot be read.
+/// The file exists but cannot be read.
 pub fn read_kept(root: &Root) -> Result<Option<Vec<Blocks>>, FileError> {
     let bytes = root.read_opt(&KPath::from("/proc/pagetypeinfo"))?;
     Ok(bytes.as_deref().map(parse_kept))
 }
 
-/// Lines such as `Node 0, zone   Normal      1      0      2`.
+/// Parses lines such as `Node 0, zone   Normal      1      0      2`.
 pub fn parse(buddyinfo: &[u8]) -> Vec<Blocks> {
     let text = String::from_utf8_lossy(buddyinfo);
     text.lines().filter_map(parse_line).collect()
@@ -78,8 +77,8 @@ fn parse_line(line: &str) -> Option<Blocks> {
     })
 }
 
-/// Lines such as `Node    0, zone   Normal, type   HighAtomic      0      1`. The
-/// kernel stops counting at some number, which it then shows as `>100000`.
+/// Parses lines such as `Node    0, zone   Normal, type   HighAtomic      0      1`. The
+/// kernel caps a count and prints it as `>100000`.
 pub fn parse_kept(pagetypeinfo: &[u8]) -> Vec<Blocks> {
     let text = String::from_utf8_lossy(pagetypeinfo);
     text.lines().filter_map(parse_kept_line).collect()
@@ -100,7 +99,7 @@ fn parse_kept_line(line: &str) -> Option<Blocks> {
     })
 }
 
-/// The node, and what follows `zone`.
+/// Returns the node and the text after `zone`.
 fn head(line: &str) -> Option<(u32, &str)> {
     let (node, rest) = line.strip_prefix("Node ")?.split_once(", zone ")?;
     Some((node.trim().parse().ok()?, rest))
@@ -112,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn blocks_are_cut_and_not_joined() {
+    fn blocks_are_split_but_not_merged() {
         let zones = parse(b"Node 0, zone   Normal      5      1      3\nNode 1, zone DMA x\n");
         assert_eq!(zones.len(), 1);
         assert_eq!((zones[0].node, zones[0].zone.as_str()), (0, "Normal"));
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_of_two_types() {
+    fn two_migrate_types_are_kept_from_huge_pages() {
         let text = b"Page block order: 9\n\n\
             Node    0, zone    DMA32, type      Movable     91     91\n\
             Node    0, zone    DMA32, type   HighAtomic      2      1\n\

@@ -1,5 +1,4 @@
-//! `/proc/meminfo` and its per-node form
-//! `/sys/devices/system/node/node*/meminfo`.
+//! `/proc/meminfo`, and for each node `/sys/devices/system/node/node*/meminfo`.
 
 use hugetools_kernfs::keyed::{self, Quantity};
 use hugetools_kernfs::pool;
@@ -10,7 +9,7 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::{Bytes, PageCount, PageSize};
 
-/// What huge page administration needs of `/proc/meminfo`.
+/// The fields of `/proc/meminfo` that huge page administration needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Meminfo {
     /// `MemTotal`: usable memory.
@@ -23,14 +22,14 @@ pub struct Meminfo {
     pub swap_total: Bytes,
     /// `SwapFree`.
     pub swap_free: Bytes,
-    /// `Hugepagesize`: the default huge page size. Absent without
-    /// `CONFIG_HUGETLB_PAGE`, or where the machine offers no huge page size.
+    /// `Hugepagesize`: the default huge page size. Absent without `CONFIG_HUGETLB_PAGE`,
+    /// or if the machine supports no huge pages.
     pub huge_page_size: Option<PageSize>,
     /// `HugePages_Total` of the default size, surplus pages included.
     pub huge_total: Option<PageCount>,
     /// `HugePages_Free` of the default size.
     pub huge_free: Option<PageCount>,
-    /// `HugePages_Rsvd` of the default size: promised but not yet touched.
+    /// `HugePages_Rsvd` of the default size: reserved but not yet touched.
     pub huge_reserved: Option<PageCount>,
     /// `HugePages_Surp` of the default size: above the persistent pool.
     pub huge_surplus: Option<PageCount>,
@@ -39,7 +38,7 @@ pub struct Meminfo {
 const PATH: &str = "/proc/meminfo";
 
 impl Meminfo {
-    /// Reads `/proc/meminfo`; all zero where a recorded tree has none.
+    /// Reads `/proc/meminfo`; all zero if a recorded tree lacks it.
     pub fn read(root: &Root) -> Result<Meminfo, FileError> {
         let path = KPath::from(PATH);
         match root.read_opt(&path)? {
@@ -69,7 +68,8 @@ impl Meminfo {
     }
 }
 
-/// A line of a node's `meminfo`, such as `MemTotal:`; it begins `Node <n> `.
+/// Returns a value such as `MemTotal:` of a node's `meminfo`, whose lines begin with
+/// `Node <n> `.
 pub fn parse_node_line(bytes: &[u8], name: &str) -> Result<Option<Bytes>, String> {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let line = lines.find_map(|line| {
@@ -81,7 +81,7 @@ pub fn parse_node_line(bytes: &[u8], name: &str) -> Result<Option<Bytes>, String
     line.map(|line| in_bytes(line, name)).transpose()
 }
 
-/// The bytes that a line says of a name.
+/// Returns the bytes in a line with this name.
 fn in_bytes(line: &[u8], name: &str) -> Result<Bytes, String> {
     let found = quantity(line, name)?;
     let bytes = found.bytes().map(Bytes::new);
@@ -91,7 +91,7 @@ fn in_bytes(line: &[u8], name: &str) -> Result<Bytes, String> {
     })
 }
 
-/// The pages that a line says of a name.
+/// Returns the page count in a line with this name.
 fn in_pages(line: &[u8], name: &str) -> Result<PageCount, String> {
     match quantity(line, name)? {
         found if found.is_kib => {
@@ -106,7 +106,7 @@ fn quantity(line: &[u8], name: &str) -> Result<Quantity, String> {
     let value = keyed::value_in(line, name.as_bytes());
     value.and_then(Quantity::parse).ok_or_else(|| {
         let line = String::from_utf8_lossy(line);
-        format!("odd line {:?}", line.trim_end())
+        format!("invalid line {:?}", line.trim_end())
     })
 }
 
@@ -152,7 +152,7 @@ mod tests {
         }
 
         #[test]
-        fn odd_values_never_panic(name in "(MemTotal|Hugepagesize|HugePages_Total):", value in "\\PC{0,30}") {
+        fn invalid_values_never_panic(name in "(MemTotal|Hugepagesize|HugePages_Total):", value in "\\PC{0,30}") {
             let _ = Meminfo::parse(format!("{name}{value}\n").as_bytes());
         }
     }

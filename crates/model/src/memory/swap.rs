@@ -1,4 +1,4 @@
-//! Swap: `/proc/swaps`, and the RAM disks that can be made into it.
+//! Swap: `/proc/swaps`, and RAM disks that can hold swap.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::Bytes;
 
-/// A file or device that pages are swapped to.
+/// A swap area.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Swap {
     /// The file or device.
     pub path: PathBuf,
-    /// How much fits on it.
+    /// Its capacity.
     pub size: Bytes,
-    /// How much is on it.
+    /// Bytes in use.
     pub used: Bytes,
 }
 
@@ -30,19 +30,19 @@ pub struct RamDisk {
     pub size: Bytes,
 }
 
-/// Reads `/proc/swaps`; none where the file is absent.
+/// Reads `/proc/swaps`; none if the file is missing.
 pub fn read(root: &Root) -> Result<Vec<Swap>, FileError> {
     let bytes = root.read_opt(&KPath::from("/proc/swaps"))?;
     Ok(parse_swaps(&bytes.unwrap_or_default()))
 }
 
-/// Parses the table. Its heading and odd lines are left out.
+/// Parses the table. Skips the heading and invalid lines.
 pub fn parse_swaps(bytes: &[u8]) -> Vec<Swap> {
     let lines = bytes.split(|byte| *byte == b'\n').skip(1);
     lines.filter_map(parse_swap).collect()
 }
 
-/// `/swap\040file  file  10236  0  -2`, with blanks and tabs between them.
+/// Parses `/swap\040file  file  10236  0  -2`, with blanks and tabs between the fields.
 fn parse_swap(line: &[u8]) -> Option<Swap> {
     let words = line.split(|byte| byte.is_ascii_whitespace());
     let mut words = words.filter(|word| !word.is_empty());
@@ -58,7 +58,7 @@ fn parse_swap(line: &[u8]) -> Option<Swap> {
     })
 }
 
-/// The RAM disks of this kernel, lowest number first: `/sys/block/ram*`.
+/// Lists the RAM disks (`/sys/block/ram*`) in ascending order.
 pub fn ram_disks(root: &Root) -> Result<Vec<RamDisk>, FileError> {
     let dir = KPath::from("/sys/block");
     let mut disks: Vec<(u32, RamDisk)> = Vec::new();

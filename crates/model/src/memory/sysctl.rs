@@ -1,4 +1,4 @@
-//! The sysctls besides the pools: `/proc/sys/vm` and `/proc/sys/kernel`.
+//! Sysctls other than the pools': `/proc/sys/vm` and `/proc/sys/kernel`.
 
 use serde::Serialize;
 
@@ -6,21 +6,21 @@ use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 
-/// The sysctls that bear on huge pages; `None` where this kernel has none.
+/// The sysctls that concern huge pages; `None` if the kernel lacks one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Sysctl {
     /// `vm.hugetlb_shm_group`: the group that may use `SHM_HUGETLB`.
     pub hugetlb_shm_group: Option<u64>,
-    /// `kernel.shmmax`: the largest System V segment, in bytes.
+    /// `kernel.shmmax`: maximum size of a System V segment in bytes.
     pub shmmax: Option<u64>,
-    /// `vm.min_free_kbytes`: what the page allocator keeps free.
+    /// `vm.min_free_kbytes`: the page allocator's reserve.
     pub min_free_kbytes: Option<u64>,
-    /// `vm.hugetlb_optimize_vmemmap`: whether the page structures of new huge
-    /// pages are given back, since Linux 5.19.
+    /// `vm.hugetlb_optimize_vmemmap`: whether the kernel frees the struct pages of new
+    /// huge pages, since Linux 5.19.
     pub hugetlb_optimize_vmemmap: Option<u64>,
-    /// `vm.hugepages_treat_as_movable`: before Linux 4.16.
+    /// `vm.hugepages_treat_as_movable`: until Linux 4.16.
     pub hugepages_treat_as_movable: Option<u64>,
-    /// `vm.max_map_count`: how many mappings a process may have.
+    /// `vm.max_map_count`: maximum number of mappings of a process.
     pub max_map_count: Option<u64>,
     /// `vm.overcommit_memory`: 2 is strict.
     pub overcommit_memory: Option<u64>,

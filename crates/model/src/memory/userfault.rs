@@ -1,6 +1,6 @@
-//! Who may use `userfaultfd(2)` for system calls, too: `CAP_SYS_PTRACE` apart,
-//! everybody by `vm.unprivileged_userfaultfd`, or whoever may open
-//! `/dev/userfaultfd`, since Linux 6.1.
+//! The users that may use `userfaultfd(2)` for faults in system calls: those with
+//! `CAP_SYS_PTRACE`, all users if `vm.unprivileged_userfaultfd` is 1, and since Linux 6.1
+//! users that may open `/dev/userfaultfd`.
 
 use serde::Serialize;
 
@@ -11,12 +11,11 @@ use crate::root::{Owner, Root};
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct UserFault {
-    /// `vm.unprivileged_userfaultfd`: 1 is everybody. `None` before Linux 5.2.
+    /// `vm.unprivileged_userfaultfd`: 1 permits all users. `None` before Linux 5.2.
     pub unprivileged: Option<u64>,
-    /// Whether there is the device; believed of a recorded tree, which has no
-    /// devices.
+    /// Whether the device exists. Assumed for a recorded tree, which has no devices.
     pub device: bool,
-    /// Whose it is; `None` where there is none, and in a recorded tree.
+    /// Owner and mode of the device; `None` if it is missing, and in a recorded tree.
     pub owner: Option<Owner>,
 }
 
@@ -24,10 +23,10 @@ pub struct UserFault {
 pub const DEVICE: &str = "/dev/userfaultfd";
 
 impl UserFault {
-    /// Reads it.
+    /// Reads the settings.
     ///
     /// # Errors
-    /// When the sysctl is there and cannot be read.
+    /// The sysctl exists but cannot be read.
     pub fn read(root: &Root) -> Result<UserFault, FileError> {
         let device = KPath::from(DEVICE);
         Ok(UserFault {
@@ -37,14 +36,14 @@ impl UserFault {
         })
     }
 
-    /// The group that may open the device, if one may besides root's own.
+    /// Returns the group other than root's that may open the device, if any.
     pub fn group(&self) -> Option<u32> {
         const READ_AND_WRITE: u32 = 0o060;
         let owner = self.owner?;
         (owner.gid != 0 && owner.mode & READ_AND_WRITE == READ_AND_WRITE).then_some(owner.gid)
     }
 
-    /// Whether only those with rights may use it.
+    /// Whether only privileged users may use it.
     pub fn is_for_few(&self) -> bool {
         let everybody = |owner: Owner| owner.mode & 0o006 == 0o006;
         self.unprivileged != Some(1) && self.group().is_none() && !self.owner.is_some_and(everybody)

@@ -1,4 +1,4 @@
-//! `/proc/vmstat`: what the memory management has counted since boot.
+//! `/proc/vmstat`: counters of memory management since boot.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,23 @@ use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 
-/// The counters by the kernel's names; which of them there are depends on its
-/// version and configuration.
+/// The counters by name. The set depends on the kernel's version and configuration.
 pub type Counters = BTreeMap<String, u64>;
 
-/// The file.
+/// Returns the path of the file.
 pub fn path() -> KPath {
     KPath::from("/proc/vmstat")
 }
 
-/// Reads the counters; `None` where there is no such file.
+/// Reads the counters; `None` if the file is missing.
 ///
 /// # Errors
-/// When the file exists and cannot be read.
+/// The file exists but cannot be read.
 pub fn read(root: &Root) -> Result<Option<Counters>, FileError> {
     Ok(root.read_opt(&path())?.as_deref().map(parse))
 }
 
-/// The counters of lines such as `thp_fault_alloc 12`. Other lines do not count.
+/// Parses lines such as `thp_fault_alloc 12`. Skips other lines.
 pub fn parse(bytes: &[u8]) -> Counters {
     let text = String::from_utf8_lossy(bytes);
     let lines = text.lines().filter_map(|line| {
@@ -35,11 +34,11 @@ pub fn parse(bytes: &[u8]) -> Counters {
     lines.collect()
 }
 
-/// How long the system has run, in hundredths of a second, of `/proc/uptime`;
-/// `None` where there is no such file.
+/// Reads the uptime from `/proc/uptime` in hundredths of a second; `None` if the file is
+/// missing.
 ///
 /// # Errors
-/// When the file exists, and cannot be read or makes no sense.
+/// The file exists but cannot be read or is invalid.
 pub fn uptime(root: &Root) -> Result<Option<u64>, FileError> {
     let uptime: Option<Uptime> = root.parse_opt(&KPath::from("/proc/uptime"))?;
     let hundredths = uptime.map(|uptime| uptime.uptime_duration().as_millis() / 10);

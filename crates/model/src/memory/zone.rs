@@ -1,8 +1,7 @@
-//! The page allocator: `/proc/buddyinfo` and `/proc/zoneinfo`.
+//! The page allocator's zones: `/proc/buddyinfo` and `/proc/zoneinfo`.
 //!
-//! A huge page larger than the largest block of the buddy allocator is
-//! *gigantic*: made by searching for contiguous memory, and without
-//! overcommit before Linux 6.19.
+//! A *gigantic* page is larger than the largest block of the buddy allocator. The kernel
+//! searches contiguous memory for it. It has no overcommit before Linux 6.19.
 
 use hugetools_kernfs::auxv;
 use serde::Serialize;
@@ -12,43 +11,43 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::Bytes;
 
-/// A zone: memory of one node that the kernel manages alike.
+/// A memory zone of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Zone {
-    /// Its node.
+    /// The node.
     pub node: u32,
-    /// Its name, such as `DMA32`, `Normal` or `Movable`.
+    /// The name, such as `DMA32`, `Normal` or `Movable`.
     pub name: String,
-    /// Its pages.
+    /// Present pages.
     pub present: u64,
-    /// Those of them that the page allocator hands out.
+    /// Pages managed by the page allocator.
     pub managed: u64,
-    /// Those that are free.
+    /// Free pages.
     pub free: u64,
-    /// Below so many free pages the kernel begins to take pages back (`low`).
+    /// Low watermark in pages (`low`): below it, kswapd starts to reclaim.
     pub low: u64,
-    /// Above so many free pages it stops (`high`).
+    /// High watermark in pages (`high`): above it, kswapd stops.
     pub high: u64,
-    /// Free pages that those who may use other zones leave here
+    /// Free pages protected from allocations that can use a higher zone
     /// (`lowmem_reserve`).
     pub protection: u64,
 }
 
 impl Zone {
-    /// Whether it is low memory, which any data of the kernel may lie in.
+    /// Whether any kernel data may lie in this zone (low memory).
     pub fn is_low(&self) -> bool {
         !matches!(self.name.as_str(), "Movable" | "HighMem" | "Device")
     }
 }
 
-/// Reads the zones; none where the file is absent.
+/// Reads the zones; none if the file is missing.
 pub fn read(root: &Root) -> Result<Vec<Zone>, FileError> {
     let zoneinfo = root.read_opt(&KPath::from("/proc/zoneinfo"))?;
     Ok(zoneinfo.as_deref().map(parse_zones).unwrap_or_default())
 }
 
-/// Parses `zoneinfo`: a line `Node 0, zone   Normal` begins a zone, lines such
-/// as `managed  503520` tell about it.
+/// Parses `zoneinfo`. A line `Node 0, zone   Normal` begins a zone; lines such as
+/// `managed  503520` follow.
 pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
     let mut zones: Vec<Zone> = Vec::new();
     for line in zoneinfo.split(|byte| *byte == b'\n') {
@@ -64,7 +63,7 @@ pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
     zones
 }
 
-/// What a line says of a zone.
+/// Stores the value of a line in the zone.
 fn tell(zone: &mut Zone, line: &str) {
     if let Some(list) = line.strip_prefix("protection: (") {
         let numbers = list.trim_end_matches(')').split(", ");
@@ -100,8 +99,8 @@ fn parse_head(line: &str) -> Option<Zone> {
     })
 }
 
-/// The largest block that the buddy allocator hands out; `None` where the
-/// files do not tell.
+/// Returns the size of the buddy allocator's largest block; `None` if the files don't
+/// show it.
 pub fn largest_block(root: &Root, base: Option<Bytes>) -> Result<Option<Bytes>, FileError> {
     let buddyinfo = root.read_opt(&KPath::from("/proc/buddyinfo"))?;
     let Some(orders) = buddyinfo.as_deref().and_then(parse_orders) else {
@@ -111,9 +110,9 @@ pub fn largest_block(root: &Root, base: Option<Bytes>) -> Result<Option<Bytes>, 
     Ok(block.map(Bytes::new))
 }
 
-/// The size of an ordinary page. A running system says it in the auxiliary
-/// vector of every process; for a recorded tree it is the memory divided by
-/// the pages of the zones.
+/// Returns the size of a base page. A live system reports it in the auxiliary vector of
+/// every process. For a recorded tree it is total memory divided by the pages of all
+/// zones.
 pub fn base_page_size(
     root: &Root,
     memory: Bytes,
@@ -123,13 +122,14 @@ pub fn base_page_size(
     if let Some(size) = auxv.as_deref().and_then(parse_page_size) {
         return Ok(Some(size));
     }
-    // Pages of a device count as present and not as memory.
+    // Device pages are present, but `MemTotal` excludes them.
     let pages = zones.iter().filter(|zone| zone.name != "Device");
     let pages = pages.fold(0, |sum: u64, zone| sum.saturating_add(zone.present));
     Ok(memory.get().checked_div(pages).and_then(nearest_power))
 }
 
-/// The memory of the zones and `MemTotal` are not taken at the same moment.
+/// Returns the nearest power of two, since zones and `MemTotal` are not read at the same
+/// moment.
 fn nearest_power(bytes: u64) -> Option<Bytes> {
     (1..)
         .map_while(|shift| 1u64.checked_shl(shift))
@@ -137,8 +137,8 @@ fn nearest_power(bytes: u64) -> Option<Bytes> {
         .map(Bytes::new)
 }
 
-/// How many orders of blocks there are: the counts on a line such as
-/// `Node 0, zone   Normal   1   0   2`.
+/// Returns the number of block orders: the counts on a line such as `Node 0, zone
+/// Normal   1   0   2`.
 pub fn parse_orders(buddyinfo: &[u8]) -> Option<u32> {
     let text = String::from_utf8_lossy(buddyinfo);
     let (_, counts) = text.lines().next()?.split_once("zone")?;
@@ -146,7 +146,7 @@ pub fn parse_orders(buddyinfo: &[u8]) -> Option<u32> {
     u32::try_from(counts).ok().filter(|counts| *counts > 0)
 }
 
-/// `AT_PAGESZ` of an auxiliary vector: pairs of machine words.
+/// Returns `AT_PAGESZ` of an auxiliary vector, which is pairs of machine words.
 fn parse_page_size(bytes: &[u8]) -> Option<Bytes> {
     let size = auxv::value(bytes, auxv::Words::NATIVE, auxv::PAGE_SIZE);
     size.filter(|size| size.is_power_of_two()).map(Bytes::new)

@@ -1,10 +1,9 @@
-//! Limits of control groups, in version 1 and 2 of the interface: of memory
-//! (`memory.max`), and those of the hugetlb controller: `hugetlb.<size>.max` and
-//! its relatives.
+//! Limits of control groups, version 1 and 2: of memory (`memory.max`) and of huge pages
+//! (`hugetlb.<size>.max` and related files).
 //!
-//! A limit anywhere on the path from a process's group to the root holds, and
-//! there are two kinds: of pages in use, which is felt at the first touch, and
-//! of reservations (`rsvd`, since Linux 5.7), which is felt by `mmap(2)`.
+//! A limit holds for a group and all groups below it. There are two kinds: limits on used
+//! pages take effect at the first touch, limits on reservations (`rsvd`, since Linux 5.7)
+//! in `mmap(2)`.
 
 pub mod refusals;
 
@@ -20,27 +19,27 @@ use crate::units::size::{Bytes, PageSize};
 /// A limit on the huge pages of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
-    /// The file that sets it.
+    /// The file that sets the limit.
     pub file: KPath,
     /// The limit.
     pub limit: Bytes,
-    /// What the group uses of it; `None` where that cannot be read.
+    /// The group's usage; `None` if it cannot be read.
     pub used: Option<Bytes>,
 }
 
 impl Limit {
-    /// What is left of it; `None` where it cannot be told.
+    /// Returns the unused part of the limit; `None` if it is unknown.
     pub fn rest(&self) -> Option<Bytes> {
         let rest = |used: Bytes| Bytes::new(self.limit.get().saturating_sub(used.get()));
         match self.limit.get() {
-            // Of nothing, nothing is left.
+            // If the limit is 0, usage doesn't matter.
             0 => Some(self.limit),
             _ => self.used.map(rest),
         }
     }
 }
 
-/// The names of the files, without the size in front.
+/// The names of the files, without the page size in front.
 struct Names {
     limit: &'static str,
     used: &'static str,
@@ -68,7 +67,7 @@ const V2: [Names; 2] = [
     },
 ];
 
-/// The names of the memory controller's files.
+/// The files of the memory controller, version 1.
 const MEMORY_V1: [Names; 1] = [Names {
     limit: "memory.limit_in_bytes",
     used: "memory.usage_in_bytes",
@@ -79,18 +78,18 @@ const MEMORY_V2: [Names; 1] = [Names {
     used: "memory.current",
 }];
 
-/// A controller: how version 1 calls it, and where its files are.
+/// A controller: its name in version 1, and the location of its files.
 struct Controller<'a> {
     name: &'static str,
-    /// The usual place of its hierarchy of version 1.
+    /// The usual mount point of its version 1 hierarchy.
     usual: &'static str,
-    /// What stands in front of the files' names.
+    /// The prefix of its file names.
     prefix: &'a str,
     one: &'static [Names],
     two: &'static [Names],
 }
 
-/// That of huge pages; before its files' names stands their size.
+/// Returns the hugetlb controller. The page size precedes its file names.
 fn hugetlb(prefix: &str) -> Controller<'_> {
     Controller {
         name: "hugetlb",
@@ -101,12 +100,12 @@ fn hugetlb(prefix: &str) -> Controller<'_> {
     }
 }
 
-/// The limit with the least left, or one of which that cannot be told, of all that hold
-/// for the process whose groups `membership` names (such as `/proc/self/cgroup`). `None` where
-/// nothing is limited, as far as can be seen ([`are_hidden`]).
+/// Returns the tightest limit on the process whose groups `membership` lists (such as
+/// `/proc/self/cgroup`): the one with the least unused, or one with unknown usage. `None`
+/// if no visible limit applies ([`are_hidden`]).
 ///
 /// # Errors
-/// When a file that exists cannot be read or makes no sense.
+/// A file exists but cannot be read or is invalid.
 pub fn tightest(
     root: &Root,
     membership: &KPath,
@@ -115,8 +114,8 @@ pub fn tightest(
     tightest_of(root, membership, &hugetlb(&format!("hugetlb.{size}.")))
 }
 
-/// The same of memory: `memory.max` and `memory.limit_in_bytes`. What is used
-/// counts the page cache, too, which the kernel takes back first.
+/// Returns the tightest memory limit: `memory.max` or `memory.limit_in_bytes`. Its usage
+/// includes the page cache, which the kernel reclaims first.
 ///
 /// # Errors
 /// As for [`tightest`].
@@ -131,8 +130,8 @@ pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>,
     tightest_of(root, membership, &controller)
 }
 
-/// What the group of such a limit of memory has of the page cache that the kernel takes
-/// back first (`memory.stat`); nothing where that is not told.
+/// Returns the group's inactive page cache (`memory.stat`), which the kernel reclaims
+/// first; 0 if unknown.
 pub fn inactive_cache(root: &Root, limit: &Limit) -> Bytes {
     let name = match limit.file.as_str().ends_with("limit_in_bytes") {
         true => "total_inactive_file",
@@ -152,11 +151,11 @@ fn tightest_of(
         return Ok(None);
     };
     let mut found: Option<Limit> = None;
-    // Outside the reader's namespace nothing can be read.
-    let groups = groups(&bytes, controller.name).filter(|group| !group.is_outside());
+    // Files of groups outside the reader's namespace are invisible.
+    let groups = groups(&bytes, controller.name).filter(|group| !group.is_outside_namespace());
     for group in groups {
-        // The root group has no limits, and most processes are in it; in a
-        // container, what looks like it may have some.
+        // The root group has no limits, and most processes are in it. In a container,
+        // another group may look like the root and have limits.
         let mount = match group.names().next().is_none() {
             true => usual_place(root, group.version, controller),
             false => mount_point(root, group.version, controller)?,
@@ -180,11 +179,11 @@ fn tightest_of(
     Ok(found)
 }
 
-/// Whether the process whose groups `membership` names is in groups that may limit its
-/// huge pages, and none of them can be seen: nothing of that kind is mounted.
+/// Whether the process is in groups that may limit its huge pages but whose hierarchy is
+/// not mounted. `membership` is a file such as `/proc/self/cgroup`.
 ///
 /// # Errors
-/// When a file that exists cannot be read or makes no sense.
+/// A file exists but cannot be read or is invalid.
 pub fn are_hidden(root: &Root, membership: &KPath) -> Result<bool, FileError> {
     let Some(bytes) = root.read_opt(membership)? else {
         return Ok(false);
@@ -200,7 +199,7 @@ pub fn are_hidden(root: &Root, membership: &KPath) -> Result<bool, FileError> {
     Ok(any)
 }
 
-/// The usual place of a hierarchy, if it is there.
+/// Returns the usual mount point of a hierarchy, if it exists.
 fn usual_place(root: &Root, version: Version, controller: &Controller<'_>) -> Option<KPath> {
     let usual: &[&'static str] = match version {
         Version::One => &[controller.usual],
@@ -213,7 +212,7 @@ fn usual_place(root: &Root, version: Version, controller: &Controller<'_>) -> Op
     usual.iter().map(|dir| KPath::from(*dir)).find(there)
 }
 
-/// Where a hierarchy is: the usual place, else what the mount table says.
+/// Returns a hierarchy's mount point: the usual one, otherwise from the mount table.
 fn mount_point(
     root: &Root,
     version: Version,
@@ -241,8 +240,8 @@ fn mount_point(
     Ok(point.map(names))
 }
 
-/// The group's directory and those above it. In a container the mount shows
-/// less than the path says: then what is there holds.
+/// Returns the directories of the group and its ancestors. A container's mount may show
+/// only a part of the path; then the visible directories count.
 fn dirs(root: &Root, mount: &KPath, group: &Group<'_>) -> Vec<KPath> {
     let mut dirs = vec![mount.clone()];
     let mut dir = mount.clone();
@@ -354,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_limited_likewise() {
+    fn memory_has_limits_too() {
         let tree = tree(&[
             ("/proc/self/cgroup", "0::/a/b\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "memory\n"),
@@ -368,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_is_unknown_where_it_cannot_be_read() {
+    fn unreadable_usage_is_unknown() {
         let tree = tree(&[
             ("/proc/self/cgroup", "0::/a/b\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "memory\n"),

@@ -1,9 +1,8 @@
-//! What sizes of folios memory lies in: `/proc/<pid>/pagemap` tells the page frames,
-//! `/proc/kpageflags` what each of them is a part of.
+//! The folio sizes of a process's memory: `/proc/<pid>/pagemap` has the page frames,
+//! `/proc/kpageflags` their flags.
 //!
-//! A folio is what the kernel manages as one: a base page, a page of a pool, or any
-//! power of two of base pages, as multi-size THP are. smaps counts those only that are
-//! mapped by one large entry.
+//! A folio is a unit of the kernel: a base page, a pool page, or any power of two of base
+//! pages as in multi-size THP. smaps counts only huge pages with a PMD mapping.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -19,31 +18,31 @@ use crate::root::Root;
 use crate::root::error::{FileError, Op};
 use crate::root::kpath::KPath;
 
-/// Page frames of a block that are known: not more than a table of 64 TiB would have.
+/// Maximum number of cached blocks; enough for the page tables of 64 TiB.
 const MOST_BLOCKS: usize = 1 << 19;
-/// Entries that are read at once.
+/// Number of pagemap entries per read.
 const ENTRIES: usize = 1 << 15;
 
 /// Bytes in folios of each size.
 pub type Sizes = BTreeMap<u64, u64>;
 
-/// What a page is a part of.
+/// The unit that a base page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// A folio of 2^n base pages.
     Folio(u8),
     /// A page of a pool.
     Hugetlb,
-    /// A page of zeros, which is nobody's memory.
+    /// The shared zero page, which takes no memory.
     Zero,
 }
 
-/// The page frames of the machine. What was read once is taken to stay so.
+/// The page frames of the machine. Entries are cached and assumed not to change.
 #[derive(Debug)]
 pub struct Frames {
     file: File,
     page: u64,
-    /// Page frames of a block, which is at least the largest folio.
+    /// Page frames per block, at least as many as the largest folio has.
     block: usize,
     known: HashMap<u64, Vec<Part>>,
 }
@@ -60,11 +59,11 @@ fn open(root: &Root, path: &KPath) -> Result<File, FileError> {
 }
 
 impl Frames {
-    /// Opens the file; `page` is the size of a base page, `largest` that of the largest
+    /// Opens the file. `page` is the size of a base page, `largest` that of the largest
     /// transparent huge page.
     ///
     /// # Errors
-    /// When it may not be read: it is root's.
+    /// The file is readable by root only.
     pub fn open(root: &Root, page: u64, largest: u64) -> Result<Frames, FileError> {
         Ok(Frames {
             file: open(root, &path())?,
@@ -92,7 +91,7 @@ impl Frames {
     }
 }
 
-/// As many words as there are, and no more than asked for.
+/// Reads up to `count` words.
 fn read_words(file: &File, first: u64, count: usize) -> io::Result<Vec<u64>> {
     let mut bytes = vec![0; count * 8];
     let mut filled = 0;
@@ -114,8 +113,8 @@ fn is(word: &u64, flag: Flags) -> bool {
     word & flag.bits() != 0
 }
 
-/// What each page of a block is a part of: a folio lies at a multiple of its size, so
-/// none reaches over a block.
+/// Returns the unit of each page in a block. A folio is aligned to its size, so none
+/// crosses a block boundary.
 fn parts(flags: &[u64], block: usize) -> Vec<Part> {
     let mut parts = Vec::with_capacity(flags.len());
     while let Some(first) = flags.get(parts.len()) {
@@ -152,7 +151,7 @@ impl Pages {
     /// Opens the file.
     ///
     /// # Errors
-    /// When there is no such process, or it may not be looked at.
+    /// The process has ended or may not be inspected.
     pub fn open(root: &Root, pid: Pid) -> Result<Pages, FileError> {
         let path = pid.path("pagemap");
         Ok(Pages {
@@ -161,11 +160,11 @@ impl Pages {
         })
     }
 
-    /// Adds what lies at these addresses, until so many bytes are found; how many were.
-    /// `hugetlb` is the size of a page of a pool there.
+    /// Adds the folios in an address range until `bytes` bytes are found; returns how
+    /// many were found. `hugetlb` is the pool page size of the range.
     ///
     /// # Errors
-    /// When the files cannot be read, or tell no frames.
+    /// The files cannot be read or hide the frame numbers.
     pub fn add(
         &self,
         frames: &mut Frames,

@@ -1,4 +1,4 @@
-//! Whether the processes of others can be seen.
+//! Whether other users' processes are visible.
 
 use hugetools_kernfs::keyed;
 use hugetools_kernfs::mountinfo::Mount;
@@ -6,11 +6,11 @@ use hugetools_kernfs::mountinfo::Mount;
 use crate::root::Root;
 use crate::root::kpath::KPath;
 
-/// The option of `/proc` that hides the processes of other users from this one
-/// (`hidepid`, since Linux 3.3), as `hidepid=invisible`; `None` where all are seen.
+/// Returns the mount option of `/proc` that hides other users' processes (`hidepid`,
+/// since Linux 3.3), as `hidepid=invisible`; `None` if all are visible.
 pub fn hidden_by(root: &Root) -> Option<String> {
     let mounts = root.read_opt(&KPath::from("/proc/self/mountinfo")).ok()??;
-    // What was mounted last lies on top.
+    // The last mount covers earlier ones.
     let mut lines = mounts.rsplit(|byte| *byte == b'\n');
     let proc = lines.find_map(|line| {
         let mount = Mount::of_mountinfo(line)?;
@@ -25,7 +25,7 @@ pub fn hidden_by(root: &Root) -> Option<String> {
     (!is_shown || !may_see).then_some(word)
 }
 
-/// The word that hides processes, and whether a group is excepted.
+/// Returns the option that hides processes, and whether it exempts a group.
 fn hiding(options: &[u8]) -> Option<(String, bool)> {
     let mut words = options.split(|byte| *byte == b',');
     words.find_map(|word| {
@@ -38,7 +38,7 @@ fn hiding(options: &[u8]) -> Option<(String, bool)> {
     })
 }
 
-/// The group whose members see all; root's, where none is set.
+/// Returns the exempt group; root's if `gid=` is not set.
 fn group(options: &[u8]) -> Option<u64> {
     let mut words = options.split(|byte| *byte == b',');
     let Some(word) = words.find_map(|word| word.strip_prefix(b"gid=")) else {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_processes() {
+    fn hidepid_options() {
         let hides = |text: &str| hiding(text.as_bytes());
         assert_eq!(hides("rw"), None);
         assert_eq!(hides("rw,hidepid=off"), None);

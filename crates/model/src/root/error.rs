@@ -1,5 +1,5 @@
-//! What went wrong with a kernel file: the operation, the path, the value and
-//! the cause, as values. Messages are lower-case fragments on one line.
+//! Errors of kernel files: operation, path, value and cause. Messages are lower-case
+//! fragments on one line.
 
 use std::fmt;
 use std::io;
@@ -17,30 +17,30 @@ pub enum Op {
     Write,
 }
 
-/// Why it failed.
+/// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// The kernel said so: an errno value.
+    /// The kernel returned this errno.
     Errno(i32),
-    /// The contents are not what this kind of file holds.
+    /// The contents are invalid for this file.
     Content(String),
 }
 
 /// A failed operation on a kernel file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
-    /// What was tried.
+    /// The failed operation.
     pub op: Op,
-    /// The path, always as the kernel names it, never with a prefix.
+    /// The kernel's path, never with a prefix.
     pub path: KPath,
-    /// What was being written, for [`Op::Write`].
+    /// The value of an [`Op::Write`].
     pub value: Option<String>,
     /// Why it failed.
     pub cause: Cause,
 }
 
 impl FileError {
-    /// An error of the operating system.
+    /// Returns an error of the operating system.
     pub fn io(op: Op, path: &KPath, error: &io::Error) -> FileError {
         let cause = match error.raw_os_error() {
             Some(errno) => Cause::Errno(errno),
@@ -54,7 +54,7 @@ impl FileError {
         }
     }
 
-    /// A file whose contents make no sense.
+    /// Returns an error for invalid contents.
     pub fn content(path: &KPath, what: impl Into<String>) -> FileError {
         FileError {
             op: Op::Read,
@@ -64,13 +64,13 @@ impl FileError {
         }
     }
 
-    /// The same error, with the value that was being written.
+    /// Adds the value that was written.
     pub fn with_value(mut self, value: &str) -> FileError {
         self.value = Some(value.to_owned());
         self
     }
 
-    /// The errno value, when the kernel gave one.
+    /// Returns the errno, if the kernel returned one.
     pub fn errno(&self) -> Option<i32> {
         match self.cause {
             Cause::Errno(errno) => Some(errno),
@@ -96,8 +96,7 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// The text of an errno value with its symbolic name, as in
-/// `invalid argument (EINVAL)`.
+/// Returns text and name of an errno, such as `invalid argument (EINVAL)`.
 pub fn describe_errno(errno: i32) -> String {
     let text = io::Error::from_raw_os_error(errno).to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);

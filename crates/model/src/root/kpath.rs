@@ -1,28 +1,28 @@
-//! Paths as the kernel names them.
+//! Paths of kernel files.
 
 use std::fmt;
 
 /// A logical absolute path of a kernel file, such as `/proc/meminfo`.
 ///
-/// It is built from constants and typed pieces, so no text of a user gets in.
+/// It is built only from constants and typed values, so it never contains user input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct KPath(String);
 
 impl KPath {
-    /// One level further down.
+    /// Returns the path one level down.
     pub fn join(&self, piece: impl fmt::Display) -> KPath {
         KPath(format!("{}/{piece}", self.0.trim_end_matches('/')))
     }
 
-    /// The file of this name in the same directory.
+    /// Returns a sibling: the file of this name in the same directory.
     #[must_use]
     pub fn beside(&self, name: &'static str) -> KPath {
         let dir = self.0.rsplit_once('/').map_or("", |(dir, _)| dir);
         KPath(format!("{dir}/{name}"))
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,16 +1,16 @@
-//! Files that the crate procfs reads rightly, in this machine's tree and in a recorded
-//! one. Its errors name a line of its own source; here they name the file and the cause.
+//! Files that the crate procfs parses correctly, live or recorded. Its errors name a line
+//! of procfs' source; they are replaced by the file and the cause.
 
 use procfs::{FromRead, ProcError, ProcResult, Uptime};
 
 pub use procfs::KernelVersion;
 
-/// What can be read of a whole file by [`Root::parse`](crate::Root::parse).
+/// A type that [`Root::parse`](crate::Root::parse) can read.
 pub trait Text: Sized {
-    /// Reads the contents of the file.
+    /// Parses the contents of the file.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// Why they are invalid.
     fn parse(text: &str) -> Result<Self, String>;
 }
 
@@ -19,7 +19,7 @@ impl Text for KernelVersion {
     fn parse(text: &str) -> Result<KernelVersion, String> {
         let end = text.find(|c: char| c != '.' && !c.is_ascii_digit());
         let numbers = &text[..end.unwrap_or(text.len())];
-        // procfs wants three of them.
+        // procfs requires three numbers.
         let third = if numbers.matches('.').count() == 1 {
             ".0"
         } else {
@@ -37,7 +37,7 @@ impl Text for Uptime {
     }
 }
 
-/// The cause alone.
+/// Strips procfs' source location from an error.
 fn told<T>(result: ProcResult<T>) -> Result<T, String> {
     result.map_err(|error| match error {
         ProcError::InternalError(error) => error.msg,

@@ -1,4 +1,4 @@
-//! What becomes of pools, in all their views.
+//! Changes pools in all their files.
 
 use std::io;
 
@@ -11,8 +11,7 @@ use crate::root::kpath::KPath;
 use crate::units::size::PageSize;
 
 impl Sim {
-    /// Splits pages that nobody uses, on one node or on the lowest that have
-    /// some.
+    /// Demotes free pages on one node, or on the lowest nodes that have some.
     pub(super) fn demote(
         &self,
         machine: &Machine,
@@ -86,7 +85,7 @@ impl Sim {
         self.show(pool, total)
     }
 
-    /// Writes the persistent pages of a pool into all views of it.
+    /// Writes the persistent pages of a pool to all its files.
     fn show(&self, pool: &Pool, persistent: u64) -> io::Result<()> {
         let used = self.used.get(&pool.size).copied().unwrap_or(0);
         let total = persistent.max(used);

@@ -1,4 +1,4 @@
-//! The simulated kernel itself.
+//! Tests of the simulated kernel.
 
 use super::*;
 use crate::units::size::PageCount;
@@ -17,7 +17,7 @@ fn with(set: impl Fn(Sim) -> Sim) -> (tempfile::TempDir, Root) {
 }
 
 #[test]
-fn all_views_move_together() {
+fn all_files_agree() {
     let (_dir, root) = with(|sim| sim.room(None, size("2M"), 100));
     root.write(&KPath::from("/proc/sys/vm/nr_hugepages"), "120")
         .unwrap();
@@ -37,7 +37,7 @@ fn all_views_move_together() {
 }
 
 #[test]
-fn memory_may_come_with_effort() {
+fn measures_yield_memory() {
     let two = size("2M");
     let (_dir, root) = with(|sim| {
         sim.room(None, two, 100)
@@ -56,7 +56,7 @@ fn memory_may_come_with_effort() {
 }
 
 #[test]
-fn splitting_moves_pages_from_pool_to_pool() {
+fn demotion_moves_pages_between_pools() {
     let (_dir, root) = with(|sim| sim.used(size("1G"), 1));
     root.write(&node::node_pool_path(NodeId::new(3), size("1G")), "3")
         .unwrap();
@@ -81,7 +81,7 @@ fn pages_in_use_become_surplus() {
 }
 
 #[test]
-fn it_refuses_what_it_was_told_to_and_gigantic_overcommit() {
+fn refusals_and_gigantic_overcommit() {
     let (_dir, root) = with(|sim| {
         sim.refuse("/proc/sys/vm/nr_hugepages", libc::EPERM)
             .fail_after(1)

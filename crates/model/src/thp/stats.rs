@@ -1,5 +1,5 @@
-//! What the kernel counts of transparent huge pages of each size
-//! (`hugepages-*kB/stats`, since Linux 6.10), and of khugepaged.
+//! Counters of transparent huge pages by size (`hugepages-*kB/stats`, since Linux 6.10)
+//! and of khugepaged.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::units::size::PageSize;
 
 use super::{dir, size_dir};
 
-/// The counters of each size, by the names of their files. A size that has none is
-/// not there.
+/// Reads the counters of each size, named after their files. A size without counters is
+/// left out.
 ///
 /// # Errors
-/// When a file that exists cannot be read or makes no sense.
+/// A file exists but cannot be read or is invalid.
 pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> {
     let mut sizes = BTreeMap::new();
     for name in root.list(&dir())? {
@@ -36,10 +36,10 @@ pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> 
     Ok(sizes)
 }
 
-/// The counters of khugepaged, by the names of their files.
+/// Reads the counters of khugepaged, named after their files.
 ///
 /// # Errors
-/// When a file that exists cannot be read or makes no sense.
+/// A file exists but cannot be read or is invalid.
 pub fn of_khugepaged(root: &Root) -> Result<Counters, FileError> {
     let mut counters = Counters::new();
     for name in ["pages_collapsed", "full_scans"] {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use hugetools_kernfs::list::{Odd, members};
+use hugetools_kernfs::list::{Invalid, members};
 
-/// Reads a list such as `0-3,8`, with the stride form `0-31:2/4` of
+/// Parses a list such as `0-3,8`, or with a stride `0-31:2/4` as in the kernel's
 /// `bitmap_parselist()`. An empty text is an empty list.
 pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
-    let members: Result<BTreeSet<u32>, Odd> = members(text.as_bytes()).collect();
+    let members: Result<BTreeSet<u32>, Invalid> = members(text.as_bytes()).collect();
     members.ok()
 }
 
@@ -48,14 +48,14 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_list_is_none() {
+    fn an_invalid_list_is_none() {
         assert_eq!(list("1,"), None);
         assert_eq!(list("0-99999999"), None);
     }
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_back(members in prop::collection::btree_set(0u32..2000, 0..50)) {
+        fn printed_lists_parse_back(members in prop::collection::btree_set(0u32..2000, 0..50)) {
             prop_assert_eq!(parse_list(&format_list(&members)), Some(members));
         }
     }

@@ -1,8 +1,8 @@
-//! A time in seconds, as options take it.
+//! A time in seconds, as in options.
 
 use std::time::Duration;
 
-/// The text of a time, from a tenth of a second to a day; `None` for anything else.
+/// Parses a time from 0.1 seconds to a day; `None` for anything else.
 pub fn parse(word: &str) -> Option<Duration> {
     let seconds: f64 = word.parse().ok()?;
     (0.1..=86400.0)
@@ -10,8 +10,8 @@ pub fn parse(word: &str) -> Option<Duration> {
         .then(|| Duration::from_secs_f64(seconds))
 }
 
-/// What is wrong with any other text.
-pub const ODD: &str = "not a time in seconds, from 0.1 to 86400";
+/// The error for all other texts.
+pub const NOT_A_TIME: &str = "not a time in seconds, from 0.1 to 86400";
 
 #[cfg(test)]
 mod tests {

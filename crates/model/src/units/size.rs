@@ -1,5 +1,5 @@
-//! Bytes, page sizes and page counts: three types that never mix, exact
-//! integers, no silent overflow.
+//! Bytes, page sizes and page counts: three distinct integer types with checked
+//! arithmetic.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,9 +17,9 @@ pub struct Bytes(u64);
 #[serde(transparent)]
 pub struct PageCount(u64);
 
-/// The size of one page, in bytes; never zero.
+/// The size of one page in bytes; never zero.
 ///
-/// Displayed as the names of the mount points are: `64KB`, `2MB`, `1GB`.
+/// Displayed as in the names of mount points: `64KB`, `2MB`, `1GB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct PageSize(u64);
@@ -30,7 +30,7 @@ const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
 impl Bytes {
-    /// No byte at all.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
 
     /// A number of bytes.
@@ -38,7 +38,7 @@ impl Bytes {
         Bytes(bytes)
     }
 
-    /// From the kernel's `kB`, which are 1024 bytes each.
+    /// Converts the kernel's `kB`, which are 1024 bytes each.
     pub const fn from_kib(kib: u64) -> Option<Bytes> {
         match kib.checked_mul(KIB) {
             Some(bytes) => Some(Bytes(bytes)),
@@ -46,17 +46,17 @@ impl Bytes {
         }
     }
 
-    /// The plain number.
+    /// Returns the plain number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// How many whole pages these bytes fill, and the bytes left over.
+    /// Returns the number of whole pages in these bytes, and the remaining bytes.
     pub const fn pages(self, size: PageSize) -> (PageCount, Bytes) {
         (PageCount(self.0 / size.0), Bytes(self.0 % size.0))
     }
 
-    /// `percent` hundredths of these bytes, rounded down.
+    /// Returns `percent` percent of these bytes, rounded down.
     pub fn percent(self, percent: u64) -> Option<Bytes> {
         let share = u128::from(self.0) * u128::from(percent) / 100;
         u64::try_from(share).ok().map(Bytes)
@@ -78,7 +78,7 @@ impl fmt::Display for Bytes {
 }
 
 impl PageCount {
-    /// No page at all.
+    /// Zero pages.
     pub const ZERO: PageCount = PageCount(0);
 
     /// A number of pages.
@@ -86,12 +86,12 @@ impl PageCount {
         PageCount(pages)
     }
 
-    /// The plain number.
+    /// Returns the plain number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The number with its noun: `1 page`, `5 pages`.
+    /// Returns the number with its noun: `1 page`, `5 pages`.
     pub fn with_noun(self) -> String {
         match self.0 {
             1 => "1 page".to_owned(),
@@ -99,7 +99,7 @@ impl PageCount {
         }
     }
 
-    /// The sum, if it can be represented.
+    /// Returns the sum, or `None` if it overflows.
     pub const fn checked_add(self, other: PageCount) -> Option<PageCount> {
         match self.0.checked_add(other.0) {
             Some(pages) => Some(PageCount(pages)),
@@ -107,7 +107,7 @@ impl PageCount {
         }
     }
 
-    /// The difference, or zero where `other` is larger.
+    /// Returns the difference, or zero if `other` is larger.
     pub const fn saturating_sub(self, other: PageCount) -> PageCount {
         PageCount(self.0.saturating_sub(other.0))
     }
@@ -129,22 +129,22 @@ impl PageSize {
         }
     }
 
-    /// From the kernel's `kB`.
+    /// Converts the kernel's `kB`.
     pub fn from_kib(kib: u64) -> Option<PageSize> {
         Bytes::from_kib(kib).and_then(|bytes| PageSize::new(bytes.get()))
     }
 
-    /// Bytes of one page.
+    /// Returns the bytes of one page.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Kilobytes of one page, as the kernel's directory names have them.
+    /// Returns the kilobytes of one page, as in the kernel's directory names.
     pub const fn kib(self) -> u64 {
         self.0 / KIB
     }
 
-    /// Bytes of `count` pages, if they can be represented.
+    /// Returns the bytes of `count` pages, or `None` if they overflow.
     pub const fn of(self, count: PageCount) -> Option<Bytes> {
         match self.0.checked_mul(count.0) {
             Some(bytes) => Some(Bytes(bytes)),
@@ -159,9 +159,9 @@ impl fmt::Display for PageSize {
     }
 }
 
-/// A number with or without a unit, as on the command line: `64`, `0x40`,
-/// `2MB`, `1GiB`, `512Mi`. Units are K, M, G, T with an optional `B`, `i` or
-/// `iB`, in any case, all binary.
+/// A number with an optional unit, as on the command line: `64`, `0x40`, `2MB`, `1GiB`,
+/// `512Mi`. Units are K, M, G, T with an optional `B`, `i` or `iB` in either case. All
+/// are binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
     number: u64,
@@ -169,7 +169,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// The number, where no unit was given.
+    /// Returns the number, if it has no unit.
     pub fn plain(self) -> Option<u64> {
         match self.unit {
             None => Some(self.number),
@@ -177,7 +177,7 @@ impl Quantity {
         }
     }
 
-    /// The number of bytes; a number without a unit counts bytes.
+    /// Returns the number of bytes; without a unit it counts bytes.
     pub fn bytes(self) -> Result<Bytes, SizeError> {
         self.number
             .checked_mul(self.unit.unwrap_or(1))
@@ -186,16 +186,16 @@ impl Quantity {
     }
 }
 
-/// Why a text is no size.
+/// Why a text is not a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeError {
-    /// There is no number at the start.
+    /// The text begins with no number.
     NoNumber,
-    /// What follows the number is not K, M, G or T.
+    /// An unknown unit follows the number.
     UnknownUnit,
     /// The number has a fraction.
     Fraction,
-    /// The digits are grouped, as in `1,024`.
+    /// The digits have separators, as in `1,024`.
     Grouped,
     /// The number does not fit into 64 bits.
     Overflow,
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts_are_refused() {
+    fn invalid_texts_are_refused() {
         assert_eq!(bytes(""), Err(SizeError::NoNumber));
         assert_eq!(bytes("MB"), Err(SizeError::NoNumber));
         assert_eq!(bytes("-2M"), Err(SizeError::NoNumber));
@@ -361,7 +361,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_displayed_is_read_back(n in any::<u64>()) {
+        fn written_sizes_parse_back(n in any::<u64>()) {
             prop_assert_eq!(bytes(&Bytes::new(n).to_string()), Ok(n));
         }
     }

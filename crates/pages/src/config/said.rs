@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hugetools_contract::said::{BEGINNING, Kind, LEN, Ledger, Place};
+use hugetools_contract::ledger::{Kind, LEN, Ledger, PREFIX, Place};
 
 use crate::config;
 use crate::sys::{self, File};
@@ -29,7 +29,7 @@ pub(super) fn ask(kind: Kind) -> News {
         return News::Old;
     }
     let place = config::get().starter.as_ref();
-    match place.and_then(|starter| is_first(starter.said.as_ref()?, kind)) {
+    match place.and_then(|starter| is_first(starter.ledger.as_ref()?, kind)) {
         None => News::Own,
         Some(true) => News::First,
         Some(false) => News::Old,
@@ -42,9 +42,9 @@ fn is_first(place: &Place, kind: Kind) -> Option<bool> {
     // A shorter one would raise a signal.
     file.size().filter(|size| *size == LEN)?;
     // So would a full file system.
-    file.write_first(&BEGINNING)
+    file.write_first(&PREFIX)
         .ok()
-        .filter(|len| *len == BEGINNING.len())?;
+        .filter(|len| *len == PREFIX.len())?;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping replaces nothing.
     let at = unsafe { sys::mmap(0, LEN, prot, libc::MAP_SHARED, file.fd(), 0) }.ok()?;

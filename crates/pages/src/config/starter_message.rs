@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 
 use crate::config;
 use crate::kernel::kin;

@@ -10,7 +10,7 @@
 
 use core::ffi::c_int;
 
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 
 use crate::config::{self, starter_message};

@@ -5,7 +5,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Share};
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;

@@ -4,9 +4,9 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Required, Share};
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
+use hugetools_contract::report_page::demands::bit;
 use hugetools_contract::segment::Segment;
-use hugetools_contract::watch::demands::bit;
 
 use crate::config::{self, starter_message};
 use crate::extent::slice_bitmap::SLICE;

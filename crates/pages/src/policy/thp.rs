@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::choice::chosen;
 
 use crate::extent::unit::State;

@@ -13,7 +13,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hugetools_contract::env::Fallback;
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::smaps;
 
 use crate::config;

@@ -11,7 +11,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::Fallback;
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::mountinfo::Mount;
 use hugetools_kernfs::number;
 

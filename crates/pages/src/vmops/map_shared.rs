@@ -17,7 +17,7 @@ use crate::policy::{first_look, required};
 use crate::rt::message::Amount;
 use crate::sys::{self, Errno, Filter, Result};
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 
 use crate::registry::region::Backing;

@@ -10,8 +10,8 @@ use core::fmt;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering;
 
-use hugetools_contract::doors::{ALLOCATORS, Allocator};
-use hugetools_contract::said::Kind;
+use hugetools_contract::allocators::{ALLOCATORS, Allocator};
+use hugetools_contract::ledger::Kind;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::rt::message::say;
 use hugetools_pages::rt::weak;

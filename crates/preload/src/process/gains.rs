@@ -6,7 +6,7 @@ use core::ffi::CStr;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hugetools_contract::said::Kind;
+use hugetools_contract::ledger::Kind;
 use hugetools_pages::config::environment::Variables;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::rt::message::{Level, say};

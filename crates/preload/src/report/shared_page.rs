@@ -1,5 +1,5 @@
 //! The page that the program shares with hugectl, which waits for it: see
-//! [`hugetools_contract::watch`].
+//! [`hugetools_contract::report_page`].
 //!
 //! The page is mapped at the start and stays, so that the program may drop its rights,
 //! change its root and close all descriptors.
@@ -8,7 +8,7 @@
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::report::{Met, Peak};
-use hugetools_contract::watch::{HEAD_LEN, LEN, Page, TEXT_LEN};
+use hugetools_contract::report_page::{HEAD_LEN, LEN, Page, TEXT_LEN};
 use hugetools_pages::config;
 use hugetools_pages::policy::witnessed;
 use hugetools_pages::rt::path::Path;
@@ -120,6 +120,6 @@ pub(crate) fn leave(text: &[u8]) -> bool {
     // here; hugectl reads the room once this process has ended.
     let room = unsafe { core::slice::from_raw_parts_mut(room as *mut u8, text.len()) };
     room.copy_from_slice(text);
-    page.leave(len);
+    page.publish(len);
     true
 }

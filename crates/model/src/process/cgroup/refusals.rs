@@ -1,5 +1,5 @@
-//! How often limits of control groups have refused huge pages: `max` of
-//! `hugetlb.<size>.events` in version 2, `failcnt` in version 1.
+//! Huge page requests that control groups have refused: `max` of `hugetlb.<size>.events`
+//! in version 2, `failcnt` in version 1.
 
 use crate::mount::{self, Mount};
 use crate::root::Root;
@@ -7,37 +7,38 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::PageSize;
 
-/// The requests for huge pages of a size that a group's own limit has refused.
+/// The requests for huge pages of one size that a group's own limit has refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusals {
-    /// The file that counts them.
+    /// The file with the count.
     pub file: KPath,
-    /// The size.
+    /// The page size.
     pub size: PageSize,
-    /// How many, since there is the group.
+    /// The number of refusals since the group was created.
     pub count: u64,
 }
 
-/// All groups whose limits have refused something, and what could not be read.
+/// All groups with refusals, and the files that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
-    /// Whether the hugetlb controller is at work at all.
+    /// Whether any hierarchy has the hugetlb controller.
     pub controller: bool,
     /// The groups.
     pub refusals: Vec<Refusals>,
-    /// What could not be read.
+    /// The files that could not be read.
     pub unread: Vec<FileError>,
 }
 
-/// What version 2 counts in a group alone, and in those below it, too.
+/// Files of version 2: a group's own count, otherwise the count that includes its
+/// descendants.
 const V2: [&[&str]; 1] = [&["events.local", "events"]];
-/// Version 1 counts reservations apart, and a group alone.
+/// Files of version 1: it counts reservations separately, and each group by itself.
 const V1: [&[&str]; 2] = [&["failcnt"], &["rsvd.failcnt"]];
 
-/// Looks at all groups that can be seen.
+/// Reads all visible groups.
 ///
 /// # Errors
-/// When the mount table cannot be read.
+/// The mount table cannot be read.
 pub fn read(root: &Root, sizes: &[PageSize]) -> Result<Found, FileError> {
     let mut found = Found::default();
     let mut seen: Vec<KPath> = Vec::new();
@@ -63,7 +64,7 @@ fn path(point: &str) -> KPath {
     KPath::from("/").join(point.trim_matches('/'))
 }
 
-/// Which files a hierarchy has, if it has the controller.
+/// Whether a hierarchy has the controller; finds the names of its files.
 fn has_controller(
     root: &Root,
     mount: &Mount,
@@ -104,7 +105,7 @@ fn below(root: &Root, dir: &KPath, sizes: &[PageSize], files: &[&[&str]], found:
     }
 }
 
-/// What the first of these files that is there has counted, if that is anything.
+/// Returns the count from the first of these files that exists; `None` if it is 0.
 fn refusals(
     root: &Root,
     dir: &KPath,
@@ -116,14 +117,14 @@ fn refusals(
         let Some(bytes) = root.read_opt(&file)? else {
             continue;
         };
-        let odd = || FileError::content(&file, "no count of refusals");
-        let count = count(&bytes).ok_or_else(odd)?;
+        let invalid = || FileError::content(&file, "not a count of refusals");
+        let count = count(&bytes).ok_or_else(invalid)?;
         return Ok((count > 0).then_some(Refusals { file, size, count }));
     }
     Ok(None)
 }
 
-/// A line `max 3`, or a number alone.
+/// Parses a line `max 3` or a single number.
 fn count(bytes: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut lines = text.lines();
@@ -180,7 +181,7 @@ mod tests {
         );
         assert_eq!(
             found.unread[0].to_string(),
-            "cannot read /sys/fs/cgroup/odd/hugetlb.2MB.events: no count of refusals"
+            "cannot read /sys/fs/cgroup/odd/hugetlb.2MB.events: not a count of refusals"
         );
     }
 

@@ -6,8 +6,8 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hugetools_contract::env::{Required, Share};
+use hugetools_contract::report_page::demands::bit;
 use hugetools_contract::segment::Segment;
-use hugetools_contract::watch::demands::bit;
 
 use crate::config;
 use crate::policy::{thp, witnessed};

@@ -1,9 +1,10 @@
-//! The page that `hugectl --report` shares with the program it has started, with room for
-//! a report behind it. It is a memory file of hugectl's, which waits for the program.
+//! The page that `hugectl --report` shares with the program, followed by room for a
+//! report. It is a memfd that hugectl creates; hugectl waits for the program.
 //!
-//! hugectl keeps the peak that it has seen current; the library adds it to its report. The
-//! library keeps current what is required of the program, and leaves its report at the
-//! end; hugectl prints it, or what it saw last where there is none.
+//! hugectl samples the program's memory and stores the peak in the page; the library adds
+//! the peak to its report. The library stores the state of the program's requirements,
+//! and at exit its report. hugectl prints this report, or its own last sample if there is
+//! none.
 
 pub mod demands;
 
@@ -13,36 +14,36 @@ use self::demands::Demands;
 use crate::report::Peak;
 use crate::segment::Huge;
 
-/// The bytes of the page, in whole pages of any machine.
+/// Length of the page in bytes, a multiple of any machine's page size.
 pub const HEAD_LEN: usize = 64 << 10;
 
-/// The room for a report.
+/// Maximum length of a report in bytes.
 pub const TEXT_LEN: usize = 1 << 20;
 
-/// The bytes of both.
+/// Length of the file in bytes.
 pub const LEN: usize = HEAD_LEN + TEXT_LEN;
 
-/// The first [`HEAD_LEN`] bytes.
+/// The first [`HEAD_LEN`] bytes of the file.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Page {
-    /// Whether hugectl could not execute the program; its child has said why.
+    /// Nonzero if hugectl's child could not execute the program and has printed why.
     pub unstarted: AtomicU32,
     /// The length of the report in bytes; 0 for none.
     text: AtomicU32,
-    /// The most that was seen; see [`Peak`].
+    /// The peak so far; see [`Peak`].
     resident: AtomicU64,
     at: AtomicU64,
     huge: [(AtomicU64, AtomicU64); 4],
-    /// What is required of the program.
+    /// The requirements on the program.
     pub demands: Demands,
 }
 
 const _: () = assert!(size_of::<Page>() <= HEAD_LEN);
 
 impl Page {
-    /// Leaves a report of so many bytes.
-    pub fn leave(&self, len: u32) {
+    /// Publishes a report of `len` bytes.
+    pub fn publish(&self, len: u32) {
         self.text.store(len, Ordering::Release);
     }
 
@@ -51,7 +52,7 @@ impl Page {
         self.text.load(Ordering::Acquire) as usize
     }
 
-    /// The most that was seen.
+    /// Returns the peak so far.
     pub fn peak(&self) -> Peak {
         let mut peak = Peak {
             resident: self.resident.load(Ordering::Relaxed),
@@ -65,7 +66,7 @@ impl Page {
         peak
     }
 
-    /// Notes what was seen.
+    /// Stores a new peak.
     pub fn set_peak(&self, peak: &Peak) {
         self.resident.store(peak.resident, Ordering::Relaxed);
         self.at.store(peak.at, Ordering::Relaxed);
@@ -81,10 +82,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_is_read() {
+    fn reports_and_peaks_are_read_back() {
         let page = Page::default();
         assert_eq!((page.text_len(), page.peak()), (0, Peak::default()));
-        page.leave(7);
+        page.publish(7);
         let mut peak = Peak {
             resident: 5 << 20,
             at: 77,

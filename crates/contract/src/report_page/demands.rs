@@ -1,5 +1,5 @@
-//! What was required of the program, where hugectl can read it: after a kill the library
-//! says nothing any more.
+//! The requirements on the program, readable by hugectl: after a SIGKILL the library
+//! cannot report them.
 
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -7,18 +7,18 @@ use crate::env::{Require, Required, Share};
 use crate::report::Met;
 use crate::segment::Segment;
 
-/// As many as can be required.
+/// Number of segments that can be required.
 const COUNT: usize = Require::SEGMENTS.len();
 
-/// What is required of each segment, in the order of [`Require::SEGMENTS`].
+/// The requirement on each segment, in the order of [`Require::SEGMENTS`].
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Demands {
     all: [Demand; COUNT],
-    /// 0 where nothing is required; else [`THERE`], and [`MET`] where it was met at the
-    /// start, and the percentage, 0 for all in whole huge pages.
+    /// 0 for no requirement. Otherwise [`THERE`], plus [`MET`] if it was met at the
+    /// start, plus the percentage (0 for [`Share::Whole`]).
     words: [AtomicU16; COUNT],
-    /// A bit for each that has failed since.
+    /// A bit for each requirement that was broken since the start.
     failed: AtomicU32,
 }
 
@@ -33,14 +33,14 @@ const THERE: u16 = 1;
 const MET: u16 = 2;
 const PERCENT: u32 = 8;
 
-/// The bit of a segment in [`Demands::failed`].
+/// Returns the bit of a segment in [`Demands::failed`].
 pub fn bit(segment: Segment) -> u32 {
     let at = Require::SEGMENTS.iter().position(|other| *other == segment);
     at.map_or(0, |at| 1 << at)
 }
 
 impl Demands {
-    /// Notes what is required, and what was measured.
+    /// Stores the requirements and their measurements.
     pub fn set(&self, all: &[Met]) {
         self.clear();
         for met in all {
@@ -62,12 +62,12 @@ impl Demands {
         }
     }
 
-    /// A word in which whoever sets a [`bit`] says that a segment has failed.
+    /// Returns the word in which the library sets the [`bit`] of a broken requirement.
     pub fn failed(&self) -> &AtomicU32 {
         &self.failed
     }
 
-    /// What is required, with what was measured at the start.
+    /// Returns the requirements with their current state.
     pub fn get(&self) -> impl Iterator<Item = Met> + '_ {
         let all = self.all.iter().zip(&self.words).zip(Require::SEGMENTS);
         let failed = self.failed.load(Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Demands {
         })
     }
 
-    /// Forgets all.
+    /// Removes all requirements.
     fn clear(&self) {
         for word in &self.words {
             word.store(0, Ordering::Release);
@@ -103,7 +103,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn what_is_noted_is_read_and_may_fail_later() {
+    fn requirements_are_read_back_and_can_fail_later() {
         let demands = Demands::default();
         assert_eq!(demands.get().count(), 0);
         let met = |segment, share| Met {

@@ -1,4 +1,4 @@
-//! What a tool answers on standard output, and the status that comes of it.
+//! Results on standard output, and the exit status of writing them.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::console::{Reader, out};
 use crate::log::Log;
 
-/// Writes text to standard output; the status that comes of it, 1 where it cannot be
-/// written, which the log says.
+/// Writes text to standard output. Returns the exit status: 1 and a logged error if it
+/// cannot be written.
 pub fn print(log: &Log, text: &str) -> u8 {
     written(log, out(text))
 }
 
-/// The same of a document, as JSON.
+/// Writes a document as JSON to standard output. Returns the exit status.
 pub fn out_json(log: &Log, document: &impl Serialize) -> u8 {
     let text = serde_json::to_string_pretty(document).map_err(io::Error::from);
     written(log, text.and_then(|text| out(&(text + "\n"))))
@@ -30,13 +30,13 @@ fn written(log: &Log, result: io::Result<Reader>) -> u8 {
     }
 }
 
-/// Says that standard output cannot be written.
+/// Logs that standard output cannot be written.
 pub fn unwritable(log: &Log, error: &io::Error) {
     let cause = cause(error);
     log.error(&format!("cannot write to standard output: {cause}"));
 }
 
-/// What has kept something from being written, as in `no space left on device (ENOSPC)`.
+/// Returns the cause of a write error, such as `no space left on device (ENOSPC)`.
 pub fn cause(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(errno) => describe_errno(errno),

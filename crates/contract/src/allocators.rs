@@ -1,27 +1,27 @@
-//! Names by which programs call an allocator besides malloc and free. Where one
-//! library has both, a block that was given by the one may come to the other:
-//! such a program must keep its own malloc.
+//! Functions by which programs call an allocator other than `malloc` and `free`. If a
+//! library defines both kinds, a block from one may be freed by the other. Such a program
+//! must keep its own malloc.
 //!
-//! hugectl looks for them before the start, the libraries in the running
-//! process; both by this list.
+//! hugectl searches for these functions before the start, the libraries in the running
+//! process.
 
 use core::ffi::CStr;
 
-/// An allocator's names for giving, taking or measuring blocks.
+/// The functions of one allocator that allocate, free or measure blocks.
 #[derive(Debug)]
 pub struct Allocator {
-    /// A name that it defines whenever it defines any of them.
+    /// A function that every build of this allocator defines.
     pub mark: &'static CStr,
-    /// All of them, sorted.
-    pub doors: &'static [&'static CStr],
+    /// All these functions, sorted.
+    pub entry_points: &'static [&'static CStr],
 }
 
-/// What allocators of this kind call these functions.
+/// The allocators that we recognise.
 pub const ALLOCATORS: [Allocator; 8] = [
     // jemalloc.
     Allocator {
         mark: c"mallocx",
-        doors: &[
+        entry_points: &[
             c"dallocx",
             c"mallocx",
             c"nallocx",
@@ -34,7 +34,7 @@ pub const ALLOCATORS: [Allocator; 8] = [
     // jemalloc, built with a prefix.
     Allocator {
         mark: c"je_mallocx",
-        doors: &[
+        entry_points: &[
             c"je_aligned_alloc",
             c"je_calloc",
             c"je_dallocx",
@@ -60,7 +60,7 @@ pub const ALLOCATORS: [Allocator; 8] = [
     // tcmalloc.
     Allocator {
         mark: c"tc_malloc",
-        doors: &[
+        entry_points: &[
             c"MallocExtension_GetAllocatedSize",
             c"MallocExtension_GetOwnership",
             c"_ZN15MallocExtension12GetOwnershipEPKv",
@@ -105,7 +105,7 @@ pub const ALLOCATORS: [Allocator; 8] = [
     // mimalloc.
     Allocator {
         mark: c"mi_malloc",
-        doors: &[
+        entry_points: &[
             c"_aligned_malloc",
             c"malloc_good_size",
             c"malloc_size",
@@ -203,7 +203,7 @@ pub const ALLOCATORS: [Allocator; 8] = [
     // rpmalloc.
     Allocator {
         mark: c"rpmalloc",
-        doors: &[
+        entry_points: &[
             c"rpaligned_alloc",
             c"rpaligned_calloc",
             c"rpaligned_realloc",
@@ -219,7 +219,7 @@ pub const ALLOCATORS: [Allocator; 8] = [
     // The allocator of TBB.
     Allocator {
         mark: c"scalable_malloc",
-        doors: &[
+        entry_points: &[
             c"scalable_aligned_free",
             c"scalable_aligned_malloc",
             c"scalable_aligned_realloc",
@@ -234,7 +234,7 @@ pub const ALLOCATORS: [Allocator; 8] = [
     // Hoard.
     Allocator {
         mark: c"xxmalloc",
-        doors: &[
+        entry_points: &[
             c"xxfree",
             c"xxmalloc",
             c"xxmalloc_usable_size",
@@ -245,7 +245,7 @@ pub const ALLOCATORS: [Allocator; 8] = [
     // snmalloc.
     Allocator {
         mark: c"sn_malloc",
-        doors: &[
+        entry_points: &[
             c"sn_aligned_alloc",
             c"sn_calloc",
             c"sn_free",
@@ -259,11 +259,11 @@ pub const ALLOCATORS: [Allocator; 8] = [
 ];
 
 impl Allocator {
-    /// Whether a name is one of its doors.
+    /// Returns the entry point of this name, if it is one of this allocator's.
     pub fn has(&self, name: &[u8]) -> Option<&'static CStr> {
-        let doors = self.doors;
-        let at = doors.binary_search_by(|door| door.to_bytes().cmp(name));
-        at.ok().map(|at| doors[at])
+        let entry_points = self.entry_points;
+        let at = entry_points.binary_search_by(|known| known.to_bytes().cmp(name));
+        at.ok().map(|at| entry_points[at])
     }
 }
 
@@ -272,9 +272,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_are_sorted_and_hold_their_marks() {
+    fn lists_are_sorted_and_contain_the_mark() {
         for allocator in &ALLOCATORS {
-            assert!(allocator.doors.is_sorted(), "{:?}", allocator.mark);
+            assert!(allocator.entry_points.is_sorted(), "{:?}", allocator.mark);
             let mark = allocator.has(allocator.mark.to_bytes());
             assert_eq!(mark, Some(allocator.mark));
             for name in [c"malloc", c"free", c"calloc", c"realloc", c""] {

@@ -1,17 +1,17 @@
-//! Variables whose values cannot be used in full.
+//! Variables whose values were rejected, as a whole or in part.
 
-/// Which of some variables have such a value: they count as unset, or what of
-/// them makes sense is used.
+/// A set of such variables. A rejected variable counts as unset, or its valid part is
+/// used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Odd {
+pub struct Rejected {
     variables: &'static [&'static str],
     which: u64,
 }
 
-impl Odd {
-    /// None of these, 64 at most.
-    pub const fn none_of(variables: &'static [&'static str]) -> Odd {
-        Odd {
+impl Rejected {
+    /// Returns an empty set of these variables, at most 64.
+    pub const fn none_of(variables: &'static [&'static str]) -> Rejected {
+        Rejected {
             variables,
             which: 0,
         }
@@ -24,7 +24,7 @@ impl Odd {
         }
     }
 
-    /// Their names.
+    /// Returns the names of the rejected variables.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let places = self.variables.iter().enumerate();
         places.filter_map(move |(place, name)| (self.which >> place & 1 == 1).then_some(*name))
@@ -39,11 +39,11 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn each_variable_has_a_place_of_its_own() {
+    fn every_variable_can_be_rejected() {
         assert!(VARIABLES.len() <= 64);
-        let mut odd = Odd::none_of(&VARIABLES);
-        assert_eq!(odd.names().count(), 0);
-        VARIABLES.iter().for_each(|name| odd.add(name));
-        assert_eq!(odd.names().collect::<Vec<_>>(), VARIABLES);
+        let mut rejected = Rejected::none_of(&VARIABLES);
+        assert_eq!(rejected.names().count(), 0);
+        VARIABLES.iter().for_each(|name| rejected.add(name));
+        assert_eq!(rejected.names().collect::<Vec<_>>(), VARIABLES);
     }
 }

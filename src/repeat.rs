@@ -1,27 +1,27 @@
-//! `--watch`: the same look again and again. A terminal is drawn anew; elsewhere tables
-//! follow each other, an empty line between them, and documents, one line each.
+//! `--watch`: prints the same view repeatedly. A terminal is redrawn. Otherwise tables
+//! follow each other, separated by an empty line, and JSON documents, one per line.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use crate::console::{Reader, out};
-use crate::terminal::dress;
+use crate::terminal::lay_out;
 
-/// Home, and everything gone.
+/// Moves the cursor home and clears the screen.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Why it ended.
+/// Why a watch ended.
 pub(crate) enum End<E> {
-    /// Nobody reads any more.
+    /// The reader of standard output is gone.
     Unread,
-    /// The look failed; whether another one had not.
+    /// The view failed; the flag is whether an earlier one succeeded.
     Failed(E, bool),
-    /// The output cannot be written.
+    /// Standard output cannot be written.
     Unwritten(io::Error),
 }
 
-/// Looks and prints, until one of both is not possible any more.
-pub(crate) fn again<E>(
+/// Prints the view every `time`, until the view or the output fails.
+pub(crate) fn repeat<E>(
     time: Duration,
     json: bool,
     mut look: impl FnMut() -> Result<String, E>,
@@ -36,11 +36,11 @@ pub(crate) fn again<E>(
         };
         let text = match look() {
             Ok(text) if json => text,
-            Ok(text) => format!("{before}{}", dress(&text)),
+            Ok(text) => format!("{before}{}", lay_out(&text)),
             Err(why) => return End::Failed(why, seen),
         };
         match out(&text) {
-            Ok(Reader::There) => {}
+            Ok(Reader::Present) => {}
             Ok(Reader::Gone) => return End::Unread,
             Err(error) => return End::Unwritten(error),
         }
