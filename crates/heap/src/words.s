@@ -16,7 +16,6 @@ weak_word hugetools_dlsym_heap, dlsym
 
 /* libc's own, where the linker puts the wrappers in place of them: for `wrappers.rs`. */
 weak_word hugetools_key_create, __real_pthread_key_create
-weak_word hugetools_key_delete, __real_pthread_key_delete
 weak_word hugetools_setspecific, __real_pthread_setspecific
 
 .popsection

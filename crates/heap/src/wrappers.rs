@@ -17,7 +17,6 @@ core::arch::global_asm!(
 
 // Before glibc 2.34 these are in libpthread, which a program without threads doesn't load.
 word!(hugetools_key_create);
-word!(hugetools_key_delete);
 word!(hugetools_setspecific);
 
 type Key = libc::pthread_key_t;
@@ -32,11 +31,11 @@ extern "C" fn __wrap_pthread_key_create(
     create.map_or(libc::ENOSYS, |create| create(key, destructor))
 }
 
+/// mimalloc deletes its key at the end of the process. The key stays: musl would block signals
+/// to delete it, which a seccomp filter of the program may not allow.
 #[unsafe(no_mangle)]
-extern "C" fn __wrap_pthread_key_delete(key: Key) -> c_int {
-    type Delete = extern "C" fn(Key) -> c_int;
-    let delete = weak_function!(hugetools_key_delete as Delete);
-    delete.map_or(libc::ENOSYS, |delete| delete(key))
+extern "C" fn __wrap_pthread_key_delete(_key: Key) -> c_int {
+    0
 }
 
 #[unsafe(no_mangle)]

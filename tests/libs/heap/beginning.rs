@@ -30,6 +30,6 @@ fn a_small_beginning_becomes_transparent_huge_pages() {
             return;
         };
         let after = Judged::find(&ran.out, "after");
-        assert!(after.share(after.thp) >= 95, "{ran:?}");
+        assert!(after.share(after.thp) >= 85, "{ran:?}");
     }
 }
