@@ -34,7 +34,7 @@ use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
 use crate::terminal::{self, lay_out};
 use crate::usage::{explain_in_line, not_utf8, one_dash, wants_json};
-use crate::{answer, console};
+use crate::{console, stdout};
 
 const TOOL: &str = "hugectl";
 
