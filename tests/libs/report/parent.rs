@@ -1,5 +1,4 @@
 //! hugectl as the parent of a program: signals, status, terminal.
-#![expect(clippy::disallowed_methods, reason = "a terminal is a file")]
 
 use std::fs::File;
 use std::io::{Read, Write};
