@@ -41,7 +41,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --color 'Colours: auto, always or never'
             cand --emit 'Print settings for a service'
             cand --sysroot 'Read the kernel''s state below DIR'
-            cand --pid 'Move their memory to huge pages'
+            cand --pid 'Move a program''s memory to huge pages'
             cand --budget 'With --pid: share of a CPU; default 25'
             cand --touched 'With --pid: skip less touched pages'
             cand --library-path 'Directory or prefix of the library'

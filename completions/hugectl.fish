@@ -31,7 +31,7 @@ environment\t''
 docker\t''
 kubernetes\t''"
 complete -c hugectl -l sysroot -d 'Read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
-complete -c hugectl -l pid -d 'Move their memory to huge pages' -r
+complete -c hugectl -l pid -d 'Move a program\'s memory to huge pages' -r
 complete -c hugectl -l budget -d 'With --pid: share of a CPU; default 25' -r
 complete -c hugectl -l touched -d 'With --pid: skip less touched pages' -r
 complete -c hugectl -l library-path -d 'Directory or prefix of the library' -r -f -a "(__fish_complete_directories)"

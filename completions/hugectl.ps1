@@ -44,7 +44,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugectl' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colours: auto, always or never')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'Print settings for a service')
             [CompletionResult]::new('--sysroot', '--sysroot', [CompletionResultType]::ParameterName, 'Read the kernel''s state below DIR')
-            [CompletionResult]::new('--pid', '--pid', [CompletionResultType]::ParameterName, 'Move their memory to huge pages')
+            [CompletionResult]::new('--pid', '--pid', [CompletionResultType]::ParameterName, 'Move a program''s memory to huge pages')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'With --pid: share of a CPU; default 25')
             [CompletionResult]::new('--touched', '--touched', [CompletionResultType]::ParameterName, 'With --pid: skip less touched pages')
             [CompletionResult]::new('--library-path', '--library-path', [CompletionResultType]::ParameterName, 'Directory or prefix of the library')

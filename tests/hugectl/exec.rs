@@ -162,6 +162,9 @@ fn words_for_the_terminal() {
         assert!(help.out.contains(word), "{word}");
     }
     assert_eq!(place.run(&["-h"]).out, help.out);
+    // Two screens of 50 lines.
+    assert!(help.out.lines().count() <= 100, "{}", help.out);
+    assert!(help.out.lines().all(|line| line.len() <= 80));
     let version = place.run(&["--version"]);
     assert_eq!(
         version.out,

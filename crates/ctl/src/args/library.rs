@@ -9,8 +9,6 @@ use clap::{Args, ValueHint};
 #[command(next_help_heading = "The library")]
 pub struct Library {
     /// Only set variables, for linked programs
-    ///
-    /// For a program that is linked with the library.
     #[arg(long, overrides_with = "force_preload")]
     pub no_preload: bool,
 

@@ -11,7 +11,7 @@ pub(super) const RUNNING: &str = "Running programs";
 #[derive(Debug, Args)]
 #[command(next_help_heading = RUNNING)]
 pub struct Running {
-    /// Move their memory to huge pages
+    /// Move a program's memory to huge pages
     ///
     /// They get transparent huge pages in heap, stack, data, bss and other private memory, or
     /// in the segments named by --text, --data, --bss, --heap, --stack, --shm and --anon.
