@@ -28,6 +28,8 @@ pub const LEN: usize = HEAD_LEN + TEXT_LEN;
 pub struct Page {
     /// Whether hugectl could not execute the program; its child has said why.
     pub unstarted: AtomicU32,
+    /// How many programs of the process have mapped the page, one after the other.
+    pub images: AtomicU32,
     /// The length of the report in bytes; 0 for none.
     text: AtomicU32,
     /// The most that was seen; see [`Peak`].
