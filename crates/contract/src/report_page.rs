@@ -29,6 +29,8 @@ pub const LEN: usize = HEAD_LEN + TEXT_LEN;
 pub struct Page {
     /// Nonzero if hugectl's child could not execute the program and has printed why.
     pub unstarted: AtomicU32,
+    /// How many programs of the process have mapped the page, one after the other.
+    pub images: AtomicU32,
     /// The length of the report in bytes; 0 for none.
     text: AtomicU32,
     /// The peak so far; see [`Peak`].

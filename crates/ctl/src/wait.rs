@@ -119,7 +119,7 @@ impl Parent {
             if let Some(end) = self.child.next(looks.patience()) {
                 break end;
             }
-            looks.look(self.child.pid());
+            looks.look(self.child.pid(), self.images());
             self.page.page().set_peak(&looks.peak);
         };
         if self.page.page().unstarted.load(Ordering::Acquire) == 0 {
@@ -130,6 +130,10 @@ impl Parent {
             End::Exit(status) => u8::try_from(status).unwrap_or(u8::MAX),
             End::Signal(signal) => program::end_by(signal),
         }
+    }
+
+    fn images(&self) -> u32 {
+        self.page.page().images.load(Ordering::Acquire)
     }
 
     fn report(&mut self, root: &Root, end: End, looks: &Looks<'_>, began: u64) -> io::Result<()> {
@@ -170,7 +174,10 @@ impl Parent {
         match &looks.last {
             // Its library has not reached the page, and has reported by itself.
             Some((last, _))
-                if matches!(end, End::Exit(_)) && last.has_library() && !last.is_attached() =>
+                if matches!(end, End::Exit(_))
+                    && looks.images == self.images()
+                    && last.has_library()
+                    && !last.is_attached() =>
             {
                 String::new()
             }

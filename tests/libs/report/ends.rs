@@ -141,7 +141,8 @@ fn each_end_leaves_one_line() {
         be_seen(started[0].0.child.id());
         for ((running, file), (how, ended, value, is_exact)) in started.into_iter().zip(ENDS) {
             let what = format!("{libc:?} {how}");
-            let pid = child_of(running.child.id());
+            let parent = running.child.id();
+            let pid = child_of(parent);
             let (status, said) = running.end();
             assert_eq!(said, "", "{what}");
             let signal = value.filter(|_| ended == "signal");
@@ -157,7 +158,7 @@ fn each_end_leaves_one_line() {
             assert_eq!(line["ended"]["how"], ended, "{what}: {line}");
             assert_eq!(line["ended"]["value"], json!(value), "{what}: {line}");
             let origin = ["host", "rank", "parent"].map(|name| line[name].clone());
-            let wanted = [json!(host), json!(12), json!(std::process::id())];
+            let wanted = [json!(host), json!(12), json!(parent)];
             assert_eq!(origin, wanted, "{what}: {line}");
             assert!(resident(line) >= SIZE << 20, "{what}: {line}");
             assert!(

@@ -25,6 +25,8 @@ pub(super) struct Looks<'r> {
     /// The last look, and when it was, in milliseconds since 1970.
     pub(super) last: Option<(Snapshot, u64)>,
     pub(super) peak: Peak,
+    /// How many programs had mapped the page before the last look.
+    pub(super) images: u32,
     /// The kernel's count of kills for want of memory, at the last look but one and at the
     /// last: that one may have been at a process already killed.
     kills: [Option<u64>; 2],
@@ -39,6 +41,7 @@ impl<'r> Looks<'r> {
             due: now + OFTEN,
             last: None,
             peak: Peak::default(),
+            images: 0,
             kills: [None; 2],
         }
     }
@@ -48,8 +51,8 @@ impl<'r> Looks<'r> {
         self.due.saturating_duration_since(Instant::now())
     }
 
-    /// Looks, if it is time.
-    pub(super) fn look(&mut self, pid: u32) {
+    /// Looks, if it is time. So many programs have mapped the page by now.
+    pub(super) fn look(&mut self, pid: u32, images: u32) {
         if Instant::now() < self.due {
             return;
         }
@@ -60,6 +63,7 @@ impl<'r> Looks<'r> {
             let at = wall_clock();
             self.peak = self.peak.with(&snapshot.peak(at));
             self.last = Some((snapshot, at));
+            self.images = images;
             self.kills = [self.kills[1].or(kills), kills];
         }
         let cost = own_time().saturating_sub(begin);

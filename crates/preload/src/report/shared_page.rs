@@ -41,6 +41,9 @@ pub(crate) fn begin() {
         PAGE.store(at, Ordering::Release);
         PROGRAM.store(own, Ordering::Release);
     }
+    if let Some(page) = page() {
+        page.images.fetch_add(1, Ordering::AcqRel);
+    }
 }
 
 extern "C" fn nothing() {}
