@@ -143,7 +143,7 @@ fn orphans_are_told_with_what_frees_them() {
     let text = live.hugeadm(&["--who"]).out;
     for command in &told {
         assert!(
-            text.contains(&format!("used by nobody; to free it: {command}\n")),
+            text.contains(&format!("unused; to free it: {command}\n")),
             "{text}"
         );
         assert_eq!(sh(command).status, 0, "{command}");
