@@ -58,7 +58,7 @@ fn a_shortage_is_reported_with_the_page_count() {
 
 #[test]
 fn boot_advice_leaves_memory_free() {
-    let pieces = "pages of 1GB need memory in one piece: ";
+    let pieces = "pages of 1GB need contiguous memory: ";
     // 5 % of 24105 MB stay free for other memory; 22 pages fit into the rest.
     for (spec, told) in [
         (
@@ -67,7 +67,7 @@ fn boot_advice_leaves_memory_free() {
         ),
         (
             "1GB:23",
-            "ask for fewer, of 23 pages no more than 22 leave memory enough for everything else",
+            "ask for at most 22 pages instead of 23, so that enough memory is left for everything else",
         ),
     ] {
         let mut world = World::new("x86_64-6.18-mthp", |sim| sim.room(None, size("1G"), 1));
@@ -111,7 +111,7 @@ fn pages_in_use_do_not_count_as_persistent() {
     ));
     assert_eq!(status(&tasks), Status::Short);
     let told = lines(&tasks).join("\n");
-    let figures = "asked 1, got 3\n  the kernel keeps 2 more, used or reserved";
+    let figures = "asked 1, got 3\n  2 more pages are in use or reserved";
     assert!(told.contains(figures), "{told}");
     // The warning is not repeated: the kept pages no longer count as persistent.
     let again = world.run(&["--pool-pages-min", "1GB:1"]);
@@ -129,7 +129,7 @@ fn a_maximum_below_the_used_pages_falls_short() {
         let tasks = world.run(&["--pool-pages-max", "2MB:2"]);
         assert_eq!(status(&tasks), Status::Short);
         let told = lines(&tasks).join("\n");
-        let figures = "nr_overcommit_hugepages: asked 2, got 5\n  the kernel keeps 3 more";
+        let figures = "nr_overcommit_hugepages: asked 2, got 5\n  3 more pages are in use";
         assert!(told.contains(figures), "{told}");
     }
     let tasks = world.run(&["--pool-pages-max", "2MB:5"]);
@@ -188,7 +188,7 @@ fn a_failed_step_ends_its_task_only() {
     assert_eq!(
         told[0],
         "cannot write 100 to /proc/sys/vm/nr_hugepages: operation not permitted (EPERM)\n  \
-         run it as root; with --dry-run it prints what it would do"
+         run it as root; --dry-run prints the commands instead"
     );
 }
 
@@ -287,7 +287,7 @@ fn a_mount_over_a_full_directory_warns() {
     for path in [point, &format!("{point}/precious")] {
         world.there.insert(path.into(), super::world::ROOT_DIR);
     }
-    let told = format!("{point} is not empty: the mount hides what is in it");
+    let told = format!("{point} is not empty: the mount hides its contents");
     assert_eq!(world.plan(&["--create-mounts"]).notes, [told]);
     assert_eq!(world.plan(&["--create-global-mounts"]).notes, [""; 0]);
 }

@@ -166,7 +166,7 @@ fn the_printed_shell_stops_where_the_real_run_does() {
     assert!(
         script
             .out
-            .contains("# left undone then: 3 of --create-global-mounts"),
+            .contains("# skipped after that: 3 steps of --create-global-mounts"),
         "{script:?}"
     );
     sh(&script.out);

@@ -121,7 +121,7 @@ const POOLS: &[Case] = &[
         &[(DEFAULT, "", "4096")],
         (
             "memory",
-            "the kernel keeps 112 MB of descriptors",
+            "the kernel uses 112 MB for descriptors",
             "hugeadm --hvo on",
         ),
     ),
@@ -130,7 +130,7 @@ const POOLS: &[Case] = &[
         &[(DEFAULT, "", "0")],
         (
             "pool",
-            "no pool has pages or may make any",
+            "no pool has pages or may allocate any",
             "hugeadm --pool-pages-max DEFAULT:10%",
         ),
     ),
@@ -139,7 +139,7 @@ const POOLS: &[Case] = &[
         &[(NODE, "", "70")],
         (
             "node",
-            "the pages of 2MB lie unevenly: 64 on node 0, 70 on node 1, 0 on node 2",
+            "the pages of 2MB are unevenly distributed: 64 on node 0, 70 on node 1, 0 on node 2",
             "hugeadm --pool-spread 2MB:144",
         ),
     ),
@@ -162,7 +162,7 @@ const FACTS: &[(&str, &[Change], (&str, &str))] = &[
         &[(POOL, "", "8"), (FREE, "", "3"), (RESERVED, "", "3")],
         (
             "pool",
-            "the pool has no free page left: 8 pages of 64KB used or promised",
+            "the pool has no free page left: 8 pages of 64KB used or reserved",
         ),
     ),
     (
@@ -183,7 +183,7 @@ const FACTS: &[(&str, &[Change], (&str, &str))] = &[
         &[(POOL, "", "8"), (SURPLUS, "", "2"), (OVERCOMMIT, "", "4")],
         (
             "pool",
-            "the kernel made 2 pages of 64KB above the minimum on demand",
+            "the kernel allocated 2 pages of 64KB above the minimum on demand",
         ),
     ),
     (
@@ -200,7 +200,7 @@ const FACTS: &[(&str, &[Change], (&str, &str))] = &[
         &[(DEFAULT, "", "0"), (POOL, "", "8")],
         (
             "pool",
-            "the pool of 64KB has pages, that of the default size 2MB none",
+            "the pool of 64KB has pages, but the pool of the default size 2MB is empty",
         ),
     ),
 ];
@@ -321,7 +321,7 @@ const LIMITS: &[Case] = &[
         &[(SHM_GROUP, "", "3999999")],
         (
             "shared_memory",
-            "vm.hugetlb_shm_group is 3999999, and there is no such group",
+            "vm.hugetlb_shm_group is 3999999, but no such group exists",
             "hugeadm --set-shm-group root",
         ),
     ),
@@ -330,7 +330,7 @@ const LIMITS: &[Case] = &[
         &[("proc/sys/kernel/shmmax", "", "33554432")],
         (
             "shared_memory",
-            "kernel.shmmax is 33554432, and all pools together hold 169869312 bytes",
+            "kernel.shmmax is 33554432, but all pools together hold 169869312 bytes",
             "hugeadm --set-recommended-shmmax",
         ),
     ),
@@ -430,7 +430,7 @@ const TRANSPARENT: &[Case] = &[
         &[(THP_2MB, "", "always inherit madvise [never]")],
         (
             "thp",
-            "transparent huge pages are set to madvise, but every size of them to never",
+            "transparent huge pages are set to madvise, but each of their sizes to never",
             "hugeadm --thp-size 2MB:inherit",
         ),
     ),

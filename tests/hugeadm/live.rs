@@ -141,7 +141,7 @@ fn gigantic_pages() {
         ran.err
     );
     // Boot cannot help either, although all memory is free then.
-    let told = format!("ask for fewer, of {asked} pages no more than ");
+    let told = format!("pages instead of {asked}, so that enough memory is left");
     assert!(ran.err.contains(&told), "{}", ran.err);
     assert!(!ran.err.contains("hugepages="), "{}", ran.err);
     let spec = format!("1GB:{asked}");

@@ -220,7 +220,7 @@ fn ram_disks_are_swap_while_a_pool_grows() {
     assert!(
         answers[3]
             .err
-            .contains("cannot make swap of /dev/ram1: it holds data\n"),
+            .contains("cannot make swap of /dev/ram1: the disk holds data\n"),
         "{:?}",
         answers[3]
     );

@@ -45,19 +45,19 @@ fn a_mount_with_other_limits_is_an_error() {
     for (args, told) in [
         (
             &["--max-size=0"][..],
-            "size=67108864 is mounted there, not one without a limit",
+            "size=67108864 is mounted there, instead of one without a limit",
         ),
         (
             &["--max-inodes=0"],
-            "nr_inodes=100 is mounted there, not one without a limit",
+            "nr_inodes=100 is mounted there, instead of one without a limit",
         ),
         (
             &["--max-size=50%"],
-            "size=67108864 is mounted there, not 77594624",
+            "size=67108864 is mounted there, instead of 77594624",
         ),
         (
             &["--min-size=0"],
-            "min_size=16777216 is mounted there, not one without a limit",
+            "min_size=16777216 is mounted there, instead of one without a limit",
         ),
     ] {
         let text = plan(NODES, &[args, &["--create-global-mounts"]].concat());
@@ -158,7 +158,7 @@ fn nodes_have_the_same_limits_as_the_machine() {
         (
             "--pool-pages-min=2MB@0:1000",
             2,
-            "the pools of node 0 would keep 2000 MB",
+            "the pools of node 0 would take 2000 MB",
         ),
         (
             "--pool-pages-min=2MB@4:16",
@@ -178,12 +178,12 @@ fn nodes_have_the_same_limits_as_the_machine() {
         (
             "--pool-pages-min=1GB@0:1",
             2,
-            "the pools of node 0 would keep 1152 MB",
+            "the pools of node 0 would take 1152 MB",
         ),
         (
             "--pool-pages-min=2MB@0:240",
             1,
-            "shall stay for everything else",
+            "must stay for other programs",
         ),
         ("--pool-pages-min=2MB@4:0", 0, ""),
         ("--pool-pages-min=2MB@1:64", 0, ""),
@@ -208,7 +208,7 @@ fn a_maximum_beyond_all_memory_is_refused() {
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(
         ran.err
-            .contains("could grow to 200000 MB, and there are 3930 MB"),
+            .contains("could grow to 200000 MB, but there are only 3930 MB"),
         "{ran:?}"
     );
 }

@@ -265,7 +265,7 @@ fn without_proc_nothing_is_denied() {
         (
             "hugeadm",
             "--stats",
-            "unknown: what counts it cannot be seen",
+            "unknown: the kernel's files are missing",
         ),
     ] {
         let mut command = Command::new("unshare");

@@ -111,7 +111,7 @@ fn a_running_program_is_busy() {
         (
             "1\n",
             "hugeedit: ERROR: program: cannot be opened for writing: text file busy (ETXTBSY)\n  \
-             a process runs it: stop that first, or change a copy and rename the copy over it\n"
+             a process is running it: stop the process, or change a copy and rename the copy over the file\n"
         )
     );
     assert_eq!(place.snapshot(), before);
@@ -152,7 +152,7 @@ fn a_read_only_file_is_unchanged() {
             1,
             "",
             "hugeedit: ERROR: program: cannot be opened for writing: permission denied (EACCES)\n  \
-             the file itself is changed: that takes leave to write it\n"
+             hugeedit changes the file in place and needs permission to write it\n"
         )
     );
     assert_eq!(place.snapshot(), before);
@@ -189,7 +189,7 @@ fn set_user_id_and_capabilities_survive() {
         (done.status, done.err.as_str()),
         (
             0,
-            "hugeedit: WARNING: lost: it lost its capabilities: \
+            "hugeedit: WARNING: lost: cannot restore its capabilities: \
              operation not permitted (EPERM)\n"
         )
     );

@@ -259,7 +259,7 @@ fn usage_errors_are_reported() {
         let done = place.shell(line);
         (done.status, place.neutral(&done.err))
     };
-    let none = "there are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT";
+    let none = "the options are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT";
     for (line, status, text) in [
         (
             "$PLACE/B/ld --hugetlbfs-nonsense a.o",
@@ -275,19 +275,20 @@ fn usage_errors_are_reported() {
         (
             "$PLACE/B/ld --hugetlbfs-align=5MB a.o",
             1,
-            "ld.hugetlbfs: ERROR: --hugetlbfs-align=5MB: the size is no power of two\n".to_owned(),
+            "ld.hugetlbfs: ERROR: --hugetlbfs-align=5MB: the size is not a power of two\n"
+                .to_owned(),
         ),
         (
             "$PLACE/B/ld -m i386pep --hugetlbfs-align a.o",
             1,
-            "ld.hugetlbfs: ERROR: the huge pages of emulation i386pep are not known\n  \
-             say their size: --hugetlbfs-align=SIZE\n"
+            "ld.hugetlbfs: ERROR: the huge page size of emulation i386pep is not known\n  \
+             set it with --hugetlbfs-align=SIZE\n"
                 .to_owned(),
         ),
         (
             "LD=none $PLACE/B/ld --hugetlbfs-align a.o",
             1,
-            "ld.hugetlbfs: ERROR: none: LD names it, and there is no such linker\n  \
+            "ld.hugetlbfs: ERROR: none: no such linker, but LD names it\n  \
              correct LD, or unset it\n"
                 .to_owned(),
         ),
@@ -328,7 +329,7 @@ fn segments_that_cannot_be_aligned_are_reported() {
     assert_eq!(
         told("$PLACE/B/ld -static -e f -N --hugetlbfs-align a.o -o x"),
         "ld.hugetlbfs: WARNING: x: 1 of 1 segments are not aligned to 2MB\n  \
-         -n, -N or a linker script decides otherwise"
+         -n, -N or a linker script can cause that"
     );
     let line = "$PLACE/B/ld -static -e f -z max-page-size=0x1000 --hugetlbfs-align a.o -o x";
     assert_eq!(
@@ -340,7 +341,7 @@ fn segments_that_cannot_be_aligned_are_reported() {
         told(&format!(
             "{QUIET} $PLACE/B/ld -static -e g --hugetlbfs-link=B b.o -o x"
         )),
-        "ld.hugetlbfs: WARNING: x: has no segment to mark"
+        "ld.hugetlbfs: WARNING: x: no segment to mark"
     );
     assert_eq!(
         told("$PLACE/B/ld -static -e f --hugetlbfs-link=B a.o -o x"),

@@ -32,7 +32,7 @@ fn a_signed_file_is_not_changed() {
             done.err,
             format!(
                 "hugeedit: ERROR: program: is signed ({attribute}), and a change would break the \
-                 signature\n  change a copy, which is not signed, and sign that\n"
+                 signature\n  change an unsigned copy, then sign the copy\n"
             )
         );
         assert_eq!(place.snapshot(), before);

@@ -6,10 +6,10 @@
 //!                              +---> shell (--dry-run)
 //! ```
 //!
-//! Modules in order of dependency: each uses only those above it. Their invariants are
+//! Wings (top-level modules) in order of dependency: each uses only those above it. Their invariants are
 //! in their module docs.
 //!
-//! | module | purpose |
+//! | wing | purpose |
 //! |---|---|
 //! | [`step`] | steps of plans; notes about unfinished work |
 //! | [`effects`] | operations other than reads and writes of kernel files |

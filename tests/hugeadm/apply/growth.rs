@@ -125,7 +125,7 @@ fn failed_measures_are_reported_and_others_are_tried() {
     let tried = [
         "cannot write 1 to /proc/sys/vm/compact_memory: no such file or directory (ENOENT)",
         "cannot write 1 to /proc/sys/vm/drop_caches: permission denied (EACCES)",
-        "no swap: only 15 MB are free in /var/lib/hugetlbfs/swap/temp",
+        "no swap: only 15 MB free in /var/lib/hugetlbfs/swap/temp",
         "repeated attempts",
     ];
     assert_eq!(*outcomes(&tasks)[0], short(500, &tried));
@@ -227,7 +227,7 @@ fn a_pool_grows_even_if_swap_fails() {
         told[0],
         format!(
             "cannot make swap of {SWAP}: no space left on device (ENOSPC)\n  \
-             there is no room for it: ask for less with --add-temp-swap=PAGES"
+             the disk is full: ask for less with --add-temp-swap=PAGES"
         )
     );
     assert!(world.noted.is_empty());

@@ -136,7 +136,7 @@ fn a_run_with_other_options_repairs_it_too() {
         assert_eq!(ran.status, 0, "{ran:?}");
         mended += usize::from(
             ran.err
-                .contains("left half changed by a run that was killed"),
+                .contains("a killed run left the pool of 2MB half changed"),
         );
         assert!(
             [(74, 81), (10, 81)].contains(&maximum(dir.path())),

@@ -44,7 +44,7 @@ fn the_command_line_of_the_kernel_is_compared() {
         (
             SMALL,
             "hugepagesz=1G hugepages=4",
-            "has hugepagesz=1G, and this machine has no such size",
+            "has hugepagesz=1G, but this machine lacks that size",
         ),
         (
             ARM,
@@ -54,12 +54,12 @@ fn the_command_line_of_the_kernel_is_compared() {
         (
             NODES,
             "hugepagesz=1G hugepages=4",
-            "asks for 4 pages of 1GB, and the pool keeps 0",
+            "asks for 4 pages of 1GB, but the pool's minimum is 0",
         ),
         (
             NODES,
             "hugepagesz=2M hugepages=0:70,3:10",
-            "asks for 80 pages of 2MB, and the pool keeps 74",
+            "asks for 80 pages of 2MB, but the pool's minimum is 74",
         ),
     ] {
         let told = told(machine, line, &[]);

@@ -22,8 +22,8 @@ fn without_proc_and_sys_there_are_no_claims() {
     };
     let ran = run("\"$HUGEADM\" --explain");
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
-    let finding = "1. /proc/meminfo is not there, as in a chroot\n   which huge pages there are \
-                   cannot be told, nor what is amiss with them\n   -> mount -t proc proc /proc\n";
+    let finding = "1. /proc/meminfo is missing, as in a chroot\n   the state of huge pages is \
+                   unknown\n   -> mount -t proc proc /proc\n";
     for known in ["Total System Memory: not known\n", finding] {
         assert!(ran.out.contains(known), "{ran:?}");
     }
@@ -40,11 +40,11 @@ fn without_proc_and_sys_there_are_no_claims() {
         assert!(ran.err.contains(unseen), "{option}: {ran:?}");
     }
     let ran = run("\"$HUGEADM\" --thp-always");
-    let told = "/sys/kernel/mm/transparent_hugepage/enabled: it cannot be seen, since \
-                /proc/meminfo is not there\n  mount -t proc proc /proc; mount -t sysfs sysfs /sys\n";
+    let told = "/sys/kernel/mm/transparent_hugepage/enabled: unknown, because \
+                /proc/meminfo is missing\n  mount -t proc proc /proc; mount -t sysfs sysfs /sys\n";
     assert!(ran.status == 1 && ran.err.ends_with(told), "{ran:?}");
     let ran = run("\"$HUGEADM\" --print-persistent");
-    assert_eq!(ran.out, "# not known, since /proc/meminfo is not there\n");
+    assert_eq!(ran.out, "# unknown, because /proc/meminfo is missing\n");
     let ran = run("\"$PAGESIZE\" --huge-only");
     assert!(ran.err.contains(unseen), "{ran:?}");
     let ran = run("\"$HUGECTL\" --status 1");

@@ -73,8 +73,7 @@ fn swap_of_a_killed_run_is_removed() {
     let ran = live.hugeadm(&["--thp-madvise"]);
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(
-        ran.err
-            .contains("is left of a run that was killed; it is taken back"),
+        ran.err.contains("in use as swap; it is removed now"),
         "{ran:?}"
     );
     assert!(live.now().swaps.is_empty() && !Path::new(DIR).join("temp/swapfile").exists());

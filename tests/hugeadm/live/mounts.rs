@@ -175,7 +175,7 @@ fn limits_of_mounts() {
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.err
-            .contains("nr_inodes=10 is mounted there, not 11\n  umount "),
+            .contains("nr_inodes=10 is mounted there, instead of 11\n  umount "),
         "{ran:?}"
     );
 
@@ -186,7 +186,7 @@ fn limits_of_mounts() {
     assert_eq!(ran.status, 1, "{ran:?}");
     let spec = format!("{size}:+3");
     let told = format!(
-        "(ENOMEM)\n  --min-size takes {} pages, and the pool has {free} to give: hugeadm \
+        "(ENOMEM)\n  --min-size needs {} pages, but the pool has only {free} available: hugeadm \
          --pool-pages-min {spec}\n",
         free + 3
     );
@@ -218,7 +218,7 @@ fn unmount_removes_all_mounts() {
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.err
-            .contains("device or resource busy (EBUSY)\n  a program uses it: fuser"),
+            .contains("device or resource busy (EBUSY)\n  it is in use: fuser"),
         "{ran:?}"
     );
     let left = live.now().mounts;

@@ -143,7 +143,7 @@ fn orphans_are_listed_with_their_command() {
     let text = live.hugeadm(&["--who"]).out;
     for command in &told {
         assert!(
-            text.contains(&format!("used by nobody; to free it: {command}\n")),
+            text.contains(&format!("unused; to free it: {command}\n")),
             "{text}"
         );
         assert_eq!(sh(command).status, 0, "{command}");

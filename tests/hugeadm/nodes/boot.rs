@@ -26,7 +26,7 @@ const CARRY_OUT: &str = "
     grep x-systemd.after= /etc/fstab | mounts
     true";
 
-const REMOVED: &str = "the kernel's command line, to be removed";
+const REMOVED: &str = "the kernel's command line: remove";
 
 /// Returns the lines for one file.
 fn lines<'t>(text: &'t str, place: &str) -> Vec<&'t str> {

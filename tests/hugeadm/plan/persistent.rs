@@ -117,7 +117,7 @@ fn a_count_on_the_command_line_stays_there() {
     let dir = tree::machine(SMALL);
     let dir = dir.path();
     tree::write(&dir.join("proc/sys/vm/nr_hugepages"), "3\n");
-    let removed = "the kernel's command line, to be removed";
+    let removed = "the kernel's command line: remove";
     command_line(dir, "ro hugepages=3\n");
     let text = printed(dir);
     assert!(!text.contains("vm.nr_hugepages"), "{text}");
