@@ -236,7 +236,7 @@ fn a_failed_mount_is_reported_with_advice() {
         (
             "own",
             libc::EROFS,
-            "cannot make directory /var: read-only file system (EROFS)\n  this is mounted read-only",
+            "cannot make directory /var: read-only file system (EROFS)\n  the file system is read-only",
         ),
     ] {
         let mut world = World::new("x86_64-no-1g", |sim| sim);

@@ -155,7 +155,7 @@ const FACTS: &[(&str, &[Change], (&str, &str))] = &[
     (
         ARM,
         &[(POOL, "", "8"), (FREE, "", "8")],
-        ("pool", "nobody uses 8 pages of 64KB (512KB) of the pool"),
+        ("pool", "8 pages of 64KB (512KB) of the pool are unused"),
     ),
     (
         ARM,
@@ -304,7 +304,7 @@ const MOUNTED: &[Case] = &[
         &[(MOUNTS, ",size=67108864", ",size=0")],
         (
             "mount",
-            "/var/lib/hugetlbfs/global/pagesize-2MB was mounted with a limit of less than one",
+            "/var/lib/hugetlbfs/global/pagesize-2MB has a limit of less than one",
             "umount /var/lib/hugetlbfs/global/pagesize-2MB",
         ),
     ),
@@ -391,7 +391,7 @@ const TRANSPARENT: &[Case] = &[
         &[(THP_2MB, "", "[always] inherit madvise never")],
         (
             "thp",
-            "all memory gets transparent huge pages, and khugepaged makes one of a single",
+            "THP is set to always, and khugepaged makes a huge page from a single",
             "hugeadm --thp-max-ptes-none 64",
         ),
     ),
@@ -400,7 +400,7 @@ const TRANSPARENT: &[Case] = &[
         &[(THP, "", "[always] madvise never")],
         (
             "thp",
-            "all memory gets transparent huge pages, and khugepaged makes one of a single",
+            "THP is set to always, and khugepaged makes a huge page from a single",
             "hugeadm --thp-max-ptes-none 64",
         ),
     ),

@@ -129,7 +129,7 @@ fn no_place_is_no_reason_not_to_start() {
     assert_eq!((started.status, started.out.as_str()), (0, "here\n"));
     let expected = format!(
         "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be put anywhere: {}: others \
-         can change what is there: the program runs without it, on the pages it has\n",
+         can change what is there; the program runs without it, on the pages it has\n",
         taken.display()
     );
     assert_eq!(started.err, expected);

@@ -268,7 +268,7 @@ fn a_heap_that_meets_its_limit_later() {
             assert_eq!(limits(&ran), 1, "{ran:?}");
             assert!(
                 ran.err
-                    .contains("are on huge pages and 2 MiB more cannot be"),
+                    .contains("more cannot be: the pool has no page left"),
                 "{ran:?}"
             );
             starts(&options, &program, "20", "parent: all\n");

@@ -8,7 +8,6 @@
 //!   another process (`--status`), the library for its own (`--report`).
 //! * [`report_page`]: the page that `hugectl --report` shares with the program.
 //! * [`ledger`]: records which warnings a launch has printed.
-//! * [`memory`]: the part of a control group's memory limit that the heap leaves free.
 //! * [`allocators`]: functions of other allocators besides malloc.
 //!
 //! Everything works on borrowed bytes, without allocation or I/O, so that it can run in
@@ -20,7 +19,6 @@ pub mod allocators;
 pub mod env;
 pub mod ledger;
 pub mod level;
-pub mod memory;
 pub mod report;
 pub mod report_page;
 pub mod segment;

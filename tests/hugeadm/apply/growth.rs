@@ -91,10 +91,6 @@ fn the_search_continues_while_there_is_progress() {
     assert_eq!(*outcomes(&tasks)[0], short(500, &tried));
     let pauses = world.calls.iter().filter(|call| call.starts_with("pause"));
     assert_eq!(pauses.count(), 5);
-    assert!(
-        lines(&tasks)[0].contains("no more memory is to be had"),
-        "{tasks:?}"
-    );
     // The kernel may still allocate the missing pages on demand.
     assert_eq!(world.pool(size("2M")), (500, 900));
 }

@@ -20,7 +20,6 @@ pub(super) enum Group {
     /// A file of the hugetlb controller, and its limit.
     Hugetlb(&'static str, &'static str),
     /// What is to be left of memory.
-    Memory(&'static str),
 }
 
 /// One situation. Words may name the world's directory, `DIR`, and the group, `GROUP`.
@@ -189,15 +188,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--shm DIR/explained sysv 8",
         rungs: &[("shm", "pool")],
         fact: "the pool of 2MB pages has 4 pages (8MB) left",
-        ..PLAIN
-    },
-    Situation {
-        name: "little left of memory",
-        group: Group::Memory("31457280"),
-        before: INSIDE,
-        line: "--heap=thp DIR/explained heap 20",
-        rungs: &[("heap", "base")],
-        fact: "the memory control group leaves",
         ..PLAIN
     },
     Situation {

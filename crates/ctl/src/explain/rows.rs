@@ -10,7 +10,7 @@ use super::{Row, Rung};
 use crate::plan::{Plan, is_left_out, pages_within};
 use crate::probe::Findings;
 use crate::probe::heap_engine::Engine;
-use crate::probe::kernel::{GROWN, Kernel, USEFUL, Wants};
+use crate::probe::kernel::{Kernel, USEFUL, Wants};
 use crate::probe::preflight::COPY;
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
@@ -350,11 +350,7 @@ impl Maker<'_> {
             "shm" => self.kernel().serves_shared(),
             _ => {
                 let kernel = self.kernel();
-                let has_room = match segment == "heap" && !by_libc {
-                    true => kernel.has_room_for_heap(GROWN),
-                    false => kernel.has_room(USEFUL),
-                };
-                kernel.serves_private() && !kernel.thp_banned && has_room
+                kernel.serves_private() && !kernel.thp_banned && kernel.has_room(USEFUL)
             }
         };
         match serves && !is_ruled_out {

@@ -12,7 +12,6 @@ pub use hidden::{Hidden, NoPools, SETTINGS, hidden_settings, to_see};
 pub use source::{Share, Source};
 
 use hugetools_contract::env::{Fallback, Pages, Require};
-use hugetools_contract::memory;
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::cgroup::{self, Limit};
@@ -30,9 +29,6 @@ use shm_limits::ShmLimits;
 /// Less than this is not worth a pool's administration: a few regions of the
 /// heap.
 pub const USEFUL: Bytes = Bytes::new(16 << 20);
-
-/// A heap of this size is on huge pages; a smaller one may be a beginning.
-pub const GROWN: Bytes = Bytes::new(2 * USEFUL.get());
 
 /// Checks that the machine has pages of a size that an option asks for.
 ///
@@ -233,16 +229,6 @@ impl Kernel {
                 .is_some_and(|rest| rest.get() / 2 >= bytes.get())
         };
         self.memory.as_ref().is_none_or(has_rest)
-    }
-
-    /// The same of a heap of ours, which leaves more of a limit to others.
-    pub fn has_room_for_heap(&self, bytes: Bytes) -> bool {
-        let has_rest = |limit: &Limit| {
-            let spared = memory::spared(limit.limit.get(), 1);
-            let rest = limit.rest().map(|rest| rest.get().saturating_sub(spared));
-            rest.is_some_and(|rest| rest >= bytes.get())
-        };
-        self.has_room(bytes) && self.memory.as_ref().is_none_or(has_rest)
     }
 
     /// Whether private memory can have transparent huge pages.

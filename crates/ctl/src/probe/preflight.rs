@@ -8,7 +8,7 @@ use hugetools_model::memory::sysctl;
 use hugetools_model::process::cgroup::Limit;
 
 use crate::probe::kernel::{
-    GROWN, Kernel, MayLock, NoPools, OVERCOMMIT, STATUS, Source, USEFUL, Wants, to_see,
+    Kernel, MayLock, NoPools, OVERCOMMIT, STATUS, Source, USEFUL, Wants, to_see,
 };
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
@@ -181,22 +181,13 @@ impl Check<'_> {
     fn least(&self, subject: Subject) -> Bytes {
         match subject.is_segments() {
             true => self.segments,
-            false if self.is_our_heap(subject) => self.segments.max(GROWN),
             false => self.segments.max(USEFUL),
         }
     }
 
-    fn is_our_heap(&self, subject: Subject) -> bool {
-        subject.heap && !self.libc_heap
-    }
-
-    /// Whether the memory control group leaves that much.
+    /// Whether the memory control group leaves room for whole huge pages.
     fn has_room(&self, subject: Subject) -> bool {
-        let least = self.least(subject);
-        match self.is_our_heap(subject) {
-            true => self.kernel.has_room_for_heap(least),
-            false => self.kernel.has_room(least),
-        }
+        self.kernel.has_room(self.least(subject))
     }
 
     /// What happens to what a pool cannot give.

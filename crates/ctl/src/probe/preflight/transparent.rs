@@ -1,6 +1,5 @@
 //! Transparent huge pages: what keeps private and shared memory from them.
 
-use hugetools_contract::memory;
 use hugetools_model::thp;
 
 use super::{Check, filter, untold};
@@ -61,8 +60,8 @@ impl Check<'_> {
         }
     }
 
-    /// A group that is nearly full gets no whole huge pages: at half of what is
-    /// left the library stops to ask for them, and a heap of ours leaves more to others.
+    /// Warns of a memory control group that is nearly full: the library asks for transparent
+    /// huge pages only for half of what is left.
     fn memory_group(&mut self, subject: Subject) {
         let Some(limit) = &self.kernel.memory else {
             return;
@@ -72,11 +71,7 @@ impl Check<'_> {
             return self.warn_beside(untold(subject, limit));
         };
         if !self.has_room(subject) {
-            let mut more = needs.get().saturating_mul(4).saturating_add(used.get());
-            if self.is_our_heap(subject) {
-                let least = needs.get().saturating_add(used.get()).saturating_add(SLACK);
-                more = more.max(memory::least_limit(least));
-            }
+            let more = needs.get().saturating_mul(4).saturating_add(used.get());
             let fact = format!("the memory control group leaves {rest}");
             let short = Shortfall::new(subject, fact).then(mostly_base(subject));
             let short = short.says(file, limit.limit.get());
@@ -130,9 +125,6 @@ fn mostly_base(subject: Subject) -> String {
     let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
     format!("{names} {stay} mostly on base pages")
 }
-
-/// So much more a group may use by the time that a command is carried out.
-const SLACK: u64 = 4 << 20;
 
 fn no_thp(subject: Subject) -> Shortfall {
     let short = Shortfall::new(subject, "this kernel has no transparent huge pages");
