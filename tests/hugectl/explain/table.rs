@@ -19,7 +19,6 @@ pub(super) enum Group {
     No,
     /// A file of the hugetlb controller, and its limit.
     Hugetlb(&'static str, &'static str),
-    /// What is to be left of memory.
 }
 
 /// One situation. Words may name the world's directory, `DIR`, and the group, `GROUP`.

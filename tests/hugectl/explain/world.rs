@@ -271,7 +271,6 @@ impl<'l> World<'l> {
                 group.limit(self.live.default_size(), file, limit);
                 Some(group)
             }
-            table::Group::Memory(limit) => Some(Group::of_memory(situation.name, limit)?),
         };
         self.shell(situation.set);
         let program = situation
