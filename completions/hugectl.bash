@@ -232,7 +232,7 @@ _hugectl_values() {
         done
         ;;
     'PID|NAME|all') { (cd /proc && printf '%s\n' [0-9]*); cat /proc/[0-9]*/comm 2>/dev/null; echo all; } | sort -u ;;
-    'SEGMENT[:PERCENT],...') printf '%s\n' text data bss heap shm anon stack ;;
+    SEGMENTS) printf '%s\n' text data bss heap shm anon stack ;;
     'NAME[,NAME]') compgen -c -- "$2" | sort -u ;;
     =*) printf '%s\n' ${1#=} ;;
     'USER') compgen -u ;;
@@ -261,7 +261,7 @@ _hugectl_value_of() {
     --disable) echo 'WORD' ;;
     --limit | '--limit ') echo 'SIZE|1/N' ;;
     --only | '--only ') echo 'NAME[,NAME]' ;;
-    --require | '--require ') echo 'LIST' ;;
+    --require | '--require ') echo 'SEGMENTS' ;;
     --report) echo 'FILE' ;;
     --status | '--status ') echo 'PID|NAME|all' ;;
     --watch) echo 'SECONDS' ;;

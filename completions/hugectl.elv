@@ -150,6 +150,7 @@ var hugectl-values = [
     &--fork={ put kernel }
     &--fallback={ put thp base none }
     &--limit={ hugectl-sizes }
+    &--require={ put text data bss heap shm anon stack }
     &--status={ hugectl-processes }
     &--color={ put auto always never }
     &--emit={ put systemd environment docker kubernetes }

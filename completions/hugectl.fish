@@ -118,6 +118,7 @@ complete -c hugectl -l anon -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l anon-min -x -a "(__hugectl_sizes)"
 complete -c hugectl -l stack -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
+complete -c hugectl -l require -x -a "text data bss heap shm anon stack"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
 complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fork --fallback --limit --only --require --status --sysroot --pid --budget --touched --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'

@@ -34,7 +34,7 @@ const VALUES: [(&str, &str, &str, &str); 11] = [
         "@ID@-processes",
     ),
     (
-        "SEGMENT[:PERCENT],...",
+        "SEGMENTS",
         "_@ID@_segments",
         "text data bss heap shm anon stack",
         "put text data bss heap shm anon stack",

@@ -148,10 +148,7 @@ fn files_of_other_packages_are_not_replaced() {
     fs::create_dir_all(own.parent().unwrap()).unwrap();
     fs::write(&own, "other").unwrap();
     let refused = install::install(&place.tree(), &place.prefix()).unwrap_err();
-    assert!(
-        refused.to_string().contains("is there already"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("exists already"), "{refused}");
     assert_eq!(place.ok("find prefix -type f"), "prefix/bin/hugectl\n");
     let forced = Destination {
         force: true,

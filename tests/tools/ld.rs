@@ -302,8 +302,8 @@ fn usage_errors_are_reported() {
         (
             "LD_HUGETLBFS_RECURSION=1 $PLACE/B/ld a.o",
             99,
-            "ld.hugetlbfs: ERROR: LD_HUGETLBFS_RECURSION is set: the linker that was found calls \
-             ld.hugetlbfs again\n  LD=PATH names the real linker\n"
+            "ld.hugetlbfs: ERROR: LD_HUGETLBFS_RECURSION is set: the linker found in the path \
+             calls ld.hugetlbfs again\n  LD=PATH names the real linker\n"
                 .to_owned(),
         ),
     ] {
@@ -346,7 +346,7 @@ fn segments_that_cannot_be_aligned_are_reported() {
     assert_eq!(
         told("$PLACE/B/ld -static -e f --hugetlbfs-link=B a.o -o x"),
         "ld.hugetlbfs: WARNING: --hugetlbfs-link is deprecated\n  use --hugetlbfs-align, and \
-         hugeedit for marks; HUGETLB_DEPRECATED_LINK=yes silences this"
+         hugeedit to mark segments; HUGETLB_DEPRECATED_LINK=yes silences this"
     );
 }
 
@@ -355,8 +355,8 @@ fn segments_that_cannot_be_aligned_are_reported() {
 fn segments_too_far_apart_are_reported() {
     let place = place();
     let done = place.shell("gcc -B $PLACE/B -no-pie program.c -o program -Wl,--hugetlbfs-align=1G");
-    let told = "ld.hugetlbfs: WARNING: the segments were to be 1GB apart, and code reaches 2GB on \
-                most machines\n  --hugetlbfs-align=SIZE sets a smaller size\n";
+    let told = "ld.hugetlbfs: WARNING: the segments were to be 1GB apart, but code can address only \
+                2GB on most machines\n  --hugetlbfs-align=SIZE sets a smaller size\n";
     assert!(done.status != 0 && done.err.contains(told), "{done:?}");
 }
 

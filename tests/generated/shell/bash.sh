@@ -47,7 +47,7 @@ _@ID@_values() {
         done
         ;;
     'PID|NAME|all') { (cd /proc && printf '%s\n' [0-9]*); cat /proc/[0-9]*/comm 2>/dev/null; echo all; } | sort -u ;;
-    'SEGMENT[:PERCENT],...') printf '%s\n' text data bss heap shm anon stack ;;
+    SEGMENTS) printf '%s\n' text data bss heap shm anon stack ;;
     'NAME[,NAME]') compgen -c -- "$2" | sort -u ;;
     =*) printf '%s\n' ${1#=} ;;
     'USER') compgen -u ;;

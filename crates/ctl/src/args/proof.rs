@@ -17,7 +17,7 @@ pub struct Proof {
     /// LIST is SEGMENT[:PERCENT],... of text, data, bss, heap, shm, anon and stack. Without
     /// PERCENT, all whole huge pages of the segment are required. A later request that falls
     /// short fails. Implies the option of the segment.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "SEGMENTS")]
     pub require: Option<String>,
 
     /// Write /tmp/perf-PID.map if text is a copy
