@@ -412,7 +412,7 @@ const TRANSPARENT: &[Case] = &[
         ],
         (
             "thp",
-            "every page fault that finds no huge page frees and joins memory first",
+            "every page fault that finds no huge page reclaims and compacts memory first",
             "hugeadm --thp-defrag defer+madvise",
         ),
     ),
@@ -439,7 +439,7 @@ const TRANSPARENT: &[Case] = &[
         &[(ZERO_PAGE, "", "0")],
         (
             "thp",
-            "memory that is only read gets huge pages of its own",
+            "memory that is only read gets its own huge pages of zeros",
             "hugeadm --thp-use-zero-page on",
         ),
     ),
