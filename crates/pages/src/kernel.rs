@@ -18,6 +18,7 @@ pub mod file_mapping;
 pub mod hugetlb_pool;
 pub mod kin;
 pub mod loaded;
+pub mod nodes;
 pub mod pagemap;
 pub mod populate;
 pub mod procfile;

@@ -2,7 +2,7 @@
 //!
 //! **Invariants.** A rung is decided here and nowhere else: whether a pool is worth
 //! a try ([`pool_backoff`]), how much of it this process may have ([`quota`]), whether
-//! transparent huge pages serve ([`thp`]), on which node ([`numa_copy`]), and whether
+//! transparent huge pages serve ([`thp`]), and whether
 //! memory may stand on another rung at all ([`required`]). Each shortfall is said
 //! once.
 //!
@@ -13,7 +13,6 @@
 
 pub mod first_look;
 pub(crate) mod fresh_copy;
-pub mod numa_copy;
 pub mod own_request;
 pub mod pool_backoff;
 pub mod quota;

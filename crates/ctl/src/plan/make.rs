@@ -2,6 +2,7 @@
 
 mod libc;
 mod only_thp;
+mod report;
 mod ruled_out;
 pub(crate) mod segment_notes;
 pub(crate) mod whom;
@@ -26,12 +27,11 @@ use crate::probe::heap_engine::{self, Engine};
 use crate::probe::library::Found;
 use crate::probe::preflight::{self, Needs};
 use crate::probe::target::Image;
+use crate::request::Run;
 use crate::request::thp_policy::ThpPolicy;
-use crate::request::{Preload, ReportTo, Run};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
-use crate::wait::To;
 
 /// Makes the plan: a pure function of its arguments.
 pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
@@ -399,65 +399,6 @@ impl Maker<'_> {
         let all = self.findings.parts.prepared.iter();
         let left = all.filter(|prepared| prepared.state == State::Left);
         left.map(|prepared| prepared.job.clone()).collect()
-    }
-
-    fn report(&mut self) {
-        let Some(report) = &self.run.report else {
-            return;
-        };
-        match (report, &self.findings.report) {
-            (ReportTo::File(_), Some(path)) => self.set(env::REPORT, path.clone()),
-            _ => {
-                self.set(env::REPORT, "-");
-                self.set_process(env::REPORT_PID);
-                match self.run.json {
-                    true => self.set(env::REPORT_JSON, "yes"),
-                    false if self.caller.var(env::REPORT_JSON).is_some() => {
-                        self.set(env::REPORT_JSON, "no");
-                    }
-                    false => {}
-                }
-            }
-        }
-        self.describe_report();
-    }
-
-    /// What the report will not say.
-    fn describe_report(&mut self) {
-        let last_seen = "its report is what it had when it was last seen";
-        if self.is_left_out() && self.run.report == Some(ReportTo::Terminal) {
-            let list = self.list();
-            self.warn(format!("no report will come: {list} does not name the program; --report=FILE has those of all that it names"));
-        } else if self.run.dry_run || self.is_left_out() {
-            self.warn(
-                "no report comes of an end by a signal, nor of a Go program: nobody watches then",
-            );
-        } else if self.is_static() {
-            self.warn(format!(
-                "the program is static, so no library can be added to it: {last_seen}"
-            ));
-        } else if !matches!(self.findings.library, Some(Found::At(_))) {
-            self.warn(match self.run.preload {
-                Preload::Never => format!(
-                    "unless the program is linked with our library (--no-preload), {last_seen}"
-                ),
-                _ => format!("the library is not in the program: {last_seen}"),
-            });
-        }
-    }
-
-    /// Where a report goes of ends that the library does not see.
-    fn watched(&self) -> Option<To> {
-        if self.is_left_out() {
-            return None;
-        }
-        match (self.run.report.as_ref()?, &self.findings.report) {
-            (ReportTo::File(_), Some(path)) => Some(To::File(path.clone())),
-            _ => Some(To::Terminal {
-                json: self.run.json,
-                warns: self.run.json || Level::Warning.is_shown(self.findings.verbosity),
-            }),
-        }
     }
 
     fn shortfalls(&mut self) {

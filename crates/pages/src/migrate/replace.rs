@@ -7,9 +7,9 @@ use core::ops::Range;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, address_space};
-use crate::kernel::{facts, populate};
+use crate::kernel::{facts, nodes, populate};
 use crate::migrate::shield::Shield;
-use crate::policy::{fresh_copy, numa_copy, thp};
+use crate::policy::{fresh_copy, thp};
 use crate::sys::{self, Result};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -72,7 +72,7 @@ impl Copy {
         unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: mapped by us.
         let state = unsafe { thp::advise(addr, len) };
-        if ahead && !numa_copy::is_divided() {
+        if ahead && !nodes::are_several() {
             for_each_run(extent, units.clone(), |offset, len| {
                 // SAFETY: ours, and nothing but zero. Where it fails the copy
                 // takes what it needs.

@@ -10,6 +10,7 @@ use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::surroundings::Surroundings;
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::{Libc, Target};
+use crate::request::Preload;
 use crate::request::{Library, Request, verbosity};
 use crate::say::messages;
 use crate::wait::To;

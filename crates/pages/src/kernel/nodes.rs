@@ -1,12 +1,11 @@
-//! Whether memory nodes matter to this process.
+//! The memory nodes that this process may use.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::sys;
 
-/// Whether there is more than one node that this process may have memory of;
-/// found out once.
-pub fn is_divided() -> bool {
+/// Whether this process may have memory of more than one node; asked once.
+pub fn are_several() -> bool {
     const UNKNOWN: u8 = 0;
     const NO: u8 = 1;
     const YES: u8 = 2;

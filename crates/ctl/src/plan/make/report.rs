@@ -1,0 +1,70 @@
+//! Where the report goes, and what it will lack.
+
+use hugetools_contract::env;
+
+use super::Maker;
+use crate::probe::library::Found;
+use crate::request::{Preload, ReportTo};
+use crate::say::note::Level;
+use crate::wait::To;
+
+impl Maker<'_> {
+    pub(super) fn report(&mut self) {
+        let Some(report) = &self.run.report else {
+            return;
+        };
+        match (report, &self.findings.report) {
+            (ReportTo::File(_), Some(path)) => self.set(env::REPORT, path.clone()),
+            _ => {
+                self.set(env::REPORT, "-");
+                self.set_process(env::REPORT_PID);
+                match self.run.json {
+                    true => self.set(env::REPORT_JSON, "yes"),
+                    false if self.caller.var(env::REPORT_JSON).is_some() => {
+                        self.set(env::REPORT_JSON, "no");
+                    }
+                    false => {}
+                }
+            }
+        }
+        self.describe_report();
+    }
+
+    /// Warns of ends that the report will not have.
+    fn describe_report(&mut self) {
+        let last_seen = "its report is what it had when it was last seen";
+        if self.is_left_out() && self.run.report == Some(ReportTo::Terminal) {
+            let list = self.list();
+            self.warn(format!("no report will come: {list} does not name the program; --report=FILE has those of all that it names"));
+        } else if self.run.dry_run || self.is_left_out() {
+            self.warn(
+                "no report comes of an end by a signal, nor of a Go program: nobody watches then",
+            );
+        } else if self.is_static() {
+            self.warn(format!(
+                "the program is static, so no library can be added to it: {last_seen}"
+            ));
+        } else if !matches!(self.findings.library, Some(Found::At(_))) {
+            self.warn(match self.run.preload {
+                Preload::Never => format!(
+                    "unless the program is linked with our library (--no-preload), {last_seen}"
+                ),
+                _ => format!("the library is not in the program: {last_seen}"),
+            });
+        }
+    }
+
+    /// Where hugectl itself reports, as the parent of the program.
+    pub(super) fn watched(&self) -> Option<To> {
+        if self.is_left_out() {
+            return None;
+        }
+        match (self.run.report.as_ref()?, &self.findings.report) {
+            (ReportTo::File(_), Some(path)) => Some(To::File(path.clone())),
+            _ => Some(To::Terminal {
+                json: self.run.json,
+                warns: self.run.json || Level::Warning.is_shown(self.findings.verbosity),
+            }),
+        }
+    }
+}
