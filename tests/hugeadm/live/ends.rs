@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::gigantic;
+use super::{gigantic, is_settled};
 use crate::support::kill::kill_at;
 use crate::support::live::{Live, machine, skip};
 use crate::support::tool::tool;
@@ -183,9 +183,7 @@ fn the_next_run_repairs_a_killed_one() {
         assert!(is_clean(&live), "killed at {at}: {ran:?}");
         assert_eq!(live.pool(size), (40, 50), "killed at {at}: {ran:?}");
         assert_eq!(live.now().mounts.len(), mounts, "killed at {at}: {ran:?}");
-        let ran = live.hugeadm(&[&["-v"], &args[..]].concat());
-        let settled = ran.err.lines().all(|line| line.ends_with("already"));
-        assert!(ran.status == 0 && settled, "killed at {at}: {ran:?}");
+        assert!(is_settled(&live, &args), "killed at {at}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use super::{gigantic, succeeds};
+use super::{gigantic, is_settled, succeeds};
 use crate::support::live::{machine, skip};
 use crate::support::needs;
 use crate::support::tool::{sh, tool};
@@ -168,10 +168,7 @@ fn the_script_grows_pools_and_mounts() {
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
     assert_eq!(live.pool(size), (24, 16));
     assert!(live.now().swaps.is_empty());
-    let ran = live.hugeadm(&[&["-v"], &args[..]].concat());
-    assert_eq!(ran.status, 0);
-    let done = |line: &str| line.ends_with("already");
-    assert!(ran.err.lines().all(done), "{}", ran.err);
+    assert!(is_settled(&live, &args), "{}", script.out);
     let script = live.hugeadm(&["--dry-run", "--unmount"]);
     let ran = sh(&script.out);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);

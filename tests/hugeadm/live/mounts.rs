@@ -9,7 +9,7 @@ use std::process::Command;
 use hugetools_model::PageSize;
 use hugetools_model::mount::mounted_at;
 
-use super::succeeds;
+use super::{is_settled, succeeds};
 use crate::support::live::machine;
 use crate::support::needs::mounts;
 use crate::support::tool::Ran;
@@ -59,13 +59,7 @@ fn mounts_with_owner_and_mode() {
             assert_eq!(mount.page_size(), Some(*size));
             assert_eq!(owner(point), (0, 0, mode), "{}", point.display());
         }
-        let again = live.hugeadm(&["-v", option]);
-        assert_eq!(again.status, 0);
-        assert!(
-            again.err.lines().all(|line| line.ends_with("already")),
-            "{}",
-            again.err
-        );
+        assert!(is_settled(&live, &[option]), "{option}");
 
         // A modified mount is repaired.
         std::fs::set_permissions(&points[0], Permissions::from_mode(0o700)).unwrap();
@@ -253,11 +247,7 @@ fn a_link_does_not_redirect_a_mount() {
     std::os::unix::fs::symlink(victim.path(), &point).unwrap();
     let ran = live.hugeadm(&args);
     assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(
-        ran.err
-            .contains("not a directory (ENOTDIR)\n  something else than a directory"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("(ENOTDIR)"), "{ran:?}");
     assert_eq!((owner(victim.path()), live.now().mounts), before);
     std::fs::remove_file(&point).unwrap();
     succeeds(&live, &args);

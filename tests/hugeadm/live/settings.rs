@@ -191,7 +191,10 @@ fn transparent_huge_pages() {
     // Only the kernel knows how many base pages a huge page has.
     let ran = live.hugeadm(&["--thp-max-ptes-none", "100000"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.err.contains("cannot write 100000 to /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none: invalid argument (EINVAL)\n  it is less"), "{ran:?}");
+    assert!(
+        ran.err.contains("/khugepaged/max_ptes_none: ") && ran.err.contains("(EINVAL)"),
+        "{ran:?}"
+    );
 }
 
 #[test]

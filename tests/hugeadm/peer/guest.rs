@@ -98,7 +98,7 @@ fn the_same_options_lead_to_the_same_state() {
         "--create-mounts",
         "--create-user-mounts daemon",
         "--create-group-mounts daemon",
-        "--create-global-mounts --max-size 64M --max-inodes 10",
+        "--create-global-mounts --max-size 1G --max-inodes 10",
         "--create-mounts --create-global-mounts --create-user-mounts daemon --create-group-mounts daemon",
     ];
     for (case, [peer, ours]) in cases.iter().zip(compare(&guest, &cases)) {
@@ -188,6 +188,7 @@ fn existing_mounts_mtab_users_and_swap() {
     let Some(guest) = both("more differences of the peer") else {
         return;
     };
+    meant("A mount whose --max-size is less than one page is made, and holds nothing");
     meant("Mounts are made, then given owner and mode; existing ones keep theirs");
     meant("Mounts are recorded in an /etc/mtab that is a file");
     meant("A dry run of mounts needs root");
@@ -196,6 +197,7 @@ fn existing_mounts_mtab_users_and_swap() {
     let commands = ["peer", "hugeadm"].map(|tool| {
         [
             format!("sh /reset; {tool} --create-global-mounts >/dev/null; chmod 700 {point}; {tool} --create-global-mounts >/dev/null; stat -c %a {point}"),
+            format!("sh /reset; {tool} --create-mounts --max-size 64M >/dev/null; grep -c ' hugetlbfs ' /proc/mounts"),
             format!("sh /reset; >/etc/mtab; {tool} --create-mounts >/dev/null; wc -l < /etc/mtab; rm /etc/mtab"),
             format!("sh /reset; su -s /bin/sh daemon -c '/bin/{tool} --dry-run --create-mounts' >/dev/null; echo $?"),
             format!("sh /reset; {tool} --add-temp-swap --pool-pages-min 2M:+1 >/dev/null; find /var/lib/hugetlbfs -type f | wc -l"),
@@ -207,5 +209,8 @@ fn existing_mounts_mtab_users_and_swap() {
         .into_iter()
         .map(|ran| ran.out.trim().to_owned())
         .collect();
-    assert_eq!(said, ["700", "2", "1", "1", "1777", "0", "0", "0"]);
+    assert_eq!(
+        said,
+        ["700", "2", "2", "1", "1", "1777", "1", "0", "0", "0"]
+    );
 }
