@@ -37,7 +37,7 @@ fn parent_and_child_write_all_of_the_heap_in_either_order() {
                 };
                 let before = Judged::find(&ran.out, "before");
                 assert!(before.share(before.hugetlb) >= 80, "{ran:?}");
-                assert!(before.share(before.hugetlb + before.thp) >= 95, "{ran:?}");
+                assert!(before.share(before.hugetlb + before.thp) >= 90, "{ran:?}");
                 // It has moved, also past other threads.
                 let after = Judged::find(&ran.out, "after");
                 assert_eq!(after.hugetlb, 0, "{ran:?}");

@@ -54,8 +54,8 @@ fn valgrind_finds_no_fault_in_us() {
     }
 }
 
-/// DRD and helgrind find nothing either: in threads with stacks that were asked for, and
-/// where a fork has been on a stack of ours.
+/// DRD and helgrind find nothing either, in threads with stacks that were asked for. DRD
+/// does not know a mutex that mimalloc destroys at the end.
 #[test]
 fn what_looks_for_races_finds_none_in_us() {
     let Some(_live) = machine("valgrind") else {
@@ -67,9 +67,9 @@ fn what_looks_for_races_finds_none_in_us() {
     let Some(program) = build("raced", Libc::Glibc, &[]) else {
         return;
     };
-    let ours = [hugectl().to_str().unwrap(), "--heap=thp", "--stack", "-q"];
-    for tool in ["--tool=drd", "--tool=helgrind"] {
-        let words = [&ours[..], &CHECK, &[tool]].concat();
+    let ours = [hugectl().to_str().unwrap(), "--stack", "-q"];
+    for (tool, option) in [("--tool=drd", "--data"), ("--tool=helgrind", "--heap=thp")] {
+        let words = [&ours[..], &[option], &CHECK, &[tool]].concat();
         let ran = run(&words, &program, "1");
         assert_eq!(
             (ran.status, &*ran.out),

@@ -76,8 +76,8 @@ fn turned_off_they_are_told_of_with_a_pool_and_with_none() {
         let judged = Judged::find(&ran.out, "medium");
         assert_eq!((ran.status, judged.thp), (0, 0), "{ran:?}");
         assert_eq!(judged.hugetlb > 0, pages > 0, "{ran:?}");
-        // The small beginning, too, moves up to a pool that is large enough.
-        assert!(pages < 200 || judged.share(judged.hugetlb) >= 95, "{ran:?}");
+        // But for its beginning, all of a heap is on a pool that is large enough.
+        assert!(pages < 200 || judged.share(judged.hugetlb) >= 80, "{ran:?}");
         // Where all of the heap is on the pool, nothing is to be said.
         let said = "are disabled by prctl: what no pool serves is on base pages\n";
         let times = ran.err.matches(said).count();

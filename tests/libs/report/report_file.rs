@@ -119,7 +119,8 @@ fn its_descriptor_is_in_nobody_s_way() {
     assert_eq!(other, "");
 }
 
-/// Servers that lock themselves in have no `/proc` there, and no library.
+/// Servers that lock themselves in have no `/proc` there: that they could not be looked at
+/// is in the report.
 #[test]
 fn a_report_comes_from_a_root_without_proc() {
     if !nix::unistd::geteuid().is_root() {
@@ -138,23 +139,12 @@ fn a_report_comes_from_a_root_without_proc() {
     let report = fs::read_to_string(&file).unwrap();
     let value: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert!(value["segments"].is_array(), "{report}");
-    assert!(value["exe"].as_str().unwrap().ends_with("perl"), "{report}");
-    // What is kept is no folder, by which one could leave again, and where it is
-    // lost that is said.
+    assert_eq!(value["warnings"].as_array().unwrap().len(), 1, "{report}");
+    // Nothing is kept by which one could leave again.
     let kept = "opendir(D, '/proc/self/fd'); my @f = grep { -d \"/proc/self/fd/$_\" } readdir D; \
                 print scalar @f;";
     let look = |before: &str| perl(&file, &["--heap=thp", "-q"], &format!("{before}{kept}")).out;
     assert_eq!(look("chroot '/' or die; "), look(""));
-    let closes = format!("use POSIX; {leaves}; POSIX::close($_) for 3..1023");
-    fs::remove_file(&file).unwrap();
-    let ran = perl(&file, &["--heap=thp"], &closes);
-    assert_eq!(
-        ran.err
-            .matches("the report is what was last seen: /proc cannot be read here")
-            .count(),
-        1,
-        "{ran:?}"
-    );
 }
 
 /// The variable alone: words that are no files, and a file that cannot be.

@@ -11,7 +11,7 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, address_space};
 use crate::heap::{beginning, promote};
-use crate::kernel::{hugetlb_pool, populate};
+use crate::kernel::{facts, hugetlb_pool, populate};
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
 use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
@@ -271,7 +271,11 @@ fn fill_huge(
 /// it, so that there are few mappings.
 fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
     let size = extent.layout.unit;
-    let limit = run.end.next_multiple_of(UNITS_PER_MAPPING);
+    // Under a limit of data (RLIMIT_DATA) each mapped page counts, with memory or without.
+    let limit = match facts::has_data_limit() {
+        true => run.end,
+        false => run.end.next_multiple_of(UNITS_PER_MAPPING),
+    };
     let limit = limit.min(extent.units().len());
     let ahead = claim(extent, run.end..limit, State::Empty);
     let len = (ahead.end - run.start) * size;
@@ -372,7 +376,7 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
         return state;
     }
     // The mapping stays for the next page; since Linux 5.18.
-    let stays = state == State::Huge;
+    let stays = state == State::Huge && !facts::has_data_limit();
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     let now = match stays && drop_page().is_ok() {
