@@ -121,7 +121,7 @@ impl Thp {
     }
 
     /// Reads only `enabled`, globally and for PMD-mapped pages, and with `shared` also
-    /// `shmem_enabled`. Opens fewer files than [`read`].
+    /// `shmem_enabled`. Opens fewer files than reading all of them.
     pub fn read_whole(root: &Root, shared: bool) -> Result<Option<Thp>, FileError> {
         let Some(mut modes) = Thp::read_modes(root, shared)? else {
             return Ok(None);

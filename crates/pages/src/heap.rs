@@ -3,7 +3,7 @@
 //!
 //! **Invariants.** Hugetlb memory is populated before it is handed out, so that a missing
 //! page is an error and no signal. A small heap and the first blocks of a thread get base
-//! pages ([`beginning`]); once the heap has grown, these move up ([`promote`]).
+//! pages (`beginning`); once the heap has grown, these move up (`promote`).
 //!
 //! **Locks.** The gate is passed while pages change; a unit is marked as changing.
 //!

@@ -14,8 +14,8 @@ use super::running::RUNNING;
 pub struct Proof {
     /// Don't start with less, as in text:90,heap
     ///
-    /// LIST is SEGMENT[:PERCENT],... of text, data, bss, heap, shm, anon and stack. Without
-    /// PERCENT, all whole huge pages of the segment are required. A later request that falls
+    /// SEGMENTS is a list of text, data, bss, heap, shm, anon and stack, separated by commas.
+    /// A share such as :90 may follow each; without it, all its whole huge pages are required. A later request that falls
     /// short fails. Implies the option of the segment.
     #[arg(long, value_name = "SEGMENTS")]
     pub require: Option<String>,

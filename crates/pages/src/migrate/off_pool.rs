@@ -25,9 +25,8 @@ pub enum Outcome {
     NoMemory,
 }
 
-/// Moves what of a range is on hugetlb pages to ordinary memory, for a program
-/// that wants to treat base pages of it differently. Not what it asked for as
-/// huge pages: see [`crate::registry::named::region`].
+/// Moves a range off hugetlb pages before the program treats single base pages of it
+/// differently. Memory that the program itself asked for as huge pages stays.
 pub fn step_down(addr: usize, len: usize) -> Outcome {
     let range = addr..addr.saturating_add(len);
     let _pass = fork_gate::GATE.pass();
