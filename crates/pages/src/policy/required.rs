@@ -1,5 +1,5 @@
-//! What must be on huge pages (`HUGETLB_REQUIRE`): whether a request may go to other
-//! pages than those that were asked for, and what is said when it may not.
+//! Segments that must be on huge pages (`HUGETLB_REQUIRE`): whether a request may use lower
+//! pages, and the error if it may not.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::usage::SMALL_HEAP;
 use crate::extent::{Extent, Holds, index, page_sizes};
-use crate::policy::{pool_backoff, thp, witnessed};
+use crate::policy::{pool_backoff, thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
 use hugetools_kernfs::size_name::SizeName;
 
@@ -21,8 +21,7 @@ mod account;
 
 pub use account::{ANON, Account, SHM, STACK};
 
-/// Whether `more` bytes of the heap may lie on pages below those asked for, which
-/// cannot be had for them. The gate must be passed.
+/// Whether `more` bytes of the heap may use pages below the requested ones. Pass the gate first.
 pub(crate) fn heap_may_fall(more: usize) -> bool {
     match config::share_of_heap() {
         None => config::get().fallback != Fallback::None,
@@ -35,7 +34,7 @@ pub(crate) fn heap_may_fall(more: usize) -> bool {
     }
 }
 
-/// Bytes of the heap: on the pages that were asked for, and on others.
+/// Bytes of the heap on the requested pages, and on others.
 #[derive(Debug, Clone, Copy, Default)]
 struct Standing {
     huge: u64,
@@ -43,9 +42,9 @@ struct Standing {
 }
 
 impl Standing {
-    /// Counts. The small beginning is on base pages whatever was asked for.
+    /// Counts them, without the first base pages of every heap.
     fn take() -> Standing {
-        let all = index::look(|| {
+        let all = index::read(|| {
             let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
             extents.fold(Standing::default(), Standing::with)
         });
@@ -72,10 +71,10 @@ impl Standing {
     }
 }
 
-/// Whether something of the heap could not be had.
+/// Whether part of the heap could not be provided.
 static HEAP_FELL: AtomicBool = AtomicBool::new(false);
 
-/// Whether all of a required segment could be had so far, of those that grow.
+/// Whether a growing segment has met its requirement so far.
 pub fn is_kept(segment: Segment) -> bool {
     match segment {
         Segment::Heap => !HEAP_FELL.load(Ordering::Relaxed),
@@ -83,13 +82,13 @@ pub fn is_kept(segment: Segment) -> bool {
     }
 }
 
-/// Notes that a requirement of a segment that grows is not met.
+/// Notes that a growing segment doesn't meet its requirement.
 pub fn note_refused(segment: Segment) {
     match segment {
         Segment::Heap => HEAP_FELL.store(true, Ordering::Relaxed),
         segment => account(segment).into_iter().for_each(Account::note_refused),
     }
-    witnessed::note(bit(segment));
+    unmet::note(bit(segment));
 }
 
 fn account(segment: Segment) -> Option<&'static Account> {
@@ -101,8 +100,7 @@ fn account(segment: Segment) -> Option<&'static Account> {
     }
 }
 
-/// Says once that the heap cannot have `more` bytes as it is required. The gate
-/// must be passed.
+/// Reports once that the heap can't grow as required. Pass the gate first.
 pub(crate) fn heap_refused(more: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
@@ -137,14 +135,14 @@ pub(crate) fn heap_refused(more: usize) {
 
 const NO_PAGE: &str = "the kernel has no huge page left";
 
-/// Notes that a heap leaves the pages of its pool at a fork, where it was required.
+/// Notes that a required heap leaves its pool at a fork.
 pub(crate) fn heap_moves() {
     if config::share_of_heap().is_some() {
         note_refused(Segment::Heap);
     }
 }
 
-/// Says once that a required heap has left its pool, among so many bytes.
+/// Reports once that a required heap has left its pool.
 pub(crate) fn heap_moved(moved: usize, when: &str) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
@@ -165,8 +163,7 @@ pub(crate) fn heap_moved(moved: usize, when: &str) {
     );
 }
 
-/// Whether so much shared memory may lie on pages below those asked for, which
-/// cannot be had for it.
+/// Whether shared memory may use pages below the requested ones.
 pub fn shm_may_fall(len: usize) -> bool {
     match SHM.share() {
         None => config::get().fallback != Fallback::None,
@@ -174,21 +171,19 @@ pub fn shm_may_fall(len: usize) -> bool {
     }
 }
 
-/// Whether transparent huge pages are required of so much shared memory, and the
-/// machine gives it none.
+/// Whether shared memory requires transparent huge pages and the machine has none.
 pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
     let is_large = || len >= crate::kernel::facts::thp_size();
     pages == Pages::Thp && SHM.share().is_some() && is_large() && thp::serves_shared().is_err()
 }
 
-/// Counts shared memory that the program got; `fell` says that it is not on the
-/// pages that were asked for.
+/// Counts shared memory; `fell` means that it isn't on the requested pages.
 pub fn count_shm(len: usize, fell: bool) {
     SHM.count(len, fell);
 }
 
-/// Says that shared memory falls short: an error, where it is required.
-pub fn tell_of_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
+/// Reports that shared memory falls short: as an error if it is required.
+pub fn report_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
     match SHM.share().filter(|_| !may_follow) {
         None => starter_message::warn(kind, text),
         Some(share) => {

@@ -1,6 +1,5 @@
-//! What was asked for of one kind of memory so far, and what of it fell: of memory that
-//! comes as it is touched, it is known at the request only whether the machine gives huge
-//! pages for it.
+//! Counts requests for one segment, and those below the requested pages. Memory that is
+//! populated later is judged by the machine's settings.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,10 +9,10 @@ use hugetools_contract::report_page::demands::bit;
 use hugetools_contract::segment::Segment;
 
 use crate::config;
-use crate::policy::{thp, witnessed};
+use crate::policy::{thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
 
-/// Requests for one kind of memory.
+/// Requests for one segment.
 #[derive(Debug)]
 pub struct Account {
     segment: Segment,
@@ -41,12 +40,12 @@ impl Account {
         }
     }
 
-    /// How much of it must be on huge pages, where any.
+    /// Share that must be on huge pages.
     pub fn share(&self) -> Option<Share> {
         config::share_of(self.segment)
     }
 
-    /// Whether so many bytes may be on other pages than those that were asked for.
+    /// Whether so many more bytes may be on other pages.
     pub fn has_room(&self, share: Share, len: usize) -> bool {
         let (fallen, all) = (&self.fallen, &self.all);
         share.has_room(
@@ -56,8 +55,7 @@ impl Account {
         )
     }
 
-    /// Counts what the program got; `fell` says that it is not on the pages that were
-    /// asked for.
+    /// Counts memory; `fell` means that it isn't on the requested pages.
     pub fn count(&self, len: usize, fell: bool) {
         if self.share().is_some() {
             self.all.fetch_add(len as u64, Ordering::Relaxed);
@@ -66,21 +64,19 @@ impl Account {
         }
     }
 
-    /// Notes that the requirement is not met.
+    /// Notes that the requirement isn't met.
     pub fn note_refused(&self) {
         self.fell.store(true, Ordering::Relaxed);
-        witnessed::note(bit(self.segment));
+        unmet::note(bit(self.segment));
     }
 
-    /// Whether all could be had so far.
+    /// Whether the requirement was met so far.
     pub fn is_kept(&self) -> bool {
         !self.fell.load(Ordering::Relaxed)
     }
 
-    /// Whether so many bytes may be asked for: where the machine gives transparent huge
-    /// pages for them, or where so many may fall. Says why not. Counts them.
-    ///
-    /// Where nothing is required, always.
+    /// Counts a request and returns whether it is allowed: transparent huge pages serve, or so
+    /// much may be on base pages. Reports why not.
     pub fn admits(&self, len: usize) -> bool {
         let Some(share) = self.share() else {
             return true;
@@ -94,8 +90,8 @@ impl Account {
         }
     }
 
-    /// Whether so many bytes, for which there are no huge pages, may be had. Says why not.
-    /// Counts them.
+    /// Counts a request for which there are no huge pages, if that is allowed; otherwise reports
+    /// why not.
     pub fn lets_fall(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
         if self.has_room(share, len) {
             self.count(len, true);
@@ -114,8 +110,8 @@ impl Account {
         false
     }
 
-    /// Says that what was given is not on huge pages, where it is too late to refuse it.
-    pub fn tell_late(&self, share: Share, len: usize) {
+    /// Reports that memory isn't on huge pages after it was handed out.
+    pub fn report_late(&self, share: Share, len: usize) {
         self.note_refused();
         say_once(
             &self.said,

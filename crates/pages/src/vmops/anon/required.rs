@@ -1,9 +1,8 @@
-//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request for such
-//! memory fails where the machine gives no huge pages for it. Whether each comes is known
-//! only when it is touched.
+//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request fails if the
+//! machine gives none. Whether each page comes is known only at the touch.
 //!
-//! What counts is memory that may be written: a mapping of a huge page and more when it is
-//! made, what was reserved without access when that is opened.
+//! Writable mappings of at least a huge page count when made, reservations when they become
+//! writable.
 #![expect(unsafe_code, reason = "takes a mapping back that is refused")]
 
 use core::ffi::c_int;
@@ -19,13 +18,12 @@ use crate::registry::anon as registry;
 use crate::sys::{self, Errno, Result};
 use crate::vmops::remap::call::Call as Remap;
 
-/// Whether such memory is required at all.
+/// Whether private mappings are required.
 pub(super) fn is_any() -> bool {
     ANON.share().is_some()
 }
 
-/// Whether so many bytes may be on huge pages. Where they must be it is said later why
-/// not.
+/// Whether transparent huge pages serve; a required mapping reports why not later.
 pub(super) fn serves(len: usize) -> bool {
     match is_any() {
         true => thp::serves(len).is_ok(),
@@ -33,7 +31,7 @@ pub(super) fn serves(len: usize) -> bool {
     }
 }
 
-/// Whether a whole huge page lies in a range.
+/// Whether a range contains a whole huge page.
 fn has_whole(at: usize, len: usize) -> bool {
     let size = facts::thp_size();
     let end = at.checked_next_multiple_of(size);
@@ -67,7 +65,7 @@ fn has_whole_of(call: &Call) -> bool {
     has_whole(call.addr, call.len)
 }
 
-/// After a mapping was made at `at`: one that lies so that no huge page fits is taken back.
+/// After a mapping was made: unmaps one without room for a huge page.
 pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
@@ -79,7 +77,7 @@ pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     }
     let fell = fall(share, call.len, Some(NO_PLACE));
     if fell.is_err() {
-        // SAFETY: mapped just now, and known to nobody.
+        // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(at, call.len) };
     }
     fell
@@ -87,7 +85,7 @@ pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
 
 const NO_PLACE: &str = "no whole huge page fits where it is to lie";
 
-/// What the machine gives no huge pages for: an error, where it may not fall.
+/// Counts a mapping without huge pages; an error if that isn't allowed.
 fn fall(share: Share, len: usize, why: Option<&str>) -> Result<()> {
     let machine = || thp::serves_private().map_or_else(thp::NoThp::reason, |()| TOO_LITTLE);
     match ANON.lets_fall(share, len, &why.unwrap_or_else(machine)) {
@@ -98,10 +96,10 @@ fn fall(share: Share, len: usize, why: Option<&str>) -> Result<()> {
 
 const TOO_LITTLE: &str = "there is too little memory for whole huge pages";
 
-/// Before the program makes memory accessible: what was reserved is advised now.
+/// Before memory becomes accessible: advises reservations.
 ///
 /// # Errors
-/// `ENOMEM` where it must be on huge pages and cannot be.
+/// `ENOMEM` if it must be on huge pages and can't.
 pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
@@ -120,10 +118,10 @@ pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
     Ok(())
 }
 
-/// Before a mapping is made longer.
+/// Before a mapping grows.
 ///
 /// # Errors
-/// `ENOMEM` where it must be on huge pages and cannot be.
+/// `ENOMEM` if it must be on huge pages and can't.
 pub fn growth(call: &Remap) -> Result<()> {
     let size = facts::thp_size();
     let is_meant = call.new_len > call.old_len && call.new_len >= size && is_active();

@@ -1,6 +1,5 @@
-//! What begins on base pages: a small heap, and the first blocks of each thread. A program
-//! with a small heap then needs no more memory than without huge pages, and neither does one
-//! with a thousand threads that have a few blocks each.
+//! Chooses base pages for a small heap and for the first blocks of each thread, so that small
+//! programs and thousands of threads need no more memory than without huge pages.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -8,26 +7,26 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::usage;
 use crate::sys;
 
-/// A larger range (bytes) is no page of small blocks, and doesn't count for its thread.
+/// Larger ranges (bytes) aren't pages of small blocks and don't count for the thread.
 const SMALL: usize = 512 << 10;
 
-/// So many slices of small blocks each thread takes on base pages.
+/// Slices of small blocks that each thread takes on base pages.
 const YOUNG: u8 = 8;
 
-/// How many slices threads have taken, up to [`YOUNG`], by the hash of the thread. A
-/// collision, or a thread at the address of one that has ended, gets huge pages earlier.
+/// Slices taken, up to [`YOUNG`], by hash of the thread. After a collision a thread gets huge
+/// pages earlier.
 static TAKEN: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
 
-/// Whether a range that is taken into use belongs on base pages.
+/// Whether a new range gets base pages.
 pub(super) fn is_on_base_pages(len: usize) -> bool {
     let is_young = len <= SMALL && is_young(len);
     is_young || usage::in_use() + len <= usage::SMALL_HEAP
 }
 
-/// Counts a range for this thread; whether the thread had few before.
+/// Counts a range for this thread; returns whether the thread had few before.
 fn is_young(len: usize) -> bool {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let hash = (sys::thread_name() as u64).wrapping_mul(SPREAD) >> (u64::BITS - 12);
+    let hash = (sys::thread_key() as u64).wrapping_mul(SPREAD) >> (u64::BITS - 12);
     let counter = &TAKEN[usize::try_from(hash).unwrap_or(0)];
     let taken = counter.load(Ordering::Relaxed);
     if taken >= YOUNG {

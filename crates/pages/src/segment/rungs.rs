@@ -1,4 +1,4 @@
-//! In which order the pages for a segment are tried.
+//! The rungs for a segment.
 
 use core::ops::Range;
 
@@ -10,34 +10,34 @@ use crate::config;
 use crate::extent::page_sizes;
 use crate::kernel::facts;
 
-/// When the file's own pages are tried.
+/// When to try the file's own huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Own {
-    /// Before pages of a pool.
+pub enum PageCache {
+    /// Before pool pages.
     First,
-    /// After them: a page size was asked for.
+    /// After pool pages, since a page size was requested.
     Second,
 }
 
 /// The rungs for a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish {
-    /// The size of the pool pages to try first; `None` for none.
+pub struct Rungs {
+    /// Pool pages to try first.
     pub first: Option<usize>,
-    /// The size to try for what is left, and where the first has none left.
+    /// Pool pages to try for the rest.
     pub second: Option<usize>,
-    /// When the file's own pages are tried, for what is never written.
-    pub own: Own,
-    /// Whether transparent huge pages are tried last.
+    /// When to try the file's own huge pages.
+    pub page_cache: PageCache,
+    /// Whether to try transparent huge pages last.
     pub thp: bool,
 }
 
-impl Wish {
-    /// What follows from what was asked for on this machine.
-    pub fn of(pages: Pages) -> Wish {
+impl Rungs {
+    /// The rungs for a setting on this machine.
+    pub fn of(pages: Pages) -> Rungs {
         let asked = page_sizes::asked_size(pages);
         let default = facts::default_huge_size();
-        Wish::choose(pages, asked, default, config::get().fallback)
+        Rungs::choose(pages, asked, default, config::get().fallback)
     }
 
     fn choose(
@@ -45,14 +45,14 @@ impl Wish {
         asked: Option<usize>,
         default: Option<usize>,
         fallback: Fallback,
-    ) -> Wish {
+    ) -> Rungs {
         let smaller = |size: &usize| asked.is_some_and(|asked| *size < asked);
-        Wish {
+        Rungs {
             first: asked,
             second: default.filter(smaller),
-            own: match pages {
-                Pages::Size(_) => Own::Second,
-                Pages::Default | Pages::Thp => Own::First,
+            page_cache: match pages {
+                Pages::Size(_) => PageCache::Second,
+                Pages::Default | Pages::Thp => PageCache::First,
             },
             thp: match fallback {
                 Fallback::Thp => true,
@@ -62,16 +62,15 @@ impl Wish {
         }
     }
 
-    /// The sizes in which a segment is divided: whole pages of the first, what
-    /// is left in pages of the second.
+    /// The page sizes for [`divide`](super::divide::divide).
     pub fn sizes(&self) -> (usize, usize) {
         let thp = facts::thp_size();
         let first = self.first.unwrap_or(thp);
         (first, self.second.unwrap_or(thp.min(first)))
     }
 
-    /// Takes a piece from the pools, larger pages first: `take` gets the
-    /// beginning of what it is given, and says how much. What is left.
+    /// Takes a piece from the pools, larger pages first. `take` replaces the beginning of its
+    /// piece and returns the length. Returns the rest.
     pub fn take_from_pools(
         &self,
         piece: &Piece,
@@ -97,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_one_pool_has_not_the_next_one_gives() {
-        let wish = Wish::choose(
+        let rungs = Rungs::choose(
             Pages::Size(GIB as u64),
             Some(GIB),
             Some(2 * MIB),
@@ -108,7 +107,7 @@ mod tests {
             size: GIB,
         };
         let mut asked = Vec::new();
-        let rest = wish.take_from_pools(&piece, |piece| {
+        let rest = rungs.take_from_pools(&piece, |piece| {
             asked.push((piece.range.clone(), piece.size));
             if piece.size == GIB { GIB } else { 6 * MIB }
         });
@@ -118,16 +117,16 @@ mod tests {
 
     #[test]
     fn rungs_for_what_was_asked() {
-        let wish = |pages, asked| Wish::choose(pages, asked, Some(2 * MIB), Fallback::Thp);
-        let default = wish(Pages::Default, Some(2 * MIB));
+        let rungs = |pages, asked| Rungs::choose(pages, asked, Some(2 * MIB), Fallback::Thp);
+        let default = rungs(Pages::Default, Some(2 * MIB));
         assert_eq!((default.first, default.second), (Some(2 * MIB), None));
-        assert_eq!((default.own, default.thp), (Own::First, true));
-        let gib = wish(Pages::Size(GIB as u64), Some(GIB));
+        assert_eq!((default.page_cache, default.thp), (PageCache::First, true));
+        let gib = rungs(Pages::Size(GIB as u64), Some(GIB));
         assert_eq!((gib.first, gib.second), (Some(GIB), Some(2 * MIB)));
-        assert_eq!(gib.own, Own::Second);
-        let thp = wish(Pages::Thp, None);
+        assert_eq!(gib.page_cache, PageCache::Second);
+        let thp = rungs(Pages::Thp, None);
         assert_eq!((thp.first, thp.second, thp.thp), (None, None, true));
-        let pool_only = Wish::choose(Pages::Default, Some(2 * MIB), None, Fallback::Base);
+        let pool_only = Rungs::choose(Pages::Default, Some(2 * MIB), None, Fallback::Base);
         assert!(!pool_only.thp);
     }
 }

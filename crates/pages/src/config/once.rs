@@ -1,5 +1,5 @@
-//! Whether a line is the first of its kind in all that hugectl has started: the file in
-//! which that stands is opened for each line that is to be said, and closed again.
+//! Prints each kind of warning once for all processes of one hugectl start. A shared file
+//! records them; it is opened for each line only.
 #![expect(unsafe_code, reason = "maps what other processes write to")]
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -9,23 +9,23 @@ use hugetools_contract::ledger::{Kind, LEN, Ledger, PREFIX, Place};
 use crate::config;
 use crate::sys::{self, File};
 
-/// What this process has said, or one that it was forked from, or knows to be said.
-static SAID: AtomicU64 = AtomicU64::new(0);
+/// Kinds that this process or an ancestor has printed, or knows to be printed.
+static PRINTED: AtomicU64 = AtomicU64::new(0);
 
-/// What is known of a line.
+/// Whether a kind of line was printed before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum News {
-    /// Nobody has said it.
+    /// Nobody has printed it.
     First,
-    /// It was said.
+    /// It was printed.
     Old,
-    /// This process has not said it, of others nothing is known.
+    /// Not by this process; others are unknown.
     Own,
 }
 
-/// Whether this kind of line is news. It was said from now on.
-pub(super) fn ask(kind: Kind) -> News {
-    if SAID.fetch_or(kind.bit(), Ordering::Relaxed) & kind.bit() != 0 {
+/// Records a kind of line as printed; returns whether it was.
+pub(super) fn claim(kind: Kind) -> News {
+    if PRINTED.fetch_or(kind.bit(), Ordering::Relaxed) & kind.bit() != 0 {
         return News::Old;
     }
     let place = config::get().starter.as_ref();
@@ -39,16 +39,16 @@ pub(super) fn ask(kind: Kind) -> News {
 fn is_first(place: &Place, kind: Kind) -> Option<bool> {
     let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = File::open(place.path(), flags).ok()?;
-    // A shorter one would raise a signal.
+    // Access beyond the end of a shorter file would raise SIGBUS.
     file.size().filter(|size| *size == LEN)?;
-    // So would a full file system.
+    // So would a write on a full file system.
     file.write_first(&PREFIX)
         .ok()
         .filter(|len| *len == PREFIX.len())?;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping replaces nothing.
     let at = unsafe { sys::mmap(0, LEN, prot, libc::MAP_SHARED, file.fd(), 0) }.ok()?;
-    // SAFETY: mapped just now, of this length; all of it are atomic numbers.
+    // SAFETY: mapped above with this length; the type consists of atomic integers.
     let ledger = unsafe { &*(at as *const Ledger) };
     let first = ledger.is_first(place.key(), kind);
     // SAFETY: mapped above, and the reference is not used any more.
@@ -62,7 +62,10 @@ mod tests {
 
     #[test]
     fn without_a_file_a_process_says_it_once() {
-        assert_eq!((ask(Kind::Gains), ask(Kind::Gains)), (News::Own, News::Old));
+        assert_eq!(
+            (claim(Kind::Gains), claim(Kind::Gains)),
+            (News::Own, News::Old)
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which directory holds the shared copy of the text.
+//! Chooses the directory of the shared copy.
 
 use core::fmt;
 
@@ -8,16 +8,15 @@ use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::asked_size;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
-use hugetools_pages::segment::share::{NoShelf, Shelf};
+use hugetools_pages::segment::share::{ShareDir, ShareDirError};
 use hugetools_pages::sys::geteuid;
 
 use crate::api::mounts;
 use crate::loader::objects::Object;
 
-/// The directory that `HUGETLB_SHARE_PATH` names, or the user's own on the
-/// mount for the pages that were asked for. `None` where sharing was not asked
-/// for or, which is said, cannot be.
-pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<Shelf> {
+/// Opens `HUGETLB_SHARE_PATH`, or the user's directory on the mount for the requested pages. `None`
+/// if sharing isn't requested or, with a message, impossible.
+pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<ShareDir> {
     let config = config::get();
     let size = asked_size(pages).filter(|_| config.share_text)?;
     if maps_its_code(program) {
@@ -33,13 +32,13 @@ pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<Shelf> {
     }
 }
 
-/// Whether a program maps code of its own again, by what `/proc/self/maps` says of it, and
-/// ends where that fails: V8 does so, and of a hugetlbfs no part of a page can be mapped.
+/// Whether a program maps its code again from `/proc/self/maps` and ends if that fails, as V8
+/// does: no part of a huge page can be mapped.
 fn maps_its_code(program: &Object<'_>) -> bool {
     program.address_of(c"napi_create_function").is_some()
 }
 
-fn named(path: &[u8], pages: Pages) -> Option<Shelf> {
+fn named(path: &[u8], pages: Pages) -> Option<ShareDir> {
     let text = core::str::from_utf8(path).ok();
     let Some(path) = text.and_then(|text| Path::of(format_args!("{text}"))) else {
         say(
@@ -52,12 +51,12 @@ fn named(path: &[u8], pages: Pages) -> Option<Shelf> {
         Pages::Size(_) => asked_size(pages),
         Pages::Default | Pages::Thp => None,
     };
-    opened(&path, Shelf::open(path.c_str(), size))
+    opened(&path, ShareDir::open(path.c_str(), size))
 }
 
-fn own(size: usize) -> Option<Shelf> {
+fn own(size: usize) -> Option<ShareDir> {
     match mounts::share_dir(size) {
-        Some(path) => opened(&path, Shelf::make(path.c_str(), Some(size))),
+        Some(path) => opened(&path, ShareDir::make(path.c_str(), Some(size))),
         None => {
             say(
                 Level::Warning,
@@ -85,13 +84,13 @@ impl fmt::Display for Mounts {
     }
 }
 
-fn opened(path: &Path, shelf: Result<Shelf, NoShelf>) -> Option<Shelf> {
+fn opened(path: &Path, share_dir: Result<ShareDir, ShareDirError>) -> Option<ShareDir> {
     let path = path.c_str().to_str().unwrap_or("the directory");
-    if let Err(why) = &shelf {
+    if let Err(why) = &share_dir {
         say(
             Level::Warning,
             format_args!("text: not shared: {path} {why}"),
         );
     }
-    shelf.ok()
+    share_dir.ok()
 }

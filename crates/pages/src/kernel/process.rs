@@ -1,4 +1,4 @@
-//! Which process is whose: what `/proc/<pid>/stat` says.
+//! Processes: `/proc/PID/stat` and `comm`.
 
 use hugetools_kernfs::stat::Stat;
 
@@ -6,43 +6,42 @@ use crate::kernel::procfile;
 use crate::rt::path::Path;
 use crate::sys;
 
-/// A process among others.
+/// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kin {
-    /// Its number.
+pub struct Process {
+    /// Process ID.
     pub pid: u32,
-    /// Who started it, or has it since that one ended.
+    /// Parent's process ID.
     pub parent: u32,
-    /// Whether it runs no more, and only waits to be taken note of.
+    /// It has ended and is a zombie.
     pub is_over: bool,
-    /// When it was started, in ticks since the boot.
+    /// Start time in ticks since boot.
     pub start: u64,
 }
 
-impl Kin {
-    /// What there is to know of a process; `None` where there is none, or it
-    /// may not be seen.
-    pub fn of(pid: u32) -> Option<Kin> {
+impl Process {
+    /// Reads a process; `None` if it doesn't exist or isn't visible.
+    pub fn of(pid: u32) -> Option<Process> {
         let path = Path::of(format_args!("/proc/{pid}/stat"))?;
         let mut buffer = [0; 1024];
         parse(pid, procfile::head(path.c_str(), &mut buffer))
     }
 
-    /// This process, and its name.
-    pub fn own_and_name(buffer: &mut [u8; 1024]) -> Option<(Kin, &[u8])> {
+    /// Reads this process and its name.
+    pub fn own_and_name(buffer: &mut [u8; 1024]) -> Option<(Process, &[u8])> {
         let text = procfile::head(c"/proc/self/stat", buffer);
         Some((parse(sys::getpid(), text)?, Stat::parse(text)?.name()))
     }
 
-    /// This process.
-    pub fn own() -> Option<Kin> {
-        Kin::of(sys::getpid())
+    /// Reads this process.
+    pub fn own() -> Option<Process> {
+        Process::of(sys::getpid())
     }
 }
 
-fn parse(pid: u32, text: &[u8]) -> Option<Kin> {
+fn parse(pid: u32, text: &[u8]) -> Option<Process> {
     let stat = Stat::parse(text)?;
-    Some(Kin {
+    Some(Process {
         pid,
         parent: stat.parent()?,
         is_over: stat.is_over()?,
@@ -50,11 +49,10 @@ fn parse(pid: u32, text: &[u8]) -> Option<Kin> {
     })
 }
 
-/// Room for a name.
+/// Buffer size for a name.
 pub const NAME: usize = 64;
 
-/// The name by which a process goes: that of the file that was started, be it a
-/// link or a script, unless it has given itself another.
+/// The process's name: its file's or script's, unless it has set another.
 pub fn name(pid: u32, buffer: &mut [u8; NAME]) -> Option<&[u8]> {
     let path = Path::of(format_args!("/proc/{pid}/comm"))?;
     let name = procfile::head(path.c_str(), buffer);
@@ -62,18 +60,17 @@ pub fn name(pid: u32, buffer: &mut [u8; NAME]) -> Option<&[u8]> {
     (!name.is_empty()).then_some(name)
 }
 
-/// How many generations are looked at.
+/// Ancestors to check.
 const GENERATIONS: usize = 16;
 
-/// Whether a process has started this one, or the one that did, and so on, and
-/// all of them still run.
+/// Whether a process is a live ancestor of this one.
 pub fn is_ancestor(pid: u32) -> bool {
-    let mut at = Kin::own();
+    let mut at = Process::own();
     for _ in 0..GENERATIONS {
         match at {
-            None | Some(Kin { parent: 0, .. }) => return false,
-            Some(kin) if kin.parent == pid => return true,
-            Some(kin) => at = Kin::of(kin.parent),
+            None | Some(Process { parent: 0, .. }) => return false,
+            Some(process) if process.parent == pid => return true,
+            Some(process) => at = Process::of(process.parent),
         }
     }
     false
@@ -92,8 +89,8 @@ mod tests {
 
     #[test]
     fn this_process_has_a_parent_and_is_not_its_own() {
-        let own = Kin::own().unwrap();
+        let own = Process::own().unwrap();
         assert!(is_ancestor(own.parent) && !is_ancestor(own.pid));
-        assert!(Kin::of(own.parent).unwrap().start <= own.start && !own.is_over);
+        assert!(Process::of(own.parent).unwrap().start <= own.start && !own.is_over);
     }
 }

@@ -1,55 +1,50 @@
-//! Whether text may be copied where no other process can share the copy.
-//!
-//! The file's own pages are there once for all processes that run it; such a
-//! copy is there once for each. So under hugectl it is made only in the program
-//! that hugectl itself started, not behind a wrapper or in helpers, and only for
-//! a small part of the memory.
-//! Without hugectl the program itself has asked for it.
+//! Whether code may be copied privately. The file's own pages exist once, a private copy once
+//! for each process. So under hugectl only the program that hugectl itself started makes one, not
+//! wrappers and helpers, and only for a small part of memory.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::why::Why;
+use super::reason::Reason;
 use crate::kernel::facts;
 use crate::rt::path::Path;
 use crate::{config, sys};
 
-/// Copies take at most this part of the memory that is available.
+/// Copies take at most this fraction of the available memory.
 const PART: usize = 16;
 
-/// How much this process has copied to ordinary memory.
+/// Bytes that this process has copied.
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a copy of this segment may be made.
+/// Whether a private copy may be made.
 ///
 /// # Errors
-/// Why not.
-pub fn may_copy() -> Result<(), Why> {
+/// Reason not.
+pub fn may_copy() -> Result<(), Reason> {
     let Some(copy) = config::get().text_copy else {
         return Ok(());
     };
     if copy.pid != sys::getpid() || !is_running(copy.program) {
-        return Err(Why::Wrapper);
+        return Err(Reason::Wrapper);
     }
     Ok(())
 }
 
-/// Counts memory for a copy, where so much may be taken. It does not come back:
-/// a copy stays.
+/// Counts memory for a private copy if it is within the limit.
 ///
 /// # Errors
-/// [`Why::TooMuch`], or [`Why::Untold`].
-pub fn take_memory(len: usize) -> Result<(), Why> {
+/// [`Reason::TooMuch`], or [`Reason::MemoryUnknown`].
+pub fn take_memory(len: usize) -> Result<(), Reason> {
     if config::get().text_copy.is_none() {
         return Ok(());
     }
-    let most = facts::available_memory().ok_or(Why::Untold)? / PART;
+    let most = facts::available_memory().ok_or(Reason::MemoryUnknown)? / PART;
     match COPIED.load(Ordering::Relaxed).saturating_add(len) <= most {
         true => {
             COPIED.fetch_add(len, Ordering::Relaxed);
             Ok(())
         }
-        false => Err(Why::TooMuch),
+        false => Err(Reason::TooMuch),
     }
 }
 

@@ -1,56 +1,52 @@
-//! The file's own pages: the page cache holds the file in huge pages, and they
-//! are mapped as such. Shared by all processes, reclaimable, no copy.
+//! Huge pages of the file in the page cache: shared by all processes, reclaimable, no copy.
 //!
-//! The file system must be able to hold huge pages in its page cache, and the
-//! segment must lie in memory as it does in the file, modulo the huge page.
-//! hugectl has prepared the page cache; a file that is in it in small pages
-//! stays so here, unless the kernel can collapse them.
+//! The file system must support them, and the segment must lie in memory as in the file, modulo
+//! the huge page. hugectl prepares the page cache; small pages stay unless the kernel can
+//! collapse them.
 #![expect(unsafe_code, reason = "advises the program's own mappings")]
 
 use core::ops::Range;
 
 use super::load::Load;
-use super::why::Why;
+use super::reason::Reason;
 use crate::kernel::pagemap::{self, Page};
 use crate::kernel::{facts, file_mapping, populate};
 use crate::sys::{self, Errno};
 
-/// Since Linux 6.1.
+/// Linux 6.1.
 const MADV_COLLAPSE: i32 = 25;
 
-/// Maps a part of a segment, whole transparent huge pages, by huge pages of
-/// its file.
+/// Maps whole huge pages of a segment by huge pages of its file.
 ///
 /// # Errors
-/// Why it is not so; nothing has changed for the program then.
-pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Why> {
+/// Reason not; nothing has changed then.
+pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     let size = facts::thp_size();
     if load.file_start % size != 0 || range.is_empty() || range.end > load.file_end {
-        return Err(Why::Elsewhere);
+        return Err(Reason::Misaligned);
     }
     if !is_unchanged(range) {
-        return Err(Why::Changed);
+        return Err(Reason::Changed);
     }
-    // All of the segment, which stays one VMA then: libunwind finds names only where the
-    // offset of a VMA is that of a program header.
+    // All of the segment, which stays one VMA: libunwind finds names only if a VMA's offset is
+    // a program header's.
     advise(&load.range, libc::MADV_HUGEPAGE)
         .or_else(|_| advise(range, libc::MADV_HUGEPAGE))
-        .map_err(|_| Why::ThpAbsent)?;
-    // The first one tells of the others, so that a large program is not read
-    // for nothing.
+        .map_err(|_| Reason::ThpAbsent)?;
+    // The first page tells of the others, before a large program is read.
     let first = range.start..range.start + size;
-    map_anew(&first, size);
+    remap(&first, size);
     if huge_bytes(range) == 0 && advise(&first, MADV_COLLAPSE).is_err() {
-        return Err(Why::SmallPages);
+        return Err(Reason::SmallPages);
     }
-    map_anew(range, size);
+    remap(range, size);
     if huge_bytes(range) == range.len() || advise(range, MADV_COLLAPSE).is_ok() {
         return Ok(());
     }
-    Err(Why::SmallPages)
+    Err(Reason::SmallPages)
 }
 
-/// Whether all pages that are there are the file's own.
+/// Whether all populated pages are the file's.
 pub(super) fn is_unchanged(range: &Range<usize>) -> bool {
     let mut unchanged = true;
     let seen = pagemap::scan(range.clone(), |_, page| {
@@ -59,8 +55,8 @@ pub(super) fn is_unchanged(range: &Range<usize>) -> bool {
     seen.is_ok() && unchanged
 }
 
-/// Drops the mappings of single pages and touches each huge page.
-fn map_anew(range: &Range<usize>, size: usize) {
+/// Unmaps base pages and touches each huge page.
+fn remap(range: &Range<usize>, size: usize) {
     let _ = advise(range, libc::MADV_DONTNEED);
     populate::for_reading(range.start, range.len(), size);
 }
@@ -71,7 +67,6 @@ fn huge_bytes(range: &Range<usize>) -> usize {
 }
 
 fn advise(range: &Range<usize>, advice: i32) -> Result<(), Errno> {
-    // SAFETY: pages of a file that nobody has changed: what is dropped comes
-    // back with the same contents.
+    // SAFETY: unchanged pages of a file: dropped contents come back.
     unsafe { sys::madvise(range.start, range.len(), advice) }
 }

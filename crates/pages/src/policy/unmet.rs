@@ -1,5 +1,5 @@
-//! A word that another process reads, too, in memory that both have: where it is noted
-//! what this process can say no more once it is killed.
+//! Bits for unmet requirements in a page shared with hugectl, which reads them even after this
+//! process was killed.
 #![expect(unsafe_code, reason = "refers to memory that is mapped later")]
 
 use core::ptr;
@@ -7,15 +7,15 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
-/// Has notes go to this word, or nowhere.
+/// Sets the word for the bits.
 pub fn set(word: Option<&'static AtomicU32>) {
     let at = word.map_or(ptr::null(), ptr::from_ref);
     WORD.store(at.cast_mut(), Ordering::Release);
 }
 
-/// Sets a bit of it.
+/// Sets a bit.
 pub(crate) fn note(bit: u32) {
-    // SAFETY: null, or what was a reference for ever.
+    // SAFETY: null, or a reference with static lifetime.
     if let Some(word) = unsafe { WORD.load(Ordering::Acquire).as_ref() } {
         word.fetch_or(bit, Ordering::Relaxed);
     }
