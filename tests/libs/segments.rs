@@ -153,64 +153,6 @@ fn what_a_pool_lacks_for_segments_is_told() {
     assert_eq!(run(20 + lacking).err, "", "{advice}");
 }
 
-/// hugectl says it before the start; the library alone has to say it itself.
-#[test]
-fn pages_larger_than_the_segments_are_told() {
-    let Some(live) = machine("pages larger than the segments") else {
-        return;
-    };
-    let Some(program) = build("stream", Libc::Glibc, &["-no-pie", "-fno-pie"]) else {
-        return;
-    };
-    live.set_pool(100);
-    let mut command = Command::new(&program);
-    command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
-    let ran: Ran = command
-        .env("HUGETLB_ELFMAP", "W=1G")
-        .output()
-        .unwrap()
-        .into();
-    let told = "libhugetlbfs: WARNING: data: no whole 1GB page lies in it: smaller pages are \
-                taken\n";
-    assert_eq!((ran.status, ran.err.as_str()), (0, told), "{ran:?}");
-}
-
-#[test]
-fn a_variable_that_does_nothing_is_told_to_who_asks() {
-    let run = |variables: &[(&str, &str)]| -> Ran {
-        let mut command = Command::new("/bin/true");
-        command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
-        command.envs(variables.iter().copied());
-        command.output().unwrap().into()
-    };
-    // With the process and its name: many speak that loud.
-    let told = " (true): HUGETLB_ELFMAP does nothing for this program: no whole huge page lies \
-                in its segments; ld.hugetlbfs(1) aligns them";
-    let (asked, aloud) = (("HUGETLB_ELFMAP", "RW"), ("HUGETLB_VERBOSE", "3"));
-    let ran = run(&[asked, aloud]);
-    let number = ran.err.lines().find_map(|line| {
-        let line = line.strip_prefix("libhugetlbfs: INFO: process ")?;
-        line.strip_suffix(told)
-    });
-    assert!(
-        number.is_some_and(|pid| pid.parse::<u32>().is_ok()),
-        "{ran:?}"
-    );
-    // Where it is not asked for, and where hugectl has said it.
-    let said = ("HUGETLB_PID", "0");
-    for variables in [
-        &[("HUGETLB_ELFMAP", "no"), aloud][..],
-        &[asked, said, aloud],
-    ] {
-        let ran = run(variables);
-        assert!(!ran.err.contains("does nothing"), "{variables:?} {ran:?}");
-    }
-    // It may be in the environment of all that a user runs.
-    for variables in [&[asked][..], &[]] {
-        assert_eq!(run(variables).err, "", "{variables:?}");
-    }
-}
-
 /// How many bytes a report says are huge, by its own line of JSON.
 fn reported(line: &str, segment: &str, program: &Path) -> u64 {
     let report: serde_json::Value = serde_json::from_str(line).unwrap();

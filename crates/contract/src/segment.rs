@@ -67,16 +67,6 @@ pub struct Extent<'a> {
     pub object: Option<&'a [u8]>,
 }
 
-impl Extent<'_> {
-    /// An unused entry.
-    pub const EMPTY: Extent<'static> = Extent {
-        start: 0,
-        end: 0,
-        segment: Segment::Anon,
-        object: None,
-    };
-}
-
 /// Bytes on huge pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Huge {

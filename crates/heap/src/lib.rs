@@ -1,9 +1,9 @@
 //! `libhugetlbfs_heap.so`: `libhugetlbfs.so`, plus unmodified mimalloc with our pages behind its
 //! arenas.
 //!
-//! Modules from the ground up; each uses only those above it.
+//! Wings, from the ground up; each uses only those above it.
 //!
-//! | module | subject |
+//! | wing | subject |
 //! |---|---|
 //! | `host_malloc` | another malloc that the program keeps; foreign blocks |
 //! | `mimalloc` | its C interface |

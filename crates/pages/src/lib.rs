@@ -1,8 +1,8 @@
 //! Where huge pages come from inside a process.
 //!
-//! Modules from the ground up; each uses only those above it.
+//! Wings, from the ground up; each uses only those above it.
 //!
-//! | module | subject |
+//! | wing | subject |
 //! |---|---|
 //! | [`sys`] | direct system calls |
 //! | [`rt`] | replacements for libc: memcpy, locks, wait queues, messages |

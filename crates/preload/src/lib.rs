@@ -1,9 +1,9 @@
 //! `libhugetlbfs.so`: shared memory and segments on huge pages for unmodified programs, and the
 //! C interface.
 //!
-//! Modules from the ground up; each uses only those above it.
+//! Wings, from the ground up; each uses only those above it.
 //!
-//! | module | subject |
+//! | wing | subject |
 //! |---|---|
 //! | `rt` | functions that the compiler calls, the first copy's marker, memory for reports |
 //! | [`loader`] | loaded objects and their symbols |

@@ -52,7 +52,7 @@ unsafe extern "C" fn start(
     for name in config.rejected.names() {
         say(
             Level::Warning,
-            format_args!("the value of {name} is not valid in full; see libhugetlbfs(7)"),
+            format_args!("the value of {name} is not understood in full; see libhugetlbfs(7)"),
         );
     }
     if marker::has_heap() {

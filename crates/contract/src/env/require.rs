@@ -102,7 +102,7 @@ impl Require {
         let (number, rest) = value.split_at(digits.count());
         let list = match (number, rest) {
             ([], list) => list,
-            (number, [b':', list @ ..]) => match super::value::number(number)? == pid {
+            (number, [b':', list @ ..]) => match super::value::number::<u32>(number)? == pid {
                 true => list,
                 false => return Some(Require::NOTHING),
             },

@@ -117,9 +117,7 @@ fn a_report_to_the_terminal_names_its_process() {
 fn segments() {
     let settings = read(&[(ELFMAP, "R:W=1G"), (SHARE, "1")], "x");
     assert_eq!(settings.elfmap.data, Some(Pages::Size(1 << 30)));
-    assert!(settings.share_text && settings.minimal_copy && !settings.force_elfmap);
-    let settings = read(&[(FORCE_ELFMAP, "yes"), (MINIMAL_COPY, "no")], "x");
-    assert!(settings.force_elfmap && !settings.minimal_copy);
+    assert!(settings.share_text);
     let settings = read(&[(ELFMAP, "R:W=lots"), (SHARE, "2")], "x");
     assert!(settings.elfmap.off && !settings.share_text);
     assert_eq!(rejected(settings), [ELFMAP, SHARE]);

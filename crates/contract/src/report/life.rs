@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Write};
 
+use super::write_sizes;
 use crate::segment::{Huge, Row};
 
 /// The end of a process.
@@ -107,17 +108,13 @@ impl Life {
             )?,
         }
         let (start, end, seen) = (Time(self.start), Time(self.end), Time(self.seen));
-        let peak = &self.peak;
+        let Peak { resident, huge, at } = &self.peak;
         write!(
             out,
-            "}},\"start\":{start},\"end\":{end},\"seen\":{seen},\"peak\":{{\"resident\":{},\"huge\":{{",
-            peak.resident
+            "}},\"start\":{start},\"end\":{end},\"seen\":{seen},\"peak\":{{\"resident\":{resident},\"huge\":"
         )?;
-        for (index, huge) in peak.huge.iter().filter(|huge| huge.bytes > 0).enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            write!(out, "{comma}\"{}\":{}", huge.page_size, huge.bytes)?;
-        }
-        write!(out, "}},\"at\":{}}}", Time(peak.at))
+        write_sizes(out, huge)?;
+        write!(out, ",\"at\":{}}}", Time(*at))
     }
 
     /// Writes how the process ended.

@@ -42,7 +42,10 @@ pub fn bit(segment: Segment) -> u32 {
 impl Demands {
     /// Stores the requirements and their measurements.
     pub fn set(&self, all: &[Met]) {
-        self.clear();
+        for word in &self.words {
+            word.store(0, Ordering::Release);
+        }
+        self.failed.store(0, Ordering::Relaxed);
         for met in all {
             let Required(segment, share) = met.required;
             let at = Require::SEGMENTS.iter().position(|other| *other == segment);
@@ -86,14 +89,6 @@ impl Demands {
             })
         })
     }
-
-    /// Removes all requirements.
-    fn clear(&self) {
-        for word in &self.words {
-            word.store(0, Ordering::Release);
-        }
-        self.failed.store(0, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]
@@ -123,7 +118,7 @@ mod tests {
             .fetch_or(bit(Segment::Heap), Ordering::Relaxed);
         let now: Vec<bool> = demands.get().map(|met| met.met).collect();
         assert_eq!(now, [true, false]);
-        demands.clear();
+        demands.set(&[]);
         assert_eq!(demands.get().count(), 0);
     }
 }

@@ -74,7 +74,7 @@ fn default_page() -> Result<usize> {
 /// Maps pages. The kernel's default size needs no file; other sizes use a mount first, which may
 /// be reserved for this user.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
-    let anonymous = config::get().features.map_hugetlb;
+    let anonymous = config::get().map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
         let flags = libc::MAP_ANONYMOUS | hugetlb_pool::map_flags(page);
         return map_populated(len, page, flags, -1);
@@ -228,8 +228,8 @@ pub(crate) fn get_region(len: usize, flags: c_ulong) -> *mut c_void {
             result => result?,
         };
         match flags & GHR_COLOR {
+            0 => Ok(room.start),
             // SAFETY: moves within the new memory.
-            // SAFETY: moves within the memory that was just had.
             _ => Ok(unsafe { calls::cachecolor(room.start, len, room.spare) }),
         }
     })

@@ -5,8 +5,6 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
 use core::ops::{ControlFlow, Range};
 
-use hugetools_pages::sys;
-
 /// A loaded file.
 #[derive(Debug)]
 pub struct Object<'a> {
