@@ -18,7 +18,7 @@ pub struct Allocator {
 }
 
 /// The allocators that we recognise.
-pub const ALLOCATORS: [Allocator; 8] = [
+pub const ALLOCATORS: [Allocator; 6] = [
     // jemalloc.
     Allocator {
         mark: c"mallocx",
@@ -120,31 +120,6 @@ pub const ALLOCATORS: [Allocator; 8] = [
             c"scalable_msize",
             c"scalable_posix_memalign",
             c"scalable_realloc",
-        ],
-    },
-    // Hoard.
-    Allocator {
-        mark: c"xxmalloc",
-        entry_points: &[
-            c"xxfree",
-            c"xxmalloc",
-            c"xxmalloc_usable_size",
-            c"xxmemalign",
-            c"xxrealloc",
-        ],
-    },
-    // snmalloc.
-    Allocator {
-        mark: c"sn_malloc",
-        entry_points: &[
-            c"sn_aligned_alloc",
-            c"sn_calloc",
-            c"sn_free",
-            c"sn_malloc",
-            c"sn_malloc_usable_size",
-            c"sn_memalign",
-            c"sn_posix_memalign",
-            c"sn_realloc",
         ],
     },
 ];

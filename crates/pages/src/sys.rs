@@ -39,9 +39,7 @@ pub use memory::{
     free_memory, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock,
     munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
-pub use path::{
-    FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,
-};
+pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use policy::{mbind, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,

@@ -39,14 +39,10 @@ impl<'a> Messages<'a> {
         }
         let mut parts = value.splitn(4, |byte| *byte == b':');
         let fd = number(parts.next()?).filter(|fd: &u32| i32::try_from(*fd).is_ok())?;
-        let Some(device) = parts.next() else {
-            let handed = Some(Handed {
-                number: fd,
-                file: None,
-            });
-            return Some(Messages { handed, path: None });
+        let file = match parts.next() {
+            Some(device) => Some((number(device)?, number(parts.next()?)?)),
+            None => None,
         };
-        let file = Some((number(device)?, number(parts.next()?)?));
         Some(Messages {
             handed: Some(Handed { number: fd, file }),
             path: parts.next().filter(|path| !path.is_empty()),

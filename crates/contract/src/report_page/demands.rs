@@ -35,8 +35,11 @@ const PERCENT: u32 = 8;
 
 /// Returns the bit of a segment in [`Demands::failed`].
 pub fn bit(segment: Segment) -> u32 {
-    let at = Require::SEGMENTS.iter().position(|other| *other == segment);
-    at.map_or(0, |at| 1 << at)
+    place(segment).map_or(0, |at| 1 << at)
+}
+
+fn place(segment: Segment) -> Option<usize> {
+    Require::SEGMENTS.iter().position(|other| *other == segment)
 }
 
 impl Demands {
@@ -48,8 +51,7 @@ impl Demands {
         self.failed.store(0, Ordering::Relaxed);
         for met in all {
             let Required(segment, share) = met.required;
-            let at = Require::SEGMENTS.iter().position(|other| *other == segment);
-            let Some(at) = at else {
+            let Some(at) = place(segment) else {
                 continue;
             };
             let demand = &self.all[at];

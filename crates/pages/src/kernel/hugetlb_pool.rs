@@ -177,9 +177,9 @@ mod tests {
             format!("{free}{}", GrowHint { size, needed, free })
         };
         let advice = "300 are free (to grow the pool: hugeadm --pool-pages-min 2MB:+237)";
-        assert_eq!(said(537, Some(300)), advice);
-        assert_eq!(said(300, Some(300)), "300 are free");
-        assert_eq!(said(300, None), "how many are free cannot be read");
+        assert_eq!(text(537, Some(300)), advice);
+        assert_eq!(text(300, Some(300)), "300 are free");
+        assert_eq!(text(300, None), "how many are free cannot be read");
     }
 
     #[test]

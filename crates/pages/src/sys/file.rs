@@ -294,15 +294,11 @@ pub fn inode(path: &CStr) -> Option<u64> {
     stat(path).map(|stat| stat.st_ino)
 }
 
-pub(super) fn stat(path: &CStr) -> Option<libc::stat> {
-    stat_of(path).ok()
-}
-
-fn stat_of(path: &CStr) -> Result<libc::stat> {
+fn stat(path: &CStr) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let (name, start) = (path.as_ptr() as usize, stat.as_mut_ptr() as usize);
     let args = [extended(libc::AT_FDCWD), name, start, 0, 0, 0];
-    file_call(libc::SYS_newfstatat, args)?;
+    file_call(libc::SYS_newfstatat, args).ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
-    Ok(unsafe { stat.assume_init() })
+    Some(unsafe { stat.assume_init() })
 }

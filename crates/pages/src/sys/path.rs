@@ -3,9 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use super::call::{Errno, Result, call, file_call};
-use super::file::stat;
-use super::process::{getgid, getuid};
+use super::call::{Result, call};
 use crate::sys::cast::{extended, int, unsigned};
 
 /// A file system.
@@ -45,93 +43,6 @@ pub fn may_use(path: &CStr) -> bool {
         0,
     ];
     call(libc::SYS_faccessat, args).is_ok()
-}
-
-/// Whether nothing exists at a path; `false` if unknown.
-pub fn is_gone(path: &CStr) -> bool {
-    let mode = extended(libc::F_OK);
-    let args = [
-        extended(libc::AT_FDCWD),
-        path.as_ptr() as usize,
-        mode,
-        0,
-        0,
-        0,
-    ];
-    matches!(
-        call(libc::SYS_faccessat, args),
-        Err(Errno(libc::ENOENT | libc::ENOTDIR))
-    )
-}
-
-/// Privileges that a program gains by its file: its loader ignores `LD_PRELOAD`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gains {
-    /// Set-user-id.
-    User,
-    /// Set-group-id.
-    Group,
-    /// File capabilities.
-    Capabilities,
-}
-
-/// Privileges that this process would gain by executing a file; `None` for none, for a file
-/// it may not execute, or if unknown.
-pub fn gains(path: &CStr) -> Option<Gains> {
-    let file = stat(path)?;
-    let is_file = file.st_mode & libc::S_IFMT == libc::S_IFREG;
-    let has = |bits: libc::mode_t| file.st_mode & bits == bits;
-    let found = if has(libc::S_ISUID) && file.st_uid != getuid() {
-        Gains::User
-    } else if has(libc::S_ISGID | libc::S_IXGRP) && file.st_gid != getgid() {
-        Gains::Group
-    } else if getuid() != 0 && has_capabilities(path) {
-        Gains::Capabilities
-    } else {
-        return None;
-    };
-    let begins = is_file && may_execute(path) && !is_denied(path);
-    begins.then_some(found)
-}
-
-fn may_execute(path: &CStr) -> bool {
-    let name = path.as_ptr() as usize;
-    let mode = extended(libc::X_OK);
-    file_call(
-        libc::SYS_faccessat,
-        [extended(libc::AT_FDCWD), name, mode, 0, 0, 0],
-    )
-    .is_ok()
-}
-
-/// Whether the mount (nosuid) or the process (no_new_privs) rules out privileges.
-fn is_denied(path: &CStr) -> bool {
-    // ST_NOSUID of statfs(2).
-    const NO_SET_USER_ID: u64 = 2;
-    let mut state = core::mem::MaybeUninit::<libc::statfs64>::zeroed();
-    let args = [
-        path.as_ptr() as usize,
-        state.as_mut_ptr() as usize,
-        0,
-        0,
-        0,
-        0,
-    ];
-    let looked = file_call(libc::SYS_statfs, args);
-    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
-    let flags = unsafe { state.assume_init() }.f_flags;
-    let ruled_out = looked.is_ok() && u64::try_from(flags).unwrap_or(0) & NO_SET_USER_ID != 0;
-    let option = libc::PR_GET_NO_NEW_PRIVS as usize;
-    ruled_out || file_call(libc::SYS_prctl, [option, 0, 0, 0, 0, 0]) == Ok(1)
-}
-
-fn has_capabilities(path: &CStr) -> bool {
-    let name = c"security.capability".as_ptr() as usize;
-    let asked = file_call(
-        libc::SYS_getxattr,
-        [path.as_ptr() as usize, name, 0, 0, 0, 0],
-    );
-    asked.is_ok_and(|len| len > 0)
 }
 
 /// `open(2)` for a descriptor that the program keeps.
@@ -175,12 +86,5 @@ mod tests {
         assert_eq!(kind(c"/proc"), Ok(PROC));
         assert_eq!(kind(c"/no/such/path"), Err(Errno(libc::ENOENT)));
         assert!(!may_use(c"/no/such/path"));
-    }
-
-    #[test]
-    fn what_is_gained_by_a_file() {
-        assert_eq!(gains(c"/no/such/path"), None);
-        assert_eq!(gains(c"/bin/sh"), None);
-        assert_eq!(gains(c"/"), None);
     }
 }

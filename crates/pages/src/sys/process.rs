@@ -58,11 +58,6 @@ pub fn getppid() -> u32 {
     call(libc::SYS_getppid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
-/// `getgid(2)`.
-pub(super) fn getgid() -> u32 {
-    call(libc::SYS_getgid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
-}
-
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
     call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))

@@ -26,8 +26,6 @@ word!(hugetools_kept_tcmalloc);
 word!(hugetools_kept_mimalloc);
 word!(hugetools_kept_rpmalloc);
 word!(hugetools_kept_tbb);
-word!(hugetools_kept_hoard);
-word!(hugetools_kept_snmalloc);
 
 /// Addresses of the marks of `ALLOCATORS`; 0 if absent.
 fn marks() -> [usize; ALLOCATORS.len()] {
@@ -40,8 +38,6 @@ fn marks() -> [usize; ALLOCATORS.len()] {
             &hugetools_kept_mimalloc,
             &hugetools_kept_rpmalloc,
             &hugetools_kept_tbb,
-            &hugetools_kept_hoard,
-            &hugetools_kept_snmalloc,
         ]
     };
     words.map(|word| word.load(Ordering::Relaxed))

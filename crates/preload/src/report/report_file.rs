@@ -6,14 +6,13 @@ use core::fmt;
 
 use hugetools_contract::env::Report;
 use hugetools_contract::report::Proof;
-use hugetools_kernfs::{keyed, number};
 use hugetools_pages::config;
 use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::outlet;
 use hugetools_pages::sys::{self, Errno, File, Result};
 
-use crate::rt::scratch::{self, Text};
+use crate::rt::scratch::Text;
 
 /// The open file.
 static REPORT: KeptFile = KeptFile::none();
@@ -76,57 +75,11 @@ fn try_send(text: &[u8]) -> Result<()> {
 /// Reports a failure.
 fn lost(verb: &str, Errno(number): Errno) {
     let file = name().unwrap_or("its file");
-    let user = user();
+    let user = sys::geteuid();
     say(
         Level::Warning,
-        format_args!(
-            "no report: {file} cannot be {verb} (errno {number}){}",
-            Cure { file, number, user }
-        ),
+        format_args!("no report: {file} cannot be {verb} by user {user} (errno {number})"),
     );
-}
-
-/// Formats what to do.
-struct Cure<'a> {
-    file: &'a str,
-    number: c_int,
-    /// The effective user.
-    user: Option<u64>,
-}
-
-impl fmt::Display for Cure<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.file;
-        match (self.number, self.user) {
-            (libc::EACCES | libc::EPERM, Some(user)) => write!(
-                f,
-                ": the program runs as user {user}, who may not write to it; let that user have \
-                 it and reach its directory, as by chown {user} {file}, or name a file that user \
-                 {user} may write to"
-            ),
-            (libc::EACCES | libc::EPERM, None) => {
-                f.write_str(": name a file that the user of the program may write to")
-            }
-            (libc::ENOENT | libc::ENOTDIR, _) => {
-                f.write_str(": its directory is not there, or not in the root of the program")
-            }
-            (libc::EROFS | libc::ENOSPC | libc::EDQUOT, _) => {
-                f.write_str(": name a file on another file system")
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The current effective user.
-fn user() -> Option<u64> {
-    scratch::with_file(c"/proc/self/status", |status| {
-        let effective = keyed::value(status, b"Uid:")?
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty())
-            .nth(1)?;
-        number::leading(effective)
-    })?
 }
 
 /// The file's name.
