@@ -89,7 +89,7 @@ pub fn mprotect_range(addr: usize, len: usize) -> (usize, usize) {
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     if let Ok(range) = pages(addr, len) {
-        mlocked::cut(&range);
+        mlocked::remove(&range);
     }
     let range = ours(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
@@ -171,20 +171,20 @@ pub fn locked(addr: usize, len: usize) {
 /// After `munlock(2)`.
 pub fn unlocked(addr: usize, len: usize) {
     if let Some(range) = touched(addr, len) {
-        mlocked::cut(&range);
+        mlocked::remove(&range);
     }
 }
 
 /// After `mlockall(2)`.
 pub fn all_locked(flags: c_int) {
-    mlocked::set_later(flags & libc::MCL_FUTURE != 0);
+    mlocked::set_lock_future(flags & libc::MCL_FUTURE != 0);
     index::read(|| {
         for extent in index::extents() {
             let used = extent.used_range();
             if flags & libc::MCL_CURRENT != 0 {
                 mlocked::add(&used);
             }
-            mlocked::came(&(used.end..extent.base + extent.len));
+            mlocked::note_mapping(&(used.end..extent.base + extent.len));
         }
     });
     if flags & libc::MCL_CURRENT != 0 {
@@ -212,7 +212,7 @@ pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
     };
-    mlocked::cut(&range);
+    mlocked::remove(&range);
     if registry::shared::meets(&range) {
         shared_replaced(&mut open(), &range);
     }
@@ -252,7 +252,7 @@ fn unlock_moved(call: &remap::Call, now: usize) {
     let (old, kept) = (touched(call.addr, call.old_len), touched(call.addr, kept));
     if let (Some(old), Some(kept)) = (old, kept) {
         if kept.end < old.end && call.flags & remap::MREMAP_DONTUNMAP == 0 {
-            mlocked::cut(&(kept.end..old.end));
+            mlocked::remove(&(kept.end..old.end));
         }
     }
 }

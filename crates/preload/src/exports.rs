@@ -252,7 +252,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 pub extern "C" fn munlockall() -> c_int {
     let result = next::munlockall();
     if result == 0 {
-        mlocked::forget_all();
+        mlocked::clear();
     }
     result
 }

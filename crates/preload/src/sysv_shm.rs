@@ -37,7 +37,7 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     };
     start_facts::take();
     match page_for(pages, key, size, flags) {
-        None if must_fail(pages, key, size, flags) => {
+        None if must_refuse(pages, key, size, flags) => {
             lacks_thp("shmget", size, false);
             sys::c_result(Err(Errno(libc::ENOMEM)))
         }
@@ -48,7 +48,7 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
 
 /// Creates a segment smaller than a huge page, or looks up an existing one.
 fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
-    let is_new = makes_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
+    let is_new = creates_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
     let id = next::shmget(key, size, flags);
     if is_new && id >= 0 {
         report_small("shmget", size, pages);
@@ -68,7 +68,7 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
         Err(Errno(libc::EEXIST)) => return next::shmget(key, size, flags),
         Err(error) => error,
     };
-    if !required::shm_may_fall(size) {
+    if !required::shm_may_fall_back(size) {
         failed(error, size, page, false);
         return sys::c_result(Err(error));
     }
@@ -83,8 +83,8 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
 /// Creates a segment for the program's own huge request, fully populated; or looks up an existing
 /// one.
 fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
-    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
-    if !makes || key != libc::IPC_PRIVATE && exists(key) {
+    let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    if !creates || key != libc::IPC_PRIVATE && exists(key) {
         return next::shmget(key, size, flags);
     }
     if let Err(error) = own.admit() {
@@ -102,21 +102,21 @@ fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
 /// than a page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
     let page = huge_size(pages)?;
-    (makes_plain(key, flags) && size >= page).then_some(page)
+    (creates_plain(key, flags) && size >= page).then_some(page)
 }
 
-fn makes_plain(key: c_int, flags: c_int) -> bool {
-    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
-    makes && flags & libc::SHM_HUGETLB == 0
+fn creates_plain(key: c_int, flags: c_int) -> bool {
+    let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    creates && flags & libc::SHM_HUGETLB == 0
 }
 
 /// Whether a new segment requires transparent huge pages and the machine has none.
-fn must_fail(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
+fn must_refuse(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
     let is_new = || key == libc::IPC_PRIVATE || !exists(key);
-    makes_plain(key, flags)
+    creates_plain(key, flags)
         && required::shm_lacks_thp(pages, size)
         && is_new()
-        && !required::shm_may_fall(size)
+        && !required::shm_may_fall_back(size)
 }
 
 /// Creates a segment whose pages are all available.

@@ -26,11 +26,11 @@ pub fn say(level: Level, text: fmt::Arguments<'_>) {
     let is_enabled =
         is_enabled(level) && sys::filter() != sys::Filter::Own && !outlet::is_redirected();
     if let Some(pid) = other.filter(|_| is_enabled) {
-        tell(pid, level, text);
+        copy_to_starter(pid, level, text);
     }
 }
 
-fn tell(pid: u32, level: Level, text: fmt::Arguments<'_>) {
+fn copy_to_starter(pid: u32, level: Level, text: fmt::Arguments<'_>) {
     // The process ID may have been reused.
     if !process::is_ancestor(pid) {
         return;

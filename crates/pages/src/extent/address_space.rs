@@ -84,7 +84,7 @@ const FLAGS: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESER
 
 /// Whether new mappings are locked and may be unlocked under the program's filter.
 fn may_unlock() -> bool {
-    mlocked::is_later() && sys::filter() != Filter::Own
+    mlocked::locks_future() && sys::filter() != Filter::Own
 }
 
 fn map(hint: usize, len: usize) -> Result<usize> {

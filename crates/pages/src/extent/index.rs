@@ -88,7 +88,7 @@ impl Table {
 pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&'static Extent> {
     let extent = Extent::reserve(lead, len, align, layout)?;
     if EXTENTS.enter(extent) {
-        mlocked::came(&(extent.base..extent.base + extent.len));
+        mlocked::note_mapping(&(extent.base..extent.base + extent.len));
         return Ok(extent);
     }
     extent.free();
@@ -116,7 +116,7 @@ pub fn adopt(
 
 /// Removes an extent and frees it.
 pub fn destroy(extent: &'static Extent) {
-    mlocked::cut(&(extent.base..extent.base + extent.len));
+    mlocked::remove(&(extent.base..extent.base + extent.len));
     if let Some(place) = EXTENTS.place_of(extent) {
         EXTENTS.leave(place);
     }

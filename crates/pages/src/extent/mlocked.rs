@@ -11,11 +11,11 @@ use crate::sys;
 
 /// Maximum number of ranges. When full, everything between the first and the last counts as
 /// locked.
-const PLACES: usize = 64;
+const SLOTS: usize = 64;
 
 struct Table {
     lock: Lock,
-    ranges: UnsafeCell<[(usize, usize); PLACES]>,
+    ranges: UnsafeCell<[(usize, usize); SLOTS]>,
 }
 
 #[expect(unsafe_code, reason = "shares the table between threads")]
@@ -24,14 +24,14 @@ unsafe impl Sync for Table {}
 
 static TABLE: Table = Table {
     lock: Lock::new(),
-    ranges: UnsafeCell::new([(0, 0); PLACES]),
+    ranges: UnsafeCell::new([(0, 0); SLOTS]),
 };
 
 /// Number of ranges, so that programs without any pay one load.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether new mappings are locked (`MCL_FUTURE`).
-static LATER: AtomicBool = AtomicBool::new(false);
+static LOCK_FUTURE: AtomicBool = AtomicBool::new(false);
 
 /// Records that a range is locked.
 pub fn add(range: &Range<usize>) {
@@ -39,7 +39,7 @@ pub fn add(range: &Range<usize>) {
         return;
     }
     change(|ranges| {
-        remove(ranges, range);
+        remove_from(ranges, range);
         let (mut start, mut end) = (range.start, range.end);
         if !ranges.iter().any(is_free) {
             for place in ranges.iter_mut() {
@@ -52,33 +52,33 @@ pub fn add(range: &Range<usize>) {
 }
 
 /// Records that a range is not locked.
-pub fn cut(range: &Range<usize>) {
+pub fn remove(range: &Range<usize>) {
     if COUNT.load(Ordering::Acquire) != 0 {
-        change(|ranges| remove(ranges, range));
+        change(|ranges| remove_from(ranges, range));
     }
 }
 
 /// Records whether new mappings are locked (`mlockall(2)`).
-pub fn set_later(locked: bool) {
-    LATER.store(locked, Ordering::Release);
+pub fn set_lock_future(locked: bool) {
+    LOCK_FUTURE.store(locked, Ordering::Release);
 }
 
 /// Whether new mappings are locked.
-pub fn is_later() -> bool {
-    LATER.load(Ordering::Acquire)
+pub fn locks_future() -> bool {
+    LOCK_FUTURE.load(Ordering::Acquire)
 }
 
 /// Records a new mapping.
-pub fn came(range: &Range<usize>) {
-    cut(range);
-    if is_later() {
+pub fn note_mapping(range: &Range<usize>) {
+    remove(range);
+    if locks_future() {
         add(range);
     }
 }
 
 /// Records that nothing is locked (`munlockall(2)`).
-pub fn forget_all() {
-    set_later(false);
+pub fn clear() {
+    set_lock_future(false);
     if COUNT.load(Ordering::Acquire) != 0 {
         change(|ranges| ranges.fill((0, 0)));
     }
@@ -90,14 +90,14 @@ pub fn meets(range: &Range<usize>) -> bool {
         let (start, end) = at(place);
         start < range.end && range.start < end
     };
-    COUNT.load(Ordering::Acquire) != 0 && (0..PLACES).any(is_met)
+    COUNT.load(Ordering::Acquire) != 0 && (0..SLOTS).any(is_met)
 }
 
 /// Locks the recorded parts of a range, whose memory was replaced. Takes no lock: a fork
 /// calls it.
 pub fn restore(range: &Range<usize>) {
     if COUNT.load(Ordering::Acquire) != 0 {
-        for place in 0..PLACES {
+        for place in 0..SLOTS {
             let (from, to) = at(place);
             let (start, end) = (from.max(range.start), to.min(range.end));
             if start < end {
@@ -109,7 +109,7 @@ pub fn restore(range: &Range<usize>) {
 
 /// Like [`restore`], and unlocks the rest, which `MCL_FUTURE` has locked.
 pub fn restore_all(range: &Range<usize>) {
-    if is_later() {
+    if locks_future() {
         let _ = sys::munlock(range.start, range.len());
     }
     restore(range);
@@ -124,7 +124,7 @@ fn at(place: usize) -> (usize, usize) {
     unsafe { at.read_volatile() }
 }
 
-fn change(change: impl FnOnce(&mut [(usize, usize); PLACES])) {
+fn change(change: impl FnOnce(&mut [(usize, usize); SLOTS])) {
     let _turn = TableGuard::take(&TABLE.lock);
     #[expect(unsafe_code, reason = "reaches into the table")]
     // SAFETY: the lock is held.
@@ -138,7 +138,7 @@ fn is_free(place: &(usize, usize)) -> bool {
     place.0 >= place.1
 }
 
-fn put(ranges: &mut [(usize, usize); PLACES], range: Range<usize>) {
+fn put(ranges: &mut [(usize, usize); SLOTS], range: Range<usize>) {
     if range.is_empty() {
         return;
     }
@@ -147,8 +147,8 @@ fn put(ranges: &mut [(usize, usize); PLACES], range: Range<usize>) {
     }
 }
 
-fn remove(ranges: &mut [(usize, usize); PLACES], range: &Range<usize>) {
-    for place in 0..PLACES {
+fn remove_from(ranges: &mut [(usize, usize); SLOTS], range: &Range<usize>) {
+    for place in 0..SLOTS {
         let (start, end) = ranges[place];
         let is_middle = start < range.start && range.end < end;
         if is_middle && !ranges.iter().any(is_free) {
@@ -166,7 +166,7 @@ fn remove(ranges: &mut [(usize, usize); PLACES], range: &Range<usize>) {
 /// Resets the child of a fork, which inherits no locks.
 pub fn in_child() {
     TABLE.lock.forget();
-    forget_all();
+    clear();
 }
 
 #[cfg(test)]
@@ -175,27 +175,24 @@ mod tests {
 
     #[test]
     fn ranges_are_cut_and_joined_when_there_are_many() {
-        let mut ranges = [(0, 0); PLACES];
+        let mut ranges = [(0, 0); SLOTS];
         put(&mut ranges, 10..50);
-        remove(&mut ranges, &(20..30));
+        remove_from(&mut ranges, &(20..30));
         let mut left: Vec<_> = ranges.into_iter().filter(|place| !is_free(place)).collect();
         left.sort_unstable();
         assert_eq!(left, [(10, 20), (30, 50)]);
-        remove(&mut ranges, &(0..100));
+        remove_from(&mut ranges, &(0..100));
         assert!(ranges.iter().all(is_free));
     }
 
     /// Unlocking the middle leaves two parts, for which there may be no slot.
     #[test]
     fn a_full_table_forgets_nothing_that_is_locked() {
-        let mut ranges: [_; PLACES] = core::array::from_fn(|at| (at * 100, at * 100 + 50));
-        remove(&mut ranges, &(310..320));
+        let mut ranges: [_; SLOTS] = core::array::from_fn(|at| (at * 100, at * 100 + 50));
+        remove_from(&mut ranges, &(310..320));
         assert_eq!(ranges[3], (300, 350));
-        remove(&mut ranges, &(310..350));
+        remove_from(&mut ranges, &(310..350));
         assert_eq!(ranges[3], (300, 310));
-        assert_eq!(
-            ranges.iter().filter(|place| !is_free(place)).count(),
-            PLACES
-        );
+        assert_eq!(ranges.iter().filter(|place| !is_free(place)).count(), SLOTS);
     }
 }

@@ -68,7 +68,7 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
         result?;
         unit = run.end;
         if huge {
-            promote::go_on();
+            promote::collapse_some();
         }
     }
     Ok(zero)
@@ -117,7 +117,7 @@ fn fill(
         at = fill_big(extent, at..run.end, state, &publish);
         at = fill_huge(extent, at..run.end, state, &publish);
         let left = (run.end - at) * extent.layout.unit;
-        if at < run.end && wants_hugetlb(extent) && !required::heap_may_fall(left) {
+        if at < run.end && wants_hugetlb(extent) && !required::heap_may_fall_back(left) {
             required::heap_refused(left);
             return (at, Err(Errno(libc::ENOMEM)));
         }
@@ -128,7 +128,7 @@ fn fill(
     match fill_plain(extent, at..run.end, huge) {
         Ok(state) => {
             if huge && !wants_hugetlb(extent) {
-                if let Err(error) = have_transparent(extent, at..run.end, state) {
+                if let Err(error) = populate_thp(extent, at..run.end, state) {
                     return (at, Err(error));
                 }
             }
@@ -140,11 +140,11 @@ fn fill(
 }
 
 /// Populates transparent huge pages if they are required.
-fn have_transparent(extent: &Extent, run: Range<usize>, state: State) -> Result<()> {
+fn populate_thp(extent: &Extent, run: Range<usize>, state: State) -> Result<()> {
     let (addr, len) = (extent.address(run.start), run.len() * extent.layout.unit);
     // SAFETY: claimed and mapped just now, zero, and not handed out.
     let has = || state == State::Thp && unsafe { thp::have(addr, len) }.is_ok();
-    if config::share_of_heap().is_none() || has() || required::heap_may_fall(len) {
+    if config::share_of_heap().is_none() || has() || required::heap_may_fall_back(len) {
         return Ok(());
     }
     required::heap_refused(len);
@@ -210,7 +210,7 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
     let mut result = unsafe { hugetlb_pool::map_private_over(addr, size, size) };
     if result.is_ok() {
         // SAFETY: mapped just now.
-        result = unsafe { have(addr, size) };
+        result = unsafe { populate_within_quota(addr, size) };
     }
     if result.is_err() {
         // SAFETY: as the caller says; nothing was handed out.
@@ -225,7 +225,7 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
 ///
 /// # Safety
 /// It must be mapped, zero, and not handed out.
-unsafe fn have(addr: usize, size: usize) -> Result<()> {
+unsafe fn populate_within_quota(addr: usize, size: usize) -> Result<()> {
     if quota::take(size, size) == 0 {
         return Err(Errno(libc::ENOMEM));
     }
@@ -249,7 +249,7 @@ fn fill_huge(
     }
     for unit in run.clone() {
         // SAFETY: claimed and mapped, not handed out yet.
-        let result = unsafe { have(extent.address(unit), size) };
+        let result = unsafe { populate_within_quota(extent.address(unit), size) };
         if result.is_err() {
             BACKOFF.heap_failed(size);
             return unit;

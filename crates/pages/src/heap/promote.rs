@@ -15,23 +15,23 @@ use crate::sys;
 const AT_ONCE: usize = 32;
 
 /// Units checked so far, over all extents.
-static PASSED: AtomicUsize = AtomicUsize::new(0);
+static CHECKED: AtomicUsize = AtomicUsize::new(0);
 
 /// Checks some units. Called after the heap got huge pages, with no unit claimed.
-pub(super) fn go_on() {
+pub(super) fn collapse_some() {
     // `mincore` may be forbidden by a filter.
     if facts::has_filter() || !thp::may_serve_heap() || thp::serves_private().is_err() {
         return;
     }
     index::read(|| match next() {
         Some((extent, units)) => collapse(extent, units),
-        None => PASSED.store(0, Ordering::Relaxed),
+        None => CHECKED.store(0, Ordering::Relaxed),
     });
 }
 
 /// The next units; none after the last.
 fn next() -> Option<(&'static Extent, Range<usize>)> {
-    let mut at = PASSED.fetch_add(AT_ONCE, Ordering::Relaxed);
+    let mut at = CHECKED.fetch_add(AT_ONCE, Ordering::Relaxed);
     for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
         let count = extent.units().len();
         if at < count {

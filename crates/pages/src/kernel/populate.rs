@@ -14,25 +14,25 @@ struct Advice {
 }
 
 /// Since Linux 5.14.
-static READ: Advice = Advice::numbered(22);
-static WRITE: Advice = Advice::numbered(23);
+static READ: Advice = Advice::new(22);
+static WRITE: Advice = Advice::new(23);
 
-const UNASKED: u8 = 0;
+const UNTESTED: u8 = 0;
 const KNOWN: u8 = 1;
 const UNKNOWN: u8 = 2;
 
 impl Advice {
-    const fn numbered(number: i32) -> Advice {
+    const fn new(number: i32) -> Advice {
         Advice {
             number,
-            known: AtomicU8::new(UNASKED),
+            known: AtomicU8::new(UNTESTED),
         }
     }
 
     /// Whether the kernel supports it; `false` if unknown. Tested once.
     fn is_known(&self) -> bool {
         match self.known.load(Ordering::Relaxed) {
-            UNASKED => {
+            UNTESTED => {
                 let is_known = sys::knows_advice(self.number);
                 let known = if is_known { KNOWN } else { UNKNOWN };
                 self.known.store(known, Ordering::Relaxed);
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_no_kernel_knows_is_told_from_what_it_refuses() {
-        let advice = Advice::numbered(9999);
+        let advice = Advice::new(9999);
         assert!(!advice.is_known() && !advice.is_known());
         assert_eq!(advice.known.load(Ordering::Relaxed), UNKNOWN);
     }

@@ -120,11 +120,12 @@ impl OwnRequest {
     pub fn refused(&self) -> Errno {
         let (call, page) = (self.call, SizeName(self.page));
         let (len, left) = (Amount(self.len), Amount(self.left));
-        let warn =
-            |text: core::fmt::Arguments<'_>| match self.is_shared && config::get().shm.is_some() {
-                true => required::report_shm(Kind::Shm, required::shm_may_fall(self.len), text),
-                false => starter_message::warn(Kind::Mappings, text),
-            };
+        let warn = |text: core::fmt::Arguments<'_>| match self.is_shared
+            && config::get().shm.is_some()
+        {
+            true => required::report_shm(Kind::Shm, required::shm_may_fall_back(self.len), text),
+            false => starter_message::warn(Kind::Mappings, text),
+        };
         warn(format_args!(
             "{call}: the program's own request for {len} of {page} pages fails (ENOMEM): the \
              hugetlb.{page}.max of its control group leaves {left}"

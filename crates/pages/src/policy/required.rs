@@ -22,39 +22,39 @@ mod account;
 pub use account::{ANON, Account, SHM, STACK};
 
 /// Whether `more` bytes of the heap may use pages below the requested ones. Pass the gate first.
-pub(crate) fn heap_may_fall(more: usize) -> bool {
+pub(crate) fn heap_may_fall_back(more: usize) -> bool {
     match config::share_of_heap() {
         None => config::get().fallback != Fallback::None,
         Some(Share::Whole) => false,
         Some(share) => {
-            let standing = Standing::take();
-            let (more, all) = (more as u64, standing.huge + standing.fallen);
-            share.has_room(more, standing.fallen, all)
+            let bytes_of_heap = HeapBytes::take();
+            let (more, all) = (more as u64, bytes_of_heap.huge + bytes_of_heap.other);
+            share.has_room(more, bytes_of_heap.other, all)
         }
     }
 }
 
 /// Bytes of the heap on the requested pages, and on others.
 #[derive(Debug, Clone, Copy, Default)]
-struct Standing {
+struct HeapBytes {
     huge: u64,
-    fallen: u64,
+    other: u64,
 }
 
-impl Standing {
+impl HeapBytes {
     /// Counts them, without the first base pages of every heap.
-    fn take() -> Standing {
+    fn take() -> HeapBytes {
         let all = index::read(|| {
             let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
-            extents.fold(Standing::default(), Standing::with)
+            extents.fold(HeapBytes::default(), HeapBytes::with)
         });
-        Standing {
-            fallen: all.fallen.saturating_sub(SMALL_HEAP as u64),
+        HeapBytes {
+            other: all.other.saturating_sub(SMALL_HEAP as u64),
             ..all
         }
     }
 
-    fn with(mut self, extent: &Extent) -> Standing {
+    fn with(mut self, extent: &Extent) -> HeapBytes {
         for unit in extent.units() {
             let (state, used) = unit.load();
             let bytes = used as u64 * SLICE as u64;
@@ -64,7 +64,7 @@ impl Standing {
             };
             match is_asked {
                 true => self.huge += bytes,
-                false => self.fallen += bytes,
+                false => self.other += bytes,
             }
         }
         self
@@ -72,20 +72,20 @@ impl Standing {
 }
 
 /// Whether part of the heap could not be provided.
-static HEAP_FELL: AtomicBool = AtomicBool::new(false);
+static HEAP_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether a growing segment has met its requirement so far.
-pub fn is_kept(segment: Segment) -> bool {
+pub fn is_met(segment: Segment) -> bool {
     match segment {
-        Segment::Heap => !HEAP_FELL.load(Ordering::Relaxed),
-        segment => account(segment).is_none_or(Account::is_kept),
+        Segment::Heap => !HEAP_REFUSED.load(Ordering::Relaxed),
+        segment => account(segment).is_none_or(Account::is_met),
     }
 }
 
 /// Notes that a growing segment doesn't meet its requirement.
 pub fn note_refused(segment: Segment) {
     match segment {
-        Segment::Heap => HEAP_FELL.store(true, Ordering::Relaxed),
+        Segment::Heap => HEAP_REFUSED.store(true, Ordering::Relaxed),
         segment => account(segment).into_iter().for_each(Account::note_refused),
     }
     unmet::note(bit(segment));
@@ -107,7 +107,7 @@ pub(crate) fn heap_refused(more: usize) {
         return;
     };
     note_refused(Segment::Heap);
-    let huge = usize::try_from(Standing::take().huge).unwrap_or(usize::MAX);
+    let huge = usize::try_from(HeapBytes::take().huge).unwrap_or(usize::MAX);
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
     let asked = config::get().heap.and_then(page_sizes::asked_size);
     match asked {
@@ -148,7 +148,7 @@ pub(crate) fn heap_moved(moved: usize, when: &str) {
     let Some(share) = config::share_of_heap() else {
         return;
     };
-    if !HEAP_FELL.load(Ordering::Relaxed) {
+    if !HEAP_REFUSED.load(Ordering::Relaxed) {
         return;
     }
     say_once(
@@ -164,7 +164,7 @@ pub(crate) fn heap_moved(moved: usize, when: &str) {
 }
 
 /// Whether shared memory may use pages below the requested ones.
-pub fn shm_may_fall(len: usize) -> bool {
+pub fn shm_may_fall_back(len: usize) -> bool {
     match SHM.share() {
         None => config::get().fallback != Fallback::None,
         Some(share) => SHM.has_room(share, len),
@@ -177,9 +177,9 @@ pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
     pages == Pages::Thp && SHM.share().is_some() && is_large() && thp::serves_shared().is_err()
 }
 
-/// Counts shared memory; `fell` means that it isn't on the requested pages.
-pub fn count_shm(len: usize, fell: bool) {
-    SHM.count(len, fell);
+/// Counts shared memory; `is_other` means that it isn't on the requested pages.
+pub fn count_shm(len: usize, is_other: bool) {
+    SHM.count(len, is_other);
 }
 
 /// Reports that shared memory falls short: as an error if it is required.

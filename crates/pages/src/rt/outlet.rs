@@ -14,31 +14,31 @@ use crate::rt::path::Path;
 use crate::sys::{self, File};
 
 /// The open file.
-static PLACE: KeptFile = KeptFile::none();
+static OUTPUT: KeptFile = KeptFile::none();
 
 /// The destination if it isn't standard error; otherwise null.
-static ELSEWHERE: AtomicPtr<Messages<'static>> = AtomicPtr::new(core::ptr::null_mut());
+static REDIRECT: AtomicPtr<Messages<'static>> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Opens the destination, by default standard error. Called once, at the start.
 pub fn prepare(messages: Option<&'static Messages<'static>>) {
     match messages {
         None => {
-            PLACE.keep(2);
+            OUTPUT.keep(2);
         }
         Some(messages) => {
-            ELSEWHERE.store(core::ptr::from_ref(messages).cast_mut(), Ordering::Release);
-            open_elsewhere(messages);
+            REDIRECT.store(core::ptr::from_ref(messages).cast_mut(), Ordering::Release);
+            open_redirect(messages);
         }
     }
 }
 
 /// Whether messages go elsewhere than to standard error.
 pub fn is_redirected() -> bool {
-    elsewhere().is_some()
+    redirect().is_some()
 }
 
-fn elsewhere() -> Option<&'static Messages<'static>> {
-    let messages = ELSEWHERE.load(Ordering::Acquire);
+fn redirect() -> Option<&'static Messages<'static>> {
+    let messages = REDIRECT.load(Ordering::Acquire);
     #[expect(unsafe_code, reason = "reads what was put there at the start")]
     // SAFETY: null, or a reference with static lifetime.
     unsafe {
@@ -48,32 +48,32 @@ fn elsewhere() -> Option<&'static Messages<'static>> {
 
 /// Whether a message would be written.
 pub fn is_open() -> bool {
-    PLACE.get().is_some() || is_redirected()
+    OUTPUT.get().is_some() || is_redirected()
 }
 
 /// Writes to the destination, if there is one.
 pub fn write(bytes: &[u8]) {
-    if let Some(fd) = PLACE.get() {
+    if let Some(fd) = OUTPUT.get() {
         let _ = sys::write_quietly(fd, bytes);
         return;
     }
-    if let Some(file) = elsewhere().and_then(open) {
+    if let Some(file) = redirect().and_then(open) {
         let _ = sys::write_quietly(file.fd(), bytes);
     }
 }
 
-fn open_elsewhere(messages: &Messages<'_>) {
+fn open_redirect(messages: &Messages<'_>) {
     let handed = messages.handed.and_then(|handed| {
         let fd = c_int::try_from(handed.number).ok()?;
         let file = sys::identity(fd)?;
         (handed.file.is_none() || handed.file == Some(file)).then_some(fd)
     });
     if let Some(fd) = handed {
-        PLACE.keep(fd);
+        OUTPUT.keep(fd);
         return;
     }
     if let Some(file) = open(messages).and_then(File::with_high_number) {
-        PLACE.keep_open(file);
+        OUTPUT.keep_open(file);
     }
 }
 

@@ -39,7 +39,7 @@ fn enter(at: usize, (len, page): (usize, usize), flags: c_int) {
     if flags & libc::SHM_EXEC != 0 {
         prot |= libc::PROT_EXEC;
     }
-    mlocked::came(&(at..at + len));
+    mlocked::note_mapping(&(at..at + len));
     let shape = (len, len.next_multiple_of(page), page);
     // Without a free slot it is the kernel's alone.
     let _ = open().enter(at, shape, prot, Backing::Segment);
@@ -67,7 +67,7 @@ pub fn shmdt(addr: usize) -> Option<Result<()>> {
     // SAFETY: the program detaches it.
     let result = unsafe { sys::shmdt(addr) };
     if result.is_ok() {
-        mlocked::cut(&(addr..addr + found.whole));
+        mlocked::remove(&(addr..addr + found.whole));
         while let Some(piece) = open.find(|piece| piece.origin == found.origin) {
             open.update(piece.base, None);
         }

@@ -67,7 +67,7 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
         return Ok(addr);
     }
     let falls = huge.is_some() || required::shm_lacks_thp(pages, len);
-    let may_follow = !falls || required::shm_may_fall(len);
+    let may_follow = !falls || required::shm_may_fall_back(len);
     let result = match huge {
         Some(Err((_, error))) if !may_follow => Err(error),
         None if !may_follow => Err(Errno(libc::ENOMEM)),
@@ -105,7 +105,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     let shape = (known, mapped, size);
     if filled.is_ok() && open().enter(base, shape, prot, Backing::Anonymous) {
         facts::learn_room();
-        mlocked::came(&(base..base + known));
+        mlocked::note_mapping(&(base..base + known));
         return Ok(base);
     }
     // SAFETY: mapped above, and nobody knows it.

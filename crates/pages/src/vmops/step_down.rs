@@ -67,7 +67,7 @@ fn replace_piece(piece: &Region, aside: usize) -> Result<()> {
     unmap_tail(&(piece.known().end..piece.mapped().end))?;
     mlocked::restore_all(&piece.known());
     // The kernel records locks on ordinary memory.
-    mlocked::cut(&piece.known());
+    mlocked::remove(&piece.known());
     Ok(())
 }
 

@@ -28,16 +28,16 @@ pub(crate) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 type Attributes = libc::pthread_attr_t;
 
 /// Threads that can be starting at the same time.
-const PLACES: usize = 64;
+const SLOTS: usize = 64;
 
 /// A slot for a task.
-struct Place {
+struct Slot {
     is_taken: AtomicBool,
     task: UnsafeCell<Option<Task>>,
 }
 
 // SAFETY: the slot's taker owns the task: the creating thread, then the created one.
-unsafe impl Sync for Place {}
+unsafe impl Sync for Slot {}
 
 #[derive(Debug, Clone, Copy)]
 struct Task {
@@ -53,18 +53,18 @@ struct Shape {
     guard: usize,
 }
 
-static ALL: [Place; PLACES] = [const {
-    Place {
+static TASKS: [Slot; SLOTS] = [const {
+    Slot {
         is_taken: AtomicBool::new(false),
         task: UnsafeCell::new(None),
     }
-}; PLACES];
+}; SLOTS];
 
 /// Called before the program creates a thread. What the loader is asked for is asked before the
 /// first one, while no other thread can hold its lock.
 pub(crate) fn before_create() {
-    static KNOWN: AtomicBool = AtomicBool::new(false);
-    if !KNOWN.load(Ordering::Relaxed) && !KNOWN.swap(true, Ordering::Relaxed) {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
         program_segments::before_threads();
         later::find_all();
         lock::note_threads();
@@ -99,7 +99,7 @@ pub(crate) unsafe fn create(
         return libc::EAGAIN;
     }
     let place = shape.and_then(|shape| {
-        pass(Task {
+        store(Task {
             start,
             argument,
             shape,
@@ -119,9 +119,9 @@ pub(crate) unsafe fn create(
 }
 
 /// Stores a task in a free slot.
-fn pass(task: Task) -> Option<&'static Place> {
-    let is_free = |place: &&Place| !place.is_taken.swap(true, Ordering::Acquire);
-    let place = ALL.iter().find(is_free)?;
+fn store(task: Task) -> Option<&'static Slot> {
+    let is_free = |place: &&Slot| !place.is_taken.swap(true, Ordering::Acquire);
+    let place = TASKS.iter().find(is_free)?;
     // SAFETY: taken above.
     unsafe { *place.task.get() = Some(task) };
     Some(place)
@@ -138,7 +138,7 @@ unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
         return ptr::null_mut();
     };
     let Shape { len, guard } = task.shape;
-    if let Some(end) = own() {
+    if let Some(end) = thread_descriptor() {
         stack::prepare_thread(end, len, guard);
     }
     // SAFETY: the program's function and argument.
@@ -149,7 +149,7 @@ unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
 ///
 /// # Safety
 /// The slot must be taken for this thread.
-unsafe fn take(place: *const Place) -> Option<Task> {
+unsafe fn take(place: *const Slot) -> Option<Task> {
     // SAFETY: a static slot.
     let place = unsafe { &*place };
     // SAFETY: as the caller says.
@@ -159,13 +159,13 @@ unsafe fn take(place: *const Place) -> Option<Task> {
 }
 
 /// An address above this thread's stack in use, where libc keeps its thread descriptor.
-fn own() -> Option<usize> {
+fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
     let address = PTHREAD_SELF.found()?;
     // SAFETY: the address of the function of that name.
-    let own = unsafe { core::mem::transmute::<usize, Call>(address) };
+    let pthread_self = unsafe { core::mem::transmute::<usize, Call>(address) };
     // In both libcs this is the descriptor's address.
-    own().checked_next_multiple_of(sys::page_size())
+    pthread_self().checked_next_multiple_of(sys::page_size())
 }
 
 /// The stack that libc will allocate; `None` if the program provides one, or if it is too small.
@@ -184,13 +184,13 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
             (unsafe { default(usual.as_mut_ptr()) } == 0).then_some(usual.as_ptr())?
         }
         // SAFETY: as the caller says.
-        false if unsafe { is_own(attributes) } => return None,
+        false if unsafe { has_own_stack(attributes) } => return None,
         false => attributes,
     };
     // SAFETY: as the caller says, or filled by libc above.
-    let len = unsafe { number(&GETSTACKSIZE, attributes)? };
+    let len = unsafe { get_number(&GETSTACKSIZE, attributes)? };
     // SAFETY: likewise.
-    let guard = unsafe { number(&GETGUARDSIZE, attributes)? };
+    let guard = unsafe { get_number(&GETGUARDSIZE, attributes)? };
     let shape = Shape { len, guard };
     stack::is_long_enough(shape.len).then_some(shape)
 }
@@ -199,7 +199,7 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
 ///
 /// # Safety
 /// Attributes of a thread.
-unsafe fn is_own(attributes: *const Attributes) -> bool {
+unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
     let Some(address) = GETSTACK.found() else {
         return true;
@@ -216,7 +216,7 @@ unsafe fn is_own(attributes: *const Attributes) -> bool {
 ///
 /// # Safety
 /// The function must take attributes and a pointer to a number.
-unsafe fn number(function: &Next, attributes: *const Attributes) -> Option<usize> {
+unsafe fn get_number(function: &Next, attributes: *const Attributes) -> Option<usize> {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
     // SAFETY: the address of the function of that name.
     let call = unsafe { core::mem::transmute::<usize, Call>(function.found()?) };

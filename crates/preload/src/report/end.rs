@@ -107,7 +107,7 @@ fn is_wanted() -> bool {
 
 fn report(ended: Ended) -> Option<()> {
     let text = compose(ended)?;
-    if !shared_page::leave(text.bytes()) {
+    if !shared_page::publish(text.bytes()) {
         report_file::send(text.bytes());
     }
     Some(())
@@ -120,7 +120,7 @@ fn compose(ended: Ended) -> Option<Text> {
     let exe = scratch::link(c"/proc/self/exe")?;
     // An object has at most three entries for each mapping; heap extents may share a mapping.
     let (count, names) = mappings.count();
-    let extents = Extents::find((count * 3 + 512).min(4096), exe)?;
+    let extents = Extents::collect((count * 3 + 512).min(4096), exe)?;
     // A name is a file's or shared memory's.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
     let rows = scratch::values(most.min(1024), Row::EMPTY)?;

@@ -22,7 +22,7 @@ const NAMES: usize = 64 << 10;
 
 impl Extents {
     /// Finds at most `most` ranges. `exe` is the program's name, which the loader doesn't know.
-    pub(crate) fn find(most: usize, exe: &'static [u8]) -> Option<Extents> {
+    pub(crate) fn collect(most: usize, exe: &'static [u8]) -> Option<Extents> {
         let mut known = Extents {
             list: List::with_room(most)?,
             exe,
@@ -39,7 +39,7 @@ impl Extents {
             known.put(range.start, range.end, Segment::Shm, None);
         });
         let put = |object: &Object<'_>| {
-            known.put_object(object);
+            known.add_object(object);
             ControlFlow::Continue(())
         };
         objects::each(put);
@@ -60,21 +60,21 @@ impl Extents {
         });
     }
 
-    fn keep(&mut self, name: &[u8]) -> Option<&'static [u8]> {
+    fn copy_name(&mut self, name: &[u8]) -> Option<&'static [u8]> {
         let (place, rest) = core::mem::take(&mut self.names).split_at_mut_checked(name.len())?;
         place.copy_from_slice(name);
         self.names = rest;
         Some(place)
     }
 
-    fn put_object(&mut self, object: &Object<'_>) {
+    fn add_object(&mut self, object: &Object<'_>) {
         if object.is_vdso() {
             return;
         }
         let name = match object.is_program {
             true => Some(self.exe),
             // A copy: the loader's string is freed with the object.
-            false => self.keep(object.name.to_bytes()),
+            false => self.copy_name(object.name.to_bytes()),
         };
         let (base, page) = (object.base, sys::page_size());
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);

@@ -109,7 +109,7 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Me
             required: Required(segment, share),
             bytes,
             huge,
-            met: required::is_kept(segment)
+            met: required::is_met(segment)
                 && (!is_measured || share.is_met(measure.huge, measure.whole, measure.all)),
         };
         count += 1;

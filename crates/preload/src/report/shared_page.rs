@@ -20,7 +20,7 @@ static PAGE: AtomicUsize = AtomicUsize::new(0);
 static PROGRAM: AtomicU32 = AtomicU32::new(0);
 
 /// The process that ran our constructor, or was forked; 0 if no report is requested.
-static BEGAN: AtomicU32 = AtomicU32::new(0);
+static OWN_PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the page in the program that hugectl has started.
 pub(crate) fn begin() {
@@ -28,8 +28,8 @@ pub(crate) fn begin() {
         return;
     }
     let own = sys::getpid();
-    BEGAN.store(own, Ordering::Release);
-    weak::atfork(nothing, nothing, in_child);
+    OWN_PROCESS.store(own, Ordering::Release);
+    weak::atfork(no_op, no_op, in_child);
     let watcher = config::get().watcher;
     let Some(watcher) = watcher.filter(|watcher| watcher.program == own) else {
         return;
@@ -43,12 +43,12 @@ pub(crate) fn begin() {
     }
 }
 
-extern "C" fn nothing() {}
+extern "C" fn no_op() {}
 
 /// A forked child reports by itself.
 extern "C" fn in_child() {
     if sys::filter() != Filter::Own {
-        BEGAN.store(sys::getpid(), Ordering::Release);
+        OWN_PROCESS.store(sys::getpid(), Ordering::Release);
         unmet::set(None);
     }
 }
@@ -76,10 +76,10 @@ fn page() -> Option<&'static Page> {
 
 /// Whether this process may report at `_exit`: not a child of `vfork(2)`.
 pub(crate) fn is_own_process() -> bool {
-    match BEGAN.load(Ordering::Acquire) {
+    match OWN_PROCESS.load(Ordering::Acquire) {
         // Without a report getpid(2) isn't called, which a filter may forbid.
         0 => false,
-        began => began == sys::getpid(),
+        own => own == sys::getpid(),
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn note_required(all: &[Met]) {
 }
 
 /// Copies the report to the page; returns whether hugectl will print it.
-pub(crate) fn leave(text: &[u8]) -> bool {
+pub(crate) fn publish(text: &[u8]) -> bool {
     let (Some(page), Ok(len)) = (page(), u32::try_from(text.len())) else {
         return false;
     };

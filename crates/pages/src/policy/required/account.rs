@@ -17,8 +17,8 @@ use crate::rt::message::{Amount, Level, say_once};
 pub struct Account {
     segment: Segment,
     all: AtomicU64,
-    fallen: AtomicU64,
-    fell: AtomicBool,
+    other: AtomicU64,
+    is_broken: AtomicBool,
     said: AtomicBool,
 }
 
@@ -34,8 +34,8 @@ impl Account {
         Account {
             segment,
             all: AtomicU64::new(0),
-            fallen: AtomicU64::new(0),
-            fell: AtomicBool::new(false),
+            other: AtomicU64::new(0),
+            is_broken: AtomicBool::new(false),
             said: AtomicBool::new(false),
         }
     }
@@ -47,32 +47,32 @@ impl Account {
 
     /// Whether so many more bytes may be on other pages.
     pub fn has_room(&self, share: Share, len: usize) -> bool {
-        let (fallen, all) = (&self.fallen, &self.all);
+        let (other, all) = (&self.other, &self.all);
         share.has_room(
             len as u64,
-            fallen.load(Ordering::Relaxed),
+            other.load(Ordering::Relaxed),
             all.load(Ordering::Relaxed),
         )
     }
 
-    /// Counts memory; `fell` means that it isn't on the requested pages.
-    pub fn count(&self, len: usize, fell: bool) {
+    /// Counts memory; `is_other` means that it isn't on the requested pages.
+    pub fn count(&self, len: usize, is_other: bool) {
         if self.share().is_some() {
             self.all.fetch_add(len as u64, Ordering::Relaxed);
-            let fallen = if fell { len as u64 } else { 0 };
-            self.fallen.fetch_add(fallen, Ordering::Relaxed);
+            let other = if is_other { len as u64 } else { 0 };
+            self.other.fetch_add(other, Ordering::Relaxed);
         }
     }
 
     /// Notes that the requirement isn't met.
     pub fn note_refused(&self) {
-        self.fell.store(true, Ordering::Relaxed);
+        self.is_broken.store(true, Ordering::Relaxed);
         unmet::note(bit(self.segment));
     }
 
     /// Whether the requirement was met so far.
-    pub fn is_kept(&self) -> bool {
-        !self.fell.load(Ordering::Relaxed)
+    pub fn is_met(&self) -> bool {
+        !self.is_broken.load(Ordering::Relaxed)
     }
 
     /// Counts a request and returns whether it is allowed: transparent huge pages serve, or so
@@ -86,13 +86,13 @@ impl Account {
                 self.count(len, false);
                 true
             }
-            Err(why) => self.lets_fall(share, len, &why.reason()),
+            Err(why) => self.allows_fallback(share, len, &why.reason()),
         }
     }
 
     /// Counts a request for which there are no huge pages, if that is allowed; otherwise reports
     /// why not.
-    pub fn lets_fall(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
+    pub fn allows_fallback(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
         if self.has_room(share, len) {
             self.count(len, true);
             return true;
@@ -144,8 +144,8 @@ mod tests {
         static ACCOUNT: Account = Account::of(Segment::Anon);
         ACCOUNT.count(1 << 20, true);
         assert_eq!(ACCOUNT.all.load(Ordering::Relaxed), 0);
-        assert!(ACCOUNT.admits(1 << 20) && ACCOUNT.is_kept());
+        assert!(ACCOUNT.admits(1 << 20) && ACCOUNT.is_met());
         ACCOUNT.note_refused();
-        assert!(!ACCOUNT.is_kept());
+        assert!(!ACCOUNT.is_met());
     }
 }

@@ -52,8 +52,8 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
     let is_placed = || !call.is_fixed() || plan.entry == Entry::Stays || has_whole_of(call);
     match is_meant && call.is_writable() {
         false => Ok(()),
-        true if !plan.advise || thp::is_disabled() => fall(share, call.len, None),
-        true if !is_placed() => fall(share, call.len, Some(NO_PLACE)),
+        true if !plan.advise || thp::is_disabled() => fall_back(share, call.len, None),
+        true if !is_placed() => fall_back(share, call.len, Some(NO_PLACE)),
         true => {
             ANON.count(call.len, false);
             Ok(())
@@ -75,20 +75,20 @@ pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     if !is_meant || !is_large || has_whole(at, call.len) {
         return Ok(());
     }
-    let fell = fall(share, call.len, Some(NO_PLACE));
-    if fell.is_err() {
+    let result = fall_back(share, call.len, Some(NO_PLACE));
+    if result.is_err() {
         // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(at, call.len) };
     }
-    fell
+    result
 }
 
 const NO_PLACE: &str = "no whole huge page fits where it is to lie";
 
 /// Counts a mapping without huge pages; an error if that isn't allowed.
-fn fall(share: Share, len: usize, why: Option<&str>) -> Result<()> {
+fn fall_back(share: Share, len: usize, why: Option<&str>) -> Result<()> {
     let machine = || thp::serves_private().map_or_else(thp::NoThp::reason, |()| TOO_LITTLE);
-    match ANON.lets_fall(share, len, &why.unwrap_or_else(machine)) {
+    match ANON.allows_fallback(share, len, &why.unwrap_or_else(machine)) {
         true => Ok(()),
         false => Err(Errno(libc::ENOMEM)),
     }
@@ -112,7 +112,7 @@ pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
                 ANON.count(part.len(), false);
                 advise(part.start, part.len());
             }
-            Err(why) => fall(share, part.len(), Some(why.reason()))?,
+            Err(why) => fall_back(share, part.len(), Some(why.reason()))?,
         }
     }
     Ok(())
@@ -145,7 +145,7 @@ pub fn growth(call: &Remap) -> Result<()> {
             ANON.count(more, false);
             Ok(())
         }
-        Err(why) => fall(share, more, Some(why.reason())),
+        Err(why) => fall_back(share, more, Some(why.reason())),
     }
 }
 
