@@ -69,7 +69,7 @@ pub unsafe extern "C" fn mmap(
     if is_fixed && at != libc::MAP_FAILED {
         vmops::after_fixed(addr as usize, len);
         if !is_concerned {
-            anon::gone(addr as usize, len);
+            anon::note_unmapped(addr as usize, len);
         }
     }
     if at != libc::MAP_FAILED && map_file::is_concerned(len, prot, flags) {
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
         None => unsafe { next::munmap(addr, len) },
     };
     if result == 0 {
-        anon::gone(addr as usize, len);
+        anon::note_unmapped(addr as usize, len);
     }
     result
 }

@@ -130,8 +130,8 @@ pub fn destroy(extent: &'static Extent) {
 /// Waits briefly until nobody reads the table; returns whether that is so.
 fn has_no_readers() -> bool {
     /// Timeout in ms.
-    const PATIENCE: u64 = 10;
-    QUIET.wait_for(PATIENCE, || READERS.load(Ordering::SeqCst) == 0)
+    const TIMEOUT: u64 = 10;
+    QUIET.wait_for(TIMEOUT, || READERS.load(Ordering::SeqCst) == 0)
 }
 
 /// All extents. Call it inside [`read`], since another thread may free their tables; a fork

@@ -85,8 +85,8 @@ impl Shield {
 /// Protects a range; waits while another thread protects part of it.
 fn protect(protection: &WriteProtection, range: &Range<usize>) -> Result<()> {
     /// Timeout in ms for another thread's copy.
-    const PATIENCE: u64 = 5000;
-    let end = sys::now() + PATIENCE;
+    const TIMEOUT: u64 = 5000;
+    let end = sys::now() + TIMEOUT;
     loop {
         match protection.protect(range) {
             Err(Errno(libc::EBUSY)) if sys::now() < end => sys::yield_now(),

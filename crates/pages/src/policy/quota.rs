@@ -27,12 +27,12 @@ pub fn take(size: usize, wanted: usize) -> usize {
         return wanted;
     };
     let taken = count(limit, size);
-    let first = take_of(taken, known(limit, size), size, wanted);
+    let first = take_of(taken, last_limit(limit, size), size, wanted);
     if first == wanted {
         return first;
     }
     // The pool may have grown.
-    first + take_of(taken, find_out(limit, size), size, wanted - first)
+    first + take_of(taken, read_limit(limit, size), size, wanted - first)
 }
 
 /// Returns bytes of pages of this size.
@@ -45,7 +45,8 @@ pub fn give(size: usize, bytes: usize) {
 /// Whether this process may have no more page of this size.
 pub fn is_spent(size: usize) -> bool {
     config::get().limit.is_some_and(|limit| {
-        let rest = known(limit, size).saturating_sub(count(limit, size).load(Ordering::Relaxed));
+        let rest =
+            last_limit(limit, size).saturating_sub(count(limit, size).load(Ordering::Relaxed));
         rest < size
     })
 }
@@ -62,7 +63,7 @@ fn count(limit: Limit, size: usize) -> &'static AtomicUsize {
 }
 
 /// The quota when last read.
-fn known(limit: Limit, size: usize) -> usize {
+fn last_limit(limit: Limit, size: usize) -> usize {
     match limit {
         Limit::Bytes(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
         Limit::Part(_) => PARTS[place(size)].load(Ordering::Relaxed),
@@ -70,13 +71,13 @@ fn known(limit: Limit, size: usize) -> usize {
 }
 
 /// Reads the quota.
-fn find_out(limit: Limit, size: usize) -> usize {
+fn read_limit(limit: Limit, size: usize) -> usize {
     if let Limit::Part(parts) = limit {
         // A part of an unreadable pool is nothing.
         let part = hugetlb_pool::most(size).map_or(0, |most| part_of(most, parts, size));
         PARTS[place(size)].store(part, Ordering::Relaxed);
     }
-    known(limit, size)
+    last_limit(limit, size)
 }
 
 /// The bytes of one part of a pool, in whole pages.

@@ -11,14 +11,14 @@ use crate::rt::wait_queue::WaitQueue;
 use crate::sys;
 
 /// Threads inside that are recorded by ID; more are only counted.
-const NAMES: usize = 64;
+const MAX_IDS: usize = 64;
 
 /// How long (ms) a thread blocks on a closed gate; most forks take less.
-const MOMENT: u64 = 10;
+const PASS_TIMEOUT: u64 = 10;
 
 /// How long (ms) the closer waits for threads inside: they may be filling gigabytes, or
 /// be stopped.
-const PATIENCE: u64 = 2000;
+const CLOSE_TIMEOUT: u64 = 2000;
 
 /// A gate.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ pub struct Gate {
     closer: AtomicUsize,
     /// IDs of threads inside, once per entry. A counter beside them would be wrong for a
     /// thread that a signal interrupted while entering or leaving.
-    names: [AtomicUsize; NAMES],
-    /// Number of threads inside without a slot.
-    unnamed: AtomicU32,
+    ids: [AtomicUsize; MAX_IDS],
+    /// Number of threads inside that are only counted.
+    without_id: AtomicU32,
     wait_queue: WaitQueue,
 }
 
@@ -45,13 +45,13 @@ impl Gate {
     pub const fn new() -> Gate {
         Gate {
             closer: AtomicUsize::new(0),
-            names: [const { AtomicUsize::new(0) }; NAMES],
-            unnamed: AtomicU32::new(0),
+            ids: [const { AtomicUsize::new(0) }; MAX_IDS],
+            without_id: AtomicU32::new(0),
             wait_queue: WaitQueue::new(),
         }
     }
 
-    /// Enters when the gate is open or after [`MOMENT`].
+    /// Enters when the gate is open or after [`PASS_TIMEOUT`].
     pub fn pass(&self) -> Pass<'_> {
         self.enter();
         Pass(self)
@@ -72,7 +72,7 @@ impl Gate {
     fn wait_outside(&self, me: usize) {
         self.count_out(me);
         self.wait_queue.wake_all();
-        self.wait_queue.wait_for(MOMENT, || self.is_open());
+        self.wait_queue.wait_for(PASS_TIMEOUT, || self.is_open());
         self.count_in(me);
     }
 
@@ -85,16 +85,16 @@ impl Gate {
     }
 
     fn count_in(&self, me: usize) {
-        if !self.names.iter().any(|name| change(name, 0, me)) {
-            self.unnamed.fetch_add(1, Ordering::SeqCst);
+        if !self.ids.iter().any(|id| change(id, 0, me)) {
+            self.without_id.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     fn count_out(&self, me: usize) {
-        if !self.names.iter().any(|name| change(name, me, 0)) {
+        if !self.ids.iter().any(|id| change(id, me, 0)) {
             let one_less = |count: u32| count.checked_sub(1);
             // A forked child doesn't count those inside in its parent.
-            let _ = (self.unnamed).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+            let _ = (self.without_id).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
         }
     }
 
@@ -103,20 +103,20 @@ impl Gate {
     }
 
     fn is_inside(&self, me: usize) -> bool {
-        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) == me;
-        self.names.iter().any(is_mine)
+        let is_mine = |id: &AtomicUsize| id.load(Ordering::Relaxed) == me;
+        self.ids.iter().any(is_mine)
     }
 
     /// Whether no other thread is inside.
     fn has_no_other(&self, me: usize) -> bool {
-        let is_other = |name: &AtomicUsize| {
-            let name = name.load(Ordering::SeqCst);
-            name != 0 && name != me
+        let is_other = |id: &AtomicUsize| {
+            let id = id.load(Ordering::SeqCst);
+            id != 0 && id != me
         };
-        self.unnamed.load(Ordering::SeqCst) == 0 && !self.names.iter().any(is_other)
+        self.without_id.load(Ordering::SeqCst) == 0 && !self.ids.iter().any(is_other)
     }
 
-    /// Closes the gate and waits until it is empty or [`PATIENCE`] is over. Returns
+    /// Closes the gate and waits until it is empty or [`CLOSE_TIMEOUT`] is over. Returns
     /// `false`, with nothing closed, if this thread is inside (a signal interrupted it) or
     /// another thread keeps the gate closed.
     pub fn close(&self) -> bool {
@@ -124,9 +124,10 @@ impl Gate {
         if self.is_inside(me) {
             return false;
         }
-        let taken = (self.wait_queue).wait_for(PATIENCE, || change(&self.closer, 0, me));
+        let taken = (self.wait_queue).wait_for(CLOSE_TIMEOUT, || change(&self.closer, 0, me));
         if taken {
-            self.wait_queue.wait_for(PATIENCE, || self.has_no_other(me));
+            self.wait_queue
+                .wait_for(CLOSE_TIMEOUT, || self.has_no_other(me));
         }
         taken
     }
@@ -145,12 +146,12 @@ impl Gate {
     /// Resets the gate in the child of a fork.
     pub fn forget_others(&self) {
         let me = sys::thread_key();
-        for name in &self.names {
-            if name.load(Ordering::Relaxed) != me {
-                name.store(0, Ordering::Relaxed);
+        for id in &self.ids {
+            if id.load(Ordering::Relaxed) != me {
+                id.store(0, Ordering::Relaxed);
             }
         }
-        self.unnamed.store(0, Ordering::SeqCst);
+        self.without_id.store(0, Ordering::SeqCst);
         self.closer.store(0, Ordering::SeqCst);
     }
 }
@@ -212,9 +213,9 @@ mod tests {
                         let begun = Instant::now();
                         assert!(GATE.close());
                         let inside = INSIDE.load(Ordering::SeqCst);
-                        let is_over = begun.elapsed() >= Duration::from_millis(MOMENT);
+                        let is_over = begun.elapsed() >= Duration::from_millis(PASS_TIMEOUT);
                         GATE.open();
-                        // A loaded machine may take longer than MOMENT.
+                        // A loaded machine may take longer than PASS_TIMEOUT.
                         assert!(inside == 0 || is_over);
                     }
                 });

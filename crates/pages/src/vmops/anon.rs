@@ -121,7 +121,7 @@ pub fn committed(addr: usize, len: usize, prot: c_int) {
     if required::is_any() {
         return;
     }
-    for part in opened(addr, len, prot).filter(|part| !part.is_advised) {
+    for part in made_writable(addr, len, prot).filter(|part| !part.is_advised) {
         let part = part.range;
         if thp::serves_mapping(part.len()) {
             advise(part.start, part.len());
@@ -130,14 +130,14 @@ pub fn committed(addr: usize, len: usize, prot: c_int) {
 }
 
 /// The known parts that a call makes writable.
-fn opened(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
+fn made_writable(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
     let is_meant = prot & libc::PROT_WRITE != 0 && !registry::is_empty() && is_active();
     let range = range(addr, len).filter(|_| is_meant);
     range.into_iter().flat_map(|range| registry::parts(&range))
 }
 
 /// After the program has unmapped or replaced a range.
-pub fn gone(addr: usize, len: usize) {
+pub fn note_unmapped(addr: usize, len: usize) {
     if registry::is_empty() {
         return;
     }
@@ -148,7 +148,7 @@ pub fn gone(addr: usize, len: usize) {
 
 /// After the program has disabled transparent huge pages for itself: reports that untouched
 /// mappings get none, such as a database's buffers.
-pub fn banned() {
+pub fn report_disabled() {
     if !registry::is_empty() && is_active() {
         // Reports it once.
         let _ = thp::serves_mapping(0);
@@ -158,7 +158,7 @@ pub fn banned() {
 /// After the program's own advice: `MADV_NOHUGEPAGE` also covers later commits.
 pub fn advised(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
-        gone(addr, len);
+        note_unmapped(addr, len);
     }
 }
 

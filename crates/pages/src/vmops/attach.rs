@@ -22,7 +22,7 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
     let len = state.size.next_multiple_of(sys::page_size());
     if flags & libc::SHM_REMAP != 0 {
         super::after_fixed(at, len);
-        super::anon::gone(at, len);
+        super::anon::note_unmapped(at, len);
     }
     let page = page_sizes::asked_size(pages);
     match page.filter(|page| at % page == 0 && is_on_huge_pages(at)) {

@@ -58,7 +58,7 @@ pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
 fn note_disabled(yes: bool) {
     thp::note_disabled(yes);
     if yes {
-        anon::banned();
+        anon::report_disabled();
     }
 }
 

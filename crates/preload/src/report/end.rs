@@ -150,7 +150,7 @@ fn compose(ended: Ended) -> Option<Text> {
     written(&proof, SHORT).or_else(|| written(&proof, 1 << 20))
 }
 
-/// Room for most reports, without a mapping of its own.
+/// Room for most reports: the address space may be nearly full.
 const SHORT: usize = 32 << 10;
 
 fn written(proof: &Proof<'_>, room: usize) -> Option<Text> {

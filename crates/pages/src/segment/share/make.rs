@@ -8,7 +8,7 @@ use crate::segment::reason::Reason;
 use crate::sys::{self, Errno, File, Version};
 
 /// Timeout in ms for another process that makes the copy.
-const PATIENCE: u64 = 1000;
+const TIMEOUT: u64 = 1000;
 
 /// Milliseconds between tries.
 const PAUSE: u64 = 5;
@@ -41,7 +41,7 @@ pub(super) fn get(
     part: &Part,
 ) -> Result<File, Reason> {
     let names = Names::of(program.path, &program.version, part).ok_or(Reason::OtherFile)?;
-    let end = sys::now() + PATIENCE;
+    let end = sys::now() + TIMEOUT;
     loop {
         if let Some(file) = find(share_dir, &names, part) {
             return Ok(file);

@@ -10,7 +10,7 @@ use core::ffi::c_int;
 use hugetools_contract::env::Share;
 
 use super::call::{Call, advise, is_active, large, range};
-use super::{Entry, Plan, opened, remap};
+use super::{Entry, Plan, made_writable, remap};
 use crate::kernel::facts;
 use crate::policy::required::ANON;
 use crate::policy::thp;
@@ -104,7 +104,7 @@ pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
     };
-    for known in opened(addr, len, prot) {
+    for known in made_writable(addr, len, prot) {
         let (part, is_advised) = (known.range, known.is_advised);
         match thp::serves(if is_advised { 0 } else { part.len() }) {
             Ok(()) if is_advised => {}
