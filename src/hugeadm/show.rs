@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use hugetools_admin::advice;
 use hugetools_admin::advice::text::explain;
-use hugetools_admin::advice::{self, ShmGroup};
 use hugetools_admin::args::PoolList;
 use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
-use hugetools_admin::effects::Effects;
-use hugetools_admin::live::{self, Live, accessible};
+use hugetools_admin::live::{self, accessible};
 use hugetools_admin::{listing, persistent, stats, who};
 use hugetools_contract::level::Level;
 use hugetools_model::hugetlb::node;
@@ -71,7 +70,8 @@ impl Run {
             for why in &seen.unread {
                 self.say(Level::Warning, &not_looked_at(why));
             }
-            self.document.add_accounts(accounts.clone());
+            let entries = accounts.iter().cloned().map(PoolEntry::Held);
+            self.document.pools = Some(entries.collect());
         }
         if show.stats {
             let seen = stats::Snapshot::read(&self.root)?;
@@ -84,12 +84,11 @@ impl Run {
         }
         if show.explain {
             let machine = Machine::read(&self.root)?;
-            let group = self.shm_group(&machine);
-            let mut findings = advice::findings(&machine, &group);
+            let mut findings = advice::findings(&machine);
             if let (true, Some(accounts)) = (self.root.is_live(), &accounts) {
                 findings.extend(advice::orphans(accounts));
             }
-            let facts = advice::facts(&machine, &group);
+            let facts = advice::facts(&machine);
             self.show(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
             self.document.findings = Some(findings);
             self.document.facts = Some(facts);
@@ -132,17 +131,6 @@ impl Run {
             self.document.page_sizes_all = Some(sizes);
         }
         Ok(())
-    }
-
-    fn shm_group(&self, machine: &Machine) -> ShmGroup {
-        let Some(gid) = machine.sysctl.hugetlb_shm_group else {
-            return ShmGroup::Unknown;
-        };
-        match Live::new(self.root.clone()).group(&gid.to_string()) {
-            Ok(Some(group)) => ShmGroup::Known(group),
-            Ok(None) => ShmGroup::Missing(gid),
-            Err(_) => ShmGroup::Unknown,
-        }
     }
 
     fn usable_sizes(&self) -> Result<Vec<PageSize>, FileError> {

@@ -19,7 +19,6 @@ mod thp;
 use hugetools_model::Machine;
 use serde::Serialize;
 
-use crate::effects::Account;
 use crate::who::PoolAccount;
 
 /// A problem.
@@ -45,17 +44,6 @@ pub struct Fact {
     pub fact: String,
     /// Its consequence.
     pub consequence: String,
-}
-
-/// The group that may create SHM_HUGETLB segments (vm.hugetlb_shm_group).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShmGroup {
-    /// The kernel or the group database cannot be read.
-    Unknown,
-    /// No group has this number.
-    Missing(u64),
-    /// The group.
-    Known(Account),
 }
 
 impl Fact {
@@ -85,12 +73,12 @@ impl Finding {
 }
 
 /// All problems of the machine.
-pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
+pub fn findings(machine: &Machine) -> Vec<Finding> {
     let mut found: Vec<Finding> = machine.unseen.map(unseen).into_iter().collect();
     if !machine.pools.is_empty() {
         pools::find(machine, &mut found);
         mounts::find(machine, &mut found);
-        limits::find(machine, group, &mut found);
+        limits::find(machine, &mut found);
     }
     if let Some(thp) = &machine.thp {
         thp::find(thp, machine, &mut found);
@@ -118,11 +106,8 @@ pub fn orphans(accounts: &[PoolAccount]) -> Vec<Finding> {
 }
 
 /// Facts without a command.
-pub fn facts(machine: &Machine, group: &ShmGroup) -> Vec<Fact> {
+pub fn facts(machine: &Machine) -> Vec<Fact> {
     let mut found = boot::find(machine);
-    if !machine.pools.is_empty() {
-        found.extend(limits::empty_group(group));
-    }
     found.extend(facts::find(machine));
     found
 }

@@ -166,21 +166,6 @@ mod tests {
     }
 
     #[test]
-    fn operands_and_levels_out_of_range_are_refused() {
-        let stop = parse(&["--pool-list", "garbage"]).unwrap_err();
-        let is_unknown = |error: &clap::Error| error.kind() == ErrorKind::UnknownArgument;
-        assert!(
-            matches!(&stop, Stop::Clap(error) if is_unknown(error)),
-            "{stop:?}"
-        );
-        assert!(parse(&["--verbose", "100"]).is_err());
-        assert!(parse(&["--verbose", "3x"]).is_err());
-        assert!(parse(&["--pool-list=yes"]).is_err());
-        assert_eq!(parse(&["--verbose=99"]).unwrap().general.verbose, Some(99));
-        assert_eq!(parse(&["--ver", "3"]).unwrap().general.verbose, Some(3));
-    }
-
-    #[test]
     fn temporary_swap_takes_its_size_only_after_an_equals_sign() {
         let swap = |arg| parse(&[arg]).map(|args| args.pools.add_temp_swap).ok();
         assert_eq!(swap("--add-temp-swap"), Some(Some(5)));
@@ -189,42 +174,6 @@ mod tests {
         assert!(parse(&["--add-temp-swap", "12"]).is_err());
         assert!(parse(&["--add-temp-swap=-1"]).is_err());
         assert!(parse(&["--add-temp-swap="]).is_err());
-    }
-
-    #[test]
-    fn both_names_of_the_memory_policy_are_one_option() {
-        for name in [
-            "--obey-mempolicy",
-            "--obey-numa-mempol",
-            "--obey",
-            "--obey-numa",
-        ] {
-            assert!(parse(&[name]).unwrap().pools.obey_mempolicy, "{name}");
-        }
-    }
-
-    #[test]
-    fn the_later_of_two_opposites_wins() {
-        let args = parse(&["--enable-zone-movable", "--disable-zone-movable"]).unwrap();
-        assert_eq!(
-            (
-                args.limits.enable_zone_movable,
-                args.limits.disable_zone_movable
-            ),
-            (false, true)
-        );
-    }
-
-    #[test]
-    fn watch_accepts_only_stats() {
-        let misuse = |args: &[&str]| parse(args).unwrap().misuse().unwrap_or_default();
-        assert_eq!(misuse(&["--stats", "--watch", "--json", "-v"]), "");
-        assert_eq!(misuse(&["--stats", "--who", "--pool-pages-min=2M:1"]), "");
-        assert!(misuse(&["--watch"]).starts_with("--watch needs --stats"));
-        for other in ["--who", "--dry-run", "--pool-pages-min=2M:1"] {
-            assert!(misuse(&["--stats", "--watch=5", other]).starts_with("--watch shows"));
-        }
-        assert!(parse(&["--stats", "--watch=0"]).is_err());
     }
 
     #[test]

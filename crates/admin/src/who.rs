@@ -9,16 +9,15 @@
 
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use hugetools_model::PageSize;
 use hugetools_model::hugetlb::pool::Pool;
 use serde::Serialize;
 
-pub use text::{are_empty, text};
+use crate::listing::PoolRow;
 
-/// Number of pages by node.
-pub type Nodes = BTreeMap<u32, u64>;
+pub use text::{are_empty, text};
 
 /// The result of a scan.
 #[derive(Debug, Clone, Default)]
@@ -57,8 +56,6 @@ pub struct Object {
     pub users: BTreeSet<u32>,
     /// Indexes of pages that mappings reserved, whether touched or not.
     pub promised: BTreeSet<u64>,
-    /// The nodes of its mapped pages.
-    pub nodes: Nodes,
 }
 
 /// A mount that reserves pages of the pool (`min_size`) until its files use as many.
@@ -101,8 +98,6 @@ pub struct Private {
     pub pages: u64,
     /// Pages reserved but not yet present.
     pub reserved: u64,
-    /// The nodes of the present pages.
-    pub nodes: Nodes,
 }
 
 /// The charge of a control group without its descendants.
@@ -119,16 +114,11 @@ pub struct Charge {
 /// The account of one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolAccount {
-    /// The page size in bytes.
-    pub size: PageSize,
+    /// Its figures.
+    #[serde(flatten)]
+    pub row: PoolRow,
     /// All pages.
     pub total: u64,
-    /// Free pages.
-    pub free: u64,
-    /// Free pages that are reserved.
-    pub reserved: u64,
-    /// Pages above the minimum.
-    pub surplus: u64,
     /// Users of the pages.
     #[serde(flatten)]
     pub held: Held,
@@ -168,8 +158,6 @@ pub struct Holder {
     pub id: Option<u64>,
     /// The number of pages.
     pub pages: u64,
-    /// The nodes of the pages, as far as known.
-    pub nodes: Nodes,
     /// A command that frees the pages of a file or segment that no process uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -216,7 +204,6 @@ impl Object {
             path,
             id,
             pages: self.pages,
-            nodes: self.nodes.clone(),
             command,
         }
     }
@@ -231,7 +218,6 @@ impl Private {
             path: Some(self.name.clone()),
             id: None,
             pages: self.pages,
-            nodes: self.nodes.clone(),
             command: None,
         }
     }
@@ -273,7 +259,6 @@ impl MountReservation {
             path: Some(self.point.clone()),
             id: None,
             pages: self.pages.saturating_sub(taken),
-            nodes: Nodes::new(),
             command: None,
         }
     }
@@ -284,7 +269,6 @@ fn reservation(holder: Holder, pages: u64) -> Holder {
     Holder {
         kind: "reservation",
         pages,
-        nodes: Nodes::new(),
         ..holder
     }
 }
@@ -329,11 +313,8 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
         };
         let used = pool.total.get().saturating_sub(pool.free.get());
         PoolAccount {
-            size: pool.size,
+            row: pool.into(),
             total: pool.total.get(),
-            free: pool.free.get(),
-            reserved: pool.reserved.get(),
-            surplus: pool.surplus.get(),
             held: Held {
                 unaccounted: less(used, sum(false)),
                 unaccounted_reserved: less(pool.reserved.get(), sum(true)),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::hugetlb::boot::{self, Boot};
 use crate::hugetlb::node::{self, Node, NodeId};
-use crate::hugetlb::pool::{self, Pool};
+use crate::hugetlb::pool::{self, Pool, Version};
 use crate::memory::meminfo::Meminfo;
 use crate::memory::swap::{self, RamDisk, Swap};
 use crate::memory::sysctl::Sysctl;
@@ -17,7 +17,6 @@ use crate::mount::{self, Mount};
 use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
-use crate::root::parse::KernelVersion;
 use crate::thp::{Thp, ThpSettings};
 use crate::units::size::{Bytes, PageSize};
 
@@ -56,7 +55,7 @@ pub struct Machine {
     pub boot: Boot,
     /// The kernel version; `None` if its name is not a version number.
     #[serde(skip)]
-    pub version: Option<KernelVersion>,
+    pub version: Option<Version>,
     /// A file that every kernel has but that is missing, as in a chroot without `/proc`
     /// or `/sys`. Always `None` for a recorded machine.
     #[serde(skip)]

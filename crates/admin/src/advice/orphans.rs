@@ -26,7 +26,7 @@ fn of_pool(pool: &PoolAccount) -> Vec<Finding> {
             "pool",
             format!(
                 "{name} holds {pages} of {}, but no process uses it",
-                pool.size
+                pool.row.size
             ),
             "other programs cannot use these pages; keep it if a program will reopen it",
             command,

@@ -1,18 +1,13 @@
 //! Chooses the place that sets each pool at boot.
 
+use hugetools_model::Machine;
 use hugetools_model::hugetlb::node::{NodeId, node_pool_path};
-use hugetools_model::hugetlb::pool::{Counter, Pool, pool_dir};
-use hugetools_model::root::parse::KernelVersion;
-use hugetools_model::{Machine, PageSize};
+use hugetools_model::hugetlb::pool::{Counter, Pool, Version, pool_dir};
 
 use super::Persistent;
 
 /// The first kernel that accepts `hugepages=0:64,3:10`; older ones read 0.
-const NODE_LISTS: KernelVersion = KernelVersion {
-    major: 5,
-    minor: 16,
-    patch: 0,
-};
+const NODE_LISTS: Version = (5, 16);
 
 /// The place that sets a pool's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +46,6 @@ fn shares(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
     (most > least + 1).then_some(shares)
 }
 
-/// Formats a size as on the kernel's command line.
-fn parameter(size: PageSize) -> String {
-    size.to_string().trim_end_matches('B').to_owned()
-}
-
 impl Persistent {
     pub(super) fn pools(&mut self, machine: &Machine) {
         let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
@@ -63,7 +53,7 @@ impl Persistent {
             // Without the parameter, the default size is that of transparent
             // huge pages.
             if pool.default && transparent.is_some_and(|usual| usual != pool.size) {
-                let parameter = format!("default_hugepagesz={}", parameter(pool.size));
+                let parameter = format!("default_hugepagesz={}", pool.size.parameter());
                 self.kernel_parameters.push(parameter);
             }
         }
@@ -95,7 +85,7 @@ impl Persistent {
                     shares.collect::<Vec<_>>().join(",")
                 };
                 let amount = shares.map_or_else(|| pages.to_string(), listed);
-                let size = parameter(pool.size);
+                let size = pool.size.parameter();
                 self.kernel_parameters.push(format!("hugepagesz={size}"));
                 self.kernel_parameters.push(format!("hugepages={amount}"));
             }

@@ -76,6 +76,5 @@ pub(super) fn write(path: KPath, value: Value) -> Step {
         },
         value,
         what: What::Setting,
-        refused: None,
     })
 }

@@ -28,7 +28,7 @@ pub(super) fn check(
         temp_swap: args.add_temp_swap,
         ramdisk_swap: args.add_ramdisk_swap,
         persist: args.persist,
-        swap_files: BTreeSet::new(),
+        swap_number: 0,
     };
     let notes = &mut request.notes;
     request.pool_min = each("--pool-pages-min", &args.pool_pages_min, errors, |one| {
@@ -78,7 +78,7 @@ fn change(
     machine: &Machine,
     notes: &mut Vec<String>,
 ) -> Result<PoolChange, String> {
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
+    let spec: Spec = text.parse()?;
     let pool = find_pool(spec.size, machine)?;
     let place = match &spec.nodes {
         None => {
@@ -134,7 +134,7 @@ fn spread(
     machine: &Machine,
     notes: &mut Vec<String>,
 ) -> Result<PoolChange, String> {
-    let spread: Spread = text.parse().map_err(|error| format!("{error}"))?;
+    let spread: Spread = text.parse()?;
     let pool = find_pool(spread.size, machine)?;
     let evenly = || -> Weights {
         let with_memory = machine.nodes.iter().filter(|node| node.total.get() > 0);
@@ -164,7 +164,7 @@ fn demotion(
     machine: &Machine,
     notes: &mut Vec<String>,
 ) -> Result<Demotion, String> {
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
+    let spec: Spec = text.parse()?;
     if spec.direction != Direction::To {
         return Err("a number of pages to split must not have a sign".to_owned());
     }
@@ -260,6 +260,3 @@ fn whole_and_nodes(changes: &[PoolChange]) -> Option<String> {
         ))
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,7 +16,6 @@
 pub mod spread;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 
 use hugetools_model::hugetlb::node::NodeId;
@@ -59,57 +58,11 @@ pub enum Amount {
     Percent(u64),
 }
 
-/// Why a specification is invalid.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SpecError {
-    /// The `:` is missing.
-    NoAmount,
-    /// The text before the `:` or `@` is not a page size.
-    Size(String, SizeError),
-    /// The text after the `@` is not a list of nodes.
-    Nodes(String),
-    /// The text after the `:` is not an amount.
-    Amount(String, SizeError),
-    /// The percentage is over 100.
-    Percent(u64),
-    /// The text after a `*` is not a weight.
-    Weight(String),
-    /// A node is given twice.
-    Twice(NodeId),
-}
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SpecError::NoAmount => f.write_str("no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
-            SpecError::Size(text, SizeError::NoNumber) if is_word(text) => write!(
-                f,
-                "unknown page size {text:?}: write DEFAULT, or a size such as 2MB"
-            ),
-            SpecError::Size(text, why) => write!(f, "page size {text:?}: {why}"),
-            SpecError::Nodes(text) => {
-                write!(f, "nodes {text:?}: not a list such as 0, 0-3 or 0,2")
-            }
-            SpecError::Amount(text, why) => write!(f, "amount {text:?}: {why}"),
-            SpecError::Percent(n) => write!(f, "{n}% is more than 100% of the memory"),
-            SpecError::Weight(text) => write!(f, "weight {text:?}: not a positive number"),
-            SpecError::Twice(node) => write!(f, "node {node} is given twice"),
-        }
-    }
-}
-
-impl std::error::Error for SpecError {}
-
-fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic())
-}
-
 impl FromStr for Spec {
-    type Err = SpecError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Spec, SpecError> {
-        // Split at the last colon, because a list of nodes may contain one.
-        let (left, right) = text.rsplit_once(':').ok_or(SpecError::NoAmount)?;
+    fn from_str(text: &str) -> Result<Spec, String> {
+        let (left, right) = split_amount(text)?;
         let (size, nodes) = match left.split_once('@') {
             None => (left, None),
             Some((size, nodes)) => (size, Some(parse_nodes(nodes)?)),
@@ -128,35 +81,37 @@ impl FromStr for Spec {
     }
 }
 
-pub(super) fn parse_size(text: &str) -> Result<Option<PageSize>, SpecError> {
-    match text {
-        "DEFAULT" => Ok(None),
-        _ => match text.parse() {
-            Ok(size) => Ok(Some(size)),
-            Err(why) => Err(SpecError::Size(text.to_owned(), why)),
-        },
+/// Splits at the last colon, because a list of nodes may contain one.
+fn split_amount(text: &str) -> Result<(&str, &str), String> {
+    let parts = text.rsplit_once(':');
+    parts.ok_or_else(|| "no amount: write SIZE:AMOUNT, as in DEFAULT:64".to_owned())
+}
+
+fn parse_size(text: &str) -> Result<Option<PageSize>, String> {
+    let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    match text.parse() {
+        _ if text == "DEFAULT" => Ok(None),
+        Ok(size) => Ok(Some(size)),
+        Err(SizeError::NoNumber) if is_word => Err(format!(
+            "unknown page size {text:?}: write DEFAULT, or a size such as 2MB"
+        )),
+        Err(why) => Err(format!("page size {text:?}: {why}")),
     }
 }
 
-fn parse_nodes(text: &str) -> Result<BTreeSet<NodeId>, SpecError> {
-    let nodes: BTreeSet<NodeId> = parse_list(text)
-        .into_iter()
-        .flatten()
-        .map(NodeId::new)
-        .collect();
-    match nodes.is_empty() {
-        true => Err(SpecError::Nodes(text.to_owned())),
-        false => Ok(nodes),
-    }
+fn parse_nodes(text: &str) -> Result<BTreeSet<NodeId>, String> {
+    let nodes = parse_list(text).filter(|nodes| !nodes.is_empty());
+    let nodes = nodes.ok_or_else(|| format!("nodes {text:?}: not a list such as 0, 0-3 or 0,2"))?;
+    Ok(nodes.into_iter().map(NodeId::new).collect())
 }
 
-pub(super) fn parse_amount(text: &str) -> Result<Amount, SpecError> {
-    let invalid = |why| SpecError::Amount(text.to_owned(), why);
+fn parse_amount(text: &str) -> Result<Amount, String> {
+    let invalid = |why: SizeError| format!("amount {text:?}: {why}");
     if let Some(number) = text.strip_suffix('%') {
         let number = number.parse::<Quantity>().map_err(invalid)?.plain();
-        return match number.ok_or(invalid(SizeError::UnknownUnit))? {
+        return match number.ok_or_else(|| invalid(SizeError::UnknownUnit))? {
             percent @ 0..=100 => Ok(Amount::Percent(percent)),
-            more => Err(SpecError::Percent(more)),
+            more => Err(format!("{more}% is more than 100% of the memory")),
         };
     }
     let quantity: Quantity = text.parse().map_err(invalid)?;
@@ -169,10 +124,9 @@ pub(super) fn parse_amount(text: &str) -> Result<Amount, SpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn parse(text: &str) -> Result<(Direction, Amount), String> {
-        let spec: Spec = text.parse().map_err(|error: SpecError| error.to_string())?;
+        let spec: Spec = text.parse()?;
         Ok((spec.direction, spec.amount))
     }
 
@@ -187,9 +141,7 @@ mod tests {
         assert_eq!(parse("2MB:+0x10"), Ok((Direction::Up, pages(16))));
         assert_eq!(parse("2MB:-010"), Ok((Direction::Down, pages(8))));
         assert_eq!(parse("2m:2048MB"), Ok((Direction::To, memory)));
-        assert_eq!(parse("2m:+2GiB"), Ok((Direction::Up, memory)));
         assert_eq!(parse("1G:10%"), Ok((Direction::To, Amount::Percent(10))));
-        assert_eq!(parse("1G:0"), Ok((Direction::To, pages(0))));
     }
 
     #[test]
@@ -198,21 +150,14 @@ mod tests {
         assert_eq!(spec.size, PageSize::new(2 << 20));
         let nodes: Vec<u32> = spec.nodes.unwrap().iter().map(|n| n.get()).collect();
         assert_eq!(nodes, [0, 2, 4, 6]);
-        let spec: Spec = "DEFAULT@3:5".parse().unwrap();
-        assert_eq!(spec.size, None);
-        assert_eq!(spec.nodes.unwrap().len(), 1);
+        assert_eq!("DEFAULT@3:5".parse::<Spec>().unwrap().size, None);
     }
 
     #[test]
     fn errors_name_the_invalid_part() {
         for (text, message) in [
-            ("", "no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
             ("DEFAULT", "no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
-            ("DEFAULT:", "amount \"\": not a number"),
-            ("DEFAULT:+", "amount \"\": not a number"),
             ("DEFAULT:+-5", "amount \"-5\": not a number"),
-            ("DEFAULT: 5", "amount \" 5\": not a number"),
-            ("DEFAULT:ä", "amount \"ä\": not a number"),
             (
                 "DEFUALT:5",
                 "unknown page size \"DEFUALT\": write DEFAULT, or a size such as 2MB",
@@ -220,16 +165,9 @@ mod tests {
             (":5", "page size \"\": not a number"),
             ("0:5", "page size \"0\": must not be zero"),
             (
-                "2.5G:1",
-                "page size \"2.5G\": no whole number: 1536M is 1.5G",
-            ),
-            ("DEFAULT:5:6", "page size \"DEFAULT:5\": not a number"),
-            ("2MB@:5", "nodes \"\": not a list such as 0, 0-3 or 0,2"),
-            (
                 "2MB@0:64:5",
                 "nodes \"0:64\": not a list such as 0, 0-3 or 0,2",
             ),
-            ("2MB@x:5", "nodes \"x\": not a list such as 0, 0-3 or 0,2"),
             ("DEFAULT:101%", "101% is more than 100% of the memory"),
             (
                 "DEFAULT:99999999T",
@@ -240,18 +178,6 @@ mod tests {
         }
         for text in ["DEFAULT:12abc", "2mfoo:5", "DEFAULT:5%%", "DEFAULT:5M%"] {
             assert!(parse(text).unwrap_err().contains("unknown unit"), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn parsing_never_panics(text in "\\PC*") {
-            let _ = text.parse::<Spec>();
-        }
-
-        #[test]
-        fn near_misses_never_panic(text in "(DEFAULT|2MB|1G|0x)?(@[0-9,:/-]{0,8})?:[+-]?[0-9]{0,22}[kMGTiB%]{0,3}") {
-            let _ = text.parse::<Spec>();
         }
     }
 }

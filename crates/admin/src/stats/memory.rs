@@ -90,10 +90,7 @@ fn of_node(seen: &Snapshot, node: u32, order: usize) -> Option<Found> {
     for blocks in seen.blocks.as_ref()?.iter().filter(of_node) {
         let same = |zone: &&Zone| zone.node == node && zone.name == blocks.zone;
         let zone = seen.zones.iter().find(same)?;
-        let kept = seen.kept.iter().flatten();
-        let kept = kept.filter(|kept| kept.node == node && kept.zone == zone.name);
-        let kept: Vec<&Blocks> = kept.collect();
-        let here = of_zone(zone, blocks, &kept, order);
+        let here = of_zone(zone, blocks, order);
         free = blocks.pages().saturating_add(free);
         found.available = add(found.available, here.available);
         found.at_most = found.at_most.saturating_add(here.at_most);
@@ -104,17 +101,13 @@ fn of_node(seen: &Snapshot, node: u32, order: usize) -> Option<Found> {
 
 /// Computes the pages in one zone. Huge pages may use every zone, but not its low
 /// watermark nor lowmem_reserve.
-fn of_zone(zone: &Zone, blocks: &Blocks, kept: &[&Blocks], order: usize) -> Found {
-    let sum = |order| {
-        let all = kept.iter().map(|kept| kept.of_order(order));
-        all.fold(0, u64::saturating_add)
-    };
-    let usable = blocks.pages().saturating_sub(sum(0));
-    let beyond = usable.saturating_sub(zone.low.saturating_add(zone.protection)) >> order;
+fn of_zone(zone: &Zone, blocks: &Blocks, order: usize) -> Found {
+    let kept = zone.low.saturating_add(zone.protection);
+    let beyond = blocks.pages().saturating_sub(kept) >> order;
     let is_listed = order < blocks.counts.len();
     let largest = blocks.counts.len() - 1;
     let in_blocks = match is_listed {
-        true => blocks.of_order(order).saturating_sub(sum(order)),
+        true => blocks.of_order(order),
         false => blocks.of_order(largest) >> (order - largest),
     };
     let at_most = in_blocks.min(beyond);
@@ -129,7 +122,7 @@ fn of_zone(zone: &Zone, blocks: &Blocks, kept: &[&Blocks], order: usize) -> Foun
 mod tests {
     use super::*;
     use hugetools_model::Bytes;
-    use hugetools_model::memory::buddy::{parse, parse_kept};
+    use hugetools_model::memory::buddy::parse;
     use hugetools_model::memory::zone::parse_zones;
 
     fn seen(low: u64, protection: u64) -> Snapshot {
@@ -165,15 +158,6 @@ mod tests {
         assert_eq!(available(&seen(204, 0), 32).0, Some(5));
         assert_eq!(available(&seen(100, 104), 32).0, Some(5));
         assert_eq!(available(&seen(240, 0), 32).0, Some(0));
-    }
-
-    #[test]
-    fn ignores_blocks_of_unusable_migrate_types() {
-        let mut seen = seen(0, 0);
-        seen.kept = Some(parse_kept(
-            b"Node    0, zone   Normal, type   HighAtomic  0 0 0 2 1\n",
-        ));
-        assert_eq!(available(&seen, 32).0, Some(14));
     }
 
     #[test]

@@ -15,7 +15,6 @@ pub fn text(stats: &Stats) -> String {
         group_table(&mut out, stats, group);
     }
     sizes(&mut out, stats);
-    groups(&mut out, stats);
     memory(&mut out, &stats.memory);
     promised(&mut out, &stats.promised);
     out
@@ -44,11 +43,9 @@ fn group_table(out: &mut String, stats: &Stats, group: &Group) {
 }
 
 fn head(out: &mut String, stats: &Stats) {
-    let time = |time: Option<super::Seconds>| match time {
+    let time = |time: Option<f64>| match time {
         None => String::from("unknown"),
-        Some(super::Seconds(hundredths)) => {
-            format!("{}.{} s", hundredths / 100, hundredths / 10 % 10)
-        }
+        Some(seconds) => format!("{seconds:.1} s"),
     };
     let boot = time(stats.since_boot);
     let _ = match stats.since_last {
@@ -108,20 +105,6 @@ fn sizes(out: &mut String, stats: &Stats) {
     if !unknown.is_empty() {
         let unknown = unknown.join(", ");
         let _ = writeln!(out, "No counters in this kernel: {unknown}");
-    }
-}
-
-fn groups(out: &mut String, stats: &Stats) {
-    out.push_str("Refused by limits of control groups\n");
-    match stats.refused.as_deref() {
-        None => out.push_str("  unknown: the hugetlb controller is inactive or invisible\n"),
-        Some([]) => out.push_str("  none\n"),
-        Some(refused) => {
-            for event in refused {
-                let _ = writeln!(out, "  {}", event.file);
-                line(out, stats, event, "requests for pages");
-            }
-        }
     }
 }
 

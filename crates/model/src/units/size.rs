@@ -144,6 +144,11 @@ impl PageSize {
         self.0 / KIB
     }
 
+    /// Formats the size as on the kernel's command line: `2M`, `1G`.
+    pub fn parameter(self) -> String {
+        self.to_string().trim_end_matches('B').to_owned()
+    }
+
     /// Returns the bytes of `count` pages, or `None` if they overflow.
     pub const fn of(self, count: PageCount) -> Option<Bytes> {
         match self.0.checked_mul(count.0) {

@@ -125,11 +125,6 @@ impl Scan<'_> {
                     .promised
                     .extend(first..first + record.mapped() / size.get());
             }
-            let file_backed = present.iter().filter(|it| it.file_backed);
-            self.mapped
-                .entry(key)
-                .or_default()
-                .extend(file_backed.map(|it| it.page));
         }
         if !record.shared {
             self.private(pid, size, record, key, &present);
@@ -150,7 +145,7 @@ impl Scan<'_> {
                 .filter(|it| !it.file_backed)
                 .map(|it| it.page)
         };
-        let fresh: Vec<Page> = own().filter(|page| self.private.insert(*page)).collect();
+        let fresh = own().filter(|page| self.private.insert(*page)).count() as u64;
         let length = record.mapped() / size.get();
         // A child doesn't inherit reservations across fork.
         let is_first = self.owners.insert((key, record.start));
@@ -158,7 +153,6 @@ impl Scan<'_> {
             true => length.saturating_sub(own().count() as u64),
             false => 0,
         };
-        let nodes = self.memory.nodes(&fresh);
         let number = pid.get();
         let found = (self.seen.processes.iter_mut()).find(|it| it.pid == number && it.size == size);
         let process = match found {
@@ -170,16 +164,12 @@ impl Scan<'_> {
                     size,
                     pages: 0,
                     reserved: 0,
-                    nodes: std::collections::BTreeMap::new(),
                 });
                 self.seen.processes.last_mut().expect("just pushed")
             }
         };
-        process.pages += fresh.len() as u64;
+        process.pages += fresh;
         process.reserved += reserved;
-        for (node, pages) in nodes {
-            *process.nodes.entry(node).or_default() += pages;
-        }
     }
 
     /// Whether a line of `maps` can be a hugetlb mapping. Those have a file, on a

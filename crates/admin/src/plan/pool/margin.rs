@@ -14,9 +14,6 @@ const MIN_AVAILABLE: u64 = 512 << 20;
 /// Memory that must stay available (percent of the total). The larger of both counts.
 const MIN_AVAILABLE_PERCENT: u64 = 5;
 
-/// Percentage of the memory above which a warning says that pools leave too little.
-const CROWDED_PERCENT: u64 = 90;
-
 /// The sum of all pools in bytes.
 struct Pools {
     /// Persistent pages now.
@@ -198,23 +195,6 @@ pub(super) fn refusal<'a>(
 }
 
 /// Bytes that must stay available on a machine with `total` memory.
-pub(crate) fn margin(total: Bytes) -> Option<u64> {
+fn margin(total: Bytes) -> Option<u64> {
     Some(MIN_AVAILABLE.max(total.percent(MIN_AVAILABLE_PERCENT)?.get()))
-}
-
-/// Warns when pools take nearly all of the memory.
-pub(super) fn crowding<'a>(
-    machine: &Machine,
-    pools: impl Iterator<Item = &'a Planned<'a>>,
-) -> Option<String> {
-    let pools = Pools::of(pools);
-    let total = machine.meminfo.total;
-    let crowded = pools.after > pools.before && pools.after > total.percent(CROWDED_PERCENT)?.get();
-    crowded.then(|| {
-        format!(
-            "the pools would take {} of {} MB of memory: all other programs share the rest",
-            pools.after >> 20,
-            total.get() >> 20
-        )
-    })
 }
