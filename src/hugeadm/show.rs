@@ -12,10 +12,10 @@ use hugetools_admin::{listing, persistent, stats, who};
 use hugetools_contract::level::Level;
 use hugetools_model::hugetlb::node;
 use hugetools_model::hugetlb::pool::{self, Pool};
-use hugetools_model::machine::MEMINFO;
+use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::{FileError, Machine, PageSize, Root, machine};
+use hugetools_model::{FileError, Machine, PageSize};
 
 use super::run::Run;
 
@@ -25,7 +25,7 @@ impl Run {
         if show.list_all_mounts {
             let rows: Vec<_> = self.mounts()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.say(Level::Warning, no_mounts(&self.root));
+                self.say(Level::Warning, NO_MOUNTS);
             }
             self.out(&listing::mount_list(&rows));
             self.document.mounts = Some(rows);
@@ -33,8 +33,7 @@ impl Run {
         if let Some(form) = show.pool_list {
             let rows: Vec<_> = self.pools()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                let unseen = machine::unseen(&self.root);
-                self.say(Level::Warning, &machine::none_offered(unseen));
+                self.say(Level::Warning, NONE_OFFERED);
             }
             match form {
                 PoolList::Classic => self.out(&listing::pool_list(&rows)),
@@ -56,21 +55,14 @@ impl Run {
     pub(super) fn list_after(&mut self) -> Result<(), FileError> {
         let show = self.args.show.clone();
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
-        // All processes are scanned once, for both options.
-        let seen = match show.who || show.explain && self.root.is_live() {
-            true => Some(live::who::scan(&self.root)?),
-            false => None,
-        };
-        let accounts = seen.as_ref().map(who::account);
-        if let (true, Some(seen), Some(accounts)) = (show.who, &seen, &accounts) {
-            match machine::unseen(&self.root).filter(|_| who::are_empty(accounts)) {
-                None => self.show(&who::text(accounts)),
-                unseen => self.say(Level::Warning, &machine::none_offered(unseen)),
-            }
+        if show.who {
+            let seen = live::who::scan(&self.root)?;
+            let accounts = who::account(&seen);
+            self.show(&who::text(&accounts));
             for why in &seen.unread {
                 self.say(Level::Warning, &not_looked_at(why));
             }
-            let entries = accounts.iter().cloned().map(PoolEntry::Held);
+            let entries = accounts.into_iter().map(PoolEntry::Held);
             self.document.pools = Some(entries.collect());
         }
         if show.stats {
@@ -84,10 +76,7 @@ impl Run {
         }
         if show.explain {
             let machine = Machine::read(&self.root)?;
-            let mut findings = advice::findings(&machine);
-            if let (true, Some(accounts)) = (self.root.is_live(), &accounts) {
-                findings.extend(advice::orphans(accounts));
-            }
+            let findings = advice::findings(&machine);
             let facts = advice::facts(&machine);
             self.show(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
             self.document.findings = Some(findings);
@@ -96,7 +85,7 @@ impl Run {
         if show.print_persistent {
             let machine = Machine::read(&self.root)?;
             let lines = persistent::persistent(&machine);
-            self.out(&persistent::text(&lines, machine.unseen));
+            self.out(&persistent::text(&lines));
             self.document.persistent = Some(lines);
         }
         if show.bug_report {
@@ -111,12 +100,8 @@ impl Run {
     fn list_sizes(&mut self, usable: bool, all: bool) -> Result<(), FileError> {
         if usable {
             let sizes = self.usable_sizes()?;
-            match machine::unseen(&self.root).filter(|_| sizes.is_empty()) {
-                None if sizes.is_empty() => {
-                    self.log.info("no page size has both a pool and a mount");
-                }
-                None => {}
-                unseen => self.say(Level::Warning, &machine::none_offered(unseen)),
+            if sizes.is_empty() {
+                self.log.info("no page size has both a pool and a mount");
             }
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes = Some(sizes);
@@ -124,8 +109,7 @@ impl Run {
         if all {
             let sizes: Vec<_> = self.pools()?.iter().map(|pool| pool.size).collect();
             if sizes.is_empty() {
-                let unseen = machine::unseen(&self.root);
-                self.say(Level::Warning, &machine::none_offered(unseen));
+                self.say(Level::Warning, NONE_OFFERED);
             }
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes_all = Some(sizes);
@@ -153,15 +137,9 @@ impl Run {
     }
 }
 
-/// Returns why no mount is listed.
-fn no_mounts(root: &Root) -> &'static str {
-    match machine::unseen(root) {
-        Some(MEMINFO) => "no mount can be seen, since /proc/self/mountinfo is not there",
-        _ => {
-            "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size"
-        }
-    }
-}
+/// Why no mount is listed.
+const NO_MOUNTS: &str =
+    "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size";
 
 /// Returns the message for a file that this user may not read.
 pub(super) fn not_looked_at(why: &str) -> String {

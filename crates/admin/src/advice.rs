@@ -11,15 +11,12 @@ mod boot;
 mod facts;
 mod limits;
 mod mounts;
-mod orphans;
 mod pools;
 pub mod text;
 mod thp;
 
 use hugetools_model::Machine;
 use serde::Serialize;
-
-use crate::who::PoolAccount;
 
 /// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -74,7 +71,7 @@ impl Finding {
 
 /// All problems of the machine.
 pub fn findings(machine: &Machine) -> Vec<Finding> {
-    let mut found: Vec<Finding> = machine.unseen.map(unseen).into_iter().collect();
+    let mut found = Vec::new();
     if !machine.pools.is_empty() {
         pools::find(machine, &mut found);
         mounts::find(machine, &mut found);
@@ -84,25 +81,6 @@ pub fn findings(machine: &Machine) -> Vec<Finding> {
         thp::find(thp, machine, &mut found);
     }
     found
-}
-
-/// A finding about a missing file that every kernel has.
-fn unseen(path: &str) -> Finding {
-    let command = match path.starts_with("/proc/") {
-        true => "mount -t proc proc /proc",
-        false => "mount -t sysfs sysfs /sys",
-    };
-    Finding::new(
-        "kernel",
-        format!("{path} is missing, as in a chroot"),
-        "the state of huge pages is unknown",
-        command,
-    )
-}
-
-/// Findings about pool pages that no process uses.
-pub fn orphans(accounts: &[PoolAccount]) -> Vec<Finding> {
-    orphans::find(accounts)
 }
 
 /// Facts without a command.

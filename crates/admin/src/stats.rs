@@ -15,7 +15,6 @@ mod text;
 use std::collections::BTreeMap;
 
 use hugetools_model::PageSize;
-use hugetools_model::hugetlb::pool::Pool;
 use serde::Serialize;
 
 pub use counters::names;
@@ -36,8 +35,6 @@ pub struct Stats {
     pub available: BTreeMap<u64, Option<u64>>,
     /// The same by node.
     pub memory: Vec<Memory>,
-    /// The state of the pools.
-    pub promised: Vec<Promised>,
 }
 
 /// A counter.
@@ -56,37 +53,15 @@ pub struct Event {
     pub last: Option<i64>,
 }
 
-/// The state of a pool, and how far it can grow.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Promised {
-    /// The page size.
-    pub size: PageSize,
-    /// All pages.
-    pub total: u64,
-    /// Free pages.
-    pub free: u64,
-    /// Free pages that are reserved.
-    pub reserved: u64,
-    /// Surplus pages that the kernel may still allocate; `None` for sizes without
-    /// overcommit.
-    pub may_grow: Option<u64>,
-    /// Pages that could be allocated now.
-    pub available: Option<u64>,
-}
-
 /// Computes the statistics of a snapshot, with differences to an earlier one.
 pub fn stats(seen: &Snapshot, before: Option<&Snapshot>) -> Stats {
     let memory = memory::rows(seen);
-    let available = memory::sums(&memory);
     let since_last = before.and_then(|before| Some(seen.uptime? - before.uptime?));
     Stats {
         since_boot: seen.uptime,
         since_last,
         events: events(seen, before),
-        promised: (seen.pools.iter())
-            .map(|pool| promised(pool, &available))
-            .collect(),
-        available,
+        available: memory::sums(&memory),
         memory,
     }
 }
@@ -105,17 +80,6 @@ fn events(seen: &Snapshot, before: Option<&Snapshot>) -> Vec<Event> {
         }
     };
     all.map(event).collect()
-}
-
-fn promised(pool: &Pool, available: &BTreeMap<u64, Option<u64>>) -> Promised {
-    Promised {
-        size: pool.size,
-        total: pool.total.get(),
-        free: pool.free.get(),
-        reserved: pool.reserved.get(),
-        may_grow: (pool.overcommit).map(|most| most.saturating_sub(pool.surplus).get()),
-        available: available.get(&pool.size.get()).copied().flatten(),
-    }
 }
 
 fn less(now: u64, then: u64) -> i64 {

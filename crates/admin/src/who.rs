@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::listing::PoolRow;
 
-pub use text::{are_empty, text};
+pub use text::text;
 
 /// The result of a scan.
 #[derive(Debug, Clone, Default)]
@@ -30,8 +30,6 @@ pub struct Snapshot {
     pub mount_reservations: Vec<(u64, MountReservation)>,
     /// Processes with private pages.
     pub processes: Vec<Private>,
-    /// Pages charged to control groups.
-    pub groups: Vec<Charge>,
     /// Objects that could not be read, and why.
     pub unread: Vec<String>,
     /// Whether a process with huge pages could not be read. It may use objects that
@@ -100,17 +98,6 @@ pub struct Private {
     pub reserved: u64,
 }
 
-/// The charge of a control group without its descendants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Charge {
-    /// Its directory.
-    pub path: String,
-    /// The page size in bytes.
-    pub size: PageSize,
-    /// The number of pages.
-    pub pages: u64,
-}
-
 /// The account of one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolAccount {
@@ -134,8 +121,6 @@ pub struct Held {
     pub unaccounted: i64,
     /// The same for reserved pages.
     pub unaccounted_reserved: i64,
-    /// Pages charged to control groups.
-    pub groups: Vec<Charge>,
 }
 
 /// A user of pages.
@@ -319,9 +304,6 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
                 unaccounted: less(used, sum(false)),
                 unaccounted_reserved: less(pool.reserved.get(), sum(true)),
                 holders,
-                groups: (seen.groups.iter().filter(|it| it.size == pool.size))
-                    .cloned()
-                    .collect(),
             },
         }
     };

@@ -9,8 +9,7 @@ use super::pools::{held, is_idle, pages};
 
 pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     if machine.pools.is_empty() {
-        let is_seen = machine.unseen.is_none();
-        return is_seen.then(|| none_offered(machine)).into_iter().collect();
+        return vec![none_offered(machine)];
     }
     let mut found: Vec<Fact> = default_size(machine).into_iter().collect();
     for pool in &machine.pools {

@@ -1,10 +1,9 @@
-//! Scans the machine for users of pool pages: processes, hugetlbfs mounts, System V
-//! segments and control groups, as far as this process may see them.
+//! Scans the machine for users of pool pages: processes, hugetlbfs mounts and System V
+//! segments, as far as this process may see them.
 
 mod attached;
 mod files;
 mod frames;
-mod groups;
 mod process;
 mod sysv_shm;
 
@@ -106,7 +105,6 @@ impl<'r> Scan<'r> {
         }
         self.processes();
         self.segments();
-        self.groups();
         self.seen.mount_reservations = self.mount_reservations.into_iter().collect();
         self.seen.objects = self.objects.into_values().collect();
         self.seen.processes.retain(|it| it.pages + it.reserved > 0);

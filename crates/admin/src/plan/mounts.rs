@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::mount::{self, mounted_at};
 use hugetools_model::units::size::Quantity;
 use hugetools_model::{Bytes, Machine};
@@ -83,12 +84,9 @@ pub(super) fn plan(
     if steps.is_empty() {
         steps.push(Step::Impossible(Impossible {
             subject: set.option(),
-            why: machine.none_offered(),
-            hint: match machine.unseen {
-                Some(_) => "mount -t proc proc /proc; mount -t sysfs sysfs /sys",
-                None => "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo",
-            }
-            .to_owned(),
+            why: NONE_OFFERED.to_owned(),
+            hint: "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo"
+                .to_owned(),
         }));
         return Task::new(set.option(), steps);
     }

@@ -173,20 +173,13 @@ fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
     }
 }
 
-/// Commands that make the kernel's files visible.
-const MOUNT: &str = "mount -t proc proc /proc; mount -t sysfs sysfs /sys";
-
 fn absent(machine: &Machine) -> (String, String) {
-    let (why, hint) = match (&machine.thp, machine.unseen) {
-        (None, Some(path)) => {
-            let why = format!("unknown, because {path} is missing");
-            return (why, MOUNT.to_owned());
-        }
-        (None, None) => (
+    let (why, hint) = match machine.thp {
+        None => (
             "this machine has no transparent huge pages",
             "they require processor support and CONFIG_TRANSPARENT_HUGEPAGE",
         ),
-        (Some(_), _) => (
+        Some(_) => (
             "this kernel has no such setting",
             "a newer kernel may have it",
         ),

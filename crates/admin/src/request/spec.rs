@@ -1,21 +1,17 @@
-//! The grammar of `--pool-pages-min` and `--pool-pages-max`:
+//! The grammar of pool specifications, and the division of pages by weight:
 //!
 //! ```text
 //! SPEC   = SIZE [ "@" NODES ] ":" [ "+" | "-" ] AMOUNT
 //! SIZE   = "DEFAULT" | QUANTITY
 //! NODES  = the kernel's list syntax: 0   0-3   0,2   0-7:1/2
+//!          for --pool-spread with a weight after each part: 0*3,1
 //! AMOUNT = a page count | QUANTITY with a unit | a number "%"
 //! ```
-//!
-//! `--demote` has the same grammar without a sign; [`spread`] has the grammar of
-//! `--pool-spread`.
 //!
 //! Only parses the text. [`crate::request`] checks sizes, nodes and amounts against the
 //! machine.
 
-pub mod spread;
-
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use hugetools_model::hugetlb::node::NodeId;
@@ -29,12 +25,15 @@ pub struct Spec {
     /// The page size; `None` is `DEFAULT`.
     pub size: Option<PageSize>,
     /// The nodes; `None` is the pool as a whole.
-    pub nodes: Option<BTreeSet<NodeId>>,
+    pub nodes: Option<Weights>,
     /// Whether the amount is absolute or a difference.
     pub direction: Direction,
     /// The amount, for each node if there are nodes.
     pub amount: Amount,
 }
+
+/// Nodes and their weights. No weight is 0.
+pub type Weights = BTreeMap<NodeId, u32>;
 
 /// The meaning of the amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +61,9 @@ impl FromStr for Spec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Spec, String> {
-        let (left, right) = split_amount(text)?;
+        // Split at the last colon, because a list of nodes may contain one.
+        let parts = text.rsplit_once(':');
+        let (left, right) = parts.ok_or("no amount: write SIZE:AMOUNT, as in DEFAULT:64")?;
         let (size, nodes) = match left.split_once('@') {
             None => (left, None),
             Some((size, nodes)) => (size, Some(parse_nodes(nodes)?)),
@@ -81,12 +82,6 @@ impl FromStr for Spec {
     }
 }
 
-/// Splits at the last colon, because a list of nodes may contain one.
-fn split_amount(text: &str) -> Result<(&str, &str), String> {
-    let parts = text.rsplit_once(':');
-    parts.ok_or_else(|| "no amount: write SIZE:AMOUNT, as in DEFAULT:64".to_owned())
-}
-
 fn parse_size(text: &str) -> Result<Option<PageSize>, String> {
     let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic());
     match text.parse() {
@@ -99,10 +94,29 @@ fn parse_size(text: &str) -> Result<Option<PageSize>, String> {
     }
 }
 
-fn parse_nodes(text: &str) -> Result<BTreeSet<NodeId>, String> {
-    let nodes = parse_list(text).filter(|nodes| !nodes.is_empty());
-    let nodes = nodes.ok_or_else(|| format!("nodes {text:?}: not a list such as 0, 0-3 or 0,2"))?;
-    Ok(nodes.into_iter().map(NodeId::new).collect())
+fn parse_nodes(text: &str) -> Result<Weights, String> {
+    let mut weights = Weights::new();
+    for part in text.split(',') {
+        let (nodes, weight) = match part.split_once('*') {
+            None => (part, 1),
+            Some((nodes, weight)) => (nodes, parse_weight(weight)?),
+        };
+        let members = parse_list(nodes).filter(|members| !members.is_empty());
+        let members =
+            members.ok_or_else(|| format!("nodes {nodes:?}: not a list such as 0, 0-3 or 0,2"))?;
+        for node in members.into_iter().map(NodeId::new) {
+            if weights.insert(node, weight).is_some() {
+                return Err(format!("node {node} is given twice"));
+            }
+        }
+    }
+    Ok(weights)
+}
+
+fn parse_weight(text: &str) -> Result<u32, String> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let weight = text.parse().ok().filter(|weight| digits && *weight > 0);
+    weight.ok_or_else(|| format!("weight {text:?}: not a positive number"))
 }
 
 fn parse_amount(text: &str) -> Result<Amount, String> {
@@ -121,9 +135,28 @@ fn parse_amount(text: &str) -> Result<Amount, String> {
     }
 }
 
+/// Divides pages by weight. Shares are rounded down, and the lowest nodes get one more
+/// page each until the total is reached.
+pub fn divide(total: PageCount, weights: &Weights) -> Vec<(NodeId, PageCount)> {
+    let sum: u128 = weights.values().map(|weight| u128::from(*weight)).sum();
+    let share = |weight: u32| {
+        let exact = u128::from(total.get()) * u128::from(weight) / sum;
+        u64::try_from(exact).unwrap_or(u64::MAX)
+    };
+    let given: u64 = weights.values().map(|weight| share(*weight)).sum();
+    let mut rest = total.get().saturating_sub(given);
+    let shares = weights.iter().map(|(node, weight)| {
+        let one = u64::from(rest > 0);
+        rest -= one;
+        (*node, PageCount::new(share(*weight) + one))
+    });
+    shares.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn parse(text: &str) -> Result<(Direction, Amount), String> {
         let spec: Spec = text.parse()?;
@@ -148,8 +181,11 @@ mod tests {
     fn sizes_and_nodes() {
         let spec: Spec = "2MB@0-7:1/2:5".parse().unwrap();
         assert_eq!(spec.size, PageSize::new(2 << 20));
-        let nodes: Vec<u32> = spec.nodes.unwrap().iter().map(|n| n.get()).collect();
+        let nodes: Vec<u32> = spec.nodes.unwrap().keys().map(|n| n.get()).collect();
         assert_eq!(nodes, [0, 2, 4, 6]);
+        let spec: Spec = "2MB@4,0-1*2:1G".parse().unwrap();
+        let weights = spec.nodes.unwrap().into_values();
+        assert_eq!(weights.collect::<Vec<u32>>(), [2, 2, 1]);
         assert_eq!("DEFAULT@3:5".parse::<Spec>().unwrap().size, None);
     }
 
@@ -168,6 +204,10 @@ mod tests {
                 "2MB@0:64:5",
                 "nodes \"0:64\": not a list such as 0, 0-3 or 0,2",
             ),
+            ("2MB@0,:4", "nodes \"\": not a list such as 0, 0-3 or 0,2"),
+            ("2MB@0*0:4", "weight \"0\": not a positive number"),
+            ("2MB@0*:4", "weight \"\": not a positive number"),
+            ("2MB@0-3,2:4", "node 2 is given twice"),
             ("DEFAULT:101%", "101% is more than 100% of the memory"),
             (
                 "DEFAULT:99999999T",
@@ -178,6 +218,19 @@ mod tests {
         }
         for text in ["DEFAULT:12abc", "2mfoo:5", "DEFAULT:5%%", "DEFAULT:5M%"] {
             assert!(parse(text).unwrap_err().contains("unknown unit"), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_division_loses_no_page(
+            total in any::<u64>(),
+            weights in prop::collection::vec(1..=u32::MAX, 1..40),
+        ) {
+            let weights = (0..).map(NodeId::new).zip(weights).collect();
+            let shares = divide(PageCount::new(total), &weights);
+            let sum: u128 = shares.iter().map(|(_, share)| u128::from(share.get())).sum();
+            prop_assert_eq!(sum, u128::from(total));
         }
     }
 }

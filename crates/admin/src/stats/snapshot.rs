@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::buddy::{self, Blocks};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::vmstat::{self, Counters};
@@ -17,7 +17,8 @@ pub struct Snapshot {
     pub(super) vmstat: Option<Counters>,
     pub(super) khugepaged: Counters,
     pub(super) of_sizes: BTreeMap<PageSize, Counters>,
-    pub(super) pools: Vec<Pool>,
+    /// The sizes of the pools.
+    pub(super) pool_sizes: Vec<PageSize>,
     /// The sizes of transparent huge pages.
     pub(super) thp_sizes: Vec<PageSize>,
     pub(super) base_page: Option<Bytes>,
@@ -38,8 +39,6 @@ impl Snapshot {
         let mut unread = Unread::default();
         let zones = unread.or(zone::read(root));
         let base_page = unread.or(zone::base_page_size(root, meminfo.total, &zones));
-        let mut pools = pool::read(root, &meminfo)?;
-        pool::forget_gigantic_overcommit(root, base_page, pool::version(root)?, &mut pools)?;
         Ok(Snapshot {
             uptime: unread.or(vmstat::uptime(root)),
             vmstat: unread.or(vmstat::read(root)),
@@ -47,7 +46,7 @@ impl Snapshot {
             of_sizes: unread.or(thp::stats::of_sizes(root)),
             thp_sizes: thp_sizes(unread.or(Thp::read(root))),
             blocks: unread.or(buddy::read(root)),
-            pools,
+            pool_sizes: pool::sizes(root, meminfo.huge_page_size)?,
             base_page,
             zones,
             unread: unread.0,
@@ -56,8 +55,7 @@ impl Snapshot {
 
     /// All huge page sizes, smallest first.
     pub(super) fn sizes(&self) -> Vec<PageSize> {
-        let pools = self.pools.iter().map(|pool| pool.size);
-        let mut sizes: Vec<PageSize> = pools.chain(self.thp_sizes.iter().copied()).collect();
+        let mut sizes = [&self.pool_sizes[..], &self.thp_sizes].concat();
         sizes.sort_unstable();
         sizes.dedup();
         sizes

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hugetools_model::PageSize;
 
 use super::counters::{GROUPS, Group, OF_SIZES};
-use super::{Event, Memory, Promised, Stats};
+use super::{Event, Memory, Stats};
 
 /// Formats all tables.
 pub fn text(stats: &Stats) -> String {
@@ -16,7 +16,6 @@ pub fn text(stats: &Stats) -> String {
     }
     sizes(&mut out, stats);
     memory(&mut out, &stats.memory);
-    promised(&mut out, &stats.promised);
     out
 }
 
@@ -134,27 +133,6 @@ fn memory(out: &mut String, rows: &[Memory]) {
         let _ = writeln!(
             out,
             "{size:>10} {node:>6} {free:>12} {available:>12} {share:>8}"
-        );
-    }
-}
-
-fn promised(out: &mut String, pools: &[Promised]) {
-    if pools.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        out,
-        "\nPools, in pages: present, and possible surplus\n\
-         {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
-        "Size", "Total", "Free", "Reserved", "May grow", "Available"
-    );
-    for pool in pools {
-        let may_grow = pool.may_grow.map_or_else(|| "-".into(), |n| n.to_string());
-        let (size, available) = (pool.size.to_string(), number(pool.available));
-        let _ = writeln!(
-            out,
-            "{size:>10} {:>10} {:>10} {:>10} {may_grow:>10} {available:>12}",
-            pool.total, pool.free, pool.reserved
         );
     }
 }

@@ -7,7 +7,7 @@ use super::{Holder, PoolAccount};
 /// Formats the table of all pools.
 pub fn text(pools: &[PoolAccount]) -> String {
     let mut out = String::new();
-    if are_empty(pools) {
+    if pools.iter().all(|pool| pool.total == 0) {
         out.push_str("no pool has pages\n");
     }
     for pool in pools.iter().filter(|pool| pool.total > 0) {
@@ -24,18 +24,10 @@ pub fn text(pools: &[PoolAccount]) -> String {
         for holder in &pool.held.holders {
             let _ = writeln!(out, "{:>10}  {}", holder.pages, name(holder));
         }
-        for group in &pool.held.groups {
-            let _ = writeln!(out, "{:>10}  charged to {}", group.pages, group.path);
-        }
         rest(&mut out, pool.held.unaccounted, "in use");
         rest(&mut out, pool.held.unaccounted_reserved, "reserved");
     }
     out
-}
-
-/// Whether no pool has pages.
-pub fn are_empty(pools: &[PoolAccount]) -> bool {
-    pools.iter().all(|pool| pool.total == 0)
 }
 
 /// Formats pages that the account doesn't explain.

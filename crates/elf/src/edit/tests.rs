@@ -2,10 +2,8 @@
 
 mod image;
 
-use proptest::prelude::*;
-
 use super::*;
-use image::{Image, Load, R, W, X, idents, usual};
+use image::{Image, R, W, X, idents, usual};
 
 fn edit(text: bool, data: bool) -> Edit {
     Edit {
@@ -246,64 +244,4 @@ fn a_patch_does_not_fit_another_file() {
     let before = bytes.clone();
     assert!(!patch.apply(&mut bytes) && !patch.apply(&mut bytes[..70]));
     assert_eq!(bytes, before);
-}
-
-fn any_load() -> impl Strategy<Value = Load> {
-    let flags = (0u32..8, any::<bool>()).prop_map(|(rwx, mark)| rwx | if mark { MARK } else { 0 });
-    let place = (0u64..0x3000, 0u64..4, 0u64..0x1000, 0u64..0x1000);
-    let aligns = prop_oneof![
-        Just(0u64),
-        Just(1),
-        Just(0x1000),
-        Just(2 << 20),
-        0u64..0x10000
-    ];
-    (flags, place, aligns).prop_map(|(flags, (offset, skew, len, bss), align)| {
-        let address = offset + skew * 0x1000;
-        (flags, offset, address, len, len + bss, align)
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
-
-    /// An edit changes only flags and alignments, whatever the segments are.
-    #[test]
-    fn nothing_but_the_fields_is_changed(
-        which in 0usize..4,
-        file_type in 1u16..4,
-        loads in prop::collection::vec(any_load(), 0..12),
-        marks in prop::option::of((any::<bool>(), any::<bool>())),
-        size in prop::option::of(0u32..36),
-    ) {
-        let image = Image { ident: idents()[which], file_type, table: 64, loads, len: 0x5000 };
-        let before = image.bytes();
-        let table = image.read().unwrap();
-        let edit = Edit {
-            marks: marks.map(|(text, data)| Marks { text, data }),
-            align: size.map(|shift| 1 << shift),
-        };
-        if let Ok(edited) = table.edit(&edit) {
-            let mut after = before.clone();
-            if let Some(patch) = table.patch(&edited.table) {
-                prop_assert!(patch.apply(&mut after));
-                prop_assert!(!patch.apply(&mut after), "applies only once");
-            }
-            let again = Table::read(&after[..], after.len() as u64).unwrap();
-            prop_assert_eq!(&again, &edited.table);
-            let layout = Layout::of(image.ident.class);
-            for (old, new) in table.segments.iter().zip(&again.segments) {
-                prop_assert_eq!((old.flags ^ new.flags) & !MARK, 0);
-                prop_assert!(new.load.align >= old.load.align);
-                let raised = new.load.align != old.load.align;
-                prop_assert!(!raised || (new.load.address - new.load.offset) % new.load.align == 0);
-                let start = usize::try_from(image.table).unwrap() + old.index * layout.entry;
-                for (at, len) in [(layout.flags, 4), (layout.align, layout.word)] {
-                    let field = start + at..start + at + len;
-                    after[field.clone()].copy_from_slice(&before[field]);
-                }
-            }
-            prop_assert_eq!(after, before);
-        }
-    }
 }
