@@ -164,7 +164,8 @@ fn a_failed_step_ends_its_task_only() {
     assert_eq!(
         told[0],
         "cannot write 100 to /proc/sys/vm/nr_hugepages: operation not permitted (EPERM)\n  \
-         run it as root; --dry-run prints the commands instead"
+         run it as root; --dry-run prints the commands instead\n  \
+         1 more step of --pool-pages-min 2MB:100 is skipped"
     );
 }
 

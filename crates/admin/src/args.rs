@@ -145,38 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn repeated_specs_keep_their_order_and_of_other_options_the_last_wins() {
-        let args = parse(&[
-            "--pool-list",
-            "--pool-pages-min",
-            "2MB:1",
-            "--pool-list",
-            "--pool-pages-min=1GB:2",
-            "--set-shm-group",
-            "a",
-            "--set-shm-group",
-            "b",
-            "-vv",
-            "-v",
-        ])
-        .unwrap();
-        assert_eq!(args.pools.pool_pages_min, ["2MB:1", "1GB:2"]);
-        assert_eq!(args.limits.set_shm_group.as_deref(), Some("b"));
-        assert_eq!(args.general.more, 3);
-    }
-
-    #[test]
-    fn temporary_swap_takes_its_size_only_after_an_equals_sign() {
-        let swap = |arg| parse(&[arg]).map(|args| args.pools.add_temp_swap).ok();
-        assert_eq!(swap("--add-temp-swap"), Some(Some(5)));
-        assert_eq!(swap("--add-temp-swap=12"), Some(Some(12)));
-        assert_eq!(swap("--add-temp-swap=0"), Some(Some(0)));
-        assert!(parse(&["--add-temp-swap", "12"]).is_err());
-        assert!(parse(&["--add-temp-swap=-1"]).is_err());
-        assert!(parse(&["--add-temp-swap="]).is_err());
-    }
-
-    #[test]
     fn modes_of_mounts_are_octal() {
         let mode = |text| {
             parse(&["--mount-mode", text])

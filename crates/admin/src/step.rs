@@ -35,8 +35,8 @@ pub enum Step {
     RemoveDir(PathBuf),
     /// Mounts a hugetlbfs.
     Mount(Mount),
-    /// Sets owner and mode of a mounted hugetlbfs or a device, unless they are
-    /// right.
+    /// Sets owner and mode of a mounted hugetlbfs, a directory or a device, unless they
+    /// are right.
     Own(Own),
     /// Unmounts the topmost mount of a directory.
     Unmount(PathBuf),
@@ -164,8 +164,6 @@ pub struct MakeDir {
     pub owner: Owner,
     /// Whether to create missing parent directories in the same way.
     pub parents: bool,
-    /// Whether to correct owner and mode of an existing directory.
-    pub repair: bool,
 }
 
 /// The size limit or reservation of a mount.
@@ -253,10 +251,10 @@ impl Mount {
     }
 }
 
-/// Owner and mode to set on a mounted hugetlbfs or a device.
+/// Owner and mode to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
-    /// The mount point or device.
+    /// The file.
     pub point: PathBuf,
     /// Owner and mode.
     pub owner: Owner,

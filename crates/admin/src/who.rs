@@ -124,7 +124,7 @@ pub struct Held {
 }
 
 /// A user of pages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Holder {
     /// `process`, `file`, `shm`; `reservation`: reserved pages that were never
     /// touched; `mount`: pages reserved by a mount.
@@ -184,12 +184,12 @@ impl Object {
         };
         Holder {
             kind,
-            pid: None,
             pids: self.users.iter().copied().collect(),
             path,
             id,
             pages: self.pages,
             command,
+            ..Holder::default()
         }
     }
 }
@@ -199,11 +199,9 @@ impl Private {
         Holder {
             kind: "process",
             pid: Some(self.pid),
-            pids: Vec::new(),
             path: Some(self.name.clone()),
-            id: None,
             pages: self.pages,
-            command: None,
+            ..Holder::default()
         }
     }
 }
@@ -239,12 +237,9 @@ impl MountReservation {
         let taken: u64 = of_it.map(|it| it.pages + it.reserved(rule)).sum();
         Holder {
             kind: "mount",
-            pid: None,
-            pids: Vec::new(),
             path: Some(self.point.clone()),
-            id: None,
             pages: self.pages.saturating_sub(taken),
-            command: None,
+            ..Holder::default()
         }
     }
 }

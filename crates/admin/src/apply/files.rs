@@ -47,24 +47,9 @@ pub(super) fn make_dir(
             effects.own(path, dir.owner).map_err(failure)?;
         }
     }
-    match (missing.is_empty(), dir.repair) {
-        (false, _) => Ok(Outcome::DONE),
-        (true, true) if root.has_kernel() => repair(dir, effects),
-        (true, _) => Ok(Outcome::Unchanged { value: None }),
-    }
-}
-
-/// Corrects owner and mode of an existing directory.
-fn repair(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let action = format!("set owner and mode of {}", dir.path.display());
-    let found = effects.stat(&dir.path);
-    let found = found.map_err(|error| Failure::call(&action, &error))?;
-    if found.is_some_and(|found| found.owner == dir.owner) {
-        return Ok(Outcome::Unchanged { value: None });
-    }
-    match effects.own(&dir.path, dir.owner) {
-        Ok(()) => Ok(Outcome::DONE),
-        Err(error) => Err(Failure::call(&action, &error)),
+    match missing.is_empty() {
+        false => Ok(Outcome::DONE),
+        true => Ok(Outcome::Unchanged { value: None }),
     }
 }
 

@@ -95,15 +95,10 @@ mod tests {
     use crate::args::Args;
     use clap::CommandFactory;
 
-    fn known() -> Vec<String> {
+    fn one(arg: &str) -> Result<String, String> {
         let command = Args::command();
         let longs = command.get_arguments().filter_map(clap::Arg::get_long);
-        longs.map(str::to_owned).collect()
-    }
-
-    fn one(arg: &str) -> Result<String, String> {
-        let known = known();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let known: Vec<&str> = longs.collect();
         expand(vec![arg.into()], &known).map(|args| args[0].to_str().unwrap().to_owned())
     }
 

@@ -96,14 +96,10 @@ pub(super) fn plan(
     }
     // Its mounts are only reachable through this directory. So its owner and mode
     // are checked even if everything is mounted.
-    above.extend(own.map(|own| {
-        Step::MakeDir(MakeDir {
-            path: own,
-            owner,
-            parents: false,
-            repair: true,
-        })
-    }));
+    if let Some(own) = own {
+        above.push(directory(own.clone(), owner, false));
+        above.push(Step::Own(Own { point: own, owner }));
+    }
     // An option that fails before any mount needs no directory.
     let is_over = matches!(steps.first(), Some(Step::Impossible(_)));
     let (first, mut last) = match is_over {
@@ -120,7 +116,6 @@ fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {
         path,
         owner,
         parents,
-        repair: false,
     })
 }
 

@@ -128,13 +128,9 @@ fn make_dir_line(dir: &MakeDir, root: &Root) -> String {
         return format!("[ -d {path} ] || (umask {umask:03o} && mkdir -p {path})");
     }
     let make = format!("mkdir -m {mode:04o} {path}");
-    match (root.has_kernel(), dir.repair) {
-        (false, _) => format!("[ -d {path} ] || {make}"),
-        (true, false) => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
-        (true, true) => {
-            let own = format!("chown {uid}:{gid} {path} && chmod {mode:04o} {path}");
-            format!("{{ [ -d {path} ] || {make}; }} && {own}")
-        }
+    match root.has_kernel() {
+        false => format!("[ -d {path} ] || {make}"),
+        true => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
     }
 }
 

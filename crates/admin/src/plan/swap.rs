@@ -59,7 +59,6 @@ fn directory(path: &Path, owner: Owner) -> Step {
         path: path.to_owned(),
         owner,
         parents: true,
-        repair: false,
     })
 }
 

@@ -30,11 +30,31 @@ pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
     all
 }
 
-/// Returns a line for each change, to confirm it on a terminal.
+/// Confirms the changes on a terminal: a line per file, with the value before the first and
+/// after the last change.
 pub fn confirmations(tasks: &[TaskReport]) -> Vec<String> {
     let steps = tasks.iter().flat_map(|task| &task.steps);
-    let changed = steps.filter(|step| matches!(step.outcome, Outcome::Changed { .. }));
-    changed.filter_map(message).map(|it| it.text).collect()
+    let steps = steps.filter(|step| matches!(step.outcome, Outcome::Changed { .. }));
+    let steps: Vec<&StepReport> = steps.collect();
+    let same = |one: &StepReport, other: &StepReport| {
+        (&one.path, one.action) == (&other.path, other.action)
+    };
+    let line = |(at, last): (usize, &&StepReport)| {
+        if steps[at + 1..].iter().any(|later| same(later, last)) {
+            return None;
+        }
+        let first = steps.iter().find(|first| same(first, last))?;
+        match (&first.outcome, &last.outcome) {
+            (
+                Outcome::Changed {
+                    from: Some(from), ..
+                },
+                Outcome::Changed { to: Some(to), .. },
+            ) => (from != to).then(|| format!("{}: {from} -> {to}", last.path)),
+            _ => message(last).map(|message| message.text),
+        }
+    };
+    steps.iter().enumerate().filter_map(line).collect()
 }
 
 /// A line about steps that a failure skipped. They are no failures of their own.

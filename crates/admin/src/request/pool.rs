@@ -32,11 +32,11 @@ pub(super) fn check(
         errors,
     };
     let (min, max) = (&args.pool_pages_min, &args.pool_pages_max);
-    request.pool_min = all.each("--pool-pages-min", min, Specified::minimum);
-    let spread = all.each("--pool-spread", &args.pool_spread, Specified::spread);
+    request.pool_min = all.each("--pool-pages-min", min, |it| it.minimum());
+    let spread = all.each("--pool-spread", &args.pool_spread, |it| it.spread());
     request.pool_min.extend(spread);
-    request.demotions = all.each("--demote", &args.demote, Specified::demotion);
-    request.pool_max = all.each("--pool-pages-max", max, Specified::maximum);
+    request.demotions = all.each("--demote", &args.demote, |it| it.demotion());
+    request.pool_max = all.each("--pool-pages-max", max, |it| it.maximum());
     errors.extend(whole_and_nodes(&request.pool_min));
 }
 
@@ -95,7 +95,10 @@ impl<'a> Specified<'a> {
 
     fn minimum(&mut self) -> Result<PoolChange, String> {
         let place = match self.spec.nodes.is_some() {
-            false => Place::Whole(self.change(self.whole()?)),
+            false => {
+                let pages = self.whole()?;
+                Place::Whole(self.change(pages))
+            }
             true => {
                 let shares = self.shares()?.into_iter();
                 Place::Nodes(shares.map(|(id, pages)| (id, self.change(pages))).collect())
@@ -110,8 +113,8 @@ impl<'a> Specified<'a> {
                 "a maximum applies to the whole pool and cannot be set for nodes".to_owned(),
             );
         }
-        let place = Place::Whole(self.change(self.whole()?));
-        Ok(self.pool_change(place))
+        let pages = self.whole()?;
+        Ok(self.pool_change(Place::Whole(self.change(pages))))
     }
 
     fn spread(&mut self) -> Result<PoolChange, String> {
