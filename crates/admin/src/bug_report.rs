@@ -44,21 +44,6 @@ const FILES: &[&str] = &[
     "/proc/sys/kernel/shmall",
     "/proc/sys/kernel/shmmax",
     "/proc/sys/kernel/shmmni",
-    "/proc/sys/vm/compaction_proactiveness",
-    "/proc/sys/vm/defrag_mode",
-    "/proc/sys/vm/hugepages_treat_as_movable",
-    "/proc/sys/vm/hugetlb_optimize_vmemmap",
-    "/proc/sys/vm/hugetlb_shm_group",
-    "/proc/sys/vm/lowmem_reserve_ratio",
-    "/proc/sys/vm/max_map_count",
-    "/proc/sys/vm/min_free_kbytes",
-    "/proc/sys/vm/nr_hugepages",
-    "/proc/sys/vm/nr_hugepages_mempolicy",
-    "/proc/sys/vm/nr_overcommit_hugepages",
-    "/proc/sys/vm/overcommit_kbytes",
-    "/proc/sys/vm/overcommit_memory",
-    "/proc/sys/vm/overcommit_ratio",
-    "/proc/sys/vm/unprivileged_userfaultfd",
     "/proc/uptime",
     "/proc/vmstat",
     "/proc/zoneinfo",
@@ -69,14 +54,13 @@ const FILES: &[&str] = &[
     "/sys/fs/cgroup/cgroup.controllers",
 ];
 
-/// Directories with a subdirectory for each page size.
+/// Directories, with subdirectories for each page size:
+/// `hugepages-2048kB/stats/anon_fault_alloc`.
 const TREES: &[&str] = &[
+    "/proc/sys/vm",
     "/sys/kernel/mm/hugepages",
     "/sys/kernel/mm/transparent_hugepage",
 ];
-
-/// Depth of these trees: `hugepages-2048kB/stats/anon_fault_alloc`.
-const DEPTH: usize = 3;
 
 impl BugReport {
     /// Reads all files. Files that this user may not read are mentioned in `about`.
@@ -111,7 +95,7 @@ impl BugReport {
 fn files(root: &Root) -> Vec<KPath> {
     let mut files: Vec<KPath> = FILES.iter().map(|path| KPath::from(*path)).collect();
     for tree in TREES {
-        below(root, &KPath::from(*tree), DEPTH, &mut files);
+        below(root, &KPath::from(*tree), 3, &mut files);
     }
     let nodes = KPath::from("/sys/devices/system/node");
     for name in root.list(&nodes).unwrap_or_default() {

@@ -14,6 +14,8 @@
 mod mounts;
 mod pools;
 
+pub(crate) use pools::uneven;
+
 use hugetools_model::memory::userfault;
 use hugetools_model::thp::{self, Thp, ThpSettings};
 use hugetools_model::{KPath, Machine};

@@ -124,17 +124,4 @@ mod tests {
         assert!(!is_kernels_own(&machine, own + 9000));
         assert!(!is_kernels_own(&machine, 8192));
     }
-
-    /// With transparent huge pages disabled, the kernel doesn't raise the value.
-    #[test]
-    fn no_value_is_the_kernels_own_without_thp() {
-        let archive = machine!("x86_64-no-1g");
-        assert!(is_kernels_own(&read(archive), 45_056));
-        let off = archive.replace(
-            "transparent_hugepage/enabled = [always] madvise never",
-            "transparent_hugepage/enabled = always madvise [never]",
-        );
-        assert_eq!(min_free_kbytes(&read(&off)), Some(45_056));
-        assert!(!is_kernels_own(&read(&off), 45_056));
-    }
 }

@@ -227,42 +227,28 @@ impl Request {
     /// Warns about options without effect, because they only modify options that
     /// aren't given.
     fn idle_options(&mut self, args: &Args) {
-        const MINIMUM: &str = "--pool-pages-min or --pool-spread";
-        let pools = &args.pools;
-        let grows = pools.grows();
-        let adds_swap = pools.add_temp_swap.is_some() || pools.add_ramdisk_swap;
-        let mut whole = self.pool_min.iter().chain(&self.pool_max);
-        let whole = whole.any(|change| matches!(change.place, Place::Whole(_)));
-        for (is_idle, option, without) in [
-            (pools.hard && !grows, "--hard", MINIMUM),
-            (pools.force && !grows, "--force", MINIMUM),
+        let (pools, mounts) = (&args.pools, &args.mounts);
+        let (temp, disk) = (pools.add_temp_swap.is_some(), pools.add_ramdisk_swap);
+        let changes = [&self.pool_min[..], &self.pool_max].concat();
+        let whole = changes.iter().any(|it| matches!(it.place, Place::Whole(_)));
+        let grows = (pools.grows(), "--pool-pages-min or --pool-spread");
+        let swaps = (temp || disk, "--add-temp-swap or --add-ramdisk-swap");
+        let whole = (whole, "a change of a whole pool");
+        let creates = (mounts.creates(), "an option that creates mounts");
+        for (is_given, option, (is_used, without)) in [
+            (pools.hard, "--hard", grows),
+            (pools.force, "--force", grows),
+            (temp, "--add-temp-swap", grows),
+            (disk, "--add-ramdisk-swap", grows),
+            (pools.persist, "--persist", swaps),
+            (pools.obey_mempolicy, "--obey-mempolicy", whole),
             (
-                pools.add_temp_swap.is_some() && !grows,
-                "--add-temp-swap",
-                MINIMUM,
-            ),
-            (
-                pools.add_ramdisk_swap && !grows,
-                "--add-ramdisk-swap",
-                MINIMUM,
-            ),
-            (
-                pools.persist && !adds_swap,
-                "--persist",
-                "--add-temp-swap or --add-ramdisk-swap",
-            ),
-            (
-                pools.obey_mempolicy && !whole,
-                "--obey-mempolicy",
-                "a change of a whole pool",
-            ),
-            (
-                args.mounts.qualifies() && !args.mounts.creates(),
+                mounts.qualifies(),
                 "a limit or mode for new mounts",
-                "an option that creates mounts",
+                creates,
             ),
         ] {
-            if is_idle {
+            if is_given && !is_used {
                 let note = format!("{option} has no effect without {without}");
                 self.notes.push(note);
             }

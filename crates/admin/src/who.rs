@@ -149,17 +149,12 @@ pub struct Holder {
 }
 
 impl Object {
-    /// Pages reserved but not present: by mappings, or up to the end of the file.
-    fn reserved(&self, rule: ReservationRule) -> u64 {
-        let by_file = match rule {
-            ReservationRule::Mappings => false,
-            ReservationRule::UnmappedFiles => self.promised.is_empty(),
-            ReservationRule::Files => true,
-        };
-        let promised = self.promised.len() as u64;
-        let promised = match by_file {
-            true => promised.max(self.length),
-            false => promised,
+    /// Pages reserved but not present: those of mappings or, in a file without any, up
+    /// to its end, because the reservation of a mapping outlives it.
+    fn reserved(&self) -> u64 {
+        let promised = match self.promised.len() as u64 {
+            0 => self.length,
+            promised => promised,
         };
         promised.saturating_sub(self.pages)
     }
@@ -206,35 +201,11 @@ impl Private {
     }
 }
 
-/// Which files have reservations. A file can keep the reservation of a mapping that is
-/// gone, but the kernel doesn't show which files do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReservationRule {
-    /// Only files with mappings.
-    Mappings,
-    /// Also files without mappings, for their whole length.
-    UnmappedFiles,
-    /// All files, for their whole length.
-    Files,
-}
-
-/// Returns the rule that explains the number of reserved pages, by default the first.
-fn matching_rule(reserved: u64, sum: impl Fn(ReservationRule) -> u64) -> ReservationRule {
-    let rules = [ReservationRule::Files, ReservationRule::UnmappedFiles];
-    let fits = rules.into_iter().find(|rule| sum(*rule) == reserved);
-    fits.unwrap_or(ReservationRule::Mappings)
-}
-
 impl MountReservation {
     /// Returns the reserved pages that its files don't use.
-    fn holder<'s>(
-        &self,
-        device: u64,
-        objects: impl Iterator<Item = &'s Object>,
-        rule: ReservationRule,
-    ) -> Holder {
+    fn holder<'s>(&self, device: u64, objects: impl Iterator<Item = &'s Object>) -> Holder {
         let of_it = objects.filter(|object| object.device == device);
-        let taken: u64 = of_it.map(|it| it.pages + it.reserved(rule)).sum();
+        let taken: u64 = of_it.map(|it| it.pages + it.reserved()).sum();
         Holder {
             kind: "mount",
             path: Some(self.point.clone()),
@@ -269,22 +240,13 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
             .chain(objects.clone().map(|it| it.holder(seen.incomplete)))
             .collect();
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.pages));
-        let promised = |rule: ReservationRule| -> Vec<Holder> {
-            let mount_reservations = seen
-                .mount_reservations
-                .iter()
-                .filter(|(_, it)| it.size == pool.size);
-            let of_processes = processes
-                .clone()
-                .map(|it| reservation(it.holder(), it.reserved));
-            let of_objects = (objects.clone())
-                .map(|it| reservation(it.holder(seen.incomplete), it.reserved(rule)));
-            let of_mounts =
-                mount_reservations.map(|(device, it)| it.holder(*device, objects.clone(), rule));
-            of_processes.chain(of_objects).chain(of_mounts).collect()
-        };
-        let sum = |rule| promised(rule).iter().map(|holder| holder.pages).sum();
-        holders.extend(promised(matching_rule(pool.reserved.get(), sum)));
+        let of_processes = processes.map(|it| reservation(it.holder(), it.reserved));
+        let of_objects =
+            (objects.clone()).map(|it| reservation(it.holder(seen.incomplete), it.reserved()));
+        let of_mounts = (seen.mount_reservations.iter())
+            .filter(|(_, it)| it.size == pool.size)
+            .map(|(device, it)| it.holder(*device, objects.clone()));
+        holders.extend(of_processes.chain(of_objects).chain(of_mounts));
         holders.retain(|holder| holder.pages > 0);
         let sum = |reserved: bool| -> u64 {
             let those = holders.iter();

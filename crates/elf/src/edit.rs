@@ -290,6 +290,3 @@ impl fmt::Display for Obstacle {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -70,18 +70,8 @@ fn line(at: usize, mount: &Mount<'_>) -> String {
         false => format!("/mount-{at}"),
     };
     let kind = String::from_utf8_lossy(mount.fs_type);
-    let [options, fs_options] = [mount.options, mount.fs_options].map(options);
+    let [options, fs_options] = [mount.options, mount.fs_options].map(String::from_utf8_lossy);
     format!("{at} 0 0:{at} / {point} {options} - {kind} none {fs_options}\n")
-}
-
-/// Removes options with a path, such as `release_agent`.
-fn options(words: &[u8]) -> String {
-    let words = String::from_utf8_lossy(words);
-    let kept: Vec<&str> = words
-        .split(',')
-        .filter(|word| !word.contains('/'))
-        .collect();
-    kept.join(",")
 }
 
 /// Replaces the paths of swap areas, and keeps their sizes.
@@ -104,7 +94,7 @@ mod tests {
         let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
             27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs hugetlbfs rw,pagesize=2M\n\
             28 22 0:25 / /home/alice/huge rw - hugetlbfs alice rw,uid=1000,pagesize=2M\n\
-            31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb,release_agent=/home/a\n";
+            31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb\n";
         assert_eq!(
             mounts(text),
             "1 0 0:1 / /dev/hugepages rw,relatime - hugetlbfs none rw,pagesize=2M\n\

@@ -3,7 +3,6 @@
 
 mod attached;
 mod files;
-mod frames;
 mod process;
 mod sysv_shm;
 
@@ -15,7 +14,7 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
 use crate::who::{Kind, MountReservation, Object, Snapshot};
-use frames::Frames;
+use process::Page;
 
 /// Maximum number of scans while the pools keep changing. The last one is then reported
 /// as inconsistent.
@@ -32,7 +31,7 @@ struct Scan<'r> {
     seen: Snapshot,
     objects: BTreeMap<Key, Object>,
     /// Private pages found so far, to count a page shared after a fork once.
-    private: Frames,
+    private: BTreeSet<Page>,
     /// Private mappings found so far. Their reservation belongs to the first
     /// process.
     owners: BTreeSet<(Key, u64)>,
@@ -88,7 +87,7 @@ impl<'r> Scan<'r> {
                 ..Snapshot::default()
             },
             objects: BTreeMap::new(),
-            private: Frames::default(),
+            private: BTreeSet::new(),
             owners: BTreeSet::new(),
             mount_reservations: BTreeMap::new(),
             devices: BTreeMap::new(),

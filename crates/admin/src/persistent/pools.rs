@@ -22,7 +22,7 @@ pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
     // Larger pages need contiguous memory, which is only available early at boot.
     let is_usual = transparent.map_or(pool.overcommit.is_some(), |usual| usual == pool.size);
-    if shares(pool, machine).is_some() {
+    if uneven(pool, machine).is_some() {
         return match machine.version.is_some_and(|version| version < NODE_LISTS) {
             true => Place::Tmpfiles,
             false => Place::CommandLine,
@@ -34,15 +34,15 @@ pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
     }
 }
 
-/// Returns the pages of each node if they are unevenly distributed.
-fn shares(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
+/// Returns the pages of each node with memory, if they are unevenly distributed. An even
+/// division leaves differences of one page.
+pub(crate) fn uneven(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
     let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
-    let mut shares: Vec<_> = nodes
+    let shares: Vec<_> = nodes
         .filter_map(|node| Some((node.id, node.pool(pool.size)?.minimum().get())))
         .collect();
     let least = shares.iter().map(|(_, pages)| *pages).min()?;
     let most = shares.iter().map(|(_, pages)| *pages).max()?;
-    shares.retain(|(_, pages)| *pages > 0);
     (most > least + 1).then_some(shares)
 }
 
@@ -71,7 +71,10 @@ impl Persistent {
 
     fn pages(&mut self, pool: &Pool, machine: &Machine) {
         let pages = pool.minimum();
-        let shares = shares(pool, machine);
+        let shares = uneven(pool, machine).map(|mut shares| {
+            shares.retain(|(_, pages)| *pages > 0);
+            shares
+        });
         match place(pool, machine) {
             Place::Sysctl => self.sysctl.push(format!("vm.nr_hugepages = {pages}")),
             Place::Tmpfiles => {

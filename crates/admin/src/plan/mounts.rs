@@ -100,15 +100,8 @@ pub(super) fn plan(
         above.push(directory(own.clone(), owner, false));
         above.push(Step::Own(Own { point: own, owner }));
     }
-    // An option that fails before any mount needs no directory.
-    let is_over = matches!(steps.first(), Some(Step::Impossible(_)));
-    let (first, mut last) = match is_over {
-        true => (steps, above),
-        false => (above, steps),
-    };
-    let mut all = first;
-    all.append(&mut last);
-    Task::new(set.option(), all)
+    above.append(&mut steps);
+    Task::new(set.option(), above)
 }
 
 fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {

@@ -36,10 +36,6 @@ pub(super) fn around(machine: &Machine, growth: &Growth, pool: &Pool, number: &m
 
 fn temporary(around: &mut Around, pages: u64, growth: &Growth, size: PageSize, number: &mut u64) {
     let option = format!("--add-temp-swap={pages}");
-    let Some(bytes) = size.get().checked_mul(pages) else {
-        let steps = vec![too_large(&option, size)];
-        return around.0.push(Task::new(option, steps));
-    };
     let path = match growth.persist {
         false => PathBuf::from(TEMP_SWAP),
         true => swap_file(*number),
@@ -49,7 +45,7 @@ fn temporary(around: &mut Around, pages: u64, growth: &Growth, size: PageSize, n
         directory(Path::new(BASE), BASE_OWNER),
         directory(path.parent().unwrap_or(Path::new(SWAP_DIR)), SWAP_OWNER),
     ];
-    let size = Some(Bytes::new(bytes));
+    let size = Some(Bytes::new(size.get().saturating_mul(pages)));
     add(around, &option, steps, Swap { path, size }, growth.persist);
 }
 
@@ -104,13 +100,5 @@ fn no_ram_disk(option: &str) -> Step {
         subject: option.to_owned(),
         why: "this machine has no RAM disk".to_owned(),
         hint: "modprobe brd creates some; --add-temp-swap uses a file".to_owned(),
-    })
-}
-
-fn too_large(option: &str, size: PageSize) -> Step {
-    Step::Impossible(Impossible {
-        subject: option.to_owned(),
-        why: format!("too many pages of {size}: the size in bytes exceeds 64 bits"),
-        hint: "ask for fewer pages".to_owned(),
     })
 }

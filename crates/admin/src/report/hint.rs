@@ -104,10 +104,6 @@ fn einval_hint(write: &Write) -> Option<String> {
             pages.size,
             at_boot(pages.size, pages.node, *asked)
         )),
-        (What::Setting, _) if write.file.path.as_str().ends_with("/max_ptes_none") => Some(
-            "it must be less than the number of base pages in a huge page: at most 511 with pages of 4 KiB and 2 MiB"
-                .to_owned(),
-        ),
         _ => None,
     }
 }

@@ -145,38 +145,21 @@ fn number(option: String, path: KPath, number: u64, lack: Option<Lack>) -> Setti
 }
 
 fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
-    let offered = machine.thp_settings.words.get(&path);
-    let impossible = match (chosen(machine, &path), offered) {
-        (None, _) => {
+    let impossible = match machine.thp_settings.words.get(&path) {
+        None => {
             let (why, hint) = lack(machine);
             Some((why.to_owned(), hint.to_owned()))
         }
-        (_, Some(words)) if !words.iter().any(|offered| offered == word) => Some((
-            format!("this kernel doesn't offer {word}"),
-            format!("it offers {}", words.join(", ")),
-        )),
-        _ => None,
+        Some(words) => (!words.iter().any(|offered| offered == word)).then(|| {
+            let why = format!("this kernel doesn't offer {word}");
+            (why, format!("it offers {}", words.join(", ")))
+        }),
     };
     Setting {
         option,
         path,
         value: SettingValue::Word(word.to_owned()),
         impossible,
-    }
-}
-
-/// The selected word of a file; `None` if the file is missing.
-fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
-    let thp = machine.thp.as_ref()?;
-    let of_size = thp
-        .sizes
-        .iter()
-        .find(|size| thp::size_dir(size.size).join("enabled") == *path);
-    match of_size {
-        Some(size) => size.enabled.as_ref(),
-        None if *path == thp::dir().join("enabled") => thp.enabled.as_ref(),
-        None if *path == thp::dir().join("defrag") => thp.defrag.as_ref(),
-        None => thp.shmem_enabled.as_ref(),
     }
 }
 

@@ -73,7 +73,6 @@ pub fn ram_disks(root: &Root) -> Result<Vec<RamDisk>, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn a_table_as_the_kernel_prints_it() {
@@ -97,12 +96,5 @@ mod tests {
             .map(|disk| (disk.path.to_str().unwrap(), disk.size.get()))
             .collect();
         assert_eq!(disks, [("/dev/ram2", 4096), ("/dev/ram10", 16 << 20)]);
-    }
-
-    proptest! {
-        #[test]
-        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse_swaps(&bytes);
-        }
     }
 }

@@ -50,7 +50,6 @@ pub fn uptime(root: &Root) -> Result<Option<f64>, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn a_counter_is_a_line_of_a_name_and_a_number() {
@@ -60,12 +59,5 @@ mod tests {
             found,
             [("htlb_buddy_alloc_fail", 3), ("thp_fault_alloc", 12)]
         );
-    }
-
-    proptest! {
-        #[test]
-        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse(&bytes);
-        }
     }
 }

@@ -11,9 +11,27 @@ use hugetools_model::{KPath, PageSize, Root, keyed};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
 
-use super::frames::{Page, page_size};
 use super::{Key, Scan, Stat};
 use crate::who::{Kind, Private};
+
+/// Identifies a page: by its frame if the kernel shows it, else by a substitute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Page {
+    /// The first frame of the page.
+    Frame(u64),
+    /// A page of one process: pid and address.
+    Own(u32, u64),
+    /// A page that processes share since a fork: inode and address of the mapping.
+    Inherited(u64, u64),
+}
+
+/// Bytes of a base page, the unit of `/proc/PID/pagemap`.
+fn page_size() -> u64 {
+    let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
+    let size = size.ok().flatten();
+    size.and_then(|size| u64::try_from(size).ok())
+        .unwrap_or(4096)
+}
 
 /// A present huge page of a mapping.
 struct PresentPage {
