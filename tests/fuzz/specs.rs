@@ -1,10 +1,8 @@
 //! Pool specifications and the kernel's list syntax.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use hugetools_admin::request::spec::spread::{Spread, divide};
-use hugetools_admin::request::spec::{Amount, Direction, Spec};
-use hugetools_admin::step::unfinished::Unfinished;
+use hugetools_admin::request::spec::{Amount, Direction, Spec, divide};
 use hugetools_model::PageCount;
 use hugetools_model::choice::{chosen, offered};
 use hugetools_model::units::list::{format_list, parse_list};
@@ -67,7 +65,6 @@ fn specs() {
                 Some(u128::from(bytes.get()))
             );
         }
-        let _ = Unfinished::parse(&text);
         let spec = text.parse::<Spec>();
         if let Ok(spec) = &spec {
             let amount = text.rsplit_once(':').unwrap().1;
@@ -79,12 +76,11 @@ fn specs() {
                 Some(found) => assert_eq!(opinion(size).unwrap().0, u128::from(found.get())),
             }
         }
-        let spread = text.parse::<Spread>();
-        if let Ok(Spread {
-            weights: Some(weights),
+        if let Ok(Spec {
+            nodes: Some(weights),
             amount: Amount::Pages(total),
             ..
-        }) = &spread
+        }) = &spec
         {
             let shares = divide(*total, weights);
             let sum: u128 = shares
@@ -101,11 +97,10 @@ fn specs() {
         let nodes = spec
             .as_ref()
             .ok()
-            .and_then(|spec| spec.nodes.as_ref().map(BTreeSet::len));
+            .and_then(|spec| spec.nodes.as_ref().map(BTreeMap::len));
         (
             spec.map(|spec| (spec.direction as u8, spec.size)).ok(),
             nodes,
-            spread.is_ok(),
             quantity.is_ok(),
         )
     });

@@ -53,7 +53,8 @@ fn a_terminal_gets_the_changes() {
         String::from_utf8(ran.unwrap().stdout).unwrap()
     };
     let change = "--pool-pages-min DEFAULT:5 --pool-pages-max DEFAULT:7";
-    let told = "2MB pool, on demand: 7 -> 2 pages (4MB)\r\n2MB pool: 74 -> 5 pages (10MB)\r\n";
+    let vm = "/proc/sys/vm/nr";
+    let told = format!("{vm}_hugepages: 74 -> 5\r\n{vm}_overcommit_hugepages: 7 -> 2\r\n");
     assert_eq!(terminal(change), told);
     assert_eq!(terminal(change), "");
     assert_eq!(terminal("--pool-pages-min DEFAULT:6 --verbose=1"), "");

@@ -204,17 +204,6 @@ fn response_files_are_read() {
         place.ok("LD=$PLACE/made/fake-ld $PLACE/B/ld @plain"),
         "<@plain>\n"
     );
-    // Longer than the kernel's limit for arguments.
-    let many: String = (0..200_000)
-        .map(|n| format!("file-number-{n}.o\n"))
-        .collect();
-    place.file("many", format!("--hugetlbfs-align {many}"));
-    let done =
-        place.shell("LD=$PLACE/made/fake-ld TMPDIR=$PLACE/made $PLACE/B/ld @many | cut -c1-60");
-    assert!(done.out.starts_with("<@"), "{done:?}");
-    assert!(done.out.contains("/made/ld.hugetlbfs-"), "{done:?}");
-    // The temporary response file is removed.
-    assert_eq!(place.ok("ls | grep -c ld.hugetlbfs- || true"), "0\n");
 }
 
 #[test]

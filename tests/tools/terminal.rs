@@ -136,35 +136,6 @@ fn colours_on_a_terminal_that_wants_them() {
     }
 }
 
-#[test]
-fn shares_get_bars_on_a_terminal() {
-    if !terminal("bars on terminals") {
-        return;
-    }
-    let command = format!("{} --color=never --status $$", path("hugectl"));
-    let wide = on_a_terminal(120, &[], &command);
-    assert_eq!(wide.status, 0, "{wide:?}");
-    let rows: Vec<&str> = wide
-        .out
-        .lines()
-        .filter(|line| line.contains("%  "))
-        .collect();
-    assert!(rows.len() > 3, "{wide:?}");
-    let at = |row: &&str| {
-        row.find('[')
-            .filter(|at| row[*at..].get(11..12) == Some("]"))
-    };
-    assert!(at(&rows[0]).is_some(), "{wide:?}");
-    assert!(rows.iter().all(|row| at(row) == at(&rows[0])), "{wide:?}");
-    for other in [
-        on_a_terminal(60, &[], &command),
-        on_a_terminal(120, &[], &format!("{command} | cat")),
-    ] {
-        assert_eq!(other.status, 0, "{other:?}");
-        assert!(!other.out.contains('['), "{other:?}");
-    }
-}
-
 /// Scripts parse these listings.
 #[test]
 fn classic_listings_are_the_same_everywhere() {

@@ -29,10 +29,10 @@ mod table;
 pub use edit::{Edit, Edited, Marks, Obstacle, Patch, Refusal, Unaligned};
 pub use error::ElfError;
 pub use file::{Dynamic, Elf};
-pub use header::{Kind, Load};
+pub use header::{Kind, Load, MARK};
 pub use ident::{Class, Endian, Ident, Machine};
 pub use source::Source;
-pub use table::{MARK, Placing, Role, Segment, Table};
+pub use table::{Placing, Role, Segment, Table};
 
 #[cfg(test)]
 mod tests;

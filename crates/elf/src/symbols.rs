@@ -39,13 +39,15 @@ impl<S: Source> Elf<S> {
             return Ok(false);
         };
         let name = name.as_bytes();
-        let found = match (tables.gnu_hash, tables.hash) {
-            (0, 0) => self.all(&tables, 0)?.into_iter().find_map(|symbol| {
-                let same = symbol.defined && self.is_named(&tables, symbol, name).ok()?;
-                same.then_some(symbol)
-            }),
-            (0, hash) => self.find_by_hash(&tables, hash, name)?,
-            (gnu_hash, _) => self.find_by_gnu_hash(&tables, gnu_hash, name)?,
+        let found = match tables.gnu_hash {
+            0 => {
+                let mut all = self.all(&tables, self.count(&tables)?)?.into_iter();
+                let is_it = |symbol: &Symbol| {
+                    symbol.defined && self.is_named(&tables, *symbol, name).unwrap_or(false)
+                };
+                all.find(is_it)
+            }
+            gnu_hash => self.find_by_gnu_hash(&tables, gnu_hash, name)?,
         };
         Ok(found.is_some_and(|symbol| symbol.defined && symbol.global))
     }
@@ -221,31 +223,6 @@ impl<S: Source> Elf<S> {
             }),
             _ => Err(invalid),
         }
-    }
-
-    /// Looks up a name by `DT_HASH`: two lengths, buckets, chains.
-    fn find_by_hash(
-        &self,
-        tables: &Tables,
-        at: u64,
-        name: &[u8],
-    ) -> Result<Option<Symbol>, ElfError> {
-        let (buckets, chains) = (self.item(at, 0)?, self.item(at, 1)?);
-        if buckets == 0 {
-            return Ok(None);
-        }
-        let mut index = self.item(at, 2 + u64::from(elf::hash(name) % buckets))?;
-        for _ in 0..chains.min(MAX_CHAIN) {
-            if index == 0 {
-                return Ok(None);
-            }
-            let symbol = self.symbol(tables, index)?;
-            if self.is_named(tables, symbol, name)? {
-                return Ok(Some(symbol));
-            }
-            index = self.item(at, 2 + u64::from(buckets) + u64::from(index))?;
-        }
-        Ok(None)
     }
 
     /// The number of symbols; 0 if no hash table tells.

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{gigantic, is_settled};
-use crate::support::kill::kill_at;
+use super::gigantic;
 use crate::support::live::{Live, machine, skip};
 use crate::support::tool::tool;
 
@@ -37,10 +36,9 @@ fn send(child: &Child, signal: Signal) {
     let _ = kill(pid, signal);
 }
 
-/// Whether no swap and no journal is left and each pool has its old or its new maximum.
+/// Whether no swap is left.
 fn is_clean(live: &Live) -> bool {
-    let note = Path::new("/run/hugetools/hugeadm.unfinished").exists();
-    live.now().swaps.is_empty() && !Path::new(SWAP).exists() && !note
+    live.now().swaps.is_empty() && !Path::new(SWAP).exists()
 }
 
 /// Starts a run, and sends a signal once it uses swap.
@@ -145,72 +143,6 @@ fn a_signal_ends_the_search() {
         }
     }
     assert!(cut > 0, "never between begin and end, in {whole:?}");
-}
-
-#[test]
-fn the_next_run_repairs_a_killed_one() {
-    let Some(live) = machine("killing at every step") else {
-        return;
-    };
-    let size = live.default_size();
-    let start = [
-        "--pool-pages-min=DEFAULT:10",
-        "--pool-pages-max=DEFAULT:90",
-        "--set-shm-group=0",
-    ];
-    let args = [
-        "--set-shm-group=1",
-        "--add-temp-swap=2",
-        "--pool-pages-min=DEFAULT:40",
-        "--create-user-mounts=daemon",
-    ];
-    let mounts = live.now().mounts.len() + live.now().pools.len();
-    for at in 0.. {
-        live.hugeadm(&["--unmount"]);
-        assert_eq!(live.hugeadm(&start).status, 0);
-        assert_eq!(live.pool(size), (10, 80));
-        let mut command = tool("hugeadm");
-        command
-            .args(args)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        if !kill_at(&mut command, at) {
-            assert!(at > 60, "only {at} steps");
-            break;
-        }
-        let ran = live.hugeadm(&args);
-        assert_eq!(ran.status, 0, "killed at {at}: {ran:?}");
-        assert!(is_clean(&live), "killed at {at}: {ran:?}");
-        assert_eq!(live.pool(size), (40, 50), "killed at {at}: {ran:?}");
-        assert_eq!(live.now().mounts.len(), mounts, "killed at {at}: {ran:?}");
-        assert!(is_settled(&live, &args), "killed at {at}");
-    }
-}
-
-/// A shrinking pool raises its overcommit first.
-#[test]
-fn a_killed_run_does_not_change_the_maximum() {
-    let Some(live) = machine("killing while it shrinks") else {
-        return;
-    };
-    let size = live.default_size();
-    for at in 0.. {
-        live.hugeadm(&["--pool-pages-min=DEFAULT:30", "--pool-pages-max=DEFAULT:50"]);
-        assert_eq!(live.pool(size), (30, 20));
-        let mut command = tool("hugeadm");
-        command
-            .arg("--pool-pages-min=DEFAULT:5")
-            .stdout(Stdio::null());
-        if !kill_at(&mut command, at) {
-            break;
-        }
-        let other = live.hugeadm(&["--thp-madvise"]);
-        assert_eq!(other.status, 0, "{other:?}");
-        assert!(
-            [(30, 20), (5, 45)].contains(&live.pool(size)),
-            "killed at {at}: {other:?}"
-        );
-    }
 }
 
 #[test]
