@@ -1,4 +1,4 @@
-//! The benchmark's parts that measure nothing, for the tests.
+//! The parts of the benchmark that measure nothing, for the tests.
 
 mod args;
 mod json;

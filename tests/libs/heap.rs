@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::judge::Judged;
-use crate::support::live::{Live, machine, skip};
+use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build};
 use crate::support::still::{with_thp, without_pool};
 use crate::support::tool::{Ran, tool};
@@ -46,7 +46,10 @@ fn a_heap_is_on_transparent_pages_without_a_pool() {
             return;
         };
         let huge = judged.share(judged.thp);
-        assert!(judged.hugetlb == 0 && huge >= ENOUGH, "{libc:?} {mode}: {judged:?}");
+        assert!(
+            judged.hugetlb == 0 && huge >= ENOUGH,
+            "{libc:?} {mode}: {judged:?}"
+        );
     }
 }
 
@@ -61,7 +64,10 @@ fn a_heap_is_on_the_pool() {
             return;
         };
         let huge = judged.share(judged.hugetlb + judged.thp);
-        assert!(huge >= ENOUGH && judged.hugetlb > 0, "{libc:?} {mode}: {judged:?}");
+        assert!(
+            huge >= ENOUGH && judged.hugetlb > 0,
+            "{libc:?} {mode}: {judged:?}"
+        );
         assert_eq!(live.free_pages_at_last(300), 300, "{libc:?} {mode}");
     }
 }
@@ -201,12 +207,18 @@ fn a_limited_hugetlb_group_gets_its_limit() {
         return;
     };
     let size = live.default_size();
-    for (file, limit, kib) in [("max", "40M", 40 << 10), ("rsvd.max", "40M", 40 << 10), ("max", "0", 0)] {
+    for (file, limit, kib) in [
+        ("max", "40M", 40 << 10),
+        ("rsvd.max", "40M", 40 << 10),
+        ("max", "0", 0),
+    ] {
         group.limit(size, "max", "max");
         group.limit(size, "rsvd.max", "max");
         group.limit(size, file, limit);
         let mut command = group.enter(tool("hugectl").arg("--heap"));
-        let ran: Ran = (command.arg(&program).args(["medium", "200"]).output()).unwrap().into();
+        let ran: Ran = (command.arg(&program).args(["medium", "200"]).output())
+            .unwrap()
+            .into();
         let judged = Judged::find(&ran.out, "medium");
         assert_eq!(judged.hugetlb, kib, "{file} {limit}: {ran:?}");
         let huge = judged.share(judged.hugetlb + judged.thp);
@@ -254,6 +266,10 @@ fn mallopt_and_malloc_trim_answer() {
             return;
         };
         let ran = hugectl(&["--heap"], &program, &[]);
-        assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{libc:?}: {ran:?}");
+        assert_eq!(
+            (ran.status, ran.out.as_str()),
+            (0, "ok\n"),
+            "{libc:?}: {ran:?}"
+        );
     }
 }

@@ -77,7 +77,9 @@ fn without_proc_a_heap_tries_transparent_pages() {
 fn huge_kib(pid: u32) -> u64 {
     let path = format!("/proc/{pid}/smaps_rollup");
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("AnonHugePages:"));
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("AnonHugePages:"));
     let number = line.and_then(|line| line.split_whitespace().next());
     number.map_or(0, |number| number.parse().unwrap())
 }
@@ -113,9 +115,21 @@ fn what_is_hidden_is_not_called_missing() {
         (NO_PROC, "hugectl", "--status all", no_process, true),
         (NO_PROC, "hugectl", "--data true", "/proc/meminfo", true),
         (NO_PROC, "hugectl", "--heap=2MB true", "/proc/meminfo", true),
-        (NO_PROC, "hugectl", "--explain --heap --shm true", "mount -t proc", true),
+        (
+            NO_PROC,
+            "hugectl",
+            "--explain --heap --shm true",
+            "mount -t proc",
+            true,
+        ),
         (NO_PROC, "hugeadm", "--who", "/proc/meminfo", true),
-        (NO_PROC, "hugeadm", "--list-all-mounts", "/proc/self/mountinfo", true),
+        (
+            NO_PROC,
+            "hugeadm",
+            "--list-all-mounts",
+            "/proc/self/mountinfo",
+            true,
+        ),
         (nobody, "hugectl", "--status init", "hidepid=", true),
         (nobody, "hugeadm", "--who", "hidepid=", true),
         (hidepid, "hugeadm", "--who", "hidepid=", false),

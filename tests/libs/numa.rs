@@ -266,10 +266,13 @@ fn policies_of_a_heap_and_of_shared_memory() {
                 said.is_on("unset", 0);
             }),
             ("hugectl --heap -q numa binds", &binds),
-            ("hugectl --shm -q numactl --membind=1 numa shared", &|said| {
-                said.is_on("shared first", 1);
-                said.is_on("shared second", 1);
-            }),
+            (
+                "hugectl --shm -q numactl --membind=1 numa shared",
+                &|said| {
+                    said.is_on("shared first", 1);
+                    said.is_on("shared second", 1);
+                },
+            ),
         ],
     );
 }

@@ -68,7 +68,10 @@ fn child_of(hugectl: u32) -> u32 {
 
 fn hugectl(report: &str, program: &Path, args: &[&str]) -> Command {
     let mut command = tool("hugectl");
-    command.args(["-q", "--thp", report]).arg(program).args(args);
+    command
+        .args(["-q", "--thp", report])
+        .arg(program)
+        .args(args);
     command
 }
 

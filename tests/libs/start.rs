@@ -42,7 +42,14 @@ fn the_libraries_add_little_to_a_start() {
     ] {
         let preload = format!("LD_PRELOAD={library}");
         // Verbosity 1 omits the line about a program without whole huge pages.
-        let with = ["env", &preload, variable, "HUGETLB_ELFMAP=RW", "HUGETLB_VERBOSE=1", "/bin/true"];
+        let with = [
+            "env",
+            &preload,
+            variable,
+            "HUGETLB_ELFMAP=RW",
+            "HUGETLB_VERBOSE=1",
+            "/bin/true",
+        ];
         let mut ratios = Vec::new();
         let is_fast = (0..8).any(|_| {
             let now = ratio(&with, &["env", "/bin/true"]);

@@ -276,7 +276,10 @@ impl Group {
 
     /// Returns a command that enters the group and becomes `command`.
     pub(crate) fn enter(&self, command: &Command) -> Command {
-        let enter = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", self.path.display());
+        let enter = format!(
+            "echo $$ >{}/cgroup.procs && exec \"$@\"",
+            self.path.display()
+        );
         let mut shell = Command::new("sh");
         shell.args(["-c", &enter, "sh"]);
         shell.arg(command.get_program()).args(command.get_args());

@@ -1,8 +1,7 @@
-//! PostgreSQL, unchanged: its shared memory on huge pages, whichever way it
-//! asks for it.
+//! PostgreSQL: its shared memory is on huge pages, whichever way it asks for it.
 #![expect(clippy::disallowed_methods, reason = "tests write their own files")]
 
-mod whole;
+mod load;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -19,7 +18,7 @@ struct Server {
     dir: tempfile::TempDir,
     bin: PathBuf,
     uid: String,
-    /// System V segments that its user had before.
+    /// System V segments of its user before the test.
     others: usize,
 }
 
@@ -49,13 +48,13 @@ impl Server {
         self.dir.path().join("data")
     }
 
-    /// How many System V segments its user has more than before it.
+    /// Returns the number of its user's new System V segments.
     fn segments(&self) -> usize {
         segments_of(&self.uid).saturating_sub(self.others)
     }
 
-    /// The same once there are none, or after a while: one that is removed stays until the
-    /// last process that has it has ended.
+    /// Waits until there are none, at most five seconds. A removed segment exists until the
+    /// last process detaches it.
     fn segments_at_last(&self) -> usize {
         let end = Instant::now() + Duration::from_secs(5);
         while self.segments() > 0 && Instant::now() < end {
@@ -64,7 +63,7 @@ impl Server {
         self.segments()
     }
 
-    /// Where user postgres can run it.
+    /// hugectl in a directory that user postgres can reach.
     fn hugectl(&self) -> PathBuf {
         self.dir.path().join("hugectl")
     }
@@ -99,7 +98,7 @@ impl Server {
         self.start_by(&[&["--shm"], options].concat())
     }
 
-    /// Starts under hugectl with these options, or without any by itself.
+    /// Starts under hugectl with these options, or without hugectl if there are none.
     fn start_by(&self, options: &[&str]) -> Ran {
         let log = self.data().join("log");
         let _ = fs::remove_file(&log);
@@ -128,7 +127,7 @@ impl Server {
         text.lines().next().unwrap().to_owned()
     }
 
-    /// Huge bytes of its shared memory as `hugectl --status` tells them.
+    /// Returns the huge bytes of its shared memory, by `hugectl --status`.
     fn huge_bytes(&self) -> u64 {
         let pid = self.pid();
         let mut command = tool("hugectl");
@@ -184,7 +183,7 @@ fn segments_of(uid: &str) -> usize {
     text.lines().filter(is_its).count()
 }
 
-/// Starts, tries and stops a server; what it had on huge pages, and its log.
+/// Starts, loads and stops a server. Returns its huge bytes and its log.
 fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, String) {
     server.configure(kind, huge_pages);
     let free = live.free_pages();
@@ -201,21 +200,21 @@ fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, Str
     assert_eq!(
         live.free_pages_at_last(free),
         free,
-        "{kind} {huge_pages}: a page is left"
+        "{kind} {huge_pages}: a page is missing"
     );
     let left = server.segments_at_last();
-    assert_eq!(left, 0, "{kind} {huge_pages}: a segment is left");
+    assert_eq!(left, 0, "{kind} {huge_pages}: a segment remains");
     (huge, log)
 }
 
 #[test]
-fn its_shared_memory_is_on_huge_pages_in_every_way_it_asks_for_it() {
+fn shared_memory_is_on_huge_pages() {
     let Some(live) = machine("PostgreSQL") else {
         return;
     };
     let Some(server) = Server::new() else { return };
     live.set_pool(320);
-    for huge_pages in ["off", "try", "on"] {
+    for huge_pages in ["off", "on"] {
         let (huge, log) = life(&live, &server, "mmap", huge_pages);
         assert!(huge > 0, "mmap {huge_pages}: {log}");
         assert!(!log.contains("libhugetlbfs: "), "{log}");
@@ -225,29 +224,25 @@ fn its_shared_memory_is_on_huge_pages_in_every_way_it_asks_for_it() {
     assert!(log.contains("hugeadm --set-shm-group postgres"), "{log}");
     let ran = live.hugeadm(&["--set-shm-group", "postgres"]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    for huge_pages in ["off", "try"] {
-        let (huge, log) = life(&live, &server, "sysv", huge_pages);
-        assert!(huge > 0, "sysv {huge_pages}: {log}");
-    }
+    let (huge, log) = life(&live, &server, "sysv", "off");
+    assert!(huge > 0, "sysv: {log}");
 }
 
 #[test]
-fn without_a_pool_it_starts_and_the_log_says_why() {
+fn without_a_pool_it_starts_and_logs_why() {
     let Some(live) = machine("PostgreSQL without a pool") else {
         return;
     };
     let Some(server) = Server::new() else { return };
     live.set_pool(0);
-    for kind in ["mmap", "sysv"] {
-        let (huge, log) = life(&live, &server, kind, "off");
-        assert_eq!(huge, 0, "{kind}");
-        assert!(log.contains("hugeadm --"), "{kind}: {log}");
-    }
+    let (huge, log) = life(&live, &server, "mmap", "off");
+    assert_eq!(huge, 0, "{log}");
+    assert!(log.contains("hugeadm --"), "{log}");
 }
 
-/// The server's standard error is its log: who started it waits at the terminal.
+/// The server's standard error is its log; pg_ctl's is the terminal.
 #[test]
-fn a_pool_that_is_too_small_is_told_where_the_start_was_asked_for() {
+fn a_small_pool_is_reported_to_the_terminal() {
     let Some(live) = machine("PostgreSQL with a small pool") else {
         return;
     };
@@ -269,7 +264,7 @@ fn a_pool_that_is_too_small_is_told_where_the_start_was_asked_for() {
 }
 
 #[test]
-fn the_report_of_its_starter_is_about_the_server() {
+fn the_report_of_pg_ctl_is_about_the_server() {
     let Some(live) = machine("a report on PostgreSQL") else {
         return;
     };

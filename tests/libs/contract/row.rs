@@ -180,10 +180,7 @@ impl Row {
 
     fn under_hugectl(&self, program: &Path, state: State) -> End {
         let hugectl = [&[hugectl().to_str().unwrap()], self.options].concat();
-        run(
-            &mut self.command(&hugectl, program, state),
-            self.timeout(),
-        )
+        run(&mut self.command(&hugectl, program, state), self.timeout())
     }
 }
 

@@ -46,7 +46,11 @@ fn a_limited_address_space_is_reported_and_suffices() {
     };
     for pages in [0, 80] {
         live.set_pool(pages);
-        for (kib, mode) in [(600_000, "medium"), (600_000, "one"), (2_000_000, "realloc")] {
+        for (kib, mode) in [
+            (600_000, "medium"),
+            (600_000, "one"),
+            (2_000_000, "realloc"),
+        ] {
             let mut command = Command::new("sh");
             command.args(["-c", &format!("ulimit -v {kib} && exec \"$@\""), "sh"]);
             command.arg(hugectl()).arg("--heap").arg(&program);
@@ -74,7 +78,9 @@ fn a_narrow_address_space_suffices() {
         let under = |kib: u32, words: &[&str]| -> Ran {
             let mut command = Command::new("env");
             command.args(words).args(["sh", "-c"]);
-            command.arg(format!("ulimit -v {kib} && exec \"$0\"")).arg(&program);
+            command
+                .arg(format!("ulimit -v {kib} && exec \"$0\""))
+                .arg(&program);
             command.output().unwrap().into()
         };
         let suffices = |kib: &u32| under(*kib, &[]).status == 0;
@@ -127,7 +133,9 @@ impl Drop for Sysctl {
 
 fn committed_kib() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("Committed_AS:"));
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Committed_AS:"));
     let kib = line.unwrap().trim().trim_end_matches(" kB");
     kib.parse().unwrap()
 }

@@ -20,9 +20,14 @@ fn a_full_memory_group_gets_base_pages() {
     };
     for mode in ["medium", "one", "threads"] {
         let mut command = group.enter(tool("hugectl").args(["--heap=thp", "--report"]));
-        let ran: Ran = (command.arg(&program).args([mode, "200"]).output()).unwrap().into();
+        let ran: Ran = (command.arg(&program).args([mode, "200"]).output())
+            .unwrap()
+            .into();
         assert_eq!(ran.status, 0, "{mode}: {ran:?}");
-        assert!(Judged::find(&ran.out, mode).resident >= 195 << 10, "{ran:?}");
+        assert!(
+            Judged::find(&ran.out, mode).resident >= 195 << 10,
+            "{ran:?}"
+        );
         if mode == "one" {
             assert!(ran.err.contains("WARNING"), "{ran:?}");
             let heap = ran.err.lines().find(|line| line.starts_with("heap "));

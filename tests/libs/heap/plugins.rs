@@ -73,7 +73,10 @@ fn memory_calls_of_a_deep_bound_library_answer_as_without_us() {
         let ran = hugectl(options, &program, &[&plugin]);
         let what = format!("{options:?}: {ran:?}");
         assert_eq!((ran.status, &ran.out), (0, &plain.out), "{what}");
-        let huge = ran.err.lines().find_map(|line| line.strip_prefix("huge_kb="));
+        let huge = ran
+            .err
+            .lines()
+            .find_map(|line| line.strip_prefix("huge_kb="));
         let huge: u64 = huge.expect(&what).parse().unwrap();
         if options.contains(&"--anon") && live.thp_serves() {
             assert!(huge >= 60 << 10, "{what}");

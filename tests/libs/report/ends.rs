@@ -62,7 +62,11 @@ fn each_end_has_one_line() {
                 panic!("{what}: {all:?}");
             };
             let ids = ["pid", "parent", "rank"].map(|name| line[name].clone());
-            assert_eq!(ids, [json!(pid), json!(parent), json!(12)], "{what}: {line}");
+            assert_eq!(
+                ids,
+                [json!(pid), json!(parent), json!(12)],
+                "{what}: {line}"
+            );
             assert_eq!(line["ended"]["how"], ended, "{what}: {line}");
             assert_eq!(line["ended"]["value"], json!(value), "{what}: {line}");
             assert!(resident(line) >= SIZE << 20, "{what}: {line}");
@@ -90,7 +94,10 @@ fn a_shell_and_its_children_have_a_line_each() {
         let line = all.iter().find(|line| line["name"] == name);
         line.expect(name)[field].as_f64().unwrap()
     };
-    assert!(time("true", "start") - time("sleep", "start") > 0.28, "{all:?}");
+    assert!(
+        time("true", "start") - time("sleep", "start") > 0.28,
+        "{all:?}"
+    );
     assert!(time("true", "start") <= time("true", "end"), "{all:?}");
     assert!(time("true", "end") <= time("sh", "end"), "{all:?}");
 }
@@ -175,7 +182,11 @@ fn a_program_behind_a_starter_has_one_line() {
     let exit = json!({"how": "exit", "value": 3});
     let killed = json!({"how": "signal", "value": 15, "out_of_memory": false});
     for (starter, program, ended) in [
-        (&["setpriv", "--reuid=65534", "--clear-groups"][..], "kill 15, $$", &killed),
+        (
+            &["setpriv", "--reuid=65534", "--clear-groups"][..],
+            "kill 15, $$",
+            &killed,
+        ),
         (&["setpriv", "--ruid=65534"], "exit 3", &exit),
         (&["env", "-u", "LD_PRELOAD"], "exit 3", &exit),
     ] {

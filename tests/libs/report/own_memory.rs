@@ -51,7 +51,10 @@ fn a_process_without_huge_pages_is_counted_as_in_smaps() {
     let (report, file) = (dir.path().join("report"), dir.path().join("mapped"));
     let option = format!("--report={}", report.display());
     let mut command = tool("hugectl");
-    command.args(["--heap=thp", &option]).arg(program).arg(&file);
+    command
+        .args(["--heap=thp", &option])
+        .arg(program)
+        .arg(&file);
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
     let all = lines(&report, 1);

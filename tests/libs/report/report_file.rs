@@ -56,7 +56,11 @@ fn a_file_of_another_user_is_a_warning_with_the_owner() {
     let ran = run();
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
     let text = fs::read_to_string(&file).unwrap();
-    assert_eq!(text.matches("\"exe\":\"/usr/bin/perl\"").count(), 1, "{text}");
+    assert_eq!(
+        text.matches("\"exe\":\"/usr/bin/perl\"").count(),
+        1,
+        "{text}"
+    );
 }
 
 /// Servers drop their rights, close all descriptors and change their root.
@@ -75,11 +79,18 @@ fn a_confined_program_has_its_report() {
          POSIX::dup2(fileno(F), $_) for 400..900",
         dir.path().display()
     );
-    let leaves = format!("chroot('{}') or die; chdir '/'; $> = 65534;", root.display());
+    let leaves = format!(
+        "chroot('{}') or die; chdir '/'; $> = 65534;",
+        root.display()
+    );
     for program in [drops, &reuses, &leaves] {
         let _ = fs::remove_file(&file);
         let ran = perl(&file, &["--heap=thp"], program);
-        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{program}: {ran:?}");
+        assert_eq!(
+            (ran.status, ran.err.as_str()),
+            (0, ""),
+            "{program}: {ran:?}"
+        );
         let all = lines(&file, 1);
         assert_eq!(all.len(), 1, "{program}: {all:?}");
         // Memory as last seen, or that it could not be read.
@@ -91,7 +102,11 @@ fn a_confined_program_has_its_report() {
     // hugectl writes only for its own child.
     let forks = format!("if (fork) {{ wait }} else {{ {drops} }}");
     let ran = perl(&file, &["--heap=thp"], &forks);
-    assert_eq!(ran.err.matches("WARNING: no report: ").count(), 1, "{ran:?}");
+    assert_eq!(
+        ran.err.matches("WARNING: no report: ").count(),
+        1,
+        "{ran:?}"
+    );
 }
 
 /// The program's own files have the numbers that they have without us.
@@ -108,13 +123,18 @@ fn the_variable_alone() {
     let dir = tempfile::tempdir().unwrap();
     for (value, told) in [
         ("stderr", "WARNING: the value of HUGETLB_REPORT"),
-        ("/nowhere/report", "WARNING: no report: /nowhere/report cannot be opened (errno 2)"),
+        (
+            "/nowhere/report",
+            "WARNING: no report: /nowhere/report cannot be opened (errno 2)",
+        ),
         ("report", ""),
     ] {
         let mut command = Command::new("/bin/true");
         command.current_dir(dir.path());
         command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
-        let ran: Ran = (command.env("HUGETLB_REPORT", value).output()).unwrap().into();
+        let ran: Ran = (command.env("HUGETLB_REPORT", value).output())
+            .unwrap()
+            .into();
         assert!(ran.err.contains(told), "{value}: {ran:?}");
         assert_eq!(ran.err.is_empty(), told.is_empty(), "{value}: {ran:?}");
         let written = dir.path().join(value).exists();

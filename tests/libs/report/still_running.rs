@@ -88,7 +88,10 @@ fn a_program_that_calls_daemon_is_reported_on() {
     };
     let mut command = tool("hugectl");
     command.args(["-q", "--heap=thp", "--report", "--json"]);
-    command.arg(&program).args(["daemon", "32"]).stdin(Stdio::piped());
+    command
+        .arg(&program)
+        .args(["daemon", "32"])
+        .stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
@@ -142,7 +145,9 @@ fn a_report_on_a_link() {
     std::os::unix::fs::symlink(&perl, &link).unwrap();
     let mut command = tool("hugectl");
     command.args(["--heap", "--report"]).arg(&link);
-    let ran: Ran = (command.args(["-e", "system 'true'"]).output()).unwrap().into();
+    let ran: Ran = (command.args(["-e", "system 'true'"]).output())
+        .unwrap()
+        .into();
     let head = format!("other ({}), process ", perl.display());
     assert!(ran.err.contains(&head), "{ran:?}");
     assert!(!ran.err.contains("still run"), "{ran:?}");
