@@ -7,5 +7,7 @@ mod plan;
 mod stats;
 mod table;
 mod tests;
+#[expect(dead_code, reason = "the benchmark uses more of it")]
 mod way;
+#[expect(dead_code, reason = "the benchmark uses more of it")]
 mod work;

@@ -1,5 +1,4 @@
-/* Takes blocks of one size, and writes to them, until there is none. Prints how
-   many MiB they are.
+/* Takes and fills blocks of one size until malloc fails. Prints their MiB.
 
    until BYTES */
 #include <stdio.h>
