@@ -120,7 +120,7 @@ fn without_a_fallback_a_heap_is_as_large_as_the_pool() {
         return;
     };
     live.set_pool(40);
-    let Some(program) = build("until", Libc::Glibc, &[]) else {
+    let Some(program) = build("exhaust", Libc::Glibc, &[]) else {
         return;
     };
     for size in ["70000", "1048576", "3000000", "60000000"] {

@@ -1,6 +1,6 @@
 /* A program and a plugin exchange blocks. Built as the plugin with -DPLUGIN, as a library that
    loads it by its own RUNPATH with -DCALLER, and as the program:
-   plugins deep|lazy|space PATH, or plugins runpath. */
+   plugins deep|lazy PATH, or plugins runpath. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -103,33 +103,6 @@ static int holds(const char *p, size_t n, char c)
 	return 1;
 }
 
-/* A namespace has a malloc of its own. */
-static void hand_over(void *plugin)
-{
-	static const size_t sizes[] = { 1, 24, 100, 5000, 40000, 300000, 3000000 };
-	unsigned int i;
-
-	for (i = 0; i < 35; i++) {
-		size_t n = sizes[i % 7];
-		char *p = memset(malloc(n), 'm', n);
-
-		if (IN(plugin, size_t (*)(char *), usable)(p) < n)
-			exit(6);
-		p = IN(plugin, char *(*)(char *, size_t), grow)(p, 3 * n);
-		if (!holds(p, n, 'm'))
-			exit(7);
-		p = IN(plugin, char *(*)(char *, size_t), line)(p, 3 * n);
-		if (!strchr(p, '\n'))
-			exit(8);
-		IN(plugin, void (*)(char *), take)(p);
-		p = IN(plugin, char *(*)(size_t), give)(n);
-		p = IN(plugin, char *(*)(char *, size_t), grow)(p, 3 * n);
-		if (!holds(p, n, 'g'))
-			exit(9);
-		IN(plugin, void (*)(char *), take)(p);
-	}
-}
-
 static void exchange(void *plugin)
 {
 	static const size_t sizes[] = { 1, 24, 100, 5000, 40000, 300000, 3000000 };
@@ -174,21 +147,6 @@ int main(int argc, char **argv)
 		plugin = dlopen(path, deep);
 	else if (!strcmp(how, "lazy"))
 		plugin = dlopen(path, RTLD_LAZY | RTLD_DEEPBIND);
-	else if (!strcmp(how, "space")) {
-		int i;
-
-		/* More than can exist at a time. */
-		for (i = 0; i < 40; i++) {
-			plugin = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
-			if (!plugin)
-				break;
-			hand_over(plugin);
-			if (dlclose(plugin))
-				return 10;
-		}
-		puts(plugin ? "ok" : dlerror());
-		return 0;
-	}
 #ifdef RUNPATH
 	else if (!strcmp(how, "runpath")) {
 		extern void *load(void);

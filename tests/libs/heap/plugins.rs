@@ -1,5 +1,5 @@
-//! Libraries opened with `RTLD_DEEPBIND`, which the loader binds to libc before ours, and
-//! namespaces of `dlmopen`. A block is freed by the allocator that made it.
+//! Libraries opened with `RTLD_DEEPBIND`, which the loader binds to libc before ours. A block
+//! is freed by the allocator that made it.
 
 use std::path::{Path, PathBuf};
 
@@ -30,15 +30,6 @@ fn a_deep_bound_plugin_shares_our_heap_and_keeps_its_symbols() {
         let found = (ran.status, ran.out.as_str(), ran.err.as_str());
         assert_eq!(found, (0, "the plugin's\n", ""), "{how}");
     }
-}
-
-#[test]
-fn a_plugin_in_its_own_namespace_frees_our_blocks() {
-    let Some((program, plugin)) = pair("plugins") else {
-        return;
-    };
-    let ran = hugectl(&["--heap", "-q"], &program, &["space", &plugin]);
-    assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
 }
 
 /// dlopen searches the RUNPATH of its caller, which must not be our library.

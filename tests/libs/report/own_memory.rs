@@ -44,7 +44,7 @@ fn memory_without_malloc_is_named_even_if_given_back() {
 /// Without a huge page the library reads less than smaps, and reports the same.
 #[test]
 fn a_process_without_huge_pages_is_counted_as_in_smaps() {
-    let Some(program) = build("plain", Libc::Glibc, &[]) else {
+    let Some(program) = build("partly_touched", Libc::Glibc, &[]) else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();

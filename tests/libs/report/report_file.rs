@@ -85,7 +85,7 @@ fn a_confined_program_has_its_report() {
     );
     for program in [drops, &reuses, &leaves] {
         let _ = fs::remove_file(&file);
-        let ran = perl(&file, &["--heap=thp"], program);
+        let ran = perl(&file, &["--heap=thp", "-q"], program);
         assert_eq!(
             (ran.status, ran.err.as_str()),
             (0, ""),

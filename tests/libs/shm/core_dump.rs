@@ -46,7 +46,7 @@ fn a_core_contains_memory_on_the_pool() {
     let Some(live) = machine("core dumps with a pool") else {
         return;
     };
-    let Some(program) = build("dumped", Libc::Glibc, &[]) else {
+    let Some(program) = build("dump_core", Libc::Glibc, &[]) else {
         return;
     };
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();

@@ -81,7 +81,8 @@ int main(int argc, char **argv)
 		CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 		ask();
 		fill_heap(64);
-		right();
+		puts("right");
+		return 0; /* reported by the library, if it sees no filter */
 	}
 	if (argc > 4) {
 		pid_t child = fork();

@@ -1,6 +1,6 @@
 /* Takes and fills blocks of one size until malloc fails. Prints their MiB.
 
-   until BYTES */
+   exhaust BYTES */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
