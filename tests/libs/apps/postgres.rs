@@ -158,7 +158,7 @@ impl Server {
         assert_eq!(fill.status, 0, "{fill:?}");
         let run = self.run(
             "pgbench",
-            &[&at[..], &["-c", "3", "-T", "2", "postgres"]].concat(),
+            &[&at[..], &["-c", "3", "-T", "1", "postgres"]].concat(),
             &[],
         );
         assert_eq!(run.status, 0, "{run:?}");
@@ -228,57 +228,27 @@ fn shared_memory_is_on_huge_pages() {
     assert!(huge > 0, "sysv: {log}");
 }
 
-#[test]
-fn without_a_pool_it_starts_and_logs_why() {
-    let Some(live) = machine("PostgreSQL without a pool") else {
-        return;
-    };
-    let Some(server) = Server::new() else { return };
-    live.set_pool(0);
-    let (huge, log) = life(&live, &server, "mmap", "off");
-    assert_eq!(huge, 0, "{log}");
-    assert!(log.contains("hugeadm --"), "{log}");
-}
-
 /// The server's standard error is its log; pg_ctl's is the terminal.
 #[test]
-fn a_small_pool_is_reported_to_the_terminal() {
+fn warnings_and_the_report_of_pg_ctl() {
     let Some(live) = machine("PostgreSQL with a small pool") else {
         return;
     };
     let Some(server) = Server::new() else { return };
-    live.set_pool(20);
     server.configure("mmap", "off");
-    let ran = server.start(&[]);
-    let (log, pid) = (server.log(), server.pid());
-    server.stop();
-    let told = format!("libhugetlbfs: WARNING: process {pid}: shared memory: ");
-    assert!(
-        ran.err.contains(&told) && ran.err.contains("20 are free"),
-        "{ran:?}"
-    );
-    assert!(
-        log.contains("libhugetlbfs: WARNING: shared memory: "),
-        "{log}"
-    );
-}
-
-#[test]
-fn the_report_of_pg_ctl_is_about_the_server() {
-    let Some(live) = machine("a report on PostgreSQL") else {
-        return;
-    };
-    let Some(server) = Server::new() else { return };
-    live.set_pool(320);
-    server.configure("mmap", "off");
-    let ran = server.start(&["--report"]);
-    let pid = server.pid();
-    server.stop();
-    let (_, server) = ran.err.split_once("still running").expect(&ran.err);
-    assert!(
-        server.contains(&format!("postgres, process {pid}\n")),
-        "{ran:?}"
-    );
-    let shm = server.lines().find(|line| line.starts_with("shm "));
-    assert!(shm.expect(server).ends_with("MB hugetlb"), "{server}");
+    for pages in [0, 20, 320] {
+        live.set_pool(pages);
+        let ran = server.start(&["--report"]);
+        let (log, pid) = (server.log(), server.pid());
+        server.stop();
+        let told = format!("libhugetlbfs: WARNING: process {pid}: shared memory: ");
+        assert_eq!(ran.err.contains(&told), pages == 20, "{pages}: {ran:?}");
+        assert_eq!(log.contains("hugeadm --"), pages < 320, "{pages}: {log}");
+        let (_, report) = ran.err.split_once("still running").expect(&ran.err);
+        let server = format!("postgres, process {pid}\n");
+        assert!(report.contains(&server), "{pages}: {ran:?}");
+        let shm = report.lines().find(|line| line.starts_with("shm "));
+        let is_huge = shm.expect(report).ends_with("MB hugetlb");
+        assert_eq!(is_huge, pages == 320, "{pages}: {report}");
+    }
 }
