@@ -1,4 +1,4 @@
-//! ELF files: what hugeedit changes, and what hugectl sees in its target.
+//! ELF files: hugeedit's changes, and hugectl's look at its target.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -21,7 +21,7 @@ use hugetools_model::{PageSize, Root, fixture};
 
 use crate::engine::{archives, fuzz, kept};
 
-/// What numbers and names in such files look like.
+/// Typical numbers and names.
 const WORDS: &[&str] = &[
     "\x7fELF\x01\x01\x01",
     "\x7fELF\x02\x02\x01",
@@ -37,8 +37,7 @@ const WORDS: &[&str] = &[
     "$ORIGIN/../",
 ];
 
-/// The requests that hugeedit makes of a table, by two bits for marks and one
-/// for the alignment.
+/// Returns all changes: two bits for marks, one for their presence, one for the alignment.
 fn edits() -> impl Iterator<Item = Edit> {
     (1..16u64).map(|n| Edit {
         marks: (n & 4 != 0).then_some(Marks {
@@ -49,8 +48,8 @@ fn edits() -> impl Iterator<Item = Edit> {
     })
 }
 
-/// Why nothing was changed, without the numbers.
-fn name(refusal: &Refusal) -> u8 {
+/// Returns the kind of a refusal.
+fn kind(refusal: &Refusal) -> u8 {
     match refusal {
         Refusal::NotLoadable => 1,
         Refusal::NothingToMark(_) => 2,
@@ -61,8 +60,8 @@ fn name(refusal: &Refusal) -> u8 {
     }
 }
 
-/// That a change made just what was asked for.
-fn judge(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
+/// Checks that a change did what was requested and nothing else.
+fn check(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
     let mut changed = bytes.to_vec();
     if let Some(patch) = before.patch(after) {
         assert!(patch.apply(&mut changed) && patch.old.len() == patch.new.len());
@@ -93,7 +92,7 @@ fn judge(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
             );
         }
     }
-    // Asked again, there is nothing to do.
+    // The second time there is nothing to do.
     let second = again.edit(edit).unwrap().table;
     assert_eq!(again.patch(&second), None);
 }
@@ -106,10 +105,10 @@ fn tables() {
         for edit in edits() {
             match table.edit(&edit) {
                 Ok(edited) => {
-                    judge(bytes, &table, &edit, &edited.table);
+                    check(bytes, &table, &edit, &edited.table);
                     shape.push((0, edited.missing.len(), edited.unaligned.len()));
                 }
-                Err(refusal) => shape.push((name(&refusal), 0, 0)),
+                Err(refusal) => shape.push((kind(&refusal), 0, 0)),
             }
         }
         Some((table.ident, table.segments.len().min(6), shape))
@@ -140,7 +139,7 @@ fn images() {
     });
 }
 
-/// A file in memory that is written over and over.
+/// A file in memory that is rewritten for each input.
 struct Scratch {
     _dir: tempfile::TempDir,
     path: PathBuf,
@@ -168,7 +167,7 @@ impl Scratch {
     }
 }
 
-/// hugeedit on a file: changed as its table says, or not at all.
+/// hugeedit changes a file as its table says, or not at all.
 #[test]
 fn files() {
     let scratch = Scratch::new();
@@ -203,7 +202,7 @@ fn files() {
     });
 }
 
-/// A dry run of hugectl with this target.
+/// Returns the request of a dry run.
 fn dry_run(program: &Path) -> Run {
     const WORDS: [&str; 7] = [
         "hugectl",
@@ -223,7 +222,7 @@ fn dry_run(program: &Path) -> Run {
     }
 }
 
-/// hugectl's look at its target: whatever it is, there is an answer.
+/// hugectl looks at its target and makes a plan, or fails with a message.
 #[test]
 fn targets() {
     let scratch = Scratch::new();
@@ -254,8 +253,8 @@ fn targets() {
     });
 }
 
-/// hugectl's look at the page cache: parts that a file speaks of and does not
-/// have are an error, and no signal.
+/// hugectl looks at the page cache: segments beyond the end of the file are an error, and
+/// raise no signal.
 #[test]
 fn page_cache() {
     let scratch = Scratch::new();

@@ -1,6 +1,6 @@
-//! Memory on several nodes, in virtual machines: large fresh blocks are on the
-//! node of the thread that asks for them, and `numactl`, `set_mempolicy` and `mbind`
-//! hold, with pages of a pool on all nodes, on one, and on none.
+//! Memory on several nodes, in virtual machines: a large new block is on the node of its
+//! thread, and `numactl`, `set_mempolicy` and `mbind` are obeyed, with pool pages on all
+//! nodes, on one and on none.
 
 use std::path::Path;
 
@@ -18,12 +18,12 @@ pub(super) const fn node(megabytes: u32) -> GuestNode {
     }
 }
 
-/// A machine with what is needed.
+/// Returns a machine with hugectl, numactl and `numa`.
 fn machine(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     equipped(test, guest(test, nodes)?)
 }
 
-/// Puts into a machine what is needed.
+/// Adds hugectl, numactl and `numa` to a machine.
 pub(super) fn equipped(test: &str, mut guest: Guest) -> Option<Guest> {
     if !Path::new(NUMACTL).exists() {
         return skip(test, "there is no numactl");
@@ -32,12 +32,12 @@ pub(super) fn equipped(test: &str, mut guest: Guest) -> Option<Guest> {
     let libnuma = ["-Wl,--no-as-needed", "-l:libnuma.so.1"];
     guest.install(&build("numa", Libc::Glibc, &libnuma)?, "/bin/numa");
     guest.install_hugectl();
-    // The kernel would move pages by itself, and hide them while it watches.
+    // Automatic balancing would move pages.
     guest.boot_with("numa_balancing=disable");
     Some(guest)
 }
 
-/// Which nodes have a pool, of 100 pages each.
+/// The nodes with a pool of 100 pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pools {
     Both,
@@ -56,7 +56,7 @@ impl Pools {
         }
     }
 
-    /// The command that makes them.
+    /// Returns the command that fills them.
     fn make(self) -> String {
         let [first, second] = self.shares();
         let most = first + second;
@@ -66,8 +66,8 @@ impl Pools {
         )
     }
 
-    /// The command that makes them, and then others, after each of which the
-    /// nodes must have their shares still.
+    /// Returns the command that fills them, and the others, each followed by the sizes of the
+    /// pools.
     fn script(self, commands: &[&str]) -> Vec<String> {
         let with_shares = |command: &&str| {
             let file = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages";
@@ -80,14 +80,14 @@ impl Pools {
     }
 }
 
-/// What a command said, where it went well.
+/// The output of a command that succeeded.
 pub(super) struct Said<'a> {
     pub(super) command: &'a str,
     pub(super) pools: Pools,
     pub(super) ran: &'a Ran,
 }
 
-/// Kilobytes of a range.
+/// Where a range is, in kB.
 #[derive(Debug)]
 struct Place {
     nodes: Vec<u64>,
@@ -112,7 +112,7 @@ impl Place {
 }
 
 impl Said<'_> {
-    /// All lines of a range.
+    /// Returns all lines about a range.
     fn places(&self, what: &str) -> Vec<Place> {
         let begin = format!("{what} n0=");
         let lines = self.ran.out.lines().filter(|line| line.starts_with(&begin));
@@ -125,15 +125,15 @@ impl Said<'_> {
         places
     }
 
-    /// All of a range is on a node.
+    /// Asserts that a range is on a node.
     fn is_on(&self, what: &str, node: usize) {
         for place in self.places(what) {
             assert_eq!(place.nodes[node], place.all(), "{what}: {self:?}");
         }
     }
 
-    /// So many hundredths of a range at least are on a node, but for one huge
-    /// page: that which holds the allocator's own tables of a node, too.
+    /// Asserts that `share` percent of a range are on a node, except for one huge page, which
+    /// may hold the allocator's tables, too.
     fn is_mostly_on(&self, what: &str, node: usize, share: u64) {
         for place in self.places(what) {
             let wanted = place.all() * share / 100;
@@ -141,7 +141,7 @@ impl Said<'_> {
         }
     }
 
-    /// A range is on these nodes in equal parts, up to `part` kilobytes.
+    /// Asserts that a range is on these nodes in equal parts; `part` is the tolerance in kB.
     fn is_spread_over(&self, what: &str, nodes: &[usize], part: u64) {
         for place in self.places(what) {
             let share = place.all() / nodes.len() as u64;
@@ -152,7 +152,7 @@ impl Said<'_> {
         }
     }
 
-    /// So many hundredths of a range at least are on pages of a pool; or none.
+    /// Asserts that `share` percent of a range are on the pool; 0: none.
     fn has_of_pool(&self, what: &str, share: u64) {
         for place in self.places(what) {
             let right = match share {
@@ -163,7 +163,7 @@ impl Said<'_> {
         }
     }
 
-    /// The kernel knows a policy of a range by this mode and these nodes.
+    /// Asserts the kernel's policy of a range.
     fn has_policy(&self, what: &str, policy: &str) {
         let line = format!("{what} policy={policy}\n");
         assert!(self.ran.out.contains(&line), "{line}: {self:?}");
@@ -178,10 +178,10 @@ impl std::fmt::Debug for Said<'_> {
     }
 }
 
-/// A command, and who judges what it said.
+/// A command, and the check of its output.
 type Case<'a> = (&'a str, &'a dyn Fn(&Said<'_>));
 
-/// Runs commands with all pools, and shows what each said to its judge.
+/// Runs commands with each kind of pools and checks their output.
 fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     let commands: Vec<&str> = cases.iter().map(|(command, _)| *command).collect();
     let scripts: Vec<Vec<String>> = Pools::ALL.map(|pools| pools.script(&commands)).into();
@@ -205,11 +205,11 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     }
 }
 
-/// Large blocks that threads of two nodes allocate.
+/// Large blocks of threads on two nodes.
 fn threads(said: &Said<'_>) {
     for thread in [0, 1] {
         let share = match (said.pools, thread) {
-            // The pool's pages first, on whichever node they are.
+            // The pool is preferred to the node.
             (Pools::First, 1) => 0,
             _ => 90,
         };
@@ -224,8 +224,20 @@ fn threads(said: &Said<'_>) {
 
 const SIZES: [&str; 3] = ["small", "medium", "large"];
 
+/// What is bound before or after it is touched.
+pub(super) fn binds(said: &Said<'_>) {
+    for what in ["fresh bound", "moved bound", "strict bound"] {
+        said.is_on(what, 1);
+    }
+    said.has_policy("fresh bound", "2 nodes=2");
+    // The rest of the same huge page may follow.
+    said.is_mostly_on("fresh behind", 0, 85);
+    said.has_policy("fresh behind", "0 nodes=0");
+    said.is_spread_over("interleaved", &[0, 1], 2048);
+}
+
 #[test]
-fn large_blocks_are_on_the_node_of_their_thread_or_where_numactl_says() {
+fn policies_of_a_heap_and_of_shared_memory() {
     let Some(guest) = machine("nodes of threads", &[node(768), node(768)]) else {
         return;
     };
@@ -241,7 +253,6 @@ fn large_blocks_are_on_the_node_of_their_thread_or_where_numactl_says() {
         &[
             ("hugectl --heap numa threads", &threads),
             ("hugectl --heap numactl --membind=1 numa blocks", &bound),
-            ("numactl --membind=1 hugectl --heap numa blocks", &bound),
             (
                 "hugectl --heap numactl --interleave=all numa blocks",
                 &|said| match said.pools {
@@ -249,53 +260,19 @@ fn large_blocks_are_on_the_node_of_their_thread_or_where_numactl_says() {
                     _ => said.is_spread_over("main large", &[0, 1], 2048),
                 },
             ),
-            (
-                "hugectl --heap numactl --preferred=1 numa blocks",
-                &|said| match said.pools {
-                    Pools::First => said.has_of_pool("main large", 90),
-                    _ => said.is_on("main large", 1),
-                },
-            ),
             ("hugectl --heap numa policy", &|said| {
                 said.is_on("set", 1);
                 said.is_on("kept", 1);
                 said.is_on("unset", 0);
             }),
-            // The policy of a thread is no other thread's.
-            ("hugectl --heap numa policies", &|said| {
-                said.is_on("asks", 1);
-                said.is_on("beside", 0);
-                // A thread that finds no page on its node stops the asking for all.
-                if said.pools == Pools::Both {
-                    said.has_of_pool("beside", 90);
-                }
-            }),
-        ],
-    );
-}
-
-/// What holds for a block that was bound before or after it was touched.
-pub(super) fn binds(said: &Said<'_>) {
-    for what in ["fresh bound", "moved bound", "strict bound"] {
-        said.is_on(what, 1);
-    }
-    said.has_policy("fresh bound", "2 nodes=2");
-    // What lies beside it in one huge page may go with it.
-    said.is_mostly_on("fresh behind", 0, 85);
-    said.has_policy("fresh behind", "0 nodes=0");
-    said.is_spread_over("interleaved", &[0, 1], 2048);
-}
-
-#[test]
-fn mbind_holds_for_blocks_of_the_heap() {
-    let Some(guest) = machine("mbind", &[node(768), node(768)]) else {
-        return;
-    };
-    with_all_pools(
-        &guest,
-        &[
             ("hugectl --heap -q numa binds", &binds),
-            ("hugectl --heap=thp numa binds", &binds),
+            (
+                "hugectl --shm -q numactl --membind=1 numa shared",
+                &|said| {
+                    said.is_on("shared first", 1);
+                    said.is_on("shared second", 1);
+                },
+            ),
         ],
     );
 }
@@ -315,66 +292,36 @@ pub(super) fn forks(said: &Said<'_>) {
 }
 
 #[test]
-fn forks_leave_memory_and_policies_where_they_are() {
+fn nodes_and_policies_survive_a_fork() {
     let Some(guest) = machine("forks on nodes", &[node(768), node(768)]) else {
         return;
     };
     with_all_pools(
         &guest,
         &[
-            ("hugectl --heap -q numa fork", &forks),
             ("hugectl --heap -q numa fork-threads", &forks),
-            ("hugectl --heap=thp -q numa fork", &forks),
-            // A filter that kills for calls about policies meets none.
+            ("hugectl --data -q numa data", &|said| {
+                for what in ["data bound", "child bound", "after bound"] {
+                    said.is_on(what, 1);
+                }
+                said.has_policy("child bound", "2 nodes=2");
+            }),
+            // A filter that kills for calls about policies.
             ("hugectl --heap -q numa filtered", &|_| ()),
         ],
     );
 }
 
 #[test]
-fn policies_hold_for_shared_memory_and_variables() {
-    let Some(guest) = machine("shared memory on nodes", &[node(768), node(768)]) else {
-        return;
-    };
-    let data = |said: &Said<'_>| {
-        for what in ["data bound", "child bound", "after bound"] {
-            said.is_on(what, 1);
-        }
-        said.has_policy("child bound", "2 nodes=2");
-    };
-    with_all_pools(
-        &guest,
-        &[
-            (
-                "hugectl --shm -q numactl --membind=1 numa shared",
-                &|said| {
-                    said.is_on("shared first", 1);
-                    said.is_on("shared second", 1);
-                },
-            ),
-            ("hugectl --data -q numa data", &data),
-            ("numactl --membind=1 hugectl --data -q numa data", &|said| {
-                said.is_on("data", 1);
-                data(said);
-            }),
-        ],
-    );
-}
-
-/// Pages that take turns do so over all of a block, whatever divides it; what
-/// others do to a process, by `migratepages` and by a cpuset, is done.
-#[test]
-fn four_nodes_take_equal_shares() {
+fn four_nodes() {
     let Some(guest) = machine("four nodes", &[node(700); 4]) else {
         return;
     };
     let commands = [
         "hugeadm --pool-pages-min 2MB@0-3:110",
         "hugectl --heap numa threads",
-        "hugectl --heap numactl --interleave=all numa blocks",
         "hugectl --heap numactl --interleave=0,2,3 numa blocks",
-        "hugectl --heap numa migrate",
-        // The shell of this command is in the cpuset from here on.
+        // Stays in the cpuset.
         "mkdir /cgroup; mount -t cgroup2 none /cgroup; cd /cgroup; mkdir two
          echo +cpuset > cgroup.subtree_control; echo 2 > two/cpuset.mems
          echo 0 > two/cgroup.procs; hugectl --heap numa blocks",
@@ -391,39 +338,10 @@ fn four_nodes_take_equal_shares() {
     for thread in 0..4 {
         said(1).is_mostly_on(&format!("thread {thread}"), thread, 85);
     }
-    said(4).is_on("before", 0);
-    said(4).is_on("migrated", 1);
+    said(2).is_spread_over("main large", &[0, 2, 3], 4096);
+    said(2).has_of_pool("main large", 90);
     for size in SIZES {
-        said(5).is_on(&format!("main {size}"), 2);
+        said(3).is_on(&format!("main {size}"), 2);
     }
-    said(5).has_of_pool("main large", 90);
-    for (number, nodes) in [(2, vec![0, 1, 2, 3]), (3, vec![0, 2, 3])] {
-        said(number).is_spread_over("main large", &nodes, 4096);
-        said(number).has_of_pool("main large", 90);
-    }
-}
-
-#[test]
-fn gigantic_pages_take_turns_too() {
-    let Some(mut guest) = machine("gigantic pages on nodes", &[node(3072), node(2560)]) else {
-        return;
-    };
-    // Whole gigabytes are free on both; see the test of their demotion.
-    guest.boot_with("nokaslr numa_balancing=disable");
-    let commands = [
-        "hugeadm --pool-pages-min 1GB@0-1:1",
-        "hugectl --heap=1GB numactl --interleave=all numa block 1500",
-    ];
-    let answers = guest.run(&commands);
-    assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
-    let said = Said {
-        command: commands[1],
-        pools: Pools::Both,
-        ran: &answers[1],
-    };
-    assert_eq!(said.ran.status, 0, "{said:?}");
-    said.has_of_pool("block", 100);
-    for kb in &said.places("block")[0].nodes {
-        assert!(*kb >= 400_000, "{said:?}");
-    }
+    said(3).has_of_pool("main large", 90);
 }

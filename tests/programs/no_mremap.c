@@ -1,6 +1,5 @@
-/* Becomes another program under a filter of system calls that refuses mremap, or another
-   one with -DCALL=SYS_name, by EPERM or -DREFUSAL=error; with -DENDS it ends whoever makes
-   it, with -DTRAPS it sends a signal.
+/* Executes a program under a seccomp filter for mremap, or for -DCALL=SYS_name: it returns
+   EPERM or -DREFUSAL=error, kills the process with -DENDS, or sends SIGSYS with -DTRAPS.
 
    no_mremap COMMAND... */
 #include <errno.h>

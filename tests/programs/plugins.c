@@ -1,6 +1,5 @@
-/* Blocks that go to and fro between a program and a plugin that looks for
-   malloc in libc itself. Built as the plugin with -DPLUGIN, as a library that
-   loads it by its own search path with -DCALLER, and as the program:
+/* A program and a plugin exchange blocks. Built as the plugin with -DPLUGIN, as a library that
+   loads it by its own RUNPATH with -DCALLER, and as the program:
    plugins deep|lazy PATH, or plugins runpath. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +18,7 @@ __attribute__((constructor)) static void begin(void)
 	free(calloc(100, 100));
 }
 
-/* The program has one of that name, too. */
+/* The program has a function of the same name. */
 const char *whose(void)
 {
 	return "the plugin's";
@@ -58,7 +57,7 @@ void take(char *p)
 	free(p);
 }
 
-/* libc takes the block, and makes one. */
+/* libc reallocates the block. */
 char *line(char *p, size_t n)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -73,7 +72,7 @@ void *load(void)
 {
 	void *plugin = dlopen("libplugins-plugin.so", RTLD_NOW | RTLD_DEEPBIND);
 
-	/* A jump to dlopen would have it come from the program. */
+	/* Prevents a tail call, which would make the program the caller. */
 	__asm__ volatile("" : "+r"(plugin));
 	return plugin;
 }

@@ -8,6 +8,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hugetools_model::thp::{self, Thp};
@@ -260,12 +261,36 @@ impl Group {
         let path = root.join(name);
         fs::create_dir(&path).unwrap();
         fs::write(path.join(file), limit).unwrap();
+        // Swapping must not hide a lack of memory.
+        let swap = path.join("memory.swap.max");
+        if swap.exists() {
+            fs::write(swap, "0").unwrap();
+        }
         Some(Group {
             path,
             control,
             controller: "memory",
             was_on,
         })
+    }
+
+    /// Returns a command that enters the group and becomes `command`.
+    pub(crate) fn enter(&self, command: &Command) -> Command {
+        let enter = format!(
+            "echo $$ >{}/cgroup.procs && exec \"$@\"",
+            self.path.display()
+        );
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &enter, "sh"]);
+        shell.arg(command.get_program()).args(command.get_args());
+        let set = command.get_envs();
+        shell.envs(set.filter_map(|(name, value)| Some((name, value?))));
+        shell
+    }
+
+    /// Moves a process into the group.
+    pub(crate) fn add(&self, pid: u32) {
+        fs::write(self.path.join("cgroup.procs"), pid.to_string()).unwrap();
     }
 
     /// Sets a limit such as `hugetlb.2MB.max`.

@@ -1,9 +1,8 @@
-//! A core dump has of memory on pages of a pool what it has without.
+//! A core dump contains memory on the pool, as without us.
 #![expect(clippy::disallowed_methods, reason = "reads cores")]
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use crate::support::live::{machine, skip_aloud};
@@ -11,11 +10,11 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
 const KINDS: [&str; 3] = ["mapped", "segment", "block"];
-/// Of each kind.
+/// Pages of each kind.
 const PAGES: usize = 1024;
 
-/// Runs a command with cores, in a folder of its own; what it printed, and the pages
-/// that its core has, of each kind.
+/// Runs a command in a directory of its own. Returns its output and the number of pages of
+/// each kind in its core.
 fn dump(command: &Command) -> (Ran, Vec<usize>) {
     let dir = tempfile::tempdir().unwrap();
     let mut shell = Command::new("sh");
@@ -25,11 +24,11 @@ fn dump(command: &Command) -> (Ran, Vec<usize>) {
     let mut files = fs::read_dir(dir.path()).unwrap();
     let core = files.next().map(|file| fs::read(file.unwrap().path()));
     let core = core.unwrap_or_else(|| panic!("no core: {ran:?}")).unwrap();
-    (ran, KINDS.map(|kind| named(&core, kind)).to_vec())
+    (ran, KINDS.map(|kind| count(&core, kind)).to_vec())
 }
 
-/// How many pages of a kind are in a core.
-fn named(core: &[u8], kind: &str) -> usize {
+/// Returns the number of pages of a kind in a core.
+fn count(core: &[u8], kind: &str) -> usize {
     let begin = format!("<{kind} page ");
     let pages = core.chunks_exact(4096).filter_map(|page| {
         let name = page.strip_prefix(begin.as_bytes())?;
@@ -43,11 +42,11 @@ fn named(core: &[u8], kind: &str) -> usize {
 }
 
 #[test]
-fn shared_memory_on_a_pool_is_in_it() {
+fn a_core_contains_memory_on_the_pool() {
     let Some(live) = machine("core dumps with a pool") else {
         return;
     };
-    let Some(program) = build("dumped", Libc::Glibc, &[]) else {
+    let Some(program) = build("dump_core", Libc::Glibc, &[]) else {
         return;
     };
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
@@ -64,38 +63,26 @@ fn shared_memory_on_a_pool_is_in_it() {
     assert_eq!(under, all, "{ran:?}");
 }
 
-/// Who wants no shared memory in cores has none, and a dry run prints what is done.
+/// hugectl adds hugetlb pages to the kinds of memory in a core, but only to those that the
+/// caller wants.
 #[test]
-fn it_has_what_it_had() {
+fn the_filter_of_cores_is_extended() {
     let Some(live) = machine("core dumps as the caller wants them") else {
         return;
     };
     live.set_pool(20);
-    let run = |filter: &str, options: &str| -> Ran {
-        let hugectl = tool("hugectl");
-        let hugectl = Path::new(hugectl.get_program()).display().to_string();
-        let line = format!(
-            "echo {filter} >/proc/self/coredump_filter && \
-             exec {hugectl} {options} cat /proc/self/coredump_filter"
-        );
-        let ran: Ran = Command::new("sh")
-            .arg("-c")
-            .arg(line)
-            .output()
+    let hugectl = tool("hugectl").get_program().to_str().unwrap().to_owned();
+    for (filter, option, wanted) in [
+        ("0x33", "--shm", "00000073"),
+        ("0x31", "--shm", "00000031"),
+        ("0x33", "--shm=thp", "00000033"),
+        ("0x11", "--heap", "00000031"),
+    ] {
+        let file = "/proc/self/coredump_filter";
+        let line = format!("echo {filter} >{file} && exec {hugectl} {option} cat {file}");
+        let ran: Ran = (Command::new("sh").arg("-c").arg(line).output())
             .unwrap()
             .into();
-        assert_eq!(ran.status, 0, "{ran:?}");
-        ran
-    };
-    assert_eq!(run("0x33", "--shm").out, "00000073\n");
-    assert_eq!(run("0x31", "--shm").out, "00000031\n");
-    assert_eq!(run("0x33", "--shm=thp").out, "00000033\n");
-    assert_eq!(run("0x33", "--heap").out, "00000033\n");
-    assert_eq!(run("0x11", "--heap").out, "00000031\n");
-    let printed = run("0x33", "--shm --dry-run").out;
-    let lines: Vec<_> = printed.lines().rev().take(2).collect();
-    assert_eq!(
-        lines[1], "echo 0x73 >/proc/self/coredump_filter",
-        "{printed}"
-    );
+        assert_eq!((ran.status, ran.out.trim()), (0, wanted), "{ran:?}");
+    }
 }

@@ -1,5 +1,5 @@
-/* Memory of all kinds that a report counts, in parts: written, read, untouched. At its
- * end the program says what smaps has of its file and its shared memory. */
+/* Writes, reads and leaves untouched parts of all kinds of memory. Prints what smaps says of
+ * its file and of its shared memory. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ int main(int count, char **words) {
     mprotect(copy + 5 * 4096, 4096, PROT_READ);
     touch(view, 10, 31, 1);
     touch(zero, 60, 64, 0);
-    /* Read, never written: pages of zeros, which are no memory. */
+    /* Only read: zero pages, which don't count. */
     char *unused = mmap(NULL, 64 * 4096, both, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     touch(unused, 0, 64, 0);
 

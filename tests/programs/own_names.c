@@ -1,5 +1,4 @@
-/* Blocks that go in by malloc and out by an allocator's own name, and the other
-   way round. */
+/* Blocks from malloc that are freed by an allocator's own function, and the reverse. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

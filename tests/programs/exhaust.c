@@ -1,7 +1,6 @@
-/* Takes blocks of one size, and writes to them, until there is none. Prints how
-   many MiB they are.
+/* Takes and fills blocks of one size until malloc fails. Prints their MiB.
 
-   until BYTES */
+   exhaust BYTES */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

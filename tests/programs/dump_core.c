@@ -1,4 +1,4 @@
-/* Memory of three kinds, each page with its name on it, and then the end, with a core. */
+/* Fills three kinds of memory with the names of their pages, and dumps core. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
