@@ -5,7 +5,7 @@ mod files;
 
 use std::process::Command;
 
-use crate::support::live::{absent, machine};
+use crate::support::live::{machine, skip_aloud};
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, tool};
@@ -247,7 +247,7 @@ fn a_request_smaller_than_the_page_that_is_asked_for_is_told() {
         return;
     };
     if !std::path::Path::new("/sys/kernel/mm/hugepages/hugepages-1048576kB").exists() {
-        return absent(name, "this machine has no 1 GB pages");
+        return skip_aloud(name, "this machine has no 1 GB pages");
     }
     live.set_pool(16);
     for fallback in ["thp", "base", "none"] {
