@@ -216,7 +216,6 @@ fn the_tutorial_s_commands_are_understood() {
 #[test]
 fn the_json_schemas_are_documented() {
     is_documented("hugeadm.8", "hugeadm/x86_64-8node-json.txt", 50);
-    is_documented("hugeadm.8", "hugeadm/aarch64-4k.txt", 100);
     is_documented("hugeedit.8", "hugeedit/json.txt", 20);
     is_documented("pagesize.1", "pagesize/options.txt", 5);
 }

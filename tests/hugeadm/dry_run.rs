@@ -174,17 +174,6 @@ fn the_printed_shell_stops_where_the_real_run_does() {
     assert!(changed.is_empty(), "{changed:?}");
 }
 
-/// A request to demote 0 pages does nothing in the script, too.
-#[test]
-fn the_script_demotes_no_page_if_none_is_requested() {
-    let dir = tree::machine("aarch64-4k");
-    let script = hugeadm(dir.path(), &["--dry-run", "--demote=DEFAULT:0"]);
-    let before = snapshot(dir.path());
-    assert_eq!(sh(&script.out).status, 0, "{script:?}");
-    let changed = difference(&before, &snapshot(dir.path()));
-    assert!(changed.is_empty(), "{changed:?}");
-}
-
 /// Traces the system calls on the running machine.
 #[test]
 fn no_call_of_a_dry_run_changes_anything() {

@@ -22,7 +22,6 @@ const SHM_GROUP: &str = "proc/sys/vm/hugetlb_shm_group";
 const DEFAULT: &str = "proc/sys/vm/nr_hugepages";
 const DEFAULT_FREE: &str = "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
 const NODE: &str = "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages";
-const GIGANTIC: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages";
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 const DEFRAG: &str = "sys/kernel/mm/transparent_hugepage/defrag";
@@ -252,22 +251,6 @@ fn advice_terminates() {
     for machine in tree::machines() {
         carried_out(tree::machine(&machine).path());
     }
-    // Also for every finding above.
-    let all = [POOLS, LIMITS, TRANSPARENT].concat();
-    for (machine, changes, (_, fact, _)) in all {
-        let dir = tree::machine(machine);
-        changes.iter().for_each(|step| change(dir.path(), step));
-        let by_hand = findings(dir.path());
-        let is_by_hand =
-            |finding: &Value| !finding["command"].as_str().unwrap().starts_with("hugeadm");
-        if !by_hand
-            .iter()
-            .any(|finding| is_by_hand(finding) && finding["about"] != "mount")
-        {
-            carried_out(dir.path());
-        }
-        assert!(!fact.is_empty());
-    }
 }
 
 const MOUNTED: &[Case] = &[
@@ -348,40 +331,6 @@ const LIMITS: &[Case] = &[
 #[test]
 fn shared_memory_and_limits() {
     all_found(LIMITS);
-}
-
-/// A group has its listed members and the users whose primary group it is.
-#[test]
-fn an_empty_group() {
-    let groups = tree::text(Path::new("/etc/group"));
-    let users = tree::text(Path::new("/etc/passwd"));
-    let own: Vec<&str> = users
-        .lines()
-        .filter_map(|line| line.split(':').nth(3))
-        .collect();
-    let mut seen = [0, 0];
-    for line in groups.lines() {
-        let words: Vec<&str> = line.split(':').collect();
-        let &[name, _, id, members] = &words[..] else {
-            continue;
-        };
-        let dir = tree::machine(NODES);
-        tree::write(&dir.path().join(SHM_GROUP), &format!("{id}\n"));
-        let facts = document(dir.path())["facts"].clone();
-        let mut facts = facts.as_array().unwrap().iter();
-        let told = facts.find(|fact| fact["about"] == "shared_memory");
-        let empty = id != "0" && members.is_empty() && !own.contains(&id);
-        assert_eq!(told.is_some(), empty, "{line}");
-        if let Some(told) = told {
-            let fact = told["fact"].as_str().unwrap();
-            assert!(
-                fact.contains(&format!("hugetlb_shm_group is {name},")),
-                "{told}"
-            );
-        }
-        seen[usize::from(empty)] += 1;
-    }
-    assert!(seen.iter().all(|seen| *seen > 0), "{seen:?}");
 }
 
 const TRANSPARENT: &[Case] = &[
@@ -466,27 +415,4 @@ const TRANSPARENT: &[Case] = &[
 #[test]
 fn transparent_huge_pages() {
     all_found(TRANSPARENT);
-}
-
-/// A recorded finding disappears after the repair.
-#[test]
-fn repaired_settings_are_no_findings() {
-    for (machine, fact, step) in [
-        (MTHP, "no pool has pages", (GIGANTIC, "", "1")),
-        (
-            MTHP,
-            "shared memory gets no transparent huge pages",
-            (SHMEM, "advise [never]", "[advise] never"),
-        ),
-    ] {
-        let dir = tree::machine(machine);
-        let is_found = || {
-            findings(dir.path())
-                .iter()
-                .any(|finding| finding["fact"].as_str().unwrap().starts_with(fact))
-        };
-        assert!(is_found(), "{fact}");
-        change(dir.path(), &step);
-        assert!(!is_found(), "{fact}");
-    }
 }

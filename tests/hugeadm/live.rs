@@ -15,7 +15,7 @@ use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::support::live::{Live, machine, skip};
-use crate::support::tool::{Ran, copy, sh};
+use crate::support::tool::{Ran, copy};
 
 const GIB: u64 = 1 << 30;
 
@@ -103,22 +103,6 @@ fn the_maximum_stays_and_can_be_set() {
         succeeds(&live, &[option]);
         assert_eq!(live.pool(size), after, "{option}");
     }
-}
-
-#[test]
-fn the_printed_shell_does_the_same() {
-    let Some(live) = machine("shell") else { return };
-    let size = live.default_size();
-    let args = [
-        "--pool-pages-min=DEFAULT:24",
-        "--pool-pages-max=DEFAULT:40",
-        "--create-mounts",
-    ];
-    let script = live.hugeadm(&[&["--dry-run"], &args[..]].concat());
-    let ran = sh(&script.out);
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
-    assert_eq!(live.pool(size), (24, 16));
-    assert!(is_settled(&live, &args), "{}", script.out);
 }
 
 #[test]

@@ -49,40 +49,6 @@ fn this_machine() {
 }
 
 #[test]
-fn the_peer_prints_the_same() {
-    let peer = "/usr/bin/pagesize";
-    if !Path::new(peer).exists() {
-        return crate::support::live::skip(
-            "the_peer_prints_the_same",
-            "there is no other pagesize",
-        )
-        .unwrap_or(());
-    }
-    for option in ["", "-a", "-H", "--all", "--huge-only"] {
-        let theirs = tool::sh(&format!("{peer} {option}")).out;
-        let ours = tool::tool("pagesize")
-            .args(option.split_whitespace())
-            .output()
-            .unwrap();
-        assert_eq!(String::from_utf8(ours.stdout).unwrap(), theirs, "{option}");
-    }
-}
-
-#[test]
-fn a_closed_output_is_an_error_but_a_closed_pipe_is_not() {
-    let path = env!("CARGO_BIN_EXE_pagesize");
-    let full = tool::sh(&format!("{path} -a >/dev/full"));
-    assert_eq!(full.status, 1);
-    assert!(
-        full.err.contains("cannot write to standard output"),
-        "{}",
-        full.err
-    );
-    let pipe = tool::sh(&format!("{{ {path} -a; echo $? >&2; }} | true"));
-    assert_eq!(pipe.err.trim(), "0");
-}
-
-#[test]
 fn every_recorded_machine_has_its_sizes() {
     for machine in tree::machines() {
         let dir = tree::machine(&machine);

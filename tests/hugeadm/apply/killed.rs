@@ -147,20 +147,3 @@ fn a_run_with_other_options_repairs_it_too() {
     }
     assert!(mended > 2, "{mended}");
 }
-
-/// A dry run reports the repair and does not make it.
-#[test]
-fn a_dry_run_after_a_kill_changes_nothing() {
-    for at in 0.. {
-        let dir = started();
-        if !kill_at(&mut command(dir.path(), &["--pool-pages-min=2MB:10"]), at) {
-            break;
-        }
-        let before = snapshot(dir.path());
-        let ran = hugeadm(dir.path(), &["-d", "--thp-never"]);
-        assert_eq!(
-            (ran.status, difference(&before, &snapshot(dir.path())).len()),
-            (0, 0)
-        );
-    }
-}

@@ -79,39 +79,6 @@ fn swap_of_a_killed_run_is_removed() {
     assert!(live.now().swaps.is_empty() && !Path::new(DIR).join("temp/swapfile").exists());
 }
 
-/// More gigantic pages than possible: hugeadm tries every measure.
-#[test]
-fn hard_tries_everything_and_reports_it() {
-    let Some(live) = machine("trying hard") else {
-        return;
-    };
-    if live.now().pool(gigantic()).is_none() {
-        return skip("trying hard", "this machine has no 1 GiB pages").unwrap_or(());
-    }
-    let asked = live.now().meminfo.total.get() >> 30;
-    let spec = format!("1GB:{asked}");
-    let args = [
-        "--json",
-        "--force",
-        "--hard",
-        "--add-temp-swap=0",
-        "--pool-pages-min",
-        &spec,
-    ];
-    let ran = live.hugeadm(&args);
-    assert_eq!(ran.status, 3, "{ran:?}");
-    let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    let step = &document["tasks"][0]["steps"][0];
-    assert_eq!(step["asked"], asked);
-    assert_eq!(step["got"], live.pool(gigantic()).0);
-    let tried = [
-        "/proc/sys/vm/compact_memory",
-        "/proc/sys/vm/drop_caches",
-        "repeated attempts",
-    ];
-    assert_eq!(step["tried"], serde_json::json!(tried));
-}
-
 /// A terminal shows the progress of a slow pool; otherwise nothing is printed in the
 /// meantime, as in the other tests.
 #[test]
