@@ -24,7 +24,7 @@ fn specs() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(24))]
 
     /// Whatever memory the kernel has, the report states the pool's real size, and a
     /// repeated absolute plan changes nothing.

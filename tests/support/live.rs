@@ -138,12 +138,8 @@ impl Live {
 
     /// Fills the pool of 1 GiB pages. Returns false if memory is too fragmented.
     pub(crate) fn set_gigantic(&self, test: &str, pages: u64) -> bool {
-        let ran = self.hugeadm(&[
-            "--force",
-            "--hard",
-            "--pool-pages-min",
-            &format!("1GB:{pages}"),
-        ]);
+        let spec = format!("1GB:{pages}");
+        let ran = self.hugeadm(&["--force", "--pool-pages-min", &spec]);
         match ran.status {
             0 => true,
             3 => {
