@@ -129,24 +129,6 @@ fn missing_and_foreign_processes_are_errors() {
 }
 
 #[test]
-fn the_owner_needs_no_privileges() {
-    if !is_root("the_owner_needs_no_privileges") {
-        return;
-    }
-    let place = Place::new();
-    let program = place.build("program", PROGRAM, &["-no-pie"]);
-    let running = Running::wait_for(as_nobody(&std::process::Command::new(&program)));
-    let look = place.command(&["--status", &running.pid(), "--json"]);
-    let value = json(&done(&as_nobody(&look).output().unwrap()));
-    let bss = value["segments"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|row| row["segment"] == "bss" && row["object"] == program.to_str().unwrap());
-    assert!(bss.unwrap()["resident"].as_u64().unwrap() >= 6 << 20);
-}
-
-#[test]
 fn a_process_in_a_recorded_tree() {
     let place = Place::new();
     let running = Running::start(&place);

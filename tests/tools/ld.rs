@@ -322,16 +322,3 @@ fn segments_too_far_apart_are_reported() {
                 2GB on most machines\n  --hugetlbfs-align=SIZE sets a smaller size\n";
     assert!(done.status != 0 && done.err.contains(told), "{done:?}");
 }
-
-/// A person gets our help; a compiler gets the linker's.
-#[test]
-fn help_includes_the_linkers() {
-    let place = Place::new();
-    let help = place.ok("ld.hugetlbfs --help");
-    assert!(help.starts_with("Link programs for huge pages\n"), "{help}");
-    assert!(help.ends_with(&place.ok("/usr/bin/ld --help")), "{help}");
-    assert_eq!(
-        place.ok("$PLACE/B/ld --help"),
-        place.ok("/usr/bin/ld --help")
-    );
-}

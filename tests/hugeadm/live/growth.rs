@@ -51,34 +51,6 @@ fn temporary_swap_is_added_and_removed() {
     assert!(!ran.out.contains("there is no swap"), "{ran:?}");
 }
 
-#[test]
-fn swap_of_a_killed_run_is_removed() {
-    let Some(live) = machine("swap that is left") else {
-        return;
-    };
-    let ran = sh(&format!(
-        "umask 077; mkdir -p {DIR}/temp; cd {DIR}/temp; fallocate -l 4M swapfile
-         mkswap -q swapfile && swapon swapfile"
-    ));
-    assert_eq!(ran.status, 0, "{ran:?}");
-    assert_eq!(live.now().swaps.len(), 1);
-    let dry = live.hugeadm(&["--dry-run", "--thp-madvise"]);
-    assert!(
-        dry.out.contains(&format!(
-            "swapoff {DIR}/temp/swapfile; rm -f {DIR}/temp/swapfile"
-        )),
-        "{dry:?}"
-    );
-    assert_eq!(live.now().swaps.len(), 1);
-    let ran = live.hugeadm(&["--thp-madvise"]);
-    assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(
-        ran.err.contains("in use as swap; it is removed now"),
-        "{ran:?}"
-    );
-    assert!(live.now().swaps.is_empty() && !Path::new(DIR).join("temp/swapfile").exists());
-}
-
 /// A terminal shows the progress of a slow pool; otherwise nothing is printed in the
 /// meantime, as in the other tests.
 #[test]

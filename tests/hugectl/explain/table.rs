@@ -101,13 +101,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
-        name: "empty pool, and base pages next",
-        line: "--heap --fallback=base DIR/explained heap 40",
-        rungs: &[("heap", "base")],
-        fact: NO_PAGE,
-        ..PLAIN
-    },
-    Situation {
         name: "a pool short by one page",
         pool: 10,
         line: "--data DIR/segments",
@@ -258,13 +251,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--data DIR/one.sh",
         rungs: &[("data", "pool"), ("bss", "pool")],
         fact: "the pool of 2MB pages has 10 pages (20MB) left",
-        ..PLAIN
-    },
-    Situation {
-        name: "musl",
-        line: "--heap DIR/musl heap 40",
-        rungs: &[("heap", "thp")],
-        fact: NO_PAGE,
         ..PLAIN
     },
     Situation {

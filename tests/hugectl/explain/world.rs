@@ -176,7 +176,6 @@ impl<'l> World<'l> {
         self.put("explained", build("explained", Libc::Glibc, &[]));
         self.put("no_thp", build("no_thp", Libc::Glibc, &[]));
         self.put("no_mremap", build("no_mremap", Libc::Glibc, &[]));
-        self.put("musl", build("explained", Libc::Musl, &[]));
         self.put("set-user-id", build("segments", Libc::Glibc, &fixed));
         self.put("unreadable", build("segments", Libc::Glibc, &fixed));
         self.mode("set-user-id", 0o4755);
