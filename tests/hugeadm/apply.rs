@@ -2,14 +2,12 @@
 //! way.
 
 mod growth;
-mod scripts;
 
 use std::path::Path;
 
 use hugetools_admin::report::{Outcome, Status, status};
 use hugetools_admin::step::Owner;
 use hugetools_model::KPath;
-use hugetools_model::hugetlb::node::NodeId;
 
 use super::world::{EARLIER_FAILED, NODES, ROOT_DIR, World, lines, outcomes, size};
 
@@ -53,18 +51,6 @@ fn a_shortage_is_reported_with_the_page_count() {
     );
     // The kernel may still allocate the missing pages on demand.
     assert_eq!(world.pool(size("2M")), (900, 1024));
-}
-
-#[test]
-fn a_node_short_of_its_share_is_named() {
-    let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
-    let tasks = world.run(&["--pool-pages-min", "2MB@0-1:70"]);
-    assert_eq!(status(&tasks), Status::Short);
-    let told = lines(&tasks);
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains("node1/hugepages/hugepages-2048kB/nr_hugepages: asked 70, got 20"));
-    // 70 and 20, and the 10 of node 3; the missing pages become overcommit.
-    assert_eq!(world.pool(size("2M")), (100, 150));
 }
 
 #[test]

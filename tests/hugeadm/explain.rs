@@ -21,7 +21,6 @@ const SHM_GROUP: &str = "proc/sys/vm/hugetlb_shm_group";
 const DEFAULT: &str = "proc/sys/vm/nr_hugepages";
 const DEFAULT_FREE: &str = "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
 const NODE: &str = "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages";
-const GIGANTIC: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages";
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 const DEFRAG: &str = "sys/kernel/mm/transparent_hugepage/defrag";
@@ -244,22 +243,6 @@ fn advice_terminates() {
     for machine in tree::machines() {
         carried_out(tree::machine(&machine).path());
     }
-    // Also for every finding above.
-    let all = [POOLS, LIMITS, TRANSPARENT].concat();
-    for (machine, changes, (_, fact, _)) in all {
-        let dir = tree::machine(machine);
-        changes.iter().for_each(|step| change(dir.path(), step));
-        let by_hand = findings(dir.path());
-        let is_by_hand =
-            |finding: &Value| !finding["command"].as_str().unwrap().starts_with("hugeadm");
-        if !by_hand
-            .iter()
-            .any(|finding| is_by_hand(finding) && finding["about"] != "mount")
-        {
-            carried_out(dir.path());
-        }
-        assert!(!fact.is_empty());
-    }
 }
 
 const MOUNTED: &[Case] = &[(
@@ -358,27 +341,4 @@ const TRANSPARENT: &[Case] = &[
 #[test]
 fn transparent_huge_pages() {
     all_found(TRANSPARENT);
-}
-
-/// A recorded finding disappears after the repair.
-#[test]
-fn repaired_settings_are_no_findings() {
-    for (machine, fact, step) in [
-        (MTHP, "no pool has pages", (GIGANTIC, "", "1")),
-        (
-            MTHP,
-            "shared memory gets no transparent huge pages",
-            (SHMEM, "advise [never]", "[advise] never"),
-        ),
-    ] {
-        let dir = tree::machine(machine);
-        let is_found = || {
-            findings(dir.path())
-                .iter()
-                .any(|finding| finding["fact"].as_str().unwrap().starts_with(fact))
-        };
-        assert!(is_found(), "{fact}");
-        change(dir.path(), &step);
-        assert!(!is_found(), "{fact}");
-    }
 }

@@ -101,26 +101,6 @@ echo $(n=$((81 - $(cat /proc/sys/vm/nr_hugepages))); echo $((n > 0 ? n : 0))) > 
 }
 
 #[test]
-fn repeated_specifications_add_up_in_order() {
-    let args = [
-        "--pool-pages-min=2MB:10",
-        "--pool-pages-min=2MB:+5",
-        "--pool-pages-max=2MB:+3",
-    ];
-    let text = plan("x86_64-8node", &args);
-    let echoes: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("echo "))
-        .filter_map(|l| l.split_whitespace().nth(1))
-        .collect();
-    // 74 pages and overcommit 7: to 10, to 15, then a maximum of 84.
-    assert_eq!(
-        echoes,
-        ["71", "10", "$(n=$((81", "15", "$(n=$((81", "$(n=$((84"]
-    );
-}
-
-#[test]
 fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
     let args = [
         "--create-mounts",

@@ -1,11 +1,11 @@
-//! Which library is taken.
+//! Which library hugectl preloads.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::place::{Place, as_nobody, done, is_root};
 
-/// The value of `LD_PRELOAD` in a dry run.
+/// Returns the value of `LD_PRELOAD` in a dry run.
 fn preloaded(place: &Place, line: &str) -> Option<String> {
     let done = place.shell(line);
     assert_eq!(done.status, 0, "{}", done.err);
@@ -55,7 +55,7 @@ fn a_library_beside_hugectl_comes_first() {
 }
 
 #[test]
-fn others_of_the_same_name_are_passed_over() {
+fn other_libraries_of_that_name_are_ignored() {
     let place = Place::new();
     let others = place.others_library("others");
     let beside = place.path("prefix/bin/libhugetlbfs.so");
@@ -71,7 +71,6 @@ fn others_of_the_same_name_are_passed_over() {
     );
 }
 
-/// A file that everybody can write is nobody's.
 #[test]
 fn a_library_that_others_can_change_is_not_taken() {
     let place = Place::new();
@@ -86,7 +85,7 @@ fn a_library_that_others_can_change_is_not_taken() {
             preloaded(&place, DRY).as_deref(),
             Some("DIR/prefix/lib/libhugetlbfs.so")
         );
-        // To the one who owns it, and to one who trusts hugectl's owner, it is fine.
+        // The owner may use it.
         let dry = ["--dry-run", "--sysroot", "pool", "--shm", "true"];
         let done = done(&as_nobody(&place.command(&dry)).output().unwrap());
         assert!(
@@ -99,7 +98,7 @@ fn a_library_that_others_can_change_is_not_taken() {
 }
 
 #[test]
-fn a_path_that_cannot_be_carried_is_not_taken() {
+fn a_path_with_a_blank_is_not_used() {
     let place = Place::new();
     fs::rename(place.path("prefix"), place.path("pre fix")).unwrap();
     let line = DRY.replace("hugectl", "'pre fix/bin/hugectl'");
@@ -111,7 +110,7 @@ fn a_path_that_cannot_be_carried_is_not_taken() {
 }
 
 #[test]
-fn a_name_for_the_loader_is_checked_beforehand() {
+fn a_library_from_the_loader_s_path_is_checked() {
     let place = Place::new();
     place.others_library("others");
     let line = "hugectl --library-use-path --shm echo x";

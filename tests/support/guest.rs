@@ -154,7 +154,14 @@ impl Guest {
         let mut file = fs::File::create(&initrd).unwrap();
         file.write_all(&archive.finish()).unwrap();
         let mut command = Command::new(QEMU);
-        command.args(["-accel", "tcg", "-cpu", "max", "-nodefaults", "-no-reboot"]);
+        command.args([
+            "-accel",
+            "tcg,thread=single",
+            "-cpu",
+            "max",
+            "-nodefaults",
+            "-no-reboot",
+        ]);
         command.args(["-display", "none", "-serial", "stdio"]);
         command.args(&self.machine);
         command

@@ -77,25 +77,26 @@ pub(crate) fn can_be_set(test: &str) -> bool {
 pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
     let ci = std::env::vars_os().any(|(name, value)| name == "HUGETOOLS_CI" && value == "1");
     assert!(!ci, "{test} skipped: {why}");
-    // The test harness captures eprintln!.
-    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
+    skip_aloud(test, why);
     None
 }
 
-/// Reports a skipped test that lacks something `.ci/run` doesn't install.
-pub(crate) fn absent(test: &str, why: &str) {
-    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
-}
-
-/// Reports a skipped test because memory is fragmented. No installed package helps, so
-/// this is no failure in CI either.
-fn in_pieces(test: &str, why: &str) {
-    skip_aloud(test, why);
-}
-
-/// Reports a skipped test without failing, even in CI.
+/// Reports a skipped test without failing, even in CI: nothing that `.ci/run` could
+/// install would help.
 pub(crate) fn skip_aloud(test: &str, why: &str) {
-    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or(test);
+    let line = format!("{name}: {}\n", why.trim_end().replace('\n', " "));
+    // The test harness captures eprintln!.
+    let _ = io::stderr().write_all(format!("\nSKIPPED {line}").as_bytes());
+    // crates/ship/tests/skipped.rs prints this file at the end of `cargo test`, whose PID
+    // is in its name.
+    let cargo = std::os::unix::process::parent_id();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("skipped-{cargo}"));
+    static EARLIER: std::sync::Once = std::sync::Once::new();
+    EARLIER.call_once(|| drop(fs::remove_file(&path)));
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
 pub(super) fn live_root() -> Root {
@@ -138,16 +139,12 @@ impl Live {
 
     /// Fills the pool of 1 GiB pages. Returns false if memory is too fragmented.
     pub(crate) fn set_gigantic(&self, test: &str, pages: u64) -> bool {
-        let ran = self.hugeadm(&[
-            "--force",
-            "--hard",
-            "--pool-pages-min",
-            &format!("1GB:{pages}"),
-        ]);
+        let spec = format!("1GB:{pages}");
+        let ran = self.hugeadm(&["--force", "--pool-pages-min", &spec]);
         match ran.status {
             0 => true,
             3 => {
-                in_pieces(test, &ran.err);
+                skip_aloud(test, &ran.err);
                 false
             }
             _ => panic!("{ran:?}"),

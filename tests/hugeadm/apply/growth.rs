@@ -6,8 +6,6 @@ use hugetools_admin::report::{NotRun, Outcome, Status, status};
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::sim::Sim;
 
-use crate::support::tree;
-
 use crate::hugeadm::world::{NODES, World, lines, outcomes, size};
 
 const COMPACT: &str = "/proc/sys/vm/compact_memory";
@@ -91,15 +89,6 @@ fn failed_measures_are_reported_and_others_are_tried() {
 }
 
 #[test]
-fn useless_measures_are_skipped() {
-    // A shrinking pool needs no memory.
-    let mut world = scarce(|sim| sim);
-    world.run(&["--hard", "--pool-pages-min=2MB:3"]);
-    let tried = |call: &String| call == "sync" || call.starts_with("pause");
-    assert!(!world.calls.iter().any(tried), "{:?}", world.calls);
-}
-
-#[test]
 fn temporary_swap_is_there_while_the_pool_grows() {
     let mut world = scarce(|sim| sim);
     let tasks = world.run(&["--add-temp-swap=3", "--pool-pages-min", "2MB:400"]);
@@ -148,31 +137,6 @@ fn persistent_swap_has_its_own_name() {
 }
 
 #[test]
-fn ram_disks_make_up_a_huge_page_and_more() {
-    let mut world = scarce(|sim| sim);
-    for number in 0..4 {
-        let dir = world.dir.path().join(format!("sys/block/ram{number}"));
-        std::fs::create_dir_all(&dir).unwrap();
-        std::fs::File::create(dir.join("size")).unwrap();
-        tree::write(&dir.join("size"), "2048\n");
-    }
-    world.there.extend((0..4).map(|n| {
-        (
-            format!("/dev/ram{n}").into(),
-            crate::hugeadm::world::ROOT_DIR,
-        )
-    }));
-    let tasks = world.run(&["--add-ramdisk-swap", "--pool-pages-min", "2MB:100"]);
-    assert_eq!(status(&tasks), Status::Done);
-    let (on, off) = (
-        [0, 1, 2].map(|n| format!("swap_on /dev/ram{n}")),
-        [2, 1, 0].map(|n| format!("swap_off /dev/ram{n}")),
-    );
-    assert_eq!(world.calls[..3], on);
-    assert_eq!(world.calls[3..], off);
-}
-
-#[test]
 fn a_pool_grows_even_if_swap_fails() {
     let mut world = scarce(|sim| sim);
     world.refused = Some(("swap_on", libc::ENOSPC));
@@ -198,7 +162,7 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
         "--create-mounts",
     ];
     let (mut seen, mut cut) = (0, 0);
-    for at in 0..60 {
+    for at in (0..60).step_by(3) {
         let mut world = scarce(|sim| sim.trickle(size("2M"), 20));
         world.signal_at = Some(at);
         let tasks = world.run(&args);
@@ -227,5 +191,5 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
         }
         assert!(world.interrupted() || all);
     }
-    assert!(seen > 20 && cut > 5, "{seen} {cut}");
+    assert!(seen > 6 && cut > 1, "{seen} {cut}");
 }

@@ -46,53 +46,6 @@ fn temporary_swap_is_added_and_removed() {
 }
 
 #[test]
-fn swap_that_a_killed_run_left_is_named() {
-    let Some(live) = machine("swap that is left") else {
-        return;
-    };
-    let swap = format!("{DIR}/temp/swapfile");
-    assert_eq!(sh(&format!("mkdir -p {DIR}/temp; touch {swap}")).status, 0);
-    let ran = live.hugeadm(&["--add-temp-swap", "--pool-pages-min", "DEFAULT:+3"]);
-    assert_eq!(ran.status, 1, "{ran:?}");
-    let told = format!("a killed run left it: swapoff {swap}; rm {swap}\n");
-    assert!(ran.err.contains(&told), "{ran:?}");
-    assert_eq!(sh(&format!("rm {swap}")).status, 0);
-}
-
-/// More gigantic pages than possible: hugeadm tries every measure.
-#[test]
-fn hard_tries_everything_and_reports_it() {
-    let Some(live) = machine("trying hard") else {
-        return;
-    };
-    if live.now().pool(gigantic()).is_none() {
-        return skip("trying hard", "this machine has no 1 GiB pages").unwrap_or(());
-    }
-    let asked = live.now().meminfo.total.get() >> 30;
-    let spec = format!("1GB:{asked}");
-    let args = [
-        "--json",
-        "--force",
-        "--hard",
-        "--add-temp-swap=0",
-        "--pool-pages-min",
-        &spec,
-    ];
-    let ran = live.hugeadm(&args);
-    assert_eq!(ran.status, 3, "{ran:?}");
-    let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    let step = &document["tasks"][0]["steps"][0];
-    assert_eq!(step["asked"], asked);
-    assert_eq!(step["got"], live.pool(gigantic()).0);
-    let tried = [
-        "/proc/sys/vm/compact_memory",
-        "/proc/sys/vm/drop_caches",
-        "repeated attempts",
-    ];
-    assert_eq!(step["tried"], serde_json::json!(tried));
-}
-
-#[test]
 fn the_script_grows_pools_and_mounts() {
     let Some(live) = machine("shell of growth") else {
         return;

@@ -1,5 +1,5 @@
-//! `--auto`: what the tables of known programs say, those of the user and of the machine
-//! included, is what is started with.
+//! `--auto` chooses options by the tables of known programs: built in, the machine's and
+//! the user's.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use crate::support::live::machine;
 use crate::support::needs::programs;
 use crate::support::tool::{Ran, tool, write};
 
-/// Programs that do nothing, and the settings of a user.
+/// A directory with programs and a user's settings.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -18,7 +18,7 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// A script that prints what it was started with, under a name.
+    /// Creates a script that prints its HUGETLB_MORECORE.
     fn program(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         let text = b"#!/bin/sh\nenv | grep ^HUGETLB_MORECORE= || echo no heap\n";
@@ -46,7 +46,7 @@ const LEDGER: &str = "[[program]]\nname = \"our ledger\"\nexe = [\"ledgerd\"]\n\
                       beware = \"it is slow on Sundays\"\n";
 
 #[test]
-fn what_a_table_says_is_taken_and_said() {
+fn options_come_from_the_tables() {
     let place = Place::new();
     place.program("php");
     place.program("ledgerd");
@@ -69,7 +69,7 @@ fn what_a_table_says_is_taken_and_said() {
             "yes",
             "--auto takes --heap for a program that is not known: ",
         ),
-        // What is given besides counts before it.
+        // Explicit options win.
         (&["--auto", "--heap", "ledgerd"], "yes", "--heap=thp"),
         (&["--heap", "--auto", "ledgerd"], "yes", "--heap=thp"),
     ] {
@@ -84,9 +84,9 @@ fn what_a_table_says_is_taken_and_said() {
     assert_eq!(quiet.err, "", "{quiet:?}");
 }
 
-/// What nothing reaches is not chosen, so that no choice falls short by itself.
+/// `--auto` never chooses an option that falls short by itself.
 #[test]
-fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
+fn a_program_with_its_own_malloc_gets_no_heap() {
     let Some(_live) = machine("a choice for a program with its own malloc") else {
         return;
     };
@@ -106,15 +106,15 @@ fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     assert!(ran.out.contains("--auto takes nothing"), "{ran:?}");
     assert!(ran.out.contains("defines malloc"), "{ran:?}");
     assert!(!ran.out.contains("--anon"), "{ran:?}");
-    // What was typed does.
+    // An explicit option may.
     let ran = place.run(&["--auto", "--heap", "--explain", own]);
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(!ran.out.contains("--anon reaches"), "{ran:?}");
 }
 
-/// What a program takes from the pool by itself is judged by the size in its arguments.
+/// The table says which argument holds the size of the program's own request.
 #[test]
-fn a_pool_that_a_program_s_own_request_exceeds_falls_short() {
+fn the_pool_must_hold_the_program_s_own_request() {
     let Some(live) = machine("a pool smaller than a program takes") else {
         return;
     };
@@ -133,35 +133,14 @@ fn a_pool_that_a_program_s_own_request_exceeds_falls_short() {
         assert_eq!(is_said, status == 3, "{ran:?}");
     }
     live.set_pool(0);
-    // Without the option that makes it take them there is nothing to judge.
+    // Without --own the program makes no request.
     let ran = place.run(&["--auto", "--explain", "ledgerd", "--cache=64m"]);
     assert_eq!(ran.status, 0, "{ran:?}");
 }
 
+/// The table says that the program disables transparent huge pages by prctl.
 #[test]
-fn explanations_show_the_entry() {
-    let place = Place::new();
-    place.program("ledgerd");
-    place.table("ours.toml", LEDGER);
-    let ran = place.run(&["--explain", "ledgerd"]);
-    for line in [
-        "* our ledger: it is slow on Sundays\n",
-        "* --auto would take --heap=thp for our ledger: it saves by fork\n",
-    ] {
-        assert!(ran.out.contains(line), "{ran:?}");
-    }
-    let ran = place.run(&["--explain", "--json", "ledgerd"]);
-    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    let program = &json["program"];
-    assert_eq!(program["known"], "our ledger", "{json}");
-    assert_eq!(program["auto"], serde_json::json!(["--heap=thp"]), "{json}");
-    assert_eq!(program["beware"], "it is slow on Sundays", "{json}");
-    assert_eq!(program["own"], serde_json::Value::Null, "{json}");
-}
-
-/// What such a program takes by itself gets no transparent huge page, unless that is lifted.
-#[test]
-fn a_program_that_turns_them_off_for_itself_falls_short() {
+fn a_program_that_disables_thp_falls_short() {
     let Some(live) = machine("a ban of the program's own is told before") else {
         return;
     };
@@ -183,13 +162,13 @@ fn a_program_that_turns_them_off_for_itself_falls_short() {
     let ran = place.run(&mended);
     assert!(!ran.out.contains(ban), "{ran:?}");
     assert!(ran.out.contains("anon     default  transparent"), "{ran:?}");
-    // Where it does so is no matter of a start: the library says it then.
+    // At a start the library warns when it happens, not hugectl.
     let ran = place.run(&["--anon", "ledgerd"]);
     assert!(!ran.err.contains(ban), "{ran:?}");
 }
 
 #[test]
-fn a_table_that_cannot_be_used_is_said_and_the_others_count() {
+fn an_invalid_table_is_reported_and_ignored() {
     let place = Place::new();
     place.program("ledgerd");
     place.table("b.toml", LEDGER);
@@ -216,29 +195,7 @@ fn a_table_that_cannot_be_used_is_said_and_the_others_count() {
     }
 }
 
-#[test]
-fn it_is_for_programs_that_are_started() {
-    let place = Place::new();
-    for (words, said) in [
-        (&["--auto"][..], "which program?"),
-        (
-            &["--auto", "--status", "1"],
-            "--auto has no meaning with it",
-        ),
-        (&["--auto", "--pid", "1"], "--auto has no meaning with it"),
-        (&["--auto", "--emit=docker", "sh"], "--auto has no meaning"),
-        (
-            &["--auto", "no-such-program"],
-            "cannot find no-such-program",
-        ),
-    ] {
-        let ran = place.run(words);
-        assert!(ran.status >= 125, "{words:?}: {ran:?}");
-        assert!(ran.err.contains(said), "{words:?}: {ran:?}");
-    }
-}
-
-/// Programs of other makers, and by which entry each is known.
+/// Installed programs and the names of their entries.
 const REAL: [(&str, &str); 9] = [
     ("java", "Java"),
     ("node", "Node.js"),
@@ -252,7 +209,7 @@ const REAL: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn programs_as_they_are_installed_are_known() {
+fn installed_programs_are_recognised() {
     let place = Place::new();
     let (_, path) = std::env::vars_os()
         .find(|(name, _)| name == "PATH")
