@@ -4,8 +4,7 @@ mod bar;
 
 use std::time::Duration;
 
-use hugetools_ctl::adopt::{self, Adopted, Pace, document};
-use hugetools_ctl::apply::live::Live;
+use hugetools_ctl::adopt::{self, Adopted, Live, Pace, document};
 use hugetools_ctl::request::{Adopt, Whom};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status;
@@ -23,7 +22,7 @@ const SHORT: u8 = 3;
 /// Adopts the requested processes. Returns the exit status.
 pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
     let root = root(request.sysroot.as_deref())?;
-    let mut live = Live::new(&root);
+    let mut live = Live::new();
     let pace = Pace::new(request.budget, &live);
     let mut work = Work {
         root: &root,
@@ -44,7 +43,7 @@ pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
 struct Work<'w> {
     root: &'w Root,
     request: &'w Adopt,
-    live: &'w mut Live<'w>,
+    live: &'w mut Live,
     pace: Pace,
     log: Log,
     passes: u32,
@@ -53,9 +52,9 @@ struct Work<'w> {
 impl Work<'_> {
     /// Adopts all processes once. Returns the output and the exit status.
     fn pass(&mut self) -> Result<(String, u8), Failure> {
-        let chosen = status::choose(self.root, &self.request.whom, self.request.children)?;
+        let selected = status::select(self.root, &self.request.whom, self.request.children)?;
         let mut warnings = Vec::new();
-        let pids = self.changeable(chosen.pids, &mut warnings)?;
+        let pids = self.changeable(selected.pids, &mut warnings)?;
         let mut all = Vec::new();
         let mut first = None;
         for pid in pids {

@@ -111,7 +111,7 @@ fn a_dry_run_puts_nothing_there() {
     assert_eq!(fs::read_dir(place.path("runtime")).unwrap().count(), 0);
 }
 
-/// Where it cannot be put anywhere, the program runs all the same: here the
+/// If it cannot be written to disk, the program runs all the same: here the
 /// last place belongs to somebody else.
 #[test]
 fn no_place_is_no_reason_not_to_start() {
@@ -128,8 +128,8 @@ fn no_place_is_no_reason_not_to_start() {
     fs::remove_dir(&taken).unwrap();
     assert_eq!((started.status, started.out.as_str()), (0, "here\n"));
     let expected = format!(
-        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be put anywhere: {}: others \
-         can change what is there; the program runs without it, on the pages it has\n",
+        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be written to disk: {}: others \
+         can change what is there; the program runs without it, on base pages\n",
         taken.display()
     );
     assert_eq!(started.err, expected);

@@ -1,4 +1,4 @@
-//! The last call: hugectl becomes the program.
+//! Executes the program in place of hugectl.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -7,66 +7,25 @@ use hugetools_model::root::error::describe_errno;
 use nix::errno::Errno;
 use nix::unistd::execve;
 
-use crate::apply::{Applied, writers};
+use crate::apply::Applied;
 use crate::caller::{Caller, value};
 use crate::plan::{Plan, Program, Value};
 use crate::probe::target::SHELL;
 use crate::say::failure::Failure;
 
-/// What to do where arguments and environment are too long.
-pub const TO_MAKE_ROOM: &str = "fewer of its arguments and variables leave room, or a longer \
-                                limit of the stack (ulimit -s)";
-
-/// Why the program was not started.
-#[derive(Debug)]
-pub struct Unstarted {
-    /// What is said of it.
-    pub failure: Failure,
-    /// Whether the kernel takes no arguments and environment of this length: without the
-    /// plan's variables it may.
-    pub is_too_long: bool,
-}
-
-impl Unstarted {
-    fn own(why: String) -> Unstarted {
-        Unstarted {
-            failure: Failure::Own(why),
-            is_too_long: false,
-        }
-    }
-}
-
-/// Becomes the program of the plan, as far as that was applied.
-///
-/// # Errors
-/// There is no way back but an error; with a plan that has no program, too.
-pub fn exec(plan: &Plan, applied: &Applied, caller: &Caller) -> Unstarted {
-    exec_with(plan, &environment(plan, applied, caller))
-}
-
-/// Becomes it with the caller's environment and nothing of ours.
-///
-/// # Errors
-/// Likewise.
-pub fn exec_plainly(plan: &Plan, caller: &Caller) -> Unstarted {
-    exec_with(plan, &c_strings(&caller.env))
-}
-
-fn exec_with(plan: &Plan, env: &[CString]) -> Unstarted {
+/// Executes the program of the plan. Returns only if that failed, or if the plan has no
+/// program.
+pub fn exec(plan: &Plan, applied: &Applied, caller: &Caller) -> Failure {
     let Some(program) = &plan.program else {
-        return Unstarted::own("there is no program to start".to_owned());
+        return Failure::Own("there is no program to start".to_owned());
     };
-    match try_exec(program, env) {
-        Ok(errno) => Unstarted {
-            failure: refused(program, errno),
-            is_too_long: errno == Errno::E2BIG,
-        },
-        Err(error) => Unstarted::own(error),
+    match try_exec(program, &environment(plan, applied, caller)) {
+        Ok(errno) => refused(program, errno),
+        Err(error) => Failure::Own(error),
     }
 }
 
-/// Tries the program, then the shell for a text; returns why the kernel took
-/// neither.
+/// Executes the program, or the shell for a script without `#!`. Returns the kernel's error.
 fn try_exec(program: &Program, env: &[CString]) -> Result<Errno, String> {
     let path = c_string(program.path.as_os_str())?;
     let argv = program
@@ -90,9 +49,15 @@ fn refused(program: &Program, errno: Errno) -> Failure {
     let why = describe_errno(errno as i32);
     let doubt = program.doubt.as_ref().map(|doubt| format!("; {doubt}"));
     let next = match errno {
-        Errno::ETXTBSY => writers::said(&program.path),
-        Errno::E2BIG => format!("\n  {TO_MAKE_ROOM}"),
-        _ => String::new(),
+        Errno::ETXTBSY => {
+            "; some process has it open for writing: start it once that is closed, or put the new \
+             file in its place by a rename"
+        }
+        Errno::E2BIG => {
+            "\n  fewer of its arguments and variables leave room, or a longer limit of the stack \
+             (ulimit -s)"
+        }
+        _ => "",
     };
     let text = format!(
         "cannot run {path}: {why}{}{next}",
@@ -104,8 +69,8 @@ fn refused(program: &Program, errno: Errno) -> Failure {
     }
 }
 
-/// The caller's environment with the plan's variables: in the place of an old
-/// value, else at the end.
+/// The caller's environment with the plan's variables: in the place of an old value, or at the
+/// end.
 fn environment(plan: &Plan, applied: &Applied, caller: &Caller) -> Vec<CString> {
     let mut env = caller.env.clone();
     for variable in plan.variables.iter().chain(&applied.variables) {
@@ -127,23 +92,20 @@ fn environment(plan: &Plan, applied: &Applied, caller: &Caller) -> Vec<CString> 
                 return true;
             }
             old.clone_from(&entry);
-            // A name that is there twice is left once.
+            // A duplicate name keeps one entry.
             !std::mem::replace(&mut done, true)
         });
         if !done {
             env.push(entry);
         }
     }
-    c_strings(&env)
-}
-
-fn c_strings(all: &[OsString]) -> Vec<CString> {
-    let all = all.iter();
-    all.filter_map(|entry| c_string(entry).ok()).collect()
+    env.iter()
+        .filter_map(|entry| c_string(entry).ok())
+        .collect()
 }
 
 fn c_string(text: &OsStr) -> Result<CString, String> {
-    CString::new(text.as_bytes()).map_err(|_error| "a word holds a zero byte".to_owned())
+    CString::new(text.as_bytes()).map_err(|_error| "an argument contains a NUL byte".to_owned())
 }
 
 #[cfg(test)]
@@ -179,6 +141,6 @@ mod tests {
             env,
             [c"A=x", c"B=2", c"AB", c"C=y"].map(|entry| entry.to_owned())
         );
-        assert_eq!(exec(&plan, &applied, &caller).failure.status(), 125);
+        assert_eq!(exec(&plan, &applied, &caller).status(), 125);
     }
 }

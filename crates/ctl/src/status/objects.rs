@@ -1,5 +1,4 @@
-//! Which addresses of a process are text, data and bss, by the headers of the
-//! files that are mapped.
+//! Finds a process's text, data and bss by the program headers of its mapped files.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,40 +12,10 @@ use hugetools_model::Root;
 use hugetools_model::process::{Auxv, Pid, Words};
 use hugetools_model::smaps::Record;
 
-use super::mappings::Mappings;
 use crate::files;
+use crate::ranges::joined;
 
-/// Addresses whose meaning is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
-    start: u64,
-    end: u64,
-    segment: Segment,
-    object: Vec<u8>,
-}
-
-impl Known {
-    /// Whether it is of this kind and of this file.
-    pub(super) fn is(&self, segments: &[Segment], object: &[u8]) -> bool {
-        segments.contains(&self.segment) && self.object == object
-    }
-
-    /// Its addresses.
-    pub(super) fn range(&self) -> std::ops::Range<u64> {
-        self.start..self.end
-    }
-
-    pub(super) fn extent(&self) -> Extent<'_> {
-        Extent {
-            start: self.start,
-            end: self.end,
-            segment: self.segment,
-            object: Some(&self.object),
-        }
-    }
-}
-
-/// A file, and all its mappings.
+/// A file and its private mappings.
 struct Object<'s> {
     name: &'s [u8],
     mappings: Vec<Record<'s>>,
@@ -58,15 +27,20 @@ impl Object<'_> {
     }
 }
 
-/// What the kernel calls private pages of a pool that are of no file.
+/// The kernel's name for pool pages without a file.
 const ANONYMOUS: &[u8] = b"/anon_hugepage";
 
-/// What the kernel adds to the name of a file that is gone.
+/// The kernel's suffix for an unlinked file.
 const DELETED: &[u8] = b" (deleted)";
 
-/// Finds text, data and bss of the program and its libraries. Best knowledge
-/// comes first: a copy that took the place of a segment lies within it.
-pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], mappings: &Mappings) -> Vec<Known> {
+/// Finds text, data and bss of the program and its libraries. Extents from program headers
+/// come first, because a copy of a segment lies within its extent.
+pub(crate) fn extents<'s>(
+    root: &Root,
+    pid: Pid,
+    exe: &'s [u8],
+    mappings: &[Record<'s>],
+) -> Vec<Extent<'s>> {
     let (mut known, mut guessed) = (Vec::new(), Vec::new());
     let auxv = root.read(&pid.path("auxv")).unwrap_or_default();
     for object in objects(mappings, exe) {
@@ -76,69 +50,81 @@ pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], mappings: &Mappings) -> Ve
             false => open(root, pid, &object, is_exe),
         };
         match elf.and_then(|elf| by_headers(&auxv, &object, &elf, is_exe)) {
-            Some(found) if is_exe || object.is_executed() || runs(&found, mappings) => {
+            Some(found) if is_exe || object.is_executed() || is_replaced(&found, mappings) => {
                 known.extend(found);
             }
-            Some(_) => {}
-            None if object.is_executed() => guessed.extend(by_rights(&object)),
-            None => {}
+            None if object.is_executed() => guessed.extend(by_permissions(&object)),
+            _ => {}
         }
     }
     known.extend(guessed);
     known
 }
 
-/// All files that are mapped privately, and the program in any case: all its
-/// segments may be elsewhere. Those of which nothing is executed are there only
-/// where code may have been replaced by a copy.
-fn objects<'s>(mappings: &'s Mappings, exe: &'s [u8]) -> Vec<Object<'s>> {
+/// Bytes of an object's segments that lie in whole huge pages.
+pub(super) fn in_huge_pages(
+    extents: &[Extent<'_>],
+    segments: &[Segment],
+    object: &[u8],
+    size: u64,
+) -> u64 {
+    let is_of = |one: &&Extent<'_>| segments.contains(&one.segment) && one.object == Some(object);
+    let ranges = extents.iter().filter(is_of).map(|one| one.start..one.end);
+    // Data and bss may share a page.
+    let whole = joined(ranges.collect()).into_iter().filter_map(|range| {
+        let start = range.start.checked_next_multiple_of(size)?;
+        Some((range.end - range.end % size).saturating_sub(start))
+    });
+    whole.sum()
+}
+
+/// The program, and all privately mapped files with code. Files without executable mappings
+/// count only if code was replaced by a copy.
+fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
     let mut objects = vec![Object {
         name: exe,
         mappings: Vec::new(),
     }];
-    for record in mappings.records() {
-        if record.shared || record.inode == 0 || !record.name.starts_with(b"/") {
-            continue;
-        }
-        match objects
-            .iter_mut()
-            .rev()
-            .find(|object| object.name == record.name)
-        {
-            Some(object) => object.mappings.push(record),
+    let is_private_file =
+        |record: &&Record<'_>| !record.shared && record.inode != 0 && record.name.starts_with(b"/");
+    for record in mappings.iter().filter(is_private_file) {
+        let mut known = objects.iter_mut().rev();
+        match known.find(|object| object.name == record.name) {
+            Some(object) => object.mappings.push(*record),
             None => objects.push(Object {
                 name: record.name,
-                mappings: vec![record],
+                mappings: vec![*record],
             }),
         }
     }
-    let has_copies = mappings.records().any(|record| is_code_of_no_file(&record));
+    let has_copies = mappings.iter().any(is_copied_code);
     objects.retain(|object| has_copies || object.name == exe || object.is_executed());
     objects
 }
 
-/// Whether code lies there that is mapped from no file, or from a copy.
-fn is_code_of_no_file(record: &Record<'_>) -> bool {
+/// Whether a mapping is code that is backed by no file, or by a copy.
+fn is_copied_code(record: &Record<'_>) -> bool {
     let is_file = record.name.starts_with(b"/") && !is_copy(record.name) && record.hugetlb == 0;
     record.executable && !is_file && !matches!(record.name, b"[vdso]" | b"[vsyscall]")
 }
 
-/// Whether a file is one in memory, which has no headers of its own.
+/// Whether a file is memory that has no ELF headers of its own.
 fn is_copy(name: &[u8]) -> bool {
     name.starts_with(b"/memfd:") || name.starts_with(ANONYMOUS)
 }
 
-/// Whether code is executed where an object's text would be, so that it is
-/// loaded and not just read.
-fn runs(found: &[Known], mappings: &Mappings) -> bool {
-    let text = || found.iter().filter(|known| known.segment == Segment::Text);
-    let code = mappings.records().filter(is_code_of_no_file);
-    code.into_iter()
-        .any(|code| text().any(|text| text.start < code.end && code.start < text.end))
+/// Whether copied code lies at an object's text: the object is loaded, not just read.
+fn is_replaced(extents: &[Extent<'_>], mappings: &[Record<'_>]) -> bool {
+    let overlaps = |code: &Record<'_>| {
+        let mut texts = extents.iter().filter(|one| one.segment == Segment::Text);
+        texts.any(|text| text.start < code.end && code.start < text.end)
+    };
+    let mut copies = mappings.iter().filter(|record| is_copied_code(record));
+    copies.any(overlaps)
 }
 
-/// Opens the file that is mapped: by the mapping itself, which needs rights,
-/// else by its name, if that still means the same file.
+/// Opens a mapped file: through `/proc/PID/map_files`, which needs privileges, or by name,
+/// if the name still has the same inode.
 fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<File>> {
     let first = object.mappings.first();
     let proc = [
@@ -161,7 +147,7 @@ fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<
             PathBuf::from(pid.path("root").as_str()).join(name.strip_prefix("/").ok()?),
             name.to_owned(),
         ],
-        Some(prefix) => vec![inside(prefix, &root.host_path(name))?],
+        Some(_) => vec![root.checked_path(name).ok()?],
     };
     let same = |file: &File| {
         let inode = file.metadata().map(|metadata| metadata.ino());
@@ -173,48 +159,36 @@ fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<
     })
 }
 
-/// The file, if no link leads out of the recorded tree.
-fn inside(prefix: &Path, path: &Path) -> Option<PathBuf> {
-    let (prefix, path) = (prefix.canonicalize().ok()?, path.canonicalize().ok()?);
-    path.starts_with(&prefix).then_some(path)
-}
-
-/// What the program headers say, at the place where the object is loaded;
-/// `None` where that cannot be told. `auxv` is what the kernel told the program.
-fn by_headers(
+/// The extents of the program headers at the load address; `None` if that is unknown.
+fn by_headers<'s>(
     auxv: &[u8],
-    object: &Object<'_>,
+    object: &Object<'s>,
     elf: &Elf<File>,
     is_exe: bool,
-) -> Option<Vec<Known>> {
+) -> Option<Vec<Extent<'s>>> {
     let words = Words {
         wide: elf.ident().class == Class::Elf64,
         big_endian: elf.ident().endian == Endian::Big,
     };
     let auxv = Auxv::parse(auxv, words);
-    let told = match (is_exe, auxv.phdr, elf.header_address()) {
-        (true, Some(loaded), Some(address)) => Some(loaded.wrapping_sub(address)),
-        _ => None,
+    let bias = match (is_exe, auxv.phdr, elf.header_address()) {
+        (true, Some(loaded), Some(address)) => loaded.wrapping_sub(address),
+        _ => bias(&object.mappings, elf.loads())?,
     };
-    let bias = told.or_else(|| bias(&object.mappings, elf.loads()))?;
-    let page = auxv
-        .page_size
-        .filter(|page| page.is_power_of_two())
-        .unwrap_or(1);
-    let known = elf.loads().iter().flat_map(|load| parts(load, bias, page));
-    let known = known
-        .filter(|(start, end, _)| start < end)
-        .map(|(start, end, segment)| Known {
-            start,
-            end,
-            segment,
-            object: object.name.to_vec(),
-        });
-    Some(known.collect())
+    let page = auxv.page_size.filter(|page| page.is_power_of_two());
+    let page = page.unwrap_or(1);
+    let parts = elf.loads().iter().flat_map(|load| parts(load, bias, page));
+    let parts = parts.filter(|(start, end, _)| start < end);
+    let extents = parts.map(|(start, end, segment)| Extent {
+        start,
+        end,
+        segment,
+        object: Some(object.name),
+    });
+    Some(extents.collect())
 }
 
-/// How far the object was moved: the difference for a part whose beginning is
-/// mapped.
+/// The load address minus the linked address, by a part whose beginning is mapped.
 fn bias(mappings: &[Record<'_>], loads: &[Load]) -> Option<u64> {
     loads.iter().find_map(|load| {
         let mapped = mappings.iter().find(|record| {
@@ -226,7 +200,7 @@ fn bias(mappings: &[Record<'_>], loads: &[Load]) -> Option<u64> {
     })
 }
 
-/// Text, or data and bss; the kernel maps whole pages.
+/// Splits a LOAD header into text, or data and bss, rounded to base pages.
 fn parts(load: &Load, bias: u64, page: u64) -> Vec<(u64, u64, Segment)> {
     let down = |address: u64| address & !(page - 1);
     let up = |address: u64| down(address.saturating_add(page - 1));
@@ -243,23 +217,21 @@ fn parts(load: &Load, bias: u64, page: u64) -> Vec<(u64, u64, Segment)> {
     }
 }
 
-/// Without headers: what cannot be written is text, what can is data. Memory of no file
-/// is a copy of text where it is executed and cannot be written; else it is the
-/// program's own, as a virtual machine's on pages of a pool.
-fn by_rights(object: &Object<'_>) -> Vec<Known> {
+/// Without headers, writable mappings are data and others text. Memory of no file is a copy
+/// of text if it is executable and read-only; otherwise it is the program's own.
+fn by_permissions<'s>(object: &Object<'s>) -> Vec<Extent<'s>> {
     let is_anonymous = object.name.starts_with(ANONYMOUS);
     let is_text = |record: &&Record<'_>| record.executable && !record.writable;
     let mappings = object.mappings.iter();
-    mappings
-        .filter(|record| !is_anonymous || is_text(record))
-        .map(|record| Known {
-            start: record.start,
-            end: record.end,
-            segment: match record.writable {
-                true => Segment::Data,
-                false => Segment::Text,
-            },
-            object: object.name.to_vec(),
-        })
-        .collect()
+    let mappings = mappings.filter(|record| !is_anonymous || is_text(record));
+    let extents = mappings.map(|record| Extent {
+        start: record.start,
+        end: record.end,
+        segment: match record.writable {
+            true => Segment::Data,
+            false => Segment::Text,
+        },
+        object: Some(object.name),
+    });
+    extents.collect()
 }

@@ -1,4 +1,4 @@
-//! Where the report is written.
+//! The destination of the report.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use terminal_size::{Width, terminal_size_of};
 
 use super::To;
 
-/// Where the report is written.
+/// The destination of the report.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) json: bool,
@@ -21,13 +21,13 @@ pub(super) struct Output {
 enum Place {
     Stderr,
     File(File),
-    /// A named pipe, whose reader would wait for us: opened when needed.
+    /// A named pipe. Its reader would wait for us, so it is opened late.
     Pipe(PathBuf),
 }
 
 impl Output {
-    /// Opens it: as long as this process may. Where messages go elsewhere, the report of a
-    /// terminal goes with them.
+    /// Opens it before the program may change rights or directories. Redirected messages take
+    /// a terminal's report along.
     pub(super) fn open(to: &To, messages: Option<&File>) -> io::Result<Output> {
         let (json, place) = match to {
             To::Terminal { json, .. } => match messages {
@@ -42,10 +42,10 @@ impl Output {
         Ok(Output { json, place })
     }
 
-    /// Writes a text at once.
+    /// Writes a text with one call.
     ///
     /// # Errors
-    /// Those of writing; that nobody reads any more is none.
+    /// Those of writing, unless the reader is gone.
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         let folded = self.folded(text);
         let text = folded.as_ref().map_or(text, String::as_bytes);
@@ -60,7 +60,7 @@ impl Output {
         }
     }
 
-    /// The text for a terminal; none where it stays as it is.
+    /// The text folded to the width of the terminal, if there is one.
     fn folded(&self, text: &[u8]) -> Option<String> {
         let text = std::str::from_utf8(text).ok().filter(|_| !self.json)?;
         let (Width(columns), _) = match &self.place {
@@ -77,6 +77,6 @@ impl Output {
 fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o666);
-    // A pipe without a reader is an error, and no reason to wait.
+    // A pipe without a reader is an error; hugectl must not wait for one.
     options.custom_flags(libc::O_NONBLOCK).open(path)
 }
