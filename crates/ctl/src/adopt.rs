@@ -9,8 +9,6 @@
 //! page, so a call asks for few and a pause follows.
 
 mod apply;
-pub mod effects;
-mod live;
 mod memory;
 mod obstacle;
 mod pace;
@@ -22,8 +20,9 @@ mod room;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::Instant;
 
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
@@ -31,13 +30,13 @@ use hugetools_model::root::error::describe_errno;
 
 use crate::request::Adopt;
 use crate::say::failure::Failure;
-use apply::{Outcome, Target};
-use effects::Effects;
+use crate::sys::clock::own_time;
+use crate::sys::collapse::{collapse, open_pidfd};
+use apply::Outcome;
 use memory::Memory;
 use plan::Plan;
 
 pub use apply::Progress;
-pub use live::Live;
 pub use pace::Pace;
 pub use report::{Adopted, document};
 
@@ -48,30 +47,24 @@ pub use report::{Adopted, document};
 /// collapse.
 pub fn adopt(
     root: &Root,
-    effects: &mut dyn Effects,
     pid: Pid,
     wish: &Adopt,
     pace: &mut Pace,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Adopted, Failure> {
-    let start = (effects.wall(), effects.cpu());
-    let process = open(effects, pid)?;
+    let (start, cpu) = (Instant::now(), own_time());
+    let process = open(pid)?;
     let before = Memory::read(root, pid, &wish.segments)?;
     // Reading many processes takes CPU time, too.
-    pace.keep(effects);
+    pace.keep();
     let plan = plan::plan(&before, &room::room(root, pid), wish.touched);
-    let target = Target {
-        root,
-        pid,
-        process: process.as_fd(),
-    };
-    let outcome = apply::apply(effects, target, &plan, pace, progress);
+    let mut collapse = |range: &Range<u64>| collapse(process.as_fd(), range);
+    let outcome = apply::apply(root, pid, &plan, pace, &mut collapse, progress);
     let after = Memory::read(root, pid, &wish.segments).ok();
-    pace.keep(effects);
-    let seconds = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64();
+    pace.keep();
     Ok(Adopted {
-        seconds: Some(seconds(start.0, effects.wall())),
-        cpu_seconds: Some(seconds(start.1, effects.cpu())),
+        seconds: Some(start.elapsed().as_secs_f64()),
+        cpu_seconds: Some(own_time().saturating_sub(cpu).as_secs_f64()),
         ..report::adopted(pid, &before, after.as_ref(), &outcome)
     })
 }
@@ -80,8 +73,8 @@ pub fn adopt(
 ///
 /// # Errors
 /// The obstacle, and what to do.
-pub fn check(effects: &mut dyn Effects, pid: Pid) -> Result<(), Failure> {
-    open(effects, pid).map(drop)
+pub fn check(pid: Pid) -> Result<(), Failure> {
+    open(pid).map(drop)
 }
 
 /// Predicts [`adopt`], as if each step succeeded.
@@ -120,10 +113,9 @@ fn foreseen(before: &Memory, plan: &Plan) -> Memory {
 }
 
 /// Opens the process and makes sure that it may be changed.
-fn open(effects: &mut dyn Effects, pid: Pid) -> Result<OwnedFd, Failure> {
-    let process = effects.process(pid);
-    let process = process.map_err(|error| no_process(pid, &error))?;
-    match effects.collapse(process.as_fd(), &(0..0)) {
+fn open(pid: Pid) -> Result<OwnedFd, Failure> {
+    let process = open_pidfd(pid.get()).map_err(|error| no_process(pid, &error))?;
+    match collapse(process.as_fd(), &(0..0)) {
         Ok(()) => Ok(process),
         Err(error) => Err(refused(pid, &error)),
     }

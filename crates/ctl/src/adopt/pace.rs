@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::effects::Effects;
+use crate::sys::clock::own_time;
 
 /// Keeps to a share of one CPU.
 #[derive(Debug)]
@@ -14,20 +14,18 @@ pub struct Pace {
 
 impl Pace {
     /// At most this percentage of one CPU, from now on.
-    pub fn new(percent: u8, effects: &dyn Effects) -> Pace {
+    pub fn new(percent: u8) -> Pace {
         Pace {
             percent: u32::from(percent.clamp(1, 100)),
-            paid: effects.cpu(),
+            paid: own_time(),
         }
     }
 
     /// Sleeps in proportion to the CPU time since the last call.
-    pub(super) fn keep(&mut self, effects: &mut dyn Effects) {
-        let cpu = effects.cpu();
+    pub(super) fn keep(&mut self) {
+        let cpu = own_time();
         let pause = cpu.saturating_sub(self.paid) * (100 - self.percent) / self.percent;
         self.paid = cpu;
-        if !pause.is_zero() {
-            effects.sleep(pause);
-        }
+        std::thread::sleep(pause);
     }
 }

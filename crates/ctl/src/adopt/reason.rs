@@ -51,6 +51,9 @@ impl fmt::Display for Reason {
             Reason::Obstacle(why) | Reason::NoRoom(why) => why,
             Reason::Busy => "locked or pinned by the kernel or a device",
             Reason::NoHugePage => "the kernel found no huge page",
+            Reason::Refused(libc::EINVAL) => {
+                "the kernel cannot collapse this memory, such as files on most file systems (EINVAL)"
+            }
             Reason::Refused(errno) => return write!(f, "refused: {}", describe_errno(*errno)),
             Reason::Changed => "allocated or changed meanwhile",
         })

@@ -147,7 +147,7 @@ fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
         for unit in &area.units {
             let reason = outcome.left.get(&unit.start).or(unit.obstacle.as_ref());
             if let Some(reason) = reason {
-                take(named(reason, area.segment), unit.present);
+                take(reason.clone(), unit.present);
             }
         }
         take(Reason::Edge, area.edges());
@@ -163,16 +163,6 @@ fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
         .collect();
     left.sort_by_key(|left| std::cmp::Reverse(left.bytes));
     left
-}
-
-/// Most file systems cannot collapse files in the page cache: the kernel returns EINVAL.
-fn named(reason: &Reason, segment: Segment) -> Reason {
-    match (reason, segment) {
-        (Reason::Refused(libc::EINVAL), Segment::Text | Segment::File) => {
-            Reason::Obstacle("pages of a file: start the program with hugectl --text".into())
-        }
-        _ => reason.clone(),
-    }
 }
 
 impl Adopted {

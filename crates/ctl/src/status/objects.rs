@@ -50,11 +50,8 @@ pub(crate) fn extents<'s>(
             false => open(root, pid, &object, is_exe),
         };
         match elf.and_then(|elf| by_headers(&auxv, &object, &elf, is_exe)) {
-            Some(found) if is_exe || object.is_executed() || is_replaced(&found, mappings) => {
-                known.extend(found);
-            }
-            None if object.is_executed() => guessed.extend(by_permissions(&object)),
-            _ => {}
+            Some(found) => known.extend(found),
+            None => guessed.extend(by_permissions(&object)),
         }
     }
     known.extend(guessed);
@@ -78,8 +75,7 @@ pub(super) fn in_huge_pages(
     whole.sum()
 }
 
-/// The program, and all privately mapped files with code. Files without executable mappings
-/// count only if code was replaced by a copy.
+/// The program, which may be a copy wholly, and all privately mapped files with code.
 fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
     let mut objects = vec![Object {
         name: exe,
@@ -97,30 +93,13 @@ fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
             }),
         }
     }
-    let has_copies = mappings.iter().any(is_copied_code);
-    objects.retain(|object| has_copies || object.name == exe || object.is_executed());
+    objects.retain(|object| object.name == exe || object.is_executed());
     objects
-}
-
-/// Whether a mapping is code that is backed by no file, or by a copy.
-fn is_copied_code(record: &Record<'_>) -> bool {
-    let is_file = record.name.starts_with(b"/") && !is_copy(record.name) && record.hugetlb == 0;
-    record.executable && !is_file && !matches!(record.name, b"[vdso]" | b"[vsyscall]")
 }
 
 /// Whether a file is memory that has no ELF headers of its own.
 fn is_copy(name: &[u8]) -> bool {
     name.starts_with(b"/memfd:") || name.starts_with(ANONYMOUS)
-}
-
-/// Whether copied code lies at an object's text: the object is loaded, not just read.
-fn is_replaced(extents: &[Extent<'_>], mappings: &[Record<'_>]) -> bool {
-    let overlaps = |code: &Record<'_>| {
-        let mut texts = extents.iter().filter(|one| one.segment == Segment::Text);
-        texts.any(|text| text.start < code.end && code.start < text.end)
-    };
-    let mut copies = mappings.iter().filter(|record| is_copied_code(record));
-    copies.any(overlaps)
 }
 
 /// Opens a mapped file: through `/proc/PID/map_files`, which needs privileges, or by name,
