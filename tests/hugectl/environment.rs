@@ -215,33 +215,6 @@ fn values_that_are_no_text_get_through() {
     assert_eq!(place.command(&words).output().unwrap().stdout, b"\xfe");
 }
 
-/// What `execve` lets pass comes through as it is: entries that are no variable, and two of
-/// one name.
-#[test]
-fn what_is_no_variable_gets_through() {
-    let place = Place::new();
-    let source = r#"
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-extern char **environ;
-int main(int argc, char **argv) {
-    char *env[] = {"A=1", "odd", "=x", "", "A=2", "B=", "=", 0};
-    if (strcmp(argv[1], "print")) return execve(argv[1], argv + 1, env);
-    for (char **entry = environ; *entry; entry++) puts(*entry);
-    return 0;
-}"#;
-    let program = place.build("odd", source, &[]);
-    let program = program.to_str().unwrap();
-    let plain = place.shell(&format!("{program} {program} print"));
-    assert_eq!(plain.out, "A=1\nodd\n=x\n\nA=2\nB=\n=\n");
-    let line = format!("{program} $PWD/prefix/bin/hugectl -q --shm {program} print");
-    let ours = place.shell(&line);
-    let is_ours = |line: &&str| line.starts_with("HUGETLB_") || line.starts_with("LD_PRELOAD=");
-    let rest: Vec<&str> = ours.out.lines().filter(|line| !is_ours(line)).collect();
-    assert_eq!(rest, plain.out.lines().collect::<Vec<_>>(), "{ours:?}");
-}
-
 /// What is in the environment already counts for what is said and required, as the options do.
 #[test]
 fn who_is_left_out_already_is_left_out() {

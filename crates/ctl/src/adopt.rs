@@ -40,6 +40,12 @@ pub use apply::Progress;
 pub use pace::Pace;
 pub use report::{Adopted, document};
 
+/// How often a process that allocates meanwhile is processed.
+const ROUNDS: u32 = 4;
+
+/// The percentage of memory, allocated meanwhile, that is worth another round.
+const CHANGED: u64 = 5;
+
 /// Collapses the memory of a process.
 ///
 /// # Errors
@@ -57,11 +63,26 @@ pub fn adopt(
     let before = Memory::read(root, pid, &wish.segments)?;
     // Reading many processes takes CPU time, too.
     pace.keep();
-    let plan = plan::plan(&before, &room::room(root, pid), wish.touched);
     let mut collapse = |range: &Range<u64>| collapse(process.as_fd(), range);
-    let outcome = apply::apply(root, pid, &plan, pace, &mut collapse, progress);
-    let after = Memory::read(root, pid, &wish.segments).ok();
-    pace.keep();
+    let mut outcome = Outcome::default();
+    let mut after = Some(before.clone());
+    for _ in 0..ROUNDS {
+        let Some(now) = &after else { break };
+        let plan = plan::plan(now, &room::room(root, pid), wish.touched);
+        let next = apply::apply(root, pid, &plan, pace, &mut collapse, progress);
+        outcome = Outcome {
+            collapsed: outcome.collapsed + next.collapsed,
+            left: next.left,
+        };
+        after = Memory::read(root, pid, &wish.segments).ok();
+        pace.keep();
+        let changed = after
+            .as_ref()
+            .map_or(0, |now| report::changed(now, &outcome));
+        if changed < CHANGED {
+            break;
+        }
+    }
     Ok(Adopted {
         seconds: Some(start.elapsed().as_secs_f64()),
         cpu_seconds: Some(own_time().saturating_sub(cpu).as_secs_f64()),
@@ -114,52 +135,40 @@ fn foreseen(before: &Memory, plan: &Plan) -> Memory {
 
 /// Opens the process and makes sure that it may be changed.
 fn open(pid: Pid) -> Result<OwnedFd, Failure> {
-    let process = open_pidfd(pid.get()).map_err(|error| no_process(pid, &error))?;
+    let process = open_pidfd(pid.get()).map_err(|error| match error.raw_os_error() {
+        Some(libc::ESRCH) => Failure::Own(format!("there is no process {pid}")),
+        Some(libc::EINVAL) => Failure::Own(format!(
+            "{pid} is the number of a thread: give that of its process"
+        )),
+        _ => refused(pid, &error),
+    })?;
     match collapse(process.as_fd(), &(0..0)) {
         Ok(()) => Ok(process),
         Err(error) => Err(refused(pid, &error)),
     }
 }
 
-fn no_process(pid: Pid, error: &io::Error) -> Failure {
-    Failure::Own(match error.raw_os_error() {
-        Some(libc::ESRCH) => format!("there is no process {pid}"),
-        Some(libc::EINVAL) => {
-            format!("{pid} is the number of a thread: give that of its process")
-        }
-        Some(libc::ENOSYS) => old_kernel(),
-        other => format!(
-            "process {pid}: pidfd_open: {}",
-            describe_errno(other.unwrap_or(0))
-        ),
-    })
-}
-
 fn refused(pid: Pid, error: &io::Error) -> Failure {
-    Failure::Own(match error.raw_os_error() {
-        Some(libc::ESRCH) => {
-            format!("process {pid} has no memory of its own: it is a kernel thread, or has ended")
+    let why = match error.raw_os_error().unwrap_or(0) {
+        libc::ENOSYS | libc::EINVAL => {
+            return Failure::Own(
+                "this kernel cannot collapse another process's memory: Linux 6.1 and later can\n  \
+                 start the program under hugectl instead, such as with --heap"
+                    .to_owned(),
+            );
         }
-        Some(libc::ENOSYS | libc::EINVAL) => old_kernel(),
-        Some(libc::EPERM) => format!(
-            "process {pid}: its memory may not be changed: CAP_SYS_NICE is missing (EPERM)\n  run \
-             this as root, or have a copy of hugectl for --pid alone, since programs that it starts \
-             would lose variables:\n  cp hugectl hugectl-pid && setcap \
-             cap_sys_nice,cap_sys_ptrace+ep hugectl-pid"
-        ),
-        Some(libc::EACCES) => format!(
-            "process {pid}: its memory may not be read: CAP_SYS_PTRACE is missing (EACCES)\n  \
-             run this as root; for a process in a container, inside it or on the host"
-        ),
-        other => format!(
-            "process {pid}: process_madvise: {}",
-            describe_errno(other.unwrap_or(0))
-        ),
-    })
-}
-
-fn old_kernel() -> String {
-    "this kernel cannot collapse another process's memory: Linux 6.1 and later can\n  start the \
-     program under hugectl instead, such as with --heap"
-        .to_owned()
+        libc::ESRCH => "it has no memory of its own: it is a kernel thread, or has ended",
+        libc::EPERM => {
+            "its memory may not be changed: CAP_SYS_NICE is missing (EPERM)\n  run this as root, or \
+             have a copy of hugectl for --pid alone, since programs that it starts would lose \
+             variables:\n  cp hugectl hugectl-pid && setcap cap_sys_nice,cap_sys_ptrace+ep \
+             hugectl-pid"
+        }
+        libc::EACCES => {
+            "its memory may not be read: CAP_SYS_PTRACE is missing (EACCES)\n  run this as root; \
+             for a process in a container, inside it or on the host"
+        }
+        errno => &describe_errno(errno),
+    };
+    Failure::Own(format!("process {pid}: {why}"))
 }

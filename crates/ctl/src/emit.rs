@@ -215,13 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_whose_starter_drops_the_environment() {
-        assert_eq!(of_unit(OsStr::new("redis-server")), None);
-        let text = of_unit(OsStr::new("postgresql@15-main.service")).unwrap();
-        assert!(text.ends_with("/15/main/environment"), "{text}");
-    }
-
-    #[test]
     fn values_are_quoted_for_their_reader() {
         let odd = [("A", "it's 5% \"x\"".to_owned())];
         assert_eq!(environment("#", &odd), "#\nA='it'\\''s 5% \"x\"'\n");

@@ -10,6 +10,7 @@ mod reason;
 mod select;
 mod totals;
 
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::{Life, Met, Peak, Proof, base};
@@ -18,6 +19,7 @@ use hugetools_model::machine::{self, MEMINFO};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::folio::Frames;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::root::error::Op;
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
 use hugetools_model::{FileError, PageSize, Root};
@@ -62,8 +64,6 @@ struct Library {
     is_loaded: bool,
     /// The page for the report is mapped.
     is_attached: bool,
-    /// The process has just called exec: the loader is there, and no library yet.
-    may_come: bool,
 }
 
 impl Snapshot {
@@ -126,11 +126,6 @@ impl Snapshot {
         self.library.is_loaded && !self.library.is_attached
     }
 
-    /// Whether the process has just called exec and may load our library yet.
-    pub(crate) fn is_being_loaded(&self) -> bool {
-        self.library.may_come
-    }
-
     /// The snapshot as a table, or as one line of JSON.
     pub fn to_text(&self, json: bool) -> String {
         self.text(json, None, &[])
@@ -183,16 +178,10 @@ impl Snapshot {
 impl Library {
     fn find(mappings: &[Record<'_>]) -> Library {
         let mut found = Library::default();
-        let (mut has_loader, mut has_libraries) = (false, false);
         for record in mappings {
-            let name = base(record.name);
-            let is_loader = name.starts_with(b"ld-");
-            has_loader |= is_loader;
-            has_libraries |= !is_loader && name.windows(3).any(|part| part == b".so");
             found.is_loaded |= is_library(record);
             found.is_attached |= segment::is_of_the_report(record.name);
         }
-        found.may_come = has_loader && !has_libraries;
         found
     }
 }
@@ -230,7 +219,12 @@ pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError>
 /// # Errors
 /// The process is gone, has no memory, or may not be inspected.
 pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
-    let text = process::read_smaps(root, pid).map_err(|error| unreadable(root, pid, &error))?;
+    let path = pid.path("smaps");
+    let failed = |error: FileError| unreadable(root, pid, &error);
+    let mut file = root.open(&path).map_err(failed)?;
+    let mut text = Vec::new();
+    let read = file.read_to_end(&mut text);
+    read.map_err(|error| failed(FileError::io(Op::Read, &path, &error)))?;
     match text.is_empty() {
         true => Err(no_memory(pid)),
         false => Ok(text),

@@ -108,20 +108,6 @@ fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
-
-    #[test]
-    fn contents_are_compared_through_a_mapping() {
-        let open = |path: &Path| std::fs::OpenOptions::new().read(true).open(path).unwrap();
-        let program = std::env::current_exe().unwrap();
-        let mut bytes = vec![0; 8192];
-        open(&program).read_exact(&mut bytes).unwrap();
-        assert!(maps_as(&open(&program), &bytes).unwrap());
-        bytes[8191] ^= 1;
-        assert!(!maps_as(&open(&program), &bytes).unwrap());
-        assert!(maps_as(&open(Path::new("/")), &bytes).is_err());
-        assert!(!has_file_capabilities(&program));
-    }
 
     #[test]
     fn the_nodes_are_those_that_the_kernel_lists() {

@@ -55,30 +55,3 @@ impl Pagemap {
         Ok(touched)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    #[test]
-    fn touched_pages_are_counted_by_kind() {
-        let (present, swapped, exclusive) = (1_u64 << 63, 1_u64 << 62, 1_u64 << 56);
-        let own = present | exclusive;
-        let entries = [0, own, present, swapped, own, 0];
-        let bytes: Vec<u8> = entries
-            .iter()
-            .flat_map(|entry| entry.to_ne_bytes())
-            .collect();
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&bytes).unwrap();
-        let pagemap = Pagemap { file, page: 4096 };
-        let wanted = Touched {
-            present: 3 * 4096,
-            shared: 4096,
-            swapped: 4096,
-        };
-        assert_eq!(pagemap.touched(&(4096..6 * 4096)).unwrap(), wanted);
-        assert!(pagemap.touched(&(4096..7 * 4096)).is_err());
-    }
-}

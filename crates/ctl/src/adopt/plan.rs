@@ -114,39 +114,23 @@ mod tests {
         plan(&memory, &room, touched)
     }
 
-    fn steps(plan: &Plan) -> Vec<u64> {
-        let steps = plan.steps.iter();
-        steps.map(|step| step.range.start / SIZE).collect()
-    }
-
     #[test]
-    fn the_most_touched_come_first() {
-        let plan = planned(&[MB, SIZE, 4096, SIZE], AMPLE, AMPLE, 0);
-        assert_eq!(steps(&plan), [1, 3, 0, 2]);
-        assert!(plan.left.is_empty());
-    }
-
-    #[test]
-    fn growth_needs_room() {
-        let present = [SIZE, MB, MB, 4096];
-        // A page for the moment of the copy, and a megabyte.
-        let plan = planned(&present, 3 * MB, 3 * MB, 0);
-        assert_eq!((steps(&plan), plan.left.len()), (vec![0, 1], 2));
-        let plan = planned(&present, SIZE, 0, 0);
-        assert_eq!((steps(&plan), plan.left.len()), (vec![0], 3));
-        let plan = planned(&present, SIZE - 1, SIZE - 1, 0);
-        assert_eq!((plan.steps.len(), plan.left.len()), (0, 4));
-    }
-
-    #[test]
-    fn sparse_units_are_left() {
-        let present = [4096, MB - 4096, MB, SIZE];
-        let plan = planned(&present, AMPLE, AMPLE, 50);
-        assert_eq!(steps(&plan), [3, 2]);
-        let left: Vec<_> = plan.left.into_iter().collect();
-        assert_eq!(left, [(0, Reason::Sparse(50)), (SIZE, Reason::Sparse(50))]);
-        assert_eq!(steps(&planned(&present, AMPLE, AMPLE, 1)), [3, 2, 1]);
-        assert_eq!(steps(&planned(&present, AMPLE, AMPLE, 100)), [3]);
+    fn units_are_ordered_and_limited_by_room_and_share() {
+        let ample = AMPLE;
+        for (present, free, growth, touched, wanted) in [
+            (&[MB, SIZE, 4096, SIZE], ample, ample, 0, &[1, 3, 0, 2][..]),
+            // A page for the moment of the copy, and a megabyte.
+            (&[SIZE, MB, MB, 4096], 3 * MB, 3 * MB, 0, &[0, 1]),
+            (&[SIZE, MB, MB, 4096], SIZE, 0, 0, &[0]),
+            (&[SIZE, MB, MB, 4096], SIZE - 1, SIZE - 1, 0, &[]),
+            (&[4096, MB - 4096, MB, SIZE], ample, ample, 50, &[3, 2]),
+            (&[4096, MB - 4096, MB, SIZE], ample, ample, 100, &[3]),
+        ] {
+            let plan = planned(present, free, growth, touched);
+            let steps = plan.steps.iter().map(|step| step.range.start / SIZE);
+            assert_eq!(steps.collect::<Vec<u64>>(), wanted);
+            assert_eq!(plan.left.len(), 4 - wanted.len());
+        }
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use nix::unistd::execve;
 
 use crate::apply::Applied;
 use crate::caller::{Caller, value};
-use crate::plan::{Plan, Program, Value};
+use crate::plan::{Plan, Program, Value, Variable};
 use crate::probe::target::SHELL;
 use crate::say::failure::Failure;
 
@@ -19,29 +19,19 @@ pub fn exec(plan: &Plan, applied: &Applied, caller: &Caller) -> Failure {
     let Some(program) = &plan.program else {
         return Failure::Own("there is no program to start".to_owned());
     };
-    match try_exec(program, &environment(plan, applied, caller)) {
-        Ok(errno) => refused(program, errno),
-        Err(error) => Failure::Own(error),
+    let variables = plan.variables.iter().chain(&applied.variables);
+    let env = environment(variables, caller);
+    let env: Vec<CString> = env.iter().map(|entry| c_string(entry)).collect();
+    let mut argv: Vec<CString> = program.argv.iter().map(|word| c_string(word)).collect();
+    let path = c_string(program.path.as_os_str());
+    let Err(mut errno) = execve(&path, &argv, &env);
+    if errno == Errno::ENOEXEC && program.is_text {
+        // A script without `#!`.
+        let shell = c_string(OsStr::new(SHELL));
+        argv.splice(..1, [shell.clone(), path]);
+        Err(errno) = execve(&shell, &argv, &env);
     }
-}
-
-/// Executes the program, or the shell for a script without `#!`. Returns the kernel's error.
-fn try_exec(program: &Program, env: &[CString]) -> Result<Errno, String> {
-    let path = c_string(program.path.as_os_str())?;
-    let argv = program
-        .argv
-        .iter()
-        .map(|word| c_string(word))
-        .collect::<Result<Vec<_>, _>>()?;
-    let Err(errno) = execve(&path, &argv, env);
-    if errno != Errno::ENOEXEC || !program.is_text {
-        return Ok(errno);
-    }
-    let shell = c_string(OsStr::new(SHELL))?;
-    let mut with_shell = vec![shell.clone(), path];
-    with_shell.extend(argv.into_iter().skip(1));
-    let Err(errno) = execve(&shell, &with_shell, env);
-    Ok(errno)
+    refused(program, errno)
 }
 
 fn refused(program: &Program, errno: Errno) -> Failure {
@@ -59,88 +49,54 @@ fn refused(program: &Program, errno: Errno) -> Failure {
         }
         _ => "",
     };
-    let text = format!(
-        "cannot run {path}: {why}{}{next}",
-        doubt.unwrap_or_default()
-    );
+    let doubt = doubt.unwrap_or_default();
+    let text = format!("cannot run {path}: {why}{doubt}{next}");
     match errno {
         Errno::ENOENT => Failure::NotFound(text),
         _ => Failure::CannotRun(text),
     }
 }
 
-/// The caller's environment with the plan's variables: in the place of an old value, or at the
-/// end.
-fn environment(plan: &Plan, applied: &Applied, caller: &Caller) -> Vec<CString> {
+/// The caller's environment with these variables instead of old values.
+fn environment<'v>(
+    variables: impl Iterator<Item = &'v Variable>,
+    caller: &Caller,
+) -> Vec<OsString> {
     let mut env = caller.env.clone();
-    for variable in plan.variables.iter().chain(&applied.variables) {
-        let new = match &variable.value {
-            Value::Text(text) => text.clone(),
-            Value::Process => caller.pid.to_string().into(),
+    for variable in variables {
+        env.retain(|old| value(old, variable.name).is_none());
+        let mut entry = OsString::from(format!("{}=", variable.name));
+        match &variable.value {
+            Value::Text(text) => entry.push(text),
+            Value::Process => entry.push(caller.pid.to_string()),
             Value::ProcessAnd(text) => {
-                let mut value = OsString::from(format!("{}:", caller.pid));
-                value.push(text);
-                value
+                entry.push(format!("{}:", caller.pid));
+                entry.push(text);
             }
-        };
-        let mut entry = OsString::from(variable.name);
-        entry.push("=");
-        entry.push(new);
-        let mut done = false;
-        env.retain_mut(|old| {
-            if value(old, variable.name).is_none() {
-                return true;
-            }
-            old.clone_from(&entry);
-            // A duplicate name keeps one entry.
-            !std::mem::replace(&mut done, true)
-        });
-        if !done {
-            env.push(entry);
         }
+        env.push(entry);
     }
-    env.iter()
-        .filter_map(|entry| c_string(entry).ok())
-        .collect()
+    env
 }
 
-fn c_string(text: &OsStr) -> Result<CString, String> {
-    CString::new(text.as_bytes()).map_err(|_error| "an argument contains a NUL byte".to_owned())
+/// Arguments and variables come from the kernel or the command line: none contains NUL.
+fn c_string(text: &OsStr) -> CString {
+    CString::new(text.as_bytes()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Variable;
-    use crate::probe::heap_engine::Engine;
 
     #[test]
-    fn variables_replace_old_ones_once() {
-        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-        let mut caller = Caller::this([pair("A", "1"), pair("B", "2"), pair("A", "3")]);
-        caller.env.push("AB".into());
-        let variable = |name, value: &str| Variable {
-            name,
-            value: Value::Text(value.into()),
+    fn a_variable_replaces_all_old_values() {
+        let mut caller = Caller::this([]);
+        caller.env = ["A=1", "B=2", "A=3", "AB="].map(OsString::from).to_vec();
+        let variable = Variable {
+            name: "A",
+            value: Value::Text("x".into()),
         };
-        let plan = Plan {
-            variables: vec![variable("A", "x"), variable("C", "y")],
-            program: None,
-            engine: Engine::None,
-            notes: Vec::new(),
-            report: None,
-            core_dump: None,
-            thp_policy: None,
-            library: None,
-            text: Vec::new(),
-            text_is_static: false,
-        };
-        let applied = Applied::default();
-        let env = environment(&plan, &applied, &caller);
-        assert_eq!(
-            env,
-            [c"A=x", c"B=2", c"AB", c"C=y"].map(|entry| entry.to_owned())
-        );
-        assert_eq!(exec(&plan, &applied, &caller).status(), 125);
+        let env = environment([&variable].into_iter(), &caller);
+        assert_eq!(env, ["B=2", "AB=", "A=x"]);
     }
 }

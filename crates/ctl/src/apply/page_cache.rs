@@ -2,8 +2,8 @@
 //! system supports them. All processes share them; they need no pool and stay.
 //!
 //! If the text is not huge yet, its base pages are dropped and read again as huge pages. A
-//! failure is recorded, so that the next starts don't try again. Waiting for another start,
-//! writing dirty pages, and each reading take a second at most.
+//! failure is recorded, so that the next starts don't try again. Waiting for another start and
+//! each reading take a second at most.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -23,16 +23,13 @@ use crate::probe::coverage::page_cache::attempt_log;
 use crate::probe::coverage::page_cache::{
     Job, Opened, Prepared, State, Why, describe, failed, open, prepared, short, sum,
 };
-use crate::sys::page_cache::{Window, write_back};
+use crate::sys::page_cache::Window;
 
-/// How long a start waits for another one, for writing, and for each reading.
+/// How long a start waits for another one, and for each reading.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time between two tries to take the lock.
 const INTERVAL: Duration = Duration::from_millis(10);
-
-/// Bytes that are written between two looks at the clock.
-const STEP: u64 = 8 << 20;
 
 /// Prepares the page cache for one file.
 pub(super) fn prepare(job: &Job, caller: &Caller, root: &Root) -> Prepared {
@@ -136,22 +133,13 @@ impl Attempt<'_> {
         cached.huge >= sum(&self.job.parts).get()
     }
 
-    /// Drops the clean pages that nobody maps; dirty ones are written first.
+    /// Writes the file's dirty pages, then drops those that nobody maps.
     fn drop_pages(&self) -> io::Result<()> {
         let Opened { file, .. } = &self.opened;
-        let deadline = Instant::now() + PATIENCE;
         let offset =
             |bytes: u64| libc::off_t::try_from(bytes).map_err(|_error| io::ErrorKind::FileTooLarge);
+        file.sync_data()?;
         for part in &self.job.parts {
-            let mut at = part.start;
-            while at < part.end {
-                let end = part.end.min(at.saturating_add(STEP));
-                write_back(file, at..end)?;
-                at = end;
-                if Instant::now() > deadline {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-            }
             let (start, len) = (offset(part.start)?, offset(part.end - part.start)?);
             posix_fadvise(file, start, len, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
         }

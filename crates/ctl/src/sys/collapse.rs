@@ -57,21 +57,3 @@ pub(crate) fn collapse(process: BorrowedFd<'_>, range: &Range<u64>) -> io::Resul
         _ => Ok(()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::fd::AsFd;
-
-    #[test]
-    fn an_empty_range_checks_the_permission() {
-        let own = open_pidfd(std::process::id()).unwrap();
-        if let Err(error) = collapse(own.as_fd(), &(0..0)) {
-            // Before Linux 6.1, or without the permission.
-            let errno = error.raw_os_error();
-            let known = [libc::ENOSYS, libc::EINVAL, libc::EPERM].map(Some);
-            assert!(known.contains(&errno), "{error}");
-        }
-        assert!(collapse(own.as_fd(), &(0..1 << 21)).is_err());
-    }
-}

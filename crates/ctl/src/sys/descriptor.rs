@@ -48,17 +48,3 @@ fn control(number: RawFd, command: FcntlArg<'_>) -> nix::Result<i32> {
     let fd = unsafe { BorrowedFd::borrow_raw(number) };
     fcntl(fd, command)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn open_numbers_are_duplicated() {
-        assert!(handed(-1).unwrap().is_none() && handed(9999).unwrap().is_none());
-        let file = tempfile::tempfile().unwrap();
-        let high = stay_open(&file).unwrap();
-        assert_eq!(control(high, FcntlArg::F_GETFD), Ok(0));
-        assert!(matches!(handed(high), Ok(Some((_, true)))));
-    }
-}

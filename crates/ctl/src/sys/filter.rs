@@ -112,16 +112,3 @@ fn leave_no_core() {
     // SAFETY: the kernel reads the limit.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) };
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_a_filter_all_calls_are_allowed() {
-        let all = [Call::Mremap, Call::Madvise, Call::Mprotect, Call::Prctl];
-        assert_eq!(tried(all), [Answer::Allowed; 4]);
-        let all = [Call::Truncate, Call::MemoryFile, Call::Prctl];
-        assert_eq!(tried(all), [Answer::Allowed; 3]);
-    }
-}

@@ -1,15 +1,11 @@
 //! Maps parts of a file so that the page cache can hold them in huge pages.
-#![expect(
-    unsafe_code,
-    reason = "memory is mapped at chosen addresses, and nix has no sync_file_range"
-)]
+#![expect(unsafe_code, reason = "memory is mapped at chosen addresses")]
 
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::time::Instant;
 
@@ -108,20 +104,6 @@ impl Drop for Window {
     }
 }
 
-/// Writes the dirty pages of a part of a file and waits for them. They are not durable yet.
-pub(crate) fn write_back(file: &File, part: Range<u64>) -> io::Result<()> {
-    let offset = |bytes: u64| i64::try_from(bytes).map_err(|_error| too_large());
-    let (start, len) = (offset(part.start)?, offset(part.end - part.start)?);
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-        | libc::SYNC_FILE_RANGE_WRITE
-        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    // SAFETY: the call takes numbers only.
-    match unsafe { libc::sync_file_range(file.as_raw_fd(), start, len, flags) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +123,6 @@ mod tests {
         let late = window.touch(now).unwrap_err();
         assert_eq!(late.kind(), io::ErrorKind::TimedOut);
         window.touch(later).unwrap();
-        write_back(&file, 0..PAGE).unwrap();
         file.set_len(0).unwrap();
         assert!(window.touch(later).is_err());
         assert!(Window::new(&file, &(0..u64::MAX - PAGE), PAGE).is_err());

@@ -59,7 +59,7 @@ impl<'r> Samples<'r> {
         let begin = own_time();
         let kills = oom_kills(self.root);
         let snapshot = Pid::new(pid).and_then(|pid| Snapshot::take(self.root, pid, None).ok());
-        if let Some(snapshot) = snapshot.filter(|snapshot| !snapshot.is_being_loaded()) {
+        if let Some(snapshot) = snapshot {
             let at = wall_clock();
             self.peak = self.peak.with(&snapshot.peak(at));
             self.last = Some((snapshot, at));

@@ -3,7 +3,6 @@ use crate::probe::bundle::future_place_in;
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 use std::io::Read;
 use std::os::unix::fs::symlink;
-use std::process::Command;
 
 const BUNDLE: Bundle<'static> = Bundle {
     digest: "0123abcd",
@@ -116,31 +115,4 @@ fn an_unusable_place_is_skipped() {
     let reasons = place_in(&places[..3], &BUNDLE, LIBRARY, me()).unwrap_err();
     assert_eq!(reasons.matches("; ").count(), 2, "{reasons}");
     assert!(fs::read_dir(&blank).unwrap().next().is_none());
-}
-
-/// Repeats the other tests without privileges.
-#[test]
-fn the_same_holds_for_an_unprivileged_user() {
-    if me() != 0 {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
-    let program = dir.path().join("tests");
-    // Another process copies: a child of a parallel test could hold our copy open for
-    // writing.
-    let mut copy = Command::new("cp");
-    copy.arg(std::env::current_exe().unwrap()).arg(&program);
-    assert!(copy.status().unwrap().success());
-    let output = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
-        .arg(&program)
-        .args(["apply::bundled_library::tests", "--test-threads=1"])
-        .env("TMPDIR", dir.path())
-        .current_dir("/")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}");
-    assert!(text.contains("a_changed_file_is_replaced ... ok"), "{text}");
 }
