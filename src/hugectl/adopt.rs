@@ -4,7 +4,7 @@ mod bar;
 
 use std::time::Duration;
 
-use hugetools_ctl::adopt::{self, Adopted, Pace, document};
+use hugetools_ctl::adopt::{self, Adopted, Pace};
 use hugetools_ctl::request::{Adopt, Whom};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status;
@@ -121,7 +121,7 @@ impl Work<'_> {
                 warnings,
                 ..Head::new(TOOL)
             };
-            return document(&head, all, self.request.watch.is_some());
+            return status::document(&head, all, self.request.watch.is_some());
         }
         warnings.iter().for_each(|text| self.log.warning(text));
         let tables: Vec<String> = all.iter().map(Adopted::to_text).collect();

@@ -38,7 +38,7 @@ use plan::Plan;
 
 pub use apply::Progress;
 pub use pace::Pace;
-pub use report::{Adopted, document};
+pub use report::Adopted;
 
 /// How often a process that allocates meanwhile is processed.
 const ROUNDS: u32 = 4;

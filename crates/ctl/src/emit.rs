@@ -183,38 +183,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_that_does_not_last_is_refused() {
-        let mut caller = Caller::this([]);
-        caller.exe = Some("/build/hugectl".into());
-        let at = Library::At("/build".into());
-        for (path, library, why) in [
-            (
-                "/run/x/libhugetlbfs.so",
-                Library::Auto,
-                "does not outlive a reboot",
-            ),
-            (
-                "/build/libhugetlbfs.so",
-                Library::Auto,
-                "is in a build tree",
-            ),
-            ("/build/libhugetlbfs.so", at, ""),
-            ("/usr/lib/libhugetlbfs.so", Library::Auto, ""),
-        ] {
-            let run = Run {
-                library,
-                ..crate::request::tests::run("--dry-run")
-            };
-            let refusal = check(Path::new(path), &run, &caller).err();
-            let refusal = refusal.map_or(String::new(), |failure| failure.to_string());
-            assert!(
-                refusal.contains(why) && refusal.is_empty() == why.is_empty(),
-                "{refusal}"
-            );
-        }
-    }
-
-    #[test]
     fn values_are_quoted_for_their_reader() {
         let odd = [("A", "it's 5% \"x\"".to_owned())];
         assert_eq!(environment("#", &odd), "#\nA='it'\\''s 5% \"x\"'\n");

@@ -14,7 +14,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::{Life, Met, Peak, Proof, base};
-use hugetools_contract::segment::{self, Extent, Huge, Row, Segment};
+use hugetools_contract::segment::{self, Extent, Huge, Row};
 use hugetools_model::machine::{self, MEMINFO};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::folio::Frames;
@@ -25,14 +25,13 @@ use hugetools_model::thp::Thp;
 use hugetools_model::{FileError, PageSize, Root};
 
 use crate::say::failure::Failure;
-use folios::Folios;
 use reason::Reasons;
 
 pub(crate) use folios::base_page;
 pub use folios::frames;
 pub(crate) use objects::extents;
 pub(crate) use origin::OwnOrigin;
-pub use overview::overview;
+pub use overview::{document, overview};
 pub use select::{Selection, select};
 pub use totals::{Totals, totals};
 
@@ -44,8 +43,9 @@ pub struct Snapshot {
     name: Vec<u8>,
     origin: OwnOrigin,
     rows: Vec<OwnRow>,
-    folios: Option<Folios>,
-    library: Library,
+    /// Why the folio sizes are unknown.
+    warning: Option<String>,
+    reports_by_itself: bool,
 }
 
 /// A [`Row`] that outlives the text it was read from.
@@ -55,15 +55,6 @@ struct OwnRow {
     object: Option<Vec<u8>>,
     reason: Option<String>,
     folios: Option<Vec<Huge>>,
-}
-
-/// What the file names in a process tell of our library.
-#[derive(Debug, Clone, Copy, Default)]
-struct Library {
-    /// It is loaded.
-    is_loaded: bool,
-    /// The page for the report is mapped.
-    is_attached: bool,
 }
 
 impl Snapshot {
@@ -85,14 +76,22 @@ impl Snapshot {
         let pmd_size = pmd_size(root, thp.as_ref()).map_err(failed)?;
         let reasons = Reasons::find(root, pid, &exe, &mappings, thp.as_ref()).map_err(failed)?;
         let folios = frames.map(|frames| match frames {
-            Ok(frames) => Folios::read(root, pid, frames, &mappings, &extents),
-            Err(why) => Folios::unknown(&why.to_string()),
+            Ok(frames) => folios::read(root, pid, frames, &mappings, &extents)
+                .map_err(|why| format!("process {pid}: {why}")),
+            Err(why) => Err(why.to_string()),
         });
+        let (folios, warning) = match folios.transpose() {
+            Ok(folios) => (folios, None),
+            Err(why) => (
+                None,
+                Some(format!("no sizes of folios: {why}; ask as root")),
+            ),
+        };
         let rows = rows(&mappings, &extents, pmd_size);
         let own = |row: &Row<'_>| OwnRow {
             object: row.object.map(<[u8]>::to_vec),
-            reason: reasons.of(row, &rows, &extents, &exe, pmd_size),
-            folios: folios.as_ref().and_then(|folios| folios.of_row(row)),
+            reason: reasons.of(row, &rows, &exe, pmd_size),
+            folios: folios.as_ref().map(|folios| folios::of_row(folios, row)),
             row: Row {
                 object: None,
                 reason: None,
@@ -103,17 +102,20 @@ impl Snapshot {
         Ok(Snapshot {
             pid,
             origin: OwnOrigin::find(root, pid),
-            name: process::name(root, pid).unwrap_or_else(|| base(&exe).to_vec()),
+            name: name(root, pid, &exe),
             rows: rows.iter().map(own).collect(),
-            library: Library::find(&mappings),
+            reports_by_itself: mappings.iter().any(is_library)
+                && !mappings
+                    .iter()
+                    .any(|one| segment::is_of_the_report(one.name)),
             exe,
-            folios,
+            warning,
         })
     }
 
     /// What could not be read.
     pub fn warning(&self) -> Option<&str> {
-        self.folios.as_ref()?.warning.as_deref()
+        self.warning.as_deref()
     }
 
     /// Its total memory, as a peak reached at the time `at`.
@@ -123,7 +125,7 @@ impl Snapshot {
 
     /// Whether our library is loaded but has not mapped the page for the report.
     pub(crate) fn reports_by_itself(&self) -> bool {
-        self.library.is_loaded && !self.library.is_attached
+        self.reports_by_itself
     }
 
     /// The snapshot as a table, or as one line of JSON.
@@ -135,9 +137,11 @@ impl Snapshot {
     pub(crate) fn text(&self, json: bool, life: Option<Life>, required: &[Met]) -> String {
         let mut text = String::new();
         let rows = self.rows();
+        let mut required = required.to_vec();
+        required.iter_mut().for_each(|met| met.measure(&rows));
         let proof = Proof {
             life,
-            required,
+            required: &required,
             ..self.proof(&rows)
         };
         let written = match json {
@@ -145,9 +149,9 @@ impl Snapshot {
             false => proof.write_table(&mut text),
         };
         debug_assert!(written.is_ok(), "writing to a String cannot fail");
-        match &self.folios {
-            Some(folios) if !json => text + &folios.table(),
-            _ => text,
+        match self.rows.iter().any(|row| row.folios.is_some()) && !json {
+            true => text + &folios::table(&rows),
+            false => text,
         }
     }
 
@@ -172,17 +176,6 @@ impl Snapshot {
             warning: self.warning(),
             life: None,
         }
-    }
-}
-
-impl Library {
-    fn find(mappings: &[Record<'_>]) -> Library {
-        let mut found = Library::default();
-        for record in mappings {
-            found.is_loaded |= is_library(record);
-            found.is_attached |= segment::is_of_the_report(record.name);
-        }
-        found
     }
 }
 
@@ -264,9 +257,9 @@ pub(crate) fn exe(root: &Root, pid: Pid, mappings: &[Record<'_>]) -> Vec<u8> {
     first.map_or(Vec::new(), |record| record.name.to_vec())
 }
 
-/// Whether a row is of one of these segments of the program itself.
-fn is_of(row: &Row<'_>, segments: &[Segment], object: &[u8]) -> bool {
-    segments.contains(&row.segment) && row.object == Some(object)
+/// The name of the process: that of the link or script that was started.
+pub(crate) fn name(root: &Root, pid: Pid, exe: &[u8]) -> Vec<u8> {
+    process::name(root, pid).unwrap_or_else(|| base(exe).to_vec())
 }
 
 #[cfg(test)]

@@ -177,7 +177,17 @@ impl Parent {
             peak: samples.peak,
         };
         let Some((last, _)) = &samples.last else {
-            return self.unseen(life, &required);
+            let proof = Proof {
+                pid: self.child.pid(),
+                exe: b"?",
+                name: b"?",
+                origin: Origin::default(),
+                rows: &[],
+                required: &required,
+                warning: Some("it could not be looked at before it ended"),
+                life: Some(life),
+            };
+            return bare_report(&proof, self.output.json);
         };
         let is_current = samples.images == self.images();
         match end {
@@ -186,25 +196,15 @@ impl Parent {
             _ => last.text(self.output.json, Some(life), &required),
         }
     }
+}
 
-    /// The report of a program that ended before the first sample.
-    fn unseen(&self, life: Life, required: &[Met]) -> String {
-        let proof = Proof {
-            pid: self.child.pid(),
-            exe: b"?",
-            name: b"?",
-            origin: Origin::default(),
-            rows: &[],
-            required,
-            warning: Some("it could not be looked at before it ended"),
-            life: Some(life),
-        };
-        let mut text = String::new();
-        let written = match self.output.json {
-            true => proof.write_json(&mut text),
-            false => proof.write_table(&mut text),
-        };
-        debug_assert!(written.is_ok(), "writing to a String cannot fail");
-        text
-    }
+/// The report of a process whose memory is unknown, or a line of text with the warning.
+fn bare_report(proof: &Proof<'_>, json: bool) -> String {
+    let mut text = String::new();
+    let written = match json {
+        true => proof.write_json(&mut text),
+        false => proof.write_table(&mut text),
+    };
+    debug_assert!(written.is_ok(), "writing to a String cannot fail");
+    text
 }

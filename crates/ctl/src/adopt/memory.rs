@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hugetools_contract::report::base;
 use hugetools_contract::segment::{Segment, piece, pieces};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::{self, Pid};
@@ -127,7 +126,7 @@ impl Memory {
             },
         );
         Ok(Memory {
-            name: process::name(root, pid).unwrap_or_else(|| base(&exe).to_vec()),
+            name: status::name(root, pid, &exe),
             exe,
             size,
             areas,

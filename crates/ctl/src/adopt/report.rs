@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use hugetools_contract::report::Tenths;
 use hugetools_contract::segment::{ALL, Segment};
-use hugetools_model::Head;
 use hugetools_model::process::Pid;
 use serde::Serialize;
 
@@ -222,23 +221,6 @@ fn line(name: &str, before: &Amount, after: &Amount) -> String {
     let [from, to] = [before, after].map(|amount| amount.resident / 1024);
     let [huge_from, huge_to] = [before, after].map(|amount| amount.huge() / 1024);
     format!("{name:<8} {from:>14} {to:>12} {huge_from:>13} {huge_to:>12}  {share:>5}%\n")
-}
-
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    head: &'a Head,
-    processes: &'a [Adopted],
-}
-
-/// The JSON document of all processes; on one line if more documents follow.
-pub fn document(head: &Head, processes: &[Adopted], line: bool) -> String {
-    let document = Document { head, processes };
-    let text = match line {
-        true => serde_json::to_string(&document),
-        false => serde_json::to_string_pretty(&document),
-    };
-    text.unwrap_or_default() + "\n"
 }
 
 #[cfg(test)]

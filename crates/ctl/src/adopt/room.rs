@@ -92,50 +92,41 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    fn room_with(files: &[(&str, &str)]) -> Room {
+    fn room_with(files: &[(&str, &str)]) -> (u64, u64, String) {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("proc")).unwrap();
-        let root = Root::at(dir.path()).unwrap();
         for (path, text) in files {
-            let path = root.host_path(path);
+            let path = dir.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let mut file = fs::File::create(path).unwrap();
             file.write_all(text.as_bytes()).unwrap();
         }
-        room(&root, Pid::new(7).unwrap())
+        let root = Root::at(dir.path()).unwrap();
+        let room = room(&root, Pid::new(7).unwrap());
+        (room.free >> 20, room.growth >> 20, room.reason.into_owned())
     }
 
     #[test]
     fn a_limit_leaves_a_reserve_and_an_unknown_one_no_room() {
-        const MEMORY: (&str, &str) = (
-            "/proc/meminfo",
-            "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n",
-        );
-        const GROUP: (&str, &str) = ("/proc/7/cgroup", "0::/a\n");
-        const MOUNT: (&str, &str) = ("/sys/fs/cgroup/cgroup.controllers", "memory\n");
-        const LIMIT: (&str, &str) = ("/sys/fs/cgroup/a/memory.max", "104857600\n");
-        const USED: (&str, &str) = ("/sys/fs/cgroup/a/memory.current", "4194304\n");
-        let machine = room_with(&[MEMORY]);
-        assert_eq!((machine.free, machine.growth), (3584 << 20, 3584 << 20));
-        let group = room_with(&[MEMORY, GROUP, MOUNT, LIMIT, USED]);
-        assert_eq!((group.free, group.growth), (96 << 20, 71 << 20));
-        assert!(
-            group.reason.contains("/a/memory.max leaves no room"),
-            "{group:?}"
-        );
-        let odd = (LIMIT.0, "much\n");
-        for (files, file) in [
-            (&[][..], "/proc/meminfo"),
+        let files = [
             (
-                &[("/proc/meminfo", "MemTotal: 8388608 kB\n")],
-                "/proc/meminfo",
+                "proc/meminfo",
+                "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n",
             ),
-            (&[MEMORY, GROUP, MOUNT, LIMIT], "/a/memory.max"),
-            (&[MEMORY, GROUP, MOUNT, odd], "memory control group"),
+            ("proc/7/cgroup", "0::/a\n"),
+            ("sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("sys/fs/cgroup/a/memory.max", "104857600\n"),
+            ("sys/fs/cgroup/a/memory.current", "4194304\n"),
+        ];
+        for (count, free, growth, reason) in [
+            (0, 0, 0, "/proc/meminfo cannot be read"),
+            (1, 3584, 3584, "the machine"),
+            (4, 0, 0, "/a/memory.max cannot be read"),
+            (5, 96, 71, "/a/memory.max leaves no room"),
         ] {
-            let room = room_with(files);
-            assert_eq!((room.free, room.growth), (0, 0));
-            assert!(room.reason.contains(file), "{room:?}");
+            let room = room_with(&files[..count]);
+            assert_eq!((room.0, room.1), (free, growth));
+            assert!(room.2.contains(reason), "{room:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hugetools_contract::segment::{Extent, Segment};
 use hugetools_elf::{Class, Elf, Endian, Load};
@@ -13,7 +13,6 @@ use hugetools_model::process::{Auxv, Pid, Words};
 use hugetools_model::smaps::Record;
 
 use crate::files;
-use crate::ranges::joined;
 
 /// A file and its private mappings.
 struct Object<'s> {
@@ -27,52 +26,22 @@ impl Object<'_> {
     }
 }
 
-/// The kernel's name for pool pages without a file.
-const ANONYMOUS: &[u8] = b"/anon_hugepage";
-
-/// The kernel's suffix for an unlinked file.
-const DELETED: &[u8] = b" (deleted)";
-
-/// Finds text, data and bss of the program and its libraries. Extents from program headers
-/// come first, because a copy of a segment lies within its extent.
+/// Finds text, data and bss of the program and its libraries. Without program headers, as for
+/// an unlinked library of another user, their memory counts as files.
 pub(crate) fn extents<'s>(
     root: &Root,
     pid: Pid,
     exe: &'s [u8],
     mappings: &[Record<'s>],
 ) -> Vec<Extent<'s>> {
-    let (mut known, mut guessed) = (Vec::new(), Vec::new());
     let auxv = root.read(&pid.path("auxv")).unwrap_or_default();
-    for object in objects(mappings, exe) {
+    let objects = objects(mappings, exe).into_iter();
+    let extents = objects.filter_map(|object| {
         let is_exe = object.name == exe;
-        let elf = match is_copy(object.name) {
-            true => None,
-            false => open(root, pid, &object, is_exe),
-        };
-        match elf.and_then(|elf| by_headers(&auxv, &object, &elf, is_exe)) {
-            Some(found) => known.extend(found),
-            None => guessed.extend(by_permissions(&object)),
-        }
-    }
-    known.extend(guessed);
-    known
-}
-
-/// Bytes of an object's segments that lie in whole huge pages.
-pub(super) fn in_huge_pages(
-    extents: &[Extent<'_>],
-    segments: &[Segment],
-    object: &[u8],
-    size: u64,
-) -> u64 {
-    let is_of = |one: &&Extent<'_>| segments.contains(&one.segment) && one.object == Some(object);
-    let ranges = extents.iter().filter(is_of).map(|one| one.start..one.end);
-    // Data and bss may share a page.
-    let whole = joined(ranges.collect()).into_iter().filter_map(|range| {
-        let start = range.start.checked_next_multiple_of(size)?;
-        Some((range.end - range.end % size).saturating_sub(start))
+        let elf = open(root, pid, &object, is_exe)?;
+        by_headers(&auxv, &object, &elf, is_exe)
     });
-    whole.sum()
+    extents.flatten().collect()
 }
 
 /// The program, which may be a copy wholly, and all privately mapped files with code.
@@ -97,45 +66,26 @@ fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
     objects
 }
 
-/// Whether a file is memory that has no ELF headers of its own.
-fn is_copy(name: &[u8]) -> bool {
-    name.starts_with(b"/memfd:") || name.starts_with(ANONYMOUS)
-}
-
-/// Opens a mapped file: through `/proc/PID/map_files`, which needs privileges, or by name,
-/// if the name still has the same inode.
+/// Opens a mapped file: through `/proc/PID/map_files`, which needs privileges, or by name, if
+/// the name still has the same inode.
 fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<File>> {
     let first = object.mappings.first();
-    let proc = [
-        first.map(|first| pid.map_file(first.start, first.end)),
-        is_exe.then(|| pid.path("exe")),
-    ];
     if root.is_live() {
-        for path in proc.into_iter().flatten() {
-            if let Some(elf) = files::open_elf(Path::new(path.as_str())) {
-                return Some(elf);
-            }
+        let mapped = first.map(|first| pid.map_file(first.start, first.end));
+        let exe = is_exe.then(|| pid.path("exe"));
+        let mut links = mapped.into_iter().chain(exe);
+        if let Some(elf) = links.find_map(|path| files::open_elf(Path::new(path.as_str()))) {
+            return Some(elf);
         }
     }
-    if object.name.ends_with(DELETED) {
-        return None;
-    }
     let name = Path::new(OsStr::from_bytes(object.name));
-    let candidates = match root.prefix() {
-        None => vec![
-            PathBuf::from(pid.path("root").as_str()).join(name.strip_prefix("/").ok()?),
-            name.to_owned(),
-        ],
-        Some(_) => vec![root.checked_path(name).ok()?],
+    let path = match root.prefix() {
+        None => Path::new(pid.path("root").as_str()).join(name.strip_prefix("/").ok()?),
+        Some(_) => root.checked_path(name).ok()?,
     };
-    let same = |file: &File| {
-        let inode = file.metadata().map(|metadata| metadata.ino());
-        !root.is_live() || inode.is_ok_and(|inode| first.is_none_or(|first| inode == first.inode))
-    };
-    candidates.iter().find_map(|path| {
-        let (file, _) = files::open_regular(path).ok()?;
-        same(&file).then(|| Elf::read(file).ok()).flatten()
-    })
+    let (file, metadata) = files::open_regular(&path).ok()?;
+    let is_same = !root.is_live() || first.is_none_or(|first| first.inode == metadata.ino());
+    is_same.then(|| Elf::read(file).ok()).flatten()
 }
 
 /// The extents of the program headers at the load address; `None` if that is unknown.
@@ -194,23 +144,4 @@ fn parts(load: &Load, bias: u64, page: u64) -> Vec<(u64, u64, Segment)> {
             (file_end, end, Segment::Bss),
         ],
     }
-}
-
-/// Without headers, writable mappings are data and others text. Memory of no file is a copy
-/// of text if it is executable and read-only; otherwise it is the program's own.
-fn by_permissions<'s>(object: &Object<'s>) -> Vec<Extent<'s>> {
-    let is_anonymous = object.name.starts_with(ANONYMOUS);
-    let is_text = |record: &&Record<'_>| record.executable && !record.writable;
-    let mappings = object.mappings.iter();
-    let mappings = mappings.filter(|record| !is_anonymous || is_text(record));
-    let extents = mappings.map(|record| Extent {
-        start: record.start,
-        end: record.end,
-        segment: match record.writable {
-            true => Segment::Data,
-            false => Segment::Text,
-        },
-        object: Some(object.name),
-    });
-    extents.collect()
 }

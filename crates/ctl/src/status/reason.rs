@@ -2,18 +2,15 @@
 
 use hugetools_contract::env::{Fallback, Pages, Settings};
 use hugetools_contract::report::{base, reasons};
-use hugetools_contract::segment::{Extent, Row, Segment};
+use hugetools_contract::segment::{Row, Segment};
 use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::memory::meminfo::Meminfo;
-use hugetools_model::memory::sysctl;
 use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
-use super::objects;
-use crate::probe::kernel::group::{has_capability, is_in_group};
 use crate::probe::kernel::{NoPools, hidden_settings};
 
 /// The reason for each kind of memory, if there is one.
@@ -44,14 +41,11 @@ enum Wanted {
 }
 
 impl Wanted {
-    /// The reason for a segment with `huge` bytes on huge pages and `possible` bytes in whole
-    /// huge pages.
-    fn reason(&self, huge: u64, possible: u64) -> Option<&str> {
+    /// The reason for a segment with so many bytes on huge pages.
+    fn reason(&self, huge: u64) -> Option<&str> {
         match self {
             Wanted::Unknown => None,
-            Wanted::No(why) if huge == 0 => Some(why),
-            Wanted::Yes(_) if possible == 0 && huge == 0 => Some("no whole huge page lies in it"),
-            Wanted::Yes(Some(why)) if huge < possible / 100 * 99 => Some(why),
+            Wanted::No(why) | Wanted::Yes(Some(why)) if huge == 0 => Some(why),
             // Not requested: marked in the file, or huge in the page cache already.
             Wanted::No(_) | Wanted::Yes(_) => {
                 Some("only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest")
@@ -67,7 +61,6 @@ impl Reasons {
         &self,
         row: &Row<'_>,
         rows: &[Row<'_>],
-        extents: &[Extent<'_>],
         exe: &[u8],
         pmd_size: u64,
     ) -> Option<String> {
@@ -76,20 +69,15 @@ impl Reasons {
             return None;
         }
         let is_exe = row.object == Some(exe);
-        let of_file = |segments: &[Segment]| {
-            let rows = rows.iter().filter(|row| super::is_of(row, segments, exe));
-            let possible = objects::in_huge_pages(extents, segments, exe, pmd_size);
-            (rows.map(Row::huge_bytes).sum(), possible)
+        let huge = |segments: &[Segment]| {
+            let is_of = |row: &&Row<'_>| segments.contains(&row.segment) && row.object == Some(exe);
+            rows.iter().filter(is_of).map(Row::huge_bytes).sum()
         };
         let reason = match row.segment {
-            Segment::Text if is_exe => {
-                let (huge, possible) = of_file(&[Segment::Text]);
-                self.text.reason(huge, possible)
-            }
+            Segment::Text if is_exe => self.text.reason(huge(&[Segment::Text])),
             Segment::Text => self.libraries.as_deref(),
             Segment::Data | Segment::Bss if is_exe => {
-                let (huge, possible) = of_file(&[Segment::Data, Segment::Bss]);
-                self.data.reason(huge, possible)
+                self.data.reason(huge(&[Segment::Data, Segment::Bss]))
             }
             Segment::Heap => self.of_heap(row.resident, row.huge_bytes()),
             Segment::Shm => self.shm.as_deref(),
@@ -165,7 +153,7 @@ impl Reasons {
             None => Some(not_asked("--shm")),
             Some(_) if no_library.is_some() => no_library.clone(),
             Some(pages) => {
-                let pool = shared_shortage(root, pid, pages, mappings)?;
+                let pool = shortage(root, pid, pages)?;
                 let thp = hidden.or_else(|| shared_thp(thp, enabled));
                 let left = || Some(reasons::SHM_LEFT_ALONE.to_owned());
                 ruled_out(pages).or(joined(pool, thp)).or_else(left)
@@ -277,29 +265,6 @@ fn empty(pool: &Pool) -> Option<String> {
     }
 }
 
-/// The same for shared memory. Pool pages for System V segments need a capability or a
-/// group; the rights of another user namespace are not told apart.
-fn shared_shortage(
-    root: &Root,
-    pid: Pid,
-    pages: Pages,
-    mappings: &[Record<'_>],
-) -> Result<Option<String>, FileError> {
-    let short = shortage(root, pid, pages)?;
-    let has_segment = || mappings.iter().any(|one| one.name.starts_with(b"/SYSV"));
-    if short.is_some() || pages == Pages::Thp || !has_segment() {
-        return Ok(short);
-    }
-    let status = root.read_opt(&pid.path("status"))?;
-    let group = root.number_opt(&sysctl::shm_group_path())?;
-    Ok(status.zip(group).and_then(|(status, group)| {
-        let may = has_capability(&status) || is_in_group(&status, group);
-        (!may).then(|| {
-            format!("its user is not in the group of vm.hugetlb_shm_group, which is {group} now")
-        })
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,17 +279,5 @@ mod tests {
         assert_eq!(asked.of_heap(18 << 20, 0), Some(reasons::HEAD_OF_HEAP));
         assert_eq!(asked.of_heap(40 << 20, 0), None);
         assert_eq!(Reasons::default().of_heap(8 << 20, 0), None);
-    }
-
-    #[test]
-    fn reasons_for_text() {
-        let (no, short) = (Wanted::No("no".into()), Wanted::Yes(Some("short".into())));
-        assert_eq!(no.reason(0, 9), Some("no"));
-        assert_eq!(short.reason(0, 900), Some("short"));
-        assert_eq!(short.reason(0, 0), Some("no whole huge page lies in it"));
-        let edges = Some("only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest");
-        assert_eq!(short.reason(900, 900), edges);
-        assert_eq!(Wanted::Yes(None).reason(0, 900), edges);
-        assert_eq!(Wanted::Unknown.reason(0, 900), None);
     }
 }

@@ -2,26 +2,27 @@
 //! 4.14), which is cheaper than the list of all mappings.
 
 use std::fmt::Display;
-use std::os::unix::ffi::OsStrExt;
 
-use hugetools_contract::report::{self, Lossy, Tenths, base};
+use hugetools_contract::report::{Lossy, Tenths};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::records;
-use hugetools_model::{FileError, Root};
+use hugetools_model::{Head, Root};
+use serde::Serialize;
 
-use super::{overview, unreadable};
+use super::{document, unreadable};
 use crate::say::failure::Failure;
 
-/// A process's memory in bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A process's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    pid: Pid,
-    exe: Vec<u8>,
-    name: Vec<u8>,
-    sums: Sums,
+    pid: u32,
+    exe: String,
+    name: String,
+    totals: Sums,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct Sums {
     resident: u64,
     thp: u64,
@@ -34,45 +35,29 @@ impl Totals {
     /// # Errors
     /// There is no such process, or it may not be inspected.
     pub fn take(root: &Root, pid: Pid) -> Result<Totals, Failure> {
-        let failed = |error: FileError| unreadable(root, pid, &error);
-        let text = match root.read_opt(&pid.path("smaps_rollup")).map_err(failed)? {
-            Some(text) => text,
-            None => process::read_smaps(root, pid).map_err(failed)?,
+        let text = match root.read_opt(&pid.path("smaps_rollup")) {
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => process::read_smaps(root, pid),
+            Err(why) => Err(why),
         };
+        let text = text.map_err(|why| unreadable(root, pid, &why))?;
         if text.is_empty() {
             return Err(super::no_memory(pid));
         }
-        let exe = process::exe(root, pid).unwrap_or_default();
-        let exe = exe.as_os_str().as_bytes().to_vec();
-        let mut sums = Sums::default();
+        let mut totals = Sums::default();
         for record in records(&text) {
-            sums.resident += record.resident();
-            sums.thp += record.thp();
-            sums.hugetlb += record.hugetlb;
+            totals.resident += record.resident();
+            totals.thp += record.thp();
+            totals.hugetlb += record.hugetlb;
         }
+        let exe = super::exe(root, pid, &[]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Totals {
-            pid,
-            name: process::name(root, pid).unwrap_or_else(|| base(&exe).to_vec()),
-            exe,
-            sums,
+            pid: pid.get(),
+            name: text(&super::name(root, pid, &exe)),
+            exe: text(&exe),
+            totals,
         })
-    }
-
-    fn write_json(&self, out: &mut String) -> std::fmt::Result {
-        use std::fmt::Write;
-        write!(out, "{{\"pid\":{},\"exe\":", self.pid)?;
-        report::write_string(out, &self.exe)?;
-        out.push_str(",\"name\":");
-        report::write_string(out, &self.name)?;
-        let Sums {
-            resident,
-            thp,
-            hugetlb,
-        } = self.sums;
-        write!(
-            out,
-            ",\"totals\":{{\"resident\":{resident},\"thp\":{thp},\"hugetlb\":{hugetlb}}}}}"
-        )
     }
 }
 
@@ -89,15 +74,19 @@ impl Sums {
 /// A table with a last line for the sum, or one JSON document.
 pub fn totals(all: &[Totals], warnings: &[String], json: bool) -> String {
     if json {
-        return overview::document(all, warnings, |text, one| one.write_json(text));
+        let head = Head {
+            warnings: warnings.to_vec(),
+            ..Head::new("hugectl")
+        };
+        return document(&head, all, true);
     }
     let mut text = "     pid  resident kB       thp kB   hugetlb kB   share  name\n".to_owned();
     let mut sum = Sums::default();
     for one in all {
-        text += &one.sums.line(&one.pid, &Lossy(&one.name));
-        sum.resident += one.sums.resident;
-        sum.thp += one.sums.thp;
-        sum.hugetlb += one.sums.hugetlb;
+        text += &one.totals.line(&one.pid, &Lossy(one.name.as_bytes()));
+        sum.resident += one.totals.resident;
+        sum.thp += one.totals.thp;
+        sum.hugetlb += one.totals.hugetlb;
     }
     if all.len() != 1 {
         text += &sum.line(&"all", &"what they share is counted for each");

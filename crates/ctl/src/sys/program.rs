@@ -145,24 +145,24 @@ impl Child {
     }
 }
 
-/// Takes a signal with its default action.
+/// Takes a signal with its default action. Real-time signals, which nix doesn't know, are
+/// ignored.
 fn take(signal: libc::c_int) {
+    let Ok(signal) = Signal::try_from(signal) else {
+        return;
+    };
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: the default action runs no code.
-    let before = unsafe { libc::signal(signal, libc::SIG_DFL) };
-    // SAFETY: sends a blocked signal to this process: it stays pending.
-    unsafe { libc::raise(signal) };
-    // SAFETY: all zeros are an empty set.
-    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: adds a number to the set.
-    unsafe { libc::sigaddset(&raw mut set, signal) };
-    let null = std::ptr::null_mut();
-    // SAFETY: reads the set.
-    unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, null) };
-    // SAFETY: as above.
-    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, null) };
-    if before != libc::SIG_ERR {
+    let before = unsafe { sigaction(signal, &default) };
+    let set = SigSet::from(signal);
+    // The signal is blocked: it stays pending until it is unblocked. SIGKILL and SIGSTOP have
+    // no action to set, and these calls cannot fail otherwise.
+    let _ = raise(signal);
+    let _ = set.thread_unblock();
+    let _ = set.thread_block();
+    if let Ok(before) = before {
         // SAFETY: restores the previous action; hugectl has no handlers.
-        unsafe { libc::signal(signal, before) };
+        let _ = unsafe { sigaction(signal, &before) };
     }
 }
 

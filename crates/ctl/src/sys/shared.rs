@@ -3,7 +3,7 @@
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
 
 use hugetools_contract::ledger::{self, Ledger};
@@ -26,11 +26,7 @@ impl Shared {
             nix::sys::memfd::memfd_create(name.as_c_str(), nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
         let len = libc::off_t::try_from(LEN).map_err(io::Error::other)?;
         nix::unistd::ftruncate(&file, len)?;
-        let len = NonZeroUsize::new(LEN).ok_or(io::ErrorKind::InvalidInput)?;
-        let prot = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: the kernel chooses a free place.
-        let at = unsafe { mmap(None, len, prot, MapFlags::MAP_SHARED, &file, 0) }?;
-        Ok((Shared(at.cast()), file))
+        Ok((Shared(map(&file, LEN)?), file))
     }
 
     /// The page itself.
@@ -57,11 +53,17 @@ impl Shared {
 /// # Errors
 /// It cannot be mapped.
 pub(crate) fn ledger(file: &std::fs::File) -> io::Result<&'static Ledger> {
-    let len = NonZeroUsize::new(ledger::LEN).ok_or(io::ErrorKind::InvalidInput)?;
+    let at = map(file, ledger::LEN)?;
+    // SAFETY: the mapping is never removed and has this length. The ledger consists of atomic
+    // numbers: any value is valid.
+    Ok(unsafe { at.cast::<Ledger>().as_ref() })
+}
+
+/// Maps a file, shared, until this process ends.
+fn map(file: impl AsFd, len: usize) -> io::Result<NonNull<u8>> {
+    let len = NonZeroUsize::new(len).ok_or(io::ErrorKind::InvalidInput)?;
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     // SAFETY: the kernel chooses a free place.
     let at = unsafe { mmap(None, len, prot, MapFlags::MAP_SHARED, file, 0) }?;
-    // SAFETY: the mapping is never removed and has this length. The ledger consists of
-    // atomic numbers: any value is valid.
-    Ok(unsafe { at.cast::<Ledger>().as_ref() })
+    Ok(at.cast())
 }

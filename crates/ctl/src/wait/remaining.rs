@@ -70,18 +70,15 @@ pub(super) fn reports(
     json: bool,
     warns: bool,
 ) -> Vec<String> {
-    let warnings = |has_library: Option<bool>| {
-        let found = match warns {
-            true => eldest(all, |pid| library(root, pid) == has_library),
-            false => Vec::new(),
-        };
-        let warning = |pid| warning(root, pid, json, has_library.is_none());
-        found.into_iter().map(warning).collect::<Vec<String>>()
-    };
     let with = eldest(all, |pid| library(root, pid) == Some(true));
-    let mut reports = warnings(Some(false));
-    reports.extend(with.into_iter().map(|pid| report(root, pid, json)));
-    reports.extend(warnings(None));
+    let mut reports: Vec<String> = with.iter().map(|pid| report(root, *pid, json)).collect();
+    if warns {
+        for has_library in [Some(false), None] {
+            let without = eldest(all, |pid| library(root, pid) == has_library);
+            let warning = |pid| warning(root, pid, json, has_library.is_none());
+            reports.extend(without.into_iter().map(warning));
+        }
+    }
     if !json && reports.len() > SHOWN {
         let more = reports.len() - SHOWN;
         reports.truncate(SHOWN);
@@ -158,8 +155,5 @@ fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
         warning: Some(&text),
         life: None,
     };
-    let mut line = String::new();
-    let written = proof.write_json(&mut line);
-    debug_assert!(written.is_ok(), "writing to a String cannot fail");
-    line
+    super::bare_report(&proof, true)
 }
