@@ -367,8 +367,6 @@ fn a_start_with_other_rights_is_named() {
     ] {
         let mut command = place.command(&options);
         command.args(starter).arg(&program);
-        // For malloc of glibc, which takes none of them then, either.
-        command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
         let running = Running::wait_for(command);
         let status = place.run(&["--status", &running.pid(), "--json"]);
         let value = json(&status);
@@ -378,7 +376,7 @@ fn a_start_with_other_rights_is_named() {
             row["reason"].as_str().unwrap_or_default().to_owned()
         };
         assert!(reason("bss").contains(told), "{status:?}");
-        assert_eq!(reason("heap").contains(told), told == secure, "{status:?}");
+        assert!(reason("heap").contains(told), "{status:?}");
         assert!(!status.out.contains(other), "{status:?}");
     }
 }

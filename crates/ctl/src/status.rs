@@ -7,11 +7,11 @@ mod objects;
 mod origin;
 mod overview;
 mod reason;
-mod select;
+pub(crate) mod select;
 mod totals;
 
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 
 use hugetools_contract::report::{Life, Met, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Huge, Row};
@@ -69,7 +69,7 @@ impl Snapshot {
     ) -> Result<Snapshot, Failure> {
         let text = smaps(root, pid)?;
         let mappings: Vec<Record<'_>> = hugetools_model::smaps::records(&text).collect();
-        let exe = exe(root, pid, &mappings);
+        let exe = exe(root, pid);
         let extents = extents(root, pid, &exe, &mappings);
         let failed = |error: FileError| Failure::Own(error.to_string());
         let thp = Thp::read_whole(root, true).map_err(failed)?;
@@ -90,7 +90,7 @@ impl Snapshot {
         let rows = rows(&mappings, &extents, pmd_size);
         let own = |row: &Row<'_>| OwnRow {
             object: row.object.map(<[u8]>::to_vec),
-            reason: reasons.of(row, &rows, &exe, pmd_size),
+            reason: reasons.of(row, &exe, pmd_size),
             folios: folios.as_ref().map(|folios| folios::of_row(folios, row)),
             row: Row {
                 object: None,
@@ -208,9 +208,6 @@ pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError>
 }
 
 /// Reads `/proc/PID/smaps`.
-///
-/// # Errors
-/// The process is gone, has no memory, or may not be inspected.
 pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
     let path = pid.path("smaps");
     let failed = |error: FileError| unreadable(root, pid, &error);
@@ -246,15 +243,10 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
     })
 }
 
-/// The path of the executable. If the link cannot be read, the first file that is mapped
-/// executable.
-pub(crate) fn exe(root: &Root, pid: Pid, mappings: &[Record<'_>]) -> Vec<u8> {
-    if let Ok(path) = process::exe(root, pid) {
-        return path.as_os_str().as_bytes().to_vec();
-    }
-    let mut files = mappings.iter();
-    let first = files.find(|record| record.executable && record.name.starts_with(b"/"));
-    first.map_or(Vec::new(), |record| record.name.to_vec())
+/// The path of the executable; empty if unreadable.
+pub(crate) fn exe(root: &Root, pid: Pid) -> Vec<u8> {
+    let path = process::exe(root, pid).unwrap_or_default();
+    path.into_os_string().into_vec()
 }
 
 /// The name of the process: that of the link or script that was started.

@@ -26,9 +26,6 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 /// Whether a file begins with these bytes. Maps it executable, as a loader does, because a
 /// `noexec` mount or a security module may forbid that. The file must be as long and must
 /// not shrink meanwhile.
-///
-/// # Errors
-/// The file cannot be mapped executable.
 pub(crate) fn maps_as(file: &File, bytes: &[u8]) -> io::Result<bool> {
     let len = NonZeroUsize::new(bytes.len()).unwrap_or(NonZeroUsize::MIN);
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_EXEC;
@@ -103,23 +100,4 @@ fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
         set.map(move |bit| index * BITS + bit)
     });
     Some((mode & !MODE_FLAGS, nodes.collect()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nodes_are_those_that_the_kernel_lists() {
-        let Some(nodes) = allowed_nodes() else {
-            return;
-        };
-        let status = std::process::Command::new("grep")
-            .args(["Mems_allowed_list", "/proc/self/status"])
-            .output()
-            .unwrap();
-        let text = String::from_utf8(status.stdout).unwrap();
-        let list = text.split_once(':').unwrap().1;
-        assert_eq!(hugetools_model::units::list::parse_list(list), Some(nodes));
-    }
 }

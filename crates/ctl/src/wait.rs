@@ -19,7 +19,7 @@ use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
 use hugetools_model::Root;
 
 use crate::sys::clock::wall_clock;
-use crate::sys::program::{self, Child, End, Side};
+use crate::sys::program::{self, Child, End};
 use crate::sys::shared::Shared;
 use output::Output;
 use sample::Samples;
@@ -81,8 +81,8 @@ pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
     program::adopt_orphans(!is_alone);
     let side = program::start().inspect_err(|_error| program::adopt_orphans(false));
     Ok(match side.map_err(failed("fork"))? {
-        Side::Program => Role::Program(Program { page, parent, file }),
-        Side::Parent(child) => Role::Parent(Parent {
+        None => Role::Program(Program { page, parent, file }),
+        Some(child) => Role::Parent(Parent {
             child,
             page,
             output,

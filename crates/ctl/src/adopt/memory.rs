@@ -86,7 +86,7 @@ impl Memory {
         };
         let text = status::smaps(root, pid)?;
         let mappings: Vec<Record<'_>> = records(&text).collect();
-        let exe = status::exe(root, pid, &mappings);
+        let exe = status::exe(root, pid);
         let extents = status::extents(root, pid, &exe, &mappings);
         let size = status::pmd_size(root, Some(&thp)).map_err(failed)?;
         if size == 0 {
@@ -94,11 +94,9 @@ impl Memory {
                 "the kernel does not tell the size of its huge pages".to_owned(),
             ));
         }
-        let process = obstacle::Process {
-            thp_disabled: process::thp_enabled(root, pid).unwrap_or(None) == Some(false),
-            shmem: (!thp.serves_shared_madvise())
-                .then(|| thp.shmem_enabled.clone().unwrap_or("never".to_owned())),
-        };
+        let is_disabled = process::thp_enabled(root, pid).unwrap_or(None) == Some(false);
+        let shmem = thp.shmem_enabled.as_deref().unwrap_or("never");
+        let shmem = (!thp.serves_shared_madvise()).then_some(shmem);
         let meminfo = Meminfo::read(root).map_err(failed)?;
         let page = status::base_page(root, &meminfo).map_err(failed)?;
         let pagemap = Pagemap::open(root, pid, page);
@@ -119,7 +117,7 @@ impl Memory {
                     units: Vec::new(),
                 };
                 if record.hugetlb == 0 {
-                    let obstacle = obstacle::find(record, segment, &process);
+                    let obstacle = obstacle::find(record, segment, is_disabled, shmem);
                     area.fill(record, &range, size, pagemap.as_ref(), obstacle.as_ref());
                 }
                 areas.push(area);
@@ -151,7 +149,11 @@ impl Area {
         while start + size <= end && found < self.resident {
             let unit = start..start + size;
             let touched = pagemap.and_then(|pagemap| pagemap.touched(&unit).ok());
-            let mut touched = touched.unwrap_or_else(|| self.average(range, size));
+            // Without pagemap, assume that the resident pages come first.
+            let mut touched = touched.unwrap_or(Touched {
+                present: size.min(self.resident - found),
+                ..Touched::default()
+            });
             if record.shared_pages == 0 {
                 // All shared pages are the kernel's page of zeros, which smaps doesn't count.
                 touched.present -= touched.shared;
@@ -166,16 +168,6 @@ impl Area {
                 });
             }
             start += size;
-        }
-    }
-
-    /// A unit's touched pages if pagemap is unreadable: in proportion to its length.
-    fn average(&self, range: &Range<u64>, size: u64) -> Touched {
-        let len = u128::from(range.end - range.start);
-        let share = u128::from(self.resident) * u128::from(size) / len.max(1);
-        Touched {
-            present: u64::try_from(share).unwrap_or(size).min(size),
-            ..Touched::default()
         }
     }
 }

@@ -7,20 +7,17 @@ use hugetools_model::smaps::Record;
 
 use super::reason::Reason;
 
-/// Properties of the whole process.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Process {
-    /// It has called prctl(PR_SET_THP_DISABLE).
-    pub(super) thp_disabled: bool,
-    /// The value of `shmem_enabled`, if it bars shared memory.
-    pub(super) shmem: Option<String>,
-}
-
-/// Why a mapping cannot be collapsed.
-pub(super) fn find(record: &Record<'_>, segment: Segment, process: &Process) -> Option<Reason> {
+/// Why a mapping cannot be collapsed. `is_disabled` is after `PR_SET_THP_DISABLE`; `shmem` is
+/// the value of `shmem_enabled`, if it bars shared memory.
+pub(super) fn find(
+    record: &Record<'_>,
+    segment: Segment,
+    is_disabled: bool,
+    shmem: Option<&str>,
+) -> Option<Reason> {
     let has = |flags: &[&[u8; 2]]| flags.iter().any(|flag| record.has_flag(flag));
     let is_private_file = record.inode != 0 && record.name.starts_with(b"/") && !record.shared;
-    let why = if process.thp_disabled {
+    let why = if is_disabled {
         "the process has switched transparent huge pages off (PR_SET_THP_DISABLE)"
     } else if has(&[b"io", b"pf", b"mm"]) {
         "memory of a device"
@@ -31,7 +28,7 @@ pub(super) fn find(record: &Record<'_>, segment: Segment, process: &Process) -> 
     } else if has(&[b"mg"]) {
         "merged with equal pages (KSM)"
     } else if segment == Segment::Shm {
-        let word = process.shmem.as_ref()?;
+        let word = shmem?;
         return Some(Reason::Obstacle(Cow::Owned(format!(
             "transparent huge pages for shared memory are set to {word} (shmem_enabled)"
         ))));

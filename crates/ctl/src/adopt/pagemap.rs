@@ -35,9 +35,6 @@ impl Pagemap {
     }
 
     /// Reads a range.
-    ///
-    /// # Errors
-    /// Those of reading.
     pub(super) fn touched(&self, range: &Range<u64>) -> io::Result<Touched> {
         let mut touched = Touched::default();
         let len = (range.end - range.start) / self.page * Entry::LEN as u64;

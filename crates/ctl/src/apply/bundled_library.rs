@@ -10,7 +10,8 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use nix::unistd::mkstemp;
 
 use super::private_dir;
 use crate::caller::Caller;
@@ -19,9 +20,6 @@ use crate::probe::bundle::{Bundle, first};
 use crate::sys;
 
 /// Writes the file `name`, if necessary, and returns its path.
-///
-/// # Errors
-/// Why each of the places is unusable.
 pub(super) fn place(bundle: &Bundle<'_>, name: &str, caller: &Caller) -> Result<PathBuf, String> {
     place_in(&places(caller), bundle, name, caller.euid)
 }
@@ -59,9 +57,6 @@ fn place_at(
 }
 
 /// Whether owner, mode and contents are right.
-///
-/// # Errors
-/// A loader couldn't map the file.
 fn is_right(path: &Path, contents: &[u8], user: u32) -> io::Result<bool> {
     match open_checked(path, contents.len(), user) {
         Err(_) => Ok(false),
@@ -94,17 +89,9 @@ fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadat
 }
 
 fn write(dir: &Path, name: &str, contents: &[u8], user: u32) -> io::Result<()> {
-    // A process in another container may have the same number.
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let draft = format!(".{name}.{}.{}", std::process::id(), now.as_nanos());
-    let draft = dir.join(draft);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o644)
-        .open(&draft)?;
+    // Processes in other containers may have the same number.
+    let (file, draft) = mkstemp(&dir.join(format!(".{name}.XXXXXX")))?;
+    let mut file = File::from(file);
     let written = file
         .write_all(contents)
         .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))

@@ -18,7 +18,8 @@ use nix::fcntl::{Flock, FlockArg, PosixFadviseAdvice, posix_fadvise};
 
 use super::private_dir;
 use crate::caller::Caller;
-use crate::files::places::places;
+use crate::files::places::{Place, places};
+use crate::probe::bundle::first;
 use crate::probe::coverage::page_cache::attempt_log;
 use crate::probe::coverage::page_cache::{
     Job, Opened, Prepared, State, Why, describe, failed, open, prepared, short, sum,
@@ -149,26 +150,17 @@ impl Attempt<'_> {
 
 /// Locks an empty record of this name, which excludes other starts.
 fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
-    let mut reasons = Vec::new();
-    for place in places(caller) {
-        match private_dir::open(&place, attempt_log::DIR, caller.euid) {
-            Ok(dir) => {
-                remove_old(&dir);
-                let error = |why: io::Error| {
-                    Why::NoMemory(format!("{}: {}", dir.display(), describe(&why)))
-                };
-                let locked = lock_file(&dir.join(name), PATIENCE).map_err(error)?;
-                return locked.ok_or(Why::Waited);
-            }
-            Err(error) => reasons.push(format!("{}: {error}", place.dir().display())),
-        }
-    }
-    Err(Why::NoMemory(reasons.join("; ")))
+    let open = |place: &Place| private_dir::open(place, attempt_log::DIR, caller.euid);
+    let dir = first(&places(caller), open).map_err(Why::NoMemory)?;
+    remove_old(&dir);
+    let locked = lock_file(&dir.join(name));
+    let error = |why| Why::NoMemory(format!("{}: {}", dir.display(), describe(&why)));
+    locked.map_err(error)?.ok_or(Why::Waited)
 }
 
 /// Locks a file; `None` if others hold it for too long. The kernel unlocks it when its holder
 /// ends.
-fn lock_file(path: &Path, patience: Duration) -> io::Result<Option<Flock<File>>> {
+fn lock_file(path: &Path) -> io::Result<Option<Flock<File>>> {
     let mut file = OpenOptions::new()
         .create(true)
         .truncate(true)
@@ -176,7 +168,7 @@ fn lock_file(path: &Path, patience: Duration) -> io::Result<Option<Flock<File>>>
         .mode(0o644)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + PATIENCE;
     loop {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => return Ok(Some(lock)),
@@ -200,20 +192,5 @@ fn remove_old(dir: &Path) {
             // Another start may have removed it.
             let _ = fs::remove_file(entry.path());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lock_excludes_other_starts_until_its_holder_ends() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("record");
-        let held = lock_file(&path, INTERVAL).unwrap();
-        assert!(held.is_some() && lock_file(&path, INTERVAL).unwrap().is_none());
-        drop(held);
-        assert!(lock_file(&path, INTERVAL).unwrap().is_some());
     }
 }

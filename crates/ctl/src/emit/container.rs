@@ -9,6 +9,7 @@ use hugetools_model::PageSize;
 
 use super::{Variable, real};
 use crate::probe::kernel::{Kernel, Wants};
+use crate::shell;
 
 /// The page sizes of the requested pools.
 pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
@@ -22,28 +23,16 @@ pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
 
 /// Options for `docker run`, one per line.
 pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
-    let mut out = String::new();
-    if let Some(path) = library {
-        let (from, to) = (real(path), path);
-        out += &word(&format!(
-            "--mount=type=bind,source={},target={},readonly",
-            from.display(),
-            to.display()
-        ));
-    }
-    for (name, value) in variables {
-        out += &word(&format!("--env={name}={value}"));
-    }
-    out + "--ulimit=memlock=-1\n"
-}
-
-/// A line, quoted for a shell if necessary.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:@%+".contains(c);
-    match text.chars().all(plain) {
-        true => format!("{text}\n"),
-        false => format!("'{}'\n", text.replace('\'', "'\\''")),
-    }
+    let mount = library.map(|path| {
+        let (from, to) = (real(path), path.display());
+        let from = from.display();
+        format!("--mount=type=bind,source={from},target={to},readonly")
+    });
+    let variables = variables.iter();
+    let variables = variables.map(|(name, value)| format!("--env={name}={value}"));
+    let options = mount.into_iter().chain(variables);
+    let lines = options.map(|option| shell::line([option]) + "\n");
+    lines.collect::<String>() + "--ulimit=memlock=-1\n"
 }
 
 /// The parts of a pod's specification.
@@ -123,23 +112,16 @@ mod tests {
             default: Some(size(2048)),
             ..Kernel::default()
         };
-        let gib = Pages::Size(1 << 30);
-        let pod = |heap: Option<Pages>, shm: Option<Pages>| {
-            let wants = Wants {
-                heap,
-                shm,
-                anon: Some(Pages::Thp),
-                ..Wants::default()
-            };
-            kubernetes("#", &[], None, &pool_sizes(&wants, &kernel))
+        let wants = Wants {
+            heap: Some(Pages::Size(1 << 30)),
+            shm: Some(Pages::Default),
+            anon: Some(Pages::Thp),
+            ..Wants::default()
         };
-        let one = pod(Some(gib), None);
-        assert!(one.contains("limits.hugepages-1Gi\n"), "{one}");
-        assert!(!one.contains("2Mi"), "{one}");
-        let both = pod(Some(gib), Some(Pages::Default));
-        assert!(both.contains("2Mi") && both.contains("1Gi"), "{both}");
-        let none = pod(Some(Pages::Thp), None);
-        assert!(!none.contains("hugepages"), "{none}");
+        let sizes = pool_sizes(&wants, &kernel);
+        assert_eq!(sizes, [size(2048), size(1 << 20)].into());
+        let names = sizes.into_iter().map(resource).collect::<Vec<String>>();
+        assert_eq!(names, ["hugepages-2Mi", "hugepages-1Gi"]);
         assert_eq!(resource(size(64)), "hugepages-64Ki");
     }
 }

@@ -13,85 +13,60 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use crate::probe::kernel::{NoPools, hidden_settings};
 
+/// The program's segments are huge as far as possible: as requested, as marked in the file, or
+/// in the page cache already.
+const EDGES: &str = "only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest";
+
 /// The reason for each kind of memory, if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reasons {
-    heap: Option<String>,
-    /// Whether the environment asks for the heap.
+    /// Whether the environment, and so the request, is known.
+    is_known: bool,
     is_heap_asked: bool,
+    heap: Option<String>,
     shm: Option<String>,
     anon: Option<String>,
     /// For the main thread's stack.
     stack: Option<String>,
-    /// For the program's text.
-    text: Wanted,
-    /// For the program's data and bss.
-    data: Wanted,
+    /// For the program's text, if none of it is huge.
+    text: Option<String>,
+    /// For the program's data and bss, if none of it is huge.
+    data: Option<String>,
     /// For the text of libraries.
     libraries: Option<String>,
-}
-
-/// Whether a segment was requested, and why it is on base pages.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Wanted {
-    #[default]
-    Unknown,
-    No(String),
-    Yes(Option<String>),
-}
-
-impl Wanted {
-    /// The reason for a segment with so many bytes on huge pages.
-    fn reason(&self, huge: u64) -> Option<&str> {
-        match self {
-            Wanted::Unknown => None,
-            Wanted::No(why) | Wanted::Yes(Some(why)) if huge == 0 => Some(why),
-            // Not requested: marked in the file, or huge in the page cache already.
-            Wanted::No(_) | Wanted::Yes(_) => {
-                Some("only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest")
-            }
-        }
-    }
 }
 
 impl Reasons {
     /// The reason for a row. `None` if less than a huge page or a twentieth of it is on base
     /// pages.
-    pub(super) fn of(
-        &self,
-        row: &Row<'_>,
-        rows: &[Row<'_>],
-        exe: &[u8],
-        pmd_size: u64,
-    ) -> Option<String> {
-        let rest = row.resident.saturating_sub(row.huge_bytes());
-        if rest < pmd_size || rest < row.resident / 20 {
+    pub(super) fn of(&self, row: &Row<'_>, exe: &[u8], pmd_size: u64) -> Option<String> {
+        let (resident, huge) = (row.resident, row.huge_bytes());
+        let rest = resident.saturating_sub(huge);
+        if rest < pmd_size || rest < resident / 20 {
             return None;
         }
         let is_exe = row.object == Some(exe);
-        let huge = |segments: &[Segment]| {
-            let is_of = |row: &&Row<'_>| segments.contains(&row.segment) && row.object == Some(exe);
-            rows.iter().filter(is_of).map(Row::huge_bytes).sum()
+        let of_file = |why: &'_ Option<String>| match why {
+            Some(why) if huge == 0 => Some(why.clone()),
+            _ => self.is_known.then(|| EDGES.to_owned()),
         };
-        let reason = match row.segment {
-            Segment::Text if is_exe => self.text.reason(huge(&[Segment::Text])),
-            Segment::Text => self.libraries.as_deref(),
-            Segment::Data | Segment::Bss if is_exe => {
-                self.data.reason(huge(&[Segment::Data, Segment::Bss]))
-            }
-            Segment::Heap => self.of_heap(row.resident, row.huge_bytes()),
-            Segment::Shm => self.shm.as_deref(),
-            Segment::Anon => self.anon.as_deref(),
-            Segment::Stack => self.stack.as_deref(),
+        match row.segment {
+            Segment::Text if is_exe => of_file(&self.text),
+            Segment::Text => self.libraries.clone(),
+            Segment::Data | Segment::Bss if is_exe => of_file(&self.data),
+            Segment::Heap => self.of_heap(resident, huge),
+            Segment::Shm => self.shm.clone(),
+            Segment::Anon => self.anon.clone(),
+            Segment::Stack => self.stack.clone(),
             _ => None,
-        };
-        reason.map(str::to_owned)
+        }
     }
 
-    fn of_heap(&self, resident: u64, huge: u64) -> Option<&str> {
+    fn of_heap(&self, resident: u64, huge: u64) -> Option<String> {
         let is_short = self.is_heap_asked && (huge == 0 || huge < resident / 100 * 99);
         let head = || reasons::of_head(resident.saturating_sub(huge), huge);
-        self.heap.as_deref().or_else(|| head().filter(|_| is_short))
+        let head = || head().filter(|_| is_short).map(str::to_owned);
+        self.heap.clone().or_else(head)
     }
 
     pub(super) fn find(
@@ -99,12 +74,14 @@ impl Reasons {
         pid: Pid,
         exe: &[u8],
         mappings: &[Record<'_>],
-        thp: Option<&Thp>,
+        thp_settings: Option<&Thp>,
     ) -> Result<Reasons, FileError> {
         let enabled = process::thp_enabled(root, pid).unwrap_or(None) != Some(false);
         let hidden = hidden_settings(root)
             .map(|hidden| format!("{hidden}, so that what it says of huge pages is not known"));
-        let private = hidden.clone().or_else(|| private_thp(thp, enabled));
+        let private = hidden
+            .clone()
+            .or_else(|| private_thp(thp_settings, enabled));
         // Without the environment the request is unknown.
         let environ = process::read_environ(root, pid).ok();
         let Some(environ) = environ.filter(|environ| process::is_whole(environ)) else {
@@ -117,66 +94,48 @@ impl Reasons {
         let asked = Settings::read(variable, base(exe), pid.get());
         let mut variables = environ.split(|byte| *byte == 0);
         let has_variables = variables.any(|variable| variable.starts_with(b"HUGETLB_"));
-        let not_asked = |option: &str| match has_variables {
-            true => format!("not asked for, see hugectl {option}"),
-            false => format!(
-                "nothing in its environment asks for it: not asked for (hugectl {option}), or what \
-                 started it dropped the environment"
-            ),
-        };
-        let is_secure = process::is_secure(root, pid) == Some(true);
         let no_library = (has_variables && !mappings.iter().any(super::is_library))
-            .then(|| no_library(is_secure));
-        let of_file = |pages: Option<Pages>, option: &str| -> Result<Wanted, FileError> {
-            Ok(match pages {
-                Some(_) if no_library.is_some() => Wanted::Yes(no_library.clone()),
-                Some(pages) => Wanted::Yes(joined(shortage(root, pid, pages)?, private.clone())),
-                None => Wanted::No(not_asked(option)),
-            })
-        };
-        let ruled_out = |pages| {
+            .then(|| no_library(process::is_secure(root, pid) == Some(true)));
+        let find = |pages: Option<Pages>, option: &str, thp: &Option<String>| {
+            let Some(pages) = pages else {
+                return Ok(Some(not_asked(option, has_variables)));
+            };
             let is_ruled_out = (pages, asked.fallback) == (Pages::Thp, Fallback::Base);
-            is_ruled_out.then(|| reasons::RULED_OUT.to_owned())
-        };
-        let heap = match asked.heap {
-            None => Some(not_asked("--heap")),
-            // Tunables reach the malloc of a static program without our library.
-            Some(_) if no_library.is_some() && (is_secure || !has_tunables(&environ)) => {
-                no_library.clone()
-            }
-            Some(pages) => match ruled_out(pages) {
-                None => joined(shortage(root, pid, pages)?, private.clone()),
-                why => why,
-            },
-        };
-        let shm = match asked.shm {
-            None => Some(not_asked("--shm")),
-            Some(_) if no_library.is_some() => no_library.clone(),
-            Some(pages) => {
-                let pool = shortage(root, pid, pages)?;
-                let thp = hidden.or_else(|| shared_thp(thp, enabled));
-                let left = || Some(reasons::SHM_LEFT_ALONE.to_owned());
-                ruled_out(pages).or(joined(pool, thp)).or_else(left)
+            let ruled_out = is_ruled_out.then(|| reasons::RULED_OUT.to_owned());
+            match no_library.clone().or(ruled_out) {
+                None => Ok(joined(shortage(root, pid, pages)?, thp.clone())),
+                why => Ok(why),
             }
         };
-        let of_thp = |left: &str| {
-            let why = no_library.clone().or_else(|| ruled_out(Pages::Thp));
-            why.or(private.clone()).or(Some(left.to_owned()))
+        let thp = |asked: bool, left: &str| match asked {
+            true => Ok(find(Some(Pages::Thp), "", &private)?.or(Some(left.to_owned()))),
+            false => Ok(None),
         };
+        let shared = hidden.or_else(|| shared_thp(thp_settings, enabled));
+        let left = || Some(reasons::SHM_LEFT_ALONE.to_owned());
+        let own = || asked.heap.map(|_| reasons::ITS_OWN.to_owned());
+        let anon = thp(asked.anon.is_some(), reasons::ANON_LEFT_ALONE)?;
         Ok(Reasons {
+            is_known: true,
             is_heap_asked: asked.heap.is_some(),
-            heap,
-            shm,
-            text: of_file(asked.elfmap.text, "--text")?,
-            data: of_file(asked.elfmap.data, "--data")?,
-            libraries: (!asked.text_libs).then(|| not_asked("--text-libs")),
-            stack: asked.stack.and_then(|_| of_thp(reasons::STACK_LEFT_ALONE)),
-            anon: match (asked.anon, asked.heap) {
-                (Some(_), _) => of_thp(reasons::ANON_LEFT_ALONE),
-                (None, Some(_)) => private.or(Some(reasons::ITS_OWN.to_owned())),
-                (None, None) => private,
-            },
+            heap: find(asked.heap, "--heap", &private)?,
+            shm: find(asked.shm, "--shm", &shared)?.or_else(left),
+            text: find(asked.elfmap.text, "--text", &private)?,
+            data: find(asked.elfmap.data, "--data", &private)?,
+            libraries: (!asked.text_libs).then(|| not_asked("--text-libs", has_variables)),
+            stack: thp(asked.stack.is_some(), reasons::STACK_LEFT_ALONE)?,
+            anon: anon.or_else(|| private.clone()).or_else(own),
         })
+    }
+}
+
+fn not_asked(option: &str, has_variables: bool) -> String {
+    match has_variables {
+        true => format!("not asked for, see hugectl {option}"),
+        false => format!(
+            "nothing in its environment asks for it: not asked for (hugectl {option}), or what \
+             started it dropped the environment"
+        ),
     }
 }
 
@@ -194,11 +153,6 @@ fn no_library(is_secure: bool) -> String {
         }
     };
     format!("asked for, but the library is not in it: {why}")
-}
-
-fn has_tunables(environ: &[u8]) -> bool {
-    process::variable(environ, "GLIBC_TUNABLES")
-        .is_some_and(|tunables| tunables.windows(7).any(|part| part == b"hugetlb"))
 }
 
 fn joined(pool: Option<String>, thp: Option<String>) -> Option<String> {
@@ -262,22 +216,5 @@ fn empty(pool: &Pool) -> Option<String> {
         (0, _) => Some(format!("the pool of {size} pages is empty")),
         (_, 0) => Some(format!("the pool of {size} pages has no page left")),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_heap_is_the_reason_if_one_was_requested() {
-        let asked = Reasons {
-            is_heap_asked: true,
-            ..Reasons::default()
-        };
-        assert_eq!(asked.of_heap(8 << 20, 0), Some(reasons::SMALL_HEAP));
-        assert_eq!(asked.of_heap(18 << 20, 0), Some(reasons::HEAD_OF_HEAP));
-        assert_eq!(asked.of_heap(40 << 20, 0), None);
-        assert_eq!(Reasons::default().of_heap(8 << 20, 0), None);
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn hidepid(root: &Root) -> Option<String> {
 }
 
 /// All processes but this one.
-fn all(root: &Root) -> impl Iterator<Item = Pid> {
+pub(crate) fn all(root: &Root) -> impl Iterator<Item = Pid> {
     let names = root.list(&KPath::from("/proc")).unwrap_or_default();
     let mut numbers: Vec<u32> = names
         .iter()

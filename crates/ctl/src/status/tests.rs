@@ -70,7 +70,6 @@ fn a_recorded_process() {
 #[test]
 fn reasons_by_environment_and_mappings() {
     const ASKED: &str = "HUGETLB_SHM=yes\0HUGETLB_MORECORE=yes\0";
-    const TUNABLES: &str = "HUGETLB_MORECORE=yes\0GLIBC_TUNABLES=glibc.malloc.hugetlb=1\0";
     let recorded = Recorded::new();
     let no_library = SMAPS.replace("libhugetlbfs", "libother");
     for (environ, smaps, segment, reason) in [
@@ -82,12 +81,6 @@ fn reasons_by_environment_and_mappings() {
         ),
         (ASKED, &no_library, "shm", "the library is not in it"),
         (ASKED, &no_library, "heap", "the library is not in it"),
-        (
-            TUNABLES,
-            &no_library,
-            "heap",
-            "the pool of 2MB pages is empty",
-        ),
         // Redis overwrites its environment with its title.
         ("\0\0\0\0\0\0\0\0", SMAPS, "heap", ""),
     ] {

@@ -50,7 +50,7 @@ impl Totals {
             totals.thp += record.thp();
             totals.hugetlb += record.hugetlb;
         }
-        let exe = super::exe(root, pid, &[]);
+        let exe = super::exe(root, pid);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Totals {
             pid: pid.get(),

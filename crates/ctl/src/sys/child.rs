@@ -15,9 +15,6 @@ use nix::unistd::Pid;
 
 /// Runs `work` in a child that exits with its result, and waits for it. libc doesn't know of
 /// the child, so `work` must not use threads or locks.
-///
-/// # Errors
-/// No child can be made.
 pub(crate) fn run(work: impl FnOnce() -> i32) -> io::Result<WaitStatus> {
     // All arguments are zero, so their order, which differs on s390x, doesn't matter.
     // SAFETY: this process has one thread, and the child continues with a copy of its memory.

@@ -11,9 +11,6 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 /// Duplicates an open descriptor and returns whether it is writable. `None` if the number is
 /// not open, or opened with `O_PATH`.
-///
-/// # Errors
-/// There is no free descriptor.
 pub(crate) fn handed(number: RawFd) -> io::Result<Option<(File, bool)>> {
     let Ok(flags) = control(number, FcntlArg::F_GETFL) else {
         return Ok(None);
@@ -30,9 +27,6 @@ pub(crate) fn handed(number: RawFd) -> io::Result<Option<(File, bool)>> {
 
 /// Duplicates a descriptor so that it outlives `exec`. The number is high, since programs may
 /// expect the low ones free.
-///
-/// # Errors
-/// There is no free descriptor.
 pub(crate) fn stay_open(file: &File) -> io::Result<RawFd> {
     const HIGH: RawFd = 500;
     let fd = file.as_raw_fd();

@@ -22,19 +22,13 @@ pub enum Answer {
 /// A system call to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// `mremap(2)`
     Mremap,
-    /// `madvise(2)`
     Madvise,
     /// `mprotect(2)` with `PROT_EXEC`
     Mprotect,
-    /// `prctl(2)`
     Prctl,
-    /// `get_mempolicy(2)`
     Policy,
-    /// `ftruncate(2)`
     Truncate,
-    /// `memfd_create(2)`
     MemoryFile,
 }
 

@@ -64,9 +64,6 @@ impl Window {
 
     /// Faults all pages in, huge ones if possible. A kernel without these kinds of advice has
     /// no huge pages in its page cache either.
-    ///
-    /// # Errors
-    /// `TimedOut` after the deadline.
     pub(crate) fn touch(&self, deadline: Instant) -> io::Result<()> {
         // Readahead would read base pages behind the part.
         // SAFETY: the advice changes no contents of our own mapping.
@@ -101,30 +98,5 @@ impl Drop for Window {
         // SAFETY: the space is our own, and nothing refers to it.
         let unmapped = unsafe { munmap(self.space, self.space_len) };
         debug_assert!(unmapped.is_ok(), "our own mapping can be unmapped");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-    use std::time::Duration;
-
-    #[test]
-    fn a_part_is_aligned_and_a_short_file_is_an_error() {
-        const PAGE: u64 = 2 << 20;
-        let mut file = tempfile::tempfile().unwrap();
-        let bytes = vec![7; usize::try_from(4 * PAGE).unwrap()];
-        file.write_all(&bytes).unwrap();
-        let now = Instant::now();
-        let later = now + Duration::from_secs(60);
-        let window = Window::new(&file, &(PAGE..3 * PAGE), PAGE).unwrap();
-        assert_eq!(window.start() % PAGE, 0);
-        let late = window.touch(now).unwrap_err();
-        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
-        window.touch(later).unwrap();
-        file.set_len(0).unwrap();
-        assert!(window.touch(later).is_err());
-        assert!(Window::new(&file, &(0..u64::MAX - PAGE), PAGE).is_err());
     }
 }

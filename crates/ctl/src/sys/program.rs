@@ -12,14 +12,6 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signa
 use nix::sys::signal::{raise, sigaction, sigprocmask};
 use nix::unistd::{ForkResult, Pid, fork, getpgrp, getpid, getppid, tcgetpgrp};
 
-/// One side of the fork.
-pub(crate) enum Side {
-    /// The child, which executes the program.
-    Program,
-    /// The parent, which waits for it.
-    Parent(Child),
-}
-
 /// The program.
 #[derive(Debug)]
 pub(crate) struct Child(libc::pid_t);
@@ -33,12 +25,10 @@ pub(crate) enum End {
     Signal(i32),
 }
 
-/// Forks. The child keeps the signal mask and is killed when hugectl ends. In the parent, all
-/// signals are blocked from here on; [`Child::next`] takes them.
-///
-/// # Errors
-/// No child can be made.
-pub(crate) fn start() -> io::Result<Side> {
+/// Forks. The child, for which this returns `None`, keeps the signal mask and is killed when
+/// hugectl ends. In the parent, all signals are blocked from here on; [`Child::next`] takes
+/// them.
+pub(crate) fn start() -> io::Result<Option<Child>> {
     let mut mask = SigSet::empty();
     sigprocmask(
         SigmaskHow::SIG_SETMASK,
@@ -53,7 +43,7 @@ pub(crate) fn start() -> io::Result<Side> {
     // SAFETY: this process has one thread.
     let forked = unsafe { fork() };
     if let Ok(ForkResult::Parent { child }) = forked {
-        return Ok(Side::Parent(Child(child.as_raw())));
+        return Ok(Some(Child(child.as_raw())));
     }
     // SAFETY: restores the previous action.
     unsafe { sigaction(Signal::SIGCHLD, &before) }?;
@@ -64,7 +54,7 @@ pub(crate) fn start() -> io::Result<Side> {
     if getppid() != parent {
         raise(Signal::SIGKILL)?;
     }
-    Ok(Side::Program)
+    Ok(None)
 }
 
 /// Whether orphaned descendants become children of this process.
@@ -102,12 +92,12 @@ impl Child {
     /// Waits for a signal for at most this time, and passes it on. Stops with the program.
     /// Returns how the program ended, if it has.
     pub(crate) fn next(&self, time: Duration) -> Option<End> {
-        let received = receive(time)?;
-        if received.signal == libc::SIGCHLD {
+        let (signal, code) = receive(time)?;
+        if signal == libc::SIGCHLD {
             return self.reap();
         }
-        if !received.has_reached_group() {
-            self.send(received.signal);
+        if !has_reached_group(signal, code) {
+            self.send(signal);
         }
         None
     }
@@ -174,32 +164,22 @@ fn is_in_foreground() -> bool {
         || is_own(tcgetpgrp(io::stderr()))
 }
 
-/// A signal that was sent to this process.
-#[derive(Debug, Clone, Copy)]
-struct Received {
-    signal: libc::c_int,
-    /// Its `si_code`.
-    code: libc::c_int,
+/// Whether the terminal sent a signal to the whole process group, and so to the program.
+fn has_reached_group(signal: libc::c_int, code: libc::c_int) -> bool {
+    const SI_KERNEL: libc::c_int = 0x80;
+    let of_terminal = [
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+        libc::SIGWINCH,
+    ];
+    code == SI_KERNEL && of_terminal.contains(&signal)
 }
 
-impl Received {
-    /// Whether the terminal sent it to the whole process group, and so to the program.
-    fn has_reached_group(self) -> bool {
-        const SI_KERNEL: libc::c_int = 0x80;
-        let of_terminal = [
-            libc::SIGINT,
-            libc::SIGQUIT,
-            libc::SIGTSTP,
-            libc::SIGTTIN,
-            libc::SIGTTOU,
-            libc::SIGWINCH,
-        ];
-        self.code == SI_KERNEL && of_terminal.contains(&self.signal)
-    }
-}
-
-/// Returns the next signal; `None` after this time.
-fn receive(time: Duration) -> Option<Received> {
+/// Returns the next signal and its `si_code`; `None` after this time.
+fn receive(time: Duration) -> Option<(libc::c_int, libc::c_int)> {
     let time = libc::timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
         tv_nsec: time.subsec_nanos().into(),
@@ -209,10 +189,7 @@ fn receive(time: Duration) -> Option<Received> {
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: reads the set and the time, and writes `info`.
     let signal = unsafe { libc::sigtimedwait(all.as_ref(), &raw mut info, &raw const time) };
-    (signal > 0).then_some(Received {
-        signal,
-        code: info.si_code,
-    })
+    (signal > 0).then_some((signal, info.si_code))
 }
 
 /// Ends by the signal that killed the program, without a core dump of hugectl. Returns the

@@ -17,9 +17,6 @@ pub(crate) struct Shared(NonNull<u8>);
 
 impl Shared {
     /// Creates an empty page, and its descriptor.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub(crate) fn new() -> io::Result<(Shared, OwnedFd)> {
         let name = std::ffi::CString::new(WATCHER_PAGE)?;
         let file =
@@ -49,9 +46,6 @@ impl Shared {
 }
 
 /// Maps the ledger, whose file has its full length, until this process ends.
-///
-/// # Errors
-/// It cannot be mapped.
 pub(crate) fn ledger(file: &std::fs::File) -> io::Result<&'static Ledger> {
     let at = map(file, ledger::LEN)?;
     // SAFETY: the mapping is never removed and has this length. The ledger consists of atomic

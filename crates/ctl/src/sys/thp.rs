@@ -16,9 +16,6 @@ pub(crate) enum Ban {
 }
 
 /// Sets it for this process, the program it executes and all children (Linux 3.15).
-///
-/// # Errors
-/// `EINVAL` if the kernel lacks it.
 pub(crate) fn ban(ban: Ban) -> io::Result<()> {
     const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
     let (on, flags): (libc::c_ulong, libc::c_ulong) = match ban {

@@ -36,9 +36,6 @@ impl Output {
     }
 
     /// Writes a text with one call.
-    ///
-    /// # Errors
-    /// Those of writing, unless the reader is gone.
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         let folded = self.folded(text);
         let text = folded.as_ref().map_or(text, String::as_bytes);

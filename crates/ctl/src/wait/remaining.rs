@@ -6,14 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use hugetools_contract::report::{Proof, is_shell};
+use hugetools_model::Root;
 use hugetools_model::process::{self, Pid, Stat};
-use hugetools_model::{KPath, Root};
 
-use crate::status::{OwnOrigin, Snapshot};
+use crate::status::{OwnOrigin, Snapshot, select};
 use crate::sys::program;
-
-/// At most so many are reported as text.
-const SHOWN: usize = 4;
 
 /// Time for a daemon to finish its second fork.
 const SETTLE: Duration = Duration::from_millis(20);
@@ -25,8 +22,7 @@ pub(super) fn find(root: &Root, start: u64) -> BTreeMap<u32, u32> {
         return BTreeMap::new();
     }
     std::thread::sleep(SETTLE);
-    let all = root.list(&KPath::from("/proc")).unwrap_or_default();
-    let pids = all.iter().filter_map(|name| name.to_str()?.parse().ok());
+    let pids = select::all(root).map(Pid::get);
     let parents: BTreeMap<u32, u32> = pids
         .filter_map(|pid| Some((pid, living(root, pid, start)?)))
         .collect();
@@ -78,14 +74,6 @@ pub(super) fn reports(
             let warning = |pid| warning(root, pid, json, has_library.is_none());
             reports.extend(without.into_iter().map(warning));
         }
-    }
-    if !json && reports.len() > SHOWN {
-        let more = reports.len() - SHOWN;
-        reports.truncate(SHOWN);
-        reports.push(format!(
-            "hugectl: WARNING: {more} more processes still run: hugectl --status says what they \
-             have\n"
-        ));
     }
     reports
 }

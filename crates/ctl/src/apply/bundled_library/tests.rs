@@ -1,6 +1,6 @@
 use super::*;
 use crate::probe::bundle::future_place_in;
-use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
+use hugetools_contract::env::HEAP_LIBRARY;
 use std::io::Read;
 use std::os::unix::fs::symlink;
 
@@ -101,18 +101,4 @@ fn a_directory_that_others_can_change_is_refused() {
     assert!(refusal().contains("others can change its directory"));
     fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
     place_heap(dir.path()).unwrap();
-}
-
-#[test]
-fn an_unusable_place_is_skipped() {
-    let dir = tempfile::tempdir().unwrap();
-    let blank = dir.path().join("a b");
-    fs::create_dir(&blank).unwrap();
-    let absent = dir.path().join("absent");
-    let places = [&absent, &blank, Path::new("/proc"), dir.path()].map(at);
-    let path = place_in(&places, &BUNDLE, LIBRARY, me()).unwrap();
-    assert!(path.starts_with(dir.path().join("ours")));
-    let reasons = place_in(&places[..3], &BUNDLE, LIBRARY, me()).unwrap_err();
-    assert_eq!(reasons.matches("; ").count(), 2, "{reasons}");
-    assert!(fs::read_dir(&blank).unwrap().next().is_none());
 }
