@@ -9,7 +9,6 @@ use std::ffi::OsString;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use hugetools_ctl::apply::exec;
-use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::apply::{self, Applied, rights};
 use hugetools_ctl::args;
 
@@ -194,7 +193,7 @@ fn start_on(
             findings.verbosity,
         );
     }
-    let applied = apply::apply(&plan, &BUNDLE, caller, root, &mut Live::new(root))?;
+    let applied = apply::apply(&plan, &BUNDLE, caller, root)?;
     say(&applied.notes, findings.verbosity);
     // Restore the signal actions: the program would inherit ignored signals.
     drop(ignored);
@@ -208,28 +207,8 @@ fn start_on(
             caller,
             findings.verbosity,
         ),
-        None => Err(become_program(&plan, &applied, caller, findings.verbosity)),
+        None => Err(exec::exec(&plan, &applied, caller)),
     }
-}
-
-/// Executes the program.
-fn become_program(plan: &Plan, applied: &Applied, caller: &Caller, verbosity: u8) -> Failure {
-    let unstarted = exec::exec(plan, applied, caller);
-    match unstarted.is_too_long && !plan.requires() {
-        true => become_without_variables(plan, caller, verbosity),
-        false => unstarted.failure,
-    }
-}
-
-/// Executes the program without our variables, since they exceeded the kernel's limit.
-fn become_without_variables(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
-    let text = format!(
-        "the program starts as without hugectl: the variables for the libraries make \
-         arguments and environment longer than the kernel accepts (E2BIG)\n  {}",
-        exec::TO_MAKE_ROOM
-    );
-    say(&[Note::warning(text)], verbosity);
-    exec::exec_plainly(plan, caller).failure
 }
 
 /// Starts the program as a child, waits and prints its report. Returns the program's exit
@@ -254,7 +233,7 @@ fn run_with_report(
         })),
         Ok(Role::Program(program)) => {
             applied.set_watcher(program.variable());
-            let failure = become_program(plan, &applied, &caller.this_process(), verbosity);
+            let failure = exec::exec(plan, &applied, &caller.this_process());
             program.cancel();
             Err(failure)
         }
@@ -264,7 +243,7 @@ fn run_with_report(
                  cannot wait for it ({why})"
             );
             say(&[Note::warning(text)], verbosity);
-            Err(become_program(plan, &applied, caller, verbosity))
+            Err(exec::exec(plan, &applied, caller))
         }
     }
 }

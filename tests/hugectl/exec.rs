@@ -229,45 +229,6 @@ fn verbosity_comes_from_the_environment_and_the_options() {
     );
 }
 
-/// Runs a command with the kernel's smallest limit of arguments and environment: 128 KiB.
-fn with_short_arguments(command: &Command) -> Done {
-    let mut sh = Command::new("sh");
-    sh.args(["-c", "ulimit -s 512; exec \"$0\" \"$@\""]);
-    sh.arg(command.get_program()).args(command.get_args());
-    done(&sh.output().unwrap())
-}
-
-/// If our variables exceed the kernel's limit, the program starts without them.
-#[test]
-fn a_start_without_room_for_our_variables() {
-    let place = Place::new();
-    let program = place.build("program", PROGRAM, &[]);
-    let program = program.to_str().unwrap();
-    let starts = |length: &usize| {
-        let mut command = Command::new(program);
-        with_short_arguments(command.args(["3", &"0".repeat(*length)])).status == 3
-    };
-    let lengths: Vec<usize> = (60_000..131_000).collect();
-    let most = lengths[lengths.partition_point(starts) - 1];
-    let mut found = [0, 0];
-    for less in (100..1200).step_by(100) {
-        let word = "0".repeat(most - less);
-        let options = ["--heap=thp", "--verbose=2", program, "3", &word];
-        let ran = with_short_arguments(&place.command(&options));
-        if ran.err.starts_with("sh:") {
-            // There is no room for hugectl's own command line.
-            continue;
-        }
-        let told = "hugectl: WARNING: the program starts as without hugectl: ";
-        let is_plain = ran.err.contains(told);
-        let ours = ran.out.ends_with(" HUGETLB_MORECORE=thp\n");
-        assert_eq!((ran.status, ours), (3, !is_plain), "{less}: {}", ran.err);
-        found[usize::from(is_plain)] += 1;
-    }
-    assert!(found[0] > 0 && found[1] > 0, "{found:?}");
-}
-
-/// Twelve descriptors are enough, even if standard descriptors are closed.
 #[test]
 fn a_small_limit_of_descriptors() {
     let place = Place::new();
@@ -314,7 +275,6 @@ fn hugectl_does_not_need_libgcc_s() {
     );
 }
 
-/// The message names the process that has the program open for writing.
 #[test]
 fn a_busy_program_is_not_started() {
     let dir = tempfile::tempdir().unwrap();
@@ -325,11 +285,7 @@ fn a_busy_program_is_not_started() {
     drop(open.unwrap());
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(126), "{said}");
-    for part in [
-        "(ETXTBSY)",
-        &format!("process {} (", std::process::id()),
-        "start it once that is closed",
-    ] {
+    for part in ["(ETXTBSY)", "start it once that is closed"] {
         assert!(said.contains(part), "{said}");
     }
 }

@@ -185,8 +185,6 @@ fn the_reason_for_a_missing_library_is_named() {
     ] {
         let mut command = place.command(&options);
         command.args(starter).arg(&program);
-        // With AT_SECURE, glibc ignores its tunables, too.
-        command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
         let running = Running::wait_for(command);
         let status = place.run(&["--status", &running.pid(), "--json"]);
         let value = json(&status);
@@ -196,7 +194,7 @@ fn the_reason_for_a_missing_library_is_named() {
             row["reason"].as_str().unwrap_or_default().to_owned()
         };
         assert!(reason("bss").contains(told), "{status:?}");
-        assert_eq!(reason("heap").contains(told), told == secure, "{status:?}");
+        assert!(reason("heap").contains(told), "{status:?}");
         assert!(!status.out.contains(other), "{status:?}");
     }
 }

@@ -10,7 +10,6 @@ use hugetools_contract::env::Settings;
 use hugetools_model::{FileError, Root};
 
 use self::filter::Filter;
-use crate::sys::environment;
 
 /// How the names of all settings begin.
 const PREFIX: &[u8] = b"HUGETLB_";
@@ -18,7 +17,7 @@ const PREFIX: &[u8] = b"HUGETLB_";
 /// The process that hugectl is, before it becomes another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The environment, in its order, each entry whole: those that are no variable, too.
+    /// The environment, in its order: `NAME=value`.
     pub env: Vec<OsString>,
     /// The process that becomes the program.
     pub pid: u32,
@@ -39,7 +38,7 @@ pub struct Caller {
 impl Caller {
     /// The process that runs this, with its environment.
     pub fn own() -> Caller {
-        Caller::with(environment::entries())
+        Caller::this(std::env::vars_os())
     }
 
     /// The process that runs this, with the environment it is told.

@@ -6,7 +6,7 @@
 //!   Run:    probe (looks, changes nothing) --plan--> Plan
 //!           --> print as shell | apply --> exec; with a report: wait
 //!   Status: status --> Proof --> table | JSON
-//!   Adopt:  adopt (probe --plan--> steps --apply--> report)
+//!   Adopt:  adopt (memory --plan--> steps --apply--> report)
 //! ```
 //!
 //! `plan` is a pure function of what was found. What changes something on disk or in

@@ -13,7 +13,6 @@ use hugetools_model::{Bytes, PageSize};
 
 use crate::caller::Caller;
 use crate::files;
-use attempt_log::{Identity, Memory};
 
 /// A file whose text may be on huge pages of the page cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +83,7 @@ impl Prepared {
 pub(crate) fn foresee(job: Job, caller: &Caller) -> Prepared {
     let state = match open(&job) {
         Err(error) => failed(&error),
-        Ok(opened) => match Memory::of(caller).recall(&opened.identity) {
+        Ok(opened) => match attempt_log::recall(caller, &opened.name) {
             Some(why) => short(None, why),
             None => State::Left,
         },
@@ -104,8 +103,8 @@ pub(crate) fn prepared(job: Job, state: State, cost: Duration) -> Prepared {
 /// A file that was found to be what its headers say.
 pub(crate) struct Opened {
     pub(crate) file: File,
-    pub(crate) identity: Identity,
-    pub(crate) parts: Vec<Range<u64>>,
+    /// The name of its record.
+    pub(crate) name: String,
 }
 
 pub(crate) fn open(job: &Job) -> io::Result<Opened> {
@@ -114,8 +113,7 @@ pub(crate) fn open(job: &Job) -> io::Result<Opened> {
     match job.parts.iter().all(|part| part.end <= whole) {
         true => Ok(Opened {
             file,
-            identity: Identity::of(&metadata),
-            parts: job.parts.clone(),
+            name: attempt_log::name(&metadata),
         }),
         false => Err(io::Error::other("the file is shorter than its headers say")),
     }

@@ -51,7 +51,7 @@ pub(super) fn may_lock(root: &Root, caller: &Caller) -> Result<MayLock, FileErro
 }
 
 /// Whether a process whose `/proc/PID/status` this is has `CAP_IPC_LOCK`.
-pub(crate) fn has_capability(status: &[u8]) -> bool {
+fn has_capability(status: &[u8]) -> bool {
     const CAP_IPC_LOCK: u64 = 1 << 14;
     let set = words(status, b"CapEff:").next();
     let set = set.and_then(|set| u64::from_str_radix(set, 16).ok());
@@ -61,12 +61,6 @@ pub(crate) fn has_capability(status: &[u8]) -> bool {
 /// Whether it has a group besides its effective one.
 fn has_group(status: &[u8], gid: u64) -> bool {
     words(status, b"Groups:").any(|word| word.parse() == Ok(gid))
-}
-
-/// Whether it is in a group, by its effective one or another.
-pub(crate) fn is_in_group(status: &[u8], gid: u64) -> bool {
-    let effective = words(status, b"Gid:").nth(1);
-    effective.is_some_and(|word| word.parse() == Ok(gid)) || has_group(status, gid)
 }
 
 /// The words of a line.

@@ -1,5 +1,4 @@
-//! What the processes of a start have said, so that one of them says it: a small file in
-//! the directory that is ours anyway, the same for all starts of a user.
+//! Enters a launch in the ledger of messages: [`hugetools_contract::ledger`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,9 +19,9 @@ use crate::sys::shared;
 const DIR: &str = "said";
 const NAME: &str = "starts";
 
-/// Enters this start, which has said these kinds of lines already. `None` where there is
-/// no place for the file: then each process says what it has to say.
-pub(super) fn enter(caller: &Caller, said: u64) -> Option<Place> {
+/// Enters this launch with the kinds of messages that hugectl has printed. Returns `None` if
+/// the ledger cannot be opened: then each process prints its own messages.
+pub(super) fn enter(caller: &Caller, printed: u64) -> Option<Place> {
     if caller.filter.truncate == Answer::Ends {
         return None;
     }
@@ -30,21 +29,20 @@ pub(super) fn enter(caller: &Caller, said: u64) -> Option<Place> {
         let path = private_dir::open(place, DIR, caller.euid).ok()?.join(NAME);
         let place = Place::new(key(caller), path.as_os_str().as_bytes())?;
         let file = open(&path, caller.euid).ok()?;
-        shared::ledger(&file).ok()?.enter(place.key(), said);
+        shared::ledger(&file).ok()?.enter(place.key(), printed);
         Some(place)
     })
 }
 
-/// No other start has the same.
+/// A key that no other launch has: the process number, and the nanoseconds modulo 4.3 s.
 fn key(caller: &Caller) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_nanos());
-    // The lower half of the time takes more than four seconds to come again.
     let time = u64::try_from(now & u128::from(u32::MAX)).unwrap_or(0);
     u64::from(caller.pid) << 32 | time
 }
 
-/// Opens the file, made if need be.
+/// Opens the file, or creates it.
 fn open(path: &Path, user: u32) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -59,9 +57,8 @@ fn open(path: &Path, user: u32) -> io::Result<File> {
         fs::remove_file(path)?;
         return Err(io::Error::other("others can change what is there"));
     }
-    // All that write to it make it as long.
     file.set_len(LEN as u64)?;
-    // A full file system is an error here; in a mapping it would be a signal.
+    // On a full file system a write fails; a store to the mapping would raise SIGBUS.
     file.write_all_at(&PREFIX, 0)?;
     Ok(file)
 }
