@@ -238,7 +238,7 @@ fn targets() {
     fs::create_dir_all(scratch.path.with_file_name("lib")).unwrap();
     fuzz("elf", kept("elf"), WORDS, |bytes| {
         scratch.put(bytes);
-        match probe(&run, &caller, &root, None, None) {
+        match probe(&mut run.clone(), &caller, &root, None, None) {
             Ok(found) => {
                 let plan = plan::make(&run, &caller, &found);
                 assert!(!plan.to_shell().is_empty());

@@ -13,7 +13,6 @@ mod writers;
 use std::ffi::OsString;
 
 use hugetools_contract::env::{REPORT_WATCH, STARTER};
-use hugetools_model::Root;
 
 use crate::caller::Caller;
 use crate::plan::{Bundled, Plan, Value, Variable, describe, static_text_is_short};
@@ -40,7 +39,6 @@ pub fn apply(
     plan: &Plan,
     bundle: &Bundle<'_>,
     caller: &Caller,
-    root: &Root,
     effects: &mut dyn Effects,
 ) -> Result<Applied, Failure> {
     let mut applied = Applied::default();
@@ -51,11 +49,6 @@ pub fn apply(
         applied.place_library(library, bundle, caller, plan.requires())?;
     }
     applied.prepare_text(plan, caller, effects)?;
-    if let Some(Err(error)) = plan.core_dump.map(|filter| filter.set(root)) {
-        applied.notes.push(Note::info(format!(
-            "a core dump is without what is on pages of a pool: {error}"
-        )));
-    }
     if plan.leaves_news() {
         let place = said::enter(caller, plan.said());
         applied.variables.extend(place.map(|place| Variable {

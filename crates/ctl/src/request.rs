@@ -9,20 +9,20 @@ use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::args::given::{ANY, OF_STATUS};
-use crate::args::{Args, Chosen, DEFAULT, Step, TERMINAL};
+use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
 use crate::say::messages;
+use crate::say::subject::Subject;
 
 mod adopt;
 pub mod asked_segments;
 mod emit;
+mod limits;
 mod processes;
 mod require;
 pub mod thp_policy;
-mod whom;
 
 pub use adopt::Adopt;
 pub use emit::{Emit, EmitKind};
@@ -96,8 +96,19 @@ pub struct Run {
     pub command: Vec<OsString>,
     /// The words in front of it, as they were typed.
     pub options: Vec<OsString>,
-    /// What `--auto` chose, and what to look out for.
+    /// Choose the options that suit the program.
+    pub auto: bool,
+    /// What that chose.
     pub chosen: Option<Chosen>,
+}
+
+/// What `--auto` chose.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Chosen {
+    /// The options and the reason, and what to look out for: a line each.
+    pub lines: Vec<String>,
+    /// Memory that only `--auto` asked for.
+    pub(crate) subject: Subject,
 }
 
 impl Run {
@@ -109,6 +120,21 @@ impl Run {
     /// What `--auto` chose, and what to look out for, a line each.
     pub fn chosen(&self) -> impl Iterator<Item = &String> {
         self.chosen.iter().flat_map(|chosen| &chosen.lines)
+    }
+
+    /// Returns the options that ask for pages, with these.
+    pub fn asked_pages(&self) -> impl Iterator<Item = (&'static str, Pages)> {
+        let all = [
+            ("--text", self.segments.text),
+            ("--data", self.segments.data),
+            ("--bss", self.segments.bss),
+            ("--heap", self.heap),
+            ("--shm", self.shm),
+            ("--anon", self.anon),
+            ("--stack", self.stack),
+        ];
+        all.into_iter()
+            .filter_map(|(option, pages)| Some((option, pages?)))
     }
 
     /// Whether the heap is to stay with the program's own libc.
@@ -232,7 +258,7 @@ fn status(args: Args) -> Result<Status, Failure> {
 
 /// What has a meaning only where a program is started.
 fn starts_nothing(args: &Args) -> Result<(), Failure> {
-    if let Some(option) = args.given.outside(&[OF_STATUS, ANY]) {
+    if let Some(option) = args.given.not_of_status() {
         return usage(format!(
             "--status starts no program, so {option} has no meaning with it"
         ));
@@ -277,19 +303,24 @@ fn run(args: Args) -> Result<Run, Failure> {
             .and_then(ThpPolicy::of_word),
         heap: heap(&args)?,
         engine: args.segments.heap_engine.as_deref().map(engine),
-        limit: args.whom.limit.as_deref().map(whom::limit).transpose()?,
-        only: args.whom.only.as_deref().map(whom::only).transpose()?,
-        no_inherit: args.whom.no_inherit,
+        limit: args.scope.limit.as_deref().map(limits::limit).transpose()?,
+        only: args.scope.only.as_deref().map(limits::only).transpose()?,
+        no_inherit: args.scope.no_inherit,
         shm: optional_pages("--shm", args.segments.shm.as_deref())?,
         anon: optional_pages("--anon", args.segments.anon.as_deref())?,
-        anon_min: whom::length("--anon-min", args.segments.anon_min.as_deref())?,
+        anon_min: limits::length("--anon-min", args.segments.anon_min.as_deref())?,
         stack: optional_pages("--stack", args.segments.stack.as_deref())?,
-        stack_depth: whom::length("--stack-depth", args.segments.stack_depth.as_deref())?,
+        stack_depth: limits::length("--stack-depth", args.segments.stack_depth.as_deref())?,
         kernel_fork: args.segments.fork.is_some(),
         fallback: args.segments.fallback.as_deref().and_then(fallback),
         require: require.unwrap_or_default(),
         report,
-        messages: args.say.messages.as_deref().map(messages_to).transpose()?,
+        messages: args
+            .messages
+            .messages
+            .as_deref()
+            .map(messages_to)
+            .transpose()?,
         preload: match (args.library.no_preload, args.library.force_preload) {
             (true, _) => Preload::Never,
             (_, true) => Preload::Always,
@@ -307,7 +338,8 @@ fn run(args: Args) -> Result<Run, Failure> {
         sysroot: args.proof.sysroot,
         command: args.command,
         options: args.options,
-        chosen: args.chosen,
+        auto: args.segments.auto,
+        chosen: None,
     };
     // Not before: a value that is wrong may be the program's name.
     if run.command.is_empty() && !run.dry_run {

@@ -167,7 +167,6 @@ mod tests {
             engine: Engine::None,
             notes: Vec::new(),
             report: None,
-            core_dump: None,
             thp_policy: None,
             library: None,
             text: Vec::new(),

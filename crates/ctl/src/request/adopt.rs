@@ -6,7 +6,6 @@ use std::time::Duration;
 use hugetools_contract::segment::Segment;
 
 use super::{Whom, usage, watch};
-use crate::args::given::{ANY, OF_PID, PID_TOO};
 use crate::args::{Args, DEFAULT, Step};
 use crate::say::failure::Failure;
 
@@ -79,7 +78,7 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
 /// What does not go together.
 fn check(args: &Args) -> Result<(), Failure> {
     let program = args.command.first().map(|word| Path::new(word).display());
-    let odd = args.given.outside(&[OF_PID, PID_TOO, ANY]);
+    let odd = args.given.not_of_pid();
     let odd = odd.map(str::to_owned);
     if let Some(what) = odd.or(program.map(|program| program.to_string())) {
         return usage(format!(

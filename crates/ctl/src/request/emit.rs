@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::{Run, run, usage};
 use crate::args::Args;
-use crate::args::given::NOT_EMITTED;
 use crate::say::failure::Failure;
 
 /// Say what another starter needs to be told.
@@ -58,7 +57,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     let Some(kind) = kinds.find(|kind| kind.word() == word) else {
         return usage(format!("--emit={word}: no such kind"));
     };
-    if let Some(option) = args.given.inside(NOT_EMITTED) {
+    if let Some(option) = args.given.not_emitted() {
         return usage(format!(
             "--emit starts no program, so {option} has no meaning with it"
         ));

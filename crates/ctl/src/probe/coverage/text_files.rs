@@ -9,7 +9,7 @@ use hugetools_model::{Bytes, PageSize};
 use crate::caller::filter::Answer;
 use crate::files;
 use crate::probe::coverage::page_cache::Job;
-use crate::probe::dynamic_loader::dt_needed;
+use crate::probe::dynamic_loader;
 use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::target::elf_layout::{Layout, Obstacle, Place};
 use crate::probe::target::{Image, Libc, Target};
@@ -48,15 +48,15 @@ pub(crate) fn libraries(
     library_path: Option<&OsStr>,
     size: PageSize,
 ) -> Vec<Job> {
-    let mut jobs = Vec::new();
-    if let Some(elf) = files::open_elf(program) {
-        dt_needed::find(program, &elf, library_path, libc, &[], |path, elf| {
-            if let Ok(parts) = Layout::of(elf).own_pages(size, Place::Library) {
-                let path = path.to_owned();
-                jobs.push(Job { path, parts, size });
-            }
-            None::<()>
-        });
-    }
-    jobs
+    let elf = files::open_elf(program);
+    let found = elf.map(|elf| dynamic_loader::libraries(program, &elf, libc, library_path, &[]));
+    let job = |(path, elf)| {
+        let parts = Layout::of(&elf).own_pages(size, Place::Library).ok()?;
+        Some(Job { path, parts, size })
+    };
+    found
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(job)
+        .collect()
 }
