@@ -184,7 +184,7 @@ fn behind_a_wrapper_the_program_counts() {
     let err = said("--heap=thp nice ./static");
     assert!(
         err.ends_with(
-            "the heap stays as before: ./static is static, so no library can be added \
+            "the heap stays on base pages: ./static is static, so no library can be added \
                        to it; start hugectl right before ./static\n"
         ),
         "{err}"

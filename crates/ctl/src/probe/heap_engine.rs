@@ -274,7 +274,7 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
         None => (STATIC.to_owned(), BY_PID.to_owned()),
     };
     let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
-    let short = Shortfall::new(subject, fact).outcome(format!("{names} {stay} as before"));
+    let short = Shortfall::new(subject, fact).outcome(format!("{names} {stay} on base pages"));
     Some(short.advise(cure))
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of `--emit`.
+//! `--emit`: settings for another starter.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,23 +7,23 @@ use super::{Run, run, usage};
 use crate::args::Args;
 use crate::say::failure::Failure;
 
-/// Say what another starter needs to be told.
+/// Print settings for another starter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emit {
-    /// For whom.
+    /// The starter.
     pub kind: EmitKind,
-    /// The unit, or what runs in the container, where it is said.
+    /// The unit or the image.
     pub name: Option<OsString>,
-    /// What is asked for: a dry run, of a program for an environment file only.
+    /// The settings: a dry run, with a program only for an environment file.
     pub run: Run,
 }
 
-/// Who starts the program.
+/// A starter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitKind {
-    /// systemd, by a drop-in.
+    /// systemd: a drop-in.
     Systemd,
-    /// Who reads a file of variables.
+    /// One that reads an environment file.
     Environment,
     /// docker, podman, nerdctl.
     Docker,
@@ -39,7 +39,7 @@ impl EmitKind {
         EmitKind::Kubernetes,
     ];
 
-    /// The word of the option.
+    /// Returns the word of the option.
     pub fn word(self) -> &'static str {
         match self {
             EmitKind::Systemd => "systemd",
@@ -50,7 +50,7 @@ impl EmitKind {
     }
 }
 
-/// Validates it.
+/// Validates the command line.
 pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     let word = args.proof.emit.take().unwrap_or_default();
     let mut kinds = EmitKind::ALL.into_iter();
@@ -79,7 +79,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
             let more = Path::new(more).display();
             return usage(format!("--emit={word}: one unit or image, and not {more}"));
         }
-        // It is no program of this machine.
+        // It is not a program of this machine.
         args.command.clear();
     }
     args.proof.dry_run = true;
