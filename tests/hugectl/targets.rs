@@ -37,28 +37,6 @@ fn musl_programs_get_the_same_library() {
     );
 }
 
-/// Its loader would say that it cannot take the library.
-#[test]
-fn a_program_of_another_machine_does_not_see_the_library() {
-    let (cc, qemu) = ("aarch64-linux-gnu-gcc", "qemu-aarch64");
-    let test = "a_program_of_another_machine_does_not_see_the_library";
-    if std::env::consts::ARCH == "aarch64" || !needs::programs(test, &[cc, qemu]) {
-        return;
-    }
-    let place = Place::new();
-    place.build_with(cc, "program", PROGRAM, &[]);
-    for line in [
-        "hugectl --heap=thp qemu-aarch64",
-        "QEMU_UNSET_ENV=A hugectl --heap=thp nice qemu-aarch64",
-    ] {
-        let done = place.shell(&format!("{line} -L /usr/aarch64-linux-gnu ./program"));
-        ran(&done, "program HUGETLB_MORECORE=thp\n");
-        assert!(!done.err.contains("cannot be preloaded"), "{}", done.err);
-        let told = "the memory of a program of another machine is not taken from malloc";
-        assert_eq!(done.err.matches(told).count(), 1, "{line}: {}", done.err);
-    }
-}
-
 #[test]
 fn a_static_glibc_program_is_told_by_its_tunables() {
     let place = Place::new();

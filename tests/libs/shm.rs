@@ -1,6 +1,5 @@
 //! Shared memory on huge pages, and everything that a program may do to it.
 
-mod core_dump;
 mod files;
 
 use std::process::Command;

@@ -76,7 +76,11 @@ fn no_call_is_made_that_a_filter_does_not_let_through() {
     let all = CALLS
         .into_iter()
         .flat_map(|call| RESULTS.map(|result| (call, result)));
-    let with_filter = |(call, result)| Some((call, result, filter(call, result)?));
+    // hugectl itself calls prctl to ask for filters.
+    let all = all.filter(|(call, result)| *call != "prctl" || result.is_empty());
+    let with_filter = |(call, result): (&'static str, &'static [&'static str])| {
+        Some((call, result, filter(call, result)?))
+    };
     let Some(filters) = all.map(with_filter).collect::<Option<Vec<_>>>() else {
         return;
     };

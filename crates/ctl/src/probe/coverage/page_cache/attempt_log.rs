@@ -1,6 +1,6 @@
-//! What is remembered about files between one start and the next: where
-//! preparing them was of no use. A file of that name in a directory of ours
-//! says so until it is too old.
+//! The log of failed attempts to fill the page cache with huge pages of a file. An entry is a
+//! file in one of our directories; its contents are the reason. Later starts don't try again
+//! until it expires.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -12,12 +12,11 @@ use super::Why;
 use crate::caller::Caller;
 use crate::files::places::{Place, places};
 
-/// The directory in ours.
+/// The directory of the log.
 pub(crate) const NAME: &str = "page-cache";
 
-/// What is remembered, and for how long: another kernel may have what this one
-/// lacks, who uses a file ends some day, and what was written just now is on
-/// disk in a minute; some file systems (overlay) do not write it when told.
+/// The reasons, and how long an entry is valid. A recently written file may be on disk in a
+/// minute; some file systems (overlay) don't write it when told to.
 pub(crate) const REASONS: [(&str, Why, Duration); 3] = [
     (
         "file system",
@@ -28,12 +27,12 @@ pub(crate) const REASONS: [(&str, Why, Duration); 3] = [
     (YOUNG, Why::FileSystem, MINUTE),
 ];
 
-/// The word for a file that was written just now.
+/// The reason for recently written files.
 const YOUNG: &str = "young";
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What tells a file, and its contents, from all others.
+/// Identifies a file and its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) name: String,
@@ -53,7 +52,7 @@ impl Identity {
         }
     }
 
-    /// The word that says why, if that is worth remembering.
+    /// Returns the word for a reason that is worth an entry.
     pub(crate) fn word(&self, why: &Why) -> Option<&'static str> {
         let (word, _, _) = REASONS.iter().find(|(_, known, _)| known == why)?;
         match self.is_young && *why == Why::FileSystem {
@@ -63,7 +62,7 @@ impl Identity {
     }
 }
 
-/// Where a user's memory is.
+/// The log of one user.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) places: Vec<Place>,
@@ -78,7 +77,7 @@ impl Memory {
         }
     }
 
-    /// Why preparing the file was of no use, if that is not too long ago.
+    /// Returns the reason of an entry that is still valid.
     pub(crate) fn recall(&self, file: &Identity) -> Option<Why> {
         let mut paths = self
             .places
