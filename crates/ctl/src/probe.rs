@@ -206,17 +206,15 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
     let mut look = Look::default();
     let (heap, anon) = (asked.wants.heap.is_some(), asked.wants.anon.is_some());
     if heap || anon || run.auto || run.explain {
-        // Reading files would delay every start.
-        let reads_files = run.auto || run.explain || asked.verbosity >= 3;
         let innermost = wrapped.as_ref().unwrap_or(&opened);
         let all = [innermost, &opened].into_iter();
-        let mut known = all.filter_map(|opened| known_programs::find(opened, reads_files));
+        let mut known = all.filter_map(|opened| known_programs::find(opened));
         look.known = known.next();
         let beyond = |known: &'static KnownProgram| Beyond::of(known, &run.command, caller, root);
         look.beyond = look.known.and_then(beyond);
     }
     if heap || run.auto {
-        look_at_malloc(&mut look, run, &opened, caller);
+        look_at_malloc(&mut look, run, &opened);
     }
     look.target = Some(opened.target);
     look.behind = wrapped.map(|opened| opened.target);
@@ -224,11 +222,11 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
 }
 
 /// Looks for the program's own allocator, or asks whether its glibc knows the tunable.
-fn look_at_malloc(look: &mut Look, run: &Run, opened: &Opened, caller: &Caller) {
+fn look_at_malloc(look: &mut Look, run: &Run, opened: &Opened) {
     let program = &opened.target.program;
     match (&opened.target.image, &opened.elf) {
-        (Image::Dynamic(libc), Some(elf)) => {
-            look.own = allocator::find(program, elf, *libc, caller.var("LD_LIBRARY_PATH"));
+        (Image::Dynamic(_), Some(elf)) => {
+            look.own = allocator::find(elf);
             let loader = elf
                 .interpreter()
                 .map(|path| Path::new(OsStr::from_bytes(path)));

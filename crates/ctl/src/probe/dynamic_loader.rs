@@ -4,7 +4,7 @@
 pub(crate) mod glibc_tunables;
 pub(crate) mod ld_preload;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +27,7 @@ pub(crate) fn libraries(
     library_path: Option<&OsStr>,
     skipped: &[&[u8]],
 ) -> Vec<(PathBuf, Elf<File>)> {
-    let mut seen: HashSet<Vec<u8>> = skipped.iter().map(|name| name.to_vec()).collect();
+    let mut seen: BTreeSet<Vec<u8>> = skipped.iter().map(|name| name.to_vec()).collect();
     let library_path = library_path.filter(|path| !path.is_empty());
     let search = Search {
         ident: elf.ident(),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use hugetools_elf::Elf;
 use hugetools_model::root::error::describe_errno;
-use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::sys::statvfs::{FsFlags, Statvfs, statvfs};
 use nix::unistd::AccessFlags;
 
 use crate::caller::Caller;
@@ -162,16 +162,12 @@ struct Walk<'c> {
 impl Walk<'_> {
     /// Looks at one file. Returns `None` if it leads to another.
     fn step(&mut self) -> Result<Option<Opened>, Refused> {
-        self.check_executable()?;
         let (mut file, metadata) = match files::open_regular(&self.program) {
             Ok(opened) => opened,
-            // It may be executable without being readable.
-            Err(error) => {
-                let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                return Ok(Some(self.end(Image::Unknown(describe_errno(errno)))));
-            }
+            Err(error) => return self.unreadable(&error).map(Some),
         };
-        let mut head = Vec::new();
+        self.check_executable()?;
+        let mut head = Vec::with_capacity(HEAD);
         let read = file.by_ref().take(HEAD as u64).read_to_end(&mut head);
         read.map_err(|error| Refused::io(&error, &self.program))?;
         match shebang::parse(&head) {
@@ -191,6 +187,23 @@ impl Walk<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// A file may be executable without being readable.
+    fn unreadable(&self, error: &io::Error) -> Result<Opened, Refused> {
+        let name = self.program.display();
+        let metadata = self.program.metadata();
+        let metadata = metadata.map_err(|error| self.missing(&error))?;
+        let text = match (metadata.is_dir(), metadata.is_file()) {
+            (true, _) => format!("{name} is a directory"),
+            (_, false) => format!("{name} is no plain file"),
+            (false, true) => {
+                self.check_executable()?;
+                let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                return Ok(self.end(Image::Unknown(describe_errno(errno))));
+            }
+        };
+        Err(Refused::new(libc::EACCES, text))
     }
 
     fn read_headers(&self, file: File) -> Result<Opened, Refused> {
@@ -217,24 +230,19 @@ impl Walk<'_> {
         Opened { target, elf: None }
     }
 
-    /// Checks what the kernel checks first.
     fn check_executable(&self) -> Result<(), Refused> {
         let path = &self.program;
-        let name = path.display();
-        let metadata = path.metadata().map_err(|error| self.missing(&error))?;
-        let text = if metadata.is_dir() {
-            format!("{name} is a directory")
-        } else if !metadata.is_file() {
-            format!("{name} is no plain file")
-        } else if access::may(path, AccessFlags::X_OK).is_ok() {
+        if access::may(path, AccessFlags::X_OK).is_ok() {
             return Ok(());
-        } else if statvfs(path).is_ok_and(|fs| fs.flags().contains(FsFlags::ST_NOEXEC)) {
-            format!(
+        }
+        let name = path.display();
+        let is_noexec = |fs: Statvfs| fs.flags().contains(FsFlags::ST_NOEXEC);
+        let text = match statvfs(path).is_ok_and(is_noexec) {
+            true => format!(
                 "{name} lies on a mount from which no program runs (noexec)\n  findmnt -T {name} \
                  names it, and mount -o remount,exec lets them run"
-            )
-        } else {
-            format!("{name} is not executable")
+            ),
+            false => format!("{name} is not executable"),
         };
         Err(Refused::new(libc::EACCES, text))
     }
@@ -264,7 +272,10 @@ impl Walk<'_> {
         let Some(name) = name.filter(|_| is_env) else {
             return Ok(());
         };
-        self.check_executable()?;
+        // The kernel would run env first.
+        if !may_run(&self.program) {
+            return Ok(());
+        }
         let mut candidates = search::candidates(&name, self.caller.var("PATH"));
         if let Some(found) = candidates.find(|candidate| may_run(candidate)) {
             self.go_on(found);

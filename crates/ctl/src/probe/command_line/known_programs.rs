@@ -8,10 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 
 use hugetools_contract::env::Pages;
-use hugetools_elf::{Elf, Source};
+use hugetools_elf::Elf;
 use hugetools_model::Root;
 use hugetools_model::thp::Thp;
-use memchr::memmem;
 
 use crate::caller::Caller;
 use crate::probe::command_line::wrappers::base;
@@ -29,8 +28,8 @@ pub(crate) struct KnownProgram {
     files: &'static [&'static str],
     /// How the names of libraries that it needs begin.
     needed: &'static [&'static str],
-    /// What its file contains.
-    content: Option<Content>,
+    /// Whether it has the note of Go's linker.
+    is_go: bool,
     /// Its memory that does not come from malloc.
     pub(crate) memory: Option<OwnMemory>,
     /// Its own way to huge pages.
@@ -51,7 +50,7 @@ const fn program(name: &'static str, files: &'static [&'static str]) -> KnownPro
         name,
         files,
         needed: &[],
-        content: None,
+        is_go: false,
         memory: None,
         own_switch: None,
         bans_thp: false,
@@ -67,8 +66,8 @@ impl KnownProgram {
         self
     }
 
-    const fn contains(mut self, content: Content) -> Self {
-        self.content = Some(content);
+    const fn is_go(mut self) -> Self {
+        self.is_go = true;
         self
     }
 
@@ -97,15 +96,6 @@ impl KnownProgram {
         self.beware = Some(beware);
         self
     }
-}
-
-/// A mark in a program's file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content {
-    /// The note of Go's linker.
-    Go,
-    /// A text among the constants.
-    Text(&'static [u8]),
 }
 
 /// Memory of a program that does not come from malloc.
@@ -188,25 +178,17 @@ impl Choice {
     }
 }
 
-/// Returns the entry that matches a program. Its file is read only if `reads_file`.
-pub(crate) fn find(opened: &Opened, reads_file: bool) -> Option<&'static KnownProgram> {
+/// Returns the entry that matches a program.
+pub(crate) fn find(opened: &Opened) -> Option<&'static KnownProgram> {
     let target = &opened.target;
     let names = [&target.path, &target.program].map(|path| base(path.as_os_str()));
-    // hugectl itself contains the texts that are searched for.
-    if names.contains(&&b"hugectl"[..]) {
-        return None;
-    }
     let elf = opened.elf.as_ref();
-    let mut entries = table::PROGRAMS.iter();
-    entries.find(|entry| {
+    table::PROGRAMS.iter().find(|entry| {
         let mut files = entry.files.iter();
         let is_named = files.any(|file| names.iter().any(|name| is_version_of(name, file)));
         let needs = || elf.is_some_and(|elf| entry.needed.iter().any(|name| needs(elf, name)));
-        let contains = || {
-            elf.zip(entry.content)
-                .is_some_and(|(elf, it)| contains(elf, it))
-        };
-        is_named || needs() || reads_file && contains()
+        let is_go = || elf.is_some_and(|elf| matches!(elf.has_note(b"Go"), Ok(true)));
+        is_named || needs() || entry.is_go && is_go()
     })
 }
 
@@ -221,26 +203,6 @@ fn needs(elf: &Elf<File>, prefix: &str) -> bool {
     let needed = elf.dynamic().map(|dynamic| dynamic.needed.as_slice());
     let mut needed = needed.unwrap_or_default().iter();
     needed.any(|library| library.starts_with(prefix.as_bytes()))
-}
-
-fn contains(elf: &Elf<File>, content: Content) -> bool {
-    match content {
-        Content::Go => matches!(elf.has_note(b"Go"), Ok(true)),
-        Content::Text(text) => has_constant(elf, text),
-    }
-}
-
-/// Searches the constants of a program: the read-only segments.
-fn has_constant(elf: &Elf<File>, text: &[u8]) -> bool {
-    /// Bytes of a segment to read, from its start. Larger constants are rare.
-    const MOST: u64 = 32 << 20;
-    let constants = elf.loads().iter().filter(|load| !load.writable);
-    constants.into_iter().any(|load| {
-        let len = usize::try_from(load.file_size.min(MOST)).unwrap_or(0);
-        let mut bytes = vec![0; len];
-        let read = elf.source().read_at(load.offset, &mut bytes).unwrap_or(0);
-        memmem::find(&bytes[..read], text).is_some()
-    })
 }
 
 /// Memory that `--heap` does not reach.

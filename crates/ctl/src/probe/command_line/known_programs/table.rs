@@ -1,8 +1,7 @@
-//! The table of known programs. The first entry that matches a program counts, so those that
-//! are known only by the contents of their file come last.
+//! The table of known programs. The first entry that matches a program counts.
 
 use super::Choice::{Anon, Heap, HeapThp, Shm, Text, ThpAlways};
-use super::{Content, KnownProgram, Reach, Switch, program};
+use super::{KnownProgram, Reach, Switch, program};
 
 /// What reaches any private memory.
 const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
@@ -190,7 +189,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
              mpirun hugectl --auto PROGRAM",
         ),
     program("Go", &[])
-        .contains(Content::Go)
+        .is_go()
         .memory("Go's own heap", Reach::None, Switch::ThpAlways)
         .own_switch(ALWAYS)
         .auto(
@@ -198,15 +197,4 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
             "the memory of its C parts is malloc's; no library sees its own heap",
         )
         .beware("Go calls the kernel without the C library"),
-    program("jemalloc", &[])
-        .contains(Content::Text(b"<jemalloc>: "))
-        .memory(
-            "what the jemalloc in the program hands out",
-            Reach::All,
-            Switch::Variable("MALLOC_CONF", "thp:always"),
-        )
-        .own_switch(
-            "MALLOC_CONF=thp:always in its environment (_RJEM_MALLOC_CONF for Rust programs)",
-        )
-        .auto(&[Anon], "the allocator inside takes mappings"),
 ];
