@@ -4,7 +4,7 @@
 
 pub(crate) mod table;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 
 use hugetools_contract::env::Pages;
@@ -118,17 +118,10 @@ pub(crate) enum Reach {
 /// How it shows that the memory has huge pages already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Switch {
-    /// It does not show.
-    None,
     /// The system gives transparent huge pages to all memory.
     ThpAlways,
-    /// An environment variable contains a text.
-    Variable(&'static str, &'static str),
-    /// An argument begins with one of the options. Arguments may be in variables, too.
-    Argument {
-        options: &'static [&'static str],
-        variables: &'static [&'static str],
-    },
+    /// One of these is in an argument or in the environment.
+    Words(&'static [&'static str]),
 }
 
 /// An option that `--auto` takes.
@@ -223,7 +216,17 @@ impl Beyond {
         root: &Root,
     ) -> Option<Beyond> {
         let memory = known.memory.as_ref()?;
-        (!memory.switch.is_set(command, caller, root)).then_some(Beyond {
+        let is_set = match memory.switch {
+            Switch::ThpAlways => {
+                let thp = Thp::read(root).ok().flatten();
+                thp.is_some_and(|thp| thp.enabled.as_deref() == Some("always"))
+            }
+            Switch::Words(words) => command.iter().chain(&caller.env).any(|text| {
+                let text = text.to_string_lossy();
+                words.iter().any(|word| text.contains(word))
+            }),
+        };
+        (!is_set).then_some(Beyond {
             memory: memory.what,
             anon: memory.anon,
             cure: known.own_switch.unwrap_or_default(),
@@ -238,66 +241,23 @@ impl Beyond {
     /// Returns the shortfall if `--heap` or `--anon` is asked for.
     pub(crate) fn shortfall(&self, heap: bool, anon: bool) -> Option<Shortfall> {
         let memory = self.memory;
-        let heap = heap && !(anon && self.anon == Reach::All);
-        let (subject, fact) = match (heap, anon, self.anon) {
-            (true, true, _) => (Subject::HEAP | Subject::ANON, "is not taken from malloc"),
-            (true, false, _) => (Subject::HEAP, "is not taken from malloc"),
-            (false, true, Reach::None | Reach::Part) => (Subject::ANON, "is the program's own"),
-            _ => return None,
+        let (subject, reached) = match (heap, anon, self.anon) {
+            (false, false, _) | (_, true, Reach::All) => return None,
+            (true, false, _) => (Subject::HEAP, "--heap does not reach it"),
+            (_, true, Reach::Part) => (Subject::ANON, "--anon reaches only a part of it"),
+            (_, true, Reach::None) => (Subject::ANON, "--anon does not reach it"),
         };
-        let reached = match (heap, anon, self.anon) {
-            (true, false, _) => "--heap does not reach it",
-            (true, true, Reach::Part) => "--heap does not reach it, and --anon only a part",
-            (true, true, _) => "--heap does not reach it, nor does --anon",
-            (false, _, Reach::Part) => "--anon reaches only a part of it",
-            (false, ..) => "--anon does not reach it",
+        let subject = match heap {
+            true => subject | Subject::HEAP,
+            false => subject,
         };
         let cure = match self.anon {
             Reach::All => format!("--anon reaches it; or {}", self.cure),
-            _ => self.cure.to_owned(),
+            Reach::Part | Reach::None => self.cure.to_owned(),
         };
-        let fact = format!("{memory} {fact}, so {reached}");
+        let fact = format!("{memory} is not taken from malloc, so {reached}");
         Some(Shortfall::new(subject, fact).advise(cure))
     }
-}
-
-impl Switch {
-    fn is_set(&self, command: &[OsString], caller: &Caller, root: &Root) -> bool {
-        let value = |name: &str| caller.var(name).unwrap_or_default().to_string_lossy();
-        match self {
-            Switch::None => false,
-            Switch::ThpAlways => is_thp_always(root),
-            Switch::Variable(name, part) => {
-                // Or by `env NAME=VALUE PROGRAM`.
-                let is_assigned = |word: &OsString| {
-                    let word = word.to_string_lossy();
-                    let value = word
-                        .strip_prefix(name)
-                        .and_then(|rest| rest.strip_prefix('='));
-                    value.is_some_and(|value| value.contains(part))
-                };
-                value(name).contains(part) || command.iter().any(is_assigned)
-            }
-            Switch::Argument { options, variables } => {
-                let is_option = |word: &str| options.iter().any(|known| word.starts_with(known));
-                let mut words = command.iter().map(|word| OsStr::to_string_lossy(word));
-                let in_variable = |name: &&str| value(name).split_whitespace().any(is_option);
-                words.any(|word| is_option(&word)) || variables.iter().any(in_variable)
-            }
-        }
-    }
-}
-
-/// Whether all private memory may have transparent huge pages.
-fn is_thp_always(root: &Root) -> bool {
-    let thp = Thp::read_whole(root, false).ok().flatten();
-    thp.is_some_and(|thp| {
-        let of_size = thp.sizes.first().and_then(|size| size.enabled.as_deref());
-        match of_size {
-            None | Some("inherit") => thp.enabled.as_deref() == Some("always"),
-            Some(word) => word == "always",
-        }
-    })
 }
 
 #[cfg(test)]
@@ -318,30 +278,33 @@ mod tests {
     }
 
     #[test]
-    fn each_memory_has_a_cure() {
-        let entries = table::PROGRAMS.iter();
-        for entry in entries.filter(|entry| entry.memory.is_some()) {
-            assert!(entry.own_switch.is_some(), "{}", entry.name);
-        }
-    }
-
-    #[test]
     fn memory_that_options_do_not_reach() {
-        let fact = |anon: Reach, heap, with_anon| {
+        for (anon, with_heap, with_anon, reached) in [
+            (Reach::All, true, false, Some("so --heap does not reach it")),
+            (Reach::All, true, true, None),
+            (
+                Reach::Part,
+                true,
+                true,
+                Some("so --anon reaches only a part of it"),
+            ),
+            (
+                Reach::None,
+                false,
+                true,
+                Some("so --anon does not reach it"),
+            ),
+            (Reach::None, false, false, None),
+        ] {
             let beyond = Beyond {
                 memory: "it",
                 anon,
                 cure: "x",
             };
-            beyond.shortfall(heap, with_anon).map(|short| short.fact)
-        };
-        let not_heap = "it is not taken from malloc, so --heap does not reach it";
-        assert_eq!(fact(Reach::All, true, false).unwrap(), not_heap);
-        assert_eq!(fact(Reach::All, true, true), None);
-        assert_eq!(fact(Reach::All, false, true), None);
-        let neither = format!("{not_heap}, nor does --anon");
-        assert_eq!(fact(Reach::None, true, true).unwrap(), neither);
-        let part = "it is the program's own, so --anon reaches only a part of it";
-        assert_eq!(fact(Reach::Part, false, true).unwrap(), part);
+            let short = beyond.shortfall(with_heap, with_anon);
+            let fact = short.map(|short| short.fact);
+            let expected = reached.map(|reached| format!("it is not taken from malloc, {reached}"));
+            assert_eq!(fact, expected);
+        }
     }
 }

@@ -18,151 +18,89 @@ fn look(image: Image) -> Look {
     }
 }
 
-fn dynamic() -> Look {
-    look(Image::Dynamic(Libc::Glibc))
-}
-
-fn own() -> Look {
-    Look {
-        own: Some(Own::Defined),
-        ..dynamic()
-    }
-}
-
-fn with_tunable(look: Look) -> Look {
-    Look {
-        tunable: true,
-        ..look
-    }
+/// Asserts the decision for `--heap`: the malloc, the library, and a part of its reason.
+fn check(
+    look: &Look,
+    preload: Preload,
+    asked: Option<HeapEngine>,
+    (engine, library, said): (Engine, Option<&str>, &str),
+) {
+    let wants = Wants {
+        heap: Some(Pages::Default),
+        ..Wants::default()
+    };
+    let means = Means {
+        preload,
+        engine: asked,
+        chosen: Subject::NONE,
+    };
+    let decision = decide(wants, means, look);
+    let notes: Vec<&str> = decision.notes.iter().map(|note| &*note.text).collect();
+    let notes = notes.join("\n");
+    let context = format!("{look:?} {preload:?} {asked:?}: {notes}");
+    assert_eq!(decision.engine, engine, "{context}");
+    assert_eq!(decision.library, library, "{context}");
+    assert!(notes.contains(said), "{context}");
+    assert_eq!(notes.is_empty(), said.is_empty(), "{context}");
 }
 
 #[test]
 fn which_library_and_why() {
-    use HeapEngine as Asked;
     use Preload::{Always, Auto, Never};
-    let mut secure = dynamic();
-    secure.target.as_mut().unwrap().secure = Some(Secure::SetUserId);
-    let mut foreign = Ident::native();
-    foreign.machine.0 ^= 1;
-    let foreign = || look(Image::Foreign(foreign));
-    let unknown = look(Image::Unknown("unreadable".to_owned()));
-    let musl = look(Image::Dynamic(Libc::Musl));
-    let is_static = || look(Image::Static);
     let (heap, other) = (Some(HEAP_LIBRARY), Some(LIBRARY));
-    let arena = Some(Asked::Arena);
-    let libc = Some(Asked::Libc);
-    for (look, preload, asked, engine, library, said) in [
-        (dynamic(), Auto, None, Engine::Arena, heap, ""),
-        (dynamic(), Never, None, Engine::Linked, None, "--no-preload"),
-        (unknown, Auto, None, Engine::Arena, heap, ""),
-        (own(), Auto, None, Engine::None, other, "defines malloc"),
-        (own(), Always, None, Engine::Arena, heap, ""),
-        (own(), Always, libc, Engine::None, other, "defines malloc"),
-        (secure, Auto, None, Engine::None, None, "is set-user-id"),
-        (
-            foreign(),
-            Auto,
-            None,
-            Engine::None,
-            None,
-            "ends with status 126",
-        ),
-        (foreign(), Always, None, Engine::Arena, heap, ""),
-        (
-            is_static(),
-            Auto,
-            None,
-            Engine::None,
-            heap,
-            "no glibc of 2.35",
-        ),
-        (
-            with_tunable(is_static()),
-            Auto,
-            None,
-            Engine::Libc,
-            heap,
-            STATIC,
-        ),
-        (
-            with_tunable(is_static()),
-            Never,
-            None,
-            Engine::Libc,
-            None,
-            STATIC,
-        ),
-        (
-            with_tunable(is_static()),
-            Auto,
-            arena,
-            Engine::Libc,
-            heap,
-            "cannot be had",
-        ),
-        (
-            with_tunable(is_static()),
-            Auto,
-            libc,
-            Engine::Libc,
-            other,
-            STATIC,
-        ),
-        (
-            with_tunable(dynamic()),
-            Auto,
-            libc,
-            Engine::Libc,
-            other,
-            KEPT,
-        ),
-        (
-            dynamic(),
-            Auto,
-            libc,
-            Engine::None,
-            other,
-            "older than 2.35",
-        ),
-        (musl, Auto, libc, Engine::None, other, "is musl"),
-    ] {
-        let wants = Wants {
-            heap: Some(Pages::Default),
-            ..Wants::default()
-        };
-        let means = Means {
-            preload,
-            engine: asked,
-            chosen: Subject::NONE,
-        };
-        let decision = decide(wants, means, &look);
-        let notes: Vec<&str> = decision.notes.iter().map(|note| &*note.text).collect();
-        let notes = notes.join("\n");
-        let context = format!("{look:?} {preload:?} {asked:?}: {notes}");
-        assert_eq!(decision.engine, engine, "{context}");
-        assert_eq!(decision.library, library, "{context}");
-        assert!(notes.contains(said), "{context}");
-        assert_eq!(notes.is_empty(), said.is_empty(), "{context}");
-    }
-}
-
-#[test]
-fn without_a_heap_the_small_library_is_enough() {
-    let shm = Wants {
-        shm: Some(Pages::Default),
-        ..Wants::default()
-    };
-    let means = Means {
-        preload: Preload::Auto,
-        engine: None,
-        chosen: Subject::NONE,
-    };
-    for wants in [shm, Wants::default()] {
-        let decision = decide(wants, means, &own());
-        assert_eq!(
-            (decision.engine, decision.library),
-            (Engine::None, Some(LIBRARY))
-        );
-        assert!(decision.notes.is_empty());
-    }
+    let (arena, libc) = (Some(HeapEngine::Arena), Some(HeapEngine::Libc));
+    let mut dynamic = look(Image::Dynamic(Libc::Glibc));
+    check(&dynamic, Auto, None, (Engine::Arena, heap, ""));
+    check(
+        &dynamic,
+        Never,
+        None,
+        (Engine::Linked, None, "--no-preload"),
+    );
+    check(
+        &dynamic,
+        Auto,
+        libc,
+        (Engine::None, other, "older than 2.35"),
+    );
+    dynamic.tunable = true;
+    check(&dynamic, Auto, libc, (Engine::Libc, other, KEPT));
+    dynamic.own = Some(Own::Defined);
+    check(
+        &dynamic,
+        Auto,
+        None,
+        (Engine::None, other, "defines malloc"),
+    );
+    check(&dynamic, Always, None, (Engine::Arena, heap, ""));
+    check(
+        &dynamic,
+        Always,
+        libc,
+        (Engine::None, other, "defines malloc"),
+    );
+    let musl = look(Image::Dynamic(Libc::Musl));
+    check(&musl, Auto, libc, (Engine::None, other, "is musl"));
+    let unknown = look(Image::Unknown("unreadable".to_owned()));
+    check(&unknown, Auto, None, (Engine::Arena, heap, ""));
+    let mut fixed = look(Image::Static);
+    check(&fixed, Auto, None, (Engine::None, heap, "no glibc of 2.35"));
+    fixed.tunable = true;
+    check(&fixed, Auto, None, (Engine::Libc, heap, STATIC));
+    check(&fixed, Never, None, (Engine::Libc, None, STATIC));
+    check(&fixed, Auto, arena, (Engine::Libc, heap, "cannot be had"));
+    check(&fixed, Auto, libc, (Engine::Libc, other, STATIC));
+    let mut ident = Ident::native();
+    ident.machine.0 ^= 1;
+    let foreign = look(Image::Foreign(ident));
+    check(
+        &foreign,
+        Auto,
+        None,
+        (Engine::None, None, "with status 126"),
+    );
+    check(&foreign, Always, None, (Engine::Arena, heap, ""));
+    let mut secure = look(Image::Dynamic(Libc::Glibc));
+    secure.target.as_mut().unwrap().secure = Some(Secure::SetUserId);
+    check(&secure, Auto, None, (Engine::None, None, "is set-user-id"));
 }

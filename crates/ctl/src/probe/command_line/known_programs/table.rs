@@ -16,10 +16,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the Java heap",
             Reach::All,
-            Switch::Argument {
-                options: &["-XX:+UseTransparentHugePages", "-XX:+UseLargePages"],
-                variables: &["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"],
-            },
+            Switch::Words(&["-XX:+UseTransparentHugePages", "-XX:+UseLargePages"]),
         )
         .own_switch("java -XX:+UseTransparentHugePages, or -XX:+UseLargePages with a pool")
         .auto(
@@ -37,7 +34,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
              small objects lie in mappings of 256 kB, which stay on base pages",
         ),
     program("Bun", &["bun", "bunx"])
-        .memory("the heap of JavaScript", Reach::All, Switch::None)
+        .memory("the heap of JavaScript", Reach::All, Switch::Words(&[]))
         .own_switch("hugectl --pid reaches it once it runs")
         .auto(
             &[Anon],
@@ -47,7 +44,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the memory of PHP scripts",
             Reach::All,
-            Switch::Variable("USE_ZEND_ALLOC_HUGE_PAGES", "1"),
+            Switch::Words(&["USE_ZEND_ALLOC_HUGE_PAGES=1"]),
         )
         .own_switch("USE_ZEND_ALLOC_HUGE_PAGES=1 in its environment")
         .auto(
@@ -62,7 +59,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the memory of Python's small objects",
             Reach::None,
-            Switch::Variable("PYTHONMALLOC", "malloc"),
+            Switch::Words(&["PYTHONMALLOC=malloc"]),
         )
         .own_switch("PYTHONMALLOC=malloc in its environment has them there")
         .auto(
@@ -96,10 +93,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the buffer pool of the database",
             Reach::All,
-            Switch::Argument {
-                options: &["--large-pages", "--large_pages"],
-                variables: &[],
-            },
+            Switch::Words(&["--large-pages", "--large_pages"]),
         )
         .own_switch(
             "its own option --large-pages takes pages of a pool that holds the buffer pool and \
