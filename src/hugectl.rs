@@ -56,20 +56,21 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(args) => args,
         Err(error) => return no_args(&error, &argv),
     };
-    let caller = Caller::own();
-    let level = verbosity(caller.verbosity(), &args.steps);
+    let mut caller = Caller::own();
+    let steps = args.steps.clone();
+    let level = |caller: &Caller| verbosity(caller.verbosity(), &steps);
     let json = args.proof.json;
     terminal::choose(args.proof.color);
     let result = Request::from_args(args).and_then(|request| match request {
-        Request::Run(run) => start(run, caller),
+        Request::Run(run) => start(run, &mut caller),
         Request::Status(status) => show::show(&status).map(|()| 0),
-        Request::Adopt(request) => adopt::adopt(&request, level),
+        Request::Adopt(request) => adopt::adopt(&request, level(&caller)),
         Request::Emit(emit) => emit_text(emit, &caller),
     });
     match result {
         Ok(status) => status,
         Err(failure) if json => fail_as_json(&failure),
-        Err(failure) => fail(&failure, level),
+        Err(failure) => fail(&failure, level(&caller)),
     }
 }
 
@@ -137,15 +138,15 @@ fn say(notes: &[Note], verbosity: u8) {
 
 /// Starts the program, or prints how it would be started. Returns the exit status if no
 /// program was started.
-fn start(run: Run, caller: Caller) -> Result<u8, Failure> {
+fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     if run.starts() {
         rights::check(&root)?;
     }
     let own = |why: FileError| Failure::Own(why.to_string());
-    let caller = caller.with_filter(&root).map_err(own)?;
+    caller.find_filter(&root).map_err(own)?;
     // Writing beyond `ulimit -f` must fail with an error instead of SIGXFSZ.
-    start_on(&root, run, &caller, IgnoredSignals::begin())
+    start_on(&root, run, caller, IgnoredSignals::begin())
 }
 
 /// Starts the program, or prints how it would be started, on this system.

@@ -123,7 +123,8 @@ fn images() {
         let dynamic = elf.dynamic();
         let names = ["mallocx", "gethugepagesize", ""];
         let found = names.map(|name| elf.defines(name).ok());
-        let refers = elf.refers_to(&names).ok().map(|name| name.is_some());
+        let is_name = |found: &[u8]| names.iter().any(|name| name.as_bytes() == found);
+        let refers = elf.refers_to(is_name).ok().map(|name| name.is_some());
         Some((
             elf.ident(),
             format!("{:?}", elf.kind()),

@@ -122,9 +122,18 @@ pub enum Step {
 pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let argv: Vec<OsString> = argv.into_iter().collect();
     let mut command = Args::command();
-    let matches = command.try_get_matches_from_mut(&argv)?;
-    let mut args = Args::from_arg_matches(&matches)?;
-    args.given = Given::of(&command, &matches);
+    let mut matches = command.try_get_matches_from_mut(&argv)?;
+    let louder = places(&matches, "louder").map(|at| (at, Step::Louder));
+    let quieter = places(&matches, "quieter").map(|at| (at, Step::Quieter));
+    let mut steps: Vec<(usize, Step)> = louder.chain(quieter).collect();
+    let verbose = places(&matches, "verbose").last();
+    let thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
+    let given = Given::of(&command, &matches);
+    let mut args = Args::from_arg_matches_mut(&mut matches)?;
+    // Freeing them takes long, and hugectl parses once.
+    std::mem::forget((command, matches));
+    args.given = given;
+    args.thp_last = thp_last;
     let options = argv.strip_suffix(args.command.as_slice());
     args.options = options
         .unwrap_or_default()
@@ -132,16 +141,11 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Err
         .skip(1)
         .cloned()
         .collect();
-    let mut steps = Vec::new();
-    let louder = places(&matches, "louder").map(|at| (at, Step::Louder));
-    let quieter = places(&matches, "quieter").map(|at| (at, Step::Quieter));
-    steps.extend(louder.chain(quieter));
-    if let (Some(level), Some(at)) = (args.messages.verbose, places(&matches, "verbose").last()) {
+    if let (Some(level), Some(at)) = (args.messages.verbose, verbose) {
         steps.push((at, Step::Exactly(level)));
     }
     steps.sort_by_key(|(at, _)| *at);
     args.steps = steps.into_iter().map(|(_, step)| step).collect();
-    args.thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
     Ok(args)
 }
 

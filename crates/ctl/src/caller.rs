@@ -67,19 +67,28 @@ impl Caller {
         }
     }
 
-    /// Adds the seccomp filters.
+    /// Looks for seccomp filters.
     ///
     /// # Errors
     /// A file that exists cannot be read.
-    pub fn with_filter(self, root: &Root) -> Result<Caller, FileError> {
-        let filter = Filter::look(root)?;
-        Ok(Caller { filter, ..self })
+    pub fn find_filter(&mut self, root: &Root) -> Result<(), FileError> {
+        self.filter = Filter::look(root)?;
+        Ok(())
     }
 
     /// Returns the verbosity by the environment.
     pub fn verbosity(&self) -> u8 {
-        let get = |name: &str| self.var(name).map(OsStr::as_bytes);
-        Settings::read(get, b"", self.pid).verbosity
+        let entries = self.settings();
+        let get = |name: &str| entries.iter().find_map(|entry| value(entry, name));
+        Settings::read(|name| get(name).map(OsStr::as_bytes), b"", self.pid).verbosity
+    }
+
+    /// Returns the entries of the environment that may be settings. Looking up all settings
+    /// in a large environment takes long.
+    pub(crate) fn settings(&self) -> Vec<&OsStr> {
+        let entries = self.env.iter().map(OsString::as_os_str);
+        let is_setting = |entry: &&OsStr| entry.as_bytes().starts_with(b"HUGETLB_");
+        entries.filter(is_setting).collect()
     }
 
     /// Returns the value of a variable, the first if there are several.

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use hugetools_contract::env::{self, Elfmap, Fallback, Limit, Pages, Settings};
 use hugetools_model::{FileError, Root};
 
-use crate::caller::Caller;
+use crate::caller::{Caller, value};
 use crate::probe::bundle::Bundle;
 use crate::probe::command_line::known_programs::{self, Beyond, KnownProgram};
 use crate::probe::command_line::{names, starters, wrappers};
@@ -89,9 +89,13 @@ struct Asked {
 impl Asked {
     fn find(run: &Run, caller: &Caller) -> Asked {
         // These two say which programs get nothing. Children may still get something.
+        let entries = caller.settings();
         let get = |name: &str| match name {
             env::RESTRICT_EXE | env::NO_INHERIT => None,
-            name => caller.var(name).map(OsStr::as_bytes),
+            name => {
+                let found = entries.iter().find_map(|entry| value(entry, name));
+                found.map(OsStr::as_bytes)
+            }
         };
         let inherited = Settings::read(get, b"", caller.pid);
         let verbosity = verbosity(inherited.verbosity, &run.steps);
@@ -131,23 +135,24 @@ pub fn probe(
     bundle: Option<&Bundle<'_>>,
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
-    let asked = Asked::find(run, caller);
+    let mut asked = Asked::find(run, caller);
     let look = look(run, &asked, caller, root)?;
     if run.auto && look.target.is_some() {
         auto::choose(run, &look);
+        asked = Asked::find(run, caller);
     }
-    find(run, look, caller, root, bundle, outlet)
+    find(run, asked, look, caller, root, bundle, outlet)
 }
 
 fn find(
     run: &Run,
+    given: Asked,
     look: Look,
     caller: &Caller,
     root: &Root,
     bundle: Option<&Bundle<'_>>,
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
-    let given = Asked::find(run, caller);
     for (option, pages) in run.asked_pages() {
         check_size(root, option, Some(pages))?;
     }

@@ -16,7 +16,7 @@ pub enum Own {
     /// It defines `malloc`.
     Defined,
     /// It calls an allocator by this other name.
-    Called(&'static str),
+    Called(String),
     /// It needs this library of a sanitizer, which must know every block.
     Checked(String),
 }
@@ -62,9 +62,19 @@ pub(crate) fn find(program: &Elf<File>) -> Option<Own> {
     if let Some(library) = needed.find(is_sanitizer) {
         return Some(Own::Checked(String::from_utf8_lossy(library).into_owned()));
     }
-    let names = ALLOCATORS.iter().flat_map(|it| it.entry_points);
-    let names: Vec<&str> = names.filter_map(|name| name.to_str().ok()).collect();
-    program.refers_to(&names).ok()?.map(Own::Called)
+    let is_entry_point = |name: &[u8]| {
+        // Most names need no search.
+        let may_be = name.ends_with(b"allocx") || name.get(2) == Some(&b'_');
+        may_be
+            && ALLOCATORS.iter().any(|allocator| {
+                let names = allocator.entry_points;
+                names
+                    .binary_search_by(|known| known.to_bytes().cmp(name))
+                    .is_ok()
+            })
+    };
+    let name = program.refers_to(is_entry_point).ok()??;
+    Some(Own::Called(String::from_utf8_lossy(&name).into_owned()))
 }
 
 #[cfg(test)]
@@ -93,7 +103,7 @@ mod tests {
         let calls = "void *mallocx(unsigned long, int); int main(void) { return !mallocx(1, 0); }";
         let unresolved = ["-Wl,--unresolved-symbols=ignore-all"];
         let called = own(calls, &unresolved).unwrap();
-        assert_eq!(called, Own::Called("mallocx"));
+        assert_eq!(called, Own::Called("mallocx".to_owned()));
         assert!(called.is_reached_by_anon());
         let main = "int main(void) { return 0; }";
         let checked = own(main, &["-fsanitize=address"]);
