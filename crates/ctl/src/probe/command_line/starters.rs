@@ -13,20 +13,14 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 use crate::shell;
 
-/// Programs that drop the environment.
-struct Starter {
-    names: &'static [&'static str],
-    drops: Drops,
-    cure: Cure,
-}
-
-/// When a starter drops the environment.
+/// When a starter drops the environment. Options are separated by blanks.
+#[derive(Clone, Copy)]
 enum Drops {
     Always,
     /// If one of these options is on the command line.
-    With(&'static [&'static str]),
+    With(&'static str),
     /// If one of these options is in front of the program.
-    WithLeading(&'static [&'static str]),
+    WithLeading(&'static str),
 }
 
 /// How to start the program on huge pages instead.
@@ -46,82 +40,52 @@ enum Cure {
     PostgresCluster,
 }
 
-const fn starter(names: &'static [&'static str], drops: Drops, cure: Cure) -> Starter {
-    Starter { names, drops, cure }
-}
-
-const STARTERS: &[Starter] = &[
-    starter(
-        &["sudo", "doas", "pkexec", "systemd-run", "ssh"],
+/// Programs that drop the environment: their names, when, and what to do.
+const STARTERS: &[(&str, Drops, Cure)] = &[
+    (
+        "sudo doas pkexec systemd-run ssh",
         Drops::Always,
         Cure::Behind,
     ),
-    starter(
-        &["su", "runuser"],
-        Drops::With(&["-", "-l", "--login"]),
+    ("su runuser", Drops::With("- -l --login"), Cure::Behind),
+    (
+        "env",
+        Drops::WithLeading("- -i --ignore-environment"),
         Cure::Behind,
     ),
-    starter(
-        &["env"],
-        Drops::WithLeading(&["-", "-i", "--ignore-environment"]),
+    ("setpriv", Drops::With("--reset-env"), Cure::Behind),
+    ("bwrap", Drops::With("--clearenv"), Cure::Behind),
+    (
+        "nix nix-shell",
+        Drops::With("--pure -i --ignore-environment"),
         Cure::Behind,
     ),
-    starter(&["setpriv"], Drops::With(&["--reset-env"]), Cure::Behind),
-    starter(&["bwrap"], Drops::With(&["--clearenv"]), Cure::Behind),
-    starter(
-        &["nix", "nix-shell"],
-        Drops::With(&["--pure", "-i", "--ignore-environment", "--ignore-env"]),
-        Cure::Behind,
-    ),
-    starter(&["pg_ctlcluster"], Drops::Always, Cure::PostgresCluster),
-    starter(
-        &["docker", "podman", "nerdctl"],
-        Drops::Always,
-        Cure::Emit("docker"),
-    ),
-    starter(&["kubectl"], Drops::Always, Cure::Emit("kubernetes")),
-    starter(
-        &[
-            "crun",
-            "distrobox",
-            "distrobox-enter",
-            "flatpak",
-            "lxc-attach",
-            "machinectl",
-            "runc",
-            "toolbox",
-        ],
+    ("pg_ctlcluster", Drops::Always, Cure::PostgresCluster),
+    ("docker podman nerdctl", Drops::Always, Cure::Emit("docker")),
+    ("kubectl", Drops::Always, Cure::Emit("kubernetes")),
+    (
+        "crun runc flatpak distrobox toolbox lxc-attach machinectl",
         Drops::Always,
         Cure::Container,
     ),
-    starter(
-        &["apptainer", "singularity"],
-        Drops::With(&["-e", "--cleanenv", "-C", "--containall"]),
+    (
+        "apptainer singularity",
+        Drops::With("-e --cleanenv -C --containall"),
         Cure::Container,
     ),
-    starter(
-        &["systemctl", "service", "invoke-rc.d", "rc-service"],
+    (
+        "systemctl service invoke-rc.d rc-service",
         Drops::Always,
         Cure::Unit,
     ),
-    starter(
-        &[
-            "at",
-            "batch",
-            "condor_submit",
-            "cron",
-            "crond",
-            "crontab",
-            "nomad",
-            "qsub",
-            "supervisorctl",
-        ],
+    (
+        "at batch cron crond crontab qsub condor_submit nomad",
         Drops::Always,
         Cure::Job,
     ),
-    starter(
-        &["sbatch"],
-        Drops::With(&["--export=NONE", "--export=NIL"]),
+    (
+        "sbatch",
+        Drops::With("--export=NONE --export=NIL"),
         Cure::Job,
     ),
 ];
@@ -146,10 +110,10 @@ fn dropping(words: &[OsString]) -> Option<(String, Cure)> {
     if Path::new(first).parent()?.ends_with("init.d") {
         return Some((text, Cure::Unit));
     }
-    let is_it = |starter: &&Starter| starter.names.iter().any(|known| known.as_bytes() == name);
-    let starter = STARTERS.iter().find(is_it)?;
-    let has = |word: &OsString, options: &[&str]| options.iter().any(|option| word == option);
-    let drops = match &starter.drops {
+    let is_in = |word: &[u8], list: &str| list.split(' ').any(|known| known.as_bytes() == word);
+    let (_, drops, cure) = STARTERS.iter().find(|(names, ..)| is_in(name, names))?;
+    let has = |word: &OsString, options| is_in(word.as_bytes(), options);
+    let drops = match drops {
         Drops::Always => true,
         Drops::With(options) => arguments.iter().any(|word| has(word, options)),
         Drops::WithLeading(options) => {
@@ -157,7 +121,7 @@ fn dropping(words: &[OsString]) -> Option<(String, Cure)> {
             leading.any(|word| has(word, options))
         }
     };
-    drops.then_some((text, starter.cure))
+    drops.then_some((text, *cure))
 }
 
 /// Whether a word in front of the program is an option or an assignment.

@@ -8,34 +8,10 @@ use std::path::Path;
 use crate::caller::Caller;
 use crate::probe::target::{self, Opened};
 
-const WRAPPERS: &[&str] = &[
-    "busybox",
-    "catchsegv",
-    "chrt",
-    "env",
-    "ionice",
-    "linux32",
-    "linux64",
-    "mpiexec",
-    "mpirun",
-    "nice",
-    "nohup",
-    "numactl",
-    "prlimit",
-    "script",
-    "setarch",
-    "setpriv",
-    "setsid",
-    "srun",
-    "stdbuf",
-    "strace",
-    "taskset",
-    "time",
-    "timeout",
-    "toybox",
-    "unshare",
-    "xargs",
-];
+/// Their names, separated by blanks.
+const WRAPPERS: &str = "busybox catchsegv chrt env ionice linux32 linux64 mpiexec mpirun nice nohup \
+    numactl prlimit script setarch setpriv setsid srun stdbuf strace taskset time timeout toybox \
+    unshare xargs";
 
 /// Returns the file name of a path.
 pub(crate) fn base(word: &OsStr) -> &[u8] {
@@ -53,7 +29,7 @@ pub(crate) fn layers<'c>(
     std::iter::successors(first, |outer| {
         let (wrapper, words) = outer.split_first()?;
         let name = base(wrapper);
-        WRAPPERS.iter().find(|known| known.as_bytes() == name)?;
+        WRAPPERS.split(' ').find(|known| known.as_bytes() == name)?;
         let is_wrapped = |word: &OsString| {
             let bytes = word.as_bytes();
             !bytes.starts_with(b"-") && !bytes.contains(&b'=') && is_program(word)
