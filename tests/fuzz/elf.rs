@@ -122,7 +122,8 @@ fn images() {
         let dynamic = elf.dynamic();
         let names = ["mallocx", "gethugepagesize", ""];
         let found = names.map(|name| elf.defines(name).ok());
-        let refers = elf.refers_to(&names).ok().map(|name| name.is_some());
+        let is_name = |found: &[u8]| names.iter().any(|name| name.as_bytes() == found);
+        let refers = elf.refers_to(is_name).ok().map(|name| name.is_some());
         Some((
             elf.ident(),
             format!("{:?}", elf.kind()),
@@ -234,7 +235,7 @@ fn targets() {
     fs::create_dir_all(scratch.path.with_file_name("lib")).unwrap();
     fuzz("elf", kept("elf"), WORDS, |bytes| {
         scratch.put(bytes);
-        match probe(&run, &caller, &root, None, None) {
+        match probe(&mut run.clone(), &caller, &root, None, None) {
             Ok(found) => {
                 let plan = plan::make(&run, &caller, &found);
                 assert!(!plan.to_shell().is_empty());

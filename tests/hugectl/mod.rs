@@ -12,7 +12,6 @@ mod find;
 mod own_pages;
 mod place;
 mod require;
-mod starters;
 mod status;
 mod targets;
 mod thp_policy;

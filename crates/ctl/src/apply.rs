@@ -10,6 +10,7 @@ pub mod rights;
 use std::ffi::OsString;
 
 use hugetools_contract::env::{REPORT_WATCH, STARTER};
+
 use hugetools_model::Root;
 
 use crate::caller::Caller;
@@ -45,11 +46,6 @@ pub fn apply(
         applied.place_library(library, bundle, caller, plan.requires())?;
     }
     applied.prepare_text(plan, caller, root)?;
-    if let Some(Err(error)) = plan.core_dump.map(|filter| filter.set(root)) {
-        applied.notes.push(Note::info(format!(
-            "core dumps will not contain pool pages: {error}"
-        )));
-    }
     if plan.leaves_news() {
         let place = ledger::enter(caller, plan.said());
         applied.variables.extend(place.map(|place| Variable {

@@ -52,7 +52,7 @@ pub fn text(
     let library = match &findings.library {
         None => None,
         Some(Found::Nowhere(why)) => return fail(&format!("{why}\n  {INSTALL}")),
-        Some(Found::At(path)) => Some(path.clone()),
+        Some(found) => found.path().map(Path::to_owned),
     };
     if let Some(path) = &library {
         check(path, &emit.run, caller)?;

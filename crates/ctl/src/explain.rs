@@ -15,8 +15,7 @@ use serde::Serialize;
 use self::required::Required;
 use crate::plan::{Plan, RELINK};
 use crate::probe::Findings;
-use crate::probe::allocator::Own;
-use crate::probe::command_line::known_programs::entry::Text;
+use crate::probe::command_line::known_programs::KnownProgram;
 use crate::probe::heap_engine::{Engine, describe};
 use crate::probe::target::elf_layout::Obstacle;
 use crate::probe::target::{Image, Libc, Target};
@@ -244,15 +243,15 @@ fn shows_later(rows: &[Row]) -> Option<String> {
 
 /// What the table of known programs says, where no shortfall says it.
 fn of_known(run: &Run, findings: &Findings) -> Vec<String> {
-    let Some(entry) = &findings.look.known else {
+    let Some(entry) = findings.look.known else {
         return Vec::new();
     };
-    let name = &entry.name;
+    let name = entry.name;
     let asked = findings.asked;
     let is_asked = asked.heap.is_some() || asked.anon.is_some();
     let is_told = findings.look.beyond.is_some() && is_asked;
     let own = entry
-        .own
+        .own_switch
         .iter()
         .filter(|_| !is_told && entry.memory.is_none());
     let own = own.map(|own| format!("{name}: {own}"));
@@ -260,9 +259,16 @@ fn of_known(run: &Run, findings: &Findings) -> Vec<String> {
     let is_open = run.chosen.is_none();
     let beware = entry.beware.iter().filter(|_| is_open);
     let beware = beware.map(|beware| format!("{name}: {beware}"));
-    let auto = entry.choice().filter(|_| is_open);
-    let auto = auto.map(|choice| format!("--auto would take {choice}"));
+    let (auto, why) = (auto(entry).join(" "), entry.why);
+    let auto = format!("--auto would take {auto} for {name}: {why}");
+    let auto = is_open.then_some(auto);
     own.chain(beware).chain(auto).collect()
+}
+
+/// Returns the options that `--auto` takes.
+fn auto(known: &KnownProgram) -> Vec<String> {
+    let choices = known.auto.iter();
+    choices.map(|choice| choice.word().to_owned()).collect()
 }
 
 /// Why nothing can be told of a program.
@@ -321,7 +327,7 @@ fn short(short: &Shortfall) -> Short {
 
 fn program(target: &Target, findings: &Findings) -> Program {
     let look = &findings.look;
-    let known = look.known.as_ref();
+    let known = look.known;
     let (kind, libc) = match &target.image {
         Image::Dynamic(libc) => ("dynamic", Some(*libc)),
         Image::Static => ("static", None),
@@ -336,7 +342,6 @@ fn program(target: &Target, findings: &Findings) -> Program {
         kind,
         libc,
         allocator: match (findings.decision.engine, &look.own) {
-            (_, Some(Own::Unread { .. })) => "unknown",
             (_, Some(_)) => "own",
             (Engine::Arena, _) => "arena",
             (Engine::Libc, _) => "libc",
@@ -344,10 +349,8 @@ fn program(target: &Target, findings: &Findings) -> Program {
             (Engine::None, _) => "none",
         },
         known: known.map(|entry| entry.name.to_string()),
-        auto: known.map_or_else(Vec::new, |entry| {
-            entry.auto.iter().map(Text::to_string).collect()
-        }),
-        own: known.and_then(|entry| entry.own.as_ref().map(Text::to_string)),
-        beware: known.and_then(|entry| entry.beware.as_ref().map(Text::to_string)),
+        auto: known.map(auto).unwrap_or_default(),
+        own: known.and_then(|entry| entry.own_switch.map(str::to_owned)),
+        beware: known.and_then(|entry| entry.beware.map(str::to_owned)),
     }
 }

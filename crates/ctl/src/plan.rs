@@ -17,7 +17,6 @@ use hugetools_contract::ledger::Kind;
 use hugetools_model::Head;
 use serde::Serialize;
 
-use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::page_cache::Job;
 use crate::probe::heap_engine::Engine;
 use crate::request::thp_policy::ThpPolicy;
@@ -64,8 +63,6 @@ pub struct Program {
 pub struct Plan {
     /// What is set, in the order in which the classic tool sets it.
     pub variables: Vec<Variable>,
-    /// What core dumps have of memory, where it is to be more.
-    pub core_dump: Option<CoreDump>,
     /// What is started; nothing in a dry run of options alone.
     pub program: Option<Program>,
     /// What serves the heap.
@@ -156,9 +153,6 @@ impl Plan {
             }
             out.push(b'\n');
         }
-        if let Some(filter) = self.core_dump {
-            out.extend(filter.to_shell().bytes());
-        }
         if let Some(program) = &self.program {
             out.extend(b"exec");
             if program
@@ -205,7 +199,6 @@ impl Plan {
             program: program.map(|program| lossy(program.path.as_os_str())),
             arguments: program.map(|program| program.argv.iter().map(|a| lossy(a)).collect()),
             heap_engine: self.engine,
-            coredump_filter: self.core_dump.map(|filter| filter.to_string()),
             notes: told(Level::Info).collect(),
         };
         let json = serde_json::to_string(&document);
@@ -223,7 +216,6 @@ struct Document<'a> {
     program: Option<String>,
     arguments: Option<Vec<String>>,
     heap_engine: Engine,
-    coredump_filter: Option<String>,
     notes: Vec<&'a str>,
 }
 
@@ -260,7 +252,6 @@ mod tests {
             engine: Engine::None,
             notes: Vec::new(),
             report: None,
-            core_dump: None,
             thp_policy: None,
             library: None,
             text: Vec::new(),

@@ -118,17 +118,6 @@ impl<S: Source> Elf<S> {
         self.headers.marked
     }
 
-    /// File offset of the unwind table (`PT_GNU_EH_FRAME`). Linkers place it, or
-    /// the table that it points to, directly after the constants.
-    pub fn unwinder_offset(&self) -> Option<u64> {
-        self.headers.unwinder
-    }
-
-    /// The source of the file's bytes.
-    pub fn source(&self) -> &S {
-        self.reader.source()
-    }
-
     /// The address of the entry point, before the load bias.
     pub fn entry(&self) -> u64 {
         self.headers.entry

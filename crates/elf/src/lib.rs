@@ -7,13 +7,12 @@
 //! | does the kernel or the loader start it? | [`Kind`], [`Elf::interpreter`] |
 //! | which libraries, on which search path? | [`Dynamic`] |
 //! | addresses of text, data and bss | [`Load`] |
-//! | sections and notes | [`Elf::has_section`], [`Elf::has_note`] |
+//! | notes | [`Elf::has_note`] |
 //! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
 //! | marks and alignment of segments | [`Table`], [`Table::edit`] |
 //!
 //! Files are not trusted. Every query returns a value or an [`ElfError`], and reads no
-//! more than it needs. Section headers only serve to look up sections by name, because
-//! a file may have none.
+//! more than it needs. Section headers are not read, because a file may have none.
 #![forbid(unsafe_code)]
 
 mod edit;

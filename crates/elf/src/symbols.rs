@@ -52,40 +52,29 @@ impl<S: Source> Elf<S> {
         Ok(found.is_some_and(|symbol| symbol.defined && symbol.global))
     }
 
-    /// Returns the first of the symbols that the file refers to without defining
-    /// it.
+    /// Returns the first wanted symbol that the file refers to without defining it.
     ///
     /// # Errors
     ///
     /// When the tables are invalid.
-    pub fn refers_to<'n>(&self, names: &[&'n str]) -> Result<Option<&'n str>, ElfError> {
+    pub fn refers_to(
+        &self,
+        is_wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Option<Vec<u8>>, ElfError> {
         let Some(tables) = self.tables() else {
             return Ok(None);
         };
         let place = self.place(tables.strings, STRINGS)?;
         let len = tables.strings_len.min(place.len);
         let strings = self.reader.bytes(place.offset, len, STRINGS)?;
-        // Hardly any file contains one of the names, so search the string table
-        // first.
-        let held = |name: &&str| contains(&strings, name.as_bytes());
-        let names: Vec<&str> = names.iter().copied().filter(held).collect();
-        if names.is_empty() {
-            return Ok(None);
-        }
-        let referred = |symbol: Symbol| {
-            let name = strings.get(symbol.name as usize..)?;
-            let name = name.split(|byte| *byte == 0).next()?;
-            names
-                .iter()
-                .copied()
-                .find(|wanted| wanted.as_bytes() == name)
-        };
         let count = self.count(&tables)?;
-        let undefined = self
-            .all(&tables, count)?
-            .into_iter()
-            .filter(|symbol| !symbol.defined);
-        Ok(undefined.filter_map(referred).next())
+        let symbols = self.all(&tables, count)?.into_iter();
+        let undefined = symbols.filter(|symbol| !symbol.defined);
+        let mut names = undefined.filter_map(|symbol| {
+            let name = strings.get(symbol.name as usize..)?;
+            name.split(|byte| *byte == 0).next()
+        });
+        Ok(names.find(|name| is_wanted(name)).map(<[u8]>::to_vec))
     }
 
     fn tables(&self) -> Option<Tables> {
@@ -260,31 +249,4 @@ fn plain<Y: Sym<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<S
         global: symbol.st_bind() != elf::STB_LOCAL,
     };
     symbols.iter().map(plain).collect()
-}
-
-fn contains(bytes: &[u8], name: &[u8]) -> bool {
-    let Some(first) = name.first() else {
-        return false;
-    };
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| byte == first) {
-        if rest[at..].starts_with(name) && rest.get(at + name.len()) == Some(&0) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_counts_only_up_to_its_end() {
-        assert!(contains(b"\0malloc\0x\0", b"malloc"));
-        assert!(!contains(b"\0mallocx\0", b"malloc"));
-        assert!(!contains(b"\0malloc", b"malloc"));
-        assert!(!contains(b"abc\0", b""));
-    }
 }

@@ -116,11 +116,7 @@ fn symbols_under_every_hash_table() {
         let own = open(&build(dir.path(), "own", OWN, &["-rdynamic", &hash]));
         assert!(own.defines("malloc").unwrap(), "{style}");
         assert!(!own.defines("mallocx").unwrap(), "{style}");
-        assert_eq!(
-            own.refers_to(&["malloc", "mallocx"]).unwrap(),
-            None,
-            "{style}"
-        );
+        assert_eq!(refers_to(&own, &["malloc", "mallocx"]), None, "{style}");
         let user = open(&build(
             dir.path(),
             "user",
@@ -130,15 +126,18 @@ fn symbols_under_every_hash_table() {
         assert!(user.defines("user").unwrap() && user.defines("xmallocx").unwrap());
         assert!(!user.defines("mallocx").unwrap(), "{style}");
         assert_eq!(
-            user.refers_to(&["mallocx"]).unwrap(),
+            refers_to(&user, &["mallocx"]).as_deref(),
             Some("mallocx"),
             "{style}"
         );
-        assert_eq!(
-            user.refers_to(&["sdallocx", "allocx", "user"]).unwrap(),
-            None
-        );
+        assert_eq!(refers_to(&user, &["sdallocx", "allocx", "user"]), None);
     }
+}
+
+fn refers_to<S: crate::Source>(elf: &Elf<S>, names: &[&str]) -> Option<String> {
+    let is_wanted = |found: &[u8]| names.iter().any(|name| name.as_bytes() == found);
+    let found = elf.refers_to(is_wanted).unwrap();
+    found.map(|name| String::from_utf8(name).unwrap())
 }
 
 #[test]
@@ -158,18 +157,16 @@ fn undefined_symbols_of_a_program_without_exports() {
         &[library.to_str().unwrap()],
     ));
     assert_eq!(
-        elf.refers_to(&["tc_malloc", "mallocx"]).unwrap(),
+        refers_to(&elf, &["tc_malloc", "mallocx"]).as_deref(),
         Some("mallocx")
     );
     assert!(!elf.defines("user").unwrap());
 }
 
 #[test]
-fn finds_sections_and_notes_by_name() {
+fn finds_notes_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let elf = open(&build(dir.path(), "linked", MAIN, &["-Wl,--build-id"]));
-    assert!(elf.has_section(b".data").unwrap());
-    assert!(!elf.has_section(b".dat").unwrap());
     assert!(elf.has_note(b"GNU").unwrap());
     assert!(!elf.has_note(b"Go").unwrap());
 }

@@ -174,24 +174,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
-        name: "missing mount",
-        pool: 20,
-        line: "--text=2MB --share-text DIR/segments",
-        rungs: &[("text", "pool")],
-        fact: "no hugetlbfs with pages of 2MB is mounted",
-        ..PLAIN
-    },
-    Situation {
-        name: "mount of another owner",
-        pool: 20,
-        set: "hugeadm --create-mounts",
-        before: NOBODY,
-        line: "--text=2MB --share-text DIR/segments",
-        rungs: &[("text", "pool")],
-        fact: "pagesize-2MB is for others",
-        ..PLAIN
-    },
-    Situation {
         name: "threads before the program begins",
         pool: 30,
         line: "--data DIR/early",
@@ -299,15 +281,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         rungs: &[("data", "base"), ("bss", "thp")],
         fact: "a filter of system calls (seccomp) refuses mremap",
         mend: Mend::Before(""),
-        ..PLAIN
-    },
-    Situation {
-        name: "a container with a read-only /sys",
-        before: "unshare -rm sh -c 'mount -o remount,bind,ro /sys && exec \"$@\"' sh",
-        line: "--data DIR/segments",
-        rungs: &[("data", "thp"), ("bss", "thp")],
-        fact: NO_PAGE,
-        besides: &["this is a user namespace", "/sys is mounted read-only"],
         ..PLAIN
     },
     Situation {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::table::{self, Situation};
 use crate::support::live::{Group, Live};
-use crate::support::needs::{mounts, programs, user_namespaces};
+use crate::support::needs::programs;
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, copy, hugectl, write};
 
@@ -253,8 +253,6 @@ impl<'l> World<'l> {
     pub(super) fn enter<'w>(&'w self, situation: &'w Situation) -> Option<Place<'w>> {
         let can_start = match situation.before.split(' ').next() {
             None | Some("") => true,
-            Some("unshare") if situation.before.contains("-rm") => user_namespaces(situation.name),
-            Some("unshare") => mounts(situation.name),
             Some(starter) => starter.contains('/') || programs(situation.name, &[starter]),
         };
         can_start.then_some(())?;

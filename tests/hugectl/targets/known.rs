@@ -1,5 +1,4 @@
-//! `--auto` chooses options by the tables of known programs: built in, the machine's and
-//! the user's.
+//! `--auto`: the table of known programs.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +9,7 @@ use crate::support::live::machine;
 use crate::support::needs::programs;
 use crate::support::tool::{Ran, tool, write};
 
-/// A directory with programs and a user's settings.
+/// Programs that do nothing.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -18,7 +17,7 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// Creates a script that prints its HUGETLB_MORECORE.
+    /// A script that prints what it was started with, under a name.
     fn program(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         let text = b"#!/bin/sh\nenv | grep ^HUGETLB_MORECORE= || echo no heap\n";
@@ -27,51 +26,29 @@ impl Place {
         path
     }
 
-    fn table(&self, name: &str, text: &str) {
-        let dir = self.0.path().join("settings/hugetools/programs.d");
-        fs::create_dir_all(&dir).unwrap();
-        write(&dir.join(name), text.as_bytes());
-    }
-
     fn run(&self, words: &[&str]) -> Ran {
         let mut command = tool("hugectl");
-        command.env("XDG_CONFIG_HOME", self.0.path().join("settings"));
         command.env("PATH", format!("{}:/usr/bin:/bin", self.0.path().display()));
         command.args(words).output().unwrap().into()
     }
 }
 
-const LEDGER: &str = "[[program]]\nname = \"our ledger\"\nexe = [\"ledgerd\"]\n\
-                      auto = [\"--heap=thp\"]\nwhy = \"it saves by fork\"\n\
-                      beware = \"it is slow on Sundays\"\n";
-
 #[test]
-fn options_come_from_the_tables() {
+fn the_options_of_the_table_are_set_and_explicit_options_win() {
     let place = Place::new();
-    place.program("php");
-    place.program("ledgerd");
-    place.program("whatever");
-    place.table("ours.toml", LEDGER);
+    for name in ["php", "ruby", "whatever"] {
+        place.program(name);
+    }
+    let php = "--auto takes --anon --heap=thp for PHP: what scripts take are mappings";
+    let ruby = "hugectl: INFO: Ruby: it turns transparent huge pages off for itself";
+    let other = "--auto takes --heap for a program that is not known: ";
     for (words, heap, said) in [
-        (
-            &["--auto", "php"][..],
-            "thp",
-            "--auto takes --anon --heap=thp for PHP: what scripts take are mappings",
-        ),
-        (
-            &["--auto", "nice", "ledgerd"],
-            "thp",
-            "--auto takes --heap=thp for our ledger: it saves by fork\n\
-             hugectl: INFO: our ledger: it is slow on Sundays\n",
-        ),
-        (
-            &["--auto", "whatever"],
-            "yes",
-            "--auto takes --heap for a program that is not known: ",
-        ),
-        // Explicit options win.
-        (&["--auto", "--heap", "ledgerd"], "yes", "--heap=thp"),
-        (&["--heap", "--auto", "ledgerd"], "yes", "--heap=thp"),
+        (&["--auto", "php"][..], "thp", php),
+        (&["--auto", "nice", "php"], "thp", php),
+        (&["--auto", "ruby"], "yes", ruby),
+        (&["--auto", "whatever"], "yes", other),
+        (&["--auto", "--heap", "php"], "yes", php),
+        (&["--heap", "--auto", "php"], "yes", php),
     ] {
         let ran = place.run(words);
         assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
@@ -80,13 +57,13 @@ fn options_come_from_the_tables() {
         let is_thp = set.map(|value| value == "thp");
         assert_eq!(is_thp, Some(heap == "thp"), "{words:?}: {ran:?}");
     }
-    let quiet = place.run(&["-q", "--auto", "ledgerd"]);
+    let quiet = place.run(&["-q", "--auto", "php"]);
     assert_eq!(quiet.err, "", "{quiet:?}");
 }
 
-/// `--auto` never chooses an option that falls short by itself.
+/// What nothing reaches is not chosen, so that no choice falls short by itself.
 #[test]
-fn a_program_with_its_own_malloc_gets_no_heap() {
+fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     let Some(_live) = machine("a choice for a program with its own malloc") else {
         return;
     };
@@ -106,97 +83,80 @@ fn a_program_with_its_own_malloc_gets_no_heap() {
     assert!(ran.out.contains("--auto takes nothing"), "{ran:?}");
     assert!(ran.out.contains("defines malloc"), "{ran:?}");
     assert!(!ran.out.contains("--anon"), "{ran:?}");
-    // An explicit option may.
+    // What was typed does.
     let ran = place.run(&["--auto", "--heap", "--explain", own]);
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(!ran.out.contains("--anon reaches"), "{ran:?}");
 }
 
-/// The table says which argument holds the size of the program's own request.
 #[test]
-fn the_pool_must_hold_the_program_s_own_request() {
-    let Some(live) = machine("a pool smaller than a program takes") else {
-        return;
-    };
+fn explanations_show_the_entry() {
     let place = Place::new();
-    place.program("ledgerd");
-    let takes = "takes = { with = [\"--own\"], size = [\"--cache=\"] }\n";
-    place.table("ours.toml", &format!("{LEDGER}{takes}"));
-    let line = ["--auto", "--explain", "ledgerd", "--own", "--cache=64m"];
-    let size = live.default_size().get();
-    let pages = (64u64 << 20).div_ceil(size);
-    for (pool, status) in [(pages - 1, 3), (pages, 0)] {
-        live.set_pool(pool);
-        let ran = place.run(&line);
-        assert_eq!(ran.status, status, "{pool}: {ran:?}");
-        let is_said = ran.out.contains("--cache=64m");
-        assert_eq!(is_said, status == 3, "{ran:?}");
+    place.program("ruby");
+    let beware = "it turns transparent huge pages off for itself: without";
+    let ran = place.run(&["--explain", "ruby"]);
+    for line in [
+        format!("* Ruby: {beware}"),
+        "* --auto would take --heap for Ruby: what it allocates is malloc's".to_owned(),
+    ] {
+        assert!(ran.out.contains(&line), "{ran:?}");
     }
-    live.set_pool(0);
-    // Without --own the program makes no request.
-    let ran = place.run(&["--auto", "--explain", "ledgerd", "--cache=64m"]);
-    assert_eq!(ran.status, 0, "{ran:?}");
+    let ran = place.run(&["--explain", "--json", "ruby"]);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let program = &json["program"];
+    assert_eq!(program["known"], "Ruby", "{json}");
+    assert_eq!(program["auto"], serde_json::json!(["--heap"]), "{json}");
+    assert!(program["beware"].as_str().unwrap().starts_with(beware));
 }
 
-/// The table says that the program disables transparent huge pages by prctl.
+/// Its memory gets no transparent huge pages, unless the ban is lifted.
 #[test]
-fn a_program_that_disables_thp_falls_short() {
-    let Some(live) = machine("a ban of the program's own is told before") else {
+fn a_program_that_turns_them_off_for_itself_falls_short() {
+    let Some(live) = machine("a ban of the program's own is predicted") else {
         return;
     };
     if !live.thp_serves() {
         return;
     }
     let place = Place::new();
-    place.program("ledgerd");
-    place.table("ours.toml", &format!("{LEDGER}bans = true\n"));
+    place.program("ruby");
     let ban = "the program turns transparent huge pages off for itself";
-    let ran = place.run(&["--anon", "--explain", "ledgerd"]);
+    let ran = place.run(&["--anon", "--explain", "ruby"]);
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(ran.out.contains(ban), "{ran:?}");
-    assert!(
-        !ran.out.contains("anon     default  transparent"),
-        "{ran:?}"
-    );
-    let mended = ["--anon", "--thp-policy=always", "--explain", "ledgerd"];
-    let ran = place.run(&mended);
+    let lifted = ["--anon", "--thp-policy=always", "--explain", "ruby"];
+    let ran = place.run(&lifted);
     assert!(!ran.out.contains(ban), "{ran:?}");
     assert!(ran.out.contains("anon     default  transparent"), "{ran:?}");
-    // At a start the library warns when it happens, not hugectl.
-    let ran = place.run(&["--anon", "ledgerd"]);
+    // At a start the library says it when it happens.
+    let ran = place.run(&["--anon", "ruby"]);
     assert!(!ran.err.contains(ban), "{ran:?}");
 }
 
 #[test]
-fn an_invalid_table_is_reported_and_ignored() {
+fn it_is_for_programs_that_are_started() {
     let place = Place::new();
-    place.program("ledgerd");
-    place.table("b.toml", LEDGER);
-    for (text, said) in [
-        ("[[program]]\nname = \n", "a.toml: line 2: "),
+    for (words, said) in [
+        (&["--auto"][..], "which program?"),
         (
-            "[[program]]\nname = \"x\"\nexes = []\n",
-            "unknown field `exes`",
+            &["--auto", "--status", "1"],
+            "--auto has no meaning with it",
         ),
+        (&["--auto", "--pid", "1"], "--auto has no meaning with it"),
+        (&["--auto", "--emit=docker", "sh"], "--auto has no meaning"),
         (
-            "[[program]]\nname = \"x\"\nwhy = \"y\"\nauto = [\"--library-path=/tmp\"]\n",
-            "a.toml: x: auto: --library-path=/tmp is none of --anon, ",
-        ),
-        (
-            "[[program]]\nname = \"x\"\nauto = [\"--heap\"]\n",
-            "a.toml: x: auto needs why",
+            &["--auto", "no-such-program"],
+            "cannot find no-such-program",
         ),
     ] {
-        place.table("a.toml", text);
-        let ran = place.run(&["--auto", "ledgerd"]);
-        assert_eq!(ran.status, 0, "{ran:?}");
-        assert!(ran.err.contains(said), "{text}: {ran:?}");
-        assert!(ran.err.contains("for our ledger"), "{text}: {ran:?}");
+        let ran = place.run(words);
+        assert!(ran.status >= 125, "{words:?}: {ran:?}");
+        assert!(ran.err.contains(said), "{words:?}: {ran:?}");
     }
 }
 
-/// Installed programs and the names of their entries.
-const REAL: [(&str, &str); 9] = [
+/// Programs of other makers, and by which entry each is known.
+const REAL: [(&str, &str); 8] = [
     ("java", "Java"),
     ("node", "Node.js"),
     ("php", "PHP"),
@@ -205,12 +165,10 @@ const REAL: [(&str, &str); 9] = [
     ("mariadbd", "MariaDB or MySQL"),
     ("mpirun", "Open MPI"),
     ("qemu-system-x86_64", "QEMU"),
-    ("qemu-aarch64", "QEMU's user emulation"),
 ];
 
 #[test]
-fn installed_programs_are_recognised() {
-    let place = Place::new();
+fn programs_as_they_are_installed_are_known() {
     let (_, path) = std::env::vars_os()
         .find(|(name, _)| name == "PATH")
         .unwrap();
@@ -220,7 +178,6 @@ fn installed_programs_are_recognised() {
             continue;
         }
         let mut command = tool("hugectl");
-        command.env("XDG_CONFIG_HOME", place.0.path());
         command.env("PATH", &path);
         command.args(["--explain", "--json", program, "--version"]);
         let ran: Ran = command.output().unwrap().into();

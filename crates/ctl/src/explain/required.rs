@@ -13,6 +13,7 @@ use super::rows::rows;
 use super::{Row, Rung};
 use crate::plan::{Plan, RELINK, is_left_out, is_shut_out};
 use crate::probe::Findings;
+use crate::probe::command_line::known_programs::Beyond;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::heap_engine::Engine;
 use crate::probe::target::Target;
@@ -96,7 +97,7 @@ pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Require
             }
             (Segment::Anon, _) => {
                 let beyond = findings.look.beyond.as_ref();
-                let is_past = beyond.is_some_and(|beyond| beyond.by_anon == Some(false));
+                let is_past = beyond.is_some_and(Beyond::is_past_anon);
                 required.met = Some(has_thp(rows, segment.name()) && !is_past);
             }
             // How long it may be shows in the process.

@@ -19,12 +19,10 @@ use hugetools_model::Bytes;
 use super::{Bundled, Plan, Program, Value, Variable};
 use crate::caller::Caller;
 use crate::probe::Findings;
-use crate::probe::command_line::emulator;
-use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::page_cache::{Job, State};
 use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
 use crate::probe::heap_engine::{self, Engine};
-use crate::probe::library::Found;
+use crate::probe::library::{Found, Inside};
 use crate::probe::preflight::{self, Needs};
 use crate::probe::target::Image;
 use crate::request::Run;
@@ -57,16 +55,12 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.tunables();
     maker.report();
     maker.shortfalls();
-    maker
-        .notes
-        .extend(findings.surroundings.notes.iter().cloned());
     // What --anon advises has them also where a machine gives them to nobody unasked.
     let policy = findings.policy_short.iter().filter(|_| run.anon.is_none());
     maker.notes.extend(policy.map(Note::warning));
     maker.hush();
     Plan {
         report: maker.watched(),
-        core_dump: maker.core_dump(),
         thp_policy: run.thp_policy,
         library: maker.bundled(),
         text: maker.text(),
@@ -200,14 +194,6 @@ impl Maker<'_> {
             );
         }
         self.describe_pages();
-    }
-
-    /// What core dumps are to have, where a pool would keep memory out of them.
-    fn core_dump(&self) -> Option<CoreDump> {
-        let Findings {
-            core_dump, served, ..
-        } = self.findings;
-        core_dump.and_then(|filter| filter.with_pools(*served))
     }
 
     /// Of whom it is required: of all that `--only` names, else of the process that
@@ -349,43 +335,42 @@ impl Maker<'_> {
                 let then = "the program runs without it, on the pages it has";
                 self.fall_short(short.then(then));
             }
-            Some(Found::At(path)) => {
-                let list = self.caller.var("LD_PRELOAD");
-                let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
-                for entry in &self.findings.ours {
-                    let entry = OsString::from_vec(entry.clone());
+            Some(Found::At(path) | Found::Inside(Inside { path, .. })) => {
+                let list = self.caller.var("LD_PRELOAD").unwrap_or_default();
+                let merged = ld_preload::merge(path.as_os_str(), Some(list));
+                for entry in ld_preload::ours(list) {
+                    let entry = OsString::from_vec(entry);
                     let text = format!("LD_PRELOAD held {} already", Path::new(&entry).display());
                     self.info(text);
                 }
                 self.info(format!("library: {}", path.display()));
-                if path.is_absolute() && !self.findings.library_is_there && !self.run.starts() {
+                let is_there = match &self.findings.library {
+                    Some(Found::Inside(inside)) => inside.is_there,
+                    _ => true,
+                };
+                if !is_there && !self.run.starts() {
                     self.warn(format!(
                         "{} is not there yet: it is inside hugectl, whose first start puts it there",
                         path.display()
                     ));
                 }
-                for other in &self.findings.other_mallocs {
-                    self.warn(replaced(other));
+                if self.findings.decision.engine == Engine::Arena {
+                    for other in ld_preload::other_mallocs(list) {
+                        self.warn(replaced(&other));
+                    }
                 }
                 self.set("LD_PRELOAD", merged);
-                let look = &self.findings.look;
-                let mut programs = look.target.iter().chain(&look.behind);
-                if programs.any(|target| emulator::is_emulator(&target.program)) {
-                    let before = self.caller.var(emulator::UNSET);
-                    self.set(emulator::UNSET, emulator::unset(before));
-                }
             }
         }
     }
 
     /// The library that a start puts on disk.
     fn bundled(&self) -> Option<Bundled> {
-        let Some(Found::At(path)) = &self.findings.library else {
+        let Some(Found::Inside(Inside { name, path, .. })) = &self.findings.library else {
             return None;
         };
-        let name = self.findings.library_inside?;
         let list = self.caller.var("LD_PRELOAD");
-        let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
+        let merged = ld_preload::merge(path.as_os_str(), list);
         let rest = merged.as_bytes().get(path.as_os_str().len()..)?;
         Some(Bundled {
             name,

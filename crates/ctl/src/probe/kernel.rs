@@ -208,18 +208,6 @@ impl Kernel {
         self.sources.iter().find(|source| source.pool.size == size)
     }
 
-    /// Reads the pool of the default size, whether it is asked for or not.
-    ///
-    /// # Errors
-    /// When a file that exists cannot be read or makes no sense.
-    pub(crate) fn default_source(&self, root: &Root) -> Result<Option<Source>, FileError> {
-        let meminfo = Meminfo::read(root)?;
-        match meminfo.huge_page_size {
-            Some(size) => source::read(root, size, &meminfo, (true, &self.filter)),
-            None => Ok(None),
-        }
-    }
-
     /// Whether the memory control group leaves room for so much on transparent
     /// huge pages: the library stops to ask for them at half of what is left.
     pub fn has_room(&self, bytes: Bytes) -> bool {
@@ -349,15 +337,14 @@ pub const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
 fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
-    let is_told = caller.filter.prctl == Answer::Ends;
-    if !is_told && !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
+    if !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
         return Ok(false);
     }
     let Some(pid) = Pid::new(caller.pid) else {
         return Ok(false);
     };
     let enabled = process::thp_enabled(root, pid)?;
-    Ok(!enabled.unwrap_or(is_told))
+    Ok(!enabled.unwrap_or(false))
 }
 
 #[cfg(test)]

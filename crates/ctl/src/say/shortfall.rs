@@ -132,14 +132,6 @@ impl Shortfall {
         }
     }
 
-    /// What mends it, of whichever kind.
-    pub(crate) fn remedy(self, remedy: Remedy) -> Shortfall {
-        Shortfall {
-            remedy: Some(remedy),
-            ..self
-        }
-    }
-
     /// Says in the same sentence what keeps this memory from the next rung, too: what
     /// follows was said already.
     pub(crate) fn and(&mut self, also: Shortfall) {

@@ -26,7 +26,7 @@ pub(crate) enum Call {
     Madvise,
     /// `mprotect(2)` with `PROT_EXEC`
     Mprotect,
-    Prctl,
+    /// `get_mempolicy(2)`
     Policy,
     Truncate,
     MemoryFile,
@@ -50,11 +50,6 @@ impl Call {
                 [0, 0, (libc::PROT_READ | libc::PROT_EXEC) as usize, 0],
                 libc::EINVAL,
             ),
-            Call::Prctl => (
-                libc::SYS_prctl,
-                [libc::PR_GET_DUMPABLE as usize, 0, 0, 0],
-                libc::EINVAL,
-            ),
             Call::Policy => (libc::SYS_get_mempolicy, [0, 0, 0, 0], libc::ENOSYS),
             Call::Truncate => (libc::SYS_ftruncate, [NO_FILE, 0, 0, 0], libc::EBADF),
             Call::MemoryFile => (libc::SYS_memfd_create, [0, NONE, 0, 0], libc::EINVAL),
@@ -66,6 +61,15 @@ impl Call {
         let error = io::Error::last_os_error().raw_os_error();
         result != -1 || error == Some(refused)
     }
+}
+
+/// Whether a filter is active. prctl is trusted not to be fatal: naming a thread calls it.
+pub(crate) fn is_active() -> bool {
+    // SAFETY: the call has no further arguments and changes nothing.
+    let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP) };
+    // A kernel without seccomp returns EINVAL.
+    let is_refused = || io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL);
+    mode > 0 || mode < 0 && is_refused()
 }
 
 /// What a filter does with these calls. One child makes them all; if a call fails or kills it,

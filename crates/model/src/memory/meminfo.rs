@@ -49,7 +49,9 @@ impl Meminfo {
 
     /// Parses the contents of the file.
     pub fn parse(bytes: &[u8]) -> Result<Meminfo, String> {
-        let line = |name: &str| keyed::line(bytes, name.as_bytes());
+        let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+        let find = |name: &str| lines.iter().find(|line| line.starts_with(name.as_bytes()));
+        let line = |name| find(name).copied();
         let bytes_of = |name| line(name).map(|line| in_bytes(line, name)).transpose();
         let pages_of = |name| line(name).map(|line| in_pages(line, name)).transpose();
         let size = bytes_of("Hugepagesize:")?;

@@ -7,7 +7,6 @@ use crate::probe::coverage::alignment::Parts;
 use crate::probe::coverage::page_cache::{Prepared, State, Why};
 use crate::probe::heap_engine::Look;
 use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::surroundings::Surroundings;
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::{Libc, Target};
 use crate::request::Preload;
@@ -121,7 +120,6 @@ fn findings(run: &Run, look: Look) -> Findings {
         .library
         .map(|name| Found::At(Path::new("/l").join(name)));
     Findings {
-        surroundings: Surroundings::default(),
         starter: None,
         unknown_names: Vec::new(),
         verbosity: verbosity(2, &run.steps),
@@ -138,15 +136,10 @@ fn findings(run: &Run, look: Look) -> Findings {
         look,
         decision,
         library,
-        library_inside: None,
-        library_is_there: true,
         only: run.only.clone(),
         limit: run.limit,
         library_dir: matches!(run.library, Library::At(_)).then(|| "/l".into()),
-        ours: Vec::new(),
-        other_mallocs: Vec::new(),
         kernel: kernel(),
-        core_dump: None,
         report: run.report.is_some().then(|| "/d/report".into()),
         policy_short: None,
         messages: run.messages.as_ref().map(messages::To::value),
@@ -238,8 +231,7 @@ fn a_default_fallback_is_set_only_over_another() {
 #[test]
 fn what_is_preloaded_already_stays_behind_ours() {
     let run = run("--heap x");
-    let mut findings = findings(&run, dynamic());
-    findings.ours = vec![b"/old/libhugetlbfs.so".to_vec()];
+    let findings = findings(&run, dynamic());
     let env = [("LD_PRELOAD", "/a.so /old/libhugetlbfs.so:/b.so")];
     let plan = make(&run, &caller(&env), &findings);
     let merged = "LD_PRELOAD='/l/libhugetlbfs_heap.so:/a.so:/b.so'";
@@ -281,7 +273,7 @@ fn a_program_with_its_own_allocator_is_not_told_of_a_heap() {
 fn a_static_glibc_is_told_by_its_tunables() {
     let tunables = |line: &str, env: &[(&str, &str)]| {
         let look = Look {
-            tunable: Some(true),
+            tunable: true,
             ..target(Image::Static)
         };
         let plan = planned(line, look, env);
@@ -333,11 +325,19 @@ fn reports() {
     assert!(warnings(&plan)[0].contains("--no-preload"));
 }
 
+fn inside() -> Found {
+    Found::Inside(Inside {
+        name: "libhugetlbfs.so",
+        path: "/l/libhugetlbfs.so".into(),
+        is_there: false,
+    })
+}
+
 #[test]
 fn a_dry_run_says_what_is_still_inside_hugectl() {
     let run = run("--dry-run --shm x");
     let mut findings = findings(&run, dynamic());
-    findings.library_is_there = false;
+    findings.library = Some(inside());
     let plan = make(&run, &caller(&[]), &findings);
     assert!(warnings(&plan)[0].starts_with("/l/libhugetlbfs.so is not there yet"));
 }
@@ -348,12 +348,11 @@ fn the_library_inside_hugectl_is_a_step_of_the_plan() {
     let mut findings = findings(&run, dynamic());
     let caller = caller(&[("LD_PRELOAD", "/a.so /b.so")]);
     assert_eq!(make(&run, &caller, &findings).library, None);
-    findings.library_inside = Some("libhugetlbfs.so");
-    findings.library_is_there = false;
+    findings.library = Some(inside());
     let plan = make(&run, &caller, &findings);
     let library = plan.library.as_ref().unwrap();
     assert_eq!(library.path, Path::new("/l/libhugetlbfs.so"));
-    assert_eq!(library.rest, ":/a.so /b.so");
+    assert_eq!(library.rest, ":/a.so:/b.so");
     assert_eq!(warnings(&plan), [""; 0]);
 }
 
@@ -379,7 +378,7 @@ fn without_a_library_the_shortfall_is_the_library() {
 #[test]
 fn a_dynamic_glibc_is_told_when_that_is_asked_for() {
     let glibc = || Look {
-        tunable: Some(true),
+        tunable: true,
         ..dynamic()
     };
     let told = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432";

@@ -49,6 +49,10 @@ impl fmt::Display for Hidden {
 
 /// Whether none of the kernel's settings of memory can be seen, and how that shows.
 pub fn hidden_settings(root: &Root) -> Option<Hidden> {
+    // Listing a directory takes five times as long.
+    if root.exists(&KPath::from("/sys/kernel/mm/transparent_hugepage")) {
+        return None;
+    }
     let path = KPath::from(SETTINGS);
     if !root.exists(&path) {
         return Some(Hidden::Absent(SETTINGS));

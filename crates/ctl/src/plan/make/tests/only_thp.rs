@@ -9,13 +9,13 @@ const ROWS: [[&str; 4]; 2] = [
         "anon",
         "anon-min",
         "pages of a pool",
-        "private mappings stay as they are",
+        "private mappings stay on base pages",
     ],
     [
         "stack",
         "stack-depth",
         "a stack grows",
-        "stacks stay as they are",
+        "stacks stay on base pages",
     ],
 ];
 

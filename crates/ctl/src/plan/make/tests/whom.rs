@@ -85,7 +85,7 @@ fn what_is_not_inherited_stays_so() {
 #[test]
 fn what_is_not_named_is_not_told_and_that_is_said() {
     let look = || Look {
-        tunable: Some(true),
+        tunable: true,
         ..target(Image::Static)
     };
     let named = planned("--thp --only=x x", look(), &[]).to_string();

@@ -1,4 +1,4 @@
-//! `--limit`, `--anon-min`, `--stack-depth` and `--only`: how much, and for which programs.
+//! `--limit`, `--anon-min`, `--stack-depth` and `--only`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,7 +11,7 @@ use hugetools_model::units::size::{Quantity, SizeError};
 use super::usage;
 use crate::say::failure::Failure;
 
-/// The limit of one process.
+/// Parses `--limit`.
 pub(super) fn limit(text: &str) -> Result<Limit, Failure> {
     let known = match text.strip_prefix("1/") {
         Some(parts) => parts.parse().ok().map(Limit::Part),
@@ -31,7 +31,7 @@ pub(super) fn limit(text: &str) -> Result<Limit, Failure> {
     }
 }
 
-/// What an option says that takes a number of bytes, where it is given.
+/// Parses an option that takes a number of bytes.
 pub(super) fn length(option: &str, text: Option<&str>) -> Result<Option<Bytes>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let bytes = text.parse::<Quantity>().and_then(Quantity::bytes);
@@ -44,7 +44,7 @@ pub(super) fn length(option: &str, text: Option<&str>) -> Result<Option<Bytes>, 
     }
 }
 
-/// The names of programs, in a list that has colons where this one has commas.
+/// Parses `--only` into a list with colons instead of commas.
 pub(super) fn only(list: &OsStr) -> Result<OsString, Failure> {
     let names = list.as_bytes().split(|byte| *byte == b',');
     for name in names.clone() {

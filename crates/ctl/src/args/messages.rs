@@ -1,15 +1,13 @@
-//! How much is said, and where.
+//! Verbosity and destination of messages.
 
 use std::ffi::OsString;
 
 use clap::{ArgAction, Args, ValueHint};
 
-use super::given::ANY;
-
-/// How much is said, and where.
+/// Verbosity and destination of messages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
-pub struct Say {
+pub struct Messages {
     /// Print more: findings and decisions
     #[arg(
         short = 'v', action = ArgAction::Append,
@@ -28,7 +26,7 @@ pub struct Say {
     ///
     /// The default is 2. 99 sets the library's own debugging, too.
     #[arg(
-        long, group = ANY, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=99),
+        long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=99),
         // What was unambiguous before there was --version stays so.
         aliases = ["v", "ve", "ver"],
     )]

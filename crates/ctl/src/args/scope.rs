@@ -1,15 +1,13 @@
-//! How much of them, and for whom.
+//! Limits, and the programs that get huge pages.
 
 use std::ffi::OsString;
 
 use clap::Args;
 
-use super::given::NOT_EMITTED;
-
-/// How much of them, and for whom.
+/// Limits, and the programs that get huge pages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How much, and for whom")]
-pub struct ForWhom {
+pub struct Scope {
     /// Limit pool memory of each process
     ///
     /// Counts private memory: SIZE of all pools together, or one Nth of each pool.
@@ -23,6 +21,6 @@ pub struct ForWhom {
     pub only: Option<OsString>,
 
     /// Only PROGRAM, not what it starts
-    #[arg(long, group = NOT_EMITTED)]
+    #[arg(long)]
     pub no_inherit: bool,
 }
