@@ -24,7 +24,6 @@ const NODE: &str = "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 const DEFRAG: &str = "sys/kernel/mm/transparent_hugepage/defrag";
-const SHMEM: &str = "sys/kernel/mm/transparent_hugepage/shmem_enabled";
 const THP_2MB: &str = "sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled";
 
 /// A pool of another size than the default; its files are the only source.

@@ -3,8 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{gigantic, is_settled, succeeds};
-use crate::support::live::{machine, skip};
+use super::{is_settled, succeeds};
+use crate::support::live::machine;
 use crate::support::tool::sh;
 
 const DIR: &str = "/var/lib/hugetlbfs/swap";
