@@ -4,7 +4,7 @@
 //! A sanitizer's functions have second names, which the loader resolves: it calls malloc for the
 //! first time while nothing can be looked up yet.
 //!
-//! [`next`]: look-up of the next definition; [`foreign`]: single blocks of another malloc.
+//! [`mod@next`]: look-up of the next definition; [`foreign`]: single blocks of another malloc.
 //!
 //! **Invariants.** The decision never changes. A block returns to the malloc that made it; if that
 //! can't be found, it leaks.

@@ -51,7 +51,7 @@ impl Gate {
         }
     }
 
-    /// Enters when the gate is open or after [`PASS_TIMEOUT`].
+    /// Enters when the gate is open or after `PASS_TIMEOUT`.
     pub fn pass(&self) -> Pass<'_> {
         self.enter();
         Pass(self)
@@ -116,7 +116,7 @@ impl Gate {
         self.without_id.load(Ordering::SeqCst) == 0 && !self.ids.iter().any(is_other)
     }
 
-    /// Closes the gate and waits until it is empty or [`CLOSE_TIMEOUT`] is over. Returns
+    /// Closes the gate and waits until it is empty or `CLOSE_TIMEOUT` is over. Returns
     /// `false`, with nothing closed, if this thread is inside (a signal interrupted it) or
     /// another thread keeps the gate closed.
     pub fn close(&self) -> bool {
