@@ -1,7 +1,7 @@
 //! hugeedit on real programs: it edits them in place, and they run as before.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 
 use super::place::{Place, has};
 use super::segments::segments;
