@@ -205,14 +205,17 @@ const SMAPS: &str = "\
 7f0000000000-7f0001000000 rw-s 00000000 00:01 5 /dev/zero (deleted)\nRss: 16384 kB\n\
 7f1000000000-7f1000001000 r-xp 00000000 fe:00 8 /run/hugetools/x/libhugetlbfs_heap.so\nRss: 4 kB\n";
 
-const MEMINFO: &str = "MemTotal: 100 kB\nHugepagesize: 2048 kB\nHugePages_Total: 0\n\
-                       HugePages_Free: 0\nHugePages_Rsvd: 0\nHugePages_Surp: 0\n";
+/// The pages of the pool.
+const POOL: &str = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+
+const MEMINFO: &str = "MemTotal: 100 kB\nHugepagesize: 2048 kB\n";
 
 fn never() -> Recorded {
     Recorded::new(&[
         ("proc/7/smaps", SMAPS),
         ("proc/7/environ", "HUGETLB_MORECORE=yes\0"),
         ("proc/meminfo", MEMINFO),
+        (POOL, "0\n"),
         (
             "sys/kernel/mm/transparent_hugepage/enabled",
             "always madvise [never]\n",
@@ -288,10 +291,8 @@ fn a_segment_without_the_right_to_pool_pages_has_that_as_its_reason() {
         SMAPS.replace("/dev/zero (deleted)", segment).as_bytes(),
     );
     recorded.put("proc/7/environ", b"HUGETLB_SHM=yes\0");
-    let served = MEMINFO
-        .replace("Total: 0", "Total: 9")
-        .replace("Free: 0", "Free: 9");
-    recorded.put("proc/meminfo", served.as_bytes());
+    recorded.put(POOL, b"9\n");
+    recorded.put(&POOL.replace("/nr_", "/free_"), b"9\n");
     recorded.put("proc/sys/vm/hugetlb_shm_group", b"500\n");
     let reason = |groups: &str, capabilities: &str| {
         let status = format!(
