@@ -133,7 +133,7 @@ impl Live {
     pub(crate) fn set_pool(&self, pages: u64) {
         let spec = format!("DEFAULT:{pages}");
         let ran = self.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
-        let lent = ran.status == 3 && ran.err.contains("more, used or reserved, until");
+        let lent = ran.status == 3 && ran.err.contains("more pages are in use or reserved");
         assert!(ran.status == 0 || lent, "{ran:?}");
     }
 

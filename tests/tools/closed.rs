@@ -42,7 +42,7 @@ fn lost_output_is_an_error() {
         );
         let done = run(&place, &format!("{line} >&-"));
         assert_eq!(done.status, status, "{line}: {done:?}");
-        let told = "ERROR: cannot write to standard output: bad file descriptor (errno 9)";
+        let told = "ERROR: cannot write to standard output: bad file descriptor (EBADF)";
         assert_eq!(done.err.matches("ERROR").count(), 1, "{line}: {done:?}");
         // An ordinary user also gets warnings about unreadable files.
         let last = done.err.lines().rfind(|text| !text.contains("WARNING"));

@@ -128,12 +128,8 @@ pub fn text(report: &BugReport) -> String {
     for line in &report.about {
         let _ = writeln!(text, "# {line}");
     }
-    for Recorded {
-        path,
-        text: contents,
-    } in &report.files
-    {
-        let _ = match contents.as_deref() {
+    for Recorded { path, text: file } in &report.files {
+        let _ = match file.as_deref() {
             None => writeln!(text, "{path} [wo]"),
             Some("") => writeln!(text, "{path} [empty]"),
             Some(contents) => match contents.strip_suffix('\n').unwrap_or(contents) {

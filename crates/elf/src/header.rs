@@ -86,8 +86,14 @@ pub(crate) struct Headers {
     pub(crate) marked: bool,
     /// Data that the loader write-protects after relocation.
     pub(crate) relro: Option<Range<u64>>,
+    /// The section header table. A program may have none.
+    pub(crate) sections: Place,
+    /// Index of the section with the section names.
+    pub(crate) section_names: u16,
     /// The `PT_NOTE` segments.
     pub(crate) notes: Vec<Place>,
+    /// File offset of the unwind table.
+    pub(crate) unwinder: Option<u64>,
     pub(crate) interpreter: Option<Place>,
     pub(crate) dynamic: Option<Place>,
 }
@@ -142,7 +148,13 @@ where
         flags: Vec::new(),
         marked: false,
         relro: None,
+        sections: Place {
+            offset: header.e_shoff(endian).into(),
+            len: u64::from(header.e_shnum(endian)) * size_of::<H::SectionHeader>() as u64,
+        },
+        section_names: header.e_shstrndx(endian).0,
         notes: Vec::new(),
+        unwinder: None,
         interpreter: None,
         dynamic: None,
     };
@@ -210,6 +222,7 @@ impl Headers {
                 });
             }
             elf::PT_GNU_RELRO => self.relro = Some(address..address.saturating_add(memory_size)),
+            elf::PT_GNU_EH_FRAME => self.unwinder = Some(place.offset),
             elf::PT_NOTE => self.notes.push(place),
             elf::PT_INTERP => self.interpreter = self.interpreter.or(Some(place)),
             elf::PT_DYNAMIC => self.dynamic = self.dynamic.or(Some(place)),

@@ -7,12 +7,13 @@
 //! | does the kernel or the loader start it? | [`Kind`], [`Elf::interpreter`] |
 //! | which libraries, on which search path? | [`Dynamic`] |
 //! | addresses of text, data and bss | [`Load`] |
-//! | notes | [`Elf::has_note`] |
+//! | sections and notes | [`Elf::has_section`], [`Elf::has_note`] |
 //! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
 //! | marks and alignment of segments | [`Table`], [`Table::edit`] |
 //!
 //! Files are not trusted. Every query returns a value or an [`ElfError`], and reads no
-//! more than it needs. Section headers are not read, because a file may have none.
+//! more than it needs. Symbols are those of the section headers, because only they give
+//! the size of the table; a file without them is not understood.
 #![forbid(unsafe_code)]
 
 mod edit;
@@ -20,7 +21,7 @@ mod error;
 mod file;
 mod header;
 mod ident;
-mod marks;
+mod sections;
 mod source;
 mod symbols;
 mod table;

@@ -75,6 +75,10 @@ impl<S: Source> Reader<S> {
         Ok(Reader { source, front })
     }
 
+    pub(crate) fn source(&self) -> &S {
+        &self.source
+    }
+
     /// Reads exactly `len` bytes of the part `what`.
     pub(crate) fn bytes(
         &self,

@@ -69,5 +69,5 @@ fn the_script_grows_pools_and_mounts() {
     let script = live.hugeadm(&["--dry-run", "--unmount"]);
     let ran = sh(&script.out);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
-    assert!(!Path::new("/var/lib/hugetlbfs").exists());
+    assert!(!Path::new("/var/lib/hugetlbfs/user").exists());
 }

@@ -88,6 +88,9 @@ pub(super) fn plan(
             hint: "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo"
                 .to_owned(),
         }));
+    }
+    // An option that fails before any mount needs no directory.
+    if matches!(steps.first(), Some(Step::Impossible(_))) {
         return Task::new(set.option(), steps);
     }
     let mut above = Vec::new();

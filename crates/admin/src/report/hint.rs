@@ -70,9 +70,8 @@ fn failure_hint(step: &Step, errno: i32, is_root: bool) -> Option<String> {
                 "it is in use: fuser -vm {point} shows the programs; end them and run this again"
             )
         }
-        (libc::EEXIST, Step::SwapOn(swap)) => {
-            let path = quote_text(&swap.path.to_string_lossy());
-            format!("a killed run left it: swapoff {path}; rm {path}")
+        (libc::EEXIST, Step::SwapOn(_)) => {
+            "a killed run left it, and this one removes it: run this again".to_owned()
         }
         (libc::ENOMEM, Step::SwapOff(swap)) => format!(
             "its contents don't fit into memory: shrink the pool, then run swapoff {}",

@@ -275,8 +275,11 @@ fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, Str
     }
     match all {
         Some(bytes) if pages == PageCount::ZERO && bytes.get() > 0 => {
-            let kilobytes = bytes.get() >> 10;
-            Err(format!("{kilobytes}KB is less than one page of {size}"))
+            let amount = match bytes.get() >> 20 {
+                0 => bytes.to_string(),
+                megabytes => format!("{megabytes}MB"),
+            };
+            Err(format!("{amount} is less than one page of {size}"))
         }
         _ => Ok(pages),
     }

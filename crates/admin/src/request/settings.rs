@@ -150,7 +150,7 @@ fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
             let (why, hint) = lack(machine);
             Some((why.to_owned(), hint.to_owned()))
         }
-        Some(words) => (!words.iter().any(|offered| offered == word)).then(|| {
+        Some(words) => (!words.is_empty() && !words.iter().any(|it| it == word)).then(|| {
             let why = format!("this kernel doesn't offer {word}");
             (why, format!("it offers {}", words.join(", ")))
         }),

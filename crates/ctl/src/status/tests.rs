@@ -11,8 +11,7 @@ const SMAPS: &str = "\
 7f0000000000-7f0001000000 rw-s 00000000 00:01 5 /dev/zero (deleted)\nRss: 16384 kB\n\
 7f1000000000-7f1000001000 r-xp 00000000 fe:00 8 /run/hugetools/x/libhugetlbfs_heap.so\nRss: 4 kB\n";
 
-const MEMINFO: &str = "MemTotal: 100 kB\nHugepagesize: 2048 kB\nHugePages_Total: 0\n\
-                       HugePages_Free: 0\nHugePages_Rsvd: 0\nHugePages_Surp: 0\n";
+const MEMINFO: &str = "MemTotal: 100 kB\nHugepagesize: 2048 kB\n";
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
 

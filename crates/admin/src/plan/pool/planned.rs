@@ -249,10 +249,8 @@ impl<'a> Planned<'a> {
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
-        grows.then(|| Effort {
-            compact,
-            hard: self.growth.hard,
-        })
+        let hard = self.growth.hard;
+        grows.then_some(Effort { compact, hard })
     }
 
     fn write_pages(
