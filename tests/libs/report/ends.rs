@@ -201,7 +201,7 @@ fn a_program_behind_a_starter_has_one_line() {
         let output = command.args(["perl", "-e", program]).output().unwrap();
         assert_eq!(output.stderr, b"", "{starter:?}: {output:?}");
         let ends: Vec<Value> = lines(&file, 1).iter().map(|l| l["ended"].clone()).collect();
-        assert_eq!(ends, [ended.clone()], "{starter:?}");
+        assert_eq!(ends, std::slice::from_ref(ended), "{starter:?}");
     }
 }
 
