@@ -45,7 +45,7 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
     if !live.thp_serves() {
         return;
     }
-    for (option, is_told) in [("--heap", true), ("--heap=thp", false)] {
+    for (option, is_reported) in [("--heap", true), ("--heap=thp", false)] {
         let mut command = tool("hugectl");
         command.args([option, "--report", "perl", "-e"]);
         command.arg("use POSIX; $x = 'x' x 4e7; if (!fork) { exit } wait; POSIX::_exit(0)");
@@ -53,8 +53,8 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
         let heap = ran.err.lines().find(|line| line.starts_with("heap "));
         let heap = heap.expect(&ran.err);
         assert!(heap.contains("2MB thp"), "{option}: {ran:?}");
-        let told = heap.contains("before a fork");
-        assert_eq!(told, is_told, "{option}: {ran:?}");
+        let is_there = heap.contains("before a fork");
+        assert_eq!(is_there, is_reported, "{option}: {ran:?}");
     }
 }
 

@@ -81,7 +81,7 @@ impl Pools {
 }
 
 /// The output of a command that succeeded.
-pub(super) struct Said<'a> {
+pub(super) struct Output<'a> {
     pub(super) command: &'a str,
     pub(super) pools: Pools,
     pub(super) ran: &'a Ran,
@@ -111,7 +111,7 @@ impl Place {
     }
 }
 
-impl Said<'_> {
+impl Output<'_> {
     /// Returns all lines about a range.
     fn places(&self, what: &str) -> Vec<Place> {
         let begin = format!("{what} n0=");
@@ -170,7 +170,7 @@ impl Said<'_> {
     }
 }
 
-impl std::fmt::Debug for Said<'_> {
+impl std::fmt::Debug for Output<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Ran { out, err, status } = self.ran;
         let (command, pools) = (self.command, self.pools);
@@ -179,7 +179,7 @@ impl std::fmt::Debug for Said<'_> {
 }
 
 /// A command, and the check of its output.
-type Case<'a> = (&'a str, &'a dyn Fn(&Said<'_>));
+type Case<'a> = (&'a str, &'a dyn Fn(&Output<'_>));
 
 /// Runs commands with each kind of pools and checks their output.
 fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
@@ -191,49 +191,49 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     for (pools, answers) in Pools::ALL.iter().zip(per_pool) {
         assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
         for ((command, judge), ran) in cases.iter().zip(&answers[1..]) {
-            let said = Said {
+            let output = Output {
                 command,
                 pools: *pools,
                 ran,
             };
-            assert_eq!(ran.status, 0, "{said:?}");
+            assert_eq!(ran.status, 0, "{output:?}");
             let [first, second] = pools.shares();
             let shares = format!("shares {first} {second}\n");
-            assert!(ran.out.ends_with(&shares), "{said:?}");
-            judge(&said);
+            assert!(ran.out.ends_with(&shares), "{output:?}");
+            judge(&output);
         }
     }
 }
 
 /// Large blocks of threads on two nodes.
-fn threads(said: &Said<'_>) {
+fn threads(output: &Output<'_>) {
     for thread in [0, 1] {
-        let share = match (said.pools, thread) {
+        let share = match (output.pools, thread) {
             // The pool is preferred to the node.
             (Pools::First, 1) => 0,
             _ => 90,
         };
-        said.is_mostly_on(&format!("thread {thread}"), thread, share);
+        output.is_mostly_on(&format!("thread {thread}"), thread, share);
     }
-    match said.pools {
-        Pools::Both => said.has_of_pool("thread 1", 90),
+    match output.pools {
+        Pools::Both => output.has_of_pool("thread 1", 90),
         Pools::First => {}
-        Pools::None => said.has_of_pool("thread 1", 0),
+        Pools::None => output.has_of_pool("thread 1", 0),
     }
 }
 
 const SIZES: [&str; 3] = ["small", "medium", "large"];
 
 /// What is bound before or after it is touched.
-pub(super) fn binds(said: &Said<'_>) {
+pub(super) fn binds(output: &Output<'_>) {
     for what in ["fresh bound", "moved bound", "strict bound"] {
-        said.is_on(what, 1);
+        output.is_on(what, 1);
     }
-    said.has_policy("fresh bound", "2 nodes=2");
+    output.has_policy("fresh bound", "2 nodes=2");
     // The rest of the same huge page may follow.
-    said.is_mostly_on("fresh behind", 0, 85);
-    said.has_policy("fresh behind", "0 nodes=0");
-    said.is_spread_over("interleaved", &[0, 1], 2048);
+    output.is_mostly_on("fresh behind", 0, 85);
+    output.has_policy("fresh behind", "0 nodes=0");
+    output.is_spread_over("interleaved", &[0, 1], 2048);
 }
 
 #[test]
@@ -241,12 +241,12 @@ fn policies_of_a_heap_and_of_shared_memory() {
     let Some(guest) = machine("nodes of threads", &[node(768), node(768)]) else {
         return;
     };
-    let bound = |said: &Said<'_>| {
+    let bound = |output: &Output<'_>| {
         for size in SIZES {
-            said.is_on(&format!("main {size}"), 1);
+            output.is_on(&format!("main {size}"), 1);
         }
-        let share = if said.pools == Pools::Both { 90 } else { 0 };
-        said.has_of_pool("main large", share);
+        let share = if output.pools == Pools::Both { 90 } else { 0 };
+        output.has_of_pool("main large", share);
     };
     with_all_pools(
         &guest,
@@ -255,22 +255,22 @@ fn policies_of_a_heap_and_of_shared_memory() {
             ("hugectl --heap numactl --membind=1 numa blocks", &bound),
             (
                 "hugectl --heap numactl --interleave=all numa blocks",
-                &|said| match said.pools {
-                    Pools::First => said.has_of_pool("main large", 90),
-                    _ => said.is_spread_over("main large", &[0, 1], 2048),
+                &|output| match output.pools {
+                    Pools::First => output.has_of_pool("main large", 90),
+                    _ => output.is_spread_over("main large", &[0, 1], 2048),
                 },
             ),
-            ("hugectl --heap numa policy", &|said| {
-                said.is_on("set", 1);
-                said.is_on("kept", 1);
-                said.is_on("unset", 0);
+            ("hugectl --heap numa policy", &|output| {
+                output.is_on("set", 1);
+                output.is_on("kept", 1);
+                output.is_on("unset", 0);
             }),
             ("hugectl --heap -q numa binds", &binds),
             (
                 "hugectl --shm -q numactl --membind=1 numa shared",
-                &|said| {
-                    said.is_on("shared first", 1);
-                    said.is_on("shared second", 1);
+                &|output| {
+                    output.is_on("shared first", 1);
+                    output.is_on("shared second", 1);
                 },
             ),
         ],
@@ -278,16 +278,16 @@ fn policies_of_a_heap_and_of_shared_memory() {
 }
 
 /// Before and after a fork, in parent and child.
-pub(super) fn forks(said: &Said<'_>) {
+pub(super) fn forks(output: &Output<'_>) {
     for who in ["before", "child", "after"] {
-        said.is_mostly_on(&format!("{who} thread 0"), 0, 90);
-        said.is_on(&format!("{who} bound"), 1);
-        said.has_policy(&format!("{who} bound"), "2 nodes=2");
-        said.is_spread_over(&format!("{who} spread"), &[0, 1], 2048);
-        said.has_policy(&format!("{who} spread"), "3 nodes=3");
+        output.is_mostly_on(&format!("{who} thread 0"), 0, 90);
+        output.is_on(&format!("{who} bound"), 1);
+        output.has_policy(&format!("{who} bound"), "2 nodes=2");
+        output.is_spread_over(&format!("{who} spread"), &[0, 1], 2048);
+        output.has_policy(&format!("{who} spread"), "3 nodes=3");
     }
     for who in ["child", "after"] {
-        said.is_on(&format!("{who} wrote bound"), 1);
+        output.is_on(&format!("{who} wrote bound"), 1);
     }
 }
 
@@ -300,11 +300,11 @@ fn nodes_and_policies_survive_a_fork() {
         &guest,
         &[
             ("hugectl --heap -q numa fork-threads", &forks),
-            ("hugectl --data -q numa data", &|said| {
+            ("hugectl --data -q numa data", &|output| {
                 for what in ["data bound", "child bound", "after bound"] {
-                    said.is_on(what, 1);
+                    output.is_on(what, 1);
                 }
-                said.has_policy("child bound", "2 nodes=2");
+                output.has_policy("child bound", "2 nodes=2");
             }),
             // A filter that kills for calls about policies.
             ("hugectl --heap -q numa filtered", &|_| ()),
@@ -327,21 +327,21 @@ fn four_nodes() {
          echo 0 > two/cgroup.procs; hugectl --heap numa blocks",
     ];
     let answers = guest.run(&commands);
-    let said = |number: usize| Said {
+    let output = |number: usize| Output {
         command: commands[number],
         pools: Pools::Both,
         ran: &answers[number],
     };
     for number in 0..commands.len() {
-        assert_eq!(said(number).ran.status, 0, "{:?}", said(number));
+        assert_eq!(output(number).ran.status, 0, "{:?}", output(number));
     }
     for thread in 0..4 {
-        said(1).is_mostly_on(&format!("thread {thread}"), thread, 85);
+        output(1).is_mostly_on(&format!("thread {thread}"), thread, 85);
     }
-    said(2).is_spread_over("main large", &[0, 2, 3], 4096);
-    said(2).has_of_pool("main large", 90);
+    output(2).is_spread_over("main large", &[0, 2, 3], 4096);
+    output(2).has_of_pool("main large", 90);
     for size in SIZES {
-        said(3).is_on(&format!("main {size}"), 2);
+        output(3).is_on(&format!("main {size}"), 2);
     }
-    said(3).has_of_pool("main large", 90);
+    output(3).has_of_pool("main large", 90);
 }

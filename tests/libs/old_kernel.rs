@@ -3,7 +3,7 @@
 //! hugetlb pages by `userfaultfd` (5.19) and `MADV_COLLAPSE` (6.1).
 
 use crate::libs::judge::Judged;
-use crate::libs::numa::{Pools, Said, binds, equipped, forks, node};
+use crate::libs::numa::{Output, Pools, binds, equipped, forks, node};
 use crate::support::guest::{Guest, old_guest};
 use crate::support::program::{Libc, build};
 use crate::support::tool::Ran;
@@ -71,7 +71,7 @@ fn memory_policies() {
     let Some(guest) = machine("an old kernel's policies", &[]) else {
         return;
     };
-    type Case = (&'static str, fn(&Said<'_>));
+    type Case = (&'static str, fn(&Output<'_>));
     let cases: [Case; 2] = [
         ("hugectl --heap -q numa binds", binds),
         ("hugectl --heap -q numa fork-threads", forks),
@@ -80,7 +80,7 @@ fn memory_policies() {
     commands.extend(cases.iter().map(|(command, _)| *command));
     let answers = run(&guest, &commands);
     for ((command, judge), ran) in cases.iter().zip(&answers[1..]) {
-        judge(&Said {
+        judge(&Output {
             command,
             pools: Pools::Both,
             ran,

@@ -147,8 +147,8 @@ fn the_programs_own_request_fails_in_a_limited_group() {
             let ran = run(option, &[kind, &mib(4)]);
             let what = format!("{option} {kind} {limit}: {ran:?}");
             assert_eq!((ran.status, ran.out.as_str()), (0, out), "{what}");
-            let told = ran.err.matches("own request").count();
-            assert_eq!(told, usize::from(limit != "max"), "{what}");
+            let warnings = ran.err.matches("own request").count();
+            assert_eq!(warnings, usize::from(limit != "max"), "{what}");
         }
         // Two requests, of which neither is touched before the second.
         group.limit(live.default_size(), "max", "10M");

@@ -22,6 +22,9 @@ use super::tool::{Ran, tool};
 /// The lock of all live tests on this machine.
 const LOCK: &str = "/run/lock/hugetools-live.lock";
 
+/// The lock of memory control groups; not all of their tests take the machine.
+const GROUP_LOCK: &str = "/run/lock/hugetools-group.lock";
+
 /// The machine during one test.
 pub(crate) struct Live {
     root: Root,
@@ -53,7 +56,11 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
 
 /// Waits for the machine, exclusively or shared with tests that don't change it.
 pub(super) fn lock(how: FlockArg) -> Flock<fs::File> {
-    let file = OpenOptions::new().create(true).append(true).open(LOCK);
+    lock_file(LOCK, how)
+}
+
+fn lock_file(path: &str, how: FlockArg) -> Flock<fs::File> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
     let lock = Flock::lock(file.unwrap(), how);
     lock.map_err(|(_, errno)| errno).unwrap()
 }
@@ -216,6 +223,7 @@ impl Live {
             control,
             controller: "hugetlb",
             was_on,
+            _lock: None,
         })
     }
 }
@@ -238,11 +246,17 @@ pub(crate) struct Group {
     control: PathBuf,
     controller: &'static str,
     was_on: bool,
+    /// Held until the controller is disabled again.
+    _lock: Option<Flock<fs::File>>,
 }
 
 impl Group {
     /// Returns a group with a memory limit, version 1 or 2.
     pub(crate) fn of_memory(test: &str, limit: &str) -> Option<Group> {
+        if !can_be_set(test) {
+            return None;
+        }
+        let lock = lock_file(GROUP_LOCK, FlockArg::LockExclusive);
         let name = format!("hugetools-memory-{}", std::process::id());
         let one = Path::new("/sys/fs/cgroup/memory");
         let (root, file) = match one.exists() {
@@ -268,6 +282,7 @@ impl Group {
             control,
             controller: "memory",
             was_on,
+            _lock: Some(lock),
         })
     }
 

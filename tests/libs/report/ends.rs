@@ -102,15 +102,16 @@ fn a_shell_and_its_children_have_a_line_each() {
     assert!(time("true", "end") <= time("sh", "end"), "{all:?}");
 }
 
+/// After SIGKILL it would depend on the machine's OOM kills, which another test causes.
 #[test]
-fn a_report_is_printed_after_a_kill() {
+fn a_report_is_printed_after_a_signal() {
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
         return;
     };
-    let mut running = Running::start(hugectl("--report", &program, &["KILL", "1"]));
+    let mut running = Running::start(hugectl("--report", &program, &["TERM", "1"]));
     running.be_seen();
     let (_, err) = running.end();
-    assert!(err.contains("ended by signal 9 (SIGKILL) after "), "{err}");
+    assert!(err.contains("ended by signal 15 (SIGTERM) after "), "{err}");
     assert_eq!(err.matches("segment  ").count(), 1, "{err}");
     assert!(!row(&err, "text").is_empty(), "{err}");
 }
@@ -201,7 +202,7 @@ fn a_program_behind_a_starter_has_one_line() {
         let output = command.args(["perl", "-e", program]).output().unwrap();
         assert_eq!(output.stderr, b"", "{starter:?}: {output:?}");
         let ends: Vec<Value> = lines(&file, 1).iter().map(|l| l["ended"].clone()).collect();
-        assert_eq!(ends, [ended.clone()], "{starter:?}");
+        assert_eq!(ends, std::slice::from_ref(ended), "{starter:?}");
     }
 }
 

@@ -23,8 +23,8 @@ fn a_full_disk_is_a_warning() {
     for (options, warnings) in [(&["--shm"][..], 1), (&["--shm", "-q", "-q"], 0)] {
         let ran = perl(Path::new("/dev/full"), options, "print 7");
         assert_eq!((ran.status, ran.out.as_str()), (0, "7"), "{ran:?}");
-        let told = "WARNING: no report: it cannot be written";
-        assert_eq!(ran.err.matches(told).count(), warnings, "{ran:?}");
+        let message = "WARNING: no report: it cannot be written";
+        assert_eq!(ran.err.matches(message).count(), warnings, "{ran:?}");
     }
 }
 
@@ -121,7 +121,7 @@ fn the_file_takes_no_low_descriptor() {
 #[test]
 fn the_variable_alone() {
     let dir = tempfile::tempdir().unwrap();
-    for (value, told) in [
+    for (value, message) in [
         ("stderr", "WARNING: the value of HUGETLB_REPORT"),
         (
             "/nowhere/report",
@@ -135,8 +135,8 @@ fn the_variable_alone() {
         let ran: Ran = (command.env("HUGETLB_REPORT", value).output())
             .unwrap()
             .into();
-        assert!(ran.err.contains(told), "{value}: {ran:?}");
-        assert_eq!(ran.err.is_empty(), told.is_empty(), "{value}: {ran:?}");
+        assert!(ran.err.contains(message), "{value}: {ran:?}");
+        assert_eq!(ran.err.is_empty(), message.is_empty(), "{value}: {ran:?}");
         let written = dir.path().join(value).exists();
         assert_eq!(written, value == "report", "{value}");
     }

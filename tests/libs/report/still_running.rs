@@ -62,7 +62,7 @@ fn a_daemon_is_reported_on() {
     assert!(!lines[1]["segments"].as_array().unwrap().is_empty());
 }
 
-/// A daemon without the library, and one that cannot be told from others.
+/// A daemon without the library, and one that cannot be identified.
 #[test]
 fn a_daemon_without_the_library_is_named() {
     let drops = format!("delete @ENV{{'LD_PRELOAD'}}; exec 'perl', '-e', '{DAEMON}'");

@@ -49,7 +49,7 @@ fn a_tmpfs_with_huge_advise_gets_transparent_pages() {
         return;
     };
     let dir = tempfile::tempdir().unwrap();
-    for (options, kb, said) in [
+    for (options, kb, message) in [
         ("huge=advise", 8 << 10, ""),
         (
             "huge=never",
@@ -69,6 +69,6 @@ fn a_tmpfs_with_huge_advise_gets_transparent_pages() {
         let ran: Ran = command.output().unwrap().into();
         assert_eq!(ran.status, 0, "{options}: {ran:?}");
         assert_eq!(huge_kb(&ran), kb, "{options}: {ran:?}");
-        assert!(ran.err.contains(said), "{options}: {ran:?}");
+        assert!(ran.err.contains(message), "{options}: {ran:?}");
     }
 }
