@@ -3,7 +3,7 @@
 //!
 //! Wings, from the ground up; each knows only those above it in this list.
 //!
-//! | wing | what it is for |
+//! | module | what it is for |
 //! |---|---|
 //! | `host_malloc` | another malloc: one that the program keeps, blocks that are not ours |
 //! | `mimalloc` | its C interface |

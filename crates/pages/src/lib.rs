@@ -3,7 +3,7 @@
 //! Wings, from the ground up; each knows only those above it in this list, and begins
 //! with a page of text.
 //!
-//! | wing | what it is for |
+//! | module | what it is for |
 //! |---|---|
 //! | [`sys`] | system calls, made directly |
 //! | [`rt`] | what we do not take from libc: bytes, locks, waiting, messages, stacks |

@@ -4,7 +4,7 @@
 //! Wings, from the ground up; each knows only those above it in this list, and begins
 //! with a page of text.
 //!
-//! | wing | what it is for |
+//! | module | what it is for |
 //! |---|---|
 //! | `rt` | the compiler's functions, which copy of us is at work, memory for a report |
 //! | [`loader`] | the program and its libraries, as the dynamic loader knows them |
