@@ -9,7 +9,7 @@
 //! Wings (top-level modules) in order of dependency: each uses only those above it. Their invariants are
 //! in their module docs.
 //!
-//! | wing | purpose |
+//! | module | purpose |
 //! |---|---|
 //! | [`step`] | steps of plans |
 //! | [`effects`] | operations other than reads and writes of kernel files |

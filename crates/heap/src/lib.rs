@@ -1,9 +1,9 @@
 //! `libhugetlbfs_heap.so`: `libhugetlbfs.so`, plus unmodified mimalloc with our pages behind its
 //! arenas.
 //!
-//! Wings, from the ground up; each uses only those above it.
+//! Modules, from the ground up; each uses only those above it.
 //!
-//! | wing | subject |
+//! | module | subject |
 //! |---|---|
 //! | `host_malloc` | another malloc that the program keeps; foreign blocks |
 //! | `mimalloc` | its C interface |

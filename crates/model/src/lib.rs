@@ -3,7 +3,7 @@
 //! Wings (layers), from the ground up; each uses only those above it in this list, and its
 //! first comment states its invariants.
 //!
-//! | wing | purpose |
+//! | module | purpose |
 //! |---|---|
 //! | [`head`] | the first fields of every JSON document |
 //! | [`units`] | bytes, page sizes, page counts; the kernel's lists, seconds |

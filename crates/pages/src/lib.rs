@@ -1,8 +1,8 @@
 //! Where huge pages come from inside a process.
 //!
-//! Wings, from the ground up; each uses only those above it.
+//! Modules, from the ground up; each uses only those above it.
 //!
-//! | wing | subject |
+//! | module | subject |
 //! |---|---|
 //! | [`sys`] | direct system calls |
 //! | [`rt`] | replacements for libc: memcpy, locks, wait queues, messages |

@@ -1,9 +1,9 @@
 //! `libhugetlbfs.so`: shared memory and segments on huge pages for unmodified programs, and the
 //! C interface.
 //!
-//! Wings, from the ground up; each uses only those above it.
+//! Modules, from the ground up; each uses only those above it.
 //!
-//! | wing | subject |
+//! | module | subject |
 //! |---|---|
 //! | `rt` | functions that the compiler calls, the first copy's marker, memory for reports |
 //! | [`loader`] | loaded objects and their symbols |

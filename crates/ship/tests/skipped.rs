@@ -24,7 +24,7 @@ fn main() -> std::io::Result<()> {
     for line in &tests {
         writeln!(out, "skipped {line}")?;
     }
-    writeln!(out, "\n{} tests were skipped or cut short:", tests.len())?;
+    writeln!(out, "\ntests skipped or cut short: {}", tests.len())?;
     for (reason, count) in reasons {
         writeln!(out, "{count:5} {reason}")?;
     }

@@ -155,14 +155,13 @@ fn it_is_for_programs_that_are_started() {
     }
 }
 
-/// Programs of other makers, and by which entry each is known.
+/// Installed programs and the names of their entries.
 const REAL: [(&str, &str); 8] = [
     ("java", "Java"),
     ("node", "Node.js"),
     ("php", "PHP"),
     ("python3", "Python"),
     ("redis-server", "Redis"),
-    ("mariadbd", "MariaDB or MySQL"),
     ("mpirun", "Open MPI"),
     ("qemu-system-x86_64", "QEMU"),
 ];
