@@ -128,8 +128,8 @@ fn no_place_is_no_reason_not_to_start() {
     fs::remove_dir(&taken).unwrap();
     assert_eq!((started.status, started.out.as_str()), (0, "here\n"));
     let expected = format!(
-        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be written to disk: {}: others \
-         can change what is there; the program runs without it, on base pages\n",
+        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be written to disk: {}: other \
+         users can write to it; the program runs without it, on base pages\n",
         taken.display()
     );
     assert_eq!(started.err, expected);

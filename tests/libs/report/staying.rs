@@ -82,12 +82,12 @@ fn it_is_a_line_of_json_too() {
 fn what_has_nothing_of_ours_is_told() {
     let drops = format!("delete @ENV{{'LD_PRELOAD'}}; exec 'perl', '-e', '{STAYS}'");
     let (ran, _) = leave(&[], &drops);
-    assert!(ran.err.contains("has nothing of hugectl's"), "{ran:?}");
+    assert!(ran.err.contains("lacks the library"), "{ran:?}");
     let (ran, pid) = leave(&["--json", "-q"], &drops);
     let last: serde_json::Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
     assert_eq!(last["pid"], pid);
     let told = last["warnings"][0].as_str().unwrap();
-    assert!(told.contains("has nothing of hugectl's"), "{told}");
+    assert!(told.contains("lacks the library"), "{told}");
 }
 
 /// Shells end by `_exit`, and so do most scripts that start a server.
@@ -169,7 +169,7 @@ fn what_has_lost_its_environment_and_its_parent_is_told() {
          select undef, undef, undef, 0.6; exec '/usr/bin/perl', '-e', '{STAYS}'"
     );
     let (ran, pid) = leave(&[], &drops);
-    let told = format!("process {pid} (perl) still runs and has nothing of hugectl's");
+    let told = format!("process {pid} (perl) still runs and lacks the library");
     assert!(ran.err.contains(&told), "{ran:?}");
     let (ran, pid) = leave(&["--json", "-q"], &drops);
     let last: serde_json::Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
