@@ -111,8 +111,8 @@ fn a_program_starts_without_the_library() {
     fs::remove_dir(&taken).unwrap();
     assert_eq!((started.status, started.out.as_str()), (0, "here\n"));
     let expected = format!(
-        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be written to disk: {}: others \
-         can change what is there; the program runs without it, on base pages\n",
+        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be written to disk: {}: other \
+         users can write to it; the program runs without it, on base pages\n",
         taken.display()
     );
     assert_eq!(started.err, expected);

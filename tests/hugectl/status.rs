@@ -176,9 +176,9 @@ fn the_reason_for_a_missing_library_is_named() {
         .replace("puts", "memset(sbrk(8 << 20), 4, 8 << 20);\n    puts");
     let program = place.build("program", &source, &[]);
     let options = ["-q", "--heap=thp", "--data=thp"];
-    let secure = "the library is not in it: it was started with rights that are not its user's \
-                  (AT_SECURE: a set-user-id file, or another effective user)";
-    let dropped = "what started it dropped LD_PRELOAD";
+    let secure = "the library is not loaded: exec raised its privileges (AT_SECURE: a set-user-id \
+                  file, or another effective user)";
+    let dropped = "its starter dropped LD_PRELOAD";
     for (starter, told, other) in [
         (&["setpriv", "--ruid=65534"][..], secure, dropped),
         (&["env", "-u", "LD_PRELOAD"], dropped, secure),

@@ -6,7 +6,7 @@
 //!                              +---> shell (--dry-run)
 //! ```
 //!
-//! Wings (top-level modules) in order of dependency: each uses only those above it. Their invariants are
+//! Modules in order of dependency: each uses only those above it. Their invariants are
 //! in their module docs.
 //!
 //! | module | purpose |

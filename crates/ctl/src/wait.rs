@@ -184,7 +184,7 @@ impl Parent {
                 origin: Origin::default(),
                 rows: &[],
                 required: &required,
-                warning: Some("it could not be looked at before it ended"),
+                warning: Some("it ended before its memory was sampled"),
                 life: Some(life),
             };
             return bare_report(&proof, self.output.json);

@@ -1,6 +1,6 @@
 //! The kernel's huge page state, read once into values.
 //!
-//! Wings (layers), from the ground up; each uses only those above it in this list, and its
+//! Modules, from the ground up; each uses only those above it in this list, and its
 //! first comment states its invariants.
 //!
 //! | module | purpose |

@@ -52,7 +52,9 @@ fn place_at(
     write(&dir, name, contents, user)?;
     match is_right(&path, contents, user)? {
         true => Ok(path),
-        false => Err(io::Error::other("it is not what is inside hugectl")),
+        false => Err(io::Error::other(
+            "it differs from the library inside hugectl",
+        )),
     }
 }
 
@@ -84,7 +86,9 @@ fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadat
         && metadata.len() == len as u64;
     match right {
         true => Ok((file, metadata)),
-        false => Err(io::Error::other("it is not what is inside hugectl")),
+        false => Err(io::Error::other(
+            "it differs from the library inside hugectl",
+        )),
     }
 }
 

@@ -16,8 +16,8 @@ use crate::files::places::places;
 use crate::sys::shared;
 
 /// The directory in ours, and the file in it.
-const DIR: &str = "said";
-const NAME: &str = "starts";
+const DIR: &str = "ledger";
+const NAME: &str = "launches";
 
 /// Enters this launch with the kinds of messages that hugectl has printed. Returns `None` if
 /// the ledger cannot be opened: then each process prints its own messages.
@@ -55,7 +55,7 @@ fn open(path: &Path, user: u32) -> io::Result<File> {
     let about = file.metadata()?;
     if !about.is_file() || about.uid() != user || about.mode() & 0o077 != 0 {
         fs::remove_file(path)?;
-        return Err(io::Error::other("others can change what is there"));
+        return Err(io::Error::other("other users can write to it"));
     }
     file.set_len(LEN as u64)?;
     // On a full file system a write fails; a store to the mapping would raise SIGBUS.

@@ -30,7 +30,7 @@ fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
     }
     let metadata = fs::symlink_metadata(dir)?;
     if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
-        return Err(io::Error::other("others can change what is there"));
+        return Err(io::Error::other("other users can write to it"));
     }
     match metadata.mode() & 0o755 == 0o755 {
         true => Ok(()),

@@ -78,7 +78,7 @@ impl Reasons {
     ) -> Result<Reasons, FileError> {
         let enabled = process::thp_enabled(root, pid).unwrap_or(None) != Some(false);
         let hidden = hidden_settings(root)
-            .map(|hidden| format!("{hidden}, so that what it says of huge pages is not known"));
+            .map(|hidden| format!("{hidden}, so the settings of huge pages are unknown"));
         let private = hidden
             .clone()
             .or_else(|| private_thp(thp_settings, enabled));
@@ -131,10 +131,10 @@ impl Reasons {
 
 fn not_asked(option: &str, has_variables: bool) -> String {
     match has_variables {
-        true => format!("not asked for, see hugectl {option}"),
+        true => format!("not requested, see hugectl {option}"),
         false => format!(
-            "nothing in its environment asks for it: not asked for (hugectl {option}), or what \
-             started it dropped the environment"
+            "not requested in its environment (hugectl {option}), or its starter dropped the \
+             environment"
         ),
     }
 }
@@ -143,16 +143,14 @@ fn not_asked(option: &str, has_variables: bool) -> String {
 fn no_library(is_secure: bool) -> String {
     let why = match is_secure {
         true => {
-            "it was started with rights that are not its user's (AT_SECURE: a set-user-id file, \
-             or another effective user), and the loader of such a program takes no library from \
-             its environment; hugectl --pid, as root, reaches what runs"
+            "exec raised its privileges (AT_SECURE: a set-user-id file, or another effective \
+             user), so its loader ignores LD_PRELOAD; hugectl --pid, as root, reaches it"
         }
         false => {
-            "what started it dropped LD_PRELOAD, or it takes no library, as a static program; \
-             hugectl --pid reaches what runs"
+            "its starter dropped LD_PRELOAD, or it is a static program; hugectl --pid reaches it"
         }
     };
-    format!("asked for, but the library is not in it: {why}")
+    format!("requested, but the library is not loaded: {why}")
 }
 
 fn joined(pool: Option<String>, thp: Option<String>) -> Option<String> {

@@ -59,7 +59,7 @@ fn a_recorded_process() {
         heap["reason"],
         "the pool of 2MB pages is empty; transparent huge pages are set to never"
     );
-    assert_eq!(recorded.reason("shm"), "not asked for, see hugectl --shm");
+    assert_eq!(recorded.reason("shm"), "not requested, see hugectl --shm");
     // A link out of the tree is not followed: nothing is known of the program's headers.
     std::fs::create_dir(recorded.0.path().join("bin")).unwrap();
     std::os::unix::fs::symlink("/bin/sh", recorded.0.path().join("bin/sh")).unwrap();
@@ -76,10 +76,10 @@ fn reasons_by_environment_and_mappings() {
             "PATH=/bin\0",
             SMAPS,
             "shm",
-            "or what started it dropped the environment",
+            "or its starter dropped the environment",
         ),
-        (ASKED, &no_library, "shm", "the library is not in it"),
-        (ASKED, &no_library, "heap", "the library is not in it"),
+        (ASKED, &no_library, "shm", "the library is not loaded"),
+        (ASKED, &no_library, "heap", "the library is not loaded"),
         // Redis overwrites its environment with its title.
         ("\0\0\0\0\0\0\0\0", SMAPS, "heap", ""),
     ] {

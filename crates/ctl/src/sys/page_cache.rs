@@ -100,3 +100,23 @@ impl Drop for Window {
         debug_assert!(unmapped.is_ok(), "our own mapping can be unmapped");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_part_is_aligned_and_a_short_file_is_an_error() {
+        const PAGE: u64 = 2 << 20;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4 * PAGE).unwrap();
+        let window = Window::new(&file, &(PAGE..3 * PAGE), PAGE).unwrap();
+        assert_eq!(window.start() % PAGE, 0);
+        let later = Instant::now() + Duration::from_secs(60);
+        window.touch(later).unwrap();
+        file.set_len(0).unwrap();
+        assert!(window.touch(later).is_err());
+        assert!(Window::new(&file, &(0..u64::MAX - PAGE), PAGE).is_err());
+    }
+}

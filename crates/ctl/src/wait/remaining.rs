@@ -115,15 +115,14 @@ fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
     };
     let name = process::name(root, id).unwrap_or_default();
     let why = match process::is_secure(root, id) {
-        _ if is_hidden => "may not be looked at: hugectl --status says what it has, as root",
+        _ if is_hidden => "may not be inspected: run hugectl --status as root",
         Some(true) => {
-            "has nothing of hugectl's: it was started with rights that are not its user's \
-             (AT_SECURE), and the loader of such a program takes no library from its environment; \
-             hugectl --pid, as root, reaches it"
+            "lacks the library: exec raised its privileges (AT_SECURE), so its loader ignores \
+             LD_PRELOAD; hugectl --pid, as root, reaches it"
         }
         _ => {
-            "has nothing of hugectl's: what started it dropped the environment; start hugectl \
-             behind what drops it"
+            "lacks the library: its starter dropped the environment; put hugectl between the \
+             starter and the program"
         }
     };
     let comm = String::from_utf8_lossy(&name);

@@ -92,10 +92,10 @@ fn a_directory_that_others_can_change_is_refused() {
     let ours = dir.path().join("ours");
     fs::create_dir(&ours).unwrap();
     fs::set_permissions(&ours, Permissions::from_mode(0o777)).unwrap();
-    assert!(refusal().contains("others can change what is there"));
+    assert!(refusal().contains("other users can write to it"));
     fs::remove_dir(&ours).unwrap();
     symlink("/tmp", &ours).unwrap();
-    assert!(refusal().contains("others can change what is there"));
+    assert!(refusal().contains("other users can write to it"));
     fs::remove_file(&ours).unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).unwrap();
     assert!(refusal().contains("others can change its directory"));
