@@ -72,7 +72,7 @@ fn a_static_glibc_program_is_told_by_its_tunables() {
     ran(&shm, "program HUGETLB_SHM=yes\n");
     assert!(
         shm.err
-            .contains("WARNING: shared memory stays as it is: the program is static"),
+            .contains("WARNING: shared memory stays on base pages: the program is static"),
         "{}",
         shm.err
     );
@@ -256,22 +256,6 @@ fn a_foreign_program_is_named_as_such() {
     let done = place.shell("hugectl --heap=thp ./damaged");
     assert_eq!(done.status, 126);
     assert!(done.err.contains("cut off in its header"), "{}", done.err);
-}
-
-#[test]
-fn a_whole_command_line_in_quotes_is_asked_about() {
-    let place = Place::new();
-    let asks = "is it without the quotes?";
-    for line in ["\"ls -l\"", "\"/bin/ls /\"", "--report \" ls\t/ \""] {
-        let done = place.shell(&format!("hugectl --heap {line}"));
-        assert_eq!(done.status, 127, "{line}: {done:?}");
-        assert!(done.err.contains(asks), "{line}: {done:?}");
-    }
-    for line in ["\"no-such-program -l\"", "no-such-program", "\"\""] {
-        let done = place.shell(&format!("hugectl --heap {line}"));
-        assert_eq!(done.status, 127, "{line}: {done:?}");
-        assert!(!done.err.contains(asks), "{line}: {done:?}");
-    }
 }
 
 /// Whatever keeps a program from its start.

@@ -135,6 +135,9 @@ pub fn probe(
     bundle: Option<&Bundle<'_>>,
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
+    for (option, pages) in run.asked_pages() {
+        check_size(root, option, Some(pages))?;
+    }
     let mut asked = Asked::find(run, caller);
     let look = look(run, &asked, caller, root)?;
     if run.auto && look.target.is_some() {
@@ -153,9 +156,6 @@ fn find(
     bundle: Option<&Bundle<'_>>,
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
-    for (option, pages) in run.asked_pages() {
-        check_size(root, option, Some(pages))?;
-    }
     let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));
     let own = |error: FileError| Failure::Own(error.to_string());
     let asked = coverage::with_marks(given.wants, given.elfmap, &look);
