@@ -213,7 +213,7 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
     if heap || anon || run.auto || run.explain {
         let innermost = wrapped.as_ref().unwrap_or(&opened);
         let all = [innermost, &opened].into_iter();
-        let mut known = all.filter_map(|opened| known_programs::find(opened));
+        let mut known = all.filter_map(known_programs::find);
         look.known = known.next();
         let beyond = |known: &'static KnownProgram| Beyond::of(known, &run.command, caller, root);
         look.beyond = look.known.and_then(beyond);
