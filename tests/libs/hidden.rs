@@ -10,7 +10,7 @@ use super::judge::Judged;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
 use crate::support::still::{Still, without_pool};
-use crate::support::tool::{Ran, copy, tool};
+use crate::support::tool::{Ran, tool};
 
 const SAID: &str = "/sys/kernel/mm is not there: transparent huge pages are asked for";
 
@@ -275,38 +275,5 @@ fn without_proc_nothing_is_denied() {
         ] {
             assert!(!all.contains(denied), "{name} {words}: {ran:?}");
         }
-    }
-}
-
-/// hugectl finds what is installed with it also where the kernel does not say from which
-/// file it was started.
-#[test]
-fn without_proc_the_library_of_its_prefix_is_found() {
-    if !mounts("a prefix without /proc") {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let [bin, lib] = ["bin", "lib/hugetools"].map(|name| dir.path().join(name));
-    for folder in [&bin, &lib] {
-        std::fs::create_dir_all(folder).unwrap();
-    }
-    copy(
-        tool("hugectl").get_program().to_str().unwrap(),
-        bin.join("hugectl"),
-    );
-    copy(env!("HUGETOOLS_HEAP"), lib.join("libhugetlbfs_heap.so"));
-    for name in [
-        bin.join("hugectl").display().to_string(),
-        "hugectl".to_owned(),
-    ] {
-        let mut command = hugectl(&["/sys", "/proc"]);
-        command
-            .args(["sh", "-c", "PATH=$0:$PATH \"$@\""])
-            .arg(&bin)
-            .arg(name);
-        command.args(["--heap", "--explain", "true"]);
-        let ran: Ran = command.output().unwrap().into();
-        let library = format!("library: {}", lib.join("libhugetlbfs_heap.so").display());
-        assert!(ran.out.contains(&library), "{ran:?}");
     }
 }
