@@ -367,7 +367,6 @@ fn unreachable_programs_are_refused() {
         std::os::unix::fs::PermissionsExt::from_mode(0o755),
     )
     .unwrap();
-    let root = dir.path().to_str().unwrap();
     let is_not_met = "--require=heap is not met: ";
     refused(
         "--require=heap",
@@ -381,24 +380,11 @@ fn unreachable_programs_are_refused() {
         "heap 1",
         &[is_not_met, "our libraries are for"],
     );
-    // Also behind wrappers. Its owner can preload the library.
-    let setpriv = Path::new("/usr/bin/setpriv");
-    let behind = |user: &str| format!("--reuid={user} --clear-groups {} heap 1", secure.display());
-    let said = &[is_not_met, "/secure is set-user-id"];
-    refused("--require=heap", setpriv, &behind("1"), said);
+    // Behind a wrapper, too.
     refused(
         "--require=heap",
         Path::new("/usr/bin/nice"),
         secure.to_str().unwrap(),
-        said,
-    );
-    let ran = hugectl("--require=heap --dry-run", setpriv, &behind("nobody"));
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
-    let chroot = Path::new("/usr/sbin/chroot");
-    refused(
-        "--require=heap",
-        chroot,
-        &format!("{root} /secure"),
-        &[is_not_met, " has no "],
+        &[is_not_met, "/secure is set-user-id"],
     );
 }

@@ -73,7 +73,7 @@ fn a_static_glibc_program_gets_tunables() {
     ran(&shm, "program HUGETLB_SHM=yes\n");
     assert!(
         shm.err
-            .contains("WARNING: shared memory stays as it is: the program is static"),
+            .contains("WARNING: shared memory stays on base pages: the program is static"),
         "{}",
         shm.err
     );

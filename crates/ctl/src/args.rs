@@ -50,6 +50,8 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 
 /// Start a program with its memory on huge pages, and prove it.
 #[derive(Debug, Parser)]
+// Groups cost time at each start.
+#[group(skip)]
 #[command(
     name = "hugectl",
     version,

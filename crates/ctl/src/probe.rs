@@ -135,6 +135,9 @@ pub fn probe(
     bundle: Option<&Bundle<'_>>,
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
+    for (option, pages) in run.asked_pages() {
+        check_size(root, option, Some(pages))?;
+    }
     let mut asked = Asked::find(run, caller);
     let look = look(run, &asked, caller, root)?;
     if run.auto && look.target.is_some() {
@@ -153,9 +156,6 @@ fn find(
     bundle: Option<&Bundle<'_>>,
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
-    for (option, pages) in run.asked_pages() {
-        check_size(root, option, Some(pages))?;
-    }
     let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));
     let own = |error: FileError| Failure::Own(error.to_string());
     let asked = coverage::with_marks(given.wants, given.elfmap, &look);
@@ -213,7 +213,7 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
     if heap || anon || run.auto || run.explain {
         let innermost = wrapped.as_ref().unwrap_or(&opened);
         let all = [innermost, &opened].into_iter();
-        let mut known = all.filter_map(|opened| known_programs::find(opened));
+        let mut known = all.filter_map(known_programs::find);
         look.known = known.next();
         let beyond = |known: &'static KnownProgram| Beyond::of(known, &run.command, caller, root);
         look.beyond = look.known.and_then(beyond);

@@ -275,16 +275,7 @@ fn run(args: Args) -> Result<Run, Failure> {
     check_run(&args)?;
     let segments = &args.segments;
     let mut run = Run {
-        segments: Segments {
-            text: optional_pages("--text", segments.text.as_deref())?,
-            data: optional_pages("--data", segments.data.as_deref())?,
-            bss: optional_pages("--bss", segments.bss.as_deref())?,
-            off: segments.disable.is_some(),
-            libraries: segments.text_libs,
-            share_text: segments.share_text,
-            no_reserve: segments.no_reserve,
-            perf_map: args.proof.perf_map,
-        },
+        segments: segments_of(&args)?,
         thp_policy: segments.thp_policy.as_deref().and_then(ThpPolicy::of_word),
         heap: heap(&args)?,
         engine: segments.heap_engine.as_deref().map(|word| match word {
@@ -339,6 +330,20 @@ fn run(args: Args) -> Result<Run, Failure> {
     require::imply(&mut run);
     require::check(&run)?;
     Ok(run)
+}
+
+fn segments_of(args: &Args) -> Result<Segments, Failure> {
+    let segments = &args.segments;
+    Ok(Segments {
+        text: optional_pages("--text", segments.text.as_deref())?,
+        data: optional_pages("--data", segments.data.as_deref())?,
+        bss: optional_pages("--bss", segments.bss.as_deref())?,
+        off: segments.disable.is_some(),
+        libraries: segments.text_libs,
+        share_text: segments.share_text,
+        no_reserve: segments.no_reserve,
+        perf_map: args.proof.perf_map,
+    })
 }
 
 fn heap(args: &Args) -> Result<Option<Pages>, Failure> {

@@ -214,7 +214,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--data DIR/static",
         rungs: &[("data", "base"), ("bss", "base")],
         fact: "the program is static, so no library can be added to it",
-        mend: Mend::No,
+        mend: Mend::Advice,
         ..PLAIN
     },
     Situation {

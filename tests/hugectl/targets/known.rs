@@ -156,7 +156,7 @@ fn it_is_for_programs_that_are_started() {
 }
 
 /// Installed programs and the names of their entries.
-const REAL: [(&str, &str); 8] = [
+const REAL: [(&str, &str); 7] = [
     ("java", "Java"),
     ("node", "Node.js"),
     ("php", "PHP"),

@@ -6,6 +6,7 @@ use super::DEFAULT;
 
 /// What goes on huge pages.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "What goes on huge pages")]
 pub struct Segments {
     /// Choose options known to suit the program

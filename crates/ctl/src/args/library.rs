@@ -6,6 +6,7 @@ use clap::{Args, ValueHint};
 
 /// The library to preload.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "The library")]
 pub struct Library {
     /// Only set variables, for linked programs

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, ValueHint};
 
 /// Verbosity and destination of messages.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Messages")]
 pub struct Messages {
     /// Print more: findings and decisions

@@ -9,6 +9,7 @@ use super::running::RUNNING;
 
 /// Predictions, reports, and the status of processes.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Proof")]
 pub struct Proof {
     /// Don't start with less, as in text:90,heap

@@ -7,6 +7,7 @@ pub(super) const RUNNING: &str = "Running programs";
 
 /// Options for running programs.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = RUNNING)]
 pub struct Running {
     /// Move a program's memory to huge pages

@@ -6,6 +6,7 @@ use clap::Args;
 
 /// Limits, and the programs that get huge pages.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "How much, and for whom")]
 pub struct Scope {
     /// Limit pool memory of each process

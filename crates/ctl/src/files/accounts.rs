@@ -1,7 +1,10 @@
 //! Names of users and groups, from the files alone: a name service would cost more than the
 //! whole start.
 
-use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use crate::files;
 
 /// Returns a user's name, or the number.
 pub(crate) fn user(uid: u32) -> String {
@@ -14,7 +17,11 @@ pub(crate) fn group(gid: u32) -> String {
 }
 
 fn name(file: &str, id: u32) -> String {
-    let text = fs::read(file).unwrap_or_default();
+    let mut text = Vec::new();
+    if let Ok((mut file, _)) = files::open_regular(Path::new(file)) {
+        // A part is better than nothing.
+        let _ = file.read_to_end(&mut text);
+    }
     let text = String::from_utf8_lossy(&text);
     let id = id.to_string();
     let name = text.lines().find_map(|line| {

@@ -164,12 +164,16 @@ impl Cure {
 
 /// Returns `hugectl` and the options of this call that concern the program.
 fn hugectl_words(run: &Run) -> Vec<&OsStr> {
-    const ONLY_HERE: [&[u8]; 3] = [b"--explain", b"--dry-run", b"--"];
-    let options = run.options.iter().map(OsString::as_os_str);
-    let options = options.filter(|option| !ONLY_HERE.contains(&option.as_bytes()));
-    std::iter::once(OsStr::new("hugectl"))
-        .chain(options)
-        .collect()
+    let mut words = vec![OsStr::new("hugectl")];
+    let mut options = run.options.iter();
+    while let Some(option) = options.next() {
+        match option.as_bytes() {
+            b"--explain" | b"--dry-run" | b"--" => {}
+            b"--sysroot" => _ = options.next(),
+            _ => words.push(option),
+        }
+    }
+    words
 }
 
 #[cfg(test)]
