@@ -203,7 +203,7 @@ fn text_is_on_huge_pages_of_its_file() {
         third.line();
         let said = third.end();
         assert!(
-            said.contains("are huge pages of") && said.contains(" already ("),
+            said.contains("are huge pages of") && said.contains(" already"),
             "{said}"
         );
         assert!(!said.contains("WARNING"), "{said}");

@@ -208,7 +208,6 @@ fn real(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::plan::Variable;
-    use crate::probe::heap_engine::Engine;
 
     #[test]
     fn what_does_not_last_is_refused() {
@@ -249,15 +248,7 @@ mod tests {
                 variable(env::STARTER, Value::Process),
                 variable(env::REQUIRE, Value::ProcessAnd("heap".into())),
             ],
-            program: None,
-            engine: Engine::None,
-            notes: Vec::new(),
-            report: None,
-            core_dump: None,
-            thp_policy: None,
-            library: None,
-            text: Vec::new(),
-            text_is_static: false,
+            ..Plan::empty()
         };
         let told = |name: &'static str, value: &str| (name, value.to_owned());
         assert_eq!(

@@ -10,7 +10,6 @@ pub(crate) mod dynamic_loader;
 pub mod heap_engine;
 pub mod kernel;
 pub mod library;
-pub mod preflight;
 mod report_file;
 pub mod surroundings;
 pub mod target;
@@ -20,7 +19,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::{self, Elfmap, Fallback, Limit, Pages, Settings};
+use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Settings};
 use hugetools_elf::{Elf, Ident};
 use hugetools_model::{FileError, KPath, Root};
 
@@ -87,8 +86,6 @@ pub struct Findings {
     pub unknown_names: Vec<String>,
     /// The names of the programs that huge pages are for, `None` for all.
     pub only: Option<OsString>,
-    /// How much of the pools one process may take.
-    pub limit: Option<Limit>,
     /// The file of the report.
     pub report: Option<PathBuf>,
     /// What comes short of the word of `--thp-policy`.
@@ -106,7 +103,6 @@ struct Asked {
     libraries: bool,
     /// The names of the programs that it is for.
     only: Option<OsString>,
-    limit: Option<Limit>,
 }
 
 impl Asked {
@@ -128,8 +124,7 @@ impl Asked {
             data: elfmap.data,
             fallback: run.fallback.unwrap_or(inherited.fallback),
             require: run.require,
-            past_malloc: false,
-            hints: verbosity >= 3 || run.explain,
+            limit: run.limit.or(inherited.limit),
             thorough: run.explain,
         };
         Asked {
@@ -138,7 +133,6 @@ impl Asked {
             elfmap,
             libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),
             only: names::in_force(run, caller),
-            limit: run.limit.or(inherited.limit),
         }
     }
 }
@@ -178,7 +172,7 @@ pub fn probe(
     let (parts, kernel) = segments_and_kernel(&search, run, root, served, &look).map_err(own)?;
     let scene = |target| {
         surroundings::look(&Scene {
-            needs: parts.needs(target, served, &kernel),
+            needs: parts.needs(target, served),
             known: look.known.as_ref(),
             kernel: &kernel,
             run,
@@ -209,7 +203,6 @@ pub fn probe(
         ours,
         other_mallocs,
         only: given.only,
-        limit: given.limit,
         report,
         policy_short,
         messages: messages(run, outlet),
@@ -359,7 +352,6 @@ pub(crate) fn served(
             .stack
             .filter(|_| (preloaded || linked) && !is_static)
             .map(|_| Pages::Thp),
-        past_malloc: look.beyond.is_some(),
         text: asked.text.filter(|_| (preloaded || linked) && !is_static),
         data: asked.data.filter(|_| (preloaded || linked) && !is_static),
         // And nothing but base pages after those of a pool.

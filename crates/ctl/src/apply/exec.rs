@@ -150,7 +150,6 @@ fn c_string(text: &OsStr) -> Result<CString, String> {
 mod tests {
     use super::*;
     use crate::plan::Variable;
-    use crate::probe::heap_engine::Engine;
 
     #[test]
     fn variables_replace_old_ones_once() {
@@ -163,15 +162,7 @@ mod tests {
         };
         let plan = Plan {
             variables: vec![variable("A", "x"), variable("C", "y")],
-            program: None,
-            engine: Engine::None,
-            notes: Vec::new(),
-            report: None,
-            core_dump: None,
-            thp_policy: None,
-            library: None,
-            text: Vec::new(),
-            text_is_static: false,
+            ..Plan::empty()
         };
         let applied = Applied::default();
         let env = environment(&plan, &applied, &caller);

@@ -1,16 +1,17 @@
-//! The answer as text: the program, a table, what falls short.
+//! The explanation as text: the program, a table, what falls short.
 
 use std::fmt::Write;
 
 use hugetools_model::{Bytes, PageSize};
 
-use super::required::Required;
-use super::{Explained, Program, Row, Rung, Short};
+use super::{Explained, Line, Program, Short};
+use crate::plan::{Required, Row, Rung};
 
+/// Returns the explanation.
 pub(super) fn whole(explained: &Explained) -> String {
     let mut text = String::new();
     if let Some(program) = &explained.program {
-        text += &described(program);
+        text += &program_line(program);
     }
     if !explained.segments.is_empty() {
         text += "\n";
@@ -26,10 +27,10 @@ pub(super) fn whole(explained: &Explained) -> String {
         let _ = write!(text, "\n{error}\n");
     }
     let is_refused = explained.required.iter().any(Required::is_refused);
-    let is_told = !explained.head.errors.is_empty() || is_refused;
-    text += match (explained.shortfalls.len(), !is_told) {
-        (0, true) => "\nNothing falls short.\n",
-        (0, false) => "",
+    let is_met = explained.head.errors.is_empty() && !is_refused;
+    text += match explained.shortfalls.len() {
+        0 if is_met => "\nNothing falls short.\n",
+        0 => "",
         _ => "\nWhat falls short:\n",
     };
     for (number, short) in (1..).zip(&explained.shortfalls) {
@@ -46,7 +47,7 @@ pub(super) fn whole(explained: &Explained) -> String {
     text
 }
 
-fn described(program: &Program) -> String {
+fn program_line(program: &Program) -> String {
     let Program {
         path,
         through,
@@ -73,11 +74,11 @@ fn described(program: &Program) -> String {
     }
 }
 
-/// Columns as wide as what is in them.
-fn table(rows: &[Row]) -> String {
+/// Lays out columns.
+fn table(rows: &[Line]) -> String {
     let head = ["segment", "asked", "gets", "pages", "bytes"].map(str::to_owned);
     let lines: Vec<[String; 5]> = std::iter::once(head)
-        .chain(rows.iter().map(cells))
+        .chain(rows.iter().map(|line| cells(&line.row)))
         .collect();
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
@@ -130,7 +131,7 @@ fn cells(row: &Row) -> [String; 5] {
     ]
 }
 
-/// Bytes in the unit that suits them, to a tenth.
+/// Bytes in their largest unit, to a tenth.
 struct Amount(u64);
 
 impl std::fmt::Display for Amount {

@@ -50,11 +50,7 @@ pub fn resolve(args: Args, argv: &[OsString], caller: &Caller) -> Result<Args, F
         .map(|beware| format!("{}: {beware}", entry.name));
     args.chosen = Some(Chosen {
         lines: choice.into_iter().chain(beware).collect(),
-        subject: Subject {
-            heap: !typed_heap,
-            anon: !typed_anon,
-            ..Subject::NONE
-        },
+        subject: Subject::HEAP.when(!typed_heap) | Subject::ANON.when(!typed_anon),
     });
     Ok(args)
 }

@@ -13,7 +13,6 @@ use hugetools_model::{Bytes, FileError, Root};
 use crate::caller::Caller;
 use crate::probe::command_line::known_programs::entry::Entry;
 use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::preflight::Needs;
 use crate::request::Run;
 use crate::say::note::Note;
 
@@ -31,7 +30,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) root: &'a Root,
     pub(crate) kernel: &'a Kernel,
     pub(crate) served: Wants,
-    pub(crate) needs: Needs,
+    /// What text takes of other pages than the file's own.
+    pub(crate) needs: Bytes,
     /// What is known of the program.
     pub(crate) known: Option<&'a Entry>,
 }
@@ -44,7 +44,7 @@ pub(crate) fn look(scene: &Scene<'_>) -> Result<Surroundings, FileError> {
     let mut found = Surroundings::default();
     let asked = scene.served.text.filter(|pages| *pages != Pages::Thp);
     let size = asked.and_then(|pages| scene.kernel.size(pages));
-    let is_shared = scene.run.segments.share_text && scene.needs.text > Bytes::default();
+    let is_shared = scene.run.segments.share_text && scene.needs > Bytes::default();
     if let (Some(size), true) = (size, is_shared) {
         found.notes.extend(share::look(scene, size)?);
     }

@@ -2,9 +2,12 @@
 //! had.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
+pub use hugetools_contract::ladder::NoThp;
+use hugetools_contract::ladder::{Mode, ThpFacts, wants_thp};
 use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::choice::chosen;
 
@@ -15,45 +18,8 @@ use crate::rt::message::{Level, say_news, say_once};
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
 
-/// Why transparent huge pages are out of reach, for private or shared memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoThp {
-    /// The kernel has none.
-    Absent,
-    /// `transparent_hugepage/enabled` is `never`.
-    Never,
-    /// `transparent_hugepage/shmem_enabled` does not serve `madvise`.
-    SharedNever,
-    /// `prctl(PR_SET_THP_DISABLE)` is in force.
-    Disabled,
-    /// The memory control group has too little left for whole huge pages, or what it
-    /// has cannot be told.
-    Scarce,
-    /// It cannot be told: the program allows no look.
-    Unknown,
-    /// A filter of system calls does not let `madvise` through, which asks for them.
-    Refused,
-}
-
-impl NoThp {
-    /// The reason in words.
-    pub fn reason(self) -> &'static str {
-        match self {
-            NoThp::Absent => "this kernel has no transparent huge pages",
-            NoThp::Never => "/sys/kernel/mm/transparent_hugepage/enabled is never",
-            NoThp::SharedNever => {
-                "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
-            }
-            NoThp::Disabled => "transparent huge pages are disabled by prctl",
-            NoThp::Scarce => "the memory control group has little left, or cannot be seen",
-            NoThp::Unknown => "it cannot be told whether there are transparent huge pages",
-            NoThp::Refused => {
-                "a filter of system calls does not let madvise through, which asks for \
-                 transparent huge pages"
-            }
-        }
-    }
-}
+/// The setting for private memory.
+const ENABLED: &CStr = c"/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
 static DISABLED: AtomicBool = AtomicBool::new(false);
@@ -93,16 +59,23 @@ pub(crate) fn is_disabled() -> bool {
     DISABLED.load(Ordering::Relaxed)
 }
 
-/// Whether private memory gets transparent huge pages.
+/// Whether private memory gets transparent huge pages. Reads the kernel's setting.
 pub fn serves_private() -> Result<(), NoThp> {
-    if is_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    read_offer()?;
-    may_advise()?;
+    thp_facts(read_mode(ENABLED)).verdict()?;
     match is_scarce() {
         true => Err(NoThp::Scarce),
         false => Ok(()),
+    }
+}
+
+/// What decides, apart from the memory control group: [`has_room`] asks that only when it
+/// matters.
+fn thp_facts(mode: Mode) -> ThpFacts {
+    ThpFacts {
+        mode,
+        is_disabled: is_disabled(),
+        is_barred: sys::is_barred(Call::Madvise),
+        ..ThpFacts::ON
     }
 }
 
@@ -121,41 +94,18 @@ pub(crate) fn can_be_tried(test: &str) -> bool {
     are_there
 }
 
-/// Whether this machine gives private memory transparent huge pages.
-fn read_offer() -> Result<(), NoThp> {
+/// Reads the mode of `enabled` or `shmem_enabled`. Every kernel with transparent huge
+/// pages has the directory; if `/sys/kernel/mm` is hidden, trying tells.
+fn read_mode(path: &CStr) -> Mode {
     let find = || {
-        let mut buffer = [0; 64];
-        let path = c"/sys/kernel/mm/transparent_hugepage/enabled";
-        Some(match procfile::head(path, &mut buffer) {
-            [] => absent(),
-            text if chosen(text) == Some(b"never") => Err(NoThp::Never),
-            text => {
-                UNASKED.store(chosen(text) == Some(b"always"), Ordering::Relaxed);
-                Ok(())
-            }
+        let mut buffer = [0; 96];
+        Some(match chosen(procfile::head(path, &mut buffer)) {
+            Some(word) => Mode::of_word(word),
+            None if is_hidden() => Mode::Hidden,
+            None => Mode::Absent,
         })
     };
-    procfile::look(find).unwrap_or(Err(NoThp::Unknown))
-}
-
-/// Whether private memory gets them unasked.
-static UNASKED: AtomicBool = AtomicBool::new(false);
-
-/// Whether they can be asked for, or come unasked.
-fn may_advise() -> Result<(), NoThp> {
-    match sys::is_barred(Call::Madvise) && !UNASKED.load(Ordering::Relaxed) {
-        true => Err(NoThp::Refused),
-        false => Ok(()),
-    }
-}
-
-/// What a setting that is not there says: no kernel is without the folder that
-/// it would be in. Where that is hidden, trying tells.
-fn absent() -> Result<(), NoThp> {
-    match is_hidden() {
-        true => Ok(()),
-        false => Err(NoThp::Absent),
-    }
+    procfile::look(find).unwrap_or(Mode::Unknown)
 }
 
 /// Whether nothing can be seen of the kernel's settings, as in a chroot without
@@ -166,26 +116,14 @@ fn is_hidden() -> bool {
     sys::links(c"/sys/kernel/mm").is_none_or(|links| links <= OWN)
 }
 
-/// Whether shared memory gets transparent huge pages.
+/// Whether shared memory gets transparent huge pages. Reads the kernel's setting.
 pub fn serves_shared() -> Result<(), NoThp> {
-    if is_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    if sys::is_barred(Call::Madvise) {
-        return Err(NoThp::Refused);
-    }
-    let find = || {
-        let mut buffer = [0; 96];
-        let path = c"/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-        Some(match procfile::head(path, &mut buffer) {
-            [] => absent(),
-            text => match chosen(text) {
-                Some(b"never" | b"deny") => Err(NoThp::SharedNever),
-                _ => Ok(()),
-            },
-        })
+    let mode = read_mode(c"/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+    let facts = ThpFacts {
+        is_shared: true,
+        ..thp_facts(mode)
     };
-    procfile::look(find).unwrap_or(Err(NoThp::Unknown))
+    facts.verdict()
 }
 
 /// Advises memory to be on the pages of the fallback; what it is then.
@@ -223,7 +161,7 @@ pub unsafe fn advise(addr: usize, len: usize) -> State {
 /// What memory is on that could not be advised, which a kernel never refuses by itself.
 fn refused(wanted: State) -> State {
     sys::bar(Call::Madvise);
-    match may_advise() {
+    match thp_facts(offered()).verdict() {
         Ok(()) => wanted,
         Err(why) => {
             if wanted == State::Thp {
@@ -294,50 +232,39 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
     served.is_ok()
 }
 
-/// Whether address space may be advised of which nobody knows how much will be used.
+/// Whether a reservation may be advised: how much of it will be used is unknown.
 pub(crate) fn serves_reservation() -> bool {
-    !is_limited() && !is_disabled() && offered().is_ok() && may_advise().is_ok()
+    !is_limited() && thp_facts(offered()).verdict().is_ok()
 }
 
-/// Whether so many bytes may be on transparent huge pages now. The program may
-/// have turned them off by itself, as Redis does.
+/// Whether `len` bytes may be on transparent huge pages now. The program may have
+/// disabled them, as Redis does.
 pub(crate) fn serves(len: usize) -> Result<(), NoThp> {
-    if is_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    offered()?;
-    may_advise()?;
+    thp_facts(offered()).verdict()?;
     match has_room(len) {
         true => Ok(()),
         false => Err(NoThp::Scarce),
     }
 }
 
-/// What this machine offers; looked up once.
-fn offered() -> Result<(), NoThp> {
-    const UNKNOWN: u8 = 0;
-    const YES: u8 = 1;
-    const NEVER: u8 = 2;
-    const ABSENT: u8 = 3;
-    const NOT_TOLD: u8 = 4;
-    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
-    let find = || match read_offer() {
-        Ok(()) => YES,
-        Err(NoThp::Absent) => ABSENT,
-        Err(NoThp::Unknown) => NOT_TOLD,
-        Err(_) => NEVER,
-    };
-    let known = match KNOWN.load(Ordering::Relaxed) {
-        UNKNOWN => find(),
-        known => known,
-    };
-    KNOWN.store(known, Ordering::Relaxed);
-    match known {
-        NEVER => Err(NoThp::Never),
-        ABSENT => Err(NoThp::Absent),
-        NOT_TOLD => Err(NoThp::Unknown),
-        _ => Ok(()),
+/// The mode for private memory, read once.
+fn offered() -> Mode {
+    const ALL: [Mode; 6] = [
+        Mode::Absent,
+        Mode::Hidden,
+        Mode::Unknown,
+        Mode::Never,
+        Mode::Madvise,
+        Mode::Always,
+    ];
+    const UNREAD: u8 = u8::MAX;
+    static KNOWN: AtomicU8 = AtomicU8::new(UNREAD);
+    if let Some(mode) = ALL.get(usize::from(KNOWN.load(Ordering::Relaxed))) {
+        return *mode;
     }
+    let mode = read_mode(ENABLED);
+    KNOWN.store(mode as u8, Ordering::Relaxed);
+    mode
 }
 
 /// Bytes that may be advised before the control group is asked again.
@@ -443,7 +370,7 @@ fn say_why(why: NoThp) {
 /// What the machine offers, hugectl has said before it started the program.
 fn level_of(why: NoThp, kind: Kind) -> Level {
     match why {
-        NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
+        NoThp::Absent | NoThp::Never | NoThp::SharedNever | NoThp::SizeNever => Level::Info,
         NoThp::Refused => config::level(kind),
         NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_of_news(kind),
     }
@@ -469,7 +396,7 @@ pub(crate) fn below_pools() -> (Level, &'static str) {
 /// Whether so many bytes, for which no pool has pages, are to be on transparent huge
 /// pages.
 pub fn is_fallback_for(len: usize) -> bool {
-    config::get().fallback == Fallback::Thp && len >= facts::thp_size()
+    wants_thp(true, config::get().fallback) && len >= facts::thp_size()
 }
 
 #[cfg(test)]

@@ -215,7 +215,7 @@ impl From<NoThp> for Why {
     fn from(why: NoThp) -> Why {
         match why {
             NoThp::Absent => Why::ThpAbsent,
-            NoThp::Never | NoThp::SharedNever => Why::ThpNever,
+            NoThp::Never | NoThp::SharedNever | NoThp::SizeNever => Why::ThpNever,
             NoThp::Disabled => Why::ThpDisabled,
             NoThp::Scarce => Why::Scarce,
             NoThp::Unknown => Why::NoMemory,

@@ -4,7 +4,7 @@ use crate::probe;
 use crate::probe::allocator::Own;
 use crate::probe::command_line::names;
 use crate::probe::coverage::alignment::Parts;
-use crate::probe::coverage::page_cache::{Prepared, State, Why};
+use crate::probe::coverage::page_cache::{Prepared, Why};
 use crate::probe::heap_engine::Look;
 use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::surroundings::Surroundings;
@@ -18,10 +18,6 @@ use hugetools_contract::env::Settings;
 use hugetools_elf::Load;
 use hugetools_model::PageSize;
 use std::time::Duration;
-
-mod only_thp;
-mod segment_notes;
-mod whom;
 
 fn caller(env: &[(&str, &str)]) -> Caller {
     let env = env.iter().map(|(name, value)| (name.into(), value.into()));
@@ -112,8 +108,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         data: run.segments.over(&Settings::default()).data,
         fallback: run.fallback.unwrap_or_default(),
         require: run.require,
-        hints: true,
-        past_malloc: false,
+        limit: run.limit,
         thorough: run.explain,
     };
     let decision = heap_engine::decide(asked, heap_engine::Means::of(run), &look);
@@ -141,7 +136,6 @@ fn findings(run: &Run, look: Look) -> Findings {
         library_inside: None,
         library_is_there: true,
         only: run.only.clone(),
-        limit: run.limit,
         library_dir: matches!(run.library, Library::At(_)).then(|| "/l".into()),
         ours: Vec::new(),
         other_mallocs: Vec::new(),
@@ -212,16 +206,6 @@ fn only_what_is_asked_for_is_set() {
         lines(&plan),
         ["HUGETLB_VERBOSE='2'", "HUGETLB_MORECORE='yes'"]
     );
-}
-
-#[test]
-fn nothing_asked_for_is_said() {
-    let plan = planned("x", dynamic(), &[]);
-    assert_eq!(
-        lines(&plan),
-        ["HUGETLB_VERBOSE='2'", "LD_PRELOAD='/l/libhugetlbfs.so'"]
-    );
-    assert!(warnings(&plan)[0].starts_with("nothing was asked for"));
 }
 
 #[test]
@@ -334,15 +318,6 @@ fn reports() {
 }
 
 #[test]
-fn a_dry_run_says_what_is_still_inside_hugectl() {
-    let run = run("--dry-run --shm x");
-    let mut findings = findings(&run, dynamic());
-    findings.library_is_there = false;
-    let plan = make(&run, &caller(&[]), &findings);
-    assert!(warnings(&plan)[0].starts_with("/l/libhugetlbfs.so is not there yet"));
-}
-
-#[test]
 fn the_library_inside_hugectl_is_a_step_of_the_plan() {
     let run = run("--shm x");
     let mut findings = findings(&run, dynamic());
@@ -401,7 +376,7 @@ fn a_dynamic_glibc_is_told_when_that_is_asked_for() {
     assert!(said.iter().any(|said| said.contains("may be killed")));
     assert!(
         said.iter()
-            .any(|said| said.starts_with("--limit does not hold"))
+            .any(|said| said.contains("does not hold for the heap"))
     );
     assert!(
         said.iter()
@@ -416,18 +391,236 @@ fn a_dynamic_glibc_is_told_when_that_is_asked_for() {
     );
 }
 
+/// A program of 5 MB of text and 9 MB of data and bss, at fixed addresses.
+fn large(image: Image) -> Look {
+    let mut look = target(image);
+    let load = |address: u64, size: u64, writable| Load {
+        offset: address,
+        address,
+        file_size: size,
+        memory_size: size,
+        align: 0x1000,
+        writable,
+        executable: !writable,
+        marked: false,
+    };
+    let loads = vec![
+        load(0x40_0000, 5 << 20, false),
+        load(0x100_0000, 9 << 20, true),
+    ];
+    look.target.as_mut().unwrap().layout = Layout::fixed(loads);
+    look
+}
+
+/// The variable that names the program that may copy its text.
+const COPY: &str = "HUGETLB_TEXT_COPY=$$:'/bin/x'";
+
 #[test]
-fn what_is_asked_for_and_ruled_out_at_once_is_said() {
-    for (line, said) in [
-        ("--heap=thp --fallback=base x", 1),
-        ("--thp --shm=thp --fallback=base x", 2),
-        ("--thp --shm=thp x", 0),
-        ("--heap --shm --fallback=base x", 0),
-    ] {
-        let plan = planned(line, dynamic(), &[]);
-        let told = "gets no huge page: --fallback=base";
-        let found = warnings(&plan);
-        let found = found.iter().filter(|text| text.contains(told));
-        assert_eq!(found.count(), said, "{line}");
+fn segments_in_the_classic_order() {
+    let line = "--text=2MB --data --bss --heap --shm --no-reserve --share-text --text-libs \
+                --perf-map --fallback=base x";
+    let plan = planned(line, large(Image::Dynamic(Libc::Glibc)), &[]);
+    let set = [
+        "HUGETLB_VERBOSE='2'",
+        "HUGETLB_ELFMAP='R=2MB:W'",
+        "HUGETLB_MORECORE='yes'",
+        "HUGETLB_SHM='yes'",
+        "HUGETLB_STARTER=$$",
+        "HUGETLB_FALLBACK='base'",
+        "HUGETLB_TEXT_LIBS='yes'",
+        "HUGETLB_PERF_MAP='yes'",
+        COPY,
+        "LD_PRELOAD='/l/libhugetlbfs_heap.so'",
+        "HUGETLB_NO_RESERVE='yes'",
+        "HUGETLB_SHARE='1'",
+        "HUGETLB_PID=$$",
+    ];
+    assert_eq!(lines(&plan), set);
+    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+}
+
+#[test]
+fn segments_of_a_linked_program_are_named_by_variables_alone() {
+    let look = large(Image::Dynamic(Libc::Glibc));
+    let plan = planned("--text --data --no-preload x", look, &[]);
+    let set = [
+        "HUGETLB_VERBOSE='2'",
+        "HUGETLB_ELFMAP='R:W'",
+        COPY,
+        "HUGETLB_PID=$$",
+    ];
+    assert_eq!(lines(&plan), set);
+}
+
+#[test]
+fn one_option_masks_another() {
+    let planned = |line: &str| {
+        let plan = planned(line, large(Image::Dynamic(Libc::Glibc)), &[]);
+        (lines(&plan)[1].clone(), warnings(&plan).len())
+    };
+    let off = "HUGETLB_ELFMAP='no'".to_owned();
+    assert_eq!(planned("--text --disable x"), (off.clone(), 1));
+    assert_eq!(planned("--disable x"), (off, 0));
+    let thp = "HUGETLB_ELFMAP='W=thp'".to_owned();
+    assert_eq!(planned("--data=thp --bss=2MB x"), (thp, 1));
+    assert_eq!(planned("--data=2MB --bss=2MB x").1, 0);
+}
+
+fn prepared(state: State) -> Prepared {
+    Prepared {
+        job: Job {
+            path: "/bin/x".into(),
+            parts: vec![0..2 << 20, 2 << 20..4 << 20],
+            size: PageSize::new(2 << 20).unwrap(),
+        },
+        wanted: hugetools_model::Bytes::new(4 << 20),
+        state,
+        cost: Duration::ZERO,
     }
+}
+
+#[test]
+fn text_on_huge_pages_of_its_file_needs_no_pool() {
+    let run = run("--text x");
+    let mut findings = findings(&run, large(Image::Dynamic(Libc::Glibc)));
+    findings.kernel.sources.clear();
+    findings.parts.prepared = vec![prepared(State::Left)];
+    let plan = make(&run, &caller(&[]), &findings);
+    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+    assert_eq!(plan.text, [prepared(State::Left).job]);
+    let why = Why::FileSystem;
+    findings.parts.prepared = vec![prepared(State::Short { huge: None, why })];
+    let plan = make(&run, &caller(&[]), &findings);
+    assert!(plan.text.is_empty());
+    assert_eq!(
+        warnings(&plan),
+        ["this machine has no huge page pools: text goes to transparent huge pages"]
+    );
+}
+
+#[test]
+fn a_static_program_has_its_file_s_own_pages_or_none() {
+    let run = run("--text --data x");
+    let mut findings = findings(&run, large(Image::Static));
+    findings.parts.prepared = vec![prepared(State::Ready)];
+    assert_eq!(warnings(&make(&run, &caller(&[]), &findings)).len(), 1);
+    findings.parts.prepared.clear();
+    let plan = make(&run, &caller(&[]), &findings);
+    assert!(warnings(&plan)[1].starts_with("text stays on base pages: the program is static"));
+}
+
+/// hugectl warns about the heap, so the library warns only about what hugectl cannot know.
+#[test]
+fn the_library_does_not_repeat_a_warning() {
+    let speaker = |line: &str, has_pools: bool| {
+        let run = run(line);
+        let mut findings = findings(&run, large(Image::Dynamic(Libc::Glibc)));
+        findings.only = run.only.clone();
+        if !has_pools {
+            findings.kernel.sources.clear();
+        }
+        let lines = lines(&make(&run, &caller(&[]), &findings)).into_iter();
+        let of_speaker =
+            |line: &String| line.starts_with("HUGETLB_PID") || line.starts_with("HUGETLB_STARTER");
+        lines.filter(of_speaker).collect::<Vec<_>>().join(" ")
+    };
+    for options in [
+        "--heap x",
+        "--heap --stack x",
+        "--heap --anon --fallback=none x",
+    ] {
+        let told = "HUGETLB_PID='0' HUGETLB_STARTER=$$";
+        assert_eq!(speaker(options, false), told, "{options}");
+        assert_eq!(speaker(options, true), "HUGETLB_PID=$$", "{options}");
+    }
+    assert_eq!(
+        speaker("--heap --fallback=base x", false),
+        "HUGETLB_PID='0'"
+    );
+    assert_eq!(speaker("--anon x", true), "HUGETLB_PID=$$");
+    assert_eq!(speaker("--heap --only=x,y /bin/x", true), "HUGETLB_PID=$$");
+    assert_eq!(speaker("--heap --only=y x", true), "");
+}
+
+#[test]
+fn private_mappings_and_stacks_get_no_pool_pages() {
+    for (option, length) in [("anon", "anon-min"), ("stack", "stack-depth")] {
+        let variable = |option: &str, value: &str| {
+            let name = option.replace('-', "_").to_uppercase();
+            format!("HUGETLB_{name}='{value}'")
+        };
+        let plan = planned(&format!("--{option} --{length}=1M x"), dynamic(), &[]);
+        for line in [variable(option, "yes"), variable(length, "1048576")] {
+            assert!(lines(&plan).contains(&line), "{plan}");
+        }
+        assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+        let plan = planned(&format!("--{option}=2MB x"), dynamic(), &[]);
+        let begin = format!("--{option}=2MB gets transparent huge pages: ");
+        assert!(warnings(&plan)[0].starts_with(&begin), "{:?}", plan.notes);
+        let plan = planned(&format!("--{option}=2MB --fallback=base x"), dynamic(), &[]);
+        assert_eq!(warnings(&plan).len(), 1, "{:?}", plan.notes);
+        let plan = planned(&format!("--shm --{length}=1M x"), dynamic(), &[]);
+        assert_eq!(warnings(&plan).len(), 1, "{:?}", plan.notes);
+    }
+}
+
+#[test]
+fn a_limit_is_passed_on() {
+    let plan = planned("--heap --limit=1/64 x", dynamic(), &[]);
+    assert!(lines(&plan).contains(&"HUGETLB_LIMIT='1/64'".to_owned()));
+    let said = "each process takes at most 8 pages of 2MB (--limit=1/64)";
+    assert!(plan.notes.iter().any(|note| note.text == said));
+    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+    let plan = planned("--heap --limit=1M x", dynamic(), &[]);
+    let said = "--limit=1MB is less than a page of 2MB: the heap goes to transparent huge pages";
+    assert_eq!(warnings(&plan), [said]);
+}
+
+#[test]
+fn names_replace_an_inherited_list() {
+    let set = |only: &str, inherited: &str| {
+        let env = [("HUGETLB_RESTRICT_EXE", inherited)];
+        let env = if inherited.is_empty() { &[] } else { &env[..] };
+        let plan = planned(&format!("--heap --only={only} x"), dynamic(), env);
+        let said = warnings(&plan).len();
+        let mut lines = lines(&plan).into_iter();
+        let set = lines.find_map(|line| Some(line.strip_prefix("HUGETLB_RESTRICT_EXE=")?.into()));
+        (set.unwrap_or_default(), said)
+    };
+    assert_eq!(set("a,b", ""), ("'a:b'".to_owned(), 0));
+    assert_eq!(set("a,b,c", "c:d:b"), ("'b:c'".to_owned(), 0));
+    assert_eq!(set("a", "c:d"), ("'a'".to_owned(), 1));
+}
+
+#[test]
+fn an_inherited_list_leaves_the_program_out_without_a_warning() {
+    let plan = planned("--heap x", dynamic(), &[("HUGETLB_RESTRICT_EXE", "y:z")]);
+    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+    let whole = "it gets no huge pages: HUGETLB_RESTRICT_EXE=y:z does not name x";
+    assert!(plan.notes.iter().any(|note| note.text == whole));
+}
+
+#[test]
+fn no_inherit_stays_in_force() {
+    let set = |line: &str, env: &[(&str, &str)]| {
+        let set = "HUGETLB_NO_INHERIT=$$".to_owned();
+        lines(&planned(line, dynamic(), env)).contains(&set)
+    };
+    assert!(set("--heap --no-inherit x", &[]));
+    assert!(!set("--heap x", &[]));
+    assert!(set("--heap x", &[("HUGETLB_NO_INHERIT", "7")]));
+    assert!(!set("--heap x", &[("HUGETLB_NO_INHERIT", "0")]));
+}
+
+/// A static program's glibc would follow its tunables, whatever its name.
+#[test]
+fn a_static_program_that_is_left_out_gets_no_tunables() {
+    let look = || Look {
+        tunable: Some(true),
+        ..target(Image::Static)
+    };
+    let named = planned("--thp --only=x x", look(), &[]).to_string();
+    assert!(named.contains("GLIBC_TUNABLES="), "{named}");
+    let other = planned("--thp --only=y x", look(), &[]).to_string();
+    assert!(!other.contains("GLIBC_TUNABLES="), "{other}");
 }

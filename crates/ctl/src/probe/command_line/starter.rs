@@ -135,11 +135,7 @@ impl Scene<'_> {
 }
 
 fn command(purpose: &'static str, command: String) -> Remedy {
-    Remedy::Command {
-        purpose,
-        command,
-        tail: "",
-    }
+    Remedy::Command { purpose, command }
 }
 
 /// What is to be said where something in the command line drops the

@@ -136,27 +136,3 @@ fn pages_that_are_promised_are_not_available() {
     });
     assert_eq!(source.obtainable(), Bytes::new(1 << 21));
 }
-
-/// Segments count in base pages, each rounded up.
-#[test]
-fn present_segments_use_up_what_all_may_have() {
-    let tree = Tree::new(&[
-        ("proc/meminfo", "MemTotal: 4096000 kB\n"),
-        ("proc/sys/kernel/shmmax", "3000000\n"),
-        ("proc/sys/kernel/shmall", "1000\n"),
-        (
-            "proc/sysvipc/shm",
-            "key shmid perms size\n 0 1 600 4097 1 1 0\n 0 2 600 8192 1 1 0\n",
-        ),
-    ]);
-    // The type AT_PAGESZ and its value.
-    let auxv = [6u64, 4096].map(u64::to_ne_bytes).concat();
-    let file = tree.0.path().join("proc/self/auxv");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::File::create(file).unwrap().write_all(&auxv).unwrap();
-    let root = tree.root();
-    let limits = ShmLimits::read(&root, &Meminfo::read(&root).unwrap()).unwrap();
-    assert_eq!(limits.largest, Some(Bytes::new(3_000_000)));
-    let all = limits.all.unwrap();
-    assert_eq!((all.pages, all.left.get()), (1000, 996 * 4096));
-}

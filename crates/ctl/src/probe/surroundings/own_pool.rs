@@ -1,10 +1,9 @@
 //! Pool pages that a program takes by its own option at its start, as a Java heap does: the
 //! size is on its command line, and the kernel promises all of them or none.
 
-use hugetools_model::{Bytes, FileError};
+use hugetools_model::FileError;
 
 use super::Scene;
-use crate::probe::preflight::remedy::remedy;
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
@@ -36,11 +35,8 @@ pub(super) fn look(scene: &Scene<'_>) -> Result<Option<Note>, FileError> {
         false => "it gets none of them, and its memory stays on base pages",
     };
     let short = Shortfall::new(Subject::HEAP | Subject::ANON, fact).then(then);
-    let size = size.get();
-    // As whole pages, so that the figure in the command is enough.
-    let enough = Bytes::new(bytes.get().div_ceil(size).saturating_mul(size));
-    Ok(Some(Note::short(
-        Level::Warning,
-        remedy(short, &source, enough),
-    )))
+    let missing = bytes.get().saturating_sub(available.get());
+    let pages = missing.div_ceil(size.get());
+    let short = source.remedy(short, pages);
+    Ok(Some(Note::short(Level::Warning, short)))
 }

@@ -1,49 +1,45 @@
-//! Whether what is required would be met, as far as it can be told before the start.
-//! What certainly would not be keeps the program from being started; all else the
-//! library measures in the process itself.
+//! `--require`: the verdict on each required segment, as far as it is known before the
+//! start. The program is not started if one certainly fails; the library measures the rest
+//! in the process.
 
 use std::fmt;
 
-use hugetools_contract::env::Share;
+use hugetools_contract::env::{Require, Share};
 use hugetools_contract::segment::Segment;
 use hugetools_model::PageSize;
 use serde::Serialize;
 
-use super::rows::rows;
-use super::{Row, Rung};
-use crate::plan::{Plan, RELINK, is_left_out, is_shut_out};
+use super::file_notes::RELINK;
+use super::prediction::{Row, Rung};
 use crate::probe::Findings;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::heap_engine::Engine;
 use crate::probe::target::Target;
 use crate::request::Run;
+use crate::say::note::Note;
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// One segment that is required.
+/// A required segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Required {
     /// `text`, `data`, `bss`, `heap`, `shm`, `anon` or `stack`.
     pub segment: &'static str,
-    /// So much of all of it; `None` for all that lies in whole huge pages.
+    /// The required percentage; `None` for all that lies in whole huge pages.
     pub percent: Option<u8>,
-    /// All that is meant; `None` of what grows as the program runs.
+    /// The bytes that must be huge; `None` if the segment grows.
     pub bytes: Option<u64>,
-    /// What of it would be on huge pages, or the most that can be.
+    /// The bytes that will be huge, or an upper bound.
     pub huge: Option<u64>,
-    /// Whether it would be met; `None` where that shows at the start only, or is
-    /// no matter to this program.
+    /// Whether it is met; `None` if only the start shows it, or if other programs are
+    /// meant.
     pub met: Option<bool>,
 }
 
 impl Required {
-    /// Whether it keeps the program from being started.
+    /// Whether it prevents the start.
     pub fn is_refused(&self) -> bool {
         self.met == Some(false)
-    }
-
-    fn subject(&self) -> Subject {
-        super::subject_of(self.segment)
     }
 }
 
@@ -73,18 +69,22 @@ impl fmt::Display for Required {
     }
 }
 
-/// Judges what is required by what each segment would get.
-pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Required> {
+/// Judges the required segments by what each would get. `is_of_others` if the program
+/// itself is not meant.
+pub(super) fn judge(
+    run: &Run,
+    findings: &Findings,
+    rows: &[Row],
+    is_of_others: bool,
+) -> Vec<Required> {
     let target = findings.look.target.as_ref();
-    let is_of_others = is_left_out(run, findings) && !is_shut_out(run, findings);
     let one = |(segment, share): (Segment, Share)| {
-        let percent = match share {
-            Share::Percent(percent) => Some(percent),
-            Share::Whole => None,
-        };
         let mut required = Required {
             segment: segment.name(),
-            percent,
+            percent: match share {
+                Share::Percent(percent) => Some(percent),
+                Share::Whole => None,
+            },
             bytes: None,
             huge: None,
             met: None,
@@ -99,7 +99,7 @@ pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Require
                 let is_past = beyond.is_some_and(|beyond| beyond.by_anon == Some(false));
                 required.met = Some(has_thp(rows, segment.name()) && !is_past);
             }
-            // How long it may be shows in the process.
+            // The process knows how long it may grow.
             (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, "stack")),
             (_, Some(target)) => of_file(&mut required, share, target, &findings.parts, rows),
             (_, None) => {}
@@ -109,7 +109,7 @@ pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Require
     run.require.all().map(one).collect()
 }
 
-/// Whether what grows begins on what was asked for.
+/// Whether memory that grows begins on the requested pages.
 fn begins(rows: &[Row], segment: &str) -> bool {
     let first = rows.iter().find(|row| row.segment == segment);
     first.is_some_and(|row| match row.rung {
@@ -119,13 +119,13 @@ fn begins(rows: &[Row], segment: &str) -> bool {
     })
 }
 
-/// Whether it is on transparent huge pages, which is all that there is for it.
+/// Whether a segment gets transparent huge pages.
 fn has_thp(rows: &[Row], segment: &str) -> bool {
     let mut of_segment = rows.iter().filter(|row| row.segment == segment);
     of_segment.any(|row| row.rung == Some(Rung::Thp))
 }
 
-/// Of text, data and bss it is known how much there is.
+/// Judges text, data or bss, whose size is known.
 fn of_file(required: &mut Required, share: Share, target: &Target, parts: &Parts, rows: &[Row]) {
     let name = target.program.display().to_string();
     let is_meant = |row: &&Row| {
@@ -152,8 +152,7 @@ fn of_file(required: &mut Required, share: Share, target: &Target, parts: &Parts
     };
 }
 
-/// What of a segment lies in whole huge pages, and whether that is known, not only
-/// the most that can be.
+/// Returns the bytes in whole huge pages, and whether that is exact or an upper bound.
 fn whole(segment: &str, target: &Target, parts: &Parts) -> (u64, bool) {
     let part = match segment {
         "text" => parts.text,
@@ -173,34 +172,42 @@ fn whole(segment: &str, target: &Target, parts: &Parts) -> (u64, bool) {
     (whole, part.exact)
 }
 
-/// Why the program is not started, one line for each segment: what certainly falls
-/// short, its reason and what mends it.
-pub fn refusal(run: &Run, findings: &Findings, plan: &Plan) -> Vec<String> {
+/// Returns why the program is not started, one line for each segment.
+pub(super) fn refusals(
+    run: &Run,
+    findings: &Findings,
+    required: &[Required],
+    notes: &[Note],
+) -> Vec<String> {
     if !run.require.is_any() {
         return Vec::new();
     }
-    let short = plan.notes.iter();
+    let short = notes.iter();
     let short: Vec<&Shortfall> = short.filter_map(|note| note.shortfall.as_deref()).collect();
     if let Some(short) = short.iter().find(|short| short.subject == Subject::ALL) {
         let list = run.require;
         return vec![format!("--require={list} is not met: {}", cause(short))];
     }
-    let required = judge(run, findings, &rows(run, findings, plan));
     let refused = required.iter().filter(|required| required.is_refused());
     refused
         .map(|required| {
-            let why = short.iter().find(|s| s.subject.meets(required.subject()));
-            let why = match why {
-                Some(why) => cause(why),
-                None => required.edges(findings),
-            };
+            let subject = subject_of(required.segment);
+            let why = short.iter().find(|short| short.subject.meets(subject));
+            let why = why.map_or_else(|| required.edges(findings), |why| cause(why));
             format!("{}{why}", required.figure())
         })
         .collect()
 }
 
+/// Returns the subject of a segment's name.
+pub(crate) fn subject_of(name: &str) -> Subject {
+    let all = Require::SEGMENTS.iter();
+    let segment = all.copied().find(|segment| segment.name() == name);
+    segment.map_or(Subject::NONE, Subject::of)
+}
+
 impl Required {
-    /// What is required, and what there would be.
+    /// Returns what is required, and what there would be.
     fn figure(&self) -> String {
         let percent = self.percent.map(|percent| format!(":{percent}"));
         let percent = percent.unwrap_or_default();
@@ -214,7 +221,7 @@ impl Required {
         format!("{text}{huge} of {bytes} kB would be on huge pages ({whole}.{tenth}%): ")
     }
 
-    /// The reason, where no shortfall is.
+    /// Returns the reason if there is no shortfall.
     fn edges(&self, findings: &Findings) -> String {
         match (self.segment, findings.decision.engine) {
             ("heap", Engine::Libc) => "the heap stays with the program's own glibc, which takes \
@@ -242,7 +249,7 @@ impl Required {
     }
 }
 
-/// The fact and what mends it, without what would follow.
+/// Returns the fact and the remedy, without the consequence.
 fn cause(short: &Shortfall) -> String {
     let fact = Shortfall::new(short.subject, &*short.fact);
     match short.command() {

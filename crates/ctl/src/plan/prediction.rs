@@ -1,0 +1,343 @@
+//! What each segment gets, by the ladder: computed once, in the order in which a start
+//! takes pages of the pools: text, data with bss, then what grows.
+
+mod of_file;
+
+use std::collections::BTreeMap;
+
+use hugetools_contract::env::{Fallback, Limit, Pages, Share};
+use hugetools_contract::ladder::{self, Facts, Reason, Rungs, Step, ThpFacts, Wish};
+use hugetools_contract::segment::Segment;
+use hugetools_model::{Bytes, PageSize};
+use serde::Serialize;
+
+use crate::probe::Findings;
+use crate::probe::heap_engine::Engine;
+use crate::probe::kernel::{Kernel, Source, USEFUL};
+use crate::probe::target::Image;
+use crate::say::subject::Subject;
+
+/// A copy of text takes memory beside the original: the library copies if the memory
+/// control group leaves this many times as much.
+const COPY: u64 = 4;
+
+/// Where memory comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rung {
+    /// A pool.
+    Pool,
+    /// Transparent huge pages.
+    Thp,
+    /// Huge pages of the page cache: the file's own.
+    File,
+    /// Base pages.
+    Base,
+    /// Nowhere: requests fail.
+    None,
+}
+
+/// One rung of a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// `text`, `data`, `bss`, `heap`, `shm`, `anon` or `stack`.
+    pub segment: &'static str,
+    /// The file of text, data and bss.
+    pub object: Option<String>,
+    /// The requested pages: `default`, `thp` or a size.
+    pub asked: String,
+    /// Where it comes from; `None` if unknown.
+    pub rung: Option<Rung>,
+    /// How, in the words of a report.
+    pub mechanism: Option<&'static str>,
+    /// How much; `None` if it grows as the program runs.
+    pub bytes: Option<u64>,
+    /// The number of huge pages by size; if it grows, those that a pool has.
+    pub pages: BTreeMap<u64, u64>,
+    /// Whether each mapping gets these pages whole or none: the kernel refuses a mapping
+    /// of shared memory that it cannot reserve whole.
+    pub whole: bool,
+    /// Whether `bytes` is an upper bound.
+    #[serde(skip)]
+    pub at_most: bool,
+}
+
+/// Segments that get less than requested, for the same reasons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Short {
+    pub(crate) subject: Subject,
+    /// The reasons, with the pages that a pool lacks.
+    pub(crate) reasons: Vec<(Reason, u64)>,
+    /// The rung that takes the rest.
+    pub(crate) next: ladder::Rung,
+    /// The page size of that rung, if it is a pool.
+    pub(crate) next_size: u64,
+}
+
+impl Short {
+    /// Whether both make one sentence.
+    fn is_like(&self, other: &Short) -> bool {
+        let same = |(a, b): (&(Reason, u64), &(Reason, u64))| a.0 == b.0;
+        self.reasons.len() == other.reasons.len()
+            && self.reasons.iter().zip(&other.reasons).all(same)
+            && (self.next, self.next_size) == (other.next, other.next_size)
+            && self.is_certain() == other.is_certain()
+    }
+
+    /// Whether it concerns the program for certain. The library warns about shared memory
+    /// when the program has some, unless the machine never serves it.
+    pub(crate) fn is_certain(&self) -> bool {
+        let never = |reason: &Reason| {
+            use ladder::NoThp::Absent;
+            matches!(
+                reason,
+                Reason::NoPool | Reason::Excluded | Reason::Thp(Absent)
+            )
+        };
+        self.subject != Subject::SHM || self.reasons.iter().any(|(reason, _)| never(reason))
+    }
+
+    /// Whether it depends on the machine, not only on the program's file.
+    fn is_of_machine(&self) -> bool {
+        let is_of_file = |reason: &Reason| matches!(reason, Reason::TooSmall { .. });
+        !self.reasons.iter().all(|(reason, _)| is_of_file(reason))
+    }
+}
+
+/// The rungs of a segment in words need only their order.
+pub(crate) type Order = (Subject, Rungs);
+
+/// What all segments get.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prediction {
+    /// The rungs of each segment.
+    pub(crate) rows: Vec<Row>,
+    /// What falls short.
+    pub(crate) shorts: Vec<Short>,
+    /// The rungs of each requested segment, whether or not it needs them all.
+    pub(crate) orders: Vec<Order>,
+    /// What comes to transparent huge pages.
+    pub(crate) on_thp: Subject,
+}
+
+impl Prediction {
+    /// Predicts. `is_reached` is false if the program itself gets nothing; then the
+    /// shortfalls are those of the programs that it starts.
+    pub(crate) fn new(findings: &Findings, is_reached: bool) -> Prediction {
+        let mut predictor = Predictor {
+            findings,
+            is_reached,
+            taken: BTreeMap::new(),
+            found: Prediction::default(),
+        };
+        if let Some(target) = &findings.look.target {
+            predictor.text(target);
+            predictor.data(target);
+        }
+        let (asked, served) = (&findings.asked, &findings.served);
+        predictor.growing(Segment::Heap, asked.heap, served.heap);
+        predictor.growing(Segment::Shm, asked.shm, served.shm);
+        predictor.growing(Segment::Anon, asked.anon, served.anon);
+        predictor.growing(Segment::Stack, asked.stack, served.stack);
+        predictor.found
+    }
+
+    /// Returns the segments that hugectl warns about, so that the library doesn't.
+    pub(crate) fn warned(&self) -> Subject {
+        let shorts = self.shorts.iter();
+        let warned = shorts.filter(|short| short.is_certain() && short.is_of_machine());
+        warned.fold(Subject::NONE, |all, short| all | short.subject)
+    }
+}
+
+struct Predictor<'a> {
+    findings: &'a Findings,
+    is_reached: bool,
+    /// Pages that segments take of the pools.
+    taken: BTreeMap<PageSize, u64>,
+    found: Prediction,
+}
+
+impl Predictor<'_> {
+    fn kernel(&self) -> &Kernel {
+        &self.findings.kernel
+    }
+
+    /// Climbs down the ladder with one segment.
+    fn climb(&mut self, segment: Segment, pages: Pages, bytes: u64) -> Rungs {
+        let (subject, served) = (Subject::of(segment), self.findings.served);
+        let is_text = segment == Segment::Text;
+        let copy_barred = self.kernel().copy_barred(is_text);
+        let copy_barred = copy_barred.filter(|_| subject.is_of_file());
+        let pool_barred = match segment {
+            Segment::Text => self.kernel().file_barred(),
+            _ => copy_barred,
+        };
+        let by_libc = self.findings.decision.engine == Engine::Libc && segment == Segment::Heap;
+        let fallback = match pages {
+            // glibc steps down by itself.
+            Pages::Thp if by_libc => Fallback::Thp,
+            _ if by_libc => Fallback::Base,
+            _ => served.fallback,
+        };
+        let facts = Facts {
+            pools: &self.pools(segment, pages, by_libc),
+            pool_barred,
+            copy_barred,
+            thp: self.thp(segment),
+        };
+        let rungs = ladder::ladder(
+            &facts,
+            &Wish {
+                pool: pages != Pages::Thp,
+                fallback,
+                is_strict: !subject.is_of_file()
+                    && served.require.share(segment) == Some(Share::Whole),
+                bytes,
+                grows: !subject.is_of_file(),
+                room: if is_text { COPY } else { 1 },
+            },
+        );
+        self.note(subject, &rungs);
+        rungs
+    }
+
+    /// Returns the pools that the segment may take pages of. Shared memory is of one pool.
+    /// `HUGETLB_LIMIT` holds neither for it nor for glibc's heap.
+    fn pools(&self, segment: Segment, pages: Pages, by_libc: bool) -> Vec<ladder::Pool> {
+        let sizes = if segment == Segment::Shm { 1 } else { 2 };
+        let sizes = self.kernel().pool_sizes(pages).take(sizes);
+        let sources = sizes.filter_map(|size| self.kernel().of_size(size));
+        let limit = self.findings.served.limit;
+        let limit = limit.filter(|_| segment != Segment::Shm && !by_libc);
+        let facts = |source: &Source| {
+            let taken = self.taken.get(&source.pool.size).copied().unwrap_or(0);
+            let quota = limit.map_or(u64::MAX, |limit| pages_within(limit, source));
+            source.facts(quota, taken)
+        };
+        sources.map(facts).collect()
+    }
+
+    fn thp(&self, segment: Segment) -> ThpFacts {
+        let private = self.kernel().private_thp();
+        match segment {
+            Segment::Shm => self.kernel().shared_thp(),
+            // These are there before the program disables them.
+            Segment::Text | Segment::Data | Segment::Bss => private,
+            _ => ThpFacts {
+                is_disabled: private.is_disabled || self.kernel().thp_banned,
+                ..private
+            },
+        }
+    }
+
+    /// Notes what the segment takes, and what falls short.
+    fn note(&mut self, subject: Subject, rungs: &Rungs) {
+        let steps = rungs.steps();
+        for step in steps.iter().filter(|_| subject.is_of_file()) {
+            if let Some(size) = PageSize::new(step.size) {
+                *self.taken.entry(size).or_default() += step.bytes / size.get();
+            }
+        }
+        let is_thp = |step: &Step| step.rung == ladder::Rung::Thp && step.bytes > 0;
+        self.found.on_thp = self.found.on_thp | subject.when(steps.iter().any(is_thp));
+        self.found.orders.push((subject, *rungs));
+        let Some(worst) = steps.iter().rposition(|step| step.reason.is_some()) else {
+            return;
+        };
+        let rest = steps.get(worst + 1..).unwrap_or_default();
+        let next = rest.iter().find(|step| step.bytes > 0).or(rest.last());
+        let mut reasons: Vec<(Reason, u64)> = steps
+            .iter()
+            .filter_map(|step| Some((step.reason?, step.missing)))
+            .collect();
+        reasons.dedup_by_key(|(reason, _)| *reason);
+        let short = Short {
+            subject,
+            reasons,
+            next: next.map_or(ladder::Rung::Base, |step| step.rung),
+            next_size: next.map_or(0, |step| step.size),
+        };
+        match self.found.shorts.iter_mut().find(|old| old.is_like(&short)) {
+            Some(old) => {
+                old.subject = old.subject | subject;
+                for (old, new) in old.reasons.iter_mut().zip(&short.reasons) {
+                    old.1 += new.1;
+                }
+            }
+            None => self.found.shorts.push(short),
+        }
+    }
+
+    /// A segment that grows as the program runs.
+    fn growing(&mut self, segment: Segment, asked: Option<Pages>, served: Option<Pages>) {
+        let Some(asked) = asked else {
+            return;
+        };
+        let rungs = served.map(|pages| self.climb(segment, pages, USEFUL.get()));
+        let rungs = rungs.filter(|_| self.is_reached);
+        let is_known = self.is_known();
+        let steps = rungs.as_ref().map_or(&[][..], Rungs::steps);
+        for step in steps.iter().filter(|step| step.bytes > 0) {
+            let rung = match step.rung {
+                ladder::Rung::Pool => Rung::Pool,
+                ladder::Rung::Thp => Rung::Thp,
+                ladder::Rung::Base => Rung::Base,
+                ladder::Rung::Fail => Rung::None,
+            };
+            let pages = (step.size, step.pages);
+            let is_pool = rung == Rung::Pool;
+            self.found.rows.push(Row {
+                pages: Some(pages).filter(|_| is_pool).into_iter().collect(),
+                whole: is_pool && segment == Segment::Shm,
+                ..row(segment.name(), asked, Some(rung).filter(|_| is_known))
+            });
+        }
+        if steps.is_empty() {
+            let rung = Some(Rung::Base).filter(|_| is_known);
+            self.found.rows.push(row(segment.name(), asked, rung));
+        }
+    }
+
+    /// Whether the program's file could be read.
+    fn is_known(&self) -> bool {
+        let target = self.findings.look.target.as_ref();
+        target.is_none_or(|target| !matches!(target.image, Image::Unknown(_)))
+    }
+}
+
+/// Returns the number of a pool's pages that one process may take.
+pub(crate) fn pages_within(limit: Limit, source: &Source) -> u64 {
+    let pool = &source.pool;
+    match limit {
+        Limit::Bytes(bytes) => bytes / pool.size.get(),
+        Limit::Part(parts) => {
+            let more = pool.overcommit.map_or(0, |pages| pages.get());
+            let most = pool.minimum().get().saturating_add(more);
+            most.checked_div(parts).unwrap_or(0)
+        }
+    }
+}
+
+fn row(segment: &'static str, asked: Pages, rung: Option<Rung>) -> Row {
+    Row {
+        segment,
+        object: None,
+        asked: match asked {
+            Pages::Default => "default".to_owned(),
+            Pages::Thp => "thp".to_owned(),
+            Pages::Size(bytes) => Bytes::new(bytes).to_string(),
+        },
+        rung,
+        mechanism: match rung {
+            Some(Rung::Pool) => Some("hugetlb"),
+            Some(Rung::Thp) => Some("thp"),
+            Some(Rung::File) => Some("file"),
+            Some(Rung::Base | Rung::None) | None => None,
+        },
+        bytes: None,
+        pages: BTreeMap::new(),
+        whole: false,
+        at_most: false,
+    }
+}
