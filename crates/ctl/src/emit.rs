@@ -248,7 +248,7 @@ mod tests {
                 variable(env::STARTER, Value::Process),
                 variable(env::REQUIRE, Value::ProcessAnd("heap".into())),
             ],
-            ..Plan::empty()
+            ..Plan::default()
         };
         let told = |name: &'static str, value: &str| (name, value.to_owned());
         assert_eq!(

@@ -66,7 +66,7 @@ pub struct Program {
 }
 
 /// The plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The variables, in the order of the classic tool.
     pub variables: Vec<Variable>,
@@ -108,26 +108,6 @@ pub struct Bundled {
 }
 
 impl Plan {
-    /// A plan that does nothing.
-    #[cfg(test)]
-    pub(crate) fn empty() -> Plan {
-        Plan {
-            variables: Vec::new(),
-            core_dump: None,
-            program: None,
-            engine: Engine::None,
-            rows: Vec::new(),
-            required: Vec::new(),
-            refusals: Vec::new(),
-            notes: Vec::new(),
-            report: None,
-            thp_policy: None,
-            library: None,
-            text: Vec::new(),
-            text_is_static: false,
-        }
-    }
-
     /// Whether the program must not run without the variables.
     pub fn requires(&self) -> bool {
         let mut variables = self.variables.iter();
@@ -189,11 +169,8 @@ impl Plan {
         }
         if let Some(program) = &self.program {
             out.extend(b"exec");
-            if program
-                .argv
-                .first()
-                .is_some_and(|name| name.as_bytes().starts_with(b"-"))
-            {
+            let name = program.argv.first();
+            if name.is_some_and(|name| name.as_bytes().starts_with(b"-")) {
                 out.extend(b" --");
             }
             for argument in &program.argv {
@@ -284,47 +261,14 @@ mod tests {
                 is_text: false,
                 doubt: None,
             }),
-            ..Plan::empty()
+            ..Plan::default()
         }
-    }
-
-    #[test]
-    fn classic_lines_come_first() {
-        let plan = plan(
-            &[("HUGETLB_VERBOSE", "2"), ("HUGETLB_SHM", "yes")],
-            &[b"echo", b"a b"],
-        );
-        assert_eq!(
-            plan.to_string(),
-            "HUGETLB_VERBOSE='2'\nHUGETLB_SHM='yes'\nexport HUGETLB_VERBOSE HUGETLB_SHM\n\
-             exec 'echo' 'a b'\n"
-        );
-    }
-
-    #[test]
-    fn a_name_with_a_dash_is_no_option() {
-        assert_eq!(plan(&[], &[b"-x"]).to_string(), "exec -- '-x'\n");
-        assert_eq!(plan(&[], &[]).to_string(), "");
-    }
-
-    #[test]
-    fn json_holds_the_same() {
-        let plan = plan(&[("HUGETLB_SHM", "yes")], &[b"echo", b"\xff"]);
-        let value: serde_json::Value = serde_json::from_str(&plan.to_json()).unwrap();
-        assert_eq!(value["environment"]["HUGETLB_SHM"], "yes");
-        assert_eq!(value["arguments"][1], "\u{fffd}");
-        assert_eq!(value["heap_engine"], "none");
-        assert_eq!(
-            (&value["tool"], &value["schema"]),
-            (&"hugectl".into(), &1.into())
-        );
-        assert!(value["notes"].as_array().unwrap().is_empty());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Whatever the arguments, `sh` gives them on as they were.
+        /// `sh` passes on all arguments unchanged.
         #[test]
         fn the_shell_reads_back_what_is_quoted(
             value in "[^\0]{0,20}",

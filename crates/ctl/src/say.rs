@@ -1,4 +1,4 @@
-//! What there is to say: notes, shortfalls, failures, and where it goes.
+//! Messages: notes, shortfalls, failures, and their destination.
 
 pub mod failure;
 pub mod messages;

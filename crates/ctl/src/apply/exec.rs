@@ -162,7 +162,7 @@ mod tests {
         };
         let plan = Plan {
             variables: vec![variable("A", "x"), variable("C", "y")],
-            ..Plan::empty()
+            ..Plan::default()
         };
         let applied = Applied::default();
         let env = environment(&plan, &applied, &caller);

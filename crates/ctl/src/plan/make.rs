@@ -1,13 +1,14 @@
 //! Makes the plan from what was found: a pure function.
 
 mod libc;
+mod preload;
 mod report;
 mod scope;
+mod speaker;
 mod thp_only;
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::env::{self, Fallback};
 use hugetools_contract::ladder::{Rung, Rungs, Step};
@@ -18,15 +19,12 @@ use hugetools_model::PageSize;
 use super::prediction::Prediction;
 use super::reasons::Sentences;
 use super::required::{self, Required};
-use super::{Bundled, Plan, Program, Value, Variable, file_notes};
+use super::{Plan, Program, Value, Variable, file_notes};
 use crate::caller::Caller;
 use crate::probe::Findings;
-use crate::probe::command_line::emulator;
 use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::page_cache::{Job, State};
-use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
 use crate::probe::heap_engine::{self, Engine};
-use crate::probe::library::Found;
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
 use crate::request::thp_policy::ThpPolicy;
@@ -67,7 +65,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.lower_inherited();
     let required = maker.required(&prediction);
     Plan {
-        refusals: required::refusals(run, findings, &required, &maker.notes),
+        refusals: required::refusals(run, findings.decision.engine, &required, &maker.notes),
         required,
         rows: prediction.rows,
         report: maker.watched(),
@@ -284,59 +282,6 @@ impl Maker<'_> {
         target.is_some_and(|target| target.image == Image::Static)
     }
 
-    fn preload(&mut self) {
-        match &self.findings.library {
-            None => {}
-            Some(Found::Nowhere(why)) => {
-                let short = Shortfall::new(Subject::ALL, why);
-                let then = "the program runs without it, on the pages it has";
-                self.fall_short(short.then(then));
-            }
-            Some(Found::At(path)) => {
-                let list = self.caller.var("LD_PRELOAD");
-                let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
-                for entry in &self.findings.ours {
-                    let entry = OsString::from_vec(entry.clone());
-                    let text = format!("LD_PRELOAD held {} already", Path::new(&entry).display());
-                    self.info(text);
-                }
-                self.info(format!("library: {}", path.display()));
-                if path.is_absolute() && !self.findings.library_is_there && !self.run.starts() {
-                    self.warn(format!(
-                        "{} is not there yet: it is inside hugectl, whose first start puts it there",
-                        path.display()
-                    ));
-                }
-                for other in &self.findings.other_mallocs {
-                    self.warn(replaced(other));
-                }
-                self.set("LD_PRELOAD", merged);
-                let look = &self.findings.look;
-                let mut programs = look.target.iter().chain(&look.behind);
-                if programs.any(|target| emulator::is_emulator(&target.program)) {
-                    let before = self.caller.var(emulator::UNSET);
-                    self.set(emulator::UNSET, emulator::unset(before));
-                }
-            }
-        }
-    }
-
-    /// The library that a start puts on disk.
-    fn bundled(&self) -> Option<Bundled> {
-        let Some(Found::At(path)) = &self.findings.library else {
-            return None;
-        };
-        let name = self.findings.library_inside?;
-        let list = self.caller.var("LD_PRELOAD");
-        let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
-        let rest = merged.as_bytes().get(path.as_os_str().len()..)?;
-        Some(Bundled {
-            name,
-            path: path.clone(),
-            rest: OsStr::from_bytes(rest).to_owned(),
-        })
-    }
-
     /// The files whose text a start puts on huge pages of the page cache.
     fn text(&self) -> Vec<Job> {
         let all = self.findings.parts.prepared.iter();
@@ -395,57 +340,4 @@ impl Maker<'_> {
         let is_of_others = self.is_left_out && !scope::is_last(run, findings);
         required::judge(run, findings, &prediction.rows, is_of_others)
     }
-
-    /// Sets which process warns: none if hugectl has warned about all segments.
-    fn choose_speaker(&mut self, warned: Subject) {
-        let Findings { served, kernel, .. } = self.findings;
-        let heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
-        let on_pools = Subject::HEAP.when(heap)
-            | Subject::TEXT.when(served.text.is_some())
-            | Subject::DATA.when(served.data.is_some());
-        let on_thp =
-            Subject::ANON.when(served.anon.is_some()) | Subject::STACK.when(served.stack.is_some());
-        if (on_pools | on_thp).is_none() {
-            return;
-        }
-        // The library warns about these only if it finds what hugectl cannot know.
-        let has_news = !warned.contains(on_thp);
-        let is_silent = match on_pools.is_none() {
-            true => !has_news,
-            false => is_warned(warned, on_pools),
-        };
-        if !is_silent {
-            // A program that is left out doesn't warn: one that gets huge pages does.
-            if !self.is_left_out {
-                self.set_process(env::PID);
-            }
-            return;
-        }
-        self.set(env::PID, "0");
-        // If the program disables transparent huge pages, the warning was wrong.
-        let is_announced = served.fallback == Fallback::Thp && kernel.serves_private();
-        if (is_announced || has_news) && self.run.shm.is_none() {
-            self.set_process(env::STARTER);
-        }
-    }
 }
-
-/// Whether the heap, and a segment of the file, were warned about if they are `on_pools`.
-fn is_warned(warned: Subject, on_pools: Subject) -> bool {
-    let heap = !on_pools.contains(Subject::HEAP) || warned.contains(Subject::HEAP);
-    let of_file = !on_pools.meets(Subject::OF_FILE) || warned.meets(Subject::OF_FILE);
-    heap && of_file
-}
-
-/// Says that a preloaded malloc is replaced, and how it stays in use.
-fn replaced(other: &OtherMalloc) -> String {
-    let name = Path::new(&other.entry).display();
-    let instead = match other.is_reached_by_anon {
-        true => "to keep it, on huge pages: --anon instead of --heap",
-        false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
-    };
-    format!("--heap replaces the malloc of {name} (LD_PRELOAD); {instead}")
-}
-
-#[cfg(test)]
-mod tests;

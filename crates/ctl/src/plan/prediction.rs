@@ -130,11 +130,17 @@ impl Prediction {
             taken: BTreeMap::new(),
             found: Prediction::default(),
         };
-        if let Some(target) = &findings.look.target {
-            predictor.text(target);
-            predictor.data(target);
-        }
         let (asked, served) = (&findings.asked, &findings.served);
+        if let Some(target) = &findings.look.target {
+            asked
+                .text
+                .into_iter()
+                .for_each(|pages| predictor.text(target, pages));
+            asked
+                .data
+                .into_iter()
+                .for_each(|pages| predictor.data(target, pages));
+        }
         predictor.growing(Segment::Heap, asked.heap, served.heap);
         predictor.growing(Segment::Shm, asked.shm, served.shm);
         predictor.growing(Segment::Anon, asked.anon, served.anon);
@@ -163,43 +169,38 @@ impl Predictor<'_> {
         &self.findings.kernel
     }
 
-    /// Climbs down the ladder with one segment.
-    fn climb(&mut self, segment: Segment, pages: Pages, bytes: u64) -> Rungs {
-        let (subject, served) = (Subject::of(segment), self.findings.served);
-        let is_text = segment == Segment::Text;
-        let copy_barred = self.kernel().copy_barred(is_text);
-        let copy_barred = copy_barred.filter(|_| subject.is_of_file());
-        let pool_barred = match segment {
-            Segment::Text => self.kernel().file_barred(),
-            _ => copy_barred,
-        };
+    /// Returns the rungs of a segment.
+    fn climb(&self, segment: Segment, pages: Pages, bytes: u64) -> Rungs {
+        let served = self.findings.served;
+        let is_of_file = Subject::of(segment).is_of_file();
         let by_libc = self.findings.decision.engine == Engine::Libc && segment == Segment::Heap;
-        let fallback = match pages {
-            // glibc steps down by itself.
-            Pages::Thp if by_libc => Fallback::Thp,
-            _ if by_libc => Fallback::Base,
-            _ => served.fallback,
+        let copy_barred = match segment {
+            Segment::Text | Segment::Data => self.kernel().copy_barred(segment == Segment::Text),
+            _ => None,
         };
         let facts = Facts {
             pools: &self.pools(segment, pages, by_libc),
-            pool_barred,
+            pool_barred: match segment {
+                Segment::Text => self.kernel().file_barred(),
+                _ => copy_barred,
+            },
             copy_barred,
             thp: self.thp(segment),
         };
-        let rungs = ladder::ladder(
-            &facts,
-            &Wish {
-                pool: pages != Pages::Thp,
-                fallback,
-                is_strict: !subject.is_of_file()
-                    && served.require.share(segment) == Some(Share::Whole),
-                bytes,
-                grows: !subject.is_of_file(),
-                room: if is_text { COPY } else { 1 },
+        let wish = Wish {
+            pool: pages != Pages::Thp,
+            fallback: match pages {
+                // glibc steps down by itself.
+                Pages::Thp if by_libc => Fallback::Thp,
+                _ if by_libc => Fallback::Base,
+                _ => served.fallback,
             },
-        );
-        self.note(subject, &rungs);
-        rungs
+            is_strict: !is_of_file && served.require.share(segment) == Some(Share::Whole),
+            bytes,
+            grows: !is_of_file,
+            room: if segment == Segment::Text { COPY } else { 1 },
+        };
+        ladder::ladder(&facts, &wish)
     }
 
     /// Returns the pools that the segment may take pages of. Shared memory is of one pool.
@@ -231,8 +232,8 @@ impl Predictor<'_> {
         }
     }
 
-    /// Notes what the segment takes, and what falls short.
-    fn note(&mut self, subject: Subject, rungs: &Rungs) {
+    /// Takes the pages of the segment from the pools, and records what falls short.
+    fn settle(&mut self, subject: Subject, rungs: &Rungs) {
         let steps = rungs.steps();
         for step in steps.iter().filter(|_| subject.is_of_file()) {
             if let Some(size) = PageSize::new(step.size) {
@@ -275,6 +276,9 @@ impl Predictor<'_> {
             return;
         };
         let rungs = served.map(|pages| self.climb(segment, pages, USEFUL.get()));
+        if let Some(rungs) = &rungs {
+            self.settle(Subject::of(segment), rungs);
+        }
         let rungs = rungs.filter(|_| self.is_reached);
         let is_known = self.is_known();
         let steps = rungs.as_ref().map_or(&[][..], Rungs::steps);

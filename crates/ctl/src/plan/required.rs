@@ -175,7 +175,7 @@ fn whole(segment: &str, target: &Target, parts: &Parts) -> (u64, bool) {
 /// Returns why the program is not started, one line for each segment.
 pub(super) fn refusals(
     run: &Run,
-    findings: &Findings,
+    engine: Engine,
     required: &[Required],
     notes: &[Note],
 ) -> Vec<String> {
@@ -193,7 +193,7 @@ pub(super) fn refusals(
         .map(|required| {
             let subject = subject_of(required.segment);
             let why = short.iter().find(|short| short.subject.meets(subject));
-            let why = why.map_or_else(|| required.edges(findings), |why| cause(why));
+            let why = why.map_or_else(|| required.reason(engine), |why| cause(why));
             format!("{}{why}", required.figure())
         })
         .collect()
@@ -222,38 +222,20 @@ impl Required {
     }
 
     /// Returns the reason if there is no shortfall.
-    fn edges(&self, findings: &Findings) -> String {
-        match (self.segment, findings.decision.engine) {
-            ("heap", Engine::Libc) => "the heap stays with the program's own glibc, which takes \
-                                       other pages without a word"
-                .to_owned(),
-            ("heap" | "shm" | "anon" | "stack", _) => {
-                "none of what was asked for can be had".to_owned()
+    fn reason(&self, engine: Engine) -> String {
+        match (self.segment, engine) {
+            ("heap", Engine::Libc) => "the heap stays with the program's own glibc".to_owned(),
+            ("text" | "data" | "bss", _) => {
+                format!("only what lies in whole huge pages can be; to align all of it, {RELINK}")
             }
-            (segment, _) => {
-                let target = findings.look.target.as_ref();
-                let part = match segment {
-                    "text" => findings.parts.text,
-                    _ => findings.parts.data,
-                };
-                let is_aligned = target
-                    .zip(part)
-                    .is_some_and(|(target, part)| target.layout.align() >= part.size.get());
-                let edges = "only what lies in whole huge pages can be";
-                match is_aligned {
-                    true => edges.to_owned(),
-                    false => format!("{edges}; to align all of it, {RELINK}"),
-                }
-            }
+            _ => "none of what was asked for can be had".to_owned(),
         }
     }
 }
 
 /// Returns the fact and the remedy, without the consequence.
 fn cause(short: &Shortfall) -> String {
-    let fact = Shortfall::new(short.subject, &*short.fact);
-    match short.command() {
-        None => fact.to_string(),
-        Some(command) => fact.advise(format!("to mend it: {command}")).to_string(),
-    }
+    let remedy = short.command();
+    let remedy = remedy.map(|command| format!("; to mend it: {command}"));
+    format!("{}{}", short.fact, remedy.unwrap_or_default())
 }

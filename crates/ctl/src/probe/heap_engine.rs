@@ -18,7 +18,7 @@ use self::unreachable::unreachable;
 mod unreachable;
 
 /// What serves the heap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
     /// Our library's own `malloc`.
@@ -28,6 +28,7 @@ pub enum Engine {
     /// What the program is linked with; only variables are set.
     Linked,
     /// Nothing of ours.
+    #[default]
     None,
 }
 

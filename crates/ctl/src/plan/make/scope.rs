@@ -5,14 +5,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use hugetools_contract::env::{self, Limit, Pages};
+use hugetools_contract::env::{self, Pages};
 use hugetools_contract::report::is_shell;
 
 use super::Maker;
-use crate::plan::prediction::pages_within;
 use crate::probe::Findings;
 use crate::probe::heap_engine::Engine;
-use crate::probe::kernel::Source;
 use crate::probe::target::Target;
 use crate::request::Run;
 use crate::say::note::{Level, Note};
@@ -25,12 +23,13 @@ impl Maker<'_> {
         if let Some(limit) = self.run.limit {
             self.set(env::LIMIT, limit.to_string());
         }
-        if let Some(limit) = self.findings.asked.limit {
-            self.describe_limit(limit);
+        let asked = self.findings.asked;
+        let is_limited = asked.heap.is_some() || asked.text.is_some() || asked.data.is_some();
+        if self.run.limit.is_some() && !is_limited {
+            self.warn("--limit does nothing: it is about heap, text, data and bss");
         }
         match (&self.run.only, &self.findings.only) {
-            (Some(names), Some(list)) => {
-                self.describe_replaced(names);
+            (Some(_), Some(list)) => {
                 self.set(env::RESTRICT_EXE, list.clone());
                 self.describe_only();
             }
@@ -49,21 +48,6 @@ impl Maker<'_> {
             }
         }
         self.describe_libc();
-    }
-
-    /// Warns if an inherited list has none of the names of `--only`.
-    fn describe_replaced(&mut self, names: &OsStr) {
-        let Some(inherited) = self.caller.var(env::RESTRICT_EXE) else {
-            return;
-        };
-        let mut all = names.as_bytes().split(|byte| *byte == b':');
-        if !all.any(|name| env::is_among(name, inherited.as_bytes())) {
-            let inherited = Path::new(inherited).display();
-            self.warn(format!(
-                "--only takes the place of {}={inherited}, which has none of its names",
-                env::RESTRICT_EXE
-            ));
-        }
     }
 
     /// Says that an inherited list leaves the program out. It may name programs that this
@@ -141,30 +125,6 @@ impl Maker<'_> {
         }
     }
 
-    /// Says what the limit is in pages.
-    fn describe_limit(&mut self, limit: Limit) {
-        let asked = self.findings.asked;
-        let given = self.limit_name();
-        let private = [asked.heap, asked.text, asked.data];
-        let mut sizes: Vec<&Source> = Vec::new();
-        for pages in private.into_iter().flatten() {
-            let source = self.findings.kernel.source(pages);
-            sizes.extend(source.filter(|new| !sizes.contains(new)));
-        }
-        if private.iter().flatten().count() == 0 && self.run.limit.is_some() {
-            self.warn("--limit does nothing: it is about heap, text, data and bss");
-        }
-        for source in sizes {
-            let (size, pages) = (source.pool.size, pages_within(limit, source));
-            // The ladder says that it is less than a page.
-            if pages > 0 {
-                self.info(format!(
-                    "each process takes at most {pages} pages of {size} ({given})"
-                ));
-            }
-        }
-    }
-
     /// Returns the limit as it was given.
     pub(super) fn limit_name(&self) -> String {
         let limit = self.findings.asked.limit;
@@ -180,25 +140,19 @@ impl Maker<'_> {
         self.is_static() && self.is_left_out
     }
 
-    /// Says what doesn't hold for a heap that stays with libc.
+    /// Warns about options that don't hold for a heap that stays with glibc.
     fn describe_libc(&mut self) {
         if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
             return;
         }
         let is_pool = matches!(self.findings.served.heap, Some(Pages::Size(_)));
-        if self.findings.asked.limit.is_some() && is_pool {
-            let given = self.limit_name();
-            self.warn(format!(
-                "{given} does not hold for the heap: glibc takes pages by itself"
-            ));
-        }
-        if self.run.only.is_some() || self.run.no_inherit {
-            let text = "--only and --no-inherit do not hold for the heap: GLIBC_TUNABLES reaches \
-                        all that the program starts";
-            match is_pool || self.is_left_out {
-                true => self.warn(text),
-                false => self.info(text),
-            }
+        let is_scoped = self.run.only.is_some() || self.run.no_inherit;
+        let is_limited = self.run.limit.is_some() && is_pool;
+        if is_limited || is_scoped && (is_pool || self.is_left_out) {
+            self.warn(
+                "--limit, --only and --no-inherit do not hold for the heap: glibc takes pages by \
+                 itself, and GLIBC_TUNABLES reaches all that the program starts",
+            );
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Text, data and bss: their size is known before the start.
 
 use hugetools_contract::env::Pages;
-use hugetools_contract::ladder::{self, Rungs, Step};
+use hugetools_contract::ladder::{self, Rungs};
 use hugetools_contract::segment::Segment;
-use hugetools_model::PageSize;
+use hugetools_model::Bytes;
 
 use super::{Predictor, Row, Rung, row};
+use crate::probe::target::elf_layout::Part;
 use crate::probe::target::{Image, Target};
+use crate::say::subject::Subject;
 
-/// What a segment of a file takes.
+/// The bytes that a segment takes of one rung, and its page size.
+#[derive(Clone, Copy)]
 struct Taken {
     rung: Rung,
     size: u64,
@@ -16,29 +19,32 @@ struct Taken {
 }
 
 impl Predictor<'_> {
-    pub(super) fn text(&mut self, target: &Target) {
-        let Some(asked) = self.findings.asked.text else {
-            return;
-        };
-        let parts = &self.findings.parts;
+    pub(super) fn text(&mut self, target: &Target, asked: Pages) {
+        let (parts, served) = (&self.findings.parts, self.findings.served);
         let Some(part) = parts.text else {
-            return self.unmeasured("text", target, asked);
+            return self.unmeasured(&["text"], target, asked);
         };
-        let served = self.findings.served.text;
-        let (own, rest) = (parts.own(target), parts.needs(target, self.findings.served));
+        let own = parts.own(target).get();
         let mut taken = Vec::new();
-        // The kernel maps huge pages of the page cache by itself, without the library.
-        let is_reached = self.is_reached && served.is_some();
-        if is_reached || target.image == Image::Static {
+        // The kernel maps huge pages of the page cache without the library.
+        if self.is_reached && served.text.is_some() || target.image == Image::Static {
             let (rung, size) = (Rung::File, part.size.get());
-            let bytes = own.get();
-            taken.push(Taken { rung, size, bytes });
+            taken.push(Taken {
+                rung,
+                size,
+                bytes: own,
+            });
         }
-        if let Some(pages) = served.filter(|_| rest.get() > 0) {
-            let rungs = self.climb(Segment::Text, pages, rest.get());
-            taken.extend(self.of_file(&rungs));
+        let rest = part.pages.get().saturating_sub(own);
+        if let Some(pages) = served.text.filter(|_| rest > 0) {
+            let rungs = self.climb(Segment::Text, pages, rest);
+            // Beside the file's own pages, the end of the last page is no shortfall.
+            if parts.needs(target, served) > Bytes::default() {
+                self.settle(Subject::TEXT, &rungs);
+            }
+            taken.extend(self.taken_of(&rungs, part));
         }
-        self.add("text", target, asked, &taken, part.all.get(), !part.exact);
+        self.add("text", target, asked, &taken, (part.all.get(), part.exact));
         self.libraries(asked);
     }
 
@@ -50,151 +56,123 @@ impl Predictor<'_> {
             if target.is_some_and(|target| target.program == prepared.job.path) {
                 continue;
             }
-            let taken = Taken {
-                rung: match prepared.is_huge() && is_reached {
-                    true => Rung::File,
-                    false => Rung::Base,
-                },
-                size: prepared.job.size.get(),
-                bytes: prepared.wanted.get(),
+            let rung = match prepared.is_huge() && is_reached {
+                true => Rung::File,
+                false => Rung::Base,
             };
-            let object = Some(prepared.job.path.display().to_string());
-            self.found
-                .rows
-                .push(of_file("text", object, asked, &taken, false));
+            let (size, bytes) = (prepared.job.size.get(), prepared.wanted.get());
+            let taken = Taken { rung, size, bytes };
+            let object = prepared.job.path.display().to_string();
+            self.found.rows.push(of_file("text", object, asked, taken));
         }
     }
 
     /// Data and bss are one segment to the kernel. Without `mremap` data cannot be moved,
-    /// but bss can be advised.
-    pub(super) fn data(&mut self, target: &Target) {
-        let Some(asked) = self.findings.asked.data else {
-            return;
-        };
+    /// but bss needs no copy.
+    pub(super) fn data(&mut self, target: &Target, asked: Pages) {
         let Some(part) = self.findings.parts.data else {
-            self.unmeasured("data", target, asked);
-            return self.unmeasured("bss", target, asked);
+            return self.unmeasured(&["data", "bss"], target, asked);
         };
         let (all, inner) = target.layout.initialised(part.size);
-        let (whole, mut data) = (part.pages.get(), Vec::new());
-        let mut bss = Vec::new();
+        let (whole, inner) = (part.pages.get(), inner.get());
+        let (mut data, mut bss) = (Vec::new(), Vec::new());
         if let Some(pages) = self.findings.served.data.filter(|_| whole > 0) {
             let rungs = self.climb(Segment::Data, pages, whole);
-            (data, bss) = split(&self.of_file(&rungs), inner.get());
-            if self.kernel().copy_barred(false).is_some() && self.is_reached {
-                let rest = whole.saturating_sub(inner.get());
-                bss = self.advised_bss(pages, rest - rest % part.size.get());
+            self.settle(Subject::DATA, &rungs);
+            (data, bss) = split(&self.taken_of(&rungs, part), inner);
+            if self.kernel().copy_barred(false).is_some() {
+                let rest = whole.saturating_sub(inner);
+                let rungs = self.climb(Segment::Bss, Pages::Thp, rest - rest % part.size.get());
+                bss = self.taken_of(&rungs, part);
             }
         }
         let rest = part.all.get().saturating_sub(all.get());
-        self.add("data", target, asked, &data, all.get(), !part.exact);
-        self.add("bss", target, asked, &bss, rest, !part.exact);
+        self.add("data", target, asked, &data, (all.get(), part.exact));
+        self.add("bss", target, asked, &bss, (rest, part.exact));
     }
 
-    /// Bss that holds nothing yet needs no copy.
-    fn advised_bss(&self, pages: Pages, bytes: u64) -> Vec<Taken> {
-        let fallback = self.findings.served.fallback;
-        let is_wanted = ladder::wants_thp(pages != Pages::Thp, fallback);
-        let size = self.findings.parts.data.map_or(0, |part| part.size.get());
-        let rung = Rung::Thp;
-        let taken = Taken { rung, size, bytes };
-        let is_served = is_wanted && self.kernel().serves_private();
-        is_served.then_some(taken).into_iter().collect()
-    }
-
-    /// What the program's segment takes of the rungs.
-    fn of_file(&self, rungs: &Rungs) -> Vec<Taken> {
-        let parts = &self.findings.parts;
-        let size = parts.text.or(parts.data).map_or(0, |part| part.size.get());
-        let taken = |step: &Step| {
+    /// Returns the huge pages that the program's segment takes.
+    fn taken_of(&self, rungs: &Rungs, part: Part) -> Vec<Taken> {
+        let steps = rungs.steps().iter().filter(|_| self.is_reached);
+        let taken = steps.filter_map(|step| {
             let (rung, size) = match step.rung {
                 ladder::Rung::Pool => (Rung::Pool, step.size),
-                ladder::Rung::Thp => (Rung::Thp, size),
+                ladder::Rung::Thp => (Rung::Thp, part.size.get()),
                 ladder::Rung::Base | ladder::Rung::Fail => return None,
             };
             let bytes = step.bytes;
             Some(Taken { rung, size, bytes })
-        };
-        let steps = rungs.steps().iter().filter(|_| self.is_reached);
-        steps.filter_map(taken).collect()
+        });
+        taken.collect()
     }
 
-    /// Adds the rows of a segment of a file: what is taken, then base pages.
+    /// Adds the rows of a segment: what is taken, then base pages. `is_exact` is false if
+    /// the huge pages are an upper bound.
     fn add(
         &mut self,
         segment: &'static str,
         target: &Target,
         asked: Pages,
         taken: &[Taken],
-        all: u64,
-        at_most: bool,
+        (all, is_exact): (u64, bool),
     ) {
-        let object = || Some(target.program.display().to_string());
+        let object = target.program.display().to_string();
         let huge = taken.iter().filter(|taken| taken.bytes > 0);
         let sum = huge.clone().map(|taken| taken.bytes).sum::<u64>();
-        let rows = huge.map(|one| of_file(segment, object(), asked, one, at_most));
+        let rows = huge.map(|one| Row {
+            at_most: !is_exact,
+            ..of_file(segment, object.clone(), asked, *one)
+        });
         self.found.rows.extend(rows);
         let bytes = all.saturating_sub(sum);
         if bytes > 0 || sum == 0 {
             let (rung, size) = (Rung::Base, 0);
-            let rest = Taken { rung, size, bytes };
-            let row = of_file(segment, object(), asked, &rest, false);
+            let row = of_file(segment, object, asked, Taken { rung, size, bytes });
             self.found.rows.push(row);
         }
     }
 
-    /// A segment whose whole pages are unknown. It stays on base pages, unless even the
-    /// file cannot be read.
-    fn unmeasured(&mut self, segment: &'static str, target: &Target, asked: Pages) {
-        let is_known = self.is_known();
-        let part = PageSize::new(1 << 21).map(|size| match segment {
-            "text" => target.layout.text(size).all.get(),
-            "data" => target.layout.initialised(size).0.get(),
-            _ => {
-                let all = target.layout.data(size).all.get();
-                all - target.layout.initialised(size).0.get().min(all)
-            }
-        });
-        self.found.rows.push(Row {
+    /// Segments that are not measured: no huge page size can be seen, or the file cannot
+    /// be read.
+    fn unmeasured(&mut self, segments: &[&'static str], target: &Target, asked: Pages) {
+        let rung = Some(Rung::Base).filter(|_| self.is_known());
+        let rows = segments.iter().map(|segment| Row {
             object: Some(target.program.display().to_string()),
-            bytes: part.filter(|_| is_known),
-            ..row(segment, asked, Some(Rung::Base).filter(|_| is_known))
+            ..row(segment, asked, rung)
         });
+        self.found.rows.extend(rows);
     }
 }
 
 /// Divides what is taken at the end of data.
 fn split(taken: &[Taken], mut data: u64) -> (Vec<Taken>, Vec<Taken>) {
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    for &Taken { rung, size, bytes } in taken {
-        let part = bytes.min(data);
-        data -= part;
-        let of = |bytes| Taken { rung, size, bytes };
-        first.push(of(part));
-        second.push(of(bytes - part));
-    }
-    (first, second)
+    let halves = taken.iter().map(|one| {
+        let bytes = one.bytes.min(data);
+        data -= bytes;
+        let rest = one.bytes - bytes;
+        (
+            Taken { bytes, ..*one },
+            Taken {
+                bytes: rest,
+                ..*one
+            },
+        )
+    });
+    halves.unzip()
 }
 
-fn of_file(
-    segment: &'static str,
-    object: Option<String>,
-    asked: Pages,
-    taken: &Taken,
-    at_most: bool,
-) -> Row {
+fn of_file(segment: &'static str, object: String, asked: Pages, taken: Taken) -> Row {
     let pages = match segment {
-        _ if taken.rung == Rung::Base => None,
+        _ if taken.rung == Rung::Base => 0,
         // A page that data and bss share counts for data.
-        "bss" => taken.bytes.checked_div(taken.size),
-        _ => (taken.size > 0).then(|| taken.bytes.div_ceil(taken.size)),
+        "bss" => taken.bytes.checked_div(taken.size).unwrap_or(0),
+        _ => taken.bytes.div_ceil(taken.size.max(1)),
     };
-    let pages = pages.filter(|pages| *pages > 0);
+    let pages = Some((taken.size, pages)).filter(|(_, pages)| *pages > 0);
     Row {
-        object,
+        object: Some(object),
         bytes: Some(taken.bytes),
-        pages: pages.map(|pages| (taken.size, pages)).into_iter().collect(),
-        at_most,
+        pages: pages.into_iter().collect(),
         ..row(segment, asked, Some(taken.rung))
     }
 }

@@ -87,25 +87,6 @@ fn only_what_is_asked_for_is_read() {
 }
 
 #[test]
-fn sizes_are_those_of_the_machine() {
-    let tree = Tree::new(&[
-        ("proc/meminfo", "Hugepagesize: 2048 kB\n"),
-        (
-            "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages",
-            "0\n",
-        ),
-    ]);
-    let check = |bytes| check_size(&tree.root(), "--heap", Some(Pages::Size(bytes)));
-    assert_eq!(check(1 << 30), Ok(()));
-    assert_eq!(check(2 << 20), Ok(()));
-    let failure = check(3 << 20).unwrap_err();
-    assert_eq!(failure.status(), 125);
-    let text = "--heap=3MB: this machine has no huge pages of that size; it has 2MB, 1GB";
-    assert_eq!(failure.to_string(), text);
-    assert_eq!(check_size(&tree.root(), "--heap", Some(Pages::Thp)), Ok(()));
-}
-
-#[test]
 fn pages_that_are_promised_are_not_available() {
     let pages = PageCount::new;
     let mut source = Source {
