@@ -1,15 +1,15 @@
 //! The sentence for each reason: fact, file and value, consequence, remedy. `--explain`
 //! and the warnings before a start have no other prose about the ladder.
 
-use hugetools_contract::env::{Fallback, Require};
-use hugetools_contract::ladder::{Call, NoThp, Reason, Rest, Rung};
+use hugetools_contract::env::Fallback;
+use hugetools_contract::ladder::{NoThp, Reason, Rest, Rung};
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::sysctl;
 use hugetools_model::process::cgroup::Limit;
 use hugetools_model::{Bytes, PageSize, thp};
 
 use super::prediction::{Prediction, Short};
-use crate::caller::filter::{Answer, STATUS};
+use crate::caller::filter::STATUS;
 use crate::probe::kernel::{Kernel, OVERCOMMIT, Source, USEFUL, Wants};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
@@ -59,17 +59,8 @@ impl Sentences<'_> {
             Reason::Group { size, rest } => rest.bytes() >= *size,
             _ => false,
         });
-        let is_shm = subject == Subject::SHM;
         if short.next == Rung::Fail {
-            let why = match self.served.require == Require::NOTHING {
-                true => "--fallback=none",
-                false => "--require",
-            };
-            return match is_some {
-                true if is_shm => format!("a mapping or segment of more fails ({why})"),
-                true => format!("requests beyond them fail ({why})"),
-                false => format!("requests for it fail ({why})"),
-            };
+            return self.failure(subject, is_some);
         }
         let rung = match (short.next, PageSize::new(short.next_size)) {
             (Rung::Pool, Some(size)) => format!("{size} pages"),
@@ -93,13 +84,28 @@ impl Sentences<'_> {
             false => subject.names(),
         };
         let beyond = match is_some {
-            true if is_shm => "a mapping or segment of more gets none of them, ",
+            true if subject == Subject::SHM => "a mapping or segment of more gets none of them, ",
             true => "beyond them, ",
             false => "",
         };
         let is_refused = self.served.fallback == Fallback::None && subject.is_of_file();
         let why = if is_refused { " (--fallback=none)" } else { "" };
         format!("{beyond}{names} {verb} {rung}{why}")
+    }
+
+    /// The consequence if requests fail; `is_some` if the pool has pages.
+    fn failure(&self, subject: Subject, is_some: bool) -> String {
+        let why = match self.served.fallback {
+            Fallback::None => "--fallback=none",
+            Fallback::Thp | Fallback::Base => "--require",
+        };
+        match is_some {
+            true if subject == Subject::SHM => {
+                format!("a mapping or segment of more fails ({why})")
+            }
+            true => format!("requests beyond them fail ({why})"),
+            false => format!("requests for it fail ({why})"),
+        }
     }
 
     fn fact(&self, subject: Subject, reason: Reason, missing: u64) -> Shortfall {
@@ -140,7 +146,7 @@ impl Sentences<'_> {
                 let names = subject.names();
                 short(format!("no whole {} page lies in {names}", Size(size)))
             }
-            Reason::Barred(call) => self.barred(subject, call.name(), self.answer(call)),
+            Reason::Barred(call) => self.barred(subject, call.name()),
             Reason::Excluded => short("--fallback=base excludes transparent huge pages".to_owned()),
             Reason::Thp(why) => self.no_thp(subject, why),
         }
@@ -152,10 +158,7 @@ impl Sentences<'_> {
 
     fn group(&self, subject: Subject, size: u64, rest: Rest) -> Shortfall {
         let limit = self.source(size).and_then(|source| source.limit.as_ref());
-        let Some(limit) = limit else {
-            return Shortfall::new(subject, "the control group has a limit");
-        };
-        let Rest::Bytes(rest) = rest else {
+        let Some((limit, Rest::Bytes(rest))) = limit.map(|limit| (limit, rest)) else {
             return unread(subject, limit);
         };
         let (rest, size, file) = (Bytes::new(rest), Size(size), &limit.file);
@@ -168,22 +171,8 @@ impl Sentences<'_> {
         short.mend("to lift it", format!("echo {unlimited} > {file}"))
     }
 
-    fn answer(&self, call: Call) -> Answer {
-        let filter = &self.kernel.filter;
-        match call {
-            Call::MemfdCreate => filter.memory_file,
-            Call::Ftruncate => filter.truncate,
-            Call::Mremap => filter.mremap,
-            Call::Mprotect => filter.mprotect,
-        }
-    }
-
-    fn barred(&self, subject: Subject, call: &str, answer: Answer) -> Shortfall {
-        let does = match answer {
-            Answer::Ends => "ends whoever calls",
-            Answer::Allowed | Answer::Refused => "refuses",
-        };
-        let fact = format!("a filter of system calls (seccomp) {does} {call}");
+    fn barred(&self, subject: Subject, call: &str) -> Shortfall {
+        let fact = format!("a filter of system calls (seccomp) refuses {call}");
         let advice = format!("start it without that filter, or allow {call} in it");
         let short = Shortfall::new(subject, fact).says(STATUS, self.kernel.filter.says());
         short.advise(advice)
@@ -224,7 +213,7 @@ impl Sentences<'_> {
             }
             NoThp::Disabled => self.disabled(subject),
             NoThp::Scarce => self.scarce(subject),
-            NoThp::Refused => self.barred(subject, "madvise", self.kernel.filter.madvise),
+            NoThp::Refused => self.barred(subject, "madvise"),
         }
     }
 
@@ -246,19 +235,15 @@ impl Sentences<'_> {
 
     fn scarce(&self, subject: Subject) -> Shortfall {
         let limit = self.kernel.memory.as_ref();
-        let Some((limit, rest)) = limit.map(|limit| (limit, limit.rest())) else {
-            return Shortfall::new(subject, NoThp::Scarce.reason());
-        };
-        let (Some(rest), Some(used)) = (rest, limit.used) else {
+        let known = limit.and_then(|limit| Some((limit, limit.rest()?, limit.used?)));
+        let Some((limit, rest, used)) = known else {
             return unread(subject, limit);
         };
         let (more, file) = (used.get().saturating_add(4 * USEFUL.get()), &limit.file);
         let fact = format!("the memory control group leaves {rest}");
         let short = Shortfall::new(subject, fact).says(file, limit.limit.get());
-        short.mend(
-            "to have room for them, at least",
-            format!("echo {more} > {file}"),
-        )
+        let purpose = "to have room for them, at least";
+        short.mend(purpose, format!("echo {more} > {file}"))
     }
 
     /// Settings that cannot be seen: the library tries.
@@ -306,7 +291,10 @@ impl Sentences<'_> {
 }
 
 /// A limit whose usage cannot be read.
-fn unread(subject: Subject, limit: &Limit) -> Shortfall {
+fn unread(subject: Subject, limit: Option<&Limit>) -> Shortfall {
+    let Some(limit) = limit else {
+        return Shortfall::new(subject, NoThp::Scarce.reason());
+    };
     let fact = format!("what is used of {} cannot be read", limit.file);
     Shortfall::new(subject, fact).says(&limit.file, limit.limit.get())
 }

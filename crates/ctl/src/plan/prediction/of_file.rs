@@ -45,26 +45,6 @@ impl Predictor<'_> {
             taken.extend(self.taken_of(&rungs, part));
         }
         self.add("text", target, asked, &taken, (part.all.get(), part.exact));
-        self.libraries(asked);
-    }
-
-    /// The text of libraries: on huge pages of its files, or on base pages.
-    fn libraries(&mut self, asked: Pages) {
-        let target = self.findings.look.target.as_ref();
-        let is_reached = self.is_reached && self.findings.served.text.is_some();
-        for prepared in &self.findings.parts.prepared {
-            if target.is_some_and(|target| target.program == prepared.job.path) {
-                continue;
-            }
-            let rung = match prepared.is_huge() && is_reached {
-                true => Rung::File,
-                false => Rung::Base,
-            };
-            let (size, bytes) = (prepared.job.size.get(), prepared.wanted.get());
-            let taken = Taken { rung, size, bytes };
-            let object = prepared.job.path.display().to_string();
-            self.found.rows.push(of_file("text", object, asked, taken));
-        }
     }
 
     /// Data and bss are one segment to the kernel. Without `mremap` data cannot be moved,

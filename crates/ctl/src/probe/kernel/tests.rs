@@ -1,7 +1,4 @@
 use super::*;
-use hugetools_model::PageCount;
-use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::process::cgroup::Limit;
 use std::fs;
 use std::io::Write;
 
@@ -84,36 +81,4 @@ fn only_what_is_asked_for_is_read() {
     );
     let error = read(Some(Pages::Default)).unwrap_err().to_string();
     assert!(error.starts_with("cannot read /proc/meminfo"), "{error}");
-}
-
-#[test]
-fn pages_that_are_promised_are_not_available() {
-    let pages = PageCount::new;
-    let mut source = Source {
-        pool: Pool {
-            size: two(),
-            default: true,
-            total: pages(20),
-            free: pages(10),
-            reserved: pages(4),
-            surplus: pages(1),
-            overcommit: Some(pages(3)),
-            demote_size: None,
-        },
-        limit: None,
-        share: None,
-        is_hidden: false,
-    };
-    assert_eq!(source.available(), Bytes::new((6 + 2) << 21));
-    source.share = Some(Share {
-        nodes: [0].into(),
-        free: pages(5),
-    });
-    assert_eq!(source.available(), Bytes::new((5 + 2) << 21));
-    source.limit = Some(Limit {
-        file: KPath::from("/x"),
-        limit: Bytes::new(4 << 21),
-        used: Some(Bytes::new(3 << 21)),
-    });
-    assert_eq!(source.obtainable(), Bytes::new(1 << 21));
 }
