@@ -225,6 +225,15 @@ impl Rungs {
         &self.steps[..self.len]
     }
 
+    /// Returns the step that takes what the last short step leaves; `None` if no step is
+    /// short.
+    pub fn below_short(&self) -> Option<&Step> {
+        let steps = self.steps();
+        let short = steps.iter().rposition(|step| step.reason.is_some())?;
+        let rest = steps.get(short + 1..)?;
+        rest.iter().find(|step| step.bytes > 0).or(rest.last())
+    }
+
     fn push(&mut self, step: Step) {
         if let Some(place) = self.steps.get_mut(self.len) {
             *place = step;
@@ -359,14 +368,18 @@ mod tests {
         ..WISH
     };
 
-    fn rungs(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Vec<(Rung, u64, Option<Reason>)> {
+    fn climb(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Rungs {
         let facts = Facts {
             pools,
             pool_barred: None,
             copy_barred: None,
             thp,
         };
-        let rungs = ladder(&facts, &wish);
+        ladder(&facts, &wish)
+    }
+
+    fn rungs(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Vec<(Rung, u64, Option<Reason>)> {
+        let rungs = climb(pools, thp, wish);
         let steps = rungs.steps().iter();
         steps.map(|s| (s.rung, s.bytes / MIB, s.reason)).collect()
     }
@@ -386,8 +399,10 @@ mod tests {
                 (Rung::Base, 0, None)
             ]
         );
-        let enough = rungs(&[pool(2 * MIB, 8)], ThpFacts::OFF, HEAP);
-        assert!(enough.iter().all(|step| step.2.is_none()), "{enough:?}");
+        let enough = climb(&[pool(2 * MIB, 8)], ThpFacts::OFF, HEAP);
+        assert!(enough.below_short().is_none(), "{enough:?}");
+        let short = climb(&[pool(2 * MIB, 7)], ThpFacts::OFF, HEAP);
+        assert_eq!(short.below_short().map(|step| step.rung), Some(Rung::Base));
         let base = Wish {
             fallback: Fallback::Base,
             ..WISH

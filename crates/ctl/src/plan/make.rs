@@ -297,7 +297,7 @@ impl Maker<'_> {
         };
         let is_reached = !self.is_left_out && !self.notes.iter().any(nothing);
         let prediction = Prediction::new(self.findings, is_reached);
-        let orders = prediction.orders.iter();
+        let orders = prediction.rungs.iter();
         let orders = orders.map(|(subject, rungs)| self.order(*subject, rungs));
         self.notes
             .extend(orders.map(Note::info).collect::<Vec<_>>());
@@ -308,6 +308,7 @@ impl Maker<'_> {
         let sentences = Sentences {
             kernel: &self.findings.kernel,
             served,
+            missing: &prediction.missing,
             limit: self.limit_name(),
         };
         self.notes.extend(sentences.notes(&prediction));

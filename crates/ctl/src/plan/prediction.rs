@@ -6,7 +6,7 @@ mod of_file;
 use std::collections::BTreeMap;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Share};
-use hugetools_contract::ladder::{self, Facts, Reason, Rungs, Step, ThpFacts, Wish};
+use hugetools_contract::ladder::{self, Facts, Reason, Rungs, ThpFacts, Wish};
 use hugetools_contract::segment::Segment;
 use hugetools_model::{Bytes, PageSize};
 use serde::Serialize;
@@ -62,50 +62,51 @@ pub struct Row {
     pub at_most: bool,
 }
 
+impl From<ladder::Rung> for Rung {
+    fn from(rung: ladder::Rung) -> Rung {
+        match rung {
+            ladder::Rung::Pool => Rung::Pool,
+            ladder::Rung::Thp => Rung::Thp,
+            ladder::Rung::Base => Rung::Base,
+            ladder::Rung::Fail => Rung::None,
+        }
+    }
+}
+
 /// Segments that get less than requested, for the same reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Short {
     pub(crate) subject: Subject,
-    /// The reasons, with the pages that a pool lacks.
-    pub(crate) reasons: Vec<(Reason, u64)>,
-    /// The rung that takes the rest.
-    pub(crate) next: ladder::Rung,
-    /// The page size of that rung, if it is a pool.
-    pub(crate) next_size: u64,
+    /// The reasons, one for each short rung.
+    pub(crate) reasons: Vec<Reason>,
+    /// The rung that takes the rest, and the page size if it is a pool.
+    pub(crate) next: (ladder::Rung, u64),
 }
 
 impl Short {
     /// Whether both make one sentence.
     fn is_like(&self, other: &Short) -> bool {
-        let same = |(a, b): (&(Reason, u64), &(Reason, u64))| a.0 == b.0;
-        self.reasons.len() == other.reasons.len()
-            && self.reasons.iter().zip(&other.reasons).all(same)
-            && (self.next, self.next_size) == (other.next, other.next_size)
-            && self.is_certain() == other.is_certain()
+        let same = (&self.reasons, self.next) == (&other.reasons, other.next);
+        same && self.is_certain() == other.is_certain()
     }
 
     /// Whether it concerns the program for certain. The library warns about shared memory
     /// when the program has some, unless the machine never serves it.
     pub(crate) fn is_certain(&self) -> bool {
-        let never = |reason: &Reason| {
-            use ladder::NoThp::Absent;
-            matches!(
-                reason,
-                Reason::NoPool | Reason::Excluded | Reason::Thp(Absent)
-            )
+        use ladder::NoThp::Absent;
+        let is_never = |reason: &Reason| match reason {
+            Reason::NoPool | Reason::Excluded | Reason::Thp(Absent) => true,
+            _ => false,
         };
-        self.subject != Subject::SHM || self.reasons.iter().any(|(reason, _)| never(reason))
+        self.subject != Subject::SHM || self.reasons.iter().any(is_never)
     }
 
     /// Whether it depends on the machine, not only on the program's file.
     fn is_of_machine(&self) -> bool {
         let is_of_file = |reason: &Reason| matches!(reason, Reason::TooSmall { .. });
-        !self.reasons.iter().all(|(reason, _)| is_of_file(reason))
+        !self.reasons.iter().all(is_of_file)
     }
 }
-
-/// The rungs of a segment in words need only their order.
-pub(crate) type Order = (Subject, Rungs);
 
 /// What all segments get.
 #[derive(Debug, Clone, Default)]
@@ -114,8 +115,10 @@ pub(crate) struct Prediction {
     pub(crate) rows: Vec<Row>,
     /// What falls short.
     pub(crate) shorts: Vec<Short>,
-    /// The rungs of each requested segment, whether or not it needs them all.
-    pub(crate) orders: Vec<Order>,
+    /// The pages that each pool lacks for all segments, by page size.
+    pub(crate) missing: BTreeMap<u64, u64>,
+    /// All rungs of each segment, needed or not.
+    pub(crate) rungs: Vec<(Subject, Rungs)>,
     /// What comes to transparent huge pages.
     pub(crate) on_thp: Subject,
 }
@@ -132,14 +135,12 @@ impl Prediction {
         };
         let (asked, served) = (&findings.asked, &findings.served);
         if let Some(target) = &findings.look.target {
-            asked
-                .text
-                .into_iter()
-                .for_each(|pages| predictor.text(target, pages));
-            asked
-                .data
-                .into_iter()
-                .for_each(|pages| predictor.data(target, pages));
+            if let Some(pages) = asked.text {
+                predictor.text(target, pages);
+            }
+            if let Some(pages) = asked.data {
+                predictor.data(target, pages);
+            }
         }
         predictor.growing(Segment::Heap, asked.heap, served.heap);
         predictor.growing(Segment::Shm, asked.shm, served.shm);
@@ -233,40 +234,31 @@ impl Predictor<'_> {
     }
 
     /// Takes the pages of the segment from the pools, and records what falls short.
-    fn settle(&mut self, subject: Subject, rungs: &Rungs) {
-        let steps = rungs.steps();
-        for step in steps.iter().filter(|_| subject.is_of_file()) {
-            if let Some(size) = PageSize::new(step.size) {
+    fn settle(&mut self, subject: Subject, rungs: Rungs) {
+        let found = &mut self.found;
+        found.rungs.push((subject, rungs));
+        for step in rungs.steps() {
+            // How much growing memory takes is unknown.
+            if let Some(size) = PageSize::new(step.size).filter(|_| subject.is_of_file()) {
                 *self.taken.entry(size).or_default() += step.bytes / size.get();
             }
+            *found.missing.entry(step.size).or_default() += step.missing;
+            let is_thp = step.rung == ladder::Rung::Thp && step.bytes > 0;
+            found.on_thp = found.on_thp | subject.when(is_thp);
         }
-        let is_thp = |step: &Step| step.rung == ladder::Rung::Thp && step.bytes > 0;
-        self.found.on_thp = self.found.on_thp | subject.when(steps.iter().any(is_thp));
-        self.found.orders.push((subject, *rungs));
-        let Some(worst) = steps.iter().rposition(|step| step.reason.is_some()) else {
+        let Some(next) = rungs.below_short() else {
             return;
         };
-        let rest = steps.get(worst + 1..).unwrap_or_default();
-        let next = rest.iter().find(|step| step.bytes > 0).or(rest.last());
-        let mut reasons: Vec<(Reason, u64)> = steps
-            .iter()
-            .filter_map(|step| Some((step.reason?, step.missing)))
-            .collect();
-        reasons.dedup_by_key(|(reason, _)| *reason);
+        let mut reasons: Vec<Reason> = rungs.steps().iter().filter_map(|s| s.reason).collect();
+        reasons.dedup();
         let short = Short {
             subject,
             reasons,
-            next: next.map_or(ladder::Rung::Base, |step| step.rung),
-            next_size: next.map_or(0, |step| step.size),
+            next: (next.rung, next.size),
         };
-        match self.found.shorts.iter_mut().find(|old| old.is_like(&short)) {
-            Some(old) => {
-                old.subject = old.subject | subject;
-                for (old, new) in old.reasons.iter_mut().zip(&short.reasons) {
-                    old.1 += new.1;
-                }
-            }
-            None => self.found.shorts.push(short),
+        match found.shorts.iter_mut().find(|old| old.is_like(&short)) {
+            Some(old) => old.subject = old.subject | subject,
+            None => found.shorts.push(short),
         }
     }
 
@@ -276,19 +268,14 @@ impl Predictor<'_> {
             return;
         };
         let rungs = served.map(|pages| self.climb(segment, pages, USEFUL.get()));
-        if let Some(rungs) = &rungs {
+        if let Some(rungs) = rungs {
             self.settle(Subject::of(segment), rungs);
         }
         let rungs = rungs.filter(|_| self.is_reached);
         let is_known = self.is_known();
         let steps = rungs.as_ref().map_or(&[][..], Rungs::steps);
         for step in steps.iter().filter(|step| step.bytes > 0) {
-            let rung = match step.rung {
-                ladder::Rung::Pool => Rung::Pool,
-                ladder::Rung::Thp => Rung::Thp,
-                ladder::Rung::Base => Rung::Base,
-                ladder::Rung::Fail => Rung::None,
-            };
+            let rung = Rung::from(step.rung);
             let pages = (step.size, step.pages);
             let is_pool = rung == Rung::Pool;
             self.found.rows.push(Row {

@@ -1,6 +1,8 @@
 //! The sentence for each reason: fact, file and value, consequence, remedy. `--explain`
 //! and the warnings before a start have no other prose about the ladder.
 
+use std::collections::BTreeMap;
+
 use hugetools_contract::env::Fallback;
 use hugetools_contract::ladder::{NoThp, Reason, Rest, Rung};
 use hugetools_model::hugetlb::pool;
@@ -19,6 +21,8 @@ use crate::say::subject::Subject;
 pub(super) struct Sentences<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) served: Wants,
+    /// The pages that each pool lacks.
+    pub(super) missing: &'a BTreeMap<u64, u64>,
     /// The limit of a process, as the user gave it.
     pub(super) limit: String,
 }
@@ -44,41 +48,39 @@ impl Sentences<'_> {
     fn sentence(&self, short: &Short) -> Shortfall {
         let then = self.consequence(short);
         let facts = short.reasons.iter().rev();
-        let facts = facts.map(|(reason, missing)| {
-            let fact = self.fact(short.subject, *reason, *missing);
-            fact.then(&then)
-        });
+        let facts = facts.map(|reason| self.fact(short.subject, *reason).then(&then));
         let whole = facts.reduce(|after, before| before.and(after));
         whole.unwrap_or_else(|| Shortfall::new(short.subject, then))
     }
 
     fn consequence(&self, short: &Short) -> String {
         let subject = short.subject;
-        let is_some = short.reasons.iter().any(|(reason, _)| match reason {
+        let has = |test: fn(&Reason) -> bool| short.reasons.iter().any(test);
+        let is_some = has(|reason| match reason {
             Reason::Pool { pages, .. } => *pages > 0,
             Reason::Group { size, rest } => rest.bytes() >= *size,
             _ => false,
         });
-        if short.next == Rung::Fail {
+        let (rung, size) = short.next;
+        if rung == Rung::Fail {
             return self.failure(subject, is_some);
         }
-        let rung = match (short.next, PageSize::new(short.next_size)) {
+        let place = match (rung, PageSize::new(size)) {
             (Rung::Pool, Some(size)) => format!("{size} pages"),
             (Rung::Thp, _) => "transparent huge pages".to_owned(),
             _ => "base pages".to_owned(),
         };
-        let has_pool = |(reason, _): &(Reason, u64)| {
-            !matches!(
+        let is_thp = |reason: &Reason| {
+            matches!(
                 reason,
                 Reason::Thp(_) | Reason::Excluded | Reason::Barred(_)
             )
         };
-        let verb = match short.reasons.iter().any(has_pool) || short.next != Rung::Base {
-            true => subject.verb("goes to", "go to"),
-            false => subject.verb("stays on", "stay on"),
+        let verb = match rung == Rung::Base && short.reasons.iter().all(is_thp) {
+            true => subject.verb("stays on", "stay on"),
+            false => subject.verb("goes to", "go to"),
         };
-        let is_barred = |(reason, _): &(Reason, u64)| matches!(reason, Reason::Barred(_));
-        let names = match short.reasons.iter().any(is_barred) {
+        let names = match has(|reason| matches!(reason, Reason::Barred(_))) {
             // Bss needs no copy.
             true => subject.names().replace("data and bss", "data"),
             false => subject.names(),
@@ -90,7 +92,7 @@ impl Sentences<'_> {
         };
         let is_refused = self.served.fallback == Fallback::None && subject.is_of_file();
         let why = if is_refused { " (--fallback=none)" } else { "" };
-        format!("{beyond}{names} {verb} {rung}{why}")
+        format!("{beyond}{names} {verb} {place}{why}")
     }
 
     /// The consequence if requests fail; `is_some` if the pool has pages.
@@ -108,7 +110,7 @@ impl Sentences<'_> {
         }
     }
 
-    fn fact(&self, subject: Subject, reason: Reason, missing: u64) -> Shortfall {
+    fn fact(&self, subject: Subject, reason: Reason) -> Shortfall {
         let short = |fact: String| Shortfall::new(subject, fact);
         match reason {
             Reason::NoPool => {
@@ -123,18 +125,14 @@ impl Sentences<'_> {
             }
             Reason::Pool { size, pages } => {
                 let pool = format!("the pool of {} pages", Size(size));
-                match self.source(size) {
-                    Some(source) if pages == 0 => {
-                        let short = short(format!("{pool} {}", source.shortage()));
-                        source.remedy(short, missing)
-                    }
-                    Some(source) => {
-                        let all = source.available();
-                        let short = short(format!("{pool} has {pages} pages ({all}) left"));
-                        source.remedy(short, missing)
-                    }
-                    None => short(format!("{pool} has {pages} pages left")),
-                }
+                let Some(source) = self.source(size) else {
+                    return short(format!("{pool} has {pages} pages left"));
+                };
+                let short = short(match pages {
+                    0 => format!("{pool} {}", source.shortage()),
+                    _ => format!("{pool} has {pages} pages ({}) left", source.available()),
+                });
+                source.remedy(short, self.missing.get(&size).copied().unwrap_or(0))
             }
             Reason::Group { size, rest } => self.group(subject, size, rest),
             Reason::Quota { size } => short(format!(

@@ -40,7 +40,7 @@ impl Predictor<'_> {
             let rungs = self.climb(Segment::Text, pages, rest);
             // Beside the file's own pages, the end of the last page is no shortfall.
             if parts.needs(target, served) > Bytes::default() {
-                self.settle(Subject::TEXT, &rungs);
+                self.settle(Subject::TEXT, rungs);
             }
             taken.extend(self.taken_of(&rungs, part));
         }
@@ -58,7 +58,7 @@ impl Predictor<'_> {
         let (mut data, mut bss) = (Vec::new(), Vec::new());
         if let Some(pages) = self.findings.served.data.filter(|_| whole > 0) {
             let rungs = self.climb(Segment::Data, pages, whole);
-            self.settle(Subject::DATA, &rungs);
+            self.settle(Subject::DATA, rungs);
             (data, bss) = split(&self.taken_of(&rungs, part), inner);
             if self.kernel().copy_barred(false).is_some() {
                 let rest = whole.saturating_sub(inner);
@@ -74,14 +74,15 @@ impl Predictor<'_> {
     /// Returns the huge pages that the program's segment takes.
     fn taken_of(&self, rungs: &Rungs, part: Part) -> Vec<Taken> {
         let steps = rungs.steps().iter().filter(|_| self.is_reached);
-        let taken = steps.filter_map(|step| {
-            let (rung, size) = match step.rung {
-                ladder::Rung::Pool => (Rung::Pool, step.size),
-                ladder::Rung::Thp => (Rung::Thp, part.size.get()),
-                ladder::Rung::Base | ladder::Rung::Fail => return None,
-            };
-            let bytes = step.bytes;
-            Some(Taken { rung, size, bytes })
+        let huge = steps.filter(|step| matches!(step.rung, ladder::Rung::Pool | ladder::Rung::Thp));
+        let taken = huge.map(|step| Taken {
+            rung: Rung::from(step.rung),
+            size: if step.size > 0 {
+                step.size
+            } else {
+                part.size.get()
+            },
+            bytes: step.bytes,
         });
         taken.collect()
     }
