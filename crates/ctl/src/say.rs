@@ -1,5 +1,6 @@
 //! Messages: notes, shortfalls, failures, and their destination.
 
+pub(crate) mod amount;
 pub mod failure;
 pub mod messages;
 pub mod note;

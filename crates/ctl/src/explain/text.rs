@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use hugetools_model::{Bytes, PageSize};
+use hugetools_model::Bytes;
 
 use super::{Explained, Line, Program, Short};
 use crate::plan::{Required, Row, Rung};
+use crate::say::amount::Amount;
 
 /// Returns the explanation.
 pub(super) fn whole(explained: &Explained) -> String {
@@ -96,15 +97,13 @@ fn table(rows: &[Line]) -> String {
 }
 
 fn cells(row: &Row) -> [String; 5] {
-    let pages: Vec<String> = row
-        .pages
-        .iter()
-        .map(|(size, count)| counted(*size, *count))
-        .collect();
+    let pages = row.pages.iter();
+    let pages = pages.map(|(size, count)| format!("{count} of {}", Bytes::new(*size)));
+    let pages: Vec<String> = pages.collect();
     let bytes = match row.bytes {
         Some(bytes) => {
             let most = if row.at_most { "at most " } else { "" };
-            format!("{most}{}", Amount(bytes))
+            format!("{most}{}", Amount(Bytes::new(bytes)))
         }
         None if row.object.is_some() => "-".to_owned(),
         None if row.whole => "each whole, or none".to_owned(),
@@ -129,29 +128,6 @@ fn cells(row: &Row) -> [String; 5] {
         pages,
         bytes,
     ]
-}
-
-/// Bytes in their largest unit, to a tenth.
-struct Amount(u64);
-
-impl std::fmt::Display for Amount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let exact = Bytes::new(self.0);
-        let tenths = |unit: u64| (self.0 % unit).saturating_mul(10) / unit;
-        match self.0 {
-            bytes if bytes % (1 << 20) == 0 => write!(f, "{exact}"),
-            bytes if bytes >= 1 << 20 => write!(f, "{}.{}MB", bytes >> 20, tenths(1 << 20)),
-            bytes if bytes >= 1 << 10 => write!(f, "{}.{}KB", bytes >> 10, tenths(1 << 10)),
-            _ => write!(f, "{exact}"),
-        }
-    }
-}
-
-fn counted(size: u64, count: u64) -> String {
-    match PageSize::new(size) {
-        Some(size) => format!("{count} of {size}"),
-        None => format!("{count} of {size}"),
-    }
 }
 
 fn numbered(number: usize, short: &Short) -> String {

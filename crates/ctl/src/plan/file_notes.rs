@@ -13,6 +13,7 @@ use crate::probe::kernel::Hidden;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
+use crate::say::amount::Amount;
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
@@ -188,19 +189,5 @@ fn reason(why: &Why) -> String {
         Why::Waited => "another hugectl was at it for too long".to_owned(),
         Why::NoMemory(why) => format!("there is no place to remember a try ({why})"),
         Why::Failed(why) => why.clone(),
-    }
-}
-
-/// Bytes, rounded.
-struct Amount(Bytes);
-
-impl std::fmt::Display for Amount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const MIB: u64 = 1 << 20;
-        match self.0.get() {
-            0 => f.write_str("nothing"),
-            bytes if bytes < MIB => write!(f, "{} KB", bytes.div_ceil(1024)),
-            bytes => write!(f, "{} MB", bytes.saturating_add(MIB / 2) / MIB),
-        }
     }
 }

@@ -14,7 +14,7 @@ use hugetools_contract::env::{self, Fallback};
 use hugetools_contract::ladder::{Rung, Rungs, Step};
 use hugetools_contract::report::{base, is_shell};
 use hugetools_elf::Ident;
-use hugetools_model::PageSize;
+use hugetools_model::Bytes;
 
 use super::prediction::Prediction;
 use super::reasons::Sentences;
@@ -324,10 +324,8 @@ impl Maker<'_> {
             _ => "heap, by our malloc".to_owned(),
         };
         let rung = |step: &Step| match step.rung {
-            Rung::Pool => match PageSize::new(step.size) {
-                Some(size) => format!("{size} pages from the pool"),
-                None => "no pool".to_owned(),
-            },
+            Rung::Pool if step.size == 0 => "no pool".to_owned(),
+            Rung::Pool => format!("{} pages from the pool", Bytes::new(step.size)),
             Rung::Thp => "transparent huge pages".to_owned(),
             Rung::Base => "base pages".to_owned(),
             Rung::Fail => "nothing else".to_owned(),

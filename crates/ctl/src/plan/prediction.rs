@@ -94,9 +94,9 @@ impl Short {
     /// when the program has some, unless the machine never serves it.
     pub(crate) fn is_certain(&self) -> bool {
         use ladder::NoThp::Absent;
-        let is_never = |reason: &Reason| match reason {
-            Reason::NoPool | Reason::Excluded | Reason::Thp(Absent) => true,
-            _ => false,
+        let is_never = |reason: &Reason| {
+            let never = [Reason::NoPool, Reason::Excluded, Reason::Thp(Absent)];
+            never.contains(reason)
         };
         self.subject != Subject::SHM || self.reasons.iter().any(is_never)
     }

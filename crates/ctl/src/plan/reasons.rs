@@ -65,10 +65,10 @@ impl Sentences<'_> {
         if rung == Rung::Fail {
             return self.failure(subject, is_some);
         }
-        let place = match (rung, PageSize::new(size)) {
-            (Rung::Pool, Some(size)) => format!("{size} pages"),
-            (Rung::Thp, _) => "transparent huge pages".to_owned(),
-            _ => "base pages".to_owned(),
+        let place = match rung {
+            Rung::Pool => format!("{} pages", Bytes::new(size)),
+            Rung::Thp => "transparent huge pages".to_owned(),
+            Rung::Base | Rung::Fail => "base pages".to_owned(),
         };
         let is_thp = |reason: &Reason| {
             matches!(
@@ -124,7 +124,7 @@ impl Sentences<'_> {
                 }
             }
             Reason::Pool { size, pages } => {
-                let pool = format!("the pool of {} pages", Size(size));
+                let pool = format!("the pool of {} pages", Bytes::new(size));
                 let Some(source) = self.source(size) else {
                     return short(format!("{pool} has {pages} pages left"));
                 };
@@ -138,11 +138,14 @@ impl Sentences<'_> {
             Reason::Quota { size } => short(format!(
                 "{} is less than a page of {}",
                 self.limit,
-                Size(size)
+                Bytes::new(size)
             )),
             Reason::TooSmall { size } => {
                 let names = subject.names();
-                short(format!("no whole {} page lies in {names}", Size(size)))
+                short(format!(
+                    "no whole {} page lies in {names}",
+                    Bytes::new(size)
+                ))
             }
             Reason::Barred(call) => self.barred(subject, call.name()),
             Reason::Excluded => short("--fallback=base excludes transparent huge pages".to_owned()),
@@ -159,7 +162,7 @@ impl Sentences<'_> {
         let Some((limit, Rest::Bytes(rest))) = limit.map(|limit| (limit, rest)) else {
             return unread(subject, limit);
         };
-        let (rest, size, file) = (Bytes::new(rest), Size(size), &limit.file);
+        let (rest, size, file) = (Bytes::new(rest), Bytes::new(size), &limit.file);
         let fact = format!("the control group allows {rest} more of {size} pages");
         let unlimited = match file.as_str().ends_with("limit_in_bytes") {
             true => "-1",
@@ -295,16 +298,4 @@ fn unread(subject: Subject, limit: Option<&Limit>) -> Shortfall {
     };
     let fact = format!("what is used of {} cannot be read", limit.file);
     Shortfall::new(subject, fact).says(&limit.file, limit.limit.get())
-}
-
-/// A page size in words.
-struct Size(u64);
-
-impl std::fmt::Display for Size {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match PageSize::new(self.0) {
-            Some(size) => size.fmt(f),
-            None => write!(f, "{} bytes", self.0),
-        }
-    }
 }
