@@ -360,7 +360,7 @@ fn a_file_system_that_cannot_is_named() {
     let mounted = Mounted::new(shelf.path("memory"));
     let program = mounted.0.join("program");
     tool::copy(segments(&["-no-pie"]), &program);
-    for cost in ["nothing of ", " cannot all be "] {
+    for cost in ["text: 0 of ", " cannot all be "] {
         let options = ["-v", "--text=thp", "--report", "--json"];
         let mut running = shelf.start(&options, &program, &[]);
         running.line();

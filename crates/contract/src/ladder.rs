@@ -315,8 +315,8 @@ pub const fn wants_thp(pool: bool, fallback: Fallback) -> bool {
     }
 }
 
-/// Returns the rung that follows the pools for memory that grows, `has_thp` is the
-/// verdict on transparent huge pages.
+/// Returns the rung that follows the pools for memory that grows. `has_thp` is the verdict
+/// on transparent huge pages.
 pub fn below_pools(fallback: Fallback, is_strict: bool, has_thp: bool) -> Rung {
     match fallback {
         _ if is_strict => Rung::Fail,

@@ -56,8 +56,8 @@ pub fn apply(
             "a core dump is without what is on pages of a pool: {error}"
         )));
     }
-    if plan.leaves_news() {
-        let place = said::enter(caller, plan.said());
+    if plan.libraries_may_warn() {
+        let place = said::enter(caller, plan.warned_kinds());
         applied.variables.extend(place.map(|place| Variable {
             name: STARTER,
             value: Value::ProcessAnd(place.to_string().into()),

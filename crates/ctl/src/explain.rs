@@ -4,10 +4,11 @@
 mod text;
 
 use hugetools_contract::env::Pages;
+use hugetools_contract::segment::Segment;
 use hugetools_model::Head;
 use serde::Serialize;
 
-use crate::plan::{Plan, RELINK, Required, Row, Rung, subject_of};
+use crate::plan::{Plan, RELINK, Required, Row, Rung};
 use crate::probe::Findings;
 use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::entry::Text;
@@ -35,22 +36,7 @@ pub struct Line {
     #[serde(flatten)]
     pub row: Row,
     /// What falls short, with the last rung of a segment.
-    pub shortfalls: Vec<Short>,
-}
-
-/// A shortfall.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Short {
-    /// The fact.
-    pub fact: String,
-    /// The consequence.
-    pub then: Option<String>,
-    /// The file that says so.
-    pub file: Option<String>,
-    /// Its value.
-    pub value: Option<String>,
-    /// The remedy, if there is one.
-    pub command: Option<String>,
+    pub shortfalls: Vec<Shortfall>,
 }
 
 /// The program.
@@ -91,7 +77,7 @@ pub struct Explained {
     notes: Vec<String>,
     /// The shortfalls, each once, for the text.
     #[serde(skip)]
-    shortfalls: Vec<Short>,
+    shortfalls: Vec<Shortfall>,
 }
 
 impl Explained {
@@ -115,7 +101,7 @@ impl Explained {
 
 /// Explains a plan of these findings.
 pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
-    let asked = plan.rows.iter().map(|row| subject_of(row.segment));
+    let asked = plan.rows.iter().map(|row| Subject::of(row.segment));
     let asked = asked.fold(Subject::NONE, |all, one| all | one);
     let shortfalls = shorts(&plan.notes, asked);
     let target = findings.look.target.as_ref();
@@ -142,29 +128,18 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
             .filter(|note| target.is_none_or(|target| *note != describe(target).text))
             .chain(loses_names(&plan.rows, findings))
             .chain(threads_may_run(&plan.rows))
-            .chain(of_known(run, findings))
+            .chain(known_program(run, findings))
             .collect(),
         segments: lines(plan),
         shortfalls,
     }
 }
 
-/// Returns the shortfalls of some segments.
-fn shorts(notes: &[Note], segments: Subject) -> Vec<Short> {
+/// Returns the shortfalls of some segments, one for each fact.
+fn shorts(notes: &[Note], segments: Subject) -> Vec<Shortfall> {
     let shorts = notes.iter().filter_map(|note| note.shortfall.as_ref());
     let shorts = shorts.filter(|short| short.subject.meets(segments));
-    shorts.flat_map(|short| short.each()).map(short).collect()
-}
-
-fn short(short: &Shortfall) -> Short {
-    let cause = short.cause.as_ref();
-    Short {
-        fact: short.fact.clone(),
-        then: short.then.clone(),
-        file: cause.map(|cause| cause.file.clone()),
-        value: cause.map(|cause| cause.value.clone()),
-        command: short.command().map(str::to_owned),
-    }
+    shorts.flat_map(|short| short.each()).cloned().collect()
 }
 
 /// Attaches the shortfalls of a segment to its last row.
@@ -177,7 +152,7 @@ fn lines(plan: &Plan) -> Vec<Line> {
     let lines = rows.map(|(at, row)| Line {
         row: row.clone(),
         shortfalls: match is_last(at, row) {
-            true => shorts(&plan.notes, subject_of(row.segment)),
+            true => shorts(&plan.notes, Subject::of(row.segment)),
             false => Vec::new(),
         },
     });
@@ -188,10 +163,10 @@ fn lines(plan: &Plan) -> Vec<Line> {
 /// keep them.
 fn loses_names(rows: &[Row], findings: &Findings) -> Option<String> {
     let target = findings.look.target.as_ref()?;
-    let program = target.program.display().to_string();
+    let program = target.program.display();
     let is_copied = rows.iter().any(|row| {
-        let is_text = row.segment == "text" && row.object.as_ref() == Some(&program);
-        is_text && row.bytes > Some(0) && matches!(row.rung, Some(Rung::Pool | Rung::Thp))
+        let is_copy = matches!(row.rung, Some(Rung::Pool | Rung::Thp));
+        row.segment == Segment::Text && row.bytes > Some(0) && is_copy
     });
     let cure = match findings.parts.obstacle {
         Some(Obstacle::Alignment(_)) => format!("; to keep them: hugeedit --align {program}"),
@@ -212,7 +187,7 @@ fn loses_names(rows: &[Row], findings: &Findings) -> Option<String> {
 /// Libraries run code before ours, and may start threads.
 fn threads_may_run(rows: &[Row]) -> Option<String> {
     let is_moved = rows.iter().any(|row| {
-        let is_data = row.segment == "data" || row.segment == "bss";
+        let is_data = matches!(row.segment, Segment::Data | Segment::Bss);
         is_data && matches!(row.rung, Some(Rung::Pool | Rung::Thp))
     });
     let text = "data and bss: where a library starts threads before the program begins, they \
@@ -221,18 +196,18 @@ fn threads_may_run(rows: &[Row]) -> Option<String> {
 }
 
 /// Returns what the table of known programs says, unless a shortfall says it.
-fn of_known(run: &Run, findings: &Findings) -> Vec<String> {
+fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     let Some(entry) = &findings.look.known else {
         return Vec::new();
     };
     let name = &entry.name;
     let asked = findings.asked;
     let is_asked = asked.heap.is_some() || asked.anon.is_some();
-    let is_told = findings.look.beyond.is_some() && is_asked;
+    let is_covered = findings.look.beyond.is_some() && is_asked;
     let own = entry
         .own
         .iter()
-        .filter(|_| !is_told && entry.memory.is_none());
+        .filter(|_| !is_covered && entry.memory.is_none());
     let own = own.map(|own| format!("{name}: {own}"));
     // --auto has said these.
     let is_open = run.chosen.is_none();

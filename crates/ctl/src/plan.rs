@@ -11,7 +11,6 @@ pub(crate) use file_notes::{RELINK, describe, static_text_is_short};
 pub use make::make;
 pub use prediction::{Row, Rung};
 pub use required::Required;
-pub(crate) use required::subject_of;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -115,7 +114,7 @@ impl Plan {
     }
 
     /// Whether the libraries may warn about more than hugectl has.
-    pub fn leaves_news(&self) -> bool {
+    pub fn libraries_may_warn(&self) -> bool {
         self.variables.iter().any(|variable| match variable.name {
             STARTER | RESTRICT_EXE => true,
             PID => variable.value == Value::Process,
@@ -124,7 +123,7 @@ impl Plan {
     }
 
     /// Returns the kinds of messages that the plan's warnings cover, as bits of [`Kind`].
-    pub fn said(&self) -> u64 {
+    pub fn warned_kinds(&self) -> u64 {
         const KINDS: [(Subject, Kind); 4] = [
             (Subject::HEAP, Kind::Heap),
             (Subject::SHM, Kind::Shm),

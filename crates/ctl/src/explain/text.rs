@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use hugetools_model::Bytes;
 
-use super::{Explained, Line, Program, Short};
+use super::{Explained, Line, Program};
 use crate::plan::{Required, Row, Rung};
 use crate::say::amount::Amount;
+use crate::say::shortfall::Shortfall;
 
 /// Returns the explanation.
 pub(super) fn whole(explained: &Explained) -> String {
@@ -122,7 +123,7 @@ fn cells(row: &Row) -> [String; 5] {
         false => pages.join(", "),
     };
     [
-        row.segment.to_owned(),
+        row.segment.name().to_owned(),
         row.asked.clone(),
         gets.to_owned(),
         pages,
@@ -130,7 +131,7 @@ fn cells(row: &Row) -> [String; 5] {
     ]
 }
 
-fn numbered(number: usize, short: &Short) -> String {
+fn numbered(number: usize, short: &Shortfall) -> String {
     let mut text = format!("\n{number}. {}\n", short.fact);
     if let Some(then) = &short.then {
         let _ = writeln!(text, "   {then}");
@@ -138,7 +139,7 @@ fn numbered(number: usize, short: &Short) -> String {
     if let (Some(file), Some(value)) = (&short.file, &short.value) {
         let _ = writeln!(text, "   {file}: {value}");
     }
-    let command = short.command.as_deref().unwrap_or("nothing mends it");
+    let command = short.command().unwrap_or("nothing mends it");
     let _ = writeln!(text, "   -> {command}");
     text
 }

@@ -9,7 +9,7 @@ use hugetools_contract::env::{Fallback, Limit, Pages, Share};
 use hugetools_contract::ladder::{self, Facts, Reason, Rungs, ThpFacts, Wish};
 use hugetools_contract::segment::Segment;
 use hugetools_model::{Bytes, PageSize};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::probe::Findings;
 use crate::probe::heap_engine::Engine;
@@ -40,8 +40,9 @@ pub enum Rung {
 /// One rung of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// `text`, `data`, `bss`, `heap`, `shm`, `anon` or `stack`.
-    pub segment: &'static str,
+    /// The segment.
+    #[serde(serialize_with = "name")]
+    pub segment: Segment,
     /// The file of text, data and bss.
     pub object: Option<String>,
     /// The requested pages: `default`, `thp` or a size.
@@ -60,6 +61,11 @@ pub struct Row {
     /// Whether `bytes` is an upper bound.
     #[serde(skip)]
     pub at_most: bool,
+}
+
+/// Serializes a segment by its name.
+pub(super) fn name<S: Serializer>(segment: &Segment, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(segment.name())
 }
 
 impl From<ladder::Rung> for Rung {
@@ -281,12 +287,12 @@ impl Predictor<'_> {
             self.found.rows.push(Row {
                 pages: Some(pages).filter(|_| is_pool).into_iter().collect(),
                 whole: is_pool && segment == Segment::Shm,
-                ..row(segment.name(), asked, Some(rung).filter(|_| is_known))
+                ..row(segment, asked, Some(rung).filter(|_| is_known))
             });
         }
         if steps.is_empty() {
             let rung = Some(Rung::Base).filter(|_| is_known);
-            self.found.rows.push(row(segment.name(), asked, rung));
+            self.found.rows.push(row(segment, asked, rung));
         }
     }
 
@@ -310,7 +316,7 @@ pub(crate) fn pages_within(limit: Limit, source: &Source) -> u64 {
     }
 }
 
-fn row(segment: &'static str, asked: Pages, rung: Option<Rung>) -> Row {
+fn row(segment: Segment, asked: Pages, rung: Option<Rung>) -> Row {
     Row {
         segment,
         object: None,

@@ -4,13 +4,12 @@
 
 use std::fmt;
 
-use hugetools_contract::env::{Require, Share};
+use hugetools_contract::env::Share;
 use hugetools_contract::segment::Segment;
-use hugetools_model::PageSize;
 use serde::Serialize;
 
 use super::file_notes::RELINK;
-use super::prediction::{Row, Rung};
+use super::prediction::{Row, Rung, name};
 use crate::probe::Findings;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::heap_engine::Engine;
@@ -23,8 +22,9 @@ use crate::say::subject::Subject;
 /// A required segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Required {
-    /// `text`, `data`, `bss`, `heap`, `shm`, `anon` or `stack`.
-    pub segment: &'static str,
+    /// The segment.
+    #[serde(serialize_with = "name")]
+    pub segment: Segment,
     /// The required percentage; `None` for all that lies in whole huge pages.
     pub percent: Option<u8>,
     /// The bytes that must be huge; `None` if the segment grows.
@@ -45,10 +45,10 @@ impl Required {
 
 impl fmt::Display for Required {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.segment)?;
+        f.write_str(self.segment.name())?;
         match (self.percent, self.segment) {
             (Some(percent), _) => write!(f, ", {percent}%")?,
-            (None, "heap" | "shm" | "anon") => f.write_str(", all")?,
+            (None, Segment::Heap | Segment::Shm | Segment::Anon) => f.write_str(", all")?,
             (None, _) => f.write_str(", all in whole huge pages")?,
         }
         if let (Some(huge), Some(bytes)) = (self.huge, self.bytes) {
@@ -63,7 +63,7 @@ impl fmt::Display for Required {
             (Some(true), None) => ": the program is started; a request that falls short fails",
             (Some(false), _) => ": not met, the program is not started",
             (None, Some(_)) => ": measured at the start",
-            (None, None) if self.segment == "stack" => ": measured at the start",
+            (None, None) if self.segment == Segment::Stack => ": measured at the start",
             (None, None) => ": of programs that --only names",
         })
     }
@@ -80,7 +80,7 @@ pub(super) fn judge(
     let target = findings.look.target.as_ref();
     let one = |(segment, share): (Segment, Share)| {
         let mut required = Required {
-            segment: segment.name(),
+            segment,
             percent: match share {
                 Share::Percent(percent) => Some(percent),
                 Share::Whole => None,
@@ -92,15 +92,15 @@ pub(super) fn judge(
         match (segment, target) {
             _ if is_of_others => {}
             (Segment::Heap | Segment::Shm, _) => {
-                required.met = Some(begins(rows, segment.name()));
+                required.met = Some(begins(rows, segment));
             }
             (Segment::Anon, _) => {
                 let beyond = findings.look.beyond.as_ref();
                 let is_past = beyond.is_some_and(|beyond| beyond.by_anon == Some(false));
-                required.met = Some(has_thp(rows, segment.name()) && !is_past);
+                required.met = Some(has_thp(rows, segment) && !is_past);
             }
             // The process knows how long it may grow.
-            (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, "stack")),
+            (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, segment)),
             (_, Some(target)) => of_file(&mut required, share, target, &findings.parts, rows),
             (_, None) => {}
         }
@@ -110,7 +110,7 @@ pub(super) fn judge(
 }
 
 /// Whether memory that grows begins on the requested pages.
-fn begins(rows: &[Row], segment: &str) -> bool {
+fn begins(rows: &[Row], segment: Segment) -> bool {
     let first = rows.iter().find(|row| row.segment == segment);
     first.is_some_and(|row| match row.rung {
         Some(Rung::Pool) => true,
@@ -120,27 +120,22 @@ fn begins(rows: &[Row], segment: &str) -> bool {
 }
 
 /// Whether a segment gets transparent huge pages.
-fn has_thp(rows: &[Row], segment: &str) -> bool {
+fn has_thp(rows: &[Row], segment: Segment) -> bool {
     let mut of_segment = rows.iter().filter(|row| row.segment == segment);
     of_segment.any(|row| row.rung == Some(Rung::Thp))
 }
 
 /// Judges text, data or bss, whose size is known.
 fn of_file(required: &mut Required, share: Share, target: &Target, parts: &Parts, rows: &[Row]) {
-    let name = target.program.display().to_string();
-    let is_meant = |row: &&Row| {
-        row.segment == required.segment && row.object.as_deref().is_none_or(|at| at == name)
-    };
-    let meant = || rows.iter().filter(is_meant);
-    let sum =
-        |rows: &mut dyn Iterator<Item = &Row>| -> u64 { rows.filter_map(|row| row.bytes).sum() };
-    let is_huge = |row: &&Row| row.rung != Some(Rung::Base);
-    if meant().any(|row| row.rung.is_none()) {
+    let segment = required.segment;
+    let rows = rows.iter().filter(|row| row.segment == segment);
+    if rows.clone().any(|row| row.rung.is_none()) {
         return;
     }
-    let (whole, is_exact) = whole(required.segment, target, parts);
-    let huge = sum(&mut meant().filter(is_huge));
-    let all = sum(&mut meant());
+    let huge = rows.clone().filter(|row| row.rung != Some(Rung::Base));
+    let huge: u64 = huge.filter_map(|row| row.bytes).sum();
+    let all: u64 = rows.filter_map(|row| row.bytes).sum();
+    let (whole, is_exact) = whole(segment, target, parts);
     required.huge = Some(huge);
     required.bytes = Some(match share {
         Share::Whole => whole,
@@ -153,21 +148,21 @@ fn of_file(required: &mut Required, share: Share, target: &Target, parts: &Parts
 }
 
 /// Returns the bytes in whole huge pages, and whether that is exact or an upper bound.
-fn whole(segment: &str, target: &Target, parts: &Parts) -> (u64, bool) {
+fn whole(segment: Segment, target: &Target, parts: &Parts) -> (u64, bool) {
     let part = match segment {
-        "text" => parts.text,
+        Segment::Text => parts.text,
         _ => parts.data,
     };
     let Some(part) = part else {
         return (0, true);
     };
-    let data = |size: PageSize| target.layout.initialised(size).1;
     let inner = part.inner.get();
+    let data = target.layout.initialised(part.size).1.get().min(inner);
     let whole = match segment {
-        "text" if parts.own(target).get() > 0 => part.full.get(),
-        "text" => inner,
-        "data" => data(part.size).get().min(inner),
-        _ => inner.saturating_sub(data(part.size).get()),
+        Segment::Text if parts.own(target).get() > 0 => part.full.get(),
+        Segment::Text => inner,
+        Segment::Data => data,
+        _ => inner - data,
     };
     (whole, part.exact)
 }
@@ -191,7 +186,7 @@ pub(super) fn refusals(
     let refused = required.iter().filter(|required| required.is_refused());
     refused
         .map(|required| {
-            let subject = subject_of(required.segment);
+            let subject = Subject::of(required.segment);
             let why = short.iter().find(|short| short.subject.meets(subject));
             let why = why.map_or_else(|| required.reason(engine), |why| cause(why));
             format!("{}{why}", required.figure())
@@ -199,19 +194,12 @@ pub(super) fn refusals(
         .collect()
 }
 
-/// Returns the subject of a segment's name.
-pub(crate) fn subject_of(name: &str) -> Subject {
-    let all = Require::SEGMENTS.iter();
-    let segment = all.copied().find(|segment| segment.name() == name);
-    segment.map_or(Subject::NONE, Subject::of)
-}
-
 impl Required {
     /// Returns what is required, and what there would be.
     fn figure(&self) -> String {
         let percent = self.percent.map(|percent| format!(":{percent}"));
         let percent = percent.unwrap_or_default();
-        let text = format!("--require={}{percent} is not met: ", self.segment);
+        let text = format!("--require={}{percent} is not met: ", self.segment.name());
         let (Some(huge), Some(bytes @ 1..)) = (self.huge, self.bytes) else {
             return text;
         };
@@ -224,8 +212,10 @@ impl Required {
     /// Returns the reason if there is no shortfall.
     fn reason(&self, engine: Engine) -> String {
         match (self.segment, engine) {
-            ("heap", Engine::Libc) => "the heap stays with the program's own glibc".to_owned(),
-            ("text" | "data" | "bss", _) => {
+            (Segment::Heap, Engine::Libc) => {
+                "the heap stays with the program's own glibc".to_owned()
+            }
+            (Segment::Text | Segment::Data | Segment::Bss, _) => {
                 format!("only what lies in whole huge pages can be; to align all of it, {RELINK}")
             }
             _ => "none of what was asked for can be had".to_owned(),

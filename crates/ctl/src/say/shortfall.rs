@@ -3,36 +3,33 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::say::subject::Subject;
 
 /// One shortfall.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shortfall {
     /// The segments that get less.
+    #[serde(skip)]
     pub(crate) subject: Subject,
     /// The fact.
     pub(crate) fact: String,
-    /// The file that says so.
-    pub(crate) cause: Option<Cause>,
     /// The consequence.
     pub(crate) then: Option<String>,
-    /// Whether the sentence begins with the consequence.
-    then_first: bool,
-    /// The remedy, if there is one.
-    pub(crate) remedy: Option<Remedy>,
-    /// A second fact that has the same consequence.
-    also: Option<Box<Shortfall>>,
-}
-
-/// The source of a fact.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Cause {
-    /// The file, or the limit's name if no file has it.
-    pub(crate) file: String,
+    /// The file that says so, or the limit's name if no file has it.
+    pub(crate) file: Option<String>,
     /// Its value.
-    pub(crate) value: String,
+    pub(crate) value: Option<String>,
+    /// The remedy, if there is one.
+    #[serde(rename = "command", serialize_with = "command")]
+    pub(crate) remedy: Option<Remedy>,
+    /// Whether the sentence begins with the consequence.
+    #[serde(skip)]
+    then_first: bool,
+    /// A second fact that has the same consequence.
+    #[serde(skip)]
+    also: Option<Box<Shortfall>>,
 }
 
 /// The remedy.
@@ -49,16 +46,31 @@ pub(crate) enum Remedy {
     SomeDay(String),
 }
 
+fn command<S: Serializer>(remedy: &Option<Remedy>, to: S) -> Result<S::Ok, S::Error> {
+    remedy.as_ref().map(Remedy::command).serialize(to)
+}
+
+impl Remedy {
+    /// Returns the command or the advice.
+    fn command(&self) -> &str {
+        match self {
+            Remedy::Command { command, .. } => command,
+            Remedy::Advice(advice) | Remedy::SomeDay(advice) => advice,
+        }
+    }
+}
+
 impl Shortfall {
     /// A fact about some segments.
     pub(crate) fn new(subject: Subject, fact: impl Into<String>) -> Shortfall {
         Shortfall {
             subject,
             fact: fact.into(),
-            cause: None,
             then: None,
-            then_first: false,
+            file: None,
+            value: None,
             remedy: None,
+            then_first: false,
             also: None,
         }
     }
@@ -81,9 +93,9 @@ impl Shortfall {
 
     /// Adds the source.
     pub(crate) fn says(self, file: impl fmt::Display, value: impl fmt::Display) -> Shortfall {
-        let (file, value) = (file.to_string(), value.to_string());
         Shortfall {
-            cause: Some(Cause { file, value }),
+            file: Some(file.to_string()),
+            value: Some(value.to_string()),
             ..self
         }
     }
@@ -127,10 +139,7 @@ impl Shortfall {
 
     /// Returns the command or the advice.
     pub(crate) fn command(&self) -> Option<&str> {
-        match self.remedy.as_ref()? {
-            Remedy::Command { command, .. } => Some(command),
-            Remedy::Advice(advice) | Remedy::SomeDay(advice) => Some(advice),
-        }
+        self.remedy.as_ref().map(Remedy::command)
     }
 }
 

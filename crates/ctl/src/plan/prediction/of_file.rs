@@ -22,7 +22,7 @@ impl Predictor<'_> {
     pub(super) fn text(&mut self, target: &Target, asked: Pages) {
         let (parts, served) = (&self.findings.parts, self.findings.served);
         let Some(part) = parts.text else {
-            return self.unmeasured(&["text"], target, asked);
+            return self.unmeasured(&[Segment::Text], target, asked);
         };
         let own = parts.own(target).get();
         let mut taken = Vec::new();
@@ -44,14 +44,20 @@ impl Predictor<'_> {
             }
             taken.extend(self.taken_of(&rungs, part));
         }
-        self.add("text", target, asked, &taken, (part.all.get(), part.exact));
+        self.add(
+            Segment::Text,
+            target,
+            asked,
+            &taken,
+            (part.all.get(), part.exact),
+        );
     }
 
     /// Data and bss are one segment to the kernel. Without `mremap` data cannot be moved,
     /// but bss needs no copy.
     pub(super) fn data(&mut self, target: &Target, asked: Pages) {
         let Some(part) = self.findings.parts.data else {
-            return self.unmeasured(&["data", "bss"], target, asked);
+            return self.unmeasured(&[Segment::Data, Segment::Bss], target, asked);
         };
         let (all, inner) = target.layout.initialised(part.size);
         let (whole, inner) = (part.pages.get(), inner.get());
@@ -67,8 +73,8 @@ impl Predictor<'_> {
             }
         }
         let rest = part.all.get().saturating_sub(all.get());
-        self.add("data", target, asked, &data, (all.get(), part.exact));
-        self.add("bss", target, asked, &bss, (rest, part.exact));
+        self.add(Segment::Data, target, asked, &data, (all.get(), part.exact));
+        self.add(Segment::Bss, target, asked, &bss, (rest, part.exact));
     }
 
     /// Returns the huge pages that the program's segment takes.
@@ -91,7 +97,7 @@ impl Predictor<'_> {
     /// the huge pages are an upper bound.
     fn add(
         &mut self,
-        segment: &'static str,
+        segment: Segment,
         target: &Target,
         asked: Pages,
         taken: &[Taken],
@@ -115,11 +121,11 @@ impl Predictor<'_> {
 
     /// Segments that are not measured: no huge page size can be seen, or the file cannot
     /// be read.
-    fn unmeasured(&mut self, segments: &[&'static str], target: &Target, asked: Pages) {
+    fn unmeasured(&mut self, segments: &[Segment], target: &Target, asked: Pages) {
         let rung = Some(Rung::Base).filter(|_| self.is_known());
         let rows = segments.iter().map(|segment| Row {
             object: Some(target.program.display().to_string()),
-            ..row(segment, asked, rung)
+            ..row(*segment, asked, rung)
         });
         self.found.rows.extend(rows);
     }
@@ -142,11 +148,11 @@ fn split(taken: &[Taken], mut data: u64) -> (Vec<Taken>, Vec<Taken>) {
     halves.unzip()
 }
 
-fn of_file(segment: &'static str, object: String, asked: Pages, taken: Taken) -> Row {
+fn of_file(segment: Segment, object: String, asked: Pages, taken: Taken) -> Row {
     let pages = match segment {
         _ if taken.rung == Rung::Base => 0,
         // A page that data and bss share counts for data.
-        "bss" => taken.bytes.checked_div(taken.size).unwrap_or(0),
+        Segment::Bss => taken.bytes.checked_div(taken.size).unwrap_or(0),
         _ => taken.bytes.div_ceil(taken.size.max(1)),
     };
     let pages = Some((taken.size, pages)).filter(|(_, pages)| *pages > 0);
