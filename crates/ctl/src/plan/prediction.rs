@@ -304,7 +304,7 @@ impl Predictor<'_> {
 }
 
 /// Returns the number of a pool's pages that one process may take.
-pub(crate) fn pages_within(limit: Limit, source: &Source) -> u64 {
+fn pages_within(limit: Limit, source: &Source) -> u64 {
     let pool = &source.pool;
     match limit {
         Limit::Bytes(bytes) => bytes / pool.size.get(),

@@ -296,6 +296,6 @@ fn unread(subject: Subject, limit: Option<&Limit>) -> Shortfall {
     let Some(limit) = limit else {
         return Shortfall::new(subject, NoThp::Scarce.reason());
     };
-    let fact = format!("what is used of {} cannot be read", limit.file);
+    let fact = format!("the usage of {} cannot be read", limit.file);
     Shortfall::new(subject, fact).says(&limit.file, limit.limit.get())
 }
