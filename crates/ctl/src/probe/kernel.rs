@@ -288,7 +288,9 @@ impl Kernel {
         };
         if wants.all().any(may_come) || is_limited {
             self.thp = Thp::read_whole(root, wants.shm.is_some())?;
-            self.thp_hidden = hidden_settings(root);
+            if self.thp.is_none() {
+                self.thp_hidden = hidden_settings(root);
+            }
         }
         if root.is_live() {
             self.thp_disabled = thp_disabled(root, caller)?;
