@@ -193,7 +193,8 @@ pub struct Step {
     pub bytes: u64,
     /// Pages that could be had of a pool.
     pub pages: u64,
-    /// Pages that a pool lacks.
+    /// Pages that a pool lacks. For [`NoThp::Scarce`], the bytes that the memory control
+    /// group must leave.
     pub missing: u64,
     /// Why it gives less than asked.
     pub reason: Option<Reason>,
@@ -252,19 +253,28 @@ pub fn ladder(facts: &Facts<'_>, wish: &Wish) -> Rungs {
     if wish.pool {
         left = pools(facts, wish, left, &mut rungs);
     }
+    let needed = left.saturating_mul(wish.room);
     let thp = match (facts.copy_barred, left) {
         // Only what is needed is judged: the facts may not have been read.
         (_, 0) => Ok(()),
         (Some(call), _) => Err(Reason::Barred(call)),
-        (None, _) => facts
-            .thp
-            .verdict()
-            .and_then(|()| facts.thp.has_room(left.saturating_mul(wish.room)))
-            .map_err(Reason::Thp),
+        (None, _) => {
+            let verdict = facts.thp.verdict();
+            let verdict = verdict.and_then(|()| facts.thp.has_room(needed));
+            verdict.map_err(Reason::Thp)
+        }
     };
     if wants_thp(wish.pool, wish.fallback) && !(wish.pool && wish.is_strict) {
         let bytes = if thp.is_ok() { left } else { 0 };
-        rungs.push(Step::new(Rung::Thp, bytes, thp.err()));
+        let is_scarce = thp == Err(Reason::Thp(NoThp::Scarce));
+        rungs.push(Step {
+            missing: if is_scarce {
+                needed.saturating_mul(2)
+            } else {
+                0
+            },
+            ..Step::new(Rung::Thp, bytes, thp.err())
+        });
         left -= bytes;
     } else if !wish.pool {
         rungs.push(Step::new(Rung::Thp, 0, Some(Reason::Excluded)));

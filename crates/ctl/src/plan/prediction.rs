@@ -121,7 +121,8 @@ pub(crate) struct Prediction {
     pub(crate) rows: Vec<Row>,
     /// What falls short.
     pub(crate) shorts: Vec<Short>,
-    /// The pages that each pool lacks for all segments, by page size.
+    /// The pages that each pool lacks for all segments, by page size. With key 0, the bytes
+    /// that the memory control group must leave.
     pub(crate) missing: BTreeMap<u64, u64>,
     /// All rungs of each segment, needed or not.
     pub(crate) rungs: Vec<(Subject, Rungs)>,
@@ -248,7 +249,8 @@ impl Predictor<'_> {
             if let Some(size) = PageSize::new(step.size).filter(|_| subject.is_of_file()) {
                 *self.taken.entry(size).or_default() += step.bytes / size.get();
             }
-            *found.missing.entry(step.size).or_default() += step.missing;
+            let missing = found.missing.entry(step.size).or_default();
+            *missing = missing.saturating_add(step.missing);
             let is_thp = step.rung == ladder::Rung::Thp && step.bytes > 0;
             found.on_thp = found.on_thp | subject.when(is_thp);
         }

@@ -12,7 +12,7 @@ use hugetools_model::{Bytes, PageSize, thp};
 
 use super::prediction::{Prediction, Short};
 use crate::caller::filter::STATUS;
-use crate::probe::kernel::{Kernel, OVERCOMMIT, Source, USEFUL, Wants};
+use crate::probe::kernel::{Kernel, OVERCOMMIT, Source, Wants};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
@@ -21,7 +21,7 @@ use crate::say::subject::Subject;
 pub(super) struct Sentences<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) served: Wants,
-    /// The pages that each pool lacks.
+    /// The pages that each pool lacks, see [`Prediction`].
     pub(super) missing: &'a BTreeMap<u64, u64>,
     /// The limit of a process, as the user gave it.
     pub(super) limit: String,
@@ -240,7 +240,8 @@ impl Sentences<'_> {
         let Some((limit, rest, used)) = known else {
             return unread(subject, limit);
         };
-        let (more, file) = (used.get().saturating_add(4 * USEFUL.get()), &limit.file);
+        let needed = self.missing.get(&0).copied().unwrap_or(0);
+        let (more, file) = (used.get().saturating_add(needed), &limit.file);
         let fact = format!("the memory control group leaves {rest}");
         let short = Shortfall::new(subject, fact).says(file, limit.limit.get());
         let purpose = "to have room for them, at least";
