@@ -14,7 +14,7 @@ use hugetools_ctl::args;
 
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::emit;
-use hugetools_ctl::explain::{self, required};
+use hugetools_ctl::explain;
 use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
 use hugetools_ctl::probe::bundle::Bundle;
@@ -167,10 +167,10 @@ fn start_on(
         };
         return print(&text).map(|()| explained.status());
     }
-    let refused = required::refusal(run, &findings, &plan);
     if run.dry_run && run.json {
-        return print(&plan.to_json(&refused)).map(|()| 0);
+        return print(&plan.to_json()).map(|()| 0);
     }
+    let refused = plan.refusals.clone();
     let refused = match run.starts() {
         true => refuse(refused, run.json, findings.verbosity).map(|()| Vec::new())?,
         false => refused.into_iter().map(Note::warning).collect(),

@@ -201,7 +201,7 @@ fn text_is_on_huge_pages_of_its_file() {
         third.line();
         let said = third.end();
         assert!(
-            said.contains("are huge pages of") && said.contains(" already ("),
+            said.contains("are huge pages of") && said.contains(" already"),
             "{said}"
         );
         assert!(!said.contains("WARNING"), "{said}");
@@ -308,7 +308,7 @@ fn a_file_system_without_huge_pages_is_named() {
     let mounted = Mounted::new(copies.path("memory"));
     let program = mounted.0.join("program");
     tool::copy(segments(&["-no-pie"]), &program);
-    for cost in ["nothing of ", " cannot all be "] {
+    for cost in ["text: 0 of ", " cannot all be "] {
         let options = ["-v", "--text=thp", "--report", "--json"];
         let mut running = copies.start(&options, &program, &[]);
         running.line();

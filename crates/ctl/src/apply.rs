@@ -46,8 +46,8 @@ pub fn apply(
         applied.place_library(library, bundle, caller, plan.requires())?;
     }
     applied.prepare_text(plan, caller, root)?;
-    if plan.leaves_news() {
-        let place = ledger::enter(caller, plan.said());
+    if plan.libraries_may_warn() {
+        let place = ledger::enter(caller, plan.warned_kinds());
         applied.variables.extend(place.map(|place| Variable {
             name: STARTER,
             value: Value::ProcessAnd(place.to_string().into()),

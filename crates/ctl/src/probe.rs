@@ -10,7 +10,6 @@ pub(crate) mod dynamic_loader;
 pub mod heap_engine;
 pub mod kernel;
 pub mod library;
-pub mod preflight;
 mod report_file;
 pub mod target;
 
@@ -18,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::{self, Elfmap, Fallback, Limit, Pages, Settings};
+use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Settings};
 use hugetools_model::{FileError, Root};
 
 use crate::caller::{Caller, value};
@@ -66,8 +65,6 @@ pub struct Findings {
     pub only: Option<OsString>,
     /// Names of `--only` that no program has, as far as can be seen.
     pub unknown_names: Vec<String>,
-    /// The limit of pool memory of one process.
-    pub limit: Option<Limit>,
     /// The file of the report.
     pub report: Option<PathBuf>,
     /// What `--thp-policy` will fall short of.
@@ -83,7 +80,6 @@ struct Asked {
     elfmap: Elfmap,
     /// `--text-libs`
     libraries: bool,
-    limit: Option<Limit>,
 }
 
 impl Asked {
@@ -109,8 +105,7 @@ impl Asked {
             data: elfmap.data,
             fallback: run.fallback.unwrap_or(inherited.fallback),
             require: run.require,
-            past_malloc: false,
-            hints: verbosity >= 3 || run.explain,
+            limit: run.limit.or(inherited.limit),
             thorough: run.explain,
         };
         Asked {
@@ -118,7 +113,6 @@ impl Asked {
             wants,
             elfmap,
             libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),
-            limit: run.limit.or(inherited.limit),
         }
     }
 }
@@ -185,7 +179,6 @@ fn find(
         starter: starters::warning(run, caller),
         only: names::in_force(run, caller),
         unknown_names: names::unknown(run, caller),
-        limit: given.limit,
         report: match &run.report {
             Some(ReportTo::File(file)) => Some(report_file::check(file)?),
             _ => None,
@@ -317,7 +310,6 @@ pub(crate) fn served(
         // Pool pages cannot be unmapped, protected or dropped in part.
         anon: by_library(asked.anon).map(|_| Pages::Thp),
         stack: by_library(asked.stack).map(|_| Pages::Thp),
-        past_malloc: look.beyond.is_some(),
         text: by_library(asked.text),
         data: by_library(asked.data),
         // A static glibc goes from a pool to base pages.

@@ -13,7 +13,7 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 /// The malloc that serves the heap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
     /// Our library's.
@@ -23,6 +23,7 @@ pub enum Engine {
     /// That of the library that the program is linked with; only variables are set.
     Linked,
     /// None that we know how to put on huge pages.
+    #[default]
     None,
 }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Share};
+use hugetools_contract::ladder::{Rung, below_pools};
 use hugetools_contract::ledger::Kind;
 
 use crate::extent::page_sizes::LARGEST_UNIT;
@@ -381,12 +382,17 @@ fn is_closed() -> bool {
 }
 
 fn next_rung(size: usize) -> &'static str {
-    match config::get().fallback {
-        _ if config::share_of_heap() == Some(Share::Whole) => "the request fails",
-        _ if size > LARGEST_UNIT => "smaller pages follow",
-        Fallback::Thp if thp::serves_private().is_ok() => "transparent huge pages follow",
-        Fallback::Thp | Fallback::Base => "base pages follow",
-        Fallback::None => "requests for more fail",
+    let fallback = config::get().fallback;
+    let is_strict = config::share_of_heap() == Some(Share::Whole);
+    if size > LARGEST_UNIT && !is_strict {
+        return "smaller pages follow";
+    }
+    let has_thp = fallback == Fallback::Thp && thp::serves_private().is_ok();
+    match below_pools(fallback, is_strict, has_thp) {
+        Rung::Fail if is_strict => "the request fails",
+        Rung::Fail => "requests for more fail",
+        Rung::Thp => "transparent huge pages follow",
+        Rung::Pool | Rung::Base => "base pages follow",
     }
 }
 

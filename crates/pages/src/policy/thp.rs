@@ -1,9 +1,12 @@
 //! Transparent huge pages: whether they serve, and advice.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
+pub use hugetools_contract::ladder::NoThp;
+use hugetools_contract::ladder::{Mode, ThpFacts, wants_thp};
 use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::choice::chosen;
 
@@ -14,44 +17,8 @@ use crate::rt::message::{Level, say_once, say_once_at};
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
 
-/// Why transparent huge pages don't serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoThp {
-    /// The kernel doesn't support them.
-    Absent,
-    /// `transparent_hugepage/enabled` is `never`.
-    Never,
-    /// `transparent_hugepage/shmem_enabled` does not serve `madvise`.
-    SharedNever,
-    /// `prctl(PR_SET_THP_DISABLE)` is in force.
-    Disabled,
-    /// The memory control group has too little left, or how much is unknown.
-    Scarce,
-    /// Unknown: the program allows no look.
-    Unknown,
-    /// A seccomp filter rejects `madvise`.
-    Refused,
-}
-
-impl NoThp {
-    /// The reason in words.
-    pub fn reason(self) -> &'static str {
-        match self {
-            NoThp::Absent => "this kernel has no transparent huge pages",
-            NoThp::Never => "/sys/kernel/mm/transparent_hugepage/enabled is never",
-            NoThp::SharedNever => {
-                "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
-            }
-            NoThp::Disabled => "transparent huge pages are disabled by prctl",
-            NoThp::Scarce => "the memory control group has little left, or cannot be seen",
-            NoThp::Unknown => "it cannot be told whether there are transparent huge pages",
-            NoThp::Refused => {
-                "a filter of system calls does not let madvise through, which asks for \
-                 transparent huge pages"
-            }
-        }
-    }
-}
+/// The setting for private memory.
+const ENABLED: &CStr = c"/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
 static DISABLED: AtomicBool = AtomicBool::new(false);
@@ -91,20 +58,28 @@ pub(crate) fn is_disabled() -> bool {
     DISABLED.load(Ordering::Relaxed)
 }
 
-/// Whether private memory gets transparent huge pages.
+/// Whether private memory gets transparent huge pages. Reads the kernel's setting.
 pub fn serves_private() -> Result<(), NoThp> {
-    if is_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    read_offer()?;
-    may_advise()?;
+    thp_facts(read_mode(ENABLED)).verdict()?;
     match is_scarce() {
         true => Err(NoThp::Scarce),
         false => Ok(()),
     }
 }
 
-/// Whether a test can use them; otherwise the test is reported as skipped.
+/// What decides, apart from the memory control group: [`has_room`] asks that only when it
+/// matters.
+fn thp_facts(mode: Mode) -> ThpFacts {
+    ThpFacts {
+        mode,
+        is_disabled: is_disabled(),
+        is_barred: sys::is_rejected(Call::Madvise),
+        ..ThpFacts::ON
+    }
+}
+
+/// Whether a test of them can be: not where there are none, nor where the control groups
+/// cannot be seen. It is said aloud.
 #[cfg(test)]
 pub(crate) fn can_be_tried(test: &str) -> bool {
     use std::io::Write;
@@ -118,40 +93,18 @@ pub(crate) fn can_be_tried(test: &str) -> bool {
     serves
 }
 
-/// Reads whether this machine gives private memory transparent huge pages.
-fn read_offer() -> Result<(), NoThp> {
+/// Reads the mode of `enabled` or `shmem_enabled`. Every kernel with transparent huge
+/// pages has the directory; if `/sys/kernel/mm` is hidden, trying tells.
+fn read_mode(path: &CStr) -> Mode {
     let find = || {
-        let mut buffer = [0; 64];
-        let path = c"/sys/kernel/mm/transparent_hugepage/enabled";
-        Some(match procfile::head(path, &mut buffer) {
-            [] => absent(),
-            text if chosen(text) == Some(b"never") => Err(NoThp::Never),
-            text => {
-                UNASKED.store(chosen(text) == Some(b"always"), Ordering::Relaxed);
-                Ok(())
-            }
+        let mut buffer = [0; 96];
+        Some(match chosen(procfile::head(path, &mut buffer)) {
+            Some(word) => Mode::of_word(word),
+            None if is_hidden() => Mode::Hidden,
+            None => Mode::Absent,
         })
     };
-    procfile::if_allowed(find).unwrap_or(Err(NoThp::Unknown))
-}
-
-/// Whether private memory gets them without advice.
-static UNASKED: AtomicBool = AtomicBool::new(false);
-
-/// Whether they can be advised, or come without.
-fn may_advise() -> Result<(), NoThp> {
-    match sys::is_rejected(Call::Madvise) && !UNASKED.load(Ordering::Relaxed) {
-        true => Err(NoThp::Refused),
-        false => Ok(()),
-    }
-}
-
-/// The answer if a setting is missing. If all settings are hidden, a try will tell.
-fn absent() -> Result<(), NoThp> {
-    match is_hidden() {
-        true => Ok(()),
-        false => Err(NoThp::Absent),
-    }
+    procfile::if_allowed(find).unwrap_or(Mode::Unknown)
 }
 
 /// Whether `/sys/kernel/mm` is hidden: no `/sys` in a chroot, or an empty mount over it in a
@@ -161,26 +114,14 @@ fn is_hidden() -> bool {
     sys::links(c"/sys/kernel/mm").is_none_or(|links| links <= OWN)
 }
 
-/// Whether shared memory gets transparent huge pages.
+/// Whether shared memory gets transparent huge pages. Reads the kernel's setting.
 pub fn serves_shared() -> Result<(), NoThp> {
-    if is_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    if sys::is_rejected(Call::Madvise) {
-        return Err(NoThp::Refused);
-    }
-    let find = || {
-        let mut buffer = [0; 96];
-        let path = c"/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-        Some(match procfile::head(path, &mut buffer) {
-            [] => absent(),
-            text => match chosen(text) {
-                Some(b"never" | b"deny") => Err(NoThp::SharedNever),
-                _ => Ok(()),
-            },
-        })
+    let mode = read_mode(c"/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+    let facts = ThpFacts {
+        is_shared: true,
+        ..thp_facts(mode)
     };
-    procfile::if_allowed(find).unwrap_or(Err(NoThp::Unknown))
+    facts.verdict()
 }
 
 /// Advises memory for the fallback; returns the resulting state.
@@ -218,7 +159,7 @@ pub unsafe fn advise(addr: usize, len: usize) -> State {
 /// The state after `madvise` failed with an error that only a seccomp filter returns.
 fn refused(wanted: State) -> State {
     sys::note_rejected(Call::Madvise);
-    match may_advise() {
+    match thp_facts(offered()).verdict() {
         Ok(()) => wanted,
         Err(why) => {
             if wanted == State::Thp {
@@ -287,49 +228,39 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
     served.is_ok()
 }
 
-/// Whether to advise address space of which an unknown part will be used.
+/// Whether a reservation may be advised: how much of it will be used is unknown.
 pub(crate) fn serves_reservation() -> bool {
-    !is_limited() && !is_disabled() && offered().is_ok() && may_advise().is_ok()
+    !is_limited() && thp_facts(offered()).verdict().is_ok()
 }
 
-/// Whether so many bytes may use them now. The program may have disabled them, as Redis does.
+/// Whether `len` bytes may be on transparent huge pages now. The program may have
+/// disabled them, as Redis does.
 pub(crate) fn serves(len: usize) -> Result<(), NoThp> {
-    if is_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    offered()?;
-    may_advise()?;
+    thp_facts(offered()).verdict()?;
     match has_room(len) {
         true => Ok(()),
         false => Err(NoThp::Scarce),
     }
 }
 
-/// What this machine offers, read once.
-fn offered() -> Result<(), NoThp> {
-    const UNKNOWN: u8 = 0;
-    const YES: u8 = 1;
-    const NEVER: u8 = 2;
-    const ABSENT: u8 = 3;
-    const NOT_TOLD: u8 = 4;
-    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
-    let find = || match read_offer() {
-        Ok(()) => YES,
-        Err(NoThp::Absent) => ABSENT,
-        Err(NoThp::Unknown) => NOT_TOLD,
-        Err(_) => NEVER,
-    };
-    let known = match KNOWN.load(Ordering::Relaxed) {
-        UNKNOWN => find(),
-        known => known,
-    };
-    KNOWN.store(known, Ordering::Relaxed);
-    match known {
-        NEVER => Err(NoThp::Never),
-        ABSENT => Err(NoThp::Absent),
-        NOT_TOLD => Err(NoThp::Unknown),
-        _ => Ok(()),
+/// The mode for private memory, read once.
+fn offered() -> Mode {
+    const ALL: [Mode; 6] = [
+        Mode::Absent,
+        Mode::Hidden,
+        Mode::Unknown,
+        Mode::Never,
+        Mode::Madvise,
+        Mode::Always,
+    ];
+    const UNREAD: u8 = u8::MAX;
+    static KNOWN: AtomicU8 = AtomicU8::new(UNREAD);
+    if let Some(mode) = ALL.get(usize::from(KNOWN.load(Ordering::Relaxed))) {
+        return *mode;
     }
+    let mode = read_mode(ENABLED);
+    KNOWN.store(mode as u8, Ordering::Relaxed);
+    mode
 }
 
 /// Bytes that may be advised before the control group is read again.
@@ -430,7 +361,7 @@ fn say_why(why: NoThp) {
 /// hugectl has reported the machine's settings before the start.
 fn level_of(why: NoThp, kind: Kind) -> Level {
     match why {
-        NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
+        NoThp::Absent | NoThp::Never | NoThp::SharedNever | NoThp::SizeNever => Level::Info,
         NoThp::Refused => config::level(kind),
         NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_unpredicted(kind),
     }
@@ -454,7 +385,7 @@ pub(crate) fn below_pools() -> (Level, &'static str) {
 
 /// Whether they are the fallback for a request of this length.
 pub fn is_fallback_for(len: usize) -> bool {
-    config::get().fallback == Fallback::Thp && len >= facts::thp_size()
+    wants_thp(true, config::get().fallback) && len >= facts::thp_size()
 }
 
 #[cfg(test)]

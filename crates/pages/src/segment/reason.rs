@@ -212,7 +212,7 @@ impl From<NoThp> for Reason {
     fn from(why: NoThp) -> Reason {
         match why {
             NoThp::Absent => Reason::ThpAbsent,
-            NoThp::Never | NoThp::SharedNever => Reason::ThpNever,
+            NoThp::Never | NoThp::SharedNever | NoThp::SizeNever => Reason::ThpNever,
             NoThp::Disabled => Reason::ThpDisabled,
             NoThp::Scarce => Reason::Scarce,
             NoThp::Unknown => Reason::NoMemory,

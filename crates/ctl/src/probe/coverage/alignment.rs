@@ -4,8 +4,7 @@ use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::probe::coverage::page_cache::Prepared;
-use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::preflight::Needs;
+use crate::probe::kernel::Wants;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 
@@ -52,27 +51,14 @@ impl Parts {
         own.map_or(Bytes::default(), |prepared| prepared.wanted)
     }
 
-    /// Returns what other huge pages must serve.
-    pub(crate) fn needs(&self, target: &Target, wants: Wants, kernel: &Kernel) -> Needs {
-        let (layout, own) = (&target.layout, self.own(target));
-        let text = wants.text.zip(self.text).map(|(pages, part)| {
-            let size = kernel.size(pages).unwrap_or(part.size);
-            let part = layout.text(size);
-            let whole = match own > Bytes::default() {
-                true => part.full,
-                false => part.pages,
-            };
+    /// What text takes of other pages than the file's own.
+    pub(crate) fn needs(&self, target: &Target, wants: Wants) -> Bytes {
+        let own = self.own(target);
+        let part = self.text.filter(|_| wants.text.is_some());
+        part.map_or(Bytes::default(), |part| {
+            let whole = if own.get() > 0 { part.full } else { part.pages };
             Bytes::new(whole.get().saturating_sub(own.get()))
-        });
-        let data = wants
-            .data
-            .zip(self.data)
-            .map(|(pages, part)| layout.data(kernel.size(pages).unwrap_or(part.size)).pages);
-        Needs {
-            text: text.unwrap_or_default(),
-            data: data.unwrap_or_default(),
-            ..Needs::default()
-        }
+        })
     }
 }
 
