@@ -5,6 +5,7 @@
 //! The library leaves its report in a page that both share. Where there is none, as after
 //! a signal or of a program without the library, the report is the last look.
 
+mod fold;
 mod look;
 mod output;
 mod remaining;

@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use terminal_size::{Width, terminal_size_of};
+
 use super::To;
+use super::fold::fold;
 
 /// Where the report is written.
 #[derive(Debug)]
@@ -44,6 +47,8 @@ impl Output {
     /// # Errors
     /// Those of writing; that nobody reads any more is none.
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        let folded = self.folded(text);
+        let text = folded.as_ref().map_or(text, String::as_bytes);
         let written = match &mut self.place {
             Place::Stderr => io::stderr().write_all(text),
             Place::File(file) => file.write_all(text),
@@ -53,6 +58,19 @@ impl Output {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
         }
+    }
+
+    /// The text for a terminal; none where it stays as it is.
+    fn folded(&self, text: &[u8]) -> Option<String> {
+        let text = std::str::from_utf8(text).ok().filter(|_| !self.json)?;
+        let (Width(columns), _) = match &self.place {
+            Place::Stderr => terminal_size_of(io::stderr()),
+            Place::File(file) => terminal_size_of(file),
+            Place::Pipe(_) => None,
+        }?;
+        let mut folded = String::new();
+        fold(text, columns.into(), &mut folded).ok()?;
+        (columns > 0).then_some(folded)
     }
 }
 
