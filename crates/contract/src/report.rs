@@ -11,7 +11,6 @@
 //! them joined by `+`, or null. `folios` is optional: resident bytes by folio size. The
 //! fields of [`Life`] follow for a process that has ended.
 
-mod fold;
 mod life;
 mod origin;
 pub mod reasons;
@@ -19,7 +18,6 @@ mod required;
 
 use core::fmt::{self, Write};
 
-pub use self::fold::fold;
 pub use self::life::{Ended, Life, Peak};
 pub use self::origin::{Origin, rank};
 pub use self::required::Met;

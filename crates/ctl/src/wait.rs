@@ -5,6 +5,7 @@
 //! The library leaves its report in a shared page. If it is missing, as after a signal or of
 //! a program without the library, hugectl reports the last sample.
 
+mod fold;
 mod output;
 mod remaining;
 mod sample;

@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
-use hugetools_contract::report::fold;
 use terminal_size::{Width, terminal_size_of};
 
 use super::To;
+use super::fold::fold;
 
 /// The destination of the report.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! Wraps a report for a narrow terminal.
 
-use core::fmt::{self, Write};
+use std::fmt::{self, Write};
 
 /// Columns by which continuation lines are indented.
 const INDENT: usize = 2;
 
 /// Writes a text, wrapped at spaces to at most `columns` columns. A longer word is not
 /// broken.
-pub fn fold(text: &str, columns: usize, out: &mut impl Write) -> fmt::Result {
+pub(super) fn fold(text: &str, columns: usize, out: &mut impl Write) -> fmt::Result {
     for line in text.split_inclusive('\n') {
         let (line, end) = match line.strip_suffix('\n') {
             Some(line) => (line, "\n"),
@@ -38,10 +38,7 @@ pub fn fold(text: &str, columns: usize, out: &mut impl Write) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use super::*;
-    use std::string::String;
-    use std::vec::Vec;
 
     const TABLE: &str = "\
 /bin/x, process 42
