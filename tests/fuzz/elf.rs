@@ -5,19 +5,15 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use hugetools_ctl::apply::effects::{Effects, Piece};
-use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::args;
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::plan;
 use hugetools_ctl::probe::probe;
-use hugetools_ctl::probe::target::elf_layout::{Layout, Place};
 use hugetools_ctl::request::{Request, Run};
 use hugetools_elf::{Edit, Elf, MARK, Marks, Refusal, Role, Table};
 use hugetools_link::{Align, Change, file};
-use hugetools_model::{PageSize, Root, fixture};
+use hugetools_model::{Root, fixture};
 
 use crate::engine::{archives, fuzz, kept};
 
@@ -254,38 +250,4 @@ fn targets() {
             }
         }
     });
-}
-
-/// hugectl looks at the page cache: segments beyond the end of the file are an error, and
-/// raise no signal.
-#[test]
-fn page_cache() {
-    let scratch = Scratch::new();
-    let root = live_root();
-    fuzz("elf", kept("elf"), WORDS, |bytes| {
-        scratch.put(bytes);
-        let mut options = OpenOptions::new();
-        let file = options.read(true).open(&scratch.path).unwrap();
-        let elf = Elf::read(&file).ok()?;
-        let layout = Layout::of(&elf);
-        let mut shape = Vec::new();
-        for size in [4096, 2 << 20].map(|size| PageSize::new(size).unwrap()) {
-            let looked = layout.own_pages(size, Place::Program).map(|parts| {
-                let (file, parts) = (&file, &parts[..]);
-                let piece = Piece { file, parts, size };
-                let looked = Live::new(&root).look(piece, Duration::from_secs(5));
-                (parts.len(), looked.is_ok())
-            });
-            shape.push(looked.ok());
-        }
-        Some((layout.marked, shape))
-    });
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the page cache is this machine's"
-)]
-fn live_root() -> Root {
-    Root::live()
 }
