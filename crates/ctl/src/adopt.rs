@@ -44,7 +44,7 @@ pub use report::Adopted;
 const ROUNDS: u32 = 4;
 
 /// The percentage of memory, allocated meanwhile, that is worth another round.
-const CHANGED: u64 = 5;
+const CHANGED: u64 = 2;
 
 /// Collapses the memory of a process.
 ///
@@ -64,22 +64,21 @@ pub fn adopt(
     // Reading many processes takes CPU time, too.
     pace.keep();
     let mut collapse = |range: &Range<u64>| collapse(process.as_fd(), range);
+    let plan_for = |memory: &Memory| plan::plan(memory, &room::room(root, pid), wish.touched);
+    let mut plan = plan_for(&before);
     let mut outcome = Outcome::default();
-    let mut after = Some(before.clone());
+    let mut after = None;
     for _ in 0..ROUNDS {
-        let Some(now) = &after else { break };
-        let plan = plan::plan(now, &room::room(root, pid), wish.touched);
         let next = apply::apply(root, pid, &plan, pace, &mut collapse, progress);
-        outcome = Outcome {
-            collapsed: outcome.collapsed + next.collapsed,
-            left: next.left,
-        };
+        outcome.collapsed += next.collapsed;
         after = Memory::read(root, pid, &wish.segments).ok();
         pace.keep();
-        let changed = after
-            .as_ref()
-            .map_or(0, |now| report::changed(now, &outcome));
-        if changed < CHANGED {
+        let Some(now) = &after else { break };
+        // Reasons may have changed meanwhile, but for those of the kernel.
+        plan = plan_for(now);
+        outcome.left = plan.left.clone();
+        outcome.left.extend(next.left);
+        if report::changed(now, &outcome) < CHANGED {
             break;
         }
     }

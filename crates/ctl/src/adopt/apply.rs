@@ -51,10 +51,7 @@ pub(super) fn apply(
         root,
         pid,
         collapse,
-        outcome: Outcome {
-            left: plan.left.clone(),
-            collapsed: 0,
-        },
+        outcome: Outcome::default(),
         checked: None,
         failed_allocations: room::failed_allocations(root),
         stop: None,

@@ -152,8 +152,7 @@ fn sums(areas: &[Area], outcome: &Outcome) -> BTreeMap<Reason, u64> {
             *sums.entry(reason).or_default() += bytes;
         };
         for unit in &area.units {
-            let reason = outcome.left.get(&unit.start).or(unit.obstacle.as_ref());
-            if let Some(reason) = reason {
+            if let Some(reason) = outcome.left.get(&unit.start) {
                 take(reason.clone(), unit.present);
             }
         }
