@@ -1,5 +1,5 @@
 //! The libraries inside hugectl. A start puts them into `<place>/<digest>`, in the first
-//! usable one of the caller's [`places`].
+//! usable one of the caller's places.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
