@@ -10,6 +10,7 @@ pub(crate) mod dynamic_loader;
 pub mod heap_engine;
 pub mod kernel;
 pub mod library;
+mod own_requests;
 mod report_file;
 pub mod target;
 
@@ -34,6 +35,7 @@ use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::say::failure::Failure;
 use crate::say::messages::Outlet;
+use crate::say::note::Note;
 use crate::say::shortfall::Shortfall;
 
 /// Everything that the plan depends on.
@@ -65,6 +67,8 @@ pub struct Findings {
     pub only: Option<OsString>,
     /// Names of `--only` that no program has, as far as can be seen.
     pub unknown_names: Vec<String>,
+    /// Notes on what the program requests by itself. Only made for `--explain`.
+    pub(crate) own_requests: Vec<Note>,
     /// The file of the report.
     pub report: Option<PathBuf>,
     /// What `--thp-policy` will fall short of.
@@ -167,7 +171,19 @@ fn find(
     let kernel = read_kernel(run, root, caller, wants, &look).map_err(own)?;
     let text_files = search.text_files(root, &look, &kernel, &mut parts);
     text_files.map_err(own)?;
+    let own_requests = own_requests::Scene {
+        root,
+        caller,
+        command: &run.command,
+        known: look.known,
+        served,
+        kernel: &kernel,
+    };
     Ok(Findings {
+        own_requests: match run.explain {
+            true => own_requests.notes().map_err(own)?,
+            false => Vec::new(),
+        },
         verbosity: given.verbosity,
         asked,
         served,
@@ -199,7 +215,7 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
         return Ok(Look::default());
     };
     let opened = target::open(name, caller);
-    let opened = opened.map_err(|failure| names::with_size_hint(failure, run))?;
+    let opened = opened.map_err(|failure| names::with_hint(failure, run, caller))?;
     let wrapped = wrappers::open_wrapped(&run.command, caller);
     let mut look = Look::default();
     let (heap, anon) = (asked.wants.heap.is_some(), asked.wants.anon.is_some());
