@@ -9,7 +9,7 @@ use super::judge::Judged;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
 use crate::support::still::{with_thp, without_pool};
-use crate::support::tool::{Ran, copy, tool};
+use crate::support::tool::{Ran, tool};
 
 /// Returns a command that runs a tool after these mounts, in its own namespaces.
 fn after(mounts: &str, name: &str) -> Command {
@@ -151,30 +151,5 @@ fn what_is_hidden_is_not_called_missing() {
                 "{name} {words}: {ran:?}"
             );
         }
-    }
-}
-
-/// hugectl finds the library of its own prefix, although the kernel doesn't say from which
-/// file it was started.
-#[test]
-fn without_proc_the_library_of_the_prefix_is_found() {
-    if !mounts("a prefix without /proc") {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let [bin, lib] = ["bin", "lib/hugetools"].map(|name| dir.path().join(name));
-    for folder in [&bin, &lib] {
-        std::fs::create_dir_all(folder).unwrap();
-    }
-    copy(tool("hugectl").get_program(), bin.join("hugectl"));
-    copy(env!("HUGETOOLS_HEAP"), lib.join("libhugetlbfs_heap.so"));
-    for name in [bin.join("hugectl").to_str().unwrap(), "hugectl"] {
-        let mut command = Command::new("unshare");
-        let line = format!("{NO_PROC} && PATH=$0:$PATH exec \"$@\"");
-        command.args(["--mount", "sh", "-c", &line]).arg(&bin);
-        let args = [name, "--heap", "--explain", "true"];
-        let ran: Ran = command.args(args).output().unwrap().into();
-        let library = format!("library: {}", lib.join("libhugetlbfs_heap.so").display());
-        assert!(ran.out.contains(&library), "{ran:?}");
     }
 }

@@ -1,6 +1,5 @@
 //! Shared memory on huge pages.
 
-mod core_dump;
 mod files;
 
 use std::process::Command;

@@ -60,6 +60,10 @@ fn a_filtered_call_is_not_made() {
     ];
     for call in CALLS {
         for result in [&[][..], &["-DENDS"]] {
+            // hugectl calls prctl to ask for filters.
+            if call == "prctl" && !result.is_empty() {
+                continue;
+            }
             let Some(filter) = filter(call, result) else {
                 return;
             };
