@@ -68,15 +68,6 @@ impl Layout {
         }
     }
 
-    /// Returns a program at fixed addresses.
-    #[cfg(test)]
-    pub(crate) fn fixed(loads: Vec<Load>) -> Layout {
-        Layout {
-            loads,
-            ..Layout::default()
-        }
-    }
-
     /// Measures code and read-only data.
     pub fn text(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| !load.writable);
