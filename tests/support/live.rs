@@ -272,10 +272,15 @@ impl Group {
         let path = root.join(name);
         fs::create_dir(&path).unwrap();
         fs::write(path.join(file), limit).unwrap();
-        // Swapping must not hide a lack of memory.
-        let swap = path.join("memory.swap.max");
-        if swap.exists() {
-            fs::write(swap, "0").unwrap();
+        // Otherwise the kernel swaps, while another test has added swap space.
+        for (file, limit) in [
+            ("memory.swap.max", "0"),
+            ("memory.memsw.limit_in_bytes", limit),
+        ] {
+            let file = path.join(file);
+            if file.exists() {
+                fs::write(file, limit).unwrap();
+            }
         }
         Some(Group {
             path,

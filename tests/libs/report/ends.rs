@@ -221,7 +221,8 @@ fn a_kill_for_lack_of_memory_is_named() {
     running.be_seen();
     // hugectl stays outside.
     group.add(child_of(running.child.id()));
-    assert_eq!(running.end().0.signal(), Some(9));
+    let (status, _) = running.end();
+    assert_eq!(status.signal(), Some(9), "{status:?}");
     let all = lines(&file, 1);
     let ended = json!({"how": "signal", "value": 9, "out_of_memory": true});
     assert_eq!(all[0]["ended"], ended, "{all:?}");
