@@ -234,10 +234,6 @@ mod tests {
             "unexpected argument '--haep' found; --heap? (see hugectl --help)"
         );
         assert_eq!(
-            wrong("--heep x"),
-            "unexpected argument '--heep' found; --heap? (see hugectl --help)"
-        );
-        assert_eq!(
             wrong("-x x"),
             "unexpected argument '-x' found (see hugectl --help)"
         );

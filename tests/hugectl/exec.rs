@@ -262,17 +262,14 @@ fn a_set_user_id_hugectl_starts_nothing() {
     assert_eq!(place.run(&["-q", "--shm", "id", "-u"]).out, "0\n");
 }
 
-/// libgcc_s would slow down each start.
+/// libgcc_s would slow down each start. Without a static C library hugectl is dynamic.
 #[test]
-fn hugectl_does_not_need_libgcc_s() {
+fn hugectl_needs_at_most_libc() {
     let output = Command::new("readelf")
         .args(["-d", env!("CARGO_BIN_EXE_hugectl")])
         .output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
-    assert!(
-        text.contains("NEEDED") && !text.contains("libgcc_s"),
-        "{text}"
-    );
+    assert!(!text.contains("libgcc_s"), "{text}");
 }
 
 #[test]

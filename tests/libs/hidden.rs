@@ -130,7 +130,7 @@ fn what_is_hidden_is_not_called_missing() {
             NO_PROC,
             "hugeadm",
             "--list-all-mounts",
-            "/proc/self/mountinfo",
+            "/proc/meminfo is missing",
             true,
         ),
         (nobody, "hugectl", "--status init", "hidepid=", true),

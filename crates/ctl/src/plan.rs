@@ -121,11 +121,13 @@ impl Plan {
 
     /// Returns the kinds of messages that the plan's warnings cover, as bits of [`Kind`].
     pub fn warned_kinds(&self) -> u64 {
-        const KINDS: [(Subject, Kind); 4] = [
+        const KINDS: [(Subject, Kind); 6] = [
             (Subject::HEAP, Kind::Heap),
             (Subject::SHM, Kind::Shm),
             (Subject::TEXT, Kind::Text),
             (Subject::DATA, Kind::Data),
+            (Subject::ANON, Kind::Mappings),
+            (Subject::STACK, Kind::Stacks),
         ];
         let notes = self.notes.iter();
         let warnings = notes.filter(|note| note.level == Level::Warning);

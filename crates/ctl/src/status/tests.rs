@@ -13,6 +13,8 @@ const SMAPS: &str = "\
 
 const MEMINFO: &str = "MemTotal: 100 kB\nHugepagesize: 2048 kB\n";
 
+const POOL: &str = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
 
 impl Recorded {
@@ -22,6 +24,7 @@ impl Recorded {
         recorded.put("proc/7/smaps", SMAPS);
         recorded.put("proc/7/environ", "HUGETLB_MORECORE=yes\0");
         recorded.put("proc/meminfo", MEMINFO);
+        recorded.put(POOL, "0\n");
         recorded.put(&format!("{THP}/enabled"), "always madvise [never]\n");
         recorded.put(&format!("{THP}/hpage_pmd_size"), "2097152\n");
         recorded
