@@ -59,7 +59,7 @@ pub fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> Str
     if let Some(text) = needs_equals(error, argv, command) {
         return text;
     }
-    message(error) + &similar(error)
+    message(error) + &similar(error, command)
 }
 
 /// Returns a message if the unexpected word follows an option that takes its value only
@@ -110,16 +110,23 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
     let text = message(error);
     match error.kind() {
         ErrorKind::InvalidValue if error.get(ContextKind::ValidValue).is_some() => text,
-        _ => format!("{text}{} (see hugectl --help)", similar(error)),
+        _ => format!("{text}{} (see hugectl --help)", similar(error, command)),
     }
 }
 
-/// Returns the option that clap suggests, as a question, or nothing.
-fn similar(error: &clap::Error) -> String {
-    match error.get(ContextKind::SuggestedArg) {
-        Some(option) => format!("; {option}?"),
-        None => String::new(),
-    }
+/// Returns the option that clap suggests, as a question, or nothing. clap may suggest an
+/// abbreviation, which stands for the first option that begins with it.
+fn similar(error: &clap::Error, command: &Command) -> String {
+    let suggested = error
+        .get(ContextKind::SuggestedArg)
+        .map(ToString::to_string);
+    let suggested = suggested.unwrap_or_default();
+    let Some(name) = suggested.strip_prefix("--") else {
+        return String::new();
+    };
+    let mut longs = command.get_arguments().filter_map(Arg::get_long);
+    let option = longs.find(|long| long.starts_with(name)).unwrap_or(name);
+    format!("; --{option}?")
 }
 
 /// The message for a `--status` without a process, as in `--status --totals

@@ -6,7 +6,7 @@ use core::ops::Range;
 use crate::extent::Extent;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
-use crate::kernel::{facts, populate};
+use crate::kernel::facts;
 use crate::migrate::aside::Aside;
 use crate::migrate::shield::Shield;
 use crate::policy::fresh_copy;
@@ -22,15 +22,9 @@ use crate::sys::Result;
 /// The units must be whole hugetlb pages, claimed by the caller, and the shield strong enough.
 pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
     let range = extent.range_of(&units);
-    let size = facts::thp_size();
-    let (copy, state) = Aside::ordinary(range.len(), size.max(extent.layout.unit))?;
-    if shield.is_needed() {
-        // Before writers wait. What fails here is populated by the copy.
-        for_each_run(extent, units.clone(), |offset, len| {
-            // SAFETY: ours, and zero.
-            let _ = unsafe { populate::populate(copy.addr + offset, len, size) };
-        });
-    }
+    let align = facts::thp_size().max(extent.layout.unit);
+    // Not populated: an untouched page follows the memory policy that it has when it is touched.
+    let (copy, state) = Aside::ordinary(range.len(), align)?;
     let start = range.start;
     let change = move || {
         for_each_run(extent, units, |offset, len| {

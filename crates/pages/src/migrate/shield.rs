@@ -43,11 +43,6 @@ impl Shield {
         }
     }
 
-    /// Whether others may write.
-    pub fn is_needed(&self) -> bool {
-        !matches!(self, Shield::Alone)
-    }
-
     /// Runs `replace` while nobody else can write to the range. On failure the range becomes
     /// writable again.
     ///
