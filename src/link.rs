@@ -37,8 +37,9 @@ pub(crate) fn for_fast_start() {
     }
     let dir = out.join("static");
     let select = |name: &&str| {
+        // The C library calls the compiler's, which Rust before 1.86 links first.
         let library = static_library(name)?;
-        write_script(&dir, name, &library.display().to_string()).ok()
+        write_script(&dir, name, &format!("{} -lgcc_eh -lgcc", library.display())).ok()
     };
     if LIBRARIES.iter().all(|name| select(name).is_some()) {
         for flag in [&format!("-L{}", dir.display()), "-static", "-no-pie"] {
