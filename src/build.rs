@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rerun-if-changed=src/link.rs");
-    link::static_unwinder();
+    link::for_fast_start();
     let libs = PathBuf::from(std::env::var("OUT_DIR")?).join("libs");
     let target = std::env::var("TARGET")?;
     build(&root, &libs, &target)?;

@@ -15,7 +15,7 @@ use hugetools_admin::live::{caught_signal, end_by};
 use hugetools_admin::report::Status;
 use hugetools_contract::env;
 use hugetools_contract::level::Level;
-use hugetools_model::{Head, Root};
+use hugetools_model::{Head, Root, machine};
 use serde::Serialize;
 
 use self::run::Run;
@@ -23,7 +23,7 @@ use self::watch::Watch;
 use crate::log::Log;
 use crate::stdout;
 use crate::terminal;
-use crate::usage::{explain, not_utf8, nothing_to_do, one_dash, wants_json};
+use crate::usage::{NOTHING_TO_DO, explain, not_utf8, one_dash, wants_json};
 
 /// The log until the verbosity is known.
 const LOG: Log = Log {
@@ -71,7 +71,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let json = args.general.json;
     terminal::choose(args.general.color);
     if !args.show.any() && !args.changes() {
-        return Early { log, json, warning }.usage(&nothing_to_do(&argv));
+        return Early { log, json, warning }.usage(NOTHING_TO_DO);
     }
     if let Some(why) = args.misuse() {
         return Early { log, json, warning }.usage(why);
@@ -83,6 +83,12 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
             Err(why) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
         },
     };
+    if let Some(path) = machine::unseen(&root) {
+        let what = format!("{path} is missing, as in a chroot: the state of huge pages is unknown");
+        let next = "mount -t proc proc /proc; mount -t sysfs sysfs /sys";
+        let text = format!("{what}\n  {next}");
+        return Early { log, json, warning }.failed(Status::Failed, &text);
+    }
     if let Some(time) = args.show.watch {
         return Watch::new(root, log, json, warning).run(time);
     }
@@ -107,10 +113,16 @@ struct Early {
 impl Early {
     /// Reports an unusable command line.
     fn usage(self, text: &str) -> Status {
-        let status = Status::Usage;
+        match self.json {
+            true => self.failed(Status::Usage, text),
+            false => self.failed(Status::Usage, &with_help(text)),
+        }
+    }
+
+    fn failed(self, status: Status, text: &str) -> Status {
         if !self.json {
             self.warning.iter().for_each(|text| LOG.warning(text));
-            self.log.error(&with_help(text));
+            self.log.error(text);
             return status;
         }
         let mut head = Head::failed("hugeadm", status.code(), text);

@@ -9,16 +9,14 @@ use std::ffi::OsString;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use hugetools_ctl::apply::exec;
-use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::apply::{self, Applied, rights};
 use hugetools_ctl::args;
 
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::emit;
-use hugetools_ctl::explain::{self, required};
+use hugetools_ctl::explain;
 use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
-use hugetools_ctl::probe::auto;
 use hugetools_ctl::probe::bundle::Bundle;
 use hugetools_ctl::probe::probe;
 use hugetools_ctl::request::thp_policy::ThpPolicy;
@@ -57,22 +55,21 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(args) => args,
         Err(error) => return no_args(&error, &argv),
     };
-    let caller = Caller::own();
-    let level = verbosity(caller.verbosity(), &args.steps);
+    let mut caller = Caller::own();
+    let steps = args.steps.clone();
+    let level = |caller: &Caller| verbosity(caller.verbosity(), &steps);
     let json = args.proof.json;
     terminal::choose(args.proof.color);
-    let args = auto::resolve(args, &argv, &caller);
-    let result = args.and_then(Request::from_args);
-    let result = result.and_then(|request| match request {
-        Request::Run(run) => start(&run, caller),
+    let result = Request::from_args(args).and_then(|request| match request {
+        Request::Run(run) => start(run, &mut caller),
         Request::Status(status) => show::show(&status).map(|()| 0),
-        Request::Adopt(request) => adopt::adopt(&request, level),
-        Request::Emit(emit) => emit_text(&emit, &caller),
+        Request::Adopt(request) => adopt::adopt(&request, level(&caller)),
+        Request::Emit(emit) => emit_text(emit, &caller),
     });
     match result {
         Ok(status) => status,
         Err(failure) if json => fail_as_json(&failure),
-        Err(failure) => fail(&failure, level),
+        Err(failure) => fail(&failure, level(&caller)),
     }
 }
 
@@ -140,26 +137,27 @@ fn say(notes: &[Note], verbosity: u8) {
 
 /// Starts the program, or prints how it would be started. Returns the exit status if no
 /// program was started.
-fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
+fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     if run.starts() {
         rights::check(&root)?;
     }
     let own = |why: FileError| Failure::Own(why.to_string());
-    let caller = caller.with_filter(&root).map_err(own)?;
+    caller.find_filter(&root).map_err(own)?;
     // Writing beyond `ulimit -f` must fail with an error instead of SIGXFSZ.
-    start_on(&root, run, &caller, IgnoredSignals::begin())
+    start_on(&root, run, caller, IgnoredSignals::begin())
 }
 
 /// Starts the program, or prints how it would be started, on this system.
 fn start_on(
     root: &Root,
-    run: &Run,
+    mut run: Run,
     caller: &Caller,
     ignored: IgnoredSignals,
 ) -> Result<u8, Failure> {
-    let outlet = open_outlet(run, caller)?;
-    let findings = probe(run, caller, root, Some(&BUNDLE), outlet.as_ref())?;
+    let outlet = open_outlet(&run, caller)?;
+    let findings = probe(&mut run, caller, root, Some(&BUNDLE), outlet.as_ref())?;
+    let run = &run;
     let plan = plan::make(run, caller, &findings);
     if run.explain {
         let explained = explain::explain(run, &findings, &plan);
@@ -169,10 +167,10 @@ fn start_on(
         };
         return print(&text).map(|()| explained.status());
     }
-    let refused = required::refusal(run, &findings, &plan);
     if run.dry_run && run.json {
-        return print(&plan.to_json(&refused)).map(|()| 0);
+        return print(&plan.to_json()).map(|()| 0);
     }
+    let refused = plan.refusals.clone();
     let refused = match run.starts() {
         true => refuse(refused, run.json, findings.verbosity).map(|()| Vec::new())?,
         false => refused.into_iter().map(Note::warning).collect(),
@@ -194,7 +192,7 @@ fn start_on(
             findings.verbosity,
         );
     }
-    let applied = apply::apply(&plan, &BUNDLE, caller, root, &mut Live::new(root))?;
+    let applied = apply::apply(&plan, &BUNDLE, caller, root)?;
     say(&applied.notes, findings.verbosity);
     // Restore the signal actions: the program would inherit ignored signals.
     drop(ignored);
@@ -208,28 +206,8 @@ fn start_on(
             caller,
             findings.verbosity,
         ),
-        None => Err(become_program(&plan, &applied, caller, findings.verbosity)),
+        None => Err(exec::exec(&plan, &applied, caller)),
     }
-}
-
-/// Executes the program.
-fn become_program(plan: &Plan, applied: &Applied, caller: &Caller, verbosity: u8) -> Failure {
-    let unstarted = exec::exec(plan, applied, caller);
-    match unstarted.is_too_long && !plan.requires() {
-        true => become_without_variables(plan, caller, verbosity),
-        false => unstarted.failure,
-    }
-}
-
-/// Executes the program without our variables, since they exceeded the kernel's limit.
-fn become_without_variables(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
-    let text = format!(
-        "the program starts as without hugectl: the variables for the libraries make \
-         arguments and environment longer than the kernel accepts (E2BIG)\n  {}",
-        exec::TO_MAKE_ROOM
-    );
-    say(&[Note::warning(text)], verbosity);
-    exec::exec_plainly(plan, caller).failure
 }
 
 /// Starts the program as a child, waits and prints its report. Returns the program's exit
@@ -254,7 +232,7 @@ fn run_with_report(
         })),
         Ok(Role::Program(program)) => {
             applied.set_watcher(program.variable());
-            let failure = become_program(plan, &applied, &caller.this_process(), verbosity);
+            let failure = exec::exec(plan, &applied, &caller.this_process());
             program.cancel();
             Err(failure)
         }
@@ -264,7 +242,7 @@ fn run_with_report(
                  cannot wait for it ({why})"
             );
             say(&[Note::warning(text)], verbosity);
-            Err(become_program(plan, &applied, caller, verbosity))
+            Err(exec::exec(plan, &applied, caller))
         }
     }
 }
@@ -285,14 +263,14 @@ fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
 
 /// Prints settings for another starter. They must not depend on the caller, so its
 /// environment and the embedded libraries are ignored.
-fn emit_text(emit: &Emit, caller: &Caller) -> Result<u8, Failure> {
+fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;
-    let findings = probe(&emit.run, &caller, &root, None, None)?;
+    let findings = probe(&mut emit.run, &caller, &root, None, None)?;
     let plan = plan::make(&emit.run, &caller, &findings);
     say(&plan.notes, findings.verbosity);
-    let text = emit::text(emit, &caller, &findings, &plan)?;
-    if let Some(warning) = emit::warning(emit) {
+    let text = emit::text(&emit, &caller, &findings, &plan)?;
+    if let Some(warning) = emit::warning(&emit) {
         say(&[Note::warning(warning)], findings.verbosity);
     }
     print(&text).map(|()| 0)

@@ -53,12 +53,16 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(root) => root,
         Err(why) => return TOOL.wrong(&format!("--sysroot: {why}"), args.json),
     };
-    let no_size = machine::none_offered(machine::unseen(&root));
+    if let Some(path) = machine::unseen(&root) {
+        LOG.error(&format!("{path} is missing, as in a chroot"));
+        return FAILED;
+    }
+    let no_size = machine::NONE_OFFERED;
     match (sizes(&args, &root), args.json) {
         (sizes, true) => print_json(sizes, no_size),
         (Ok(sizes), false) => {
             if sizes.is_empty() {
-                LOG.warning(&no_size);
+                LOG.warning(no_size);
             }
             let lines = sizes.iter().map(|size| format!("{}\n", size.get()));
             print(&LOG, &lines.collect::<String>())
@@ -70,13 +74,13 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     }
 }
 
-fn print_json(sizes: Result<Vec<PageSize>, String>, no_size: String) -> u8 {
+fn print_json(sizes: Result<Vec<PageSize>, String>, no_size: &str) -> u8 {
     let mut head = match &sizes {
         Ok(_) => Head::new("pagesize"),
         Err(why) => Head::failed("pagesize", FAILED, why),
     };
     if sizes.as_ref().is_ok_and(Vec::is_empty) {
-        head.warnings.push(no_size);
+        head.warnings.push(no_size.to_owned());
     }
     let document = Document {
         head,

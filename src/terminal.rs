@@ -1,5 +1,5 @@
-//! Lays out text for a terminal: wraps it at the terminal's width and adds bars and
-//! colours. Text for a pipe or a file, and classic listings, stay unchanged.
+//! Lays out text for a terminal: wraps it at the terminal's width and adds colours. Text
+//! for a pipe or a file, and classic listings, stay unchanged.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -8,17 +8,6 @@ use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
 use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
-
-/// Width of a bar in cells; with its separators, in columns.
-const CELLS: usize = 10;
-const BAR: usize = CELLS + 2;
-const PAGES: usize = 9;
-
-/// The column that gets bars.
-const SHARE: &str = "share";
-
-/// Minimum share in percent that is coloured as almost all huge.
-const ALMOST_ALL: f64 = 90.0;
 
 /// The value of `--color`.
 static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
@@ -62,33 +51,12 @@ impl Layout {
                 Some(line) => (line, "\n"),
                 None => (line, ""),
             };
-            let folded = self.fold(&self.add_bar(line));
+            let folded = self.fold(line);
             let painted: Vec<String> = folded.iter().map(|line| self.paint(line)).collect();
             dressed += &painted.join("\n");
             dressed += end;
         }
         dressed
-    }
-
-    /// Adds a bar after the share of a row, and room for it in the table head, if the
-    /// terminal is wide enough.
-    fn add_bar(self, line: &str) -> String {
-        let (word, bar) = match share(line) {
-            Some((word, share)) => (word, bar(share)),
-            None if is_head(line) => (SHARE, String::new()),
-            None => return line.to_owned(),
-        };
-        let Some((before, behind)) = line.split_once(word) else {
-            return line.to_owned();
-        };
-        let columns = before.chars().count() + word.len() + 2 + BAR;
-        match self.columns {
-            Some(room) if room >= columns + PAGES => {
-                let line = format!("{before}{word}  {bar:BAR$}{behind}");
-                line.trim_end().to_owned()
-            }
-            _ => line.to_owned(),
-        }
     }
 
     /// Wraps a line and indents the continuation lines. Commands are not wrapped, so that
@@ -118,9 +86,9 @@ impl Layout {
         } else if is_command(line) {
             AnsiColor::Cyan.on_default()
         } else {
-            return painted_share(line);
+            return line.to_owned();
         };
-        painted(line, style)
+        format!("{style}{line}{style:#}")
     }
 }
 
@@ -155,45 +123,6 @@ fn indentation(line: &str) -> usize {
     }
 }
 
-/// Returns the share in a table row, as text and in percent.
-fn share(line: &str) -> Option<(&str, f64)> {
-    let is_row = line.contains("  ");
-    let mut words = line.split_whitespace().filter(|_| is_row);
-    words.find_map(|word| {
-        let percent: f64 = word.strip_suffix('%')?.parse().ok()?;
-        Some((word, percent))
-    })
-}
-
-/// Whether a line is the head of a table with shares.
-fn is_head(line: &str) -> bool {
-    line.starts_with(|c: char| c.is_ascii_lowercase())
-        && line.contains("  ")
-        && line.split_whitespace().any(|word| word == SHARE)
-}
-
-fn bar(share: f64) -> String {
-    let is_full = |cell: &usize| share * CELLS as f64 >= *cell as f64 * 100.0;
-    let full = (1..=CELLS).filter(is_full).count();
-    format!("[{}{}]", "#".repeat(full), " ".repeat(CELLS - full))
-}
-
-fn painted_share(line: &str) -> String {
-    let Some((word, share)) = share(line) else {
-        return line.to_owned();
-    };
-    let colour = match share {
-        share if share >= ALMOST_ALL => AnsiColor::Green,
-        share if share > 0.0 => AnsiColor::Yellow,
-        _ => AnsiColor::Red,
-    };
-    line.replacen(word, &painted(word, colour.on_default()), 1)
-}
-
-fn painted(text: &str, style: Style) -> String {
-    format!("{style}{text}{style:#}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,21 +153,6 @@ file             420          200            0    0.0%  -
     }
 
     #[test]
-    fn shares_get_bars_if_they_fit() {
-        assert_eq!(
-            on(80).apply(TABLE),
-            "\
-segment    mapped kB  resident kB      huge kB   share                pages
-heap          104448       104448       104448  100.0%  [##########]  2MB
-  hugetlb+thp
-anon           10652           56           20   35.7%  [###       ]  -
-file             420          200            0    0.0%  [          ]  -
-"
-        );
-        assert_eq!(on(74).apply(TABLE), TABLE);
-    }
-
-    #[test]
     fn continuation_lines_are_indented() {
         let text = "\
 1. the pool of 2MB pages has no page left
@@ -265,9 +179,7 @@ heap          104448       104448
             |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         for columns in 1..200 {
             let dressed = on(columns).apply(text);
-            let is_told = |word: &String| !word.starts_with('[') && !word.ends_with(']');
-            let told: Vec<String> = words(&dressed).into_iter().filter(is_told).collect();
-            assert_eq!(told, words(text), "{columns}");
+            assert_eq!(words(&dressed), words(text), "{columns}");
         }
     }
 
@@ -281,9 +193,7 @@ heap          104448       104448
         let expected = [
             "\x1b[1mWhat falls short:\x1b[0m\n",
             "\x1b[36m   -> hugeadm\x1b[0m\n",
-            "  \x1b[32m100.0%\x1b[0m  2MB",
-            "   \x1b[33m35.7%\x1b[0m  -",
-            "    \x1b[31m0.0%\x1b[0m  -",
+            TABLE,
         ];
         for part in expected {
             assert!(painted.contains(part), "{part:?}: {painted:?}");

@@ -1,9 +1,9 @@
-//! Fuzzing on stable Rust: parsers and command lines are given what was
-//! recorded, changed at random, and judged by a second opinion.
+//! Fuzzing on stable Rust: parsers and command lines get randomly changed inputs, and their
+//! results are checked by simpler code.
 //!
-//! Each target runs for `HUGETOOLS_SECONDS`, 2 without it, after the whole
-//! corpus: what recorded machines hold, and `tests/fuzz/corpus`, where an input
-//! that was once handled wrongly is kept.
+//! Each target runs its whole corpus, then for `HUGETOOLS_SECONDS` changed inputs. The corpus
+//! has files of recorded machines and `tests/fuzz/corpus`, which keeps inputs that once
+//! failed.
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 #[path = "fuzz/arguments.rs"]

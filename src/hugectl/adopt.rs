@@ -4,8 +4,7 @@ mod bar;
 
 use std::time::Duration;
 
-use hugetools_ctl::adopt::{self, Adopted, Pace, document};
-use hugetools_ctl::apply::live::Live;
+use hugetools_ctl::adopt::{self, Adopted, Pace};
 use hugetools_ctl::request::{Adopt, Whom};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status;
@@ -23,13 +22,10 @@ const SHORT: u8 = 3;
 /// Adopts the requested processes. Returns the exit status.
 pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
     let root = root(request.sysroot.as_deref())?;
-    let mut live = Live::new(&root);
-    let pace = Pace::new(request.budget, &live);
     let mut work = Work {
         root: &root,
         request,
-        live: &mut live,
-        pace,
+        pace: Pace::new(request.budget),
         log: Log { verbosity, ..LOG },
         passes: 0,
     };
@@ -44,7 +40,6 @@ pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
 struct Work<'w> {
     root: &'w Root,
     request: &'w Adopt,
-    live: &'w mut Live<'w>,
     pace: Pace,
     log: Log,
     passes: u32,
@@ -53,9 +48,9 @@ struct Work<'w> {
 impl Work<'_> {
     /// Adopts all processes once. Returns the output and the exit status.
     fn pass(&mut self) -> Result<(String, u8), Failure> {
-        let chosen = status::choose(self.root, &self.request.whom, self.request.children)?;
+        let selected = status::select(self.root, &self.request.whom, self.request.children)?;
         let mut warnings = Vec::new();
-        let pids = self.changeable(chosen.pids, &mut warnings)?;
+        let pids = self.changeable(selected.pids, &mut warnings)?;
         let mut all = Vec::new();
         let mut first = None;
         for pid in pids {
@@ -93,7 +88,7 @@ impl Work<'_> {
         let mut first = None;
         for pid in pids {
             let is_named = self.request.whom.contains(&Whom::Pid(pid));
-            match adopt::check(self.live, pid) {
+            match adopt::check(pid) {
                 Ok(()) => good.push(pid),
                 Err(why) if is_named && self.passes == 0 => return Err(why),
                 Err(why) => {
@@ -116,7 +111,7 @@ impl Work<'_> {
         let mut bar = Bar::new(pid, is_quiet || self.log.verbosity < 2);
         let mut progress = |progress| bar.show(progress);
         let pace = &mut self.pace;
-        adopt::adopt(self.root, self.live, pid, self.request, pace, &mut progress)
+        adopt::adopt(self.root, pid, self.request, pace, &mut progress)
     }
 
     fn text(&self, all: &[Adopted], warnings: Vec<String>, status: u8) -> String {
@@ -126,7 +121,7 @@ impl Work<'_> {
                 warnings,
                 ..Head::new(TOOL)
             };
-            return document(&head, all, self.request.watch.is_some());
+            return status::document(&head, all, self.request.watch.is_some());
         }
         warnings.iter().for_each(|text| self.log.warning(text));
         let tables: Vec<String> = all.iter().map(Adopted::to_text).collect();

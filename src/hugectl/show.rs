@@ -32,11 +32,8 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     }
     let mut frames = status.sizes.then(|| status::frames(root));
     let mut take = |pid| {
-        let mut snapshot = Snapshot::take(root, pid)?;
-        if let Some(frames) = &mut frames {
-            snapshot.look_at_folios(root, frames.as_mut());
-        }
-        Ok(snapshot)
+        let frames = frames.as_mut().map(Result::as_mut);
+        Snapshot::take(root, pid, frames)
     };
     if let ([Whom::Pid(pid)], false) = (status.whom.as_slice(), status.tree) {
         let snapshot = take(*pid)?;
@@ -51,7 +48,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
         }
     }
     say(&warnings, status);
-    Ok(status::several(&all, &warnings, status.json))
+    Ok(status::overview(&all, &warnings, status.json))
 }
 
 /// Calls a function for each requested process.
@@ -61,10 +58,10 @@ fn each<T>(
     warnings: &mut Vec<String>,
     mut take: impl FnMut(Pid) -> Result<T, Failure>,
 ) -> Result<Vec<T>, Failure> {
-    let chosen = status::choose(root, &status.whom, status.tree)?;
+    let selected = status::select(root, &status.whom, status.tree)?;
     let named = |pid: Pid| status.whom.contains(&Whom::Pid(pid));
     let mut all = Vec::new();
-    for pid in chosen.pids {
+    for pid in selected.pids {
         match take(pid) {
             Ok(one) => all.push(one),
             Err(why) if named(pid) => return Err(why),
@@ -72,9 +69,9 @@ fn each<T>(
             Err(why) => warnings.push(why.to_string()),
         }
     }
-    warnings.extend(chosen.unseen);
-    if !chosen.hidden.is_empty() {
-        let pids: Vec<String> = chosen.hidden.iter().map(Pid::to_string).collect();
+    warnings.extend(selected.unseen);
+    if !selected.hidden.is_empty() {
+        let pids: Vec<String> = selected.hidden.iter().map(Pid::to_string).collect();
         let pids = pids.join(", ");
         warnings.push(format!(
             "process {pids}: may not be looked at; ask as its owner, or with CAP_SYS_PTRACE"

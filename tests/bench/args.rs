@@ -5,33 +5,33 @@ use clap::builder::PossibleValuesParser;
 
 use super::work;
 
-/// Ways to run programs with their memory on huge pages, side by side.
+/// Compares ways to put the memory of programs on huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(name = "cargo bench --")]
 pub(crate) struct Args {
-    /// What to run; everything if nothing is named
+    /// Workloads to run; default: all
     #[arg(value_name = "WORKLOAD", value_parser = PossibleValuesParser::new(work::names()))]
     workloads: Vec<String>,
 
-    /// How often each way is timed [default: 5, or 2 with --quick]
+    /// Rounds of each way [default: 5, or 2 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
 
-    /// Small sizes: shows that everything works, in three minutes
+    /// Small sizes, to see that everything works, in three minutes
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// The result as JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// What cargo adds.
+    /// Added by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 impl Args {
-    /// How often each way is timed.
+    /// Returns the rounds of each way.
     pub(crate) fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
     }

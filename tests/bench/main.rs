@@ -1,8 +1,7 @@
-//! `cargo bench`: programs on base pages and on huge pages, in all the ways
-//! there are, side by side in one run.
+//! `cargo bench`: runs programs in all ways that put their memory on huge pages, alternately.
 #![expect(
     clippy::unwrap_used,
-    reason = "what the tests share stops where it fails"
+    reason = "code shared with the tests panics on errors"
 )]
 
 mod args;
@@ -12,7 +11,6 @@ mod plan;
 mod pool;
 mod prepare;
 mod run;
-mod save;
 mod server;
 mod stats;
 mod stop;
@@ -32,39 +30,18 @@ mod support {
 }
 
 use std::io::{self, Write};
-use std::time::Instant;
 
 use args::Args;
 use clap::Parser;
 use run::Bench;
 
 fn main() -> io::Result<()> {
-    let (args, started) = (Args::parse(), Instant::now());
+    let args = Args::parse();
     stop::watch();
-    let bench = Bench::new(&args);
-    let mut out = io::stdout();
-    let blocks = bench.ways();
-    if !args.json && !blocks.is_empty() {
-        out.write_all(table::ways(&blocks).as_bytes())?;
-    }
-    let saves = match args.wants(work::SAVE) {
-        true => bench.saves(),
-        false => vec![],
+    let blocks = Bench::new(&args).run();
+    let text = match args.json {
+        true => format!("{:#}\n", json::document(&blocks, args.rounds(), args.quick)),
+        false => table::text(&blocks),
     };
-    if !args.json && !saves.is_empty() {
-        out.write_all(format!("\n{}", table::saves(&saves, &save::title(args.quick))).as_bytes())?;
-    }
-    run::progress(&format!(
-        "took {:.0} s, of which {:.0} s waiting for others who had the pools",
-        started.elapsed().as_secs_f64(),
-        bench.waited().as_secs_f64(),
-    ));
-    match args.json {
-        true => writeln!(
-            out,
-            "{:#}",
-            json::document(&blocks, &saves, args.rounds(), args.quick)
-        ),
-        false => Ok(()),
-    }
+    io::stdout().write_all(text.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! What was measured.
+//! Results of runs.
 
 use super::stats;
 use super::way::Way;
@@ -6,36 +6,35 @@ use super::way::Way;
 /// One run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Outcome {
-    /// From its start to its end.
+    /// Wall time.
     pub(crate) seconds: f64,
-    /// Of a processor.
+    /// CPU time.
     pub(crate) cpu: f64,
-    /// Page faults without I/O.
+    /// Minor page faults.
     pub(crate) faults: u64,
-    /// What it printed.
+    /// Standard output.
     pub(crate) output: String,
     pub(crate) memory: Memory,
 }
 
-/// The memory of a run, each figure at its highest, in kB.
+/// The memory of a run, each figure at its peak, in kB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Memory {
     /// Page tables.
     pub(crate) tables: u64,
-    /// Resident, with pages of pools.
+    /// Resident memory including pool pages.
     pub(crate) peak: u64,
-    /// Pages of pools.
+    /// Pool pages.
     pub(crate) pool: u64,
-    /// Anonymous memory at the moment when there was most of it, and how much
-    /// of it was on huge pages.
+    /// Anonymous memory at its peak, and the part of it on huge pages.
     pub(crate) anonymous: u64,
     pub(crate) huge: u64,
 }
 
 impl Memory {
-    /// The higher of each; what belongs together stays together.
+    /// Returns the maximum of each figure. `anonymous` and `huge` stay together.
     pub(crate) fn join(self, other: Memory) -> Memory {
-        let look = if other.anonymous > self.anonymous {
+        let larger = if other.anonymous > self.anonymous {
             other
         } else {
             self
@@ -44,38 +43,35 @@ impl Memory {
             tables: self.tables.max(other.tables),
             peak: self.peak.max(other.peak),
             pool: self.pool.max(other.pool),
-            ..look
+            ..larger
         }
     }
 
-    /// Which part of the anonymous memory was on huge pages; `None` where
-    /// nobody looked.
+    /// Returns the part of the anonymous memory on huge pages; `None` if it was not read.
     pub(crate) fn share(self) -> Option<f64> {
         let kib = |kib: u64| u32::try_from(kib).map_or(f64::INFINITY, f64::from);
         (self.anonymous > 0).then(|| kib(self.huge) / kib(self.anonymous))
     }
 }
 
-/// A way to run a workload, or why it could not be run.
+/// A way to run a workload: its rounds, or why it did not run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) way: Way,
-    pub(crate) result: Result<Cell, String>,
+    pub(crate) result: Result<Rounds, String>,
 }
 
 /// All rounds of a way.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Cell {
-    /// One to a round.
+pub(crate) struct Rounds {
     pub(crate) seconds: Vec<f64>,
     pub(crate) cpu: Vec<f64>,
     pub(crate) faults: Vec<f64>,
-    /// The highest of all.
+    /// The maximum of all rounds.
     pub(crate) memory: Memory,
 }
 
-impl Cell {
-    /// Adds a round.
+impl Rounds {
     pub(crate) fn add(&mut self, outcome: &Outcome) {
         self.seconds.push(outcome.seconds);
         self.cpu.push(outcome.cpu);
@@ -85,43 +81,20 @@ impl Cell {
     }
 }
 
-/// A workload, all ways of it.
+/// All ways of a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Block {
     /// Its name on the command line.
     pub(crate) name: String,
-    /// What it is, how large, and which libc.
+    /// Description, size and libc.
     pub(crate) title: String,
     pub(crate) rows: Vec<Row>,
 }
 
 impl Block {
-    /// How a way compares with the program as it is.
-    pub(crate) fn ratio(&self, cell: &Cell) -> Option<f64> {
+    /// Returns the ratio of a way's time to the plain way's.
+    pub(crate) fn ratio(&self, rounds: &Rounds) -> Option<f64> {
         let plain = self.rows.iter().find(|row| row.way == Way::Plain)?;
-        stats::ratio(&cell.seconds, &plain.result.as_ref().ok()?.seconds)
+        stats::ratio(&rounds.seconds, &plain.result.as_ref().ok()?.seconds)
     }
 }
-
-/// Saving in the background, in one way.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Save {
-    /// Each the median of all rounds. Milliseconds that the fork took.
-    pub(crate) fork_ms: f64,
-    /// The slowest request before and meanwhile, in milliseconds.
-    pub(crate) slowest_before_ms: f64,
-    pub(crate) slowest_ms: f64,
-    /// Requests in a second meanwhile.
-    pub(crate) requests: f64,
-    /// How long it took.
-    pub(crate) seconds: f64,
-    /// kB of the server before, and of both at the highest.
-    pub(crate) before: f64,
-    pub(crate) peak: f64,
-    /// Which part of the server's memory was on huge pages before and after.
-    pub(crate) huge_before: f64,
-    pub(crate) huge_after: f64,
-}
-
-/// A row of the second table.
-pub(crate) type SaveRow = (&'static str, Result<Save, String>);

@@ -1,21 +1,18 @@
-//! Who runs when: in each round each way once, so that what disturbs the
-//! machine disturbs all alike.
+//! The order of runs: every round runs every way once, so that disturbances hit all ways.
 
 use super::way::Way;
 
 /// The runs of one workload in one round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// Which round.
     pub(crate) round: u32,
-    /// Which workload, by its place.
+    /// Index of the workload.
     pub(crate) work: usize,
-    /// In this order.
     pub(crate) ways: Vec<Way>,
 }
 
-/// All turns. `works` are the ways of each workload. From round to round the
-/// ways change their places; those that share a pool stay together.
+/// Returns all turns; `works` are the ways of each workload. Each round has another order.
+/// Ways with the same pool stay together.
 pub(crate) fn turns(rounds: u32, works: &[Vec<Way>]) -> Vec<Turn> {
     let turn = |round, work: usize| Turn {
         round,

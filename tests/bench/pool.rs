@@ -1,6 +1,4 @@
-//! The pool of the machine while one workload takes its turn.
-
-use std::time::{Duration, Instant};
+//! The machine's pool during a turn.
 
 use hugetools_model::{Machine, Root};
 
@@ -8,44 +6,34 @@ use super::prepare;
 use super::support::live::{Live, machine};
 use super::way::Way;
 
-/// The machine, until the end of a turn; then the pool is as it was.
+/// The machine, restored at the end of a turn.
 pub(crate) struct Pool {
-    /// Nobody else may touch the pool meanwhile; root only.
+    /// `None` without root.
     live: Option<Live>,
     mib: u64,
-    /// How long others had it first.
-    pub(crate) waited: Duration,
 }
 
 impl Pool {
     /// Waits for the machine.
     pub(crate) fn take(mib: u64) -> Pool {
         let is_root = nix::unistd::geteuid().is_root();
-        let before = Instant::now();
         let live = is_root.then(|| machine("cargo bench")).flatten();
-        Pool {
-            live,
-            mib,
-            waited: before.elapsed(),
-        }
+        Pool { live, mib }
     }
 
-    /// Fills the pool or empties it, as a way needs it, with pages that have
-    /// been touched before; such are the other free pages then, too.
+    /// Fills or empties the pool for a way. Touches all pages first, since in a virtual
+    /// machine the first touch of a page costs many times what later ones cost.
     pub(crate) fn prepare(&self, way: Way) -> Result<(), String> {
-        self.warm();
+        self.touch();
         self.set(way)?;
-        self.warm();
+        self.touch();
         Ok(())
     }
 
-    /// Touches as much memory as the pool has, and gives it back. Where that
-    /// fails times are less even, no more.
-    pub(crate) fn warm(&self) {
-        if let Some(warmer) = prepare::warmer() {
-            let _ = prepare::clean(&warmer.display().to_string())
-                .arg(self.mib.to_string())
-                .output();
+    fn touch(&self) {
+        if let Some(program) = prepare::warmer() {
+            let mut command = prepare::clean(&program.display().to_string());
+            let _ = command.arg(self.mib.to_string()).output();
         }
     }
 
@@ -54,15 +42,14 @@ impl Pool {
             return match way {
                 Way::Plain | Way::ThpTunable => Ok(()),
                 Way::OursWithout | Way::Auto if is_empty() => Ok(()),
-                _ => Err("only root can make or empty a pool".to_owned()),
+                _ => Err("only root can fill or empty a pool".to_owned()),
             };
         };
         let amount = match way.needs_pool() {
             true => format!("DEFAULT:{}MB", self.mib),
             false => "DEFAULT:0".to_owned(),
         };
-        let both = ["--pool-pages-min", &amount, "--pool-pages-max", &amount];
-        let ran = live.hugeadm(&both);
+        let ran = live.hugeadm(&["--pool-pages-min", &amount, "--pool-pages-max", &amount]);
         match ran.status {
             0 => Ok(()),
             _ => Err(ran
@@ -75,7 +62,7 @@ impl Pool {
     }
 }
 
-/// Whether the pool has no page to give.
+/// Whether the pool has no free page.
 #[expect(
     clippy::disallowed_methods,
     reason = "the benchmark is for the running machine"

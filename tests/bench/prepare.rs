@@ -1,4 +1,4 @@
-//! What the workloads need: built once, before anything is timed.
+//! Builds the workloads before anything is timed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::support::tool;
 use super::way::{Tools, Way};
 use super::work::{Kind, Work};
 
-/// Where programs are looked for.
+/// The path for programs.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 const MIMALLOC: &str = "libmimalloc.so.2.0";
 
-/// The tools of the ways, wherever they are.
+/// Returns the paths of the tools.
 pub(crate) fn tools() -> Tools {
     Tools {
         hugectl: tool::hugectl().to_owned(),
@@ -32,7 +32,7 @@ fn mimalloc() -> Option<PathBuf> {
     files.into_iter().find(|file| file.exists())
 }
 
-/// Why a way is not there, whatever the pool.
+/// Returns why a way cannot run.
 pub(crate) fn missing(way: Way, tools: &Tools) -> Option<String> {
     match way {
         Way::Mimalloc if tools.mimalloc.as_os_str().is_empty() => {
@@ -48,7 +48,7 @@ pub(crate) fn missing(way: Way, tools: &Tools) -> Option<String> {
     }
 }
 
-/// A command with nothing but the way in its environment.
+/// Returns a command with only the way's environment.
 pub(crate) fn command(way: Way, tools: &Tools, program: &[String]) -> Command {
     let words = [way.words(tools), program.to_vec()].concat();
     let mut command = clean(&words[0]);
@@ -56,7 +56,7 @@ pub(crate) fn command(way: Way, tools: &Tools, program: &[String]) -> Command {
     command
 }
 
-/// A command with nothing in its environment.
+/// Returns a command with an empty environment.
 pub(crate) fn clean(program: &str) -> Command {
     let mut command = Command::new(found(program).unwrap_or_else(|| PathBuf::from(program)));
     command.env_clear().env("PATH", PATH).env("LC_ALL", "C");
@@ -81,7 +81,7 @@ fn run(words: &[&str]) -> Result<String, String> {
     }
 }
 
-/// The command line of a workload, or why there is none.
+/// Returns the command line of a workload, or why it cannot run.
 pub(crate) fn program(work: &Work, libc: Libc, size: u64) -> Result<Vec<String>, String> {
     match work.kind {
         Kind::C(name, rest) => {
@@ -95,7 +95,7 @@ pub(crate) fn program(work: &Work, libc: Libc, size: u64) -> Result<Vec<String>,
         Kind::Cxx => cxx(size),
         Kind::Redis => needs("redis-server")
             .and(needs("redis-benchmark"))
-            .map(|()| vec![]),
+            .map(|()| vec!["redis-server".to_owned()]),
         Kind::Python => {
             needs("python3")?;
             Ok(vec![
@@ -108,8 +108,7 @@ pub(crate) fn program(work: &Work, libc: Libc, size: u64) -> Result<Vec<String>,
     }
 }
 
-/// The program that touches memory before others do; `None` where there is no
-/// compiler.
+/// Returns the program that touches memory; `None` without a compiler.
 pub(crate) fn warmer() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     BUILT
@@ -117,8 +116,8 @@ pub(crate) fn warmer() -> Option<&'static Path> {
         .as_deref()
 }
 
-/// Whether a program is there.
-pub(crate) fn needs(name: &str) -> Result<(), String> {
+/// Checks that a program is installed.
+fn needs(name: &str) -> Result<(), String> {
     found(name)
         .map(drop)
         .ok_or_else(|| format!("there is no {name}"))
@@ -132,14 +131,14 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// A directory for what is made.
-pub(crate) fn scratch() -> Result<PathBuf, String> {
+/// Returns a directory for generated files.
+fn scratch() -> Result<PathBuf, String> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
     fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     Ok(dir)
 }
 
-/// The compiler proper, and a file that went through the preprocessor.
+/// Returns cc1plus and a preprocessed file.
 fn cxx(instances: u64) -> Result<Vec<String>, String> {
     needs("g++")?;
     let file = scratch()?.join(format!("file-{instances}.ii"));

@@ -1,7 +1,6 @@
-//! Medians and what is around them.
+//! Medians, spreads and ratios.
 
-/// The value below which this part of them lies, between two values in
-/// proportion; `None` where there is none.
+/// Returns a quantile, interpolated linearly; `None` for no values.
 fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -16,12 +15,11 @@ fn quantile(values: &[f64], part: f64) -> Option<f64> {
     Some(low + (high - low) * rest)
 }
 
-/// The value in the middle.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// From the first quartile to the third, as a part of the median.
+/// Returns the interquartile range as a part of the median.
 pub(crate) fn spread(values: &[f64]) -> Option<f64> {
     let width = quantile(values, 0.75)? - quantile(values, 0.25)?;
     median(values)
@@ -29,8 +27,7 @@ pub(crate) fn spread(values: &[f64]) -> Option<f64> {
         .map(|median| width / median)
 }
 
-/// How one way compares with another: the median of the ratios within each
-/// round, since what slows a round down slows both.
+/// Returns the median of the ratios within each round, since a slow round slows both ways.
 pub(crate) fn ratio(values: &[f64], base: &[f64]) -> Option<f64> {
     let pairs = values.iter().zip(base).filter(|&(_, &base)| base > 0.0);
     let ratios: Vec<f64> = pairs.map(|(value, base)| value / base).collect();

@@ -1,4 +1,4 @@
-//! A signal ends the benchmark early, not without putting the machine back.
+//! A signal ends the benchmark early, after the machine is restored.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -7,9 +7,8 @@ use nix::sys::signal::{SigSet, Signal};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the signals that ask for an end are waited for by a thread. To
-/// be called before any other thread is started; programs start with no signal
-/// blocked.
+/// Lets a thread wait for the signals that end a program. Call it before any other thread is
+/// started.
 pub(crate) fn watch() {
     let signals: SigSet = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM]
         .into_iter()
@@ -19,7 +18,7 @@ pub(crate) fn watch() {
     }
 }
 
-/// Whether the end was asked for.
+/// Whether a signal has come.
 pub(crate) fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }

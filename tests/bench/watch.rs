@@ -1,8 +1,5 @@
-//! A program under observation: its time, and what the kernel says of it.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "reads what /proc says of a process"
-)]
+//! Runs a program and measures its time and memory.
+#![expect(clippy::disallowed_methods, reason = "reads /proc of a process")]
 
 use std::fs;
 use std::io::{Read, Seek};
@@ -17,16 +14,16 @@ use nix::unistd::Pid;
 
 use super::outcome::{Memory, Outcome};
 
-/// How often the counters are read.
+/// How often `/proc/PID/status` is read.
 const OFTEN: Duration = Duration::from_millis(10);
 
-/// How often, at most, all pages are looked at.
+/// How often, at most, smaps is read.
 const SELDOM: Duration = Duration::from_millis(20);
 
 /// `USER_HZ`: the unit of processor time in `/proc`.
 const TICKS: f64 = 100.0;
 
-/// A program that runs.
+/// A running program.
 pub(crate) struct Watched {
     child: Child,
     started: Instant,
@@ -36,7 +33,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Starts a program. A `look` at all its pages holds it up now and then.
+    /// Starts a program. With `look` its smaps is read, which slows it down.
     pub(crate) fn start(mut command: Command, look: bool) -> Result<Watched, String> {
         let errors = tempfile::tempfile().map_err(|error| format!("a temporary file: {error}"))?;
         let copy = errors.try_clone().map_err(|error| error.to_string())?;
@@ -60,23 +57,18 @@ impl Watched {
         })
     }
 
-    /// Its number.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Ends it.
+    /// Kills it.
     pub(crate) fn kill(mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // It may have ended by itself.
+        // It may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Waits for its end; an error where it did not end well.
+    /// Waits for its end. Returns an error if it failed.
     pub(crate) fn finish(mut self) -> Result<Outcome, String> {
         let pid = i32::try_from(self.child.id()).map_err(|error| error.to_string())?;
-        // Not yet out of /proc: what it used is read afterwards.
+        // It stays in /proc, where its counters are read.
         let ended = waitid(
             Id::Pid(Pid::from_raw(pid)),
             WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT,
@@ -88,7 +80,7 @@ impl Watched {
         let memory = self
             .sampler
             .join()
-            .map_err(|_| "the observer failed".to_owned())?;
+            .map_err(|_| "the sampler failed".to_owned())?;
         let output = self
             .child
             .wait_with_output()
@@ -115,15 +107,14 @@ fn last_line(file: &mut fs::File) -> String {
     let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
     match (read, text.lines().last()) {
         (Ok(_), Some(line)) => line.to_owned(),
-        _ => "it said nothing".to_owned(),
+        _ => "no message".to_owned(),
     }
 }
 
-/// Page faults, and seconds of a processor, of a process that has ended and its
-/// children.
+/// Returns page faults and CPU seconds of an ended process and its children.
 fn used(pid: i32) -> Option<(u64, f64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in brackets, may hold anything; after it comes field 3.
+    // Field 3 follows the name, which is in parentheses and may contain anything.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
@@ -158,8 +149,8 @@ fn counters(pid: u32) -> Option<Memory> {
     })
 }
 
-/// A look at all pages of a process.
-pub(crate) fn pages(pid: u32) -> Option<Memory> {
+/// Reads the pages of a process from smaps.
+fn pages(pid: u32) -> Option<Memory> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let pool = field(&text, "Private_Hugetlb:") + field(&text, "Shared_Hugetlb:");
     Some(Memory {
@@ -167,19 +158,6 @@ pub(crate) fn pages(pid: u32) -> Option<Memory> {
         huge: field(&text, "AnonHugePages:") + pool,
         ..Memory::default()
     })
-}
-
-/// kB of memory that a process has, its part of what it shares with others.
-pub(crate) fn portion(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let halves = field(&text, "Shared_Hugetlb:") / 2;
-    Some(field(&text, "Pss:") + field(&text, "Private_Hugetlb:") + halves)
-}
-
-/// The child of a process, where it has one.
-pub(crate) fn child_of(pid: u32) -> Option<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-    text.split_whitespace().next()?.parse().ok()
 }
 
 fn field(text: &str, name: &str) -> u64 {

@@ -1,13 +1,13 @@
-//! The ways to run a program.
+//! Ways to run a program.
 
 use std::path::PathBuf;
 
-/// Where the allocator that is compared with is preloaded from.
+/// Paths of the tools that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tools {
-    /// The hugectl that was built with this.
+    /// The hugectl of this build.
     pub(crate) hugectl: PathBuf,
-    /// That of libhugetlbfs.
+    /// hugectl of libhugetlbfs.
     pub(crate) peer: PathBuf,
     /// `libmimalloc.so.2.0`.
     pub(crate) mimalloc: PathBuf,
@@ -16,13 +16,13 @@ pub(crate) struct Tools {
 /// A way to run a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// glibc's malloc with transparent huge pages.
     ThpTunable,
-    /// Ours, with an empty pool.
+    /// hugectl with an empty pool.
     OursWithout,
-    /// Ours, with what is known of the program, and with an empty pool.
+    /// hugectl --auto with an empty pool.
     Auto,
     /// glibc's malloc with pages of the pool.
     HugetlbTunable,
@@ -30,12 +30,12 @@ pub(crate) enum Way {
     Mimalloc,
     /// libhugetlbfs.
     Libhugetlbfs,
-    /// Ours, with a pool.
+    /// hugectl with a pool.
     Ours,
 }
 
 impl Way {
-    /// All, those with an empty pool first.
+    /// All ways, those with an empty pool first.
     pub(crate) const ALL: [Way; 8] = [
         Way::Plain,
         Way::ThpTunable,
@@ -47,10 +47,10 @@ impl Way {
         Way::Ours,
     ];
 
-    /// Those that do something to a program of musl.
+    /// The ways for programs with musl.
     pub(crate) const MUSL: [Way; 3] = [Way::Plain, Way::OursWithout, Way::Ours];
 
-    /// How the table calls it.
+    /// Returns its name in the table.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Way::Plain => "plain",
@@ -64,12 +64,12 @@ impl Way {
         }
     }
 
-    /// Whether it is to have a pool.
+    /// Whether it needs a pool.
     pub(crate) fn needs_pool(self) -> bool {
         self >= Way::HugetlbTunable
     }
 
-    /// What stands before the program on the command line.
+    /// Returns the words before the program on the command line.
     pub(crate) fn words(self, tools: &Tools) -> Vec<String> {
         let (hugectl, option) = match self {
             Way::OursWithout | Way::Ours => (&tools.hugectl, "--heap"),
@@ -80,7 +80,7 @@ impl Way {
         vec![hugectl.display().to_string(), option.to_owned()]
     }
 
-    /// What is in its environment.
+    /// Returns its environment.
     pub(crate) fn environment(self, tools: &Tools) -> Vec<(&'static str, String)> {
         let tunables = |value: &str| vec![("GLIBC_TUNABLES", value.to_owned())];
         match self {
@@ -88,7 +88,7 @@ impl Way {
             Way::HugetlbTunable => tunables("glibc.malloc.hugetlb=2"),
             Way::Mimalloc => vec![
                 ("LD_PRELOAD", tools.mimalloc.display().to_string()),
-                // Its name in 2.0; later versions call it ALLOW_LARGE.
+                // In later versions MIMALLOC_ALLOW_LARGE_OS_PAGES.
                 ("MIMALLOC_LARGE_OS_PAGES", "1".to_owned()),
             ],
             _ => vec![],

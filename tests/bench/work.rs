@@ -1,14 +1,14 @@
-//! What is run.
+//! The workloads.
 
-/// How a workload is run.
+/// Kinds of workloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A program of `tests/programs/bench`, for glibc and for musl: its name
-    /// and what follows the size on its command line.
+    /// A program of `tests/programs/bench`, for glibc and musl, and its arguments after the
+    /// size.
     C(&'static str, &'static [&'static str]),
-    /// The compiler proper, on one file of C++.
+    /// cc1plus on one file.
     Cxx,
-    /// A server, while `redis-benchmark` is at it.
+    /// redis-server under `redis-benchmark`.
     Redis,
     /// A program in Python.
     Python,
@@ -21,33 +21,29 @@ pub(crate) enum Kind {
 pub(crate) struct Work {
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What it does.
+    /// Description.
     pub(crate) what: &'static str,
     pub(crate) kind: Kind,
-    /// How large it is: MiB for the programs in C, else a measure of its own.
+    /// Size: MiB for programs in C.
     full: u64,
     quick: u64,
-    /// MiB that its pool has for each of its own.
+    /// Memory in MiB, full and quick.
     pool: (u64, u64),
 }
 
-/// The name of what is measured besides: saving in the background.
-pub(crate) const SAVE: &str = "bgsave";
-
 impl Work {
-    /// How large it is.
+    /// Returns its size.
     pub(crate) fn size(&self, quick: bool) -> u64 {
         if quick { self.quick } else { self.full }
     }
 
-    /// MiB of huge pages that are enough for it: a third more than it has
-    /// live, and some for the allocator.
+    /// Returns the MiB of its pool: a third more than its memory, and some for the allocator.
     pub(crate) fn pool_mib(&self, quick: bool) -> u64 {
         let (full, small) = self.pool;
         (if quick { small } else { full }) * 4 / 3 + 128
     }
 
-    /// Whether there is a program for musl, too.
+    /// Whether there is a program for musl.
     pub(crate) fn has_musl(&self) -> bool {
         matches!(self.kind, Kind::C(..))
     }
@@ -65,7 +61,7 @@ const fn c(name: &'static str, what: &'static str, kind: Kind, (full, quick): (u
     }
 }
 
-/// All of them, in the order of the table.
+/// All workloads, in the order of the table.
 pub(crate) const ALL: &[Work] = &[
     c("gups", "random access", Kind::C("gups", &[]), (1024, 64)),
     c("chase", "pointer chase", Kind::C("chase", &[]), (1024, 64)),
@@ -129,7 +125,7 @@ pub(crate) const ALL: &[Work] = &[
     },
 ];
 
-/// Every name that can be asked for.
+/// Returns all names.
 pub(crate) fn names() -> Vec<&'static str> {
-    ALL.iter().map(|work| work.name).chain([SAVE]).collect()
+    ALL.iter().map(|work| work.name).collect()
 }

@@ -1,5 +1,5 @@
-//! Whole command lines, from arguments to the plan and its script, on every
-//! recorded machine.
+//! hugeadm's command lines: from arguments to the plan and its script, on every recorded
+//! machine.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -70,9 +70,9 @@ fn arguments() {
             .collect();
         let args = match Args::read(argv) {
             Ok(args) => args,
-            Err(stop) => return begins(&[format!("{stop:?}")]),
+            Err(stop) => return kinds(&[format!("{stop:?}")]),
         };
-        // One of the machines, by what was written.
+        // The input selects the machine.
         let tree = text
             .iter()
             .fold(0, |sum: usize, byte| sum + usize::from(*byte))
@@ -80,7 +80,7 @@ fn arguments() {
         let (_, root, machine) = &trees[tree];
         let request = match Request::new(&args, machine, &mut Live::new(root.clone())) {
             Ok(request) => request,
-            Err(errors) => return begins(&errors),
+            Err(errors) => return kinds(&errors),
         };
         let plan = plan(machine, &request);
         let text = script(&plan, root);
@@ -89,29 +89,29 @@ fn arguments() {
         let reports = rehearse(&plan, root);
         let reported: usize = reports.iter().map(|task| task.steps.len()).sum();
         assert_eq!(reported, steps);
-        // Everything that is foreseen to fail is said.
+        // A predicted failure has a message.
         let failed = status(&reports).code() != 0;
         assert!(!failed || !messages(&reports).is_empty());
-        // A pool is never asked for more bytes than there are.
+        // No number overflows.
         for number in text
             .split_whitespace()
             .filter_map(|word| word.parse::<u128>().ok())
         {
             assert!(number <= u128::from(u64::MAX), "{text}");
         }
-        let kinds = reports.iter().flat_map(|task| &task.steps);
-        let mut kinds: Vec<&str> = kinds.map(|step| step.action).collect();
-        kinds.dedup();
+        let steps = reports.iter().flat_map(|task| &task.steps);
+        let mut actions: Vec<&str> = steps.map(|step| step.action).collect();
+        actions.dedup();
         vec![
-            kinds.join(" "),
+            actions.join(" "),
             plan.notes.len().to_string(),
             failed.to_string(),
         ]
     });
 }
 
-/// What kind of messages these are.
-fn begins(messages: &[String]) -> Vec<String> {
+/// Returns the kinds of messages, without names and numbers.
+fn kinds(messages: &[String]) -> Vec<String> {
     let kind = |text: &String| {
         let end = text.rsplit(": ").next().unwrap_or_default();
         end.chars()

@@ -1,4 +1,4 @@
-//! What all targets share: the corpus, the changes, the clock.
+//! The corpus, the random changes and the clock of all targets.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,7 +12,7 @@ use hugetools_model::fixture;
 
 use crate::long;
 
-/// Numbers at which something may turn over.
+/// Numbers near limits.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -44,9 +44,8 @@ const NUMBERS: &[&str] = &[
     "99999999999999999999999",
 ];
 
-/// Runs a target on its corpus and then on changed inputs. It returns what the
-/// input was taken for: an input that is taken for something new is changed
-/// further.
+/// Runs a target on its corpus and then on changed inputs. The target returns a summary of its
+/// result; an input with a new summary joins the corpus.
 pub(crate) fn fuzz<T: Hash>(
     name: &str,
     mut corpus: Vec<Vec<u8>>,
@@ -59,7 +58,7 @@ pub(crate) fn fuzz<T: Hash>(
         let result = catch_unwind(AssertUnwindSafe(|| target(input)));
         let Ok(shape) = result else {
             panic!(
-                "{name}: keep this in tests/fuzz/corpus/{name}: {:?}",
+                "{name}: add this to tests/fuzz/corpus/{name}: {:?}",
                 Shown(input)
             );
         };
@@ -83,14 +82,14 @@ pub(crate) fn fuzz<T: Hash>(
             }
         }
     }
-    let kinds = corpus.len() - recorded;
-    let told = format!("{name}: {recorded} recorded, {tried} changed, {kinds} of a new kind\n");
-    // Not eprintln!, which the test harness keeps to itself.
-    let _ = std::io::stderr().write_all(told.as_bytes());
+    let new = corpus.len() - recorded;
+    let text = format!("{name}: {recorded} recorded, {tried} changed, {new} new results\n");
+    // The test harness captures eprintln!.
+    let _ = std::io::stderr().write_all(text.as_bytes());
     assert!(tried > 0);
 }
 
-/// An input as a byte string of Rust.
+/// Prints an input as a byte string of Rust.
 struct Shown<'a>(&'a [u8]);
 
 impl std::fmt::Debug for Shown<'_> {
@@ -99,7 +98,7 @@ impl std::fmt::Debug for Shown<'_> {
     }
 }
 
-/// One or more changes to one of the inputs.
+/// Returns one of the inputs with one to seven changes.
 fn change(corpus: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut input = corpus[random.below(corpus.len())].clone();
     for _ in 0..=random.below(6) {
@@ -132,7 +131,7 @@ fn change(corpus: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
     input
 }
 
-/// Another number where there is one.
+/// Replaces a number.
 fn replace_number(input: &mut Vec<u8>, random: &mut Random) {
     let begin = random.below(input.len() + 1);
     let is_digit = |byte: &u8| byte.is_ascii_digit();
@@ -148,7 +147,7 @@ fn replace_number(input: &mut Vec<u8>, random: &mut Random) {
     input.splice(start..start + digits, number);
 }
 
-/// A generator of random numbers (xorshift).
+/// A random number generator (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -185,7 +184,7 @@ fn read(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The archives of all recorded machines.
+/// Returns the archives of all recorded machines.
 pub(crate) fn archives() -> Vec<String> {
     let entries = fs::read_dir(project("tests/fixtures")).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -197,7 +196,7 @@ pub(crate) fn archives() -> Vec<String> {
         .collect()
 }
 
-/// The contents of all recorded files whose paths end so.
+/// Returns the contents of all recorded files whose paths end so.
 pub(crate) fn recorded(ends: &[&str]) -> Vec<Vec<u8>> {
     let archives = archives();
     let entries = archives
@@ -207,7 +206,7 @@ pub(crate) fn recorded(ends: &[&str]) -> Vec<Vec<u8>> {
     wanted.map(|entry| entry.text.into_bytes()).collect()
 }
 
-/// The files of a target in `tests/fuzz/corpus`.
+/// Returns the files of a target in `tests/fuzz/corpus`.
 pub(crate) fn kept(name: &str) -> Vec<Vec<u8>> {
     let entries = fs::read_dir(project("tests/fuzz/corpus").join(name));
     let mut paths: Vec<PathBuf> = entries
@@ -219,7 +218,7 @@ pub(crate) fn kept(name: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// The lines of a file in `tests/fuzz/corpus`, each an input.
+/// Returns the lines of a file in `tests/fuzz/corpus`; each is an input.
 pub(crate) fn kept_lines(name: &str) -> Vec<Vec<u8>> {
     let text = read(&project("tests/fuzz/corpus").join(name));
     let lines = text.split(|byte| *byte == b'\n');

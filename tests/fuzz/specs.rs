@@ -1,10 +1,8 @@
 //! Pool specifications and the kernel's list syntax.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use hugetools_admin::request::spec::spread::{Spread, divide};
-use hugetools_admin::request::spec::{Amount, Direction, Spec};
-use hugetools_admin::step::unfinished::Unfinished;
+use hugetools_admin::request::spec::{Amount, Direction, Spec, divide};
 use hugetools_model::PageCount;
 use hugetools_model::choice::{chosen, offered};
 use hugetools_model::units::list::{format_list, parse_list};
@@ -12,8 +10,8 @@ use hugetools_model::units::size::Quantity;
 
 use crate::engine::{fuzz, kept_lines, recorded};
 
-/// What a number with a unit means, in the widest arithmetic.
-fn opinion(text: &str) -> Option<(u128, bool)> {
+/// Returns the value of a number with a unit, in wide arithmetic.
+fn value_of(text: &str) -> Option<(u128, bool)> {
     let lower = text.to_ascii_lowercase();
     let (radix, digits) = match lower.strip_prefix("0x") {
         Some(digits) => (16, digits),
@@ -42,10 +40,10 @@ fn opinion(text: &str) -> Option<(u128, bool)> {
 
 fn judge(text: &str, amount: Amount) {
     match amount {
-        Amount::Pages(pages) => assert_eq!(opinion(text), Some((u128::from(pages.get()), false))),
-        Amount::Memory(bytes) => assert_eq!(opinion(text), Some((u128::from(bytes.get()), true))),
+        Amount::Pages(pages) => assert_eq!(value_of(text), Some((u128::from(pages.get()), false))),
+        Amount::Memory(bytes) => assert_eq!(value_of(text), Some((u128::from(bytes.get()), true))),
         Amount::Percent(percent) => {
-            let (number, unit) = opinion(text.trim_end_matches('%')).unwrap();
+            let (number, unit) = value_of(text.trim_end_matches('%')).unwrap();
             assert!(number == u128::from(percent) && percent <= 100 && !unit);
         }
     }
@@ -63,11 +61,10 @@ fn specs() {
             .map(|quantity| (quantity.plain(), quantity.bytes()));
         if let Ok((_, Ok(bytes))) = quantity {
             assert_eq!(
-                opinion(&text).map(|(bytes, _)| bytes),
+                value_of(&text).map(|(bytes, _)| bytes),
                 Some(u128::from(bytes.get()))
             );
         }
-        let _ = Unfinished::parse(&text);
         let spec = text.parse::<Spec>();
         if let Ok(spec) = &spec {
             let amount = text.rsplit_once(':').unwrap().1;
@@ -76,15 +73,14 @@ fn specs() {
             let size = text.split(['@', ':']).next().unwrap();
             match spec.size {
                 None => assert_eq!(size, "DEFAULT"),
-                Some(found) => assert_eq!(opinion(size).unwrap().0, u128::from(found.get())),
+                Some(found) => assert_eq!(value_of(size).unwrap().0, u128::from(found.get())),
             }
         }
-        let spread = text.parse::<Spread>();
-        if let Ok(Spread {
-            weights: Some(weights),
+        if let Ok(Spec {
+            nodes: Some(weights),
             amount: Amount::Pages(total),
             ..
-        }) = &spread
+        }) = &spec
         {
             let shares = divide(*total, weights);
             let sum: u128 = shares
@@ -101,11 +97,10 @@ fn specs() {
         let nodes = spec
             .as_ref()
             .ok()
-            .and_then(|spec| spec.nodes.as_ref().map(BTreeSet::len));
+            .and_then(|spec| spec.nodes.as_ref().map(BTreeMap::len));
         (
             spec.map(|spec| (spec.direction as u8, spec.size)).ok(),
             nodes,
-            spread.is_ok(),
             quantity.is_ok(),
         )
     });
@@ -151,8 +146,7 @@ fn lists() {
         };
         assert!(members.iter().all(|member| *member <= 65535));
         assert_eq!(parse_list(&format_list(&members)), Some(members.clone()));
-        // Without strides a member is a number that stands there or lies
-        // between two that do.
+        // Without strides a member is a written number or lies between two.
         let parts: Vec<&str> = text
             .trim()
             .split(',')

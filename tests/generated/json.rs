@@ -1,4 +1,4 @@
-//! hugetools-json(7) has every field of every document, of the type that it says.
+//! hugetools-json(7) documents every field of every document with its type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,7 +15,7 @@ type Fields = BTreeMap<String, BTreeSet<String>>;
 
 const EVERY: &str = "Every document";
 
-/// What the page says, by its headings.
+/// Returns the documented fields by heading.
 fn page() -> BTreeMap<String, Fields> {
     let text = bless::text("man/hugetools-json.7").replace("\\-", "-");
     let mut all: BTreeMap<String, Fields> = BTreeMap::new();
@@ -35,8 +35,7 @@ fn page() -> BTreeMap<String, Fields> {
     all
 }
 
-/// Notes the fields of a document that hold no others. A key that is a number stands
-/// for any.
+/// Collects the leaves of a document. `N` stands for any number as a key.
 fn fields(value: &Value, path: &str, found: &mut Fields) {
     let mut leaf = |name: &str| {
         let types = found.entry(path.to_owned()).or_default();
@@ -66,7 +65,7 @@ fn fields(value: &Value, path: &str, found: &mut Fields) {
     }
 }
 
-/// The documents of a text: one, or one on each line.
+/// Returns the documents of a text: one, or one per line.
 fn documents(text: &str) -> Vec<Value> {
     match serde_json::from_str(text) {
         Ok(one) => vec![one],
@@ -108,7 +107,7 @@ fn of_status(dir: &Path) -> Vec<String> {
     let own = std::process::id();
     let file = dir.join("report");
     let report = format!("--heap=thp --report={}", file.display());
-    // Where there are no transparent huge pages it is not started.
+    // Without transparent huge pages it is not started.
     run("hugectl", &format!("{report} --require=heap:1 true"));
     run("hugectl", &format!("{report} true"));
     let report = bless::text(&file);
@@ -124,7 +123,7 @@ fn of_status(dir: &Path) -> Vec<String> {
     documents.chain([report]).collect()
 }
 
-/// What each section's commands print.
+/// Returns the output of each section's commands.
 fn samples(dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     let own = std::process::id();
     let explained = "--text --data --heap --shm --require=heap:1,text sh -c true";
@@ -182,7 +181,7 @@ fn the_page_has_every_field_of_every_document() {
         }
         let seen: BTreeSet<String> = found.keys().map(|path| top(path)).collect();
         // Processes have no pages here, and nobody's library says why it needs them.
-        let rare = ["mounts", "refused", "since_last", "required"];
+        let rare = ["mounts", "since_last", "required"];
         for path in written
             .keys()
             .filter(|path| !rare.contains(&top(path).as_str()))

@@ -1,11 +1,10 @@
-//! The man pages of the library, against its header, its variables and what it
-//! exports.
+//! The library's man pages document its functions, variables and exports.
 
 use hugetools_contract::env::VARIABLES;
 
 use crate::support::bless::text;
 
-/// The functions of the header: name and prototype.
+/// Returns name and prototype of the functions in the header.
 fn functions() -> Vec<(String, String)> {
     let header = text("crates/preload/include/hugetlbfs.h");
     let prototypes = header.lines().filter(|line| line.ends_with(");"));
@@ -18,7 +17,7 @@ fn functions() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The page of a function, by the name of which it is found, and its text.
+/// Returns path and text of a function's page.
 fn page(name: &str) -> (String, String) {
     let path = format!("man/{name}.3");
     let page = text(&path);
@@ -32,7 +31,7 @@ fn page(name: &str) -> (String, String) {
     }
 }
 
-/// A line of a page without its macro, its quotes and its fonts.
+/// Returns a line without macro, quotes and fonts.
 fn plain(line: &str) -> String {
     let Some((font, rest)) = line.split_once(' ') else {
         return line.to_owned();
@@ -89,7 +88,6 @@ fn each_variable_is_in_the_page_of_the_library() {
     }
 }
 
-/// Functions of libc that are replaced must be named, and all others too.
 #[test]
 fn each_export_is_in_the_page_of_the_library() {
     let page = text("man/libhugetlbfs.7");

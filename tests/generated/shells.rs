@@ -1,7 +1,6 @@
-//! What a shell learns of the running machine: the sizes of its pools, processes,
-//! users and groups, and behind hugectl's options another program with its own
-//! completion. clap makes the frame, of the options' names; this puts in the rest,
-//! which is by hand, in `shell`.
+//! Adds the values of options to clap's completions: page sizes, processes, users and
+//! groups of the machine, and the completion of the program after hugectl's options. The
+//! scripts are in `shell`.
 
 use std::fmt::Write;
 
@@ -14,7 +13,7 @@ const ZSH: &str = include_str!("shell/zsh.sh");
 const FISH: &str = include_str!("shell/fish.fish");
 const ELVISH: &str = include_str!("shell/elvish.elv");
 
-/// By which name help gives a value, and what offers it: in zsh, in fish, in elvish.
+/// The value name in the help, and the code that offers values in zsh, fish and elvish.
 const VALUES: [(&str, &str, &str, &str); 11] = [
     (
         "SIZE|thp",
@@ -59,7 +58,7 @@ const VALUES: [(&str, &str, &str, &str); 11] = [
     ),
 ];
 
-/// The name of an option's value in help.
+/// Returns the name of an option's value in the help.
 fn value(arg: &Arg) -> Option<String> {
     let takes = arg.get_action().takes_values();
     let names = arg.get_value_names().filter(|_| takes)?;
@@ -67,8 +66,7 @@ fn value(arg: &Arg) -> Option<String> {
     Some(names.join(" "))
 }
 
-/// The options that take the next word of the line as a value, or the rest of
-/// their own.
+/// Returns the options with a value.
 fn options(command: &Command) -> impl Iterator<Item = (&Arg, &str, String)> {
     let options = command.get_arguments();
     options.filter_map(|arg| Some((arg, arg.get_long()?, value(arg)?)))
@@ -78,10 +76,10 @@ fn starts_programs(command: &Command) -> bool {
     command.get_arguments().any(Arg::is_trailing_var_arg_set)
 }
 
-/// The script of a shell for a tool, of which clap made the frame.
+/// Returns the complete script.
 pub(super) fn complete(shell: Shell, name: &str, command: &Command, frame: &str) -> String {
     let frame = match shell {
-        // How it is written is its generator's.
+        // clap's style.
         Shell::Bash => &format!("# shellcheck disable=SC1007,SC2207\n{frame}"),
         _ => frame,
     };
@@ -130,7 +128,7 @@ fn bash(name: &str, command: &Command, frame: &str) -> String {
 
 fn zsh(command: &Command, frame: &str) -> String {
     let mut text = frame.to_owned();
-    // What must stand behind an equals sign does not take the next word.
+    // An option that requires `=` does not take the next word.
     for (_, long, _) in options(command).filter(|(arg, _, _)| arg.is_require_equals_set()) {
         text = text.replace(&format!("--{long}=["), &format!("--{long}=-["));
     }
@@ -149,7 +147,7 @@ fn fish(name: &str, command: &Command, frame: &str) -> String {
     let mut text = FISH.to_owned();
     let mut frame = frame.to_owned();
     for (arg, long, value) in options(command) {
-        // What must stand behind an equals sign does not take the next word.
+        // An option that requires `=` does not take the next word.
         let needs = if arg.is_require_equals_set() {
             "f"
         } else {
@@ -210,14 +208,14 @@ fn elvish(command: &Command, frame: &str) -> String {
     format!("{frame}{part}")
 }
 
-/// The program's own completion, where a line has come to it.
+/// Completes the program's own words.
 const ELVISH_PROGRAM: &str = "    } elif (not (has-value $words --status)) {
         edit:complete-sudo @ID@ (all $words[$program..])
     } elif (has-value $words --status) {
         @ID@-processes
 ";
 
-/// An option's line without the mark that it takes the next word.
+/// Removes the mark that an option takes the next word.
 fn without_next(frame: &str, long: &str) -> String {
     let own = format!(" -l {long} -d ");
     let lines = frame.lines().map(|line| match line.contains(&own) {

@@ -1,7 +1,5 @@
-//! Which file of a crate knows which: from its `use`s, and from paths in its code that
-//! lead out of it. That a file calls its own parts by name, which may know it in turn, is
-//! no arrow; what stands in a macro's arguments alone, and what only tests know, is left
-//! out.
+//! Which file of a crate uses which: by its `use` items and by paths that begin with
+//! `crate` or `super`. Test modules and macro arguments are ignored.
 #![expect(clippy::disallowed_methods, reason = "reads files of its own")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +9,10 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, UseTree};
 
-/// Each file, by the path of its module, and those that it knows.
+/// The modules that each module uses.
 pub(super) type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// The arrows between the files below a crate's `src`; its `lib.rs`, which is a list of
-/// the others, is no room.
+/// Returns the arrows between the files below a crate's `src`, without `lib.rs`.
 pub(super) fn arrows(sources: &Path) -> Arrows {
     let files = files(sources, &[]);
     let modules: BTreeSet<String> = files.keys().cloned().collect();
@@ -55,7 +52,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Notes the file that a path leads to.
+    /// Notes the file of a path.
     fn note(&mut self, path: &[String]) {
         let Some(absolute) = self.absolute(path) else {
             return;

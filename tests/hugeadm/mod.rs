@@ -11,7 +11,6 @@ mod output;
 mod peer;
 mod plan;
 mod properties;
-mod speed;
 mod stats;
 mod together;
 mod transcripts;

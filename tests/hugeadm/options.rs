@@ -1,22 +1,13 @@
 //! Every option on every recorded machine.
 
-use clap::{Arg, CommandFactory};
-use hugetools_admin::args::Args;
-use serde_json::Value;
-
 use crate::support::bless;
 use crate::support::tool::hugeadm;
 use crate::support::tree::{self, machines};
+use clap::{Arg, CommandFactory};
+use hugetools_admin::args::Args;
 
-/// Machines whose transcripts contain every option.
-const TRANSCRIBED: [&str; 6] = [
-    "aarch64-4k",
-    "ppc64le-power8-hash",
-    "ppc64le-power9-hash",
-    "s390x",
-    "x86_64-6.18-mthp",
-    "x86_64-8node",
-];
+/// Machines whose transcripts contain every option: several nodes, and four page sizes.
+const TRANSCRIBED: [&str; 2] = ["aarch64-4k", "x86_64-8node"];
 
 fn transcript(machine: &str) -> String {
     bless::text(format!("tests/expected/hugeadm/options-{machine}.txt"))
@@ -80,35 +71,4 @@ fn every_option_works_on_every_machine() {
         );
         assert_eq!(ran.status, 0, "{machine}: {ran:?}");
     }
-}
-
-/// Commands from `--explain` can be run and are not suggested again.
-#[test]
-fn suggested_commands_resolve_the_finding() {
-    let mut done = 0;
-    for machine in machines() {
-        let dir = tree::machine(&machine);
-        let found = || -> Vec<Value> {
-            let ran = hugeadm(dir.path(), &["--json", "--explain"]);
-            let document: Value = serde_json::from_str(&ran.out).unwrap();
-            document["findings"].as_array().unwrap().clone()
-        };
-        for finding in found() {
-            for part in ["about", "fact", "consequence", "command"] {
-                assert!(!finding[part].as_str().unwrap().is_empty(), "{finding}");
-            }
-            let command = finding["command"].as_str().unwrap();
-            let Some(words) = command.strip_prefix("hugeadm ") else {
-                continue;
-            };
-            let words: Vec<&str> = words.split(' ').collect();
-            let ran = hugeadm(dir.path(), &words);
-            assert_eq!(ran.status, 0, "{machine}: {command}: {ran:?}");
-            done += 1;
-            // Only settings are checked: a tree has no programs that could free pages.
-            let mended = finding["about"] == "thp" && found().contains(&finding);
-            assert!(!mended, "{machine}: {finding}");
-        }
-    }
-    assert!(done > 10, "only {done} commands");
 }

@@ -62,23 +62,6 @@ fn each_line_of_a_watch_has_the_changes_since_the_last() {
     interrupt(child);
 }
 
-#[test]
-fn tables_of_a_watch_follow_each_other() {
-    let dir = tree::machine("x86_64-6.18-counters");
-    let (child, mut lines) = watch(dir.path(), &[]);
-    // The watch runs as long as there is a reader.
-    let heads = lines
-        .by_ref()
-        .map(Result::unwrap)
-        .filter(|line| line.contains("since boot"));
-    let heads: Vec<String> = heads.take(3).collect();
-    assert!(!heads[0].contains("since last"), "{heads:?}");
-    assert!(heads[1].ends_with("since boot since last"), "{heads:?}");
-    assert_eq!(heads[1], heads[2]);
-    interrupt(child);
-    drop(lines);
-}
-
 /// A watch without a reader ends.
 #[test]
 fn a_watch_ends_without_a_reader() {

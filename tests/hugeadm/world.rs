@@ -2,21 +2,19 @@
 //! mounts that are only recorded.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hugetools_admin::apply::apply;
 use hugetools_admin::args::Args;
-use hugetools_admin::effects::{Account, Effects, Found, Growth, Ran};
+use hugetools_admin::effects::{Account, Effects, Found};
 use hugetools_admin::plan::{Plan, plan};
 use hugetools_admin::report::{Level, NotRun, Outcome, TaskReport, messages};
 use hugetools_admin::request::Request;
-use hugetools_admin::step::unfinished::Unfinished;
 use hugetools_admin::step::{Mount, Owner, Swap};
 use hugetools_model::sim::Sim;
-use hugetools_model::{Bytes, KPath, Machine, PageSize, Root};
+use hugetools_model::{KPath, Machine, PageSize, Root};
 use tempfile::TempDir;
 
 use crate::support::tree;
@@ -36,16 +34,11 @@ pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) root: Root,
     pub(crate) there: BTreeMap<PathBuf, Owner>,
-    /// Free space of the file system.
-    pub(crate) room: Bytes,
     pub(crate) refused: Option<(&'static str, i32)>,
     /// The calls so far, in order.
     pub(crate) calls: Vec<String>,
-    /// Whether the progress is displayed.
-    pub(crate) watched: bool,
     /// The number of the call at which a signal arrives.
     pub(crate) signal_at: Option<usize>,
-    pub(crate) noted: Unfinished,
     /// Whether root runs hugeadm.
     pub(crate) is_root: bool,
 }
@@ -64,12 +57,9 @@ impl World {
             dir,
             root,
             there: BTreeMap::from([(PathBuf::from("/"), ROOT_DIR)]),
-            room: Bytes::new(1 << 40),
             refused: None,
             calls: Vec::new(),
-            watched: false,
             signal_at: None,
-            noted: Unfinished::default(),
             is_root: false,
         }
     }
@@ -131,7 +121,6 @@ impl World {
         Ok(Some(Account {
             id: 7,
             name: name.to_owned(),
-            members: Vec::new(),
         }))
     }
 }
@@ -150,13 +139,6 @@ impl Effects for World {
             directory: !path.ends_with("swapfile"),
             owner: *owner,
         }))
-    }
-
-    fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>> {
-        let below = self.there.keys().filter(|name| name.parent() == Some(path));
-        Ok(below
-            .filter_map(|name| Some(name.file_name()?.to_owned()))
-            .collect())
     }
 
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
@@ -187,13 +169,13 @@ impl Effects for World {
         }
     }
 
-    fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran> {
+    fn own(&mut self, path: &Path, owner: Owner) -> io::Result<()> {
         self.call("own", path.display())?;
         self.there.insert(path.to_owned(), owner).unwrap();
-        Ok(Ran::Yes)
+        Ok(())
     }
 
-    fn mount(&mut self, mount: &Mount) -> io::Result<Ran> {
+    fn mount(&mut self, mount: &Mount) -> io::Result<()> {
         self.call("mount", mount.options())?;
         let (point, bytes) = (mount.point.display(), mount.size.get());
         self.append(
@@ -201,20 +183,16 @@ impl Effects for World {
             &format!("90 1 0:90 / {point} rw - hugetlbfs none rw,pagesize={bytes}\n"),
         )?;
         self.there.insert(mount.point.clone(), mount.owner).unwrap();
-        Ok(Ran::Yes)
+        Ok(())
     }
 
-    fn unmount(&mut self, point: &Path) -> io::Result<Ran> {
+    fn unmount(&mut self, point: &Path) -> io::Result<()> {
         self.call("unmount", point.display())?;
         self.cut("/proc/self/mountinfo", &format!(" {} ", point.display()));
-        Ok(Ran::Yes)
+        Ok(())
     }
 
-    fn room(&mut self, _: &Path) -> io::Result<Bytes> {
-        Ok(self.room)
-    }
-
-    fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran> {
+    fn swap_on(&mut self, swap: &Swap) -> io::Result<()> {
         self.call("swap_on", swap.path.display())?;
         self.there.insert(swap.path.clone(), ROOT_DIR);
         // The kernel sees the new swap in the table and may find more memory.
@@ -222,10 +200,10 @@ impl Effects for World {
         let path = KPath::from("/proc/swaps");
         let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();
         self.root.write(&path, &(table + &line)).unwrap();
-        Ok(Ran::Yes)
+        Ok(())
     }
 
-    fn swap_off(&mut self, swap: &Swap) -> io::Result<Ran> {
+    fn swap_off(&mut self, swap: &Swap) -> io::Result<()> {
         self.call("swap_off", swap.path.display())?;
         let path = swap.path.display().to_string();
         if self.now().swaps.iter().any(|used| used.path == swap.path) {
@@ -234,25 +212,11 @@ impl Effects for World {
         if swap.size.is_some() {
             self.there.remove(&swap.path);
         }
-        Ok(Ran::Yes)
+        Ok(())
     }
 
     fn sync(&mut self) {
         self.calls.push("sync".to_owned());
-    }
-
-    fn growth_begins(&mut self, growth: &Growth) -> bool {
-        self.calls
-            .push(format!("grow {} -> {}", growth.from, growth.to));
-        self.watched
-    }
-
-    fn growth_at(&mut self, pages: u64) {
-        self.calls.push(format!("at {pages}"));
-    }
-
-    fn growth_ends(&mut self) {
-        self.calls.push("grown".to_owned());
     }
 
     fn pause(&mut self, time: Duration) {
@@ -265,15 +229,6 @@ impl Effects for World {
 
     fn interrupted(&mut self) -> bool {
         self.signal_at.is_some_and(|at| self.calls.len() >= at)
-    }
-
-    fn unfinished(&mut self) -> io::Result<Unfinished> {
-        Ok(self.noted.clone())
-    }
-
-    fn remember(&mut self, unfinished: &Unfinished) -> io::Result<()> {
-        self.noted = unfinished.clone();
-        Ok(())
     }
 }
 

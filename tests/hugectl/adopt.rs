@@ -1,8 +1,7 @@
-//! `--pid`: programs that run already, put on huge pages from outside.
+//! `--pid`: hugectl collapses the memory of running programs.
 
 mod known;
 mod living;
-mod redis;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -11,9 +10,12 @@ use serde_json::Value;
 
 use super::place::Done;
 use crate::support::live::skip;
+use crate::support::program::{Libc, build};
+use crate::support::still::{Still, without_pool};
 use crate::support::tool::tool;
 
-/// A program that says a line when it is ready, and is ended at the end of the test.
+/// A running program. It prints `ready` once its memory is filled, and is killed at the
+/// end of the test.
 struct Subject {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
@@ -21,7 +23,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// Starts it, and waits for its line.
+    /// Starts it and waits until its memory is filled.
     fn start(command: &mut Command) -> Subject {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -40,14 +42,13 @@ impl Subject {
         self.child.id().to_string()
     }
 
-    /// The next line that it says.
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 
-    /// Closes its input, at which it says a last line.
+    /// Closes its input and returns its last line: `same` if its memory is intact.
     fn last(mut self) -> String {
         drop(self.input.take());
         self.line()
@@ -61,33 +62,45 @@ impl Drop for Subject {
     }
 }
 
-/// Runs hugectl with these words; what it printed.
+/// Returns the command of `tests/programs/adopt.c` with memory of one kind, and the
+/// machine with an empty pool.
+fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(Still, Command)> {
+    let still = without_pool(test)?;
+    if !can_adopt(test, still.thp_serves()) {
+        return None;
+    }
+    let mut command = Command::new(build("adopt", Libc::Glibc, &[])?);
+    command.args([kind, megabytes]);
+    Some((still, command))
+}
+
+/// Runs hugectl.
 fn hugectl(words: &[&str]) -> Done {
     super::place::done(&tool("hugectl").args(words).output().unwrap())
 }
 
-/// The document of a run that did something; its status is in it.
+/// Runs hugectl and returns its document.
 fn document(words: &[&str]) -> Value {
     let done = hugectl(&[words, &["--json"]].concat());
     let value: Value = serde_json::from_str(&done.out).unwrap_or_else(|_| panic!("{done:?}"));
     assert_eq!(value["status"], done.status, "{done:?}");
-    assert_eq!(value["schema"], 1);
     value
 }
 
-/// The one process of a document, whose figures are sound.
+/// Returns the only process of a document.
 fn only(document: &Value) -> &Value {
     let processes = document["processes"].as_array();
     let [process] = &processes.unwrap_or_else(|| panic!("{document:#}"))[..] else {
         panic!("{document:#}");
     };
-    is_sound(process);
+    check_sums(process);
     process
 }
 
-/// What is left and what is huge are all that there is; segments add up.
-fn is_sound(process: &Value) {
-    let left: u64 = process["left"].as_array().unwrap().iter().map(bytes).sum();
+/// Huge and left bytes add up to the resident bytes, and so do the segments.
+fn check_sums(process: &Value) {
+    let left = process["left"].as_array().unwrap().iter();
+    let left: u64 = left.map(|left| number(&left["bytes"])).sum();
     let after = &process["after"];
     assert_eq!(
         number(&after["resident"]),
@@ -101,27 +114,24 @@ fn is_sound(process: &Value) {
     }
 }
 
-fn bytes(left: &Value) -> u64 {
-    number(&left["bytes"])
-}
-
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value}"))
 }
 
-/// Bytes on huge pages, of `before` or `after`.
+/// Returns the bytes on huge pages in `before` or `after`.
 fn huge(moment: &Value) -> u64 {
     let sizes = moment["huge"].as_object().unwrap();
     sizes.values().map(number).sum()
 }
 
-/// The part of what is resident afterwards that is huge.
+/// Returns the huge share of the resident memory afterwards.
 fn share(process: &Value) -> f64 {
     huge(&process["after"]) as f64 / number(&process["after"]["resident"]) as f64
 }
 
-/// Whether this kernel collapses the memory of others, and THP are there.
-fn is_possible(test: &str, thp_serves: bool) -> bool {
+/// Whether the kernel has transparent huge pages and collapses other processes' memory
+/// (Linux 6.1).
+fn can_adopt(test: &str, thp_serves: bool) -> bool {
     if !thp_serves {
         return skip::<()>(test, "this machine has no transparent huge pages").is_some();
     }

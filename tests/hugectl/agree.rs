@@ -1,6 +1,5 @@
-//! What is said of a launch, and its report, agree with the kernel's figures: each kind
-//! of memory, each state of the pool, each fallback; and what a child falls short of, too,
-//! is not said again.
+//! Warnings and reports agree with the kernel's figures, for each kind of memory, state of
+//! the pool and fallback. The processes of one start warn once.
 
 use std::fs;
 use std::path::Path;
@@ -11,17 +10,17 @@ use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
-/// As `kinds.c` has it, but for the ends that lie in no whole huge page.
+/// The memory of `kinds.c` (kB) without the ends outside whole huge pages.
 const WANTED: u64 = 20 << 10;
 
-/// A launch, and what came of it, in kB.
+/// A launch and its results, in kB.
 #[derive(Debug)]
 struct Launch {
     ran: Ran,
     pool: u64,
     thp: u64,
     is_refused: bool,
-    /// What the report says is huge, and why there is not more.
+    /// Huge memory according to the report, and the reason for the rest.
     reported: u64,
     reason: Option<String>,
 }
@@ -40,7 +39,7 @@ impl Launch {
         let (pool, thp) = (figure(), figure());
         let text = fs::read_to_string(report).unwrap();
         fs::remove_file(report).unwrap();
-        // The last to end is the program, after its child.
+        // The program ends after its child.
         let of_program = text.lines().last().unwrap();
         let row = row(&serde_json::from_str(of_program).unwrap(), kind);
         let huge = row["huge"].as_object().map(|huge| huge.values());
@@ -55,7 +54,7 @@ impl Launch {
         }
     }
 
-    /// What is amiss with what was said.
+    /// Returns what is wrong with the warnings and the report.
     fn faults(&self, kind: &str, pages: &str) -> Vec<&'static str> {
         let said = self.ran.err.lines().filter(|line| line.contains("WARNING"));
         let said: Vec<&str> = said.collect();
@@ -65,7 +64,7 @@ impl Launch {
         };
         let huge = self.pool + self.thp;
         let served = match (kind, pages) {
-            // Those of its file are huge pages without a pool.
+            // Huge pages of the file need no pool.
             ("text", "" | "=2MB") => huge,
             ("anon", _) | (_, "=thp") => self.thp,
             _ => self.pool,
@@ -98,7 +97,7 @@ impl Launch {
     }
 }
 
-/// The row of the program's own memory of one kind: of data and bss, the larger one.
+/// Returns the largest row of a segment.
 fn row(report: &Value, kind: &str) -> Value {
     let rows = report["segments"].as_array().unwrap();
     let rows = rows.iter().filter(|row| row["segment"] == kind);
@@ -107,8 +106,8 @@ fn row(report: &Value, kind: &str) -> Value {
 }
 
 #[test]
-fn what_is_said_agrees_with_what_there_is() {
-    let Some(live) = machine("what is said of each launch") else {
+fn warnings_and_reports_agree_with_the_kernel() {
+    let Some(live) = machine("warnings of each launch") else {
         return;
     };
     let Some(program) = build("kinds", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
@@ -146,10 +145,9 @@ fn what_is_said_agrees_with_what_there_is() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What a start prints on standard error, with programs that each want more of a pool of
-/// so many pages than it has.
-fn said(pages: u32, options: &str, script: &str) -> Option<Vec<String>> {
-    let live = machine("what processes say")?;
+/// Returns the warnings of a start whose programs each need more than the pool has.
+fn warnings(pages: u32, options: &str, script: &str) -> Option<Vec<String>> {
+    let live = machine("warnings of processes")?;
     let program = build("kinds", Libc::Glibc, &["-fno-pie", "-no-pie"])?;
     live.set_pool(pages.into());
     let mut command = tool("hugectl");
@@ -166,7 +164,7 @@ fn said(pages: u32, options: &str, script: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn one_process_of_a_start_says_it() {
+fn a_start_warns_once() {
     let together = "KINDS shm & KINDS shm & KINDS shm & wait";
     for (pages, options, script) in [
         (0, "--shm", "KINDS shm; KINDS shm; sh -c 'KINDS shm; :'"),
@@ -179,7 +177,7 @@ fn one_process_of_a_start_says_it() {
             "KINDS heap & KINDS heap; wait; exec KINDS heap",
         ),
     ] {
-        let Some(lines) = said(pages, options, script) else {
+        let Some(lines) = warnings(pages, options, script) else {
             return;
         };
         assert_eq!(lines.len(), 1, "{pages} {options}: {lines:#?}");
@@ -188,15 +186,15 @@ fn one_process_of_a_start_says_it() {
             "{lines:#?}"
         );
     }
-    // Another start says it again.
+    // A nested start warns again.
     let script = format!("'{}' --shm KINDS shm; KINDS shm", hugectl().display());
-    assert_eq!(said(0, "--shm", &script).unwrap().len(), 2);
+    assert_eq!(warnings(0, "--shm", &script).unwrap().len(), 2);
 }
 
 #[test]
-fn where_nothing_can_be_kept_it_is_said_by_each() {
+fn each_process_warns_without_a_shared_directory() {
     let script = "HUGETLB_STARTER=$$:7:/nowhere/starts; KINDS shm alone; KINDS shm alone";
-    if let Some(lines) = said(0, "--shm", script) {
+    if let Some(lines) = warnings(0, "--shm", script) {
         assert_eq!(lines.len(), 2, "{lines:#?}");
     }
 }

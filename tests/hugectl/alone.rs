@@ -1,4 +1,4 @@
-//! A hugectl that was copied somewhere alone: the libraries inside it.
+//! A copy of hugectl without libraries beside it: it writes the bundled ones to disk.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,11 +6,10 @@ use std::process::Command;
 
 use super::place::{Done, Place, as_nobody, done, is_root};
 
-/// The line of the memory map that tells the library.
+/// Prints the path of the loaded library.
 const LOOK: &str = "grep -m1 libhugetlbfs /proc/self/maps";
 
-/// A place where nobody has a directory of the run time and hugectl stands
-/// alone.
+/// Returns a place without installed libraries, and a run-time directory of nobody.
 fn alone() -> Place {
     let place = Place::new();
     fs::remove_dir_all(place.path("prefix/lib")).unwrap();
@@ -24,7 +23,7 @@ fn run(place: &Place, args: &[&str]) -> Done {
     done(&as_nobody(&command).output().unwrap())
 }
 
-/// The file that the map names.
+/// Returns the loaded library.
 fn library(place: &Place, done: &Done) -> PathBuf {
     assert_eq!(done.status, 0, "{done:?}");
     let path = done.out.split_whitespace().last().unwrap();
@@ -36,7 +35,7 @@ fn library(place: &Place, done: &Done) -> PathBuf {
 }
 
 #[test]
-fn the_library_inside_is_put_on_disk_and_loaded() {
+fn the_bundled_library_is_written_and_loaded() {
     if !is_root("a hugectl alone") {
         return;
     }
@@ -52,7 +51,7 @@ fn the_library_inside_is_put_on_disk_and_loaded() {
 }
 
 #[test]
-fn what_was_changed_on_disk_is_put_right() {
+fn a_modified_library_is_replaced() {
     if !is_root("a changed library") {
         return;
     }
@@ -71,9 +70,8 @@ fn what_was_changed_on_disk_is_put_right() {
     assert_eq!(fs::read(&path).unwrap(), good);
 }
 
-/// Eight first starts at once.
 #[test]
-fn many_may_put_it_there_together() {
+fn eight_starts_may_write_it_at_once() {
     if !is_root("many starts") {
         return;
     }
@@ -93,28 +91,13 @@ fn many_may_put_it_there_together() {
         path = Some(library(&place, &done(&child.wait_with_output().unwrap())));
     }
     let dir = fs::read_dir(path.unwrap().parent().unwrap()).unwrap();
-    assert_eq!(dir.count(), 1, "no draft is left");
+    assert_eq!(dir.count(), 1, "no temporary file is left");
 }
 
+/// The program starts even if the library cannot be written: another user owns the last
+/// directory.
 #[test]
-fn a_dry_run_puts_nothing_there() {
-    if !is_root("a dry run") {
-        return;
-    }
-    let place = alone();
-    let dry = run(&place, &["--dry-run", "--sysroot", "pool", "--shm", "true"]);
-    assert!(dry.out.contains("runtime/hugetools/"), "{dry:?}");
-    assert!(
-        dry.err.contains("is not there yet: it is inside hugectl"),
-        "{dry:?}"
-    );
-    assert_eq!(fs::read_dir(place.path("runtime")).unwrap().count(), 0);
-}
-
-/// Where it cannot be put anywhere, the program runs all the same: here the
-/// last place belongs to somebody else.
-#[test]
-fn no_place_is_no_reason_not_to_start() {
+fn a_program_starts_without_the_library() {
     if !is_root("no place") {
         return;
     }
@@ -128,8 +111,8 @@ fn no_place_is_no_reason_not_to_start() {
     fs::remove_dir(&taken).unwrap();
     assert_eq!((started.status, started.out.as_str()), (0, "here\n"));
     let expected = format!(
-        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be put anywhere: {}: others \
-         can change what is there; the program runs without it, on the pages it has\n",
+        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be written to disk: {}: other \
+         users can write to it; the program runs without it, on base pages\n",
         taken.display()
     );
     assert_eq!(started.err, expected);

@@ -1,11 +1,11 @@
-//! A plan that is only printed changes nothing, call by call.
+//! Dry runs and explanations change nothing: no system call of theirs does.
 
 use super::place::Place;
 use crate::support::bless;
 use crate::support::needs::programs;
 use crate::support::traced::{changes, strace_words};
 
-/// The command lines of a transcript that start nothing.
+/// Returns the command lines of a transcript that start no program.
 fn lines(name: &str) -> Vec<String> {
     let text = bless::text(format!("tests/expected/hugectl/{name}"));
     let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
@@ -29,7 +29,7 @@ fn trace_all(name: &str, least: usize) {
     let lines = lines(name);
     assert!(lines.len() >= least, "{}", lines.len());
     for line in lines {
-        // As a word of its own: a path may hold it, too.
+        // Only the word: a path may contain it, too.
         let traced = line.replacen("hugectl ", &format!("{hugectl} "), 1);
         place.shell(&traced);
         let changes = changes(&trace);
@@ -47,9 +47,9 @@ fn explanations_change_nothing() {
     trace_all("explain.txt", 3);
 }
 
-/// Alone, with the libraries inside: a start would put one on disk.
+/// A start would write the bundled library to disk.
 #[test]
-fn the_library_inside_stays_there() {
+fn the_bundled_library_is_not_written() {
     if !programs("a dry run of hugectl alone", &["strace"]) {
         return;
     }
@@ -60,7 +60,7 @@ fn the_library_inside_stays_there() {
     for how in ["--dry-run", "--explain"] {
         let options = "--text --data --bss --heap --shm";
         let done = place.shell(&format!("{hugectl} {how} {options} sh -c true"));
-        // 3: an explanation of what falls short.
+        // 3: some segment falls short.
         assert!([0, 3].contains(&done.status), "{done:?}");
         let changes = changes(&trace);
         assert!(changes.is_empty(), "{how}: {changes:#?}");

@@ -1,5 +1,5 @@
-//! `--explain` in situations that are set up for real: it predicts, the run
-//! confirms, report and prediction agree, and the command that it names mends it.
+//! `--explain` in real situations: the run confirms the prediction, and the suggested
+//! command mends the shortfall.
 
 mod table;
 mod world;
@@ -12,7 +12,7 @@ use world::{Answer, World};
 use crate::support::live::machine;
 
 #[test]
-fn what_is_predicted_comes_true_and_what_is_suggested_mends_it() {
+fn predictions_come_true_and_suggestions_work() {
     let Some(live) = machine("situations") else {
         return;
     };
@@ -22,7 +22,7 @@ fn what_is_predicted_comes_true_and_what_is_suggested_mends_it() {
         let Some(place) = world.enter(situation) else {
             continue;
         };
-        // All that are wrong are named, not only the first one.
+        // Continue, so that all wrong situations are named.
         let examined = catch_unwind(AssertUnwindSafe(|| examine(&place, situation)));
         wrong.extend(examined.err().map(|_| situation.name));
     }

@@ -1,4 +1,4 @@
-//! hugectl as a user meets it: command lines, outputs, statuses.
+//! hugectl: command lines, outputs, exit statuses, effects.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod adopt;
@@ -12,7 +12,6 @@ mod find;
 mod own_pages;
 mod place;
 mod require;
-mod starters;
 mod status;
 mod targets;
 mod thp_policy;

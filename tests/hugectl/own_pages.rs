@@ -1,12 +1,10 @@
-//! Text on huge pages of its own file, and what a copy took the place of: read
-//! from the kernel, not from what we say.
+//! Text on huge pages of its own file, and copied segments, according to the kernel.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::place::{as_nobody, is_root};
 use crate::support::live::{machine, skip};
@@ -15,35 +13,35 @@ use crate::support::tool;
 
 const PAGE: u64 = 2 << 20;
 
-/// A directory that everybody can read, with hugectl in it.
-struct Shelf(tempfile::TempDir);
+/// A directory for all users with hugectl and copies of programs.
+struct Copies(tempfile::TempDir);
 
-impl Shelf {
-    fn new() -> Shelf {
+impl Copies {
+    fn new() -> Copies {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         for name in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
             tool::copy(tool::hugectl().with_file_name(name), dir.path().join(name));
         }
-        // What is remembered of earlier tries is here, too.
+        // Failed attempts are remembered here.
         let ours = dir.path().join("run");
         fs::create_dir(&ours).unwrap();
         std::os::unix::fs::chown(&ours, Some(65534), Some(65534)).unwrap();
-        Shelf(dir)
+        Copies(dir)
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    /// A copy of a program that nobody else uses.
+    /// Copies a program, so that no other process maps it.
     fn copy(&self, from: &Path) -> PathBuf {
         let to = self.path(from.file_name().unwrap().to_str().unwrap());
         tool::copy(from, &to);
         to
     }
 
-    /// hugectl, as a user without privileges.
+    /// Returns the command of hugectl as nobody.
     fn command(&self, options: &[&str], program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.path("hugectl"));
         command.args(options).arg(program).args(arguments);
@@ -57,7 +55,7 @@ impl Shelf {
     }
 }
 
-/// A program that waits for the end of its input.
+/// A program that runs until its input ends.
 struct Running {
     child: Child,
     out: ChildStdout,
@@ -91,7 +89,7 @@ impl Running {
         Text::of(self.child.id(), program)
     }
 
-    /// Ends it; what it said on standard error.
+    /// Ends it and returns its standard error.
     fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let mut err = String::new();
@@ -102,14 +100,14 @@ impl Running {
     }
 }
 
-/// What smaps says of a program's text, in bytes.
+/// A program's text according to smaps, in bytes.
 #[derive(Debug, Default)]
 struct Text {
-    /// What lies in whole huge pages.
+    /// In whole huge pages.
     inner: u64,
-    /// What is mapped by huge pages of the page cache.
+    /// On huge pages of the page cache.
     huge: u64,
-    /// What other processes map, too.
+    /// Also mapped by other processes.
     shared: u64,
 }
 
@@ -151,7 +149,7 @@ fn segments(flags: &[&str]) -> PathBuf {
     program::build("segments", Libc::Glibc, flags).unwrap()
 }
 
-/// Has hugeedit change what a program says of its alignment.
+/// Aligns a program by hugeedit.
 fn align(program: &Path) {
     let done = tool::tool("hugeedit")
         .arg("--align")
@@ -161,7 +159,7 @@ fn align(program: &Path) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// Whether the file system of the shelf can have huge pages.
+/// Whether the file system has huge pages.
 fn can(test: &str, err: &str) -> bool {
     let cannot = err.contains("its file system keeps it on base pages");
     !cannot || skip::<()>(test, "the file system has no huge pages").is_some()
@@ -174,8 +172,8 @@ fn text_is_on_huge_pages_of_its_file() {
         return;
     }
     for (flags, is_aligned) in [(&["-no-pie"][..], false), (&["-pie", "-fPIE"], true)] {
-        let shelf = Shelf::new();
-        let program = shelf.copy(&segments(flags));
+        let copies = Copies::new();
+        let program = copies.copy(&segments(flags));
         if is_aligned {
             align(&program);
         }
@@ -183,11 +181,11 @@ fn text_is_on_huge_pages_of_its_file() {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let mut first = shelf.start(&["-v", "--text"], &program, &[]);
+        let mut first = copies.start(&["-v", "--text"], &program, &[]);
         assert_eq!(first.line() + "\n", String::from_utf8_lossy(&plain.stdout));
-        // Not at once: who makes huge pages of a file takes them out of the page
-        // tables of others, who find them again with their next touch.
-        let mut second = shelf.start(&["-v", "--text"], &program, &[]);
+        // One after the other: making huge pages unmaps them in other processes until
+        // their next access.
+        let mut second = copies.start(&["-v", "--text"], &program, &[]);
         second.line();
         let texts = [first.text_of(&program), second.text_of(&program)];
         let said = first.end();
@@ -199,30 +197,29 @@ fn text_is_on_huge_pages_of_its_file() {
             assert!(text.is_huge(), "{flags:?} {text:?}\n{said}");
             assert!(text.shared >= text.inner, "{flags:?} {text:?}");
         }
-        let mut third = shelf.start(&["-v", "--text"], &program, &[]);
+        let mut third = copies.start(&["-v", "--text"], &program, &[]);
         third.line();
         let said = third.end();
         assert!(
-            said.contains("are huge pages of") && said.contains(" already ("),
+            said.contains("are huge pages of") && said.contains(" already"),
             "{said}"
         );
         assert!(!said.contains("WARNING"), "{said}");
     }
 }
 
-/// Crash reports that open the files named in `/proc/self/maps` find names by them, and by
-/// the offsets that program headers have.
+/// Crash reports read the names of functions from the files in `/proc/self/maps`.
 #[test]
-fn a_copy_loses_names_and_the_file_s_own_pages_keep_them() {
+fn copied_text_loses_its_file_name() {
     let test = "names of functions in text";
     let Some(live) = machine(test) else {
         return;
     };
     live.set_pool(40);
-    let shelf = Shelf::new();
-    let program = shelf.copy(&segments(&["-pie", "-fPIE"]));
+    let copies = Copies::new();
+    let program = copies.copy(&segments(&["-pie", "-fPIE"]));
     let explain = || {
-        let mut command = shelf.command(&["--text", "--explain"], &program, &[]);
+        let mut command = copies.command(&["--text", "--explain"], &program, &[]);
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     let cure = format!("to keep them: hugeedit --align {}", program.display());
@@ -238,7 +235,7 @@ fn a_copy_loses_names_and_the_file_s_own_pages_keep_them() {
     }
     assert!(!said.contains("lose the names"), "{said}");
     let maps = |options: &[&str]| {
-        let mut running = shelf.start(options, &program, &[]);
+        let mut running = copies.start(options, &program, &[]);
         running.line();
         let maps = fs::read_to_string(format!("/proc/{}/maps", running.child.id())).unwrap();
         let is_text = |line: &&str| line.contains(" r-xp ") && line.contains("/segments");
@@ -251,74 +248,26 @@ fn a_copy_loses_names_and_the_file_s_own_pages_keep_them() {
     assert_eq!(maps(&["-q", "--text"]), plain);
 }
 
-/// No library is needed for it.
 #[test]
-fn so_is_the_text_of_a_static_program() {
+fn text_of_a_static_program_is_huge() {
     let test = "text of a static program";
     if !is_root(test) {
         return;
     }
-    let shelf = Shelf::new();
-    let program = shelf.copy(&segments(&["-static", "-no-pie"]));
-    let mut running = shelf.start(&["-v", "--text"], &program, &[]);
+    let copies = Copies::new();
+    let program = copies.copy(&segments(&["-static", "-no-pie"]));
+    let mut running = copies.start(&["-v", "--text"], &program, &[]);
     running.line();
     let text = running.text_of(&program);
     let said = running.end();
     if can(test, &said) {
-        // The table is touched as a whole, the code at its end.
+        // The end of the text is not touched as a whole.
         assert!(text.huge * 100 >= text.inner * 60, "{text:?}\n{said}");
         assert!(!said.contains("WARNING"), "{said}");
     }
 }
 
-/// Waits until a program's text is on huge pages, at most for a while.
-fn settled(running: &Running, program: &Path) -> Text {
-    let start = Instant::now();
-    loop {
-        let text = running.text_of(program);
-        if text.is_huge() || start.elapsed() > Duration::from_secs(30) {
-            return text;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-#[test]
-fn programs_of_the_system_unchanged() {
-    let test = "cc1plus and node";
-    let node = "console.log('ready'); process.stdin.resume()";
-    let cc1plus = fs::read_dir("/usr/lib/gcc/x86_64-linux-gnu")
-        .ok()
-        .and_then(|mut versions| {
-            versions.find_map(|version| {
-                let path = version.ok()?.path().join("cc1plus");
-                path.exists().then_some(path)
-            })
-        });
-    let programs = [
-        (cc1plus, &["-quiet", "-", "-o", "/dev/null"][..]),
-        (Some(PathBuf::from("/usr/bin/node")), &["-e", node]),
-    ];
-    if !is_root(test) {
-        return;
-    }
-    for (from, arguments) in programs {
-        let Some(from) = from.filter(|path| path.exists()) else {
-            skip::<()>(test, "a program is not there");
-            continue;
-        };
-        let shelf = Shelf::new();
-        let program = shelf.copy(&from);
-        let running = shelf.start(&["-v", "--text"], &program, arguments);
-        let text = settled(&running, &program);
-        let said = running.end();
-        if can(test, &said) {
-            assert!(text.is_huge() && text.inner > 24 << 20, "{text:?}\n{said}");
-        }
-    }
-}
-
-/// A file system in memory that knows base pages alone.
+/// A file system without huge pages (ramfs).
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -345,10 +294,9 @@ impl Drop for Mounted {
     }
 }
 
-/// The next rung takes over, and the reason is told: at the start, at the end,
-/// and not again for the same file.
+/// The next rung is used, and messages and report name the reason.
 #[test]
-fn a_file_system_that_cannot_is_named() {
+fn a_file_system_without_huge_pages_is_named() {
     let test = "a file system without huge pages";
     let Some(live) = machine(test) else {
         return;
@@ -356,13 +304,13 @@ fn a_file_system_that_cannot_is_named() {
     if !live.thp_serves() {
         return skip(test, "transparent huge pages are off").unwrap_or(());
     }
-    let shelf = Shelf::new();
-    let mounted = Mounted::new(shelf.path("memory"));
+    let copies = Copies::new();
+    let mounted = Mounted::new(copies.path("memory"));
     let program = mounted.0.join("program");
     tool::copy(segments(&["-no-pie"]), &program);
-    for cost in ["nothing of ", " cannot all be "] {
+    for cost in ["text: 0 of ", " cannot all be "] {
         let options = ["-v", "--text=thp", "--report", "--json"];
-        let mut running = shelf.start(&options, &program, &[]);
+        let mut running = copies.start(&options, &program, &[]);
         running.line();
         let said = running.end();
         assert!(
@@ -390,18 +338,17 @@ fn a_file_system_that_cannot_is_named() {
     drop(mounted);
 }
 
-/// What a copy took the place of is still text, data and bss.
 #[test]
-fn status_knows_segments_that_are_copies() {
+fn status_recognises_copied_segments() {
     let Some(live) = machine("segments from a pool") else {
         return;
     };
     live.set_pool(40);
     let aligned = ["-no-pie", "-Wl,-z,max-page-size=2097152,-z,noseparate-code"];
     for flags in [&["-no-pie"][..], &["-pie", "-fPIE"], &aligned] {
-        let shelf = Shelf::new();
-        let program = shelf.copy(&segments(flags));
-        let mut running = shelf.start(&["--text=2MB", "--data"], &program, &[]);
+        let copies = Copies::new();
+        let program = copies.copy(&segments(flags));
+        let mut running = copies.start(&["--text=2MB", "--data"], &program, &[]);
         running.line();
         let pid = running.child.id().to_string();
         let status = tool::tool("hugectl")
@@ -419,13 +366,13 @@ fn status_knows_segments_that_are_copies() {
             assert_eq!(row["mechanism"], "hugetlb", "{row}");
             row["huge"]["2097152"].as_u64().unwrap()
         };
-        // Without the pages at both ends of each.
+        // Without the partial pages at both ends.
         let (text, data, bss) = (huge("text"), huge("data"), huge("bss"));
         assert!(
             text >= 8 << 20 && data >= 4 << 20 && bss >= 12 << 20,
             "{proof}"
         );
-        // What is behind the end of one in its last page is nobody's.
+        // The rest of a segment's last page has no owner.
         let used = (40 - live.free_pages()) * PAGE;
         let rows = proof["segments"].as_array().unwrap().iter();
         let all = rows.filter_map(|row| row["huge"]["2097152"].as_u64());
@@ -436,32 +383,4 @@ fn status_knows_segments_that_are_copies() {
         assert_eq!(running.end(), "");
     }
     assert_eq!(live.free_pages_at_last(40), 40);
-}
-
-/// A start writes nothing to the file, and leaves nothing where there was
-/// nothing to do.
-#[test]
-fn the_file_is_left_as_it_is() {
-    if !is_root("a file that stays as it is") {
-        return;
-    }
-    let shelf = Shelf::new();
-    let program = shelf.copy(&segments(&["-no-pie"]));
-    let before = (
-        fs::read(&program).unwrap(),
-        fs::metadata(&program).unwrap().modified().unwrap(),
-    );
-    let mut child = shelf.start(&["--text"], &program, &[]);
-    child.child.stdin.as_mut().unwrap().write_all(b"y").unwrap();
-    child.end();
-    let after = (
-        fs::read(&program).unwrap(),
-        fs::metadata(&program).unwrap().modified().unwrap(),
-    );
-    assert!(before == after);
-    let small = shelf
-        .command(&["-q", "--text", "--data"], Path::new("/bin/true"), &[])
-        .output()
-        .unwrap();
-    assert!(small.status.success());
 }

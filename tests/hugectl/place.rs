@@ -1,5 +1,4 @@
-//! A directory with all that the tests need: hugectl installed, libraries of
-//! ours and of others, programs of every kind, recorded machines.
+//! A directory with an installed hugectl, libraries, programs and recorded machines.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::support::live::skip;
+pub(super) use crate::support::tool::Ran as Done;
 use crate::support::tool::{copy, write};
 
-/// Exports what marks our libraries, and tells on standard error that it was
-/// loaded when `SAY_LOADED` is set.
+/// A library with the mark of ours. If `SAY_LOADED` is set it reports that it was loaded.
 const OURS: &str = "
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,10 +19,10 @@ __attribute__((constructor)) static void start(void) {
     if (getenv(\"SAY_LOADED\")) write(2, NAME \" is loaded\\n\", sizeof NAME \" is loaded\\n\" - 1);
 }";
 
-/// A library of the same name that is not ours, as Debian's.
+/// Another library of that name, such as Debian's.
 const OTHERS: &str = "int gethugepagesize(void) { return 0; }";
 
-/// Prints a word, its arguments, and the variables that hugectl sets.
+/// Prints its arguments and some variables that hugectl sets.
 pub(super) const PROGRAM: &str = "
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,24 +35,13 @@ int main(int argc, char **argv) {
     return argc > 1 ? atoi(argv[1]) : 0;
 }";
 
-/// What a command did.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Done {
-    /// Its exit status; 128 and the number for a signal, as a shell says.
-    pub(super) status: i32,
-    /// Standard output.
-    pub(super) out: String,
-    /// Standard error.
-    pub(super) err: String,
-}
-
 pub(super) struct Place {
     dir: tempfile::TempDir,
 }
 
 impl Place {
-    /// `prefix/bin/hugectl`, `prefix/lib/libhugetlbfs*.so`, and two machines:
-    /// `pool` with 512 free pages, `empty` with none.
+    /// Creates `prefix/bin/hugectl`, `prefix/lib/libhugetlbfs*.so`, and two machines: `pool`
+    /// with 512 free pages, `empty` with none.
     pub(super) fn new() -> Place {
         let place = Place {
             dir: tempfile::tempdir().unwrap(),
@@ -80,7 +68,7 @@ impl Place {
         self.path("prefix/bin/hugectl")
     }
 
-    /// Writes a file, its directories first.
+    /// Writes a file and creates its directories.
     pub(super) fn file(&self, name: &str, contents: impl AsRef<[u8]>, mode: u32) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -105,7 +93,7 @@ impl Place {
         output
     }
 
-    /// A library of the usual name that is not ours.
+    /// Creates another library of that name.
     pub(super) fn others_library(&self, dir: &str) -> PathBuf {
         fs::create_dir_all(self.path(dir)).unwrap();
         self.build(
@@ -115,7 +103,7 @@ impl Place {
         )
     }
 
-    /// A recorded machine with 2 MB and 1 GB pages.
+    /// Creates a recorded machine with pages of 2 MB and 1 GB.
     pub(super) fn machine(&self, name: &str, free: u64, thp: &str, shmem: &str) {
         let put = |path: &str, text: String| self.file(&format!("{name}/{path}"), text, 0o644);
         put(
@@ -154,8 +142,7 @@ impl Place {
         put(&format!("{dir}/hpage_pmd_size"), "2097152\n".to_owned());
     }
 
-    /// hugectl with arguments, an environment without anything of ours, and
-    /// the place as the current directory.
+    /// Returns hugectl's command, with the place as current directory.
     pub(super) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(self.hugectl());
         command.args(args);
@@ -163,7 +150,7 @@ impl Place {
         command
     }
 
-    /// A line for `sh`, with hugectl in `PATH`.
+    /// Runs a line in `sh`, with hugectl in `PATH`.
     pub(super) fn shell(&self, line: &str) -> Done {
         let mut command = Command::new("sh");
         command.args(["-c", line]);
@@ -185,7 +172,7 @@ impl Place {
         done(&self.command(args).output().unwrap())
     }
 
-    /// The text with the place's own directory named `DIR`.
+    /// Replaces the place's path by `DIR`.
     pub(super) fn neutral(&self, text: &str) -> String {
         let version = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
         text.replace(self.dir.path().to_str().unwrap(), "DIR")
@@ -194,21 +181,15 @@ impl Place {
 }
 
 pub(super) fn done(output: &Output) -> Done {
-    use std::os::unix::process::ExitStatusExt;
-    let signal = output.status.signal().map(|signal| 128 + signal);
-    Done {
-        status: output.status.code().or(signal).unwrap(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    output.clone().into()
 }
 
-/// Whether the test may act as another user; says so where it may not.
+/// Whether the test can act as another user; otherwise reports a skipped test.
 pub(super) fn is_root(test: &str) -> bool {
     nix::unistd::geteuid().is_root() || skip::<()>(test, "it needs root").is_some()
 }
 
-/// Makes the command run as a user without privileges.
+/// Returns the command that runs another one as nobody.
 pub(super) fn as_nobody(command: &Command) -> Command {
     let mut other = Command::new("setpriv");
     other.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);

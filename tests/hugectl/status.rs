@@ -1,15 +1,12 @@
-//! `--status`, against an independent reading of what the kernel says.
+//! `--status`: figures, errors, and the reason if the library was not loaded.
 
 mod folios;
 mod several;
-mod speed;
 
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 
 use super::place::{Done, Place, as_nobody, done, is_root};
-use crate::support::bless;
-use crate::support::live::machine;
 
 pub(super) const PROGRAM: &str = "
 #define _GNU_SOURCE
@@ -41,7 +38,7 @@ impl Running {
         )))
     }
 
-    /// Starts a program, and waits until it has touched its memory.
+    /// Starts a program and waits until its memory is touched.
     pub(super) fn wait_for(mut command: std::process::Command) -> Running {
         let mut child = command
             .stdin(Stdio::piped())
@@ -60,17 +57,6 @@ impl Running {
     pub(super) fn pid(&self) -> String {
         self.0.id().to_string()
     }
-
-    /// The sum of the fields over all mappings, in bytes.
-    fn kernel(&self, fields: &[&str]) -> u64 {
-        let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", self.pid())).unwrap();
-        let kib = |line: &str| -> Option<u64> {
-            let (name, value) = line.split_once(':')?;
-            let value = value.trim().strip_suffix(" kB")?;
-            fields.contains(&name).then(|| value.parse().unwrap())
-        };
-        smaps.lines().filter_map(kib).sum::<u64>() * 1024
-    }
 }
 
 impl Drop for Running {
@@ -87,101 +73,6 @@ pub(super) fn json(done: &Done) -> serde_json::Value {
     assert_eq!((done.status, done.err.as_str()), (0, ""));
     assert_eq!(done.out.lines().count(), 1);
     serde_json::from_str(&done.out).unwrap()
-}
-
-#[test]
-fn the_figures_are_the_kernel_s() {
-    let place = Place::new();
-    let running = Running::start(&place);
-    let value = json(&place.run(&["--status", &running.pid(), "--json"]));
-    let rows = value["segments"].as_array().unwrap();
-    let number = |value: &serde_json::Value| value.as_u64().unwrap();
-    let resident: u64 = rows.iter().map(|row| number(&row["resident"])).sum();
-    let huge = |row: &serde_json::Value| -> u64 {
-        row["huge"].as_object().unwrap().values().map(number).sum()
-    };
-    let all_huge: u64 = rows.iter().map(huge).sum();
-    let theirs = running.kernel(&["Rss", "Shared_Hugetlb", "Private_Hugetlb"]);
-    assert!(
-        theirs.abs_diff(resident) <= 64 << 10,
-        "{resident} of {theirs}"
-    );
-    let fields = [
-        "AnonHugePages",
-        "ShmemPmdMapped",
-        "FilePmdMapped",
-        "Private_Hugetlb",
-        "Shared_Hugetlb",
-    ];
-    assert_eq!(all_huge, running.kernel(&fields));
-    for row in rows {
-        assert!(huge(row) <= number(&row["resident"]), "{row}");
-        assert!(number(&row["resident"]) <= number(&row["mapped"]), "{row}");
-    }
-    assert_eq!(value["exe"], place.path("program").to_str().unwrap());
-    assert_eq!(value["pid"].to_string(), running.pid());
-}
-
-/// The schema that hugectl(8) documents: these keys, of these types.
-#[test]
-fn the_schema_is_the_documented_one() {
-    let place = Place::new();
-    let running = Running::start(&place);
-    let value = json(&place.run(&["--json", "--status", &running.pid()]));
-    let keys = |value: &serde_json::Value| -> Vec<String> {
-        value.as_object().unwrap().keys().cloned().collect()
-    };
-    let head = ["errors", "schema", "status", "tool", "version", "warnings"];
-    let mut own = keys(&value);
-    own.retain(|key| !head.contains(&key.as_str()));
-    let wanted = ["exe", "host", "name", "parent", "pid", "rank", "segments"];
-    assert_eq!(own, wanted);
-    assert_eq!(keys(&value).len(), own.len() + head.len());
-    let page = bless::text("man/hugectl.8");
-    let bold = |key: &String| {
-        page.lines().any(|line| {
-            let mut words = line.split([' ', ',']);
-            matches!(words.next(), Some(".B" | ".BR"))
-                && words.any(|word| word.trim_start_matches("\\~") == key)
-        })
-    };
-    let row = keys(&value["segments"][0]);
-    assert!(
-        keys(&value).iter().chain(&row).all(bold),
-        "{row:?} in the man page"
-    );
-    let segments = [
-        "text", "data", "bss", "heap", "stack", "shm", "anon", "file",
-    ];
-    for row in value["segments"].as_array().unwrap() {
-        assert_eq!(
-            keys(row),
-            [
-                "huge",
-                "mapped",
-                "mechanism",
-                "object",
-                "reason",
-                "resident",
-                "segment"
-            ]
-        );
-        assert!(
-            segments.contains(&row["segment"].as_str().unwrap()),
-            "{row}"
-        );
-        assert!(
-            row["object"].is_null() || row["object"].is_string(),
-            "{row}"
-        );
-        assert!(
-            row["reason"].is_null() || row["reason"].is_string(),
-            "{row}"
-        );
-        let huge = row["huge"].as_object().unwrap();
-        assert!(huge.keys().all(|size| size.parse::<u64>().is_ok()), "{row}");
-        assert_eq!(row["mechanism"].is_null(), huge.is_empty(), "{row}");
-    }
 }
 
 #[test]
@@ -204,61 +95,8 @@ fn a_table_for_people() {
     }
 }
 
-const POOLED: &str = "
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-int main(int argc, char **argv) {
-    size_t page = strtoul(argv[1], 0, 10);
-    int flags = MAP_ANONYMOUS | MAP_HUGETLB;
-    char *private = mmap(0, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, -1, 0);
-    char *shared = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | flags, -1, 0);
-    int all = PROT_READ | PROT_WRITE | PROT_EXEC;
-    char *code = mmap(0, page, all, MAP_PRIVATE | flags, -1, 0);
-    if (private == MAP_FAILED || shared == MAP_FAILED || code == MAP_FAILED) return 1;
-    code[0] = 1;
-    for (int i = 0; i < 3; i++) private[i * page] = 1;
-    for (int i = 0; i < 2; i++) shared[i * page] = 1;
-    puts(\"ready\");
-    fflush(stdout);
-    return getchar() == 'x';
-}";
-
-/// Pages of a pool count as resident, which the kernel's own figure leaves
-/// out; those of a virtual machine, code that it makes included, are of no file.
 #[test]
-fn pages_of_a_pool() {
-    let Some(live) = machine("pages of a pool") else {
-        return;
-    };
-    let size = live.default_size();
-    assert_eq!(live.hugeadm(&["--pool-pages-min", "DEFAULT:8"]).status, 0);
-    let place = Place::new();
-    let program = place.build("pooled", POOLED, &[]);
-    let mut command = std::process::Command::new(program);
-    command.arg(size.get().to_string());
-    let running = Running::wait_for(command);
-    let value = json(&place.run(&["--status", &running.pid(), "--json"]));
-    let rows = value["segments"].as_array().unwrap();
-    let key = size.get().to_string();
-    for (segment, pages) in [("anon", 4), ("shm", 2)] {
-        let row = rows.iter().find(|row| row["segment"] == segment).unwrap();
-        assert_eq!(row["huge"][&key], pages * size.get(), "{row}");
-        assert!(
-            row["resident"].as_u64().unwrap() >= pages * size.get(),
-            "{row}"
-        );
-        assert_eq!(row["mechanism"], "hugetlb", "{row}");
-    }
-    let table = place.run(&["--status", &running.pid()]).out;
-    assert!(table.contains(&format!("{size} hugetlb\n")), "{table}");
-}
-
-/// One error and the status, in the form that was asked for.
-#[test]
-fn what_cannot_be_looked_at() {
+fn missing_and_foreign_processes_are_errors() {
     let place = Place::new();
     let mut child = std::process::Command::new("/bin/true").spawn().unwrap();
     child.wait().unwrap();
@@ -274,7 +112,7 @@ fn what_cannot_be_looked_at() {
         (&value["status"], &value["errors"]),
         (&125.into(), &serde_json::json!([why]))
     );
-    if is_root("what_cannot_be_looked_at") {
+    if is_root("the process of another user") {
         let running = Running::start(&place);
         let command = place.command(&["--status", &running.pid()]);
         let denied = done(&as_nobody(&command).output().unwrap());
@@ -291,26 +129,7 @@ fn what_cannot_be_looked_at() {
 }
 
 #[test]
-fn the_owner_may_look_without_privileges() {
-    if !is_root("the_owner_may_look_without_privileges") {
-        return;
-    }
-    let place = Place::new();
-    let program = place.build("program", PROGRAM, &["-no-pie"]);
-    let running = Running::wait_for(as_nobody(&std::process::Command::new(&program)));
-    let look = place.command(&["--status", &running.pid(), "--json"]);
-    let value = json(&done(&as_nobody(&look).output().unwrap()));
-    let bss = value["segments"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|row| row["segment"] == "bss" && row["object"] == program.to_str().unwrap());
-    assert!(bss.unwrap()["resident"].as_u64().unwrap() >= 6 << 20);
-}
-
-/// A recorded process is looked at in its own tree.
-#[test]
-fn a_recorded_process() {
+fn a_process_in_a_recorded_tree() {
     let place = Place::new();
     let running = Running::start(&place);
     for file in ["smaps", "auxv", "environ", "status"] {
@@ -323,7 +142,7 @@ fn a_recorded_process() {
     }
     let recorded = place.path(&format!("empty/proc/{}", running.pid()));
     std::os::unix::fs::symlink(place.path("program"), recorded.join("exe")).unwrap();
-    // The headers come from the tree, which has the program at the same path.
+    // The tree has the program at the same path, too.
     let inside = format!("empty{}", place.path("program").display());
     place.file(
         &inside,
@@ -345,11 +164,10 @@ fn a_recorded_process() {
     );
 }
 
-/// The kernel marks a program whose real and effective user differ, and its loader takes
-/// nothing from the environment.
+/// The loader ignores LD_PRELOAD if real and effective user differ (AT_SECURE).
 #[test]
-fn a_start_with_other_rights_is_named() {
-    if !is_root("a_start_with_other_rights_is_named") {
+fn the_reason_for_a_missing_library_is_named() {
+    if !is_root("the_reason_for_a_missing_library_is_named") {
         return;
     }
     let place = Place::new();
@@ -358,17 +176,15 @@ fn a_start_with_other_rights_is_named() {
         .replace("puts", "memset(sbrk(8 << 20), 4, 8 << 20);\n    puts");
     let program = place.build("program", &source, &[]);
     let options = ["-q", "--heap=thp", "--data=thp"];
-    let secure = "the library is not in it: it was started with rights that are not its user's \
-                  (AT_SECURE: a set-user-id file, or another effective user)";
-    let dropped = "what started it dropped LD_PRELOAD";
+    let secure = "the library is not loaded: exec raised its privileges (AT_SECURE: a set-user-id \
+                  file, or another effective user)";
+    let dropped = "its starter dropped LD_PRELOAD";
     for (starter, told, other) in [
         (&["setpriv", "--ruid=65534"][..], secure, dropped),
         (&["env", "-u", "LD_PRELOAD"], dropped, secure),
     ] {
         let mut command = place.command(&options);
         command.args(starter).arg(&program);
-        // For malloc of glibc, which takes none of them then, either.
-        command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
         let running = Running::wait_for(command);
         let status = place.run(&["--status", &running.pid(), "--json"]);
         let value = json(&status);
@@ -378,7 +194,7 @@ fn a_start_with_other_rights_is_named() {
             row["reason"].as_str().unwrap_or_default().to_owned()
         };
         assert!(reason("bss").contains(told), "{status:?}");
-        assert_eq!(reason("heap").contains(told), told == secure, "{status:?}");
+        assert!(reason("heap").contains(told), "{status:?}");
         assert!(!status.out.contains(other), "{status:?}");
     }
 }

@@ -1,13 +1,13 @@
-//! `--thp-policy`: what a program and its children may have.
+//! `--thp-policy`: transparent huge pages of a program and its children.
 
 use super::place::done;
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
-/// What the process and a child of it say of themselves.
+/// Prints the state of the process and of a child.
 const LOOK: &str = "grep THP_enabled /proc/self/status; sh -c 'grep THP_enabled /proc/self/status'";
 
-fn says(words: &[&str]) -> (String, String) {
+fn state(words: &[&str]) -> (String, String) {
     let words = [words, &["sh", "-c", LOOK]].concat();
     let done = done(&tool("hugectl").args(words).output().unwrap());
     assert_eq!(done.status, 0, "{done:?}");
@@ -15,18 +15,18 @@ fn says(words: &[&str]) -> (String, String) {
 }
 
 #[test]
-fn a_ban_is_set_inherited_and_lifted() {
+fn a_policy_is_set_inherited_and_changed() {
     let (allowed, forbidden) = ("THP_enabled:\t1\n", "THP_enabled:\t0\n");
-    assert_eq!(says(&["--thp-policy=never"]).0, forbidden.repeat(2));
+    assert_eq!(state(&["--thp-policy=never"]).0, forbidden.repeat(2));
     let inside = tool("hugectl").get_program().to_str().unwrap().to_owned();
-    let (out, err) = says(&["--thp-policy=never", &inside, "--thp-policy=always"]);
+    let (out, err) = state(&["--thp-policy=never", &inside, "--thp-policy=always"]);
     assert_eq!(out, allowed.repeat(2));
-    // Where the machine has them, a lifted ban is all that was asked for.
+    // A warning only if the machine has them off.
     assert!(err.is_empty() || err.contains("set to never"), "{err}");
-    let kept = says(&["--thp-policy=never", &inside, "-qq", "--shm"]);
+    let kept = state(&["--thp-policy=never", &inside, "-qq", "--shm"]);
     assert_eq!(kept.0, forbidden.repeat(2));
-    // Where the kernel has it not, a line says so; what asks has them either way.
-    let (out, err) = says(&["--thp-policy=advised"]);
+    // An older kernel lacks this policy.
+    let (out, err) = state(&["--thp-policy=advised"]);
     assert_eq!(out, allowed.repeat(2));
     assert!(
         err.is_empty() || err.contains("--thp-policy=advised: "),
@@ -34,9 +34,9 @@ fn a_ban_is_set_inherited_and_lifted() {
     );
 }
 
-/// As Redis, Ruby and MariaDB make for themselves.
+/// Redis, Ruby and MariaDB disable transparent huge pages for themselves.
 #[test]
-fn the_program_s_own_ban_is_lifted_where_that_is_asked_for() {
+fn the_program_s_own_prctl_is_ignored_on_request() {
     let Some(program) = build("ban", Libc::Glibc, &[]) else {
         return;
     };
@@ -61,13 +61,13 @@ fn the_program_s_own_ban_is_lifted_where_that_is_asked_for() {
     }
 }
 
-/// What was mapped before the ban and is used after it: MariaDB's buffers.
+/// As MariaDB's buffers: mapped before the prctl, used after it.
 #[test]
-fn a_ban_that_reaches_what_was_asked_for_is_told() {
+fn a_prctl_that_affects_requested_memory_is_reported() {
     let Some(program) = build("ban", Libc::Glibc, &[]) else {
         return;
     };
-    let says = |options: &[&str], how: &str| {
+    let warnings = |options: &[&str], how: &str| {
         let mut command = tool("hugectl");
         let command = command.args(options).arg(&program).arg(how);
         let done = done(&command.output().unwrap());
@@ -75,18 +75,7 @@ fn a_ban_that_reaches_what_was_asked_for_is_told() {
         let line = "private mappings: transparent huge pages are disabled by prctl";
         done.err.matches(line).count()
     };
-    assert_eq!(says(&["--anon"], "mapped"), 1);
-    assert_eq!(says(&["--anon"], "function"), 0);
-    assert_eq!(says(&["--anon", "--thp-policy=always"], "mapped"), 0);
-}
-
-#[test]
-fn a_dry_run_says_what_no_shell_has() {
-    let mut command = tool("hugectl");
-    let words = ["--dry-run", "--thp-policy=never", "true"];
-    let done = done(&command.args(words).output().unwrap());
-    assert!(done.out.starts_with("# by prctl("), "{done:?}");
-    let words = ["--thp-policy=madvise", "true"];
-    let odd = tool("hugectl").args(words).output().unwrap();
-    assert_eq!(odd.status.code(), Some(125));
+    assert_eq!(warnings(&["--anon"], "mapped"), 1);
+    assert_eq!(warnings(&["--anon"], "function"), 0);
+    assert_eq!(warnings(&["--anon", "--thp-policy=always"], "mapped"), 0);
 }

@@ -1,13 +1,10 @@
-//! Whole sessions: `tests/expected/hugectl/*.txt` hold command lines, what
-//! they print (both outputs, in their order) and the exit status.
-//!
-//! The commands stand in the transcript itself, and `HUGETOOLS_BLESS=1 cargo
-//! test` writes the rest.
+//! Transcripts: `tests/expected/hugectl/*.txt` contain command lines, both outputs in
+//! order and the exit status. `HUGETOOLS_BLESS=1 cargo test` writes all but the commands.
 
 use super::place::Place;
 use crate::support::bless;
 
-/// Runs the commands of a transcript again.
+/// Runs the commands of a transcript and returns the new transcript.
 fn replay(place: &Place, expected: &str) -> String {
     let mut text = String::new();
     let mut in_output = false;
@@ -20,7 +17,7 @@ fn replay(place: &Place, expected: &str) -> String {
         } else if !in_output {
             text.extend([line, "\n"]);
         } else {
-            // The status ends it.
+            // The exit status ends the output.
             in_output = !(line.starts_with('[') && line.ends_with(']'));
         }
     }
@@ -31,7 +28,7 @@ fn compare(name: &str) {
     let place = Place::new();
     place.others_library("others");
     place.file("bin/script", "#!/bin/sh\necho script\n", 0o755);
-    // Large enough that the linker's choices do not show.
+    // Large segments, so that the linker's choices do not matter.
     let large = include_str!("../programs/segments.c");
     place.build("large", large, &["-pie", "-fPIE"]);
     place.build("fixed", large, &["-no-pie", "-fno-pie"]);
@@ -45,7 +42,7 @@ fn dry_runs() {
 }
 
 #[test]
-fn what_falls_short() {
+fn preflight() {
     compare("preflight.txt");
 }
 

@@ -1,6 +1,5 @@
 //! The C interface: programs that are linked with `-lhugetlbfs`.
 
-mod calls;
 mod header;
 mod memory;
 mod order;
@@ -18,7 +17,7 @@ use crate::support::live::skip;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::Ran;
 
-/// With whose header and library a program was built.
+/// Whose header and library a program is built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Built {
     /// Ours.
@@ -34,12 +33,12 @@ enum With {
     Ours,
     /// libhugetlbfs_heap.so in its place.
     Heap,
-    /// The one that the system has.
+    /// The system's.
     System,
 }
 
 impl With {
-    /// A directory that has it by the names by which programs look for it.
+    /// Returns a directory with the library's names.
     fn place(self) -> Option<PathBuf> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +52,7 @@ impl With {
         fs::create_dir_all(&place).unwrap();
         for link in ["libhugetlbfs.so", "libhugetlbfs.so.0"] {
             let link = place.join(link);
-            // It is always there: programs of other tests look for it meanwhile.
+            // Replaced atomically: programs of other tests use it.
             if !fs::read_link(&link).is_ok_and(|to| to == Path::new(file)) {
                 let new = link.with_extension("new");
                 let _ = fs::remove_file(&new);
@@ -65,7 +64,7 @@ impl With {
     }
 }
 
-/// Whether Debian's libhugetlbfs-dev 2.23 is here, or a skip that is heard.
+/// Whether Debian's libhugetlbfs-dev 2.23 is installed; otherwise reports a skipped test.
 fn debian_is_here(test: &str) -> bool {
     let mut query = Command::new("dpkg-query");
     let output = query
@@ -79,7 +78,7 @@ fn debian_is_here(test: &str) -> bool {
     here
 }
 
-/// A program of `tests/programs` with the header and the library of `built`.
+/// Builds a program of `tests/programs` with the header and the library of `built`.
 fn program(name: &str, built: Built, libc: Libc) -> Option<PathBuf> {
     let include = format!("-I{}", project("crates/preload/include").display());
     let place = format!("-L{}", With::Ours.place()?.display());
@@ -87,13 +86,11 @@ fn program(name: &str, built: Built, libc: Libc) -> Option<PathBuf> {
         Built::Here => vec![include.as_str(), place.as_str()],
         Built::ByDebian => vec![],
     };
-    // Some of them define functions as another header declares them.
-    flags.extend(["-Wno-builtin-declaration-mismatch", "-Wl,--no-as-needed"]);
-    flags.push("-lhugetlbfs");
+    flags.extend(["-Wl,--no-as-needed", "-lhugetlbfs"]);
     build_as(&format!("{name}-{built:?}-{libc:?}"), name, libc, &flags)
 }
 
-/// Runs a program in an environment of nothing but these variables.
+/// Runs a program with only these variables.
 fn run(program: &Path, with: With, variables: &[(&str, &str)], args: &[&str]) -> Ran {
     let mut command = Command::new(program);
     command.env_clear().args(args);

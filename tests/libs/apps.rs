@@ -1,5 +1,4 @@
-//! Programs that know nothing of us run as they do without: same output, same
-//! errors, same status.
+//! Real programs: same output, same errors, same status as without us.
 
 mod own_heaps;
 mod postgres;
@@ -15,7 +14,7 @@ use crate::support::live::{can_be_set, machine};
 use crate::support::needs;
 use crate::support::tool::{Ran, hugectl};
 
-/// A script of a shell and what it does without us.
+/// A shell script, and its result without us.
 struct Plain {
     name: &'static str,
     script: &'static str,
@@ -24,7 +23,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// Runs it, where the program that it begins with is there.
+    /// Runs it, if the program that it begins with is installed.
     fn run(name: &'static str, script: &'static str) -> Option<Plain> {
         let tool = script.split_whitespace().next().unwrap();
         if !needs::programs(name, &[tool]) {
@@ -39,7 +38,7 @@ impl Plain {
         })
     }
 
-    /// With these options it does the same.
+    /// Asserts the same result under hugectl with these options.
     fn is_same_under(&self, ways: &[&[&str]]) {
         let hugectl = hugectl().to_str().unwrap();
         for options in ways {
@@ -59,11 +58,11 @@ impl Plain {
             "--bss",
             "-q",
         ];
-        self.is_same_under(&[&["--heap", "--shm", "-q"], &["--heap=thp", "-q"], &all]);
+        self.is_same_under(&[&["--heap", "--shm", "-q"], &all]);
     }
 }
 
-/// Runs a script plainly, then under hugectl, and compares.
+/// Compares a script's results with and without hugectl.
 pub(crate) fn same(name: &'static str, script: &'static str) {
     if let Some(plain) = Plain::run(name, script) {
         plain.is_same();
@@ -79,9 +78,9 @@ fn run(dir: &Path, words: &[&str], script: &str) -> Ran {
     command.env("LC_ALL", "C").output().unwrap().into()
 }
 
-/// All of them, with a pool that is soon used up.
+/// With a pool that is soon used up.
 #[test]
-fn real_programs_run_as_they_do_without() {
+fn real_programs_print_the_same() {
     if !can_be_set("real programs") {
         return;
     }
@@ -93,14 +92,13 @@ fn real_programs_run_as_they_do_without() {
         ("bash", BASH),
         ("java", "java -Xshare:auto -version"),
         ("node", NODE),
-        ("redis-server", REDIS),
         ("xz", XZ),
     ];
     for (name, script) in scripts {
         let Some(plain) = Plain::run(name, script) else {
             continue;
         };
-        // For each, so that others get their turn.
+        // Taken for each, so that other tests get the machine.
         let Some(live) = machine("real programs") else {
             return;
         };
@@ -170,20 +168,3 @@ for i in $(seq 1 20000); do a[$i]=$i; done; echo ${#a[@]}; exit 9'"##;
 const NODE: &str = r##"node -e 'let a = []; for (let i = 0; i < 500000; i++) a.push({ i });
 console.log(a.length); require("child_process").execSync("echo child", { stdio: "inherit" });
 console.log(Buffer.alloc(50000000, 1).reduce((s, x) => s + x, 0)); process.exit(4)'"##;
-
-/// A server that saves in the background while it is written to, on a socket
-/// of its own.
-const REDIS: &str = r##"redis-server --version >/dev/null
-redis-server --port 0 --unixsocket "$PWD/redis.sock" --save "" --daemonize no --dir "$PWD" \
-    --logfile "$PWD/log" & server=$!
-ask() { redis-cli -s "$PWD/redis.sock" "$@"; }
-until [ "$(ask ping 2>/dev/null)" = PONG ]; do sleep 0.1; done
-ask debug populate 200000 key 100
-redis-benchmark -s "$PWD/redis.sock" -q -n 20000 -c 10 -d 500 -r 10000 -t set,get,lpush,lrange_100 \
-    >/dev/null && echo benchmark $?
-ask bgsave
-redis-benchmark -s "$PWD/redis.sock" -q -n 20000 -c 10 -d 500 -r 10000 -t set >/dev/null
-until ask info persistence | grep -q rdb_bgsave_in_progress:0; do sleep 0.1; done
-ask info persistence | grep rdb_last_bgsave_status
-ask strlen key:5; ask exists key:199999; ask shutdown nosave
-wait $server; echo $?; rm -f log dump.rdb"##;

@@ -1,7 +1,4 @@
-//! The libraries as files: what they need, what they export, what they ask of
-//! the program's libc.
-
-mod debug_build;
+//! The libraries as files: dependencies, exported and imported symbols.
 
 use std::process::Command;
 
@@ -19,7 +16,7 @@ fn output(program: &str, args: &[&str]) -> String {
 }
 
 #[test]
-fn they_need_no_library_and_no_version() {
+fn the_libraries_need_no_library_and_no_symbol_version() {
     for (name, path) in LIBRARIES {
         let dynamic = output("readelf", &["-dW", path]);
         assert!(!dynamic.contains("(NEEDED)"), "{name}: {dynamic}");
@@ -34,10 +31,10 @@ fn they_need_no_library_and_no_version() {
     }
 }
 
-/// One list per library: `T` and `D` are what it exports, `U` what every libc
-/// must have (glibc 2.17's libc.so.6 and musl's), `w` what may be missing.
+/// One list per library: `T` and `D` are exported; every libc must have `U` (glibc 2.17 and
+/// musl); `w` may be missing.
 #[test]
-fn they_export_and_refer_to_what_is_listed() {
+fn symbols_are_those_of_the_list() {
     for (name, path) in LIBRARIES {
         let symbols = output("nm", &["-D", "--with-symbol-versions", path]);
         let mut lines: Vec<String> = symbols

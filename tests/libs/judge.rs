@@ -1,5 +1,4 @@
-//! What the programs of `tests/programs` print of themselves: their own
-//! reading of `/proc/self/smaps`, which shares no code with ours.
+//! Parses what the programs of `tests/programs` read from their own `/proc/self/smaps`.
 
 pub(crate) mod parts;
 
@@ -12,28 +11,30 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// The line that begins with `what`.
+    /// Returns the line that begins with `what`.
     pub(crate) fn find(output: &str, what: &str) -> Judged {
-        let line = output
-            .lines()
-            .find(|line| line.starts_with(what))
-            .unwrap_or_else(|| panic!("no line {what:?} in {output:?}"));
-        let field = |name: &str| {
-            let word = line.split(' ').find_map(|word| word.strip_prefix(name));
-            word.and_then(|value| value.strip_prefix('='))
-                .unwrap()
-                .parse()
-                .unwrap()
-        };
+        let line = find_line(output, what);
         Judged {
-            resident: field("resident_kb"),
-            thp: field("thp_kb"),
-            hugetlb: field("hugetlb_kb"),
+            resident: field(line, "resident_kb"),
+            thp: field(line, "thp_kb"),
+            hugetlb: field(line, "hugetlb_kb"),
         }
     }
 
-    /// Hundredths of what is resident that are `huge`.
+    /// Returns `huge` in percent of the resident memory.
     pub(crate) fn share(self, huge: u64) -> u64 {
         huge * 100 / self.resident.max(1)
     }
+}
+
+fn find_line<'a>(output: &'a str, what: &str) -> &'a str {
+    let begins = |line: &&str| line.split(' ').next() == Some(what);
+    let line = output.lines().find(begins);
+    line.unwrap_or_else(|| panic!("no line {what:?} in {output:?}"))
+}
+
+fn field(line: &str, name: &str) -> u64 {
+    let mut words = line.split(' ');
+    let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    value.unwrap().parse().unwrap()
 }

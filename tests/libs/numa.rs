@@ -1,6 +1,6 @@
-//! Memory on several nodes, in virtual machines: large fresh blocks are on the
-//! node of the thread that asks for them, and `numactl`, `set_mempolicy` and `mbind`
-//! hold, with pages of a pool on all nodes, on one, and on none.
+//! Memory on several nodes, in virtual machines: a large new block is on the node of its
+//! thread, and `numactl`, `set_mempolicy` and `mbind` are obeyed, with pool pages on all
+//! nodes, on one and on none.
 
 use std::path::Path;
 
@@ -18,12 +18,12 @@ pub(super) const fn node(megabytes: u32) -> GuestNode {
     }
 }
 
-/// A machine with what is needed.
+/// Returns a machine with hugectl, numactl and `numa`.
 fn machine(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     equipped(test, guest(test, nodes)?)
 }
 
-/// Puts into a machine what is needed.
+/// Adds hugectl, numactl and `numa` to a machine.
 pub(super) fn equipped(test: &str, mut guest: Guest) -> Option<Guest> {
     if !Path::new(NUMACTL).exists() {
         return skip(test, "there is no numactl");
@@ -32,12 +32,12 @@ pub(super) fn equipped(test: &str, mut guest: Guest) -> Option<Guest> {
     let libnuma = ["-Wl,--no-as-needed", "-l:libnuma.so.1"];
     guest.install(&build("numa", Libc::Glibc, &libnuma)?, "/bin/numa");
     guest.install_hugectl();
-    // The kernel would move pages by itself, and hide them while it watches.
+    // Automatic balancing would move pages.
     guest.boot_with("numa_balancing=disable");
     Some(guest)
 }
 
-/// Which nodes have a pool, of 100 pages each.
+/// The nodes with a pool of 100 pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pools {
     Both,
@@ -56,7 +56,7 @@ impl Pools {
         }
     }
 
-    /// The command that makes them.
+    /// Returns the command that fills them.
     fn make(self) -> String {
         let [first, second] = self.shares();
         let most = first + second;
@@ -66,8 +66,8 @@ impl Pools {
         )
     }
 
-    /// The command that makes them, and then others, after each of which the
-    /// nodes must have their shares still.
+    /// Returns the command that fills them, and the others, each followed by the sizes of the
+    /// pools.
     fn script(self, commands: &[&str]) -> Vec<String> {
         let with_shares = |command: &&str| {
             let file = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages";
@@ -80,14 +80,14 @@ impl Pools {
     }
 }
 
-/// What a command said, where it went well.
-pub(super) struct Said<'a> {
+/// The output of a command that succeeded.
+pub(super) struct Output<'a> {
     pub(super) command: &'a str,
     pub(super) pools: Pools,
     pub(super) ran: &'a Ran,
 }
 
-/// Kilobytes of a range.
+/// Where a range is, in kB.
 #[derive(Debug)]
 struct Place {
     nodes: Vec<u64>,
@@ -111,8 +111,8 @@ impl Place {
     }
 }
 
-impl Said<'_> {
-    /// All lines of a range.
+impl Output<'_> {
+    /// Returns all lines about a range.
     fn places(&self, what: &str) -> Vec<Place> {
         let begin = format!("{what} n0=");
         let lines = self.ran.out.lines().filter(|line| line.starts_with(&begin));
@@ -125,15 +125,15 @@ impl Said<'_> {
         places
     }
 
-    /// All of a range is on a node.
+    /// Asserts that a range is on a node.
     fn is_on(&self, what: &str, node: usize) {
         for place in self.places(what) {
             assert_eq!(place.nodes[node], place.all(), "{what}: {self:?}");
         }
     }
 
-    /// So many hundredths of a range at least are on a node, but for one huge
-    /// page: that which holds the allocator's own tables of a node, too.
+    /// Asserts that `share` percent of a range are on a node, except for one huge page, which
+    /// may hold the allocator's tables, too.
     fn is_mostly_on(&self, what: &str, node: usize, share: u64) {
         for place in self.places(what) {
             let wanted = place.all() * share / 100;
@@ -141,7 +141,7 @@ impl Said<'_> {
         }
     }
 
-    /// A range is on these nodes in equal parts, up to `part` kilobytes.
+    /// Asserts that a range is on these nodes in equal parts; `part` is the tolerance in kB.
     fn is_spread_over(&self, what: &str, nodes: &[usize], part: u64) {
         for place in self.places(what) {
             let share = place.all() / nodes.len() as u64;
@@ -152,7 +152,7 @@ impl Said<'_> {
         }
     }
 
-    /// So many hundredths of a range at least are on pages of a pool; or none.
+    /// Asserts that `share` percent of a range are on the pool; 0: none.
     fn has_of_pool(&self, what: &str, share: u64) {
         for place in self.places(what) {
             let right = match share {
@@ -163,14 +163,14 @@ impl Said<'_> {
         }
     }
 
-    /// The kernel knows a policy of a range by this mode and these nodes.
+    /// Asserts the kernel's policy of a range.
     fn has_policy(&self, what: &str, policy: &str) {
         let line = format!("{what} policy={policy}\n");
         assert!(self.ran.out.contains(&line), "{line}: {self:?}");
     }
 }
 
-impl std::fmt::Debug for Said<'_> {
+impl std::fmt::Debug for Output<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Ran { out, err, status } = self.ran;
         let (command, pools) = (self.command, self.pools);
@@ -178,10 +178,10 @@ impl std::fmt::Debug for Said<'_> {
     }
 }
 
-/// A command, and who judges what it said.
-type Case<'a> = (&'a str, &'a dyn Fn(&Said<'_>));
+/// A command, and the check of its output.
+type Case<'a> = (&'a str, &'a dyn Fn(&Output<'_>));
 
-/// Runs commands with all pools, and shows what each said to its judge.
+/// Runs commands with each kind of pools and checks their output.
 fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     let commands: Vec<&str> = cases.iter().map(|(command, _)| *command).collect();
     let scripts: Vec<Vec<String>> = Pools::ALL.map(|pools| pools.script(&commands)).into();
@@ -191,239 +191,157 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     for (pools, answers) in Pools::ALL.iter().zip(per_pool) {
         assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
         for ((command, judge), ran) in cases.iter().zip(&answers[1..]) {
-            let said = Said {
+            let output = Output {
                 command,
                 pools: *pools,
                 ran,
             };
-            assert_eq!(ran.status, 0, "{said:?}");
+            assert_eq!(ran.status, 0, "{output:?}");
             let [first, second] = pools.shares();
             let shares = format!("shares {first} {second}\n");
-            assert!(ran.out.ends_with(&shares), "{said:?}");
-            judge(&said);
+            assert!(ran.out.ends_with(&shares), "{output:?}");
+            judge(&output);
         }
     }
 }
 
-/// Large blocks that threads of two nodes allocate.
-fn threads(said: &Said<'_>) {
+/// Large blocks of threads on two nodes.
+fn threads(output: &Output<'_>) {
     for thread in [0, 1] {
-        let share = match (said.pools, thread) {
-            // The pool's pages first, on whichever node they are.
+        let share = match (output.pools, thread) {
+            // The pool is preferred to the node.
             (Pools::First, 1) => 0,
             _ => 90,
         };
-        said.is_mostly_on(&format!("thread {thread}"), thread, share);
+        output.is_mostly_on(&format!("thread {thread}"), thread, share);
     }
-    match said.pools {
-        Pools::Both => said.has_of_pool("thread 1", 90),
+    match output.pools {
+        Pools::Both => output.has_of_pool("thread 1", 90),
         Pools::First => {}
-        Pools::None => said.has_of_pool("thread 1", 0),
+        Pools::None => output.has_of_pool("thread 1", 0),
     }
 }
 
 const SIZES: [&str; 3] = ["small", "medium", "large"];
 
+/// What is bound before or after it is touched.
+pub(super) fn binds(output: &Output<'_>) {
+    for what in ["fresh bound", "moved bound", "strict bound"] {
+        output.is_on(what, 1);
+    }
+    output.has_policy("fresh bound", "2 nodes=2");
+    // The rest of the same huge page may follow.
+    output.is_mostly_on("fresh behind", 0, 85);
+    output.has_policy("fresh behind", "0 nodes=0");
+    output.is_spread_over("interleaved", &[0, 1], 2048);
+}
+
 #[test]
-fn large_blocks_are_on_the_node_of_their_thread_or_where_numactl_says() {
+fn policies_of_a_heap_and_of_shared_memory() {
     let Some(guest) = machine("nodes of threads", &[node(768), node(768)]) else {
         return;
     };
-    let bound = |said: &Said<'_>| {
+    let bound = |output: &Output<'_>| {
         for size in SIZES {
-            said.is_on(&format!("main {size}"), 1);
+            output.is_on(&format!("main {size}"), 1);
         }
-        let share = if said.pools == Pools::Both { 90 } else { 0 };
-        said.has_of_pool("main large", share);
+        let share = if output.pools == Pools::Both { 90 } else { 0 };
+        output.has_of_pool("main large", share);
     };
     with_all_pools(
         &guest,
         &[
             ("hugectl --heap numa threads", &threads),
             ("hugectl --heap numactl --membind=1 numa blocks", &bound),
-            ("numactl --membind=1 hugectl --heap numa blocks", &bound),
             (
                 "hugectl --heap numactl --interleave=all numa blocks",
-                &|said| match said.pools {
-                    Pools::First => said.has_of_pool("main large", 90),
-                    _ => said.is_spread_over("main large", &[0, 1], 2048),
+                &|output| match output.pools {
+                    Pools::First => output.has_of_pool("main large", 90),
+                    _ => output.is_spread_over("main large", &[0, 1], 2048),
                 },
             ),
-            (
-                "hugectl --heap numactl --preferred=1 numa blocks",
-                &|said| match said.pools {
-                    Pools::First => said.has_of_pool("main large", 90),
-                    _ => said.is_on("main large", 1),
-                },
-            ),
-            ("hugectl --heap numa policy", &|said| {
-                said.is_on("set", 1);
-                said.is_on("kept", 1);
-                said.is_on("unset", 0);
+            ("hugectl --heap numa policy", &|output| {
+                output.is_on("set", 1);
+                output.is_on("kept", 1);
+                output.is_on("unset", 0);
             }),
-            // The policy of a thread is no other thread's.
-            ("hugectl --heap numa policies", &|said| {
-                said.is_on("asks", 1);
-                said.is_on("beside", 0);
-                // A thread that finds no page on its node stops the asking for all.
-                if said.pools == Pools::Both {
-                    said.has_of_pool("beside", 90);
-                }
-            }),
-        ],
-    );
-}
-
-/// What holds for a block that was bound before or after it was touched.
-pub(super) fn binds(said: &Said<'_>) {
-    for what in ["fresh bound", "moved bound", "strict bound"] {
-        said.is_on(what, 1);
-    }
-    said.has_policy("fresh bound", "2 nodes=2");
-    // What lies beside it in one huge page may go with it.
-    said.is_mostly_on("fresh behind", 0, 85);
-    said.has_policy("fresh behind", "0 nodes=0");
-    said.is_spread_over("interleaved", &[0, 1], 2048);
-}
-
-#[test]
-fn mbind_holds_for_blocks_of_the_heap() {
-    let Some(guest) = machine("mbind", &[node(768), node(768)]) else {
-        return;
-    };
-    with_all_pools(
-        &guest,
-        &[
             ("hugectl --heap -q numa binds", &binds),
-            ("hugectl --heap=thp numa binds", &binds),
+            (
+                "hugectl --shm -q numactl --membind=1 numa shared",
+                &|output| {
+                    output.is_on("shared first", 1);
+                    output.is_on("shared second", 1);
+                },
+            ),
         ],
     );
 }
 
 /// Before and after a fork, in parent and child.
-pub(super) fn forks(said: &Said<'_>) {
+pub(super) fn forks(output: &Output<'_>) {
     for who in ["before", "child", "after"] {
-        said.is_mostly_on(&format!("{who} thread 0"), 0, 90);
-        said.is_on(&format!("{who} bound"), 1);
-        said.has_policy(&format!("{who} bound"), "2 nodes=2");
-        said.is_spread_over(&format!("{who} spread"), &[0, 1], 2048);
-        said.has_policy(&format!("{who} spread"), "3 nodes=3");
+        output.is_mostly_on(&format!("{who} thread 0"), 0, 90);
+        output.is_on(&format!("{who} bound"), 1);
+        output.has_policy(&format!("{who} bound"), "2 nodes=2");
+        output.is_spread_over(&format!("{who} spread"), &[0, 1], 2048);
+        output.has_policy(&format!("{who} spread"), "3 nodes=3");
     }
     for who in ["child", "after"] {
-        said.is_on(&format!("{who} wrote bound"), 1);
+        output.is_on(&format!("{who} wrote bound"), 1);
     }
 }
 
 #[test]
-fn forks_leave_memory_and_policies_where_they_are() {
+fn nodes_and_policies_survive_a_fork() {
     let Some(guest) = machine("forks on nodes", &[node(768), node(768)]) else {
         return;
     };
     with_all_pools(
         &guest,
         &[
-            ("hugectl --heap -q numa fork", &forks),
             ("hugectl --heap -q numa fork-threads", &forks),
-            ("hugectl --heap=thp -q numa fork", &forks),
-            // A filter that kills for calls about policies meets none.
+            ("hugectl --data -q numa data", &|output| {
+                for what in ["data bound", "child bound", "after bound"] {
+                    output.is_on(what, 1);
+                }
+                output.has_policy("child bound", "2 nodes=2");
+            }),
+            // A filter that kills for calls about policies.
             ("hugectl --heap -q numa filtered", &|_| ()),
         ],
     );
 }
 
 #[test]
-fn policies_hold_for_shared_memory_and_variables() {
-    let Some(guest) = machine("shared memory on nodes", &[node(768), node(768)]) else {
-        return;
-    };
-    let data = |said: &Said<'_>| {
-        for what in ["data bound", "child bound", "after bound"] {
-            said.is_on(what, 1);
-        }
-        said.has_policy("child bound", "2 nodes=2");
-    };
-    with_all_pools(
-        &guest,
-        &[
-            (
-                "hugectl --shm -q numactl --membind=1 numa shared",
-                &|said| {
-                    said.is_on("shared first", 1);
-                    said.is_on("shared second", 1);
-                },
-            ),
-            ("hugectl --data -q numa data", &data),
-            ("numactl --membind=1 hugectl --data -q numa data", &|said| {
-                said.is_on("data", 1);
-                data(said);
-            }),
-        ],
-    );
-}
-
-/// Pages that take turns do so over all of a block, whatever divides it; what
-/// others do to a process, by `migratepages` and by a cpuset, is done.
-#[test]
-fn four_nodes_take_equal_shares() {
+fn four_nodes() {
     let Some(guest) = machine("four nodes", &[node(700); 4]) else {
         return;
     };
     let commands = [
         "hugeadm --pool-pages-min 2MB@0-3:110",
         "hugectl --heap numa threads",
-        "hugectl --heap numactl --interleave=all numa blocks",
         "hugectl --heap numactl --interleave=0,2,3 numa blocks",
-        "hugectl --heap numa migrate",
-        // The shell of this command is in the cpuset from here on.
+        // Stays in the cpuset.
         "mkdir /cgroup; mount -t cgroup2 none /cgroup; cd /cgroup; mkdir two
          echo +cpuset > cgroup.subtree_control; echo 2 > two/cpuset.mems
          echo 0 > two/cgroup.procs; hugectl --heap numa blocks",
     ];
     let answers = guest.run(&commands);
-    let said = |number: usize| Said {
+    let output = |number: usize| Output {
         command: commands[number],
         pools: Pools::Both,
         ran: &answers[number],
     };
     for number in 0..commands.len() {
-        assert_eq!(said(number).ran.status, 0, "{:?}", said(number));
+        assert_eq!(output(number).ran.status, 0, "{:?}", output(number));
     }
     for thread in 0..4 {
-        said(1).is_mostly_on(&format!("thread {thread}"), thread, 85);
+        output(1).is_mostly_on(&format!("thread {thread}"), thread, 85);
     }
-    said(4).is_on("before", 0);
-    said(4).is_on("migrated", 1);
+    output(2).is_spread_over("main large", &[0, 2, 3], 4096);
+    output(2).has_of_pool("main large", 90);
     for size in SIZES {
-        said(5).is_on(&format!("main {size}"), 2);
+        output(3).is_on(&format!("main {size}"), 2);
     }
-    said(5).has_of_pool("main large", 90);
-    for (number, nodes) in [(2, vec![0, 1, 2, 3]), (3, vec![0, 2, 3])] {
-        said(number).is_spread_over("main large", &nodes, 4096);
-        said(number).has_of_pool("main large", 90);
-    }
-}
-
-#[test]
-fn gigantic_pages_take_turns_too() {
-    let Some(mut guest) = machine("gigantic pages on nodes", &[node(3072), node(2560)]) else {
-        return;
-    };
-    // Whole gigabytes are free on both; see the test of their demotion.
-    guest.boot_with("nokaslr numa_balancing=disable");
-    let commands = [
-        "hugeadm --pool-pages-min 1GB@0-1:1",
-        "hugectl --heap=1GB numactl --interleave=all numa block 1500",
-    ];
-    let answers = guest.run(&commands);
-    assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
-    let said = Said {
-        command: commands[1],
-        pools: Pools::Both,
-        ran: &answers[1],
-    };
-    assert_eq!(said.ran.status, 0, "{said:?}");
-    said.has_of_pool("block", 100);
-    for kb in &said.places("block")[0].nodes {
-        assert!(*kb >= 400_000, "{said:?}");
-    }
+    output(3).has_of_pool("main large", 90);
 }

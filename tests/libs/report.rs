@@ -1,11 +1,103 @@
-//! What a report says, at whichever end, and where it goes; and where what is said
-//! besides goes.
+//! `--report` and `--messages`: what they say, however the program ends, and where it goes.
+#![expect(clippy::disallowed_methods, reason = "reads reports")]
 
-mod begins;
 mod ends;
 mod messages;
-mod out_of_memory;
 mod own_memory;
 mod parent;
 mod report_file;
-mod staying;
+mod still_running;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::tool::tool;
+
+/// A program under hugectl that waits for a line of input.
+struct Running {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Running {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Running { child, out }
+    }
+
+    /// Reads its next line.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    /// Waits until it is ready, and until hugectl has read its memory.
+    fn be_seen(&mut self) {
+        assert_eq!(self.line(), "ready");
+        std::thread::sleep(SEEN);
+    }
+
+    /// Lets it end. Returns its status and standard error.
+    fn end(mut self) -> (ExitStatus, String) {
+        let _ = self.child.stdin.take().unwrap().write_all(b"\n");
+        let mut text = String::new();
+        let mut err = self.child.stderr.take().unwrap();
+        let status = self.child.wait().unwrap();
+        err.read_to_string(&mut text).unwrap();
+        (status, text)
+    }
+}
+
+/// hugectl reads the program's memory once in this time.
+const SEEN: Duration = Duration::from_millis(1500);
+
+/// Returns the only child of hugectl: the program.
+fn child_of(hugectl: u32) -> u32 {
+    let file = format!("/proc/{hugectl}/task/{hugectl}/children");
+    let children = fs::read_to_string(file).unwrap();
+    children.trim().parse().expect(&children)
+}
+
+fn hugectl(report: &str, program: &Path, args: &[&str]) -> Command {
+    let mut command = tool("hugectl");
+    command
+        .args(["-q", "--thp", report])
+        .arg(program)
+        .args(args);
+    command
+}
+
+/// Returns the lines of a report. A child may write after hugectl has ended.
+fn lines(file: &Path, count: usize) -> Vec<Value> {
+    let text = || fs::read_to_string(file).unwrap_or_default();
+    for _ in 0..2000 {
+        if text().matches('\n').count() >= count {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let line = |line: &str| serde_json::from_str(line).expect(line);
+    text().lines().map(line).collect()
+}
+
+/// Returns the resident bytes of all segments.
+fn resident(line: &Value) -> u64 {
+    let rows = line["segments"].as_array().unwrap();
+    rows.iter()
+        .map(|row| row["resident"].as_u64().unwrap())
+        .sum()
+}
+
+/// Returns the row of a segment in a printed report.
+fn row<'a>(report: &'a str, segment: &str) -> &'a str {
+    let begins = |line: &&str| line.split(' ').next() == Some(segment);
+    report.lines().find(begins).unwrap_or_default()
+}

@@ -1,9 +1,8 @@
-//! Code, data and bss on huge pages, in place: results stay the same to the
-//! bit, and what lies in whole huge pages is on huge pages.
+//! Text, data and bss on huge pages: results stay the same to the bit, and what lies in whole
+//! huge pages is huge.
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
 mod filters;
-mod marked;
 mod share;
 mod stack;
 mod text_copy;
@@ -13,7 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::libs::judge::parts::Part;
 use crate::support::live::{machine, skip};
@@ -21,7 +20,7 @@ use crate::support::long;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
-/// The line with the results of `stream`.
+/// Returns the results of `stream`.
 fn result(ran: &Ran) -> &str {
     ran.out
         .lines()
@@ -42,7 +41,7 @@ fn under_hugectl(program: &Path, options: &[&str]) -> Ran {
     ran
 }
 
-/// Holds all three segments to it, and what comes from the pool.
+/// Asserts that all three segments are huge, and checks the kilobytes of the pool.
 fn assert_huge(ran: &Ran, pool: impl Fn(u64) -> bool) {
     let parts = ["text", "data", "bss"].map(|segment| Part::find(&ran.out, segment));
     for part in parts {
@@ -53,7 +52,7 @@ fn assert_huge(ran: &Ran, pool: impl Fn(u64) -> bool) {
 }
 
 #[test]
-fn a_program_as_it_is() {
+fn segments_of_an_ordinary_program() {
     let Some(live) = machine("text, data and bss") else {
         return;
     };
@@ -76,7 +75,7 @@ fn a_program_as_it_is() {
             live.set_pool(pages);
             let ran = under_hugectl(&program, &["--text=2MB", "--data=2MB", "-q"]);
             assert_eq!(result(&ran), result(&expected));
-            // Of its own: another start lies elsewhere, with a whole huge page more or less.
+            // Of this run: with other addresses there is one whole page more or less.
             let could = ["text", "data", "bss"].map(|segment| whole(&ran, segment));
             assert_huge(&ran, |kb| match pages {
                 100 => kb * 100 >= could.iter().sum::<u64>() * 99,
@@ -88,7 +87,7 @@ fn a_program_as_it_is() {
 }
 
 #[test]
-fn a_variable_alone_or_transparent_pages_alone() {
+fn the_variable_alone() {
     let Some(live) = machine("HUGETLB_ELFMAP") else {
         return;
     };
@@ -128,90 +127,7 @@ fn a_variable_alone_or_transparent_pages_alone() {
     }
 }
 
-/// No page more than the pool lacks is advised, and none less.
-#[test]
-fn what_a_pool_lacks_for_segments_is_told() {
-    let Some(live) = machine("what a pool lacks") else {
-        return;
-    };
-    // At the same addresses each time.
-    let Some(program) = build("stream", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
-        return;
-    };
-    let run = |pages: u64| -> Ran {
-        live.set_pool(pages);
-        let mut command = Command::new(&program);
-        command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
-        command.env("HUGETLB_ELFMAP", "RW").output().unwrap().into()
-    };
-    let told = "the pool has no page left (to grow the pool: hugeadm --pool-pages-min 2MB:+";
-    let ran = run(20);
-    let (_, advice) = ran.err.split_once(told).expect(&ran.err);
-    let lacking: u64 = advice.trim_end().trim_end_matches(')').parse().unwrap();
-    let ran = run(20 + lacking - 1);
-    assert!(ran.err.ends_with(&format!("{told}1)\n")), "{ran:?}");
-    assert_eq!(run(20 + lacking).err, "", "{advice}");
-}
-
-/// hugectl says it before the start; the library alone has to say it itself.
-#[test]
-fn pages_larger_than_the_segments_are_told() {
-    let Some(live) = machine("pages larger than the segments") else {
-        return;
-    };
-    let Some(program) = build("stream", Libc::Glibc, &["-no-pie", "-fno-pie"]) else {
-        return;
-    };
-    live.set_pool(100);
-    let mut command = Command::new(&program);
-    command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
-    let ran: Ran = command
-        .env("HUGETLB_ELFMAP", "W=1G")
-        .output()
-        .unwrap()
-        .into();
-    let told = "libhugetlbfs: WARNING: data: no whole 1GB page lies in it: smaller pages are \
-                taken\n";
-    assert_eq!((ran.status, ran.err.as_str()), (0, told), "{ran:?}");
-}
-
-#[test]
-fn a_variable_that_does_nothing_is_told_to_who_asks() {
-    let run = |variables: &[(&str, &str)]| -> Ran {
-        let mut command = Command::new("/bin/true");
-        command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
-        command.envs(variables.iter().copied());
-        command.output().unwrap().into()
-    };
-    // With the process and its name: many speak that loud.
-    let told = " (true): HUGETLB_ELFMAP does nothing for this program: no whole huge page lies \
-                in its segments; ld.hugetlbfs(1) aligns them";
-    let (asked, aloud) = (("HUGETLB_ELFMAP", "RW"), ("HUGETLB_VERBOSE", "3"));
-    let ran = run(&[asked, aloud]);
-    let number = ran.err.lines().find_map(|line| {
-        let line = line.strip_prefix("libhugetlbfs: INFO: process ")?;
-        line.strip_suffix(told)
-    });
-    assert!(
-        number.is_some_and(|pid| pid.parse::<u32>().is_ok()),
-        "{ran:?}"
-    );
-    // Where it is not asked for, and where hugectl has said it.
-    let said = ("HUGETLB_PID", "0");
-    for variables in [
-        &[("HUGETLB_ELFMAP", "no"), aloud][..],
-        &[asked, said, aloud],
-    ] {
-        let ran = run(variables);
-        assert!(!ran.err.contains("does nothing"), "{variables:?} {ran:?}");
-    }
-    // It may be in the environment of all that a user runs.
-    for variables in [&[asked][..], &[]] {
-        assert_eq!(run(variables).err, "", "{variables:?}");
-    }
-}
-
-/// How many bytes a report says are huge, by its own line of JSON.
+/// Returns the huge bytes of a segment in a line of the report.
 fn reported(line: &str, segment: &str, program: &Path) -> u64 {
     let report: serde_json::Value = serde_json::from_str(line).unwrap();
     let rows = report["segments"].as_array().unwrap();
@@ -223,7 +139,7 @@ fn reported(line: &str, segment: &str, program: &Path) -> u64 {
 }
 
 #[test]
-fn the_report_says_what_the_kernel_says() {
+fn the_report_equals_smaps() {
     let Some(live) = machine("the report of segments") else {
         return;
     };
@@ -240,7 +156,7 @@ fn the_report_says_what_the_kernel_says() {
     for segment in ["text", "data", "bss"] {
         let found = reported(&report, segment, &program);
         let part = Part::find(&ran.out, segment);
-        // The huge page that holds data and bss counts as both here and there.
+        // One huge page may hold data and bss.
         let difference = found.abs_diff(part.huge() << 10);
         assert!(
             difference <= 2 << 20,
@@ -253,7 +169,7 @@ fn the_report_says_what_the_kernel_says() {
     assert_eq!(found, judged << 10, "{report} {ran:?}");
 }
 
-/// Eight processes at once, over and over, with a pool that holds two of them.
+/// Eight processes at once, again and again, with a pool for two of them.
 #[test]
 fn many_starts_with_too_small_a_pool() {
     let Some(live) = machine("many starts") else {
@@ -298,7 +214,7 @@ fn many_starts_with_too_small_a_pool() {
     assert_eq!(huge.out, bare.out, "a descriptor is left open");
 }
 
-/// What code does with frames still works where it was moved.
+/// Unwinding works in moved text.
 #[test]
 fn exceptions_backtraces_and_libraries() {
     let Some(live) = machine("frames") else {
@@ -328,9 +244,9 @@ fn exceptions_backtraces_and_libraries() {
     }
 }
 
-/// perf finds the names of code that belongs to no file any more.
+/// perf finds the symbols of text that is no longer mapped from a file.
 #[test]
-fn a_list_of_functions_for_perf() {
+fn a_map_for_perf() {
     let Some(live) = machine("the list for perf") else {
         return;
     };
@@ -374,59 +290,9 @@ fn a_list_of_functions_for_perf() {
     }
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-/// What a start costs more when it moves 96 MiB, against copying them in a
-/// program that does so by itself.
+/// One warning, whatever the reason, and base pages.
 #[test]
-fn moving_costs_little_more_than_copying() {
-    let Some(live) = machine("the cost of moving") else {
-        return;
-    };
-    live.set_pool(60);
-    let Some(program) = build("remap", Libc::Glibc, &[]) else {
-        return;
-    };
-    let start = |elfmap: &str, args: &[&str]| {
-        let mut command = Command::new(&program);
-        command
-            .args(args)
-            .env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"))
-            .env("HUGETLB_ELFMAP", elfmap);
-        let begin = Instant::now();
-        let ran: Ran = command.output().unwrap().into();
-        let time = begin.elapsed();
-        assert_eq!((ran.status, ran.err.as_str()), (0, ""));
-        (time, ran.out)
-    };
-    let measure = |elfmap: &str, pages: &str| {
-        let mut moved = Vec::new();
-        let mut copied = Vec::new();
-        for _ in 0..15 {
-            let without = start("no", &[]).0;
-            moved.push(start(elfmap, &[]).0.saturating_sub(without));
-            let microseconds = start("no", &[pages]).1.trim().parse().unwrap();
-            copied.push(Duration::from_micros(microseconds));
-        }
-        (median(moved), median(copied))
-    };
-    for (elfmap, pages) in [("W", "pool"), ("W=thp", "thp")] {
-        let mut all = Vec::new();
-        let is_enough = (0..3).any(|_| {
-            let (moved, copied) = measure(elfmap, pages);
-            all.push((moved, copied));
-            moved <= copied.mul_f64(1.3) + Duration::from_micros(200)
-        });
-        assert!(is_enough, "{elfmap}: {all:?}");
-    }
-}
-
-/// One line, whatever keeps them from huge pages, and base pages where those follow.
-#[test]
-fn what_falls_short_is_said_once() {
+fn segments_that_stay_on_base_pages_are_reported_once() {
     let Some(live) = machine("segments that fall short") else {
         return;
     };
@@ -434,25 +300,16 @@ fn what_falls_short_is_said_once() {
     let Some(program) = build("stream", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
         return;
     };
-    // Where they would come unasked.
+    // The kernel would use transparent pages unasked.
     let ran = live.hugeadm(&["--thp-always"]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    let off = "is empty, and transparent huge pages are switched off for this process";
-    for (options, said) in [
-        (&["--thp-policy=never", "--data"][..], off),
-        (&["--thp-policy=never", "--bss=2MB", "--text=2MB"], off),
-        (
-            &["--data", "--fallback=base"],
-            "is empty: data and bss go to base pages; to fill",
-        ),
-        (
-            &["--bss=thp", "--fallback=base"],
-            "--data=thp gets no huge page: --fallback=base",
-        ),
+    for options in [
+        &["--thp-policy=never", "--data"][..],
+        &["--data", "--fallback=base"],
+        &["--bss=thp", "--fallback=base"],
     ] {
         let ran = under_hugectl(&program, options);
         assert_eq!(ran.err.lines().count(), 1, "{options:?} {ran:?}");
-        assert!(ran.err.contains(said), "{options:?} {ran:?}");
         assert_eq!(Part::find(&ran.out, "bss").huge(), 0, "{options:?} {ran:?}");
     }
 }

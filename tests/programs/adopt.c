@@ -1,5 +1,5 @@
-/* Has so many megabytes of a kind of memory, says "ready", and at the end of its
- * input whether all of it is as it was written. */
+/* Fills memory of a kind, prints "ready", and at the end of its input prints whether the
+ * contents are the same. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ static int finish(int is_same) {
 
 static int changed;
 
-/* One round of all that a program may do with its memory. */
+/* Maps, drops, protects, unmaps and forks. */
 static void round_of(unsigned n) {
     size_t part = len / 8;
     char *at = map(MAP_PRIVATE);
@@ -114,10 +114,10 @@ int main(int argc, char **argv) {
     uint64_t *at = map(!strcmp(kind, "shared") ? MAP_SHARED : MAP_PRIVATE);
     if (!strcmp(kind, "declined"))
         madvise(at, len, MADV_NOHUGEPAGE);
-    /* One page of 16, where it is to be sparse. */
+    /* sparse: one page of 16. */
     size_t step = strcmp(kind, "sparse") ? 1 : 8192;
     if (!strcmp(kind, "zeros")) {
-        /* Read only: the kernel maps its page of zeros. */
+        /* Reads only: the kernel maps its zero page. */
         for (size_t i = 0; i < len / 8; i += 512)
             changed |= at[i] != 0;
         ready();

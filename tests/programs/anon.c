@@ -1,9 +1,7 @@
-/* Large private mappings, made as allocators and virtual machines make them: how much of
-   each is on huge pages, and how many mappings there are.
+/* Large private mappings, as allocators and virtual machines make them.
 
-   anon WAY...
-   see mapped() for the ways
-   prints for each: WAY huge=PERCENT advised=YES|NO|- maps=MORE */
+   anon WAY...   (the ways: see mapped())
+   Prints for each: WAY huge=PERCENT advised=yes|no|- maps=NEW_MAPPINGS */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +39,7 @@ static void fixed(char *at, size_t len, int prot)
 	must(mmap(at, len, prot, PRIVATE | MAP_FIXED, -1, 0) != (void *)at);
 }
 
-/* Reserves much, and makes a part of it accessible step by step. */
+/* Reserves 1 GB and makes a part accessible in steps. */
 static char *committed(int by_map, size_t step)
 {
 	char *at = map(1024 * MB, PROT_NONE, MAP_NORESERVE);
@@ -56,7 +54,7 @@ static char *committed(int by_map, size_t step)
 	return at;
 }
 
-/* What is given back and taken again. */
+/* Gives memory back and takes it again. */
 static char *again(void)
 {
 	char *at = committed(1, 4 * MB);
@@ -77,7 +75,7 @@ static char *grown(void)
 		at = mremap(at, len, 2 * len, MREMAP_MAYMOVE);
 		must(at == MAP_FAILED);
 		memset(at + len, 7, len);
-		/* Keeps it from growing in place. */
+		/* Prevents growth in place. */
 		mmap(at + 2 * len, 4096, PROT_NONE, PRIVATE, -1, 0);
 	}
 	return at;
@@ -140,8 +138,8 @@ static int lines(void)
 	return count;
 }
 
-/* Looks at the mappings of a range. */
-static void look(const char *way, unsigned long start, unsigned long end, int more)
+/* Prints what smaps says about a range. */
+static void print_way(const char *way, unsigned long start, unsigned long end, int more)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
 	unsigned long from, to, kb, rss = 0, huge = 0;
@@ -179,8 +177,8 @@ int main(int argc, char **argv)
 
 		for (done = 0; done < len; done += step)
 			memset(at + done, 1, 4096);
-		look(argv[i], (unsigned long)at, (unsigned long)at + len, after - before);
-		/* What comes next is no neighbour. */
+		print_way(argv[i], (unsigned long)at, (unsigned long)at + len, after - before);
+		/* Keeps the next mapping from merging with this one. */
 		mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	}
 	return 0;

@@ -1,8 +1,8 @@
-/* Where mappings are, and what the calls on large private ones come to: what is printed
-   is the same whatever pages they are on. No address is printed.
+/* Addresses and results of calls on large private mappings. The output is the same on any
+   pages and contains no address.
 
    anon_calls [confined]
-   With an argument, under a filter that allows nothing but what is called. */
+   confined: under a filter that allows only the program's own calls. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ struct filters {
 
 #define ALLOW(call) {0x15, 0, 1, SYS_##call}, {0x06, 0, 0, 0x7fff0000}
 
-/* Only what this file calls afterwards: no advice, no file. */
+/* Allows only the calls below: no madvise, no open. */
 static int confined(void)
 {
 	struct filter filter[] = {
@@ -61,14 +61,14 @@ static const char *how(int error)
 	return error == SENTINEL ? "errno kept" : strerror(error);
 }
 
-static void *tell(const char *what, void *at, const char *where)
+static void *print_at(const char *what, void *at, const char *where)
 {
 	printf("%s: %s, %s\n", what, at == MAP_FAILED ? "failed" : where, how(errno));
 	errno = SENTINEL;
 	return at;
 }
 
-static void told(const char *what, long result)
+static void print_result(const char *what, long result)
 {
 	printf("%s: %ld, %s\n", what, result, how(errno));
 	errno = SENTINEL;
@@ -79,40 +79,40 @@ static const char *same(void *at, void *wanted)
 	return at == wanted ? "there" : "elsewhere";
 }
 
-/* The address is the program's. */
+/* The program chooses the address. */
 static void places(void)
 {
 	char *room = mmap(NULL, 64 * MB, PROT_NONE, PRIVATE | MAP_NORESERVE, -1, 0), *hint = room + 3 * PAGE, *at;
 
 	errno = SENTINEL;
 	at = mmap(hint, 8 * MB, RW, PRIVATE | MAP_FIXED, -1, 0);
-	tell("fixed", at, same(at, hint));
+	print_at("fixed", at, same(at, hint));
 	at = mmap(hint, 8 * MB, RW, PRIVATE | MAP_FIXED_NOREPLACE, -1, 0);
-	tell("fixed where something is", at, same(at, hint));
+	print_at("fixed where something is", at, same(at, hint));
 	at = mmap(hint, 8 * MB, RW, PRIVATE, -1, 0);
-	tell("a hint where something is", at, same(at, hint));
-	told("munmap", munmap(at, 8 * MB));
-	told("munmap", munmap(room, 64 * MB));
+	print_at("a hint where something is", at, same(at, hint));
+	print_result("munmap", munmap(at, 8 * MB));
+	print_result("munmap", munmap(room, 64 * MB));
 	at = mmap(hint, 8 * MB, RW, PRIVATE, -1, 0);
-	tell("a hint where nothing is", at, same(at, hint));
+	print_at("a hint where nothing is", at, same(at, hint));
 	at = mmap(hint + 16 * MB, 8 * MB, RW, PRIVATE | MAP_FIXED_NOREPLACE, -1, 0);
-	tell("fixed where nothing is", at, same(at, hint + 16 * MB));
-	told("munmap", munmap(hint, 40 * MB));
+	print_at("fixed where nothing is", at, same(at, hint + 16 * MB));
+	print_result("munmap", munmap(hint, 40 * MB));
 	at = mmap(hint + 1, 8 * MB, RW, PRIVATE | MAP_FIXED, -1, 0);
-	tell("fixed within a page", at, "somewhere");
+	print_at("fixed within a page", at, "somewhere");
 #ifdef MAP_32BIT
 	at = mmap(NULL, 8 * MB + PAGE, RW, PRIVATE | MAP_32BIT, -1, 0);
-	tell("below 4 GB", at, (uintptr_t)at >> 32 ? "above" : "below");
+	print_at("below 4 GB", at, (uintptr_t)at >> 32 ? "above" : "below");
 #endif
-	tell("none", mmap(NULL, 0, RW, PRIVATE, -1, 0), "somewhere");
-	tell("too much", mmap(NULL, (size_t)1 << 60, RW, PRIVATE, -1, 0), "somewhere");
-	tell("an odd offset", mmap(NULL, 8 * MB, RW, PRIVATE, -1, 5), "somewhere");
-	tell("no kind", mmap(NULL, 8 * MB, RW, MAP_ANONYMOUS, -1, 0), "somewhere");
+	print_at("none", mmap(NULL, 0, RW, PRIVATE, -1, 0), "somewhere");
+	print_at("too much", mmap(NULL, (size_t)1 << 60, RW, PRIVATE, -1, 0), "somewhere");
+	print_at("an odd offset", mmap(NULL, 8 * MB, RW, PRIVATE, -1, 5), "somewhere");
+	print_at("no kind", mmap(NULL, 8 * MB, RW, MAP_ANONYMOUS, -1, 0), "somewhere");
 	at = mmap(NULL, 3 * MB, RW, PRIVATE | MAP_GROWSDOWN, -1, 0);
-	tell("a stack", at, "somewhere");
+	print_at("a stack", at, "somewhere");
 }
 
-/* How many pages are present, or the error. */
+/* Returns the number of present pages, or -errno. */
 static long present(char *at, size_t len)
 {
 	static unsigned char pages[1 << 16];
@@ -136,7 +136,7 @@ static unsigned long sum(const char *at, size_t len)
 	return sum;
 }
 
-/* Whether a byte can be written, without a signal. */
+/* Whether a byte can be written; raises no signal. */
 static int writable(char *at)
 {
 	int ends[2], result;
@@ -150,7 +150,7 @@ static int writable(char *at)
 	return result;
 }
 
-/* Parts are treated as parts. */
+/* Calls on parts of a mapping. */
 static void parts(void)
 {
 	size_t len = 20 * MB + 3 * PAGE;
@@ -161,26 +161,26 @@ static void parts(void)
 	for (i = 0; i < len; i++)
 		at[i] = (char)(i / 4096 + i * 7);
 	printf("present %ld\n", present(at, len));
-	told("drop one page", madvise(at + 5 * PAGE, PAGE, MADV_DONTNEED));
+	print_result("drop one page", madvise(at + 5 * PAGE, PAGE, MADV_DONTNEED));
 	printf("its neighbours %d %d %d\n", at[5 * PAGE - 1], at[5 * PAGE], at[6 * PAGE]);
-	told("drop much", madvise(at + MB + PAGE, 7 * MB, MADV_DONTNEED));
+	print_result("drop much", madvise(at + MB + PAGE, 7 * MB, MADV_DONTNEED));
 	printf("sum %lx\n", sum(at, len));
-	told("drop at no page", madvise(at + 1, PAGE, MADV_DONTNEED));
-	told("protect a page", mprotect(at + 9 * MB, PAGE, PROT_NONE));
+	print_result("drop at no page", madvise(at + 1, PAGE, MADV_DONTNEED));
+	print_result("protect a page", mprotect(at + 9 * MB, PAGE, PROT_NONE));
 	printf("access %d%d%d\n", writable(at + 9 * MB - 1), writable(at + 9 * MB), writable(at + 9 * MB + PAGE));
-	told("free", madvise(at + 10 * MB, 3 * PAGE, MADV_FREE));
-	told("unmap a page", munmap(at + 12 * MB + PAGE, PAGE));
+	print_result("free", madvise(at + 10 * MB, 3 * PAGE, MADV_FREE));
+	print_result("unmap a page", munmap(at + 12 * MB + PAGE, PAGE));
 	printf("present %ld %ld %ld\n", present(at + 12 * MB, PAGE), present(at + 12 * MB + PAGE, PAGE), present(at + 12 * MB + 2 * PAGE, PAGE));
-	told("drop with a hole", madvise(at + 12 * MB, 3 * PAGE, MADV_DONTNEED));
-	told("protect with a hole", mprotect(at + 12 * MB, 3 * PAGE, PROT_READ));
+	print_result("drop with a hole", madvise(at + 12 * MB, 3 * PAGE, MADV_DONTNEED));
+	print_result("protect with a hole", mprotect(at + 12 * MB, 3 * PAGE, PROT_READ));
 	errno = SENTINEL;
 	moved = mremap(at + 14 * MB, 6 * MB + 3 * PAGE, 16 * MB, MREMAP_MAYMOVE);
-	tell("grow", moved, "somewhere");
+	print_at("grow", moved, "somewhere");
 	printf("sum %lx %d\n", sum(moved, 6 * MB), moved[16 * MB - 1]);
 	moved = mremap(moved, 16 * MB, PAGE, 0);
-	tell("shrink", moved, "there");
-	tell("grow what is not there", mremap(at + 12 * MB + PAGE, 4 * MB, 8 * MB, MREMAP_MAYMOVE), "somewhere");
-	tell("grow to nothing", mremap(at, MB, 0, MREMAP_MAYMOVE), "somewhere");
+	print_at("shrink", moved, "there");
+	print_at("grow what is not there", mremap(at + 12 * MB + PAGE, 4 * MB, 8 * MB, MREMAP_MAYMOVE), "somewhere");
+	print_at("grow to nothing", mremap(at, MB, 0, MREMAP_MAYMOVE), "somewhere");
 	printf("sum %lx\n", sum(moved, PAGE));
 }
 

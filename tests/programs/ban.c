@@ -1,6 +1,5 @@
-/* Turns transparent huge pages off for itself, by the function or by its number, or after it
-   has mapped memory that it uses later, and says what the kernel knows of that and what it
-   is told. */
+/* Disables transparent huge pages for itself: by prctl(), by its number, or after mapping
+   memory that it touches later. Prints the kernel's state and the result of prctl(). */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

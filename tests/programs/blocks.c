@@ -1,5 +1,4 @@
-/* Fills a heap in one of several ways, checks every byte it wrote, and prints
-   what smaps says of it.
+/* Fills a heap in one of several ways, checks every byte, and prints what smaps says.
 
    blocks small|medium|one|threads|realloc [MiB] */
 #include <pthread.h>
@@ -18,7 +17,7 @@ static void *need(void *p)
 	return p;
 }
 
-/* Blocks of one size, each filled with its own number, linked by a table. */
+/* Blocks of one size, each filled with its own number. */
 static void fill(size_t size, size_t bytes)
 {
 	size_t n = bytes / size, i, k;

@@ -1,5 +1,4 @@
-/* A program that a sanitizer watches: blocks of every kind, then, where it is
-   told to, one byte too many.
+/* A program for sanitizers: blocks of every kind, then on request a write past the end.
 
    checked [overflow] */
 #include <malloc.h>

@@ -1,5 +1,4 @@
-/* What <hugetlbfs.h> defines, and that each function has the type by which
- * programs know it. Also compiles as C++. */
+/* Constants of <hugetlbfs.h>, and the type of each function. Also valid C++. */
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* A library opened with RTLD_DEEPBIND calls mmap, mprotect, madvise and munmap on memory of
-   the program's. Built twice: as the library with -DPLUGIN.
+/* A library opened with RTLD_DEEPBIND calls mmap, mprotect, madvise and munmap on the
+   program's memory. Built twice: as the library with -DPLUGIN.
 
    deepbind_memory LIBRARY */
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ char *take(size_t n)
 	return p;
 }
 #else
-/* Kilobytes of transparent huge pages from an address on. */
+/* Returns the kilobytes of transparent huge pages in a range. */
 static long huge_kb(const char *p, size_t n)
 {
 	FILE *f = fopen("/proc/self/smaps", "r");

@@ -1,4 +1,6 @@
-/* A program that ends, as it is told, once it has so many MiB and a line was read. */
+/* Fills MiB of memory, prints "ready", reads a line and ends in one of several ways.
+
+   ends HOW MIB */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The number of a system call that ends it, by an instruction of its own. */
+/* Ends by a system call instruction of its own. */
 static void end_by_itself(int status)
 {
 #if defined(__x86_64__)
@@ -33,7 +35,7 @@ int main(int count, char **words)
 	fflush(stdout);
 	if (getchar() == EOF)
 		return 78;
-	/* Nobody but this process may be its child, whoever watches it. */
+	/* It must have no child, such as a watching process. */
 	if (waitpid(-1, NULL, WNOHANG) != -1)
 		return 79;
 	if (!strcmp(how, "return"))
@@ -66,7 +68,7 @@ int main(int count, char **words)
 		execv("/no/such/program", (char *[]){"x", NULL});
 		return 3;
 	}
-	/* Far more than the group has, and little for the machine. */
+	/* grow: more than the control group allows. */
 	for (int i = 0; i < 256; i++) {
 		block = malloc(1 << 20);
 		if (block)

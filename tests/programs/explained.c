@@ -1,5 +1,4 @@
-/* Memory of one kind, touched, and held to the end; 0 where all of it could be
-   had.
+/* Takes and touches memory of one kind and keeps it until the end. Exits with 0 if it got all.
 
    explained heap|mmap|sysv MiB */
 #include <stdio.h>

@@ -1,8 +1,5 @@
-/* What a program may ask of its malloc besides memory: each answer is held
-   against what the program itself has taken. The functions are looked up, since
-   not every libc has them.
-
-   family */
+/* mallopt, malloc_trim, free_sized and free_aligned_sized. They are looked up, since not every
+   libc has them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

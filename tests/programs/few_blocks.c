@@ -1,5 +1,5 @@
-/* A thousand threads with four small blocks each, beside a large block. Prints what smaps
- * says of the heap while all of them live. */
+/* A thousand threads with four small blocks each, and a large block. Prints what smaps says
+ * while all threads live. */
 #include <pthread.h>
 #include "judge.h"
 

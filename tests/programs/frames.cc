@@ -1,16 +1,14 @@
-/* Frames in code that was moved: an exception is thrown through them and
-   caught, a library is loaded afterwards.
+/* Throws and catches an exception through frames in moved code, then loads a library.
 
    frames [abort]
-   abort: ends there, for a debugger to look at. */
+   abort: aborts in the deepest frame, for a debugger. */
 #include <dlfcn.h>
 #include <stdexcept>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Between megabytes of code that nobody executes, so that it is moved with
-   them. */
+/* Between megabytes of unused code, so that it is moved with them. */
 asm(".pushsection .text\nbefore: .fill 3 << 20, 1, 0\n.popsection\n"
 	".pushsection .text.moved, \"ax\", @progbits\n.popsection\n"
 	".pushsection .text.moved_last, \"ax\", @progbits\nbehind: .fill 3 << 20, 1, 0\n.popsection\n");

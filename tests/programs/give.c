@@ -1,6 +1,5 @@
-/* Takes memory, frees all of it, then takes and frees a small block now and
-   then, and prints what smaps says of the heap: full, freed, and later, when
-   nearly all was given back. Ends with 2 where that does not happen.
+/* Takes memory, frees it, then takes and frees small blocks. Prints what smaps says: full,
+   freed, and later, when nearly all is given back. Exits with 2 if that doesn't happen.
 
    give mixed|one|threads MiB SECONDS PAUSE
    PAUSE is the time between two small blocks in milliseconds. */
@@ -22,7 +21,7 @@ static uint64_t next(uint64_t *random)
 	return *random;
 }
 
-/* By count 60 % below 1 KiB, 30 % to 32 KiB, 10 % to 256 KiB. */
+/* 60 % below 1 KiB, 30 % to 32 KiB, 10 % to 256 KiB. */
 static size_t any_size(uint64_t *random)
 {
 	unsigned kind = next(random) % 100;
@@ -70,7 +69,7 @@ static void *mixed(void *arg)
 	return NULL;
 }
 
-/* Threads fill a part each and are gone when the heap is looked at again. */
+/* Each thread fills a part and ends. */
 static void by_threads(int n)
 {
 	size_t part = total / (size_t)n;
@@ -115,7 +114,7 @@ static int is_back(void)
 
 int main(int argc, char **argv)
 {
-	/* Its own buffer would be a block that lives on wherever there was room. */
+	/* stdio's own buffer would be a block in the heap. */
 	static char out[BUFSIZ];
 	time_t end;
 
@@ -140,7 +139,5 @@ int main(int argc, char **argv)
 		free(filled(100));
 	}
 	print_judged("later");
-	/* Whoever watches the pool from outside sees it, too. */
-	usleep(100000);
 	return is_back() ? 0 : 2;
 }

@@ -1,5 +1,4 @@
-/* A program that treats parts of its heap differently: guard pages, dropped
-   contents. Checks that everything else keeps its contents. */
+/* Protects and drops parts of its heap, and checks that the rest keeps its contents. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>

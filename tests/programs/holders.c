@@ -1,5 +1,5 @@
-/* Has pages of the default size in every way: of its own, shared, in files with a
-   name and without, in segments; some are touched, some only reserved. */
+/* Takes pages of the default size in every way: private, shared, in files with and without a
+   name, in segments. Some are touched, some only reserved. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -51,8 +51,8 @@ static int segment(int pages, int touched, int stays)
 	return id;
 }
 
-/* holders SIZE DIR: the size of a page, and a mount. Prints its segments and its
-   child, and stays until the end of its input. */
+/* holders SIZE DIR: page size and mount point. Prints its segments and its child, and ends with
+   its input. */
 int main(int argc, char **argv)
 {
 	const int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB;
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	first = map(5, own, -1, 3);
 	unreserved = map(6, own | MAP_NORESERVE, -1, 1);
 	map(4, MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1, 1);
-	/* Open only: what was mapped stays reserved. */
+	/* Only open; the pages stay reserved. */
 	memory = memfd_create("open", MFD_HUGETLB);
 	must(memory >= 0 && !ftruncate(memory, (off_t)(3 * size)), "memfd_create");
 	munmap(map(3, MAP_SHARED, memory, 2), 3 * size);
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	must(!pipe(ready), "pipe");
 	child = fork();
 	if (!child) {
-		/* It has its own of these. */
+		/* Copies on write. */
 		first[0] = 2;
 		first[size] = 2;
 		unreserved[0] = 2;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	while (read(0, &byte, 1) > 0)
 		;
 	kill(child, 9);
-	/* Its pages go back before this ends. */
+	/* Frees its pages. */
 	waitpid(child, NULL, 0);
 	shmctl(used, IPC_RMID, NULL);
 	shmctl(orphan, IPC_RMID, NULL);

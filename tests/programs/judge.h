@@ -1,6 +1,5 @@
-/* What /proc/self/smaps says of this process's heap: private memory without a
-   file, and private pages of a hugetlb pool, without the stack. Allocates nothing: what
-   it would take and return is judged, too. */
+/* Reads the heap's pages from /proc/self/smaps: private memory without a file and private
+   hugetlb pages, except the stack. Allocates nothing. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@ struct judged {
 	unsigned long resident, thp, hugetlb; /* kB */
 };
 
-/* The next line of a file, without its end; begins anew where `line` is null. */
+/* Reads the next line of a file without its newline; resets the buffer if `line` is null. */
 static __attribute__((unused)) int next_line(int file, char *line, size_t size)
 {
 	static char text[1 << 14];
@@ -73,7 +72,7 @@ static __attribute__((unused)) struct judged judge(void)
 	return sum;
 }
 
-/* One line that a test can read. */
+/* Prints a line for the tests. */
 static __attribute__((unused)) void print_judged(const char *what)
 {
 	struct judged j = judge();

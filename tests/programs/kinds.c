@@ -1,6 +1,5 @@
-/* Fills memory of one kind, and prints what smaps says of the mappings in which it
-   lies: kB of pools, kB of transparent huge pages; "refused" where there is none. Before
-   that, another process does the same and says nothing.
+/* Fills memory of one kind and prints what smaps says of its mappings: kB of hugetlb pages, kB
+   of transparent huge pages; "refused" if it gets none. First a child does the same silently.
 
    kinds data|heap|shm|anon|text */
 #define _GNU_SOURCE
@@ -17,7 +16,7 @@
 
 static char data[SIZE] = {1};
 
-/* Code, as far as the program's headers tell. */
+/* In the text segment. */
 extern char code[SIZE];
 __asm__(".pushsection .text\n.balign 16\ncode: .fill 24 << 20, 1, 0\n.popsection");
 
@@ -41,7 +40,7 @@ static void print(unsigned long start, unsigned long end)
 	printf("%lu %lu\n", pool, thp);
 }
 
-/* A child that is another image of this program. */
+/* A child that executes this program. */
 static void child(char **argv)
 {
 	char *words[] = {argv[0], argv[1], "quietly", NULL};

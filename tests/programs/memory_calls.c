@@ -1,18 +1,15 @@
-/* Calls on parts of memory, drawn at random: shared and private mappings, System V
-   segments and blocks from malloc. Each call is printed with its result, its error and a
-   sum of what the memory holds and allows then, so that two runs with the same
-   seed can be compared. No address is printed.
+/* Random calls on parts of a shared or private mapping or of a block from malloc. Prints each
+   call with its result, its error and a checksum of contents and protections, so that two
+   runs with the same seed can be compared. Prints no address.
 
-   memory_calls KIND SEED COUNT */
+   memory_calls shared|private|block SEED COUNT */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ipc.h>
 #include <sys/mman.h>
-#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,15 +19,12 @@
 
 #define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
 
-static enum { SHARED, SEGMENT, BLOCK } kind;
+static int is_block, probe[2];
 static char *memory;
-static int segment = -1, probe[2];
 
 static void fail(const char *what, int line)
 {
 	fprintf(stderr, "line %d: %s (errno %d)\n", line, what, errno);
-	if (segment >= 0)
-		shmctl(segment, IPC_RMID, NULL);
 	_exit(4);
 }
 
@@ -42,10 +36,10 @@ static unsigned draw(unsigned below)
 	return (unsigned)(state >> 33) % below;
 }
 
-/* What was unmapped or replaced: something else may lie there. */
+/* Pages that were unmapped or replaced; something else may be there. */
 static char gone[PAGES];
 
-/* Whether a byte can be read, and written: the kernel says so, and no signal. */
+/* Whether a byte can be read (1) or also written (2), asked without a signal. */
 static int access_of(char *at)
 {
 	char byte;
@@ -58,7 +52,7 @@ static int access_of(char *at)
 	return 1;
 }
 
-/* A sum of all contents that can be read, and of what may be done. */
+/* A checksum of readable contents and of protections. */
 static uint64_t sum(void)
 {
 	uint64_t sum = 14695981039346656037u;
@@ -75,7 +69,7 @@ static uint64_t sum(void)
 	return sum;
 }
 
-/* Puts something new where that can be done. */
+/* Writes to a random place, if it is writable. */
 static void scribble(void)
 {
 	char *at = memory + draw(PAGES) * PAGE;
@@ -84,7 +78,7 @@ static void scribble(void)
 		at[1024 * draw(4)] = (char)draw(256);
 }
 
-/* Not MADV_DONTFORK: shared memory that becomes ordinary loses it (LIMITS). */
+/* Not MADV_DONTFORK: shared memory loses it when it becomes ordinary memory. */
 static const int ADVICE[] = {
     MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_REMOVE, MADV_HUGEPAGE,
     MADV_NOHUGEPAGE, MADV_DONTDUMP, MADV_DODUMP, MADV_MERGEABLE, MADV_UNMERGEABLE,
@@ -94,7 +88,7 @@ static const int ADVICE[] = {
 
 static const int PROT[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE};
 
-/* In a child: writes here and there, and looks. */
+/* A child that writes and prints its checksum. */
 static int child(void)
 {
 	int status;
@@ -112,7 +106,7 @@ static int child(void)
 	return status;
 }
 
-/* A part: some base pages, whole huge pages, or an end. */
+/* Draws a range: some base pages, whole huge pages, or the end. */
 static void draw_part(size_t *at, size_t *len)
 {
 	switch (draw(4)) {
@@ -132,23 +126,13 @@ static void draw_part(size_t *at, size_t *len)
 	*len *= PAGE;
 }
 
-/* Another view of the same memory, which must hold the same. */
+/* Compares with a second mapping of the same memory. */
 static long look_at_twice(size_t at, size_t len)
 {
 	char *other;
 	size_t i;
 	long differing = 0;
 
-	if (kind == SEGMENT) {
-		other = shmat(segment, NULL, SHM_RDONLY);
-		if (other == (void *)-1)
-			return -1;
-		for (i = at; i < at + len; i += 1024)
-			if (!gone[i / PAGE] && access_of(memory + i))
-				differing += other[i] != memory[i];
-		CHECK(shmdt(other) == 0);
-		return differing;
-	}
 	other = mremap(memory + at, 0, len, MREMAP_MAYMOVE);
 	if (other == MAP_FAILED)
 		return -1;
@@ -159,25 +143,13 @@ static long look_at_twice(size_t at, size_t len)
 	return differing;
 }
 
-/* The memory moves as a whole, to somewhere where no huge page fits. */
+/* Moves all memory to an address between huge pages. */
 static long move(void)
 {
 	char *room = mmap(NULL, SIZE + (4ul << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *now;
 
 	CHECK(room != MAP_FAILED);
 	now = (char *)(((uintptr_t)room + (2ul << 20)) & ~((2ul << 20) - 1)) + PAGE;
-	if (kind == SEGMENT) {
-		CHECK(munmap(room, SIZE + (4ul << 20)) == 0);
-		room = shmat(segment, now, 0);
-		if (room == (void *)-1)
-			return -1;
-		/* Nothing of it may be left. */
-		if (shmdt(memory) != 0)
-			printf("  the old place was empty\n");
-		memory = room;
-		memset(gone, 0, sizeof gone);
-		return 0;
-	}
 	if (mremap(memory, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, now) == MAP_FAILED)
 		return -1;
 	memory = now;
@@ -187,7 +159,7 @@ static long move(void)
 static void step(int number)
 {
 	size_t at, len;
-	unsigned what = draw(kind == BLOCK ? 8 : 12);
+	unsigned what = draw(is_block ? 8 : 12);
 	long result = 0;
 	int detail = 0, error;
 
@@ -204,7 +176,6 @@ static void step(int number)
 	case 3:
 	case 4:
 		detail = ADVICE[draw(ADVICES)];
-		/* Of private memory that a child shares it is not told when it is dropped. */
 		result = madvise(memory + at, len, detail);
 		break;
 	case 5:
@@ -248,15 +219,9 @@ static void get_memory(const char *word)
 {
 	size_t i;
 
-	if (!strcmp(word, "segment")) {
-		kind = SEGMENT;
-		segment = shmget(IPC_PRIVATE, SIZE, IPC_CREAT | 0600);
-		CHECK(segment >= 0);
-		memory = shmat(segment, NULL, 0);
-		CHECK(memory != (void *)-1);
-	} else if (!strcmp(word, "block")) {
-		/* Enough of them that the heap is on huge pages. */
-		kind = BLOCK;
+	if (!strcmp(word, "block")) {
+		/* A heap that is large enough for huge pages. */
+		is_block = 1;
 		for (i = 0; i < 64; i++)
 			memset(malloc(1ul << 20), 5, 1ul << 20);
 		memory = aligned_alloc(2ul << 20, SIZE);
@@ -282,8 +247,6 @@ int main(int argc, char **argv)
 	get_memory(argv[1]);
 	for (i = 0; i < count; i++)
 		step(i);
-	if (kind == SEGMENT)
-		CHECK(shmctl(segment, IPC_RMID, NULL) == 0);
 	puts("end");
 	return 0;
 }

@@ -1,6 +1,5 @@
-/* Becomes another program under a filter of system calls that refuses mremap, or another
-   one with -DCALL=SYS_name, by EPERM or -DREFUSAL=error; with -DENDS it ends whoever makes
-   it, with -DTRAPS it sends a signal.
+/* Executes a program under a seccomp filter for mremap, or for -DCALL=SYS_name: it returns
+   EPERM or -DREFUSAL=error, or kills the process with -DENDS.
 
    no_mremap COMMAND... */
 #include <errno.h>
@@ -14,8 +13,6 @@
 
 #ifdef ENDS
 #define RESULT SECCOMP_RET_KILL_PROCESS
-#elif defined TRAPS
-#define RESULT SECCOMP_RET_TRAP
 #else
 #ifndef REFUSAL
 #define REFUSAL EPERM
@@ -36,7 +33,10 @@ int main(int argc, char **argv)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog filter = { sizeof code / sizeof *code, code };
-	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) { perror("no_mremap"); return 1; }
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
+		perror("no_mremap");
+		return 1;
+	}
 	execvp(argv[1], argv + 1);
 	perror(argv[1]);
 	return 127;

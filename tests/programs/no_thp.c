@@ -1,5 +1,4 @@
-/* Turns transparent huge pages off for itself, as Redis does, and becomes
-   another program.
+/* Disables transparent huge pages by prctl, as Redis does, and executes a program.
 
    no_thp COMMAND... */
 #include <stdio.h>

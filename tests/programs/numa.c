@@ -1,6 +1,5 @@
-/* On which nodes the memory of a heap lies, by the kernel's own answer to
-   move_pages(2), under what a program may do about it. Each line names a range
-   and its kilobytes on each node and on pages of a pool. */
+/* The nodes of a program's memory, as move_pages(2) tells them, under memory policies. Each
+   line names a range and its kilobytes on each node and on the pool. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
@@ -8,7 +7,7 @@
 #include "judge.h"
 #include "numa/forks.h"
 
-/* Many blocks of one size, and where they are. */
+/* Prints where many blocks of one size are. */
 static void many(const char *what, size_t size, size_t total)
 {
 	unsigned long on[NODES + 1] = {0}, pool = 0;
@@ -57,7 +56,7 @@ static void *on_node(void *arg)
 	memset(at, 1, 48 * MB);
 	snprintf(who, sizeof who, "thread %d", node);
 	where(who, at, 48 * MB);
-	/* What one frees another may get. */
+	/* Otherwise another thread could get the freed block. */
 	pthread_barrier_wait(&all_here);
 	free(at);
 	return NULL;
@@ -67,8 +66,7 @@ static void threads(void)
 {
 	pthread_t thread[NODES];
 
-	/* A heap that is not small any more. */
-	char *start[24];
+	char *start[24]; /* makes the heap large */
 
 	run_on(0);
 	for (int i = 0; i < 24; i++) {
@@ -90,7 +88,7 @@ static void binds(void)
 	char *a, *b, *c, *d, *at;
 
 	run_on(0);
-	/* Fresh, a part of it, not at a huge page. */
+	/* Part of a new block, not aligned to huge pages. */
 	a = block(len);
 	at = page_of(a) + 5 * PAGE;
 	numa_tonode_memory(at, part, 1);
@@ -99,13 +97,13 @@ static void binds(void)
 	where("fresh behind", at + part, len - part - 8 * PAGE);
 	policy("fresh bound", at);
 	policy("fresh behind", at + part);
-	/* Filled before, and moved. */
+	/* Filled first, then moved. */
 	b = block(len);
 	fill(b, len, 2);
 	bind(page_of(b), len - 2 * PAGE, BIND, &SECOND, MOVE);
 	where("moved bound", page_of(b), len - 2 * PAGE);
 	check("moved", b, len, 2);
-	/* As strict as can be, before the first touch. */
+	/* Strict, before the first touch. */
 	c = block(len);
 	bind(page_of(c), len - 2 * PAGE, BIND, &SECOND, STRICT);
 	fill(c, len, 3);
@@ -114,7 +112,7 @@ static void binds(void)
 	bind(page_of(d), len - 2 * PAGE, INTERLEAVE, &BOTH, 0);
 	fill(d, len, 4);
 	where("interleaved", page_of(d), len - 2 * PAGE);
-	/* What grows keeps it. */
+	/* A grown block. */
 	b = realloc(b, 2 * len);
 	check("grown", b, len, 2);
 	fill(b, 2 * len, 2);
@@ -124,47 +122,8 @@ static void binds(void)
 	check("interleaved", d, len, 4);
 	errno = 0;
 	if (mbind(page_of(d), len / 2, 77, &BOTH, 64, 0) != -1 || errno != EINVAL)
-		fail("a mode that there is not");
+		fail("an unknown mode");
 	bind(page_of(d), len - 2 * PAGE, 0, NULL, 0);
-}
-
-/* A thread of one node asks for what that node has not, all the time. */
-static void *asks(void *arg)
-{
-	(void)arg;
-	run_on(1);
-	if (set_mempolicy(BIND, &SECOND, 64))
-		fail("set_mempolicy");
-	for (int i = 0; i < 4; i++) {
-		char *at = block(24 * MB);
-
-		memset(at, 1, 24 * MB);
-		if (i == 3)
-			where("asks", at, 24 * MB);
-		pthread_barrier_wait(&all_here);
-		pthread_barrier_wait(&all_here);
-	}
-	return NULL;
-}
-
-static void thread_policies(void)
-{
-	pthread_t thread;
-
-	run_on(0);
-	pthread_barrier_init(&all_here, NULL, 2);
-	pthread_create(&thread, NULL, asks, NULL);
-	for (int i = 0; i < 4; i++) {
-		char *at;
-
-		pthread_barrier_wait(&all_here);
-		at = block(24 * MB);
-		memset(at, 1, 24 * MB);
-		if (i == 3)
-			where("beside", at, 24 * MB);
-		pthread_barrier_wait(&all_here);
-	}
-	pthread_join(thread, NULL);
 }
 
 enum { SHARED = 32 * MB };
@@ -196,25 +155,9 @@ static void shared_memory(void)
 	pthread_join(thread, NULL);
 	where("shared first", at, SHARED / 2);
 	where("shared second", at + SHARED / 2, SHARED / 2);
-	at = shared();
-	fill(at, SHARED / 2, 4);
-	bind(at, SHARED, BIND, &SECOND, MOVE);
-	fill(at + SHARED / 2, SHARED / 2, 4);
-	where("shared bound", at, SHARED);
-	check("shared bound", at, SHARED / 2, 4);
-	at = shared();
-	bind(at + 3 * PAGE, SHARED / 2, BIND, &SECOND, STRICT);
-	fill(at, SHARED, 5);
-	where("shared part", at + 3 * PAGE, SHARED / 2);
-	check("shared part", at, SHARED, 5);
-	at = shared();
-	bind(at, SHARED, INTERLEAVE, &BOTH, 0);
-	fill(at, SHARED, 6);
-	where("shared spread", at, SHARED);
-	check("shared spread", at, SHARED, 6);
 }
 
-/* Variables, all of which hugectl puts on huge pages. */
+/* On huge pages with --data. */
 static char variables[24 * MB];
 
 static void data(void)
@@ -242,7 +185,7 @@ static void data(void)
 	where("after bound", page_of(at), 8 * MB);
 }
 
-/* The policy of a thread is that of its memory, for as long as it has it. */
+/* Memory keeps the policy that its thread had. */
 static void own_policy(void)
 {
 	char *at;
@@ -270,32 +213,20 @@ int main(int argc, char **argv)
 		run_on(0);
 		free(block(40 * MB));
 		blocks("main");
-	} else if (!strcmp(what, "block")) {
-		size_t len = strtoul(argv[2], NULL, 0) * MB;
-		char *at = block(len);
-
-		memset(at, 1, len);
-		where("block", at, len);
 	} else if (!strcmp(what, "threads")) {
 		threads();
 	} else if (!strcmp(what, "binds")) {
 		binds();
-	} else if (!strcmp(what, "policies")) {
-		thread_policies();
 	} else if (!strcmp(what, "filtered")) {
 		filtered();
-	} else if (!strcmp(what, "migrate")) {
-		migrates();
 	} else if (!strcmp(what, "shared")) {
 		shared_memory();
 	} else if (!strcmp(what, "data")) {
 		data();
 	} else if (!strcmp(what, "policy")) {
 		own_policy();
-	} else if (!strcmp(what, "fork")) {
-		forks(0);
 	} else if (!strcmp(what, "fork-threads")) {
-		forks(1);
+		forks();
 	} else {
 		return 2;
 	}

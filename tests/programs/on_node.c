@@ -1,4 +1,4 @@
-/* Runs a program that may have memory of one node only, as numactl does. */
+/* Executes a program bound to the memory of one node, as numactl does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,5 +1,4 @@
-/* A program, or with -DLIBRARY a library, that uses the C interface and malloc
-   before main, and says what the library did with its environment. */
+/* Uses the C interface and malloc in a constructor. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@ __attribute__((constructor)) static void begin(void)
 	early_size = gethugepagesize();
 }
 
-int agrees(void)
+static int agrees(void)
 {
 	int i, right = gethugepagesize() == early_size;
 
@@ -28,9 +27,8 @@ int agrees(void)
 	return right;
 }
 
-#ifndef LIBRARY
 #ifdef OWN_ENVIRON
-/* As some programs have it: not libc's. */
+/* Instead of libc's, as some programs have it. */
 char **environ;
 #endif
 
@@ -39,4 +37,3 @@ int main(void)
 	printf("%s %ld\n", agrees() ? "ok" : "wrong", early_size);
 	return 0;
 }
-#endif

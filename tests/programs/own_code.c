@@ -1,6 +1,6 @@
-/* Maps a page of its own code once more, as V8 does with its built-in functions: from the
-   file that /proc/self/maps names, with the offset that it says. Prints what the code there
-   answers. It exports a function of Node's, by which such programs are known. */
+/* Maps a page of its own text again, as V8 does: from the file and offset in /proc/self/maps.
+   Prints the result of the code there. Exports a function of Node.js, by which the library
+   knows such programs. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Enough code for whole huge pages, with a function of one page within. */
+/* Code for whole huge pages, with a function on a page of its own. */
 __asm__(".text\n.balign 4096\n.fill 6 << 20, 1, 0x90\n"
         ".globl answer\n.balign 4096\nanswer:\n"
 #if defined __x86_64__
@@ -33,7 +33,7 @@ int main(void) {
     fclose(maps);
     int fd = open(path, O_RDONLY);
     if (fd < 0) {
-        /* V8 goes on with the functions where they are. */
+        /* V8 uses the original functions then. */
         printf("%d\n", ((int (*)(void))answer)());
         return 0;
     }

@@ -1,4 +1,4 @@
-/* Asks for huge pages by itself, and takes ordinary ones where that fails, as servers do.
+/* Requests huge pages, and base pages if that fails, as servers do.
 
    own_huge shared|private|segment MIB [TIMES] */
 #define _GNU_SOURCE
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	int i, times = argc > 3 ? atoi(argv[3]) : 1;
 	char *all[16];
 
-	/* All of them are asked for before any is touched. */
+	/* All are mapped before any is touched. */
 	for (i = 0; i < times; i++) {
 		all[i] = memory(argv[1], n, 1);
 		printf("%s ", all[i] != MAP_FAILED ? "huge" : strerrorname_np(errno));

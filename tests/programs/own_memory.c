@@ -1,8 +1,8 @@
-/* Memory past malloc, as virtual machines have it.
+/* Memory without malloc, as virtual machines have it.
 
    own_memory map|give|brk|malloc
-   maps 100 MB and fills them; gives them back as well; has them by sbrk; or has
-   them from malloc, and frees them. With -DOWN malloc is the program's own. */
+   Fills 100 MB: mapped; mapped and unmapped again; from sbrk; from malloc. With -DOWN malloc
+   is the program's own. */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <string.h>

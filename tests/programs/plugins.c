@@ -1,7 +1,6 @@
-/* Blocks that go to and fro between a program and a plugin that looks for
-   malloc in libc itself. Built as the plugin with -DPLUGIN, as a library that
-   loads it by its own search path with -DCALLER, and as the program:
-   plugins deep|lazy|base|space PATH, or plugins runpath. */
+/* A program and a plugin exchange blocks. Built as the plugin with -DPLUGIN, as a library that
+   loads it by its own RUNPATH with -DCALLER, and as the program:
+   plugins deep|lazy PATH, or plugins runpath. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -19,7 +18,7 @@ __attribute__((constructor)) static void begin(void)
 	free(calloc(100, 100));
 }
 
-/* The program has one of that name, too. */
+/* The program has a function of the same name. */
 const char *whose(void)
 {
 	return "the plugin's";
@@ -58,7 +57,7 @@ void take(char *p)
 	free(p);
 }
 
-/* libc takes the block, and makes one. */
+/* libc reallocates the block. */
 char *line(char *p, size_t n)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -73,7 +72,7 @@ void *load(void)
 {
 	void *plugin = dlopen("libplugins-plugin.so", RTLD_NOW | RTLD_DEEPBIND);
 
-	/* A jump to dlopen would have it come from the program. */
+	/* Prevents a tail call, which would make the program the caller. */
 	__asm__ volatile("" : "+r"(plugin));
 	return plugin;
 }
@@ -102,33 +101,6 @@ static int holds(const char *p, size_t n, char c)
 		if (p[n] != c)
 			return 0;
 	return 1;
-}
-
-/* A namespace has a malloc of its own, whose blocks are its own affair. */
-static void hand_over(void *plugin)
-{
-	static const size_t sizes[] = { 1, 24, 100, 5000, 40000, 300000, 3000000 };
-	unsigned int i;
-
-	for (i = 0; i < 35; i++) {
-		size_t n = sizes[i % 7];
-		char *p = memset(malloc(n), 'm', n);
-
-		if (IN(plugin, size_t (*)(char *), usable)(p) < n)
-			exit(6);
-		p = IN(plugin, char *(*)(char *, size_t), grow)(p, 3 * n);
-		if (!holds(p, n, 'm'))
-			exit(7);
-		p = IN(plugin, char *(*)(char *, size_t), line)(p, 3 * n);
-		if (!strchr(p, '\n'))
-			exit(8);
-		IN(plugin, void (*)(char *), take)(p);
-		p = IN(plugin, char *(*)(size_t), give)(n);
-		p = IN(plugin, char *(*)(char *, size_t), grow)(p, 3 * n);
-		if (!holds(p, n, 'g'))
-			exit(9);
-		IN(plugin, void (*)(char *), take)(p);
-	}
 }
 
 static void exchange(void *plugin)
@@ -175,23 +147,6 @@ int main(int argc, char **argv)
 		plugin = dlopen(path, deep);
 	else if (!strcmp(how, "lazy"))
 		plugin = dlopen(path, RTLD_LAZY | RTLD_DEEPBIND);
-	else if (!strcmp(how, "base"))
-		plugin = dlmopen(LM_ID_BASE, path, deep);
-	else if (!strcmp(how, "space")) {
-		int i;
-
-		/* More than there are at a time. */
-		for (i = 0; i < 40; i++) {
-			plugin = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
-			if (!plugin)
-				break;
-			hand_over(plugin);
-			if (dlclose(plugin))
-				return 10;
-		}
-		puts(plugin ? "ok" : dlerror());
-		return 0;
-	}
 #ifdef RUNPATH
 	else if (!strcmp(how, "runpath")) {
 		extern void *load(void);

@@ -1,5 +1,5 @@
-/* Moves the end of the data segment in steps, back and on again, and looks whether what
-   lies there is what it has to be. Beside it, malloc takes memory in the same way. */
+/* Moves the program break in steps, back and forward again, and checks the contents. malloc
+   moves it, too. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ int main(void)
 	printf("back: %d\n", at == last && sbrk(0) == (void *)(last - 20 * STEP));
 	at = sbrk(40 * STEP);
 	printf("again: %d, not zero %zu, wrong %zu\n", at == last - 20 * STEP,
-	       /* What was in the last page stays in it. */
+	       /* The last page keeps its contents. */
 	       wrong(at + 4096, 40 * STEP - 4096, 1), wrong(begin, at - begin, 0));
 	fill(at, 40 * STEP);
 	sbrk(1);
@@ -61,6 +61,6 @@ int main(void)
 	printf("too much: %d %d\n", at == (void *)-1, errno == ENOMEM);
 	last = malloc(50000);
 	memset(last, 1, 50000);
-	printf("%s, and malloc goes on: %d\n", small, last[49999]);
+	printf("%s, malloc works: %d\n", small, last[49999]);
 	return 0;
 }

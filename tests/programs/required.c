@@ -1,7 +1,7 @@
-/* Takes blocks until it has so many MiB, or gets no more, and says which.
+/* Takes blocks up to a size and prints whether it got all.
 
-   required MiB [fork|exec|later]: a child does so first, by itself or as another
-   program; or there is a fork afterwards. */
+   required MiB [fork|exec|later]
+   fork, exec: first in a child, in exec's case after execl; later: forks afterwards. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Asks for private memory in each way that can be refused, before and after it bans
-   transparent huge pages for itself, and says what came of each.
+/* Requests private memory by each call that can fail, and prints each result.
 
-   required_anon [off] CALL... with CALL: map, place, small, reserve, grow, thread, tiny. */
+   required_anon CALL...   with CALL: map, place, small, reserve, grow, thread, tiny, or off,
+   which disables transparent huge pages by prctl */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ static int thread(size_t stack)
 	return error;
 }
 
-/* No whole huge page lies in it. */
+/* Contains no whole huge page. */
 static int place(char *room)
 {
 	size_t page = 2 * MIB;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	char *room = map(NULL, 64 * MIB, PROT_NONE), *reserved = room;
 	int i;
 
-	/* Where a mapping can be that is to lie oddly. */
+	/* For a mapping that is not aligned to huge pages. */
 	room = map(NULL, 16 * MIB, PROT_NONE);
 	for (i = 1; i < argc; i++) {
 		const char *what = argv[i];

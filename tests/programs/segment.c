@@ -1,5 +1,5 @@
-/* Makes shared memory of huge pages as the user it runs as, with no locked
- * memory allowed, so that only vm.hugetlb_shm_group can give leave. */
+/* Creates a System V segment of huge pages with RLIMIT_MEMLOCK 0, so that only
+ * vm.hugetlb_shm_group can allow it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Six megabytes each of code and of read-only data, eight of data, sixteen of
- * bss: touches all, says a sum, and waits until its input ends. */
+/* 6 MB of code, 6 MB of read-only data, 8 MB of data, 16 MB of bss: touches all, prints a sum and
+ * waits until its input ends. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What /proc/self/smaps says of the program's own segments: how much of each
-   lies in whole huge pages, and how much of that is huge. */
+/* Reads from /proc/self/smaps how much of each segment lies in whole huge pages, and how much
+   of that is huge. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ static int find_parts(struct dl_phdr_info *info, size_t size, void *arg)
 		if (!(header->p_flags & PF_W)) {
 			add_part(arg, "text", start, start + header->p_memsz);
 		} else {
-			/* A huge page that holds both counts as data. */
+			/* A huge page with data and bss counts as data. */
 			uintptr_t border = (start + header->p_filesz + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 			uintptr_t end = start + header->p_memsz;
 
@@ -104,7 +104,7 @@ static void read_smaps(struct parts *all)
 	fclose(f);
 }
 
-/* One line for each of text, data and bss. */
+/* Prints a line each for text, data and bss. */
 static void print_segments(void)
 {
 	static const char *const names[] = {"text", "data", "bss"};

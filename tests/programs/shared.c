@@ -1,5 +1,4 @@
-/* Shared memory and everything that a program may do to it. Each mode checks
-   contents and results as they are without any library, and prints "ok".
+/* Calls on shared memory. Each mode checks contents and results, and prints "ok".
 
    shared MODE [MiB] */
 #define _GNU_SOURCE
@@ -60,7 +59,7 @@ static void on_fault(int signal)
 	siglongjmp(back, signal);
 }
 
-/* Which signal a store to this address raises; 0 for none. */
+/* Returns the signal that a store to this address raises, or 0. */
 static int fault(volatile char *p)
 {
 	int got = sigsetjmp(back, 1);
@@ -70,7 +69,7 @@ static int fault(volatile char *p)
 	return got;
 }
 
-/* What /proc/self/smaps says of the mapping at this address, in kB. */
+/* Returns the huge kB of the mapping at this address. */
 static long huge_at(void *p)
 {
 	char line[512];
@@ -111,7 +110,7 @@ static void child_writes(uint64_t *p)
 	put(p, 0, len, 2);
 }
 
-/* The plain life of a mapping. */
+/* Calls on a whole mapping. */
 static void whole(void)
 {
 	uint64_t *p = map(len);
@@ -131,7 +130,7 @@ static void whole(void)
 	CHECK(fault((char *)p) == SIGSEGV && fault((char *)p + len - 1) == SIGSEGV);
 }
 
-/* Parts of it, before any fork. */
+/* Parts, before any fork. */
 static void parts(void)
 {
 	uint64_t *p = map(len);
@@ -148,7 +147,7 @@ static void parts(void)
 	CHECK(munmap(p, len) == 0);
 }
 
-/* An end cut off, within the first and the last huge page. */
+/* Unmaps the ends, within the first and the last huge page. */
 static void ends(void)
 {
 	uint64_t *p = map(len);
@@ -184,7 +183,7 @@ static void remap(void)
 	CHECK(munmap(q, 3ul << 20) == 0);
 }
 
-/* Freeing contents, and mapping something else over a part. */
+/* Drops a part, and maps something else over a part. */
 static void holes(void)
 {
 	uint64_t *p = map(len);
@@ -201,8 +200,8 @@ static void holes(void)
 	CHECK(munmap(p, len) == 0);
 }
 
-/* While a child or another thread is there: what is said to be done is done, and what cannot
-   be done fails and changes nothing; contents stay shared. */
+/* With a child or another thread: a call that succeeds has its effect, a call that fails
+   changes nothing, and contents stay shared. */
 static void parts_fail_or_not(char *at)
 {
 	int failed = mprotect(at + 8 * PAGE, PAGE, PROT_READ);
@@ -278,7 +277,7 @@ static void threads(void)
 	CHECK(munmap(p, len) == 0);
 }
 
-/* What must be left alone. */
+/* Memory that is left alone, and invalid calls. */
 static void others(void)
 {
 	char *p = mmap(NULL, 1ul << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

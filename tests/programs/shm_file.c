@@ -1,8 +1,6 @@
-/* Maps a file in memory as shared memory, and does with it what programs do: the same
-   with huge pages as without.
+/* Maps a file in memory, prints huge_kb=N, and checks calls on file and mapping.
 
-   shm_file memfd|PATH MiB
-   Prints huge_kb=N, what of it is on huge pages. */
+   shm_file memfd|PATH MiB */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,11 +58,11 @@ int main(int argc, char **argv)
 		at[i] = (char)(i >> 12);
 	printf("huge_kb=%lu\n", huge_kb(at, length));
 	fflush(stdout);
-	/* The file and its mapping are the same. */
+	/* File and mapping have the same contents. */
 	MUST(pwrite(file, "through", 8, 8192) == 8 && !strcmp(at + 8192, "through"));
 	strcpy(at + 12288, "behind");
 	MUST(pread(file, word, 7, 12288) == 7 && !memcmp(word, "behind", 7));
-	/* Parts of any size are the program's to protect, to drop and to unmap. */
+	/* Base pages can be protected, dropped and unmapped. */
 	MUST(!mprotect(at + 4096, 4096, PROT_READ) && at[4096] == 1);
 	MUST(!madvise(at + 20480, 4096, MADV_REMOVE) && at[20480] == 0 && at[24576] == 6);
 	MUST(!munmap(at + 16384, 4096) && at[24576] == 6);

@@ -1,4 +1,4 @@
-/* Frees a heap of 100 MiB and says at once what of it is left. */
+/* Fills and frees 100 MiB, and prints what smaps says before and after. */
 #include "judge.h"
 
 int main(void)

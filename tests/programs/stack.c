@@ -1,5 +1,7 @@
-/* Stacks, as the kernel and libc tell of them: a line for each kind, or with a second
-   argument for the main thread's alone. */
+/* Uses stacks and prints a line for each kind.
+
+   stack BYTES [main]
+   main: only the main thread's stack */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +14,7 @@
 
 #define MB (1024 * 1024)
 
-/* Uses so many bytes of the stack. */
+/* Uses bytes of the stack. */
 static __attribute__((noinline)) unsigned use(long bytes)
 {
 	volatile char part[32768];
@@ -21,7 +23,7 @@ static __attribute__((noinline)) unsigned use(long bytes)
 	return below + part[bytes & 32767];
 }
 
-/* Kilobytes on huge pages in the mappings from low to high, and how many there are. */
+/* Returns the huge kB of the mappings from low to high, and counts the mappings. */
 static long huge(uintptr_t low, uintptr_t high, int *count)
 {
 	char line[512];
@@ -42,7 +44,7 @@ static long huge(uintptr_t low, uintptr_t high, int *count)
 	return sum;
 }
 
-/* Whether nobody may touch a page. */
+/* Whether a page is a guard page. */
 static int is_guard(void *page)
 {
 	int ends[2];

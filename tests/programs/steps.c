@@ -1,22 +1,17 @@
-/* A heap in steps, each an argument; every byte of it is checked at the end.
+/* Grows and shrinks a heap in steps, each an argument. Checks every byte at the end.
 
-   +N   N blocks of 1 MiB more, filled
+   +N   allocate and fill N blocks of 1 MiB
    -    free all blocks, and trim
-   =X   print what smaps says, after X
+   =X   print X and what smaps says
    ?    wait for a line on standard input
    f    fork a child that stays
-   F    fork a child that writes to all blocks, prints what smaps says after
-        "child", and ends
-   w    end the child that stays, and wait for it
-   t    write to each base page, what is there already
-   bN   allocate and free small blocks for N ms
-   xN   execute this program again in a child, to fill N blocks and print what
-        smaps says after "executed" */
+   F    fork a child that writes to all blocks and prints "child" and what smaps says
+   w    kill the child that stays
+   xN   execute this program in a child: +N =executed */
 #include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "judge.h"
 
@@ -84,32 +79,6 @@ static pid_t forked(void)
 	return pid;
 }
 
-static void touch(void)
-{
-	size_t i, k;
-
-	for (i = 0; i < blocks; i++)
-		for (k = 0; k < BLOCK / 8; k += 512)
-			((volatile uint64_t *)block[i])[k] = i * 1000003 + k;
-}
-
-static void be_busy(long milliseconds)
-{
-	struct timespec now, start;
-	void *volatile one; /* else the compiler leaves both calls out */
-	int i;
-
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
-		for (i = 0; i < 1000; i++) {
-			one = malloc(100000);
-			free(one);
-		}
-		usleep(1000);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < milliseconds);
-}
-
 static void step(const char *self, const char *word)
 {
 	char line[16];
@@ -152,12 +121,6 @@ static void step(const char *self, const char *word)
 	case 'w':
 		kill(child, SIGKILL);
 		wait_for(child);
-		break;
-	case 't':
-		touch();
-		break;
-	case 'b':
-		be_busy(atol(word + 1));
 		break;
 	case 'x':
 		pid = forked();

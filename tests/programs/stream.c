@@ -1,9 +1,8 @@
-/* Three static arrays, copied, scaled, added and combined; besides, some
-   megabytes of code and of initialised data. Prints what came out, to the bit,
-   and what its segments lie on.
+/* STREAM on three static arrays, with megabytes of code and of initialized data. Prints the
+   exact result and what its segments are on.
 
    stream [stay]
-   stay: until there is an end of its input. */
+   stay: waits for the end of its input. */
 #include "segments.h"
 
 #ifndef N
@@ -12,8 +11,7 @@
 static double a[N], b[N], c[N];
 static long table[700 * 1000] = {1, 2, 3};
 
-/* Between megabytes of code that nobody executes, so that it is moved with
-   them. */
+/* Between megabytes of unused code, so that it is moved with them. */
 __asm__(".pushsection .text\nbefore: .fill 3 << 20, 1, 0\n.popsection\n"
 	".pushsection .text.moved, \"ax\", @progbits\n.popsection\n"
 	".pushsection .text.moved_last, \"ax\", @progbits\nbehind: .fill 3 << 20, 1, 0\n.popsection\n");

@@ -1,7 +1,6 @@
-/* Everything that a program may do to malloc, at random, by several threads at
-   once, for so many seconds: blocks of all sizes and alignments, filled and
-   checked, grown and shrunk, freed by other threads, with children in between
-   that check and change what they have inherited.
+/* Random calls of malloc's family in several threads: blocks of all sizes and alignments are
+   filled, checked, resized and freed by other threads. Forked children check and change what
+   they inherit.
 
    torture SECONDS [MiB [SEED]] */
 #define _GNU_SOURCE
@@ -56,7 +55,7 @@ static uint64_t below(struct worker *w, uint64_t n)
 	return (next(w) >> 11) % n;
 }
 
-/* Half of all blocks are tiny, and one of some thousands is tens of MiB. */
+/* Half of all blocks are tiny; one of some thousands has tens of MiB. */
 static size_t any_size(struct worker *w)
 {
 	switch (below(w, 64)) {
@@ -73,7 +72,7 @@ static unsigned char byte_at(const struct block *b, size_t i)
 	return (unsigned char)(b->mark + i * 131 + (i >> 12));
 }
 
-/* Every byte of small blocks, the ends and some of each page of large ones. */
+/* All bytes of small blocks; the ends and some bytes of each page of large ones. */
 static size_t stride(const struct block *b, size_t i)
 {
 	return i < 512 || i + 512 > b->size || b->size < 8192 ? 1 : 509;
@@ -96,7 +95,7 @@ static void check(const struct block *b)
 			fail("damaged", b);
 }
 
-/* What a block of another size must still hold. */
+/* Checks the contents after realloc. */
 static void check_part(const struct block *was, const unsigned char *now, size_t size)
 {
 	size_t i;
@@ -174,7 +173,7 @@ static void change(struct worker *w, struct block *b)
 	*b = new;
 }
 
-/* Swaps a block with one of another thread. */
+/* Swaps a block with another thread. */
 static void hand_over(struct worker *w, struct block *b)
 {
 	size_t place = below(w, SHARED);
@@ -208,7 +207,7 @@ static void step(struct worker *w)
 	}
 }
 
-/* Frees nearly everything, as a program between two pieces of work. */
+/* Frees nearly all blocks. */
 static void let_go(struct worker *w)
 {
 	size_t i;
@@ -218,7 +217,7 @@ static void let_go(struct worker *w)
 			drop(w, &w->slot[i]);
 }
 
-/* A child has what its thread had; others' blocks it leaves alone. */
+/* The child uses the blocks of its thread only. */
 static void child(struct worker *w)
 {
 	size_t i;
@@ -276,7 +275,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Threads that come and go leave their blocks to others. */
+/* Threads end; blocks handed over stay with others. */
 static void round_of_threads(void)
 {
 	pthread_t thread[THREADS];

@@ -8,6 +8,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hugetools_model::thp::{self, Thp};
@@ -20,6 +21,9 @@ use super::tool::{Ran, tool};
 
 /// The lock of all live tests on this machine.
 const LOCK: &str = "/run/lock/hugetools-live.lock";
+
+/// The lock of memory control groups; not all of their tests take the machine.
+const GROUP_LOCK: &str = "/run/lock/hugetools-group.lock";
 
 /// The machine during one test.
 pub(crate) struct Live {
@@ -52,7 +56,11 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
 
 /// Waits for the machine, exclusively or shared with tests that don't change it.
 pub(super) fn lock(how: FlockArg) -> Flock<fs::File> {
-    let file = OpenOptions::new().create(true).append(true).open(LOCK);
+    lock_file(LOCK, how)
+}
+
+fn lock_file(path: &str, how: FlockArg) -> Flock<fs::File> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
     let lock = Flock::lock(file.unwrap(), how);
     lock.map_err(|(_, errno)| errno).unwrap()
 }
@@ -76,25 +84,26 @@ pub(crate) fn can_be_set(test: &str) -> bool {
 pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
     let ci = std::env::vars_os().any(|(name, value)| name == "HUGETOOLS_CI" && value == "1");
     assert!(!ci, "{test} skipped: {why}");
-    // The test harness captures eprintln!.
-    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
+    skip_aloud(test, why);
     None
 }
 
-/// Reports a skipped test that lacks something `.ci/run` doesn't install.
-pub(crate) fn absent(test: &str, why: &str) {
-    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
-}
-
-/// Reports a skipped test because memory is fragmented. No installed package helps, so
-/// this is no failure in CI either.
-fn in_pieces(test: &str, why: &str) {
-    skip_aloud(test, why);
-}
-
-/// Reports a skipped test without failing, even in CI.
+/// Reports a skipped test without failing, even in CI: nothing that `.ci/run` could
+/// install would help.
 pub(crate) fn skip_aloud(test: &str, why: &str) {
-    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or(test);
+    let line = format!("{name}: {}\n", why.trim_end().replace('\n', " "));
+    // The test harness captures eprintln!.
+    let _ = io::stderr().write_all(format!("\nSKIPPED {line}").as_bytes());
+    // crates/ship/tests/skipped.rs prints this file at the end of `cargo test`, whose PID
+    // is in its name.
+    let cargo = std::os::unix::process::parent_id();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("skipped-{cargo}"));
+    static EARLIER: std::sync::Once = std::sync::Once::new();
+    EARLIER.call_once(|| drop(fs::remove_file(&path)));
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
 pub(super) fn live_root() -> Root {
@@ -131,22 +140,18 @@ impl Live {
     pub(crate) fn set_pool(&self, pages: u64) {
         let spec = format!("DEFAULT:{pages}");
         let ran = self.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
-        let lent = ran.status == 3 && ran.err.contains("more, used or reserved, until");
+        let lent = ran.status == 3 && ran.err.contains("more pages are in use or reserved");
         assert!(ran.status == 0 || lent, "{ran:?}");
     }
 
     /// Fills the pool of 1 GiB pages. Returns false if memory is too fragmented.
     pub(crate) fn set_gigantic(&self, test: &str, pages: u64) -> bool {
-        let ran = self.hugeadm(&[
-            "--force",
-            "--hard",
-            "--pool-pages-min",
-            &format!("1GB:{pages}"),
-        ]);
+        let spec = format!("1GB:{pages}");
+        let ran = self.hugeadm(&["--force", "--pool-pages-min", &spec]);
         match ran.status {
             0 => true,
             3 => {
-                in_pieces(test, &ran.err);
+                skip_aloud(test, "memory is too fragmented for pages of 1 GiB");
                 false
             }
             _ => panic!("{ran:?}"),
@@ -218,6 +223,7 @@ impl Live {
             control,
             controller: "hugetlb",
             was_on,
+            _lock: None,
         })
     }
 }
@@ -240,11 +246,17 @@ pub(crate) struct Group {
     control: PathBuf,
     controller: &'static str,
     was_on: bool,
+    /// Held until the controller is disabled again.
+    _lock: Option<Flock<fs::File>>,
 }
 
 impl Group {
     /// Returns a group with a memory limit, version 1 or 2.
     pub(crate) fn of_memory(test: &str, limit: &str) -> Option<Group> {
+        if !can_be_set(test) {
+            return None;
+        }
+        let lock = lock_file(GROUP_LOCK, FlockArg::LockExclusive);
         let name = format!("hugetools-memory-{}", std::process::id());
         let one = Path::new("/sys/fs/cgroup/memory");
         let (root, file) = match one.exists() {
@@ -260,12 +272,42 @@ impl Group {
         let path = root.join(name);
         fs::create_dir(&path).unwrap();
         fs::write(path.join(file), limit).unwrap();
+        // Otherwise the kernel swaps, while another test has added swap space.
+        for (file, limit) in [
+            ("memory.swap.max", "0"),
+            ("memory.memsw.limit_in_bytes", limit),
+        ] {
+            let file = path.join(file);
+            if file.exists() {
+                fs::write(file, limit).unwrap();
+            }
+        }
         Some(Group {
             path,
             control,
             controller: "memory",
             was_on,
+            _lock: Some(lock),
         })
+    }
+
+    /// Returns a command that enters the group and becomes `command`.
+    pub(crate) fn enter(&self, command: &Command) -> Command {
+        let enter = format!(
+            "echo $$ >{}/cgroup.procs && exec \"$@\"",
+            self.path.display()
+        );
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &enter, "sh"]);
+        shell.arg(command.get_program()).args(command.get_args());
+        let set = command.get_envs();
+        shell.envs(set.filter_map(|(name, value)| Some((name, value?))));
+        shell
+    }
+
+    /// Moves a process into the group.
+    pub(crate) fn add(&self, pid: u32) {
+        fs::write(self.path.join("cgroup.procs"), pid.to_string()).unwrap();
     }
 
     /// Sets a limit such as `hugetlb.2MB.max`.

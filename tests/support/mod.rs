@@ -3,7 +3,6 @@
 pub(crate) mod bless;
 pub(crate) mod cpio;
 pub(crate) mod guest;
-pub(crate) mod kill;
 pub(crate) mod live;
 pub(crate) mod long;
 pub(crate) mod needs;

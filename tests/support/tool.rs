@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -18,7 +19,7 @@ pub(crate) const BUILT: [(&str, &str); 7] = [
     ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
 ];
 
-/// The output and exit status of a run.
+/// The output and exit status of a run. As in a shell, signal N is status 128 + N.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) out: String,
@@ -28,10 +29,11 @@ pub(crate) struct Ran {
 
 impl From<Output> for Ran {
     fn from(output: Output) -> Ran {
+        let signal = output.status.signal().map(|signal| 128 + signal);
         Ran {
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-            status: output.status.code().expect("ended by a signal"),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            status: output.status.code().or(signal).unwrap(),
         }
     }
 }

@@ -7,29 +7,18 @@ use super::place::{Done, Place};
 use crate::support::tool::tool;
 
 /// Commands that print, and their exit status if standard output is closed.
-const LINES: [(&str, i32); 23] = [
+const LINES: [(&str, i32); 12] = [
     ("hugeadm --help", 1),
-    ("hugeadm --version", 1),
-    ("hugeadm --pool-list", 1),
     ("hugeadm --json --pool-list", 1),
-    ("hugeadm --explain", 1),
-    ("hugeadm --stats", 1),
     ("hugeadm --stats --watch --json", 1),
     ("hugeadm --dry-run --pool-pages-min DEFAULT:1", 1),
     ("hugeadm --json --nonsense", 2),
     ("hugectl --help", 125),
-    ("hugectl --version", 125),
     ("hugectl --explain --stack true", 125),
-    ("hugectl --explain --json --stack true", 125),
-    ("hugectl --dry-run --stack true", 125),
     ("hugectl --dry-run --json --stack true", 125),
-    ("hugectl --status $$", 125),
-    ("hugectl --status $$ --json", 125),
     ("hugectl --status $$ --watch", 125),
     ("hugectl --json --nonsense", 125),
     ("pagesize", 1),
-    ("pagesize --json --nonsense", 2),
-    ("hugeedit --version", 1),
     ("hugeedit --json /bin/true", 1),
 ];
 
@@ -53,7 +42,7 @@ fn lost_output_is_an_error() {
         );
         let done = run(&place, &format!("{line} >&-"));
         assert_eq!(done.status, status, "{line}: {done:?}");
-        let told = "ERROR: cannot write to standard output: bad file descriptor (errno 9)";
+        let told = "ERROR: cannot write to standard output: bad file descriptor (EBADF)";
         assert_eq!(done.err.matches("ERROR").count(), 1, "{line}: {done:?}");
         // An ordinary user also gets warnings about unreadable files.
         let last = done.err.lines().rfind(|text| !text.contains("WARNING"));

@@ -141,27 +141,6 @@ fn uninstalling_removes_everything() {
     assert!(none.contains("nothing was installed"), "{none}");
 }
 
-#[test]
-fn files_of_other_packages_are_not_replaced() {
-    let place = Place::new();
-    let own = place.path("prefix/bin/hugectl");
-    fs::create_dir_all(own.parent().unwrap()).unwrap();
-    fs::write(&own, "other").unwrap();
-    let refused = install::install(&place.tree(), &place.prefix()).unwrap_err();
-    assert!(refused.to_string().contains("exists already"), "{refused}");
-    assert_eq!(place.ok("find prefix -type f"), "prefix/bin/hugectl\n");
-    let forced = Destination {
-        force: true,
-        ..place.prefix()
-    };
-    install::install(&place.tree(), &forced).unwrap();
-    assert!(
-        place
-            .ok("prefix/bin/hugectl --version")
-            .starts_with("hugectl ")
-    );
-}
-
 /// Returns a line for each file, as in a package's list.
 fn list(name: &str, items: &[Item]) -> String {
     let mut lines: Vec<String> = items.iter().map(line).collect();

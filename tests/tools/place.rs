@@ -7,29 +7,10 @@ use std::fs::{self, Permissions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
+pub(super) use crate::support::tool::Ran as Done;
 use crate::support::tool::{copy, write};
-
-/// The exit status as in a shell, and both outputs.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Done {
-    pub(super) status: i32,
-    pub(super) out: String,
-    pub(super) err: String,
-}
-
-impl From<Output> for Done {
-    fn from(output: Output) -> Done {
-        use std::os::unix::process::ExitStatusExt;
-        let signal = output.status.signal().map(|signal| 128 + signal);
-        Done {
-            status: output.status.code().or(signal).unwrap(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-}
 
 /// A file's inode, mode and contents.
 type Files = BTreeMap<String, (u64, u32, Vec<u8>)>;

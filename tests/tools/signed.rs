@@ -41,13 +41,3 @@ fn a_signed_file_is_not_changed() {
         place.ok("cp program copy && hugeedit --text copy && rm program copy");
     }
 }
-
-#[test]
-fn a_hash_is_not_a_signature() {
-    let place = Place::new();
-    place.file("program", Made::usual(X86_64).bytes());
-    if !set(&place, "program", "security.ima", 4) {
-        return skip("a_hash_is_not_a_signature", "no hash can be attached here").unwrap_or(());
-    }
-    place.ok("hugeedit --text program");
-}

@@ -11,16 +11,12 @@ mod boot;
 mod facts;
 mod limits;
 mod mounts;
-mod orphans;
 mod pools;
 pub mod text;
 mod thp;
 
 use hugetools_model::Machine;
 use serde::Serialize;
-
-use crate::effects::Account;
-use crate::who::PoolAccount;
 
 /// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,17 +41,6 @@ pub struct Fact {
     pub fact: String,
     /// Its consequence.
     pub consequence: String,
-}
-
-/// The group that may create SHM_HUGETLB segments (vm.hugetlb_shm_group).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShmGroup {
-    /// The kernel or the group database cannot be read.
-    Unknown,
-    /// No group has this number.
-    Missing(u64),
-    /// The group.
-    Known(Account),
 }
 
 impl Fact {
@@ -85,12 +70,12 @@ impl Finding {
 }
 
 /// All problems of the machine.
-pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
-    let mut found: Vec<Finding> = machine.unseen.map(unseen).into_iter().collect();
+pub fn findings(machine: &Machine) -> Vec<Finding> {
+    let mut found = Vec::new();
     if !machine.pools.is_empty() {
         pools::find(machine, &mut found);
         mounts::find(machine, &mut found);
-        limits::find(machine, group, &mut found);
+        limits::find(machine, &mut found);
     }
     if let Some(thp) = &machine.thp {
         thp::find(thp, machine, &mut found);
@@ -98,31 +83,9 @@ pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
     found
 }
 
-/// A finding about a missing file that every kernel has.
-fn unseen(path: &str) -> Finding {
-    let command = match path.starts_with("/proc/") {
-        true => "mount -t proc proc /proc",
-        false => "mount -t sysfs sysfs /sys",
-    };
-    Finding::new(
-        "kernel",
-        format!("{path} is missing, as in a chroot"),
-        "the state of huge pages is unknown",
-        command,
-    )
-}
-
-/// Findings about pool pages that no process uses.
-pub fn orphans(accounts: &[PoolAccount]) -> Vec<Finding> {
-    orphans::find(accounts)
-}
-
 /// Facts without a command.
-pub fn facts(machine: &Machine, group: &ShmGroup) -> Vec<Fact> {
+pub fn facts(machine: &Machine) -> Vec<Fact> {
     let mut found = boot::find(machine);
-    if !machine.pools.is_empty() {
-        found.extend(limits::empty_group(group));
-    }
     found.extend(facts::find(machine));
     found
 }

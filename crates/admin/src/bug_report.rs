@@ -6,14 +6,10 @@
 //!
 //! **Invariants.** Text that isn't known to be harmless is omitted.
 
-mod files;
 mod private;
 
 use std::fmt::Write;
 
-use hugetools_model::hugetlb::pool;
-use hugetools_model::memory::meminfo::Meminfo;
-use hugetools_model::process::cgroup;
 use hugetools_model::{KPath, Root};
 use serde::Serialize;
 
@@ -35,6 +31,37 @@ pub struct Recorded {
     pub text: Option<String>,
 }
 
+/// Single files.
+const FILES: &[&str] = &[
+    "/proc/buddyinfo",
+    "/proc/cmdline",
+    "/proc/filesystems",
+    "/proc/meminfo",
+    "/proc/pagetypeinfo",
+    "/proc/self/mountinfo",
+    "/proc/swaps",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/shmall",
+    "/proc/sys/kernel/shmmax",
+    "/proc/sys/kernel/shmmni",
+    "/proc/uptime",
+    "/proc/vmstat",
+    "/proc/zoneinfo",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/node/has_cpu",
+    "/sys/devices/system/node/has_memory",
+    "/sys/devices/system/node/online",
+    "/sys/fs/cgroup/cgroup.controllers",
+];
+
+/// Directories, with subdirectories for each page size:
+/// `hugepages-2048kB/stats/anon_fault_alloc`.
+const TREES: &[&str] = &[
+    "/proc/sys/vm",
+    "/sys/kernel/mm/hugepages",
+    "/sys/kernel/mm/transparent_hugepage",
+];
+
 impl BugReport {
     /// Reads all files. Files that this user may not read are mentioned in `about`.
     pub fn read(root: &Root) -> BugReport {
@@ -42,7 +69,7 @@ impl BugReport {
             about: about(root),
             files: Vec::new(),
         };
-        for path in files::files(root) {
+        for path in files(root) {
             report.add(root, &path);
         }
         report.files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -50,26 +77,48 @@ impl BugReport {
     }
 
     fn add(&mut self, root: &Root, path: &KPath) {
-        let is_write_only = root
-            .owner(path)
-            .is_some_and(|owner| owner.mode & 0o444 == 0);
-        if is_write_only {
-            self.push(path, None);
-            return;
-        }
-        match root.read_opt(path) {
-            Ok(None) => {}
-            Ok(Some(bytes)) => {
-                let text = private::without(path, &String::from_utf8_lossy(&bytes));
-                self.push(path, Some(text));
-            }
-            Err(why) => self.about.push(why.to_string()),
-        }
-    }
-
-    fn push(&mut self, path: &KPath, text: Option<String>) {
+        let owner = root.owner(path);
+        let text = match owner.is_some_and(|owner| owner.mode & 0o444 == 0) {
+            true => None,
+            false => match root.read_opt(path) {
+                Ok(None) => return,
+                Ok(Some(bytes)) => Some(private::without(path, &String::from_utf8_lossy(&bytes))),
+                Err(why) => return self.about.push(why.to_string()),
+            },
+        };
         let path = path.to_string();
         self.files.push(Recorded { path, text });
+    }
+}
+
+/// Lists all files to record.
+fn files(root: &Root) -> Vec<KPath> {
+    let mut files: Vec<KPath> = FILES.iter().map(|path| KPath::from(*path)).collect();
+    for tree in TREES {
+        below(root, &KPath::from(*tree), 3, &mut files);
+    }
+    let nodes = KPath::from("/sys/devices/system/node");
+    for name in root.list(&nodes).unwrap_or_default() {
+        let name = name.to_string_lossy();
+        let number = name.strip_prefix("node").unwrap_or_default();
+        if number.parse::<u32>().is_ok() {
+            let node = nodes.join(&name);
+            files.extend(["cpulist", "distance", "meminfo"].map(|file| node.join(file)));
+            below(root, &node.join("hugepages"), 2, &mut files);
+        }
+    }
+    files
+}
+
+/// Collects the files below a directory, at most `depth` levels down.
+fn below(root: &Root, dir: &KPath, depth: usize, files: &mut Vec<KPath>) {
+    for name in root.list(dir).unwrap_or_default() {
+        let path = dir.join(name.to_string_lossy());
+        match root.host_path(path.as_str()).is_file() {
+            true => files.push(path),
+            false if depth > 1 => below(root, &path, depth - 1, files),
+            false => {}
+        }
     }
 }
 
@@ -79,12 +128,8 @@ pub fn text(report: &BugReport) -> String {
     for line in &report.about {
         let _ = writeln!(text, "# {line}");
     }
-    for Recorded {
-        path,
-        text: contents,
-    } in &report.files
-    {
-        let _ = match contents.as_deref() {
+    for Recorded { path, text: file } in &report.files {
+        let _ = match file.as_deref() {
             None => writeln!(text, "{path} [wo]"),
             Some("") => writeln!(text, "{path} [empty]"),
             Some(contents) => match contents.strip_suffix('\n').unwrap_or(contents) {
@@ -103,32 +148,8 @@ fn about(root: &Root) -> Vec<String> {
         format!("built for {}", std::env::consts::ARCH),
     ];
     about.extend(system(root));
-    about.extend(limits(root));
     about.push("this report names no process, user, host or directory".to_owned());
     about
-}
-
-/// Limits of this process' control groups, without group names.
-fn limits(root: &Root) -> Vec<String> {
-    let own = KPath::from("/proc/self/cgroup");
-    let pools = Meminfo::read(root).and_then(|meminfo| pool::read(root, &meminfo));
-    let sizes = pools.into_iter().flatten().map(|pool| pool.size);
-    let of_size = sizes.map(|size| (size.to_string(), cgroup::tightest(root, &own, size)));
-    let of_memory = ("memory".to_owned(), cgroup::tightest_memory(root, &own));
-    let all = of_size.chain([of_memory]);
-    all.filter_map(|(what, limit)| match limit {
-        Ok(None) => None,
-        Ok(Some(limit)) => {
-            let all = limit.limit.get();
-            let used = match limit.used {
-                Some(used) => format!("{} of {all} bytes used", used.get()),
-                None => format!("{all} bytes; the usage cannot be read"),
-            };
-            Some(format!("limit of a control group, {what}: {used}"))
-        }
-        Err(_) => Some(format!("limit of a control group, {what}: cannot be read")),
-    })
-    .collect()
 }
 
 /// The name of the distribution.

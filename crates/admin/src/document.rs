@@ -13,10 +13,10 @@ use crate::listing::{MountRow, NodeRow, PoolRow};
 use crate::persistent::Persistent;
 use crate::report::TaskReport;
 use crate::stats::Stats;
-use crate::who::{Held, PoolAccount};
+use crate::who::PoolAccount;
 
 /// The output of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Document {
     /// The common head of all documents.
     #[serde(flatten)]
@@ -26,7 +26,7 @@ pub struct Document {
     /// `--list-all-mounts`, before the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<MountRow>>,
-    /// `--pool-list` before the changes, and `--who` after them.
+    /// `--pool-list` before the changes; with `--who`, all pools after them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pools: Option<Vec<PoolEntry>>,
     /// `--pool-list-nodes`, before the changes.
@@ -63,48 +63,8 @@ pub struct Document {
 pub enum PoolEntry {
     /// Its figures (`--pool-list`).
     Listed(PoolRow),
-    /// Its users (`--who`).
+    /// Its figures and its users (`--who`).
     Held(PoolAccount),
-    /// Both.
-    Both {
-        /// Its figures.
-        #[serde(flatten)]
-        row: PoolRow,
-        /// The total number of pages.
-        total: u64,
-        /// Its users.
-        #[serde(flatten)]
-        held: Held,
-    },
-}
-
-impl Document {
-    /// Adds the users of the pools.
-    pub fn add_accounts(&mut self, accounts: Vec<PoolAccount>) {
-        let mut entries = self.pools.take().unwrap_or_default();
-        for account in accounts {
-            let listed = entries
-                .iter_mut()
-                .find(|entry| matches!(entry, PoolEntry::Listed(row) if row.size == account.size));
-            match listed {
-                Some(entry) => entry.add(account),
-                None => entries.push(PoolEntry::Held(account)),
-            }
-        }
-        self.pools = Some(entries);
-    }
-}
-
-impl PoolEntry {
-    fn add(&mut self, account: PoolAccount) {
-        if let PoolEntry::Listed(row) = self {
-            *self = PoolEntry::Both {
-                row: row.clone(),
-                total: account.total,
-                held: account.held,
-            };
-        }
-    }
 }
 
 impl Document {

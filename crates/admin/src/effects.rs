@@ -2,16 +2,13 @@
 //! [`hugetools_model::Root`].
 //!
 //! **Invariants.** Everything else that changes the machine, waits, or looks up users
-//! and files is a function of this trait.
+//! and files is a function of this trait. Mounts, owners and swap of a recorded tree are
+//! never asked for.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use hugetools_model::{Bytes, PageSize};
-
-use crate::step::unfinished::Unfinished;
 use crate::step::{Mount, Owner, Swap};
 
 /// Operations needed by requests, plans and their execution.
@@ -37,13 +34,6 @@ pub trait Effects {
     /// When stat fails otherwise.
     fn stat(&mut self, path: &Path) -> io::Result<Option<Found>>;
 
-    /// Returns the sorted names in a directory; empty if it doesn't exist.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read.
-    fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>>;
-
     /// Creates a directory with exactly this mode, independent of the umask.
     ///
     /// # Errors
@@ -61,26 +51,19 @@ pub trait Effects {
     ///
     /// # Errors
     /// When one of them cannot be set.
-    fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran>;
+    fn own(&mut self, path: &Path, owner: Owner) -> io::Result<()>;
 
     /// Mounts a hugetlbfs.
     ///
     /// # Errors
     /// When it cannot be mounted.
-    fn mount(&mut self, mount: &Mount) -> io::Result<Ran>;
+    fn mount(&mut self, mount: &Mount) -> io::Result<()>;
 
     /// Unmounts the topmost mount of a directory.
     ///
     /// # Errors
     /// When it is in use or cannot be unmounted.
-    fn unmount(&mut self, point: &Path) -> io::Result<Ran>;
-
-    /// Returns the free space on a directory's file system.
-    ///
-    /// # Errors
-    ///
-    /// When statfs fails.
-    fn room(&mut self, dir: &Path) -> io::Result<Bytes>;
+    fn unmount(&mut self, point: &Path) -> io::Result<()>;
 
     /// Creates a swap area in a new file or on a device, and enables it. Removes a
     /// new file again if that fails.
@@ -88,27 +71,17 @@ pub trait Effects {
     /// # Errors
     ///
     /// When it cannot be created or enabled.
-    fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran>;
+    fn swap_on(&mut self, swap: &Swap) -> io::Result<()>;
 
     /// Disables a swap area if it is enabled, and removes its file.
     ///
     /// # Errors
     ///
     /// When its contents don't fit into memory, or the file cannot be removed.
-    fn swap_off(&mut self, swap: &Swap) -> io::Result<Ran>;
+    fn swap_off(&mut self, swap: &Swap) -> io::Result<()>;
 
     /// Writes dirty pages to disk, so that their memory can be reclaimed.
     fn sync(&mut self);
-
-    /// Called before a pool grows. Returns whether progress is shown. Then the pool
-    /// is to grow in chunks, because the kernel reports no progress within a write.
-    fn growth_begins(&mut self, growth: &Growth) -> bool;
-
-    /// Shows the present number of pages.
-    fn growth_at(&mut self, pages: u64);
-
-    /// Ends the display of progress.
-    fn growth_ends(&mut self);
 
     /// Sleeps, unless interrupted.
     fn pause(&mut self, time: Duration);
@@ -119,20 +92,6 @@ pub trait Effects {
 
     /// Whether a signal asks the run to end.
     fn interrupted(&mut self) -> bool;
-
-    /// Reads the note of a killed run.
-    ///
-    /// # Errors
-    ///
-    /// When there is a note that cannot be read.
-    fn unfinished(&mut self) -> io::Result<Unfinished>;
-
-    /// Replaces the note for the next run.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be written.
-    fn remember(&mut self, unfinished: &Unfinished) -> io::Result<()>;
 }
 
 /// A user or a group.
@@ -142,9 +101,6 @@ pub struct Account {
     pub id: u32,
     /// Its name.
     pub name: String,
-    /// The members of a group: those in its entry, and local users with this
-    /// primary group.
-    pub members: Vec<String>,
 }
 
 /// The result of a stat.
@@ -154,24 +110,4 @@ pub struct Found {
     pub directory: bool,
     /// Owner and mode.
     pub owner: Owner,
-}
-
-/// Whether an operation was executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ran {
-    /// Executed.
-    Yes,
-    /// Skipped, because this is a recorded tree.
-    Skipped,
-}
-
-/// The growth of a pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Growth {
-    /// The page size.
-    pub size: PageSize,
-    /// Pages before.
-    pub from: u64,
-    /// Pages requested.
-    pub to: u64,
 }

@@ -6,12 +6,12 @@
 //!                              +---> shell (--dry-run)
 //! ```
 //!
-//! Wings (top-level modules) in order of dependency: each uses only those above it. Their invariants are
+//! Modules in order of dependency: each uses only those above it. Their invariants are
 //! in their module docs.
 //!
-//! | wing | purpose |
+//! | module | purpose |
 //! |---|---|
-//! | [`step`] | steps of plans; notes about unfinished work |
+//! | [`step`] | steps of plans |
 //! | [`effects`] | operations other than reads and writes of kernel files |
 //! | [`recommend`] | recommended values |
 //! | [`args`] | parses the command line |
@@ -19,9 +19,9 @@
 //! | [`plan`] | computes the steps without I/O, also as shell commands |
 //! | [`report`] | results of the steps, with advice |
 //! | [`apply`] | runs the steps on [`hugetools_model::Root`] and [`effects`] |
+//! | [`listing`] | the tables |
 //! | [`who`] | who holds the pages of the pools |
 //! | [`live`] | effects on the live machine |
-//! | [`listing`] | the tables |
 //! | [`persistent`] | settings that restore the present state at boot |
 //! | [`stats`] | the kernel's counters, and how many huge pages could be allocated now |
 //! | [`bug_report`] | a recorded machine for bug reports |

@@ -137,13 +137,8 @@ pub fn usable_sizes(
     accessible: impl Fn(&Path) -> bool,
 ) -> Vec<PageSize> {
     let mounted = |pool: &Pool| {
-        mounts.iter().any(|mount| {
-            // Old kernels omit the size of the default pool.
-            let same = mount
-                .page_size()
-                .map_or(pool.default, |size| size == pool.size);
-            same && accessible(&mount.point)
-        })
+        let mut mounts = mounts.iter();
+        mounts.any(|mount| mount.is_of(pool.size, pool.default) && accessible(&mount.point))
     };
     pools
         .iter()
@@ -159,80 +154,4 @@ pub fn size_lines(sizes: &[PageSize]) -> String {
         let _ = writeln!(lines, "{}", size.get());
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hugetools_model::mount::parse_mounts;
-
-    fn pool(size: u64, default: bool, total: u64) -> Pool {
-        Pool {
-            size: PageSize::new(size).unwrap(),
-            default,
-            total: PageCount::new(total),
-            free: PageCount::ZERO,
-            reserved: PageCount::ZERO,
-            surplus: PageCount::new(1),
-            overcommit: Some(PageCount::new(7)),
-            demote_size: None,
-        }
-    }
-
-    #[test]
-    fn the_table_that_scripts_parse() {
-        let rows = [pool(2 << 20, true, 75), pool(16 << 30, false, 1)];
-        let rows: Vec<PoolRow> = rows.iter().map(Into::into).collect();
-        assert_eq!(
-            pool_list(&rows),
-            "      Size  Minimum  Current  Maximum  Default\n   \
-             2097152       74       75       81        *\n\
-             17179869184        0        1        7         \n"
-        );
-    }
-
-    #[test]
-    fn the_long_table_has_units() {
-        let rows = [pool(2 << 20, true, 75), pool(16 << 30, false, 1)];
-        let rows: Vec<PoolRow> = rows.iter().map(Into::into).collect();
-        assert_eq!(
-            long_pool_list(&rows),
-            "  Size  Minimum  Current  Maximum     Free Reserved  Surplus   Memory  Default\n   \
-             2MB       74       75       81        0        0        1    150MB  *\n  \
-             16GB        0        1        7        0        0        1     16GB\n"
-        );
-    }
-
-    #[test]
-    fn mount_points_set_the_width_in_bytes() {
-        let mounts = parse_mounts(b"none /a hugetlbfs rw 0 0\nnone /gro\xc3\x9fe\\040Seiten/pagesize hugetlbfs rw,pagesize=2M 0 0\n");
-        let rows: Vec<MountRow> = mounts.iter().map(Into::into).collect();
-        assert_eq!(
-            mount_list(&rows),
-            "Mount Point             Options\n\
-             /a                      rw\n\
-             /gro\u{df}e Seiten/pagesize rw,pagesize=2M\n"
-        );
-        assert_eq!(mount_list(&[]), "");
-    }
-
-    #[test]
-    fn a_size_is_usable_with_a_pool_and_an_accessible_mount() {
-        let pools = [pool(2 << 20, true, 1), pool(1 << 30, false, 1)];
-        // A mount without pagesize= has the default size.
-        let mounts =
-            parse_mounts(b"x /two hugetlbfs rw 0 0\nx /one hugetlbfs rw,pagesize=1024M 0 0\n");
-        let sizes = |closed: &str| {
-            let sizes = usable_sizes(&pools, &mounts, |point| point != Path::new(closed));
-            sizes
-                .iter()
-                .map(|size| size.to_string())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(sizes(""), ["2MB", "1GB"]);
-        assert_eq!(sizes("/two"), ["1GB"]);
-        let mut empty = pools.clone();
-        empty[0].overcommit = None;
-        assert_eq!(usable_sizes(&empty[..1], &mounts, |_| true), []);
-    }
 }

@@ -5,13 +5,10 @@
 
 mod accounts;
 pub mod lock;
-mod note;
-mod progress;
 mod swap;
 mod sys;
 pub mod who;
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -21,44 +18,30 @@ use std::os::unix::fs::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hugetools_model::{Bytes, Root};
+use hugetools_model::Root;
 use nix::mount::{MntFlags, MsFlags};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{AccessFlags, access};
 
 pub use sys::{catch_signals, caught_signal, end_by};
 
-use self::progress::Progress;
-use crate::effects::{Account, Effects, Found, Growth, Ran};
-use crate::step::unfinished::Unfinished;
+use crate::effects::{Account, Effects, Found};
 use crate::step::{Mount, Owner, Swap};
 
 /// Effects on the machine, or only on directories of a recorded tree.
 #[derive(Debug)]
 pub struct Live {
     root: Root,
-    progress: Option<Progress>,
 }
 
 impl Live {
     /// Effects on the machine of `root`.
     pub fn new(root: Root) -> Live {
-        Live {
-            root,
-            progress: None,
-        }
+        Live { root }
     }
 
     fn path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         self.root.checked_path(path)
-    }
-
-    /// Makes a system call, unless this is a recorded tree.
-    fn if_live(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<Ran> {
-        match self.root.is_live() {
-            true => call().map(|()| Ran::Yes),
-            false => Ok(Ran::Skipped),
-        }
     }
 }
 
@@ -107,18 +90,6 @@ impl Effects for Live {
         }
     }
 
-    fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>> {
-        let entries = match fs::read_dir(self.path(path)?) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let names = entries.map(|entry| Ok(entry?.file_name()));
-        let mut names: Vec<OsString> = names.collect::<io::Result<_>>()?;
-        names.sort();
-        Ok(names)
-    }
-
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
         let path = self.path(path)?;
         // This process has no other threads that create files meanwhile, and
@@ -133,77 +104,42 @@ impl Effects for Live {
         fs::remove_dir(self.path(path)?)
     }
 
-    fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran> {
-        self.if_live(|| {
-            let dir = match directory(path) {
-                Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
-                    return own_device(path, owner);
-                }
-                dir => dir?,
-            };
-            fchown(&dir, Some(owner.uid), Some(owner.gid))?;
-            dir.set_permissions(fs::Permissions::from_mode(owner.mode))
-        })
+    fn own(&mut self, path: &Path, owner: Owner) -> io::Result<()> {
+        let dir = match directory(path) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
+                return own_device(path, owner);
+            }
+            dir => dir?,
+        };
+        fchown(&dir, Some(owner.uid), Some(owner.gid))?;
+        dir.set_permissions(fs::Permissions::from_mode(owner.mode))
     }
 
-    fn mount(&mut self, mount: &Mount) -> io::Result<Ran> {
-        self.if_live(|| {
-            let held = directory(&mount.point)?;
-            let point = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
-            let options = mount.options();
-            let (source, kind) = (Some("none"), Some("hugetlbfs"));
-            let flags = MsFlags::empty();
-            nix::mount::mount(source, point.as_str(), kind, flags, Some(options.as_str()))?;
-            Ok(())
-        })
+    fn mount(&mut self, mount: &Mount) -> io::Result<()> {
+        let held = directory(&mount.point)?;
+        let point = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
+        let options = mount.options();
+        let (source, kind) = (Some("none"), Some("hugetlbfs"));
+        let flags = MsFlags::empty();
+        nix::mount::mount(source, point.as_str(), kind, flags, Some(options.as_str()))?;
+        Ok(())
     }
 
-    fn unmount(&mut self, point: &Path) -> io::Result<Ran> {
-        self.if_live(|| {
-            nix::mount::umount2(point, MntFlags::UMOUNT_NOFOLLOW)?;
-            Ok(())
-        })
+    fn unmount(&mut self, point: &Path) -> io::Result<()> {
+        nix::mount::umount2(point, MntFlags::UMOUNT_NOFOLLOW)?;
+        Ok(())
     }
 
-    fn room(&mut self, dir: &Path) -> io::Result<Bytes> {
-        let found = nix::sys::statvfs::statvfs(&self.path(dir)?)?;
-        let blocks = found
-            .blocks_available()
-            .saturating_mul(found.fragment_size());
-        Ok(Bytes::new(blocks))
+    fn swap_on(&mut self, swap: &Swap) -> io::Result<()> {
+        swap::on(swap)
     }
 
-    fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran> {
-        self.if_live(|| swap::on(swap))
-    }
-
-    fn swap_off(&mut self, swap: &Swap) -> io::Result<Ran> {
-        self.if_live(|| swap::off(&self.root, swap))
+    fn swap_off(&mut self, swap: &Swap) -> io::Result<()> {
+        swap::off(&self.root, swap)
     }
 
     fn sync(&mut self) {
-        if self.root.is_live() {
-            nix::unistd::sync();
-        }
-    }
-
-    fn growth_begins(&mut self, growth: &Growth) -> bool {
-        self.progress = self
-            .root
-            .is_live()
-            .then(|| Progress::begin(growth))
-            .flatten();
-        self.progress.is_some()
-    }
-
-    fn growth_at(&mut self, pages: u64) {
-        if let Some(progress) = &self.progress {
-            progress.at(pages);
-        }
-    }
-
-    fn growth_ends(&mut self) {
-        self.progress = None;
+        nix::unistd::sync();
     }
 
     fn pause(&mut self, time: Duration) {
@@ -221,14 +157,6 @@ impl Effects for Live {
 
     fn interrupted(&mut self) -> bool {
         caught_signal().is_some()
-    }
-
-    fn unfinished(&mut self) -> io::Result<Unfinished> {
-        note::read(&self.root)
-    }
-
-    fn remember(&mut self, unfinished: &Unfinished) -> io::Result<()> {
-        note::write(&self.root, unfinished)
     }
 }
 

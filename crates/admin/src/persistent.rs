@@ -14,6 +14,8 @@
 mod mounts;
 mod pools;
 
+pub(crate) use pools::uneven;
+
 use hugetools_model::memory::userfault;
 use hugetools_model::thp::{self, Thp, ThpSettings};
 use hugetools_model::{KPath, Machine};
@@ -52,9 +54,8 @@ pub fn persistent(machine: &Machine) -> Persistent {
     lines
 }
 
-/// Formats all places that have lines. `unseen` is a missing file that would have told
-/// more.
-pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
+/// Formats all places that have lines.
+pub fn text(lines: &Persistent) -> String {
     let one_line = |words: &Vec<String>| match words.is_empty() {
         true => Vec::new(),
         false => vec![words.join(" ")],
@@ -72,10 +73,9 @@ pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
     .filter(|(_, lines)| !lines.is_empty())
     .map(|(place, lines)| format!("# {place}\n{}\n", lines.join("\n")))
     .collect();
-    match (parts.is_empty(), unseen) {
-        (true, None) => "# nothing: the present state is the default at boot\n".to_owned(),
-        (true, Some(path)) => format!("# unknown, because {path} is missing\n"),
-        (false, _) => parts.join("\n"),
+    match parts.is_empty() {
+        true => "# nothing: the present state is the default at boot\n".to_owned(),
+        false => parts.join("\n"),
     }
 }
 

@@ -11,27 +11,21 @@
 
 mod limits;
 mod mounts;
-pub(crate) mod pool;
-mod recover;
+mod pool;
 mod settings;
 pub mod shell;
 mod swap;
 
-use hugetools_model::{Machine, PageSize};
-
-pub(crate) use swap::directories as swap_directories;
+use hugetools_model::Machine;
 
 use crate::request::Request;
 use crate::step::Step;
-use crate::step::unfinished::Unfinished;
 
 /// All tasks of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// Warnings to print first.
     pub notes: Vec<String>,
-    /// Notes of a killed run that the plan doesn't resolve.
-    pub unfinished: Unfinished,
     /// Why the plan must not run.
     pub refusal: Option<Refusal>,
     /// A task per option, and related tasks.
@@ -56,19 +50,6 @@ pub struct Task {
     pub steps: Vec<Step>,
     /// When it runs.
     pub when: When,
-    /// Its effect on a pool's maximum.
-    pub maximum: Maximum,
-}
-
-/// The effect of a task on a pool's maximum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Maximum {
-    /// The maximum never has an intermediate value.
-    Untouched,
-    /// The maximum is temporarily wrong between two steps.
-    Unsettled(PageSize),
-    /// Restores the noted maximum.
-    Restored(PageSize),
 }
 
 /// When a task runs.
@@ -86,7 +67,6 @@ impl Task {
             option: option.into(),
             steps,
             when: When::UnlessInterrupted,
-            maximum: Maximum::Untouched,
         }
     }
 }
@@ -95,23 +75,17 @@ impl Task {
 pub fn plan(machine: &Machine, request: &Request) -> Plan {
     let mut plan = Plan {
         notes: request.notes.clone(),
-        unfinished: request.unfinished.clone(),
         refusal: None,
-        tasks: Vec::new(),
+        tasks: request.settings.iter().map(settings::plan).collect(),
     };
-    let mut machine = recover::plan(machine, &request.unfinished, &mut plan);
-    plan.tasks
-        .extend(request.settings.iter().map(settings::plan));
-    limits::plan(&machine, request, &mut plan);
-    pool::plan(&machine, request, &mut plan);
-    if let Some(unmount) = &request.unmount {
-        plan.tasks.extend(mounts::unmount(unmount));
-        machine
-            .mounts
-            .retain(|mount| !unmount.points.contains(&mount.point));
-    }
+    limits::plan(machine, request, &mut plan);
+    pool::plan(machine, request, &mut plan);
+    plan.tasks.extend(mounts::unmount(&request.unmount));
+    let stay = machine.mounts.iter();
+    let stay = stay.filter(|mount| !request.unmount.contains(&mount.point));
+    let stay: Vec<_> = stay.cloned().collect();
     for set in &request.mounts {
-        plan.tasks.push(mounts::plan(&machine, set, request));
+        plan.tasks.push(mounts::plan(machine, &stay, set, request));
     }
     plan
 }

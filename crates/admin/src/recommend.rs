@@ -96,22 +96,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn no_recommendation_without_huge_pages() {
-        assert_eq!(min_free_kbytes(&read(machine!("s390x"))), None);
-        assert_eq!(
-            min_free_kbytes(&read(machine!("ppc64le-power9-hash"))),
-            None
-        );
-    }
-
-    #[test]
-    fn the_smaller_page_size_determines_the_recommendation() {
-        let archive = machine!("x86_64-no-1g")
-            .replace("Hugepagesize:       2048 kB", "Hugepagesize:    1048576 kB");
-        assert_eq!(min_free_kbytes(&read(&archive)), Some(45056));
-    }
-
     /// With blocks as large as on arm64 with pages of 64 KiB, the cap of 5 %
     /// applies. The kernel's own value must be neither too low nor reported as
     /// changed.
@@ -139,29 +123,5 @@ mod tests {
         assert!(is_kernels_own(&machine, own));
         assert!(!is_kernels_own(&machine, own + 9000));
         assert!(!is_kernels_own(&machine, 8192));
-    }
-
-    /// With transparent huge pages disabled, the kernel doesn't raise the value.
-    #[test]
-    fn no_value_is_the_kernels_own_without_thp() {
-        let archive = machine!("x86_64-no-1g");
-        assert!(is_kernels_own(&read(archive), 45_056));
-        let off = archive.replace(
-            "transparent_hugepage/enabled = [always] madvise never",
-            "transparent_hugepage/enabled = always madvise [never]",
-        );
-        assert_eq!(min_free_kbytes(&read(&off)), Some(45_056));
-        assert!(!is_kernels_own(&read(&off), 45_056));
-    }
-
-    #[test]
-    fn shmmax_covers_all_pools_at_their_maximum() {
-        assert_eq!(shmmax(&read(machine!("x86_64-8node"))), 81 << 21);
-        let full = machine!("x86_64-8node").replace(
-            "nr_overcommit_hugepages = 7",
-            "nr_overcommit_hugepages = 18446744073709551615",
-        );
-        assert_eq!(shmmax(&read(&full)), u64::MAX);
-        assert_eq!(shmmax(&read(machine!("s390x"))), 0);
     }
 }

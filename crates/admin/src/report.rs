@@ -6,7 +6,6 @@
 //! **Invariants.** The value obtained was read back after the write. The exit status is
 //! that of the worst step.
 
-mod confirm;
 pub mod hint;
 mod text;
 
@@ -19,8 +18,7 @@ use serde::Serialize;
 
 use crate::step::Step;
 
-pub use confirm::{Names, confirmations};
-pub use text::{Level, Message, messages};
+pub use text::{Level, Message, confirmations, messages};
 
 /// The result of a run, and its exit status. The worst one wins: usage, failed, short,
 /// done.
@@ -190,6 +188,15 @@ impl From<FileError> for Failure {
 }
 
 impl Failure {
+    /// A failure without an error number.
+    pub(crate) fn text(error: String) -> Failure {
+        Failure {
+            written: None,
+            errno: None,
+            error,
+        }
+    }
+
     /// A failed call. `what` completes the message "cannot …".
     pub fn call(what: &str, error: &io::Error) -> Failure {
         let errno = error.raw_os_error();
@@ -265,28 +272,4 @@ pub fn status(tasks: &[TaskReport]) -> Status {
         .map(|step| step.outcome.status())
         .max()
         .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_worst_status_wins() {
-        let short = || Outcome::Short {
-            asked: 2,
-            got: 1,
-            tried: Vec::new(),
-            interrupted: false,
-        };
-        let failed = || {
-            let error = io::Error::from_raw_os_error(libc::EIO);
-            Outcome::Failed(Failure::call("write", &error))
-        };
-        let code = |outcomes| status(&text::tests::report(outcomes)).code();
-        assert_eq!(code(vec![]), 0);
-        assert_eq!(code(vec![Outcome::unchanged(5), short()]), 3);
-        assert_eq!(code(vec![failed(), short(), Outcome::DONE]), 1);
-        assert!(Status::Usage > Status::Failed);
-    }
 }

@@ -11,9 +11,7 @@ mod pool;
 mod settings;
 pub mod spec;
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) use mounts::BASE;
 
@@ -22,14 +20,11 @@ use hugetools_model::{KPath, Machine, PageCount, PageSize};
 
 use crate::args::Args;
 use crate::effects::Effects;
-use crate::step::unfinished::Unfinished;
-use crate::step::{MountSize, SWAP_DIR, TEMP_SWAP};
+use crate::step::{MountSize, swap_file};
 
 /// All changes that a command line requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
-    /// The note of a killed run.
-    pub unfinished: Unfinished,
     /// Numbers and words for kernel files, in order of execution.
     pub settings: Vec<Setting>,
     /// `--set-recommended-min_free_kbytes`
@@ -48,8 +43,8 @@ pub struct Request {
     pub pool_max: Vec<PoolChange>,
     /// Options about growing pools.
     pub growth: Growth,
-    /// `--unmount`
-    pub unmount: Option<Unmount>,
+    /// `--unmount`: mount points, the latest mount first.
+    pub unmount: Vec<PathBuf>,
     /// `--create-mounts` and related options.
     pub mounts: Vec<MountSet>,
     /// Limits for all new mounts.
@@ -144,14 +139,14 @@ pub struct Growth {
     pub force: bool,
     /// `--obey-mempolicy`
     pub mempolicy: bool,
-    /// `--add-temp-swap`: swap in huge pages. 0 also forbids swap for `hard`.
+    /// `--add-temp-swap`: swap in huge pages.
     pub temp_swap: Option<u64>,
     /// `--add-ramdisk-swap`
     pub ramdisk_swap: bool,
     /// `--persist`
     pub persist: bool,
-    /// Existing names of permanent swap files.
-    pub swap_files: BTreeSet<OsString>,
+    /// The lowest unused number of a permanent swap file.
+    pub swap_number: u64,
 }
 
 /// A group that gets a permission.
@@ -161,15 +156,6 @@ pub struct GroupOption {
     pub option: String,
     /// The group's number.
     pub gid: u32,
-}
-
-/// Mounts and directories to remove.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmount {
-    /// Mount points, the latest mount first.
-    pub points: Vec<PathBuf>,
-    /// Directories, inner ones first.
-    pub directories: Vec<PathBuf>,
 }
 
 /// A set of mounts, one per page size.
@@ -230,10 +216,8 @@ impl Request {
         limits::check(&args.limits, effects, &mut request, &mut errors);
         mounts::check(&args.mounts, machine, effects, &mut request, &mut errors);
         request.idle_options(args);
-        match leftovers(effects, &mut request.growth.swap_files) {
-            Ok(unfinished) => request.unfinished = unfinished,
-            Err(error) => errors.push(error),
-        }
+        let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
+        request.growth.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();
         match errors.is_empty() {
             true => Ok(request),
             false => Err(errors),
@@ -243,44 +227,32 @@ impl Request {
     /// Warns about options without effect, because they only modify options that
     /// aren't given.
     fn idle_options(&mut self, args: &Args) {
-        let pools = &args.pools;
-        let mut idle = |given: bool, option: &str, without: &str| {
-            if given {
+        let (pools, mounts) = (&args.pools, &args.mounts);
+        let (temp, disk) = (pools.add_temp_swap.is_some(), pools.add_ramdisk_swap);
+        let changes = [&self.pool_min[..], &self.pool_max].concat();
+        let whole = changes.iter().any(|it| matches!(it.place, Place::Whole(_)));
+        let grows = (pools.grows(), "--pool-pages-min or --pool-spread");
+        let swaps = (temp || disk, "--add-temp-swap or --add-ramdisk-swap");
+        let whole = (whole, "a change of a whole pool");
+        let creates = (mounts.creates(), "an option that creates mounts");
+        for (is_given, option, (is_used, without)) in [
+            (pools.hard, "--hard", grows),
+            (pools.force, "--force", grows),
+            (temp, "--add-temp-swap", grows),
+            (disk, "--add-ramdisk-swap", grows),
+            (pools.persist, "--persist", swaps),
+            (pools.obey_mempolicy, "--obey-mempolicy", whole),
+            (
+                mounts.qualifies(),
+                "a limit or mode for new mounts",
+                creates,
+            ),
+        ] {
+            if is_given && !is_used {
                 let note = format!("{option} has no effect without {without}");
                 self.notes.push(note);
             }
-        };
-        let minimum = "--pool-pages-min or --pool-spread";
-        idle(pools.hard && !pools.grows(), "--hard", minimum);
-        idle(pools.force && !pools.grows(), "--force", minimum);
-        let temporary = pools.add_temp_swap.is_some() && !pools.grows();
-        idle(temporary, "--add-temp-swap", minimum);
-        idle(
-            pools.add_ramdisk_swap && !pools.grows(),
-            "--add-ramdisk-swap",
-            minimum,
-        );
-        let swap = pools.add_temp_swap.is_some() || pools.add_ramdisk_swap;
-        idle(
-            pools.persist && !swap,
-            "--persist",
-            "--add-temp-swap or --add-ramdisk-swap",
-        );
-        let whole = self.pool_min.iter().chain(&self.pool_max);
-        let whole = whole
-            .clone()
-            .any(|change| matches!(change.place, Place::Whole(_)));
-        idle(
-            pools.obey_mempolicy && !whole,
-            "--obey-mempolicy",
-            "a change of a whole pool",
-        );
-        let mounts = args.mounts.qualifies() && !args.mounts.creates();
-        idle(
-            mounts,
-            "a limit or mode for new mounts",
-            "an option that creates mounts",
-        );
+        }
     }
 }
 
@@ -291,28 +263,3 @@ fn shown(value: &str) -> &str {
         value => value,
     }
 }
-
-/// Returns unfinished work of a killed run: its note, and temporary swap. Collects
-/// names of permanent swap files at the same time.
-fn leftovers(
-    effects: &mut dyn Effects,
-    swap_files: &mut BTreeSet<OsString>,
-) -> Result<Unfinished, String> {
-    let mut unfinished = effects
-        .unfinished()
-        .map_err(|error| format!("cannot read the note of an earlier run: {error}"))?;
-    // A directory that cannot be listed wasn't created by hugeadm.
-    let mut names = |dir: &str| effects.names(Path::new(dir)).unwrap_or_default();
-    swap_files.extend(names(SWAP_DIR));
-    let temporary = Path::new(TEMP_SWAP);
-    if names(&format!("{SWAP_DIR}/temp"))
-        .iter()
-        .any(|name| temporary.file_name() == Some(name))
-    {
-        unfinished.swaps.insert(temporary.to_owned());
-    }
-    Ok(unfinished)
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,5 @@
 //! The steps of plans.
 //!
-//! [`unfinished`]: the note of a killed run for the next one.
-//!
 //! **Invariants.** A step uses the kernel's paths, and contains everything needed to
 //! execute it.
 
@@ -11,13 +9,16 @@ use std::path::PathBuf;
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{Bytes, KPath, PageCount, PageSize};
 
-pub mod unfinished;
-
 /// The directory of permanent swap files.
 pub const SWAP_DIR: &str = "/var/lib/hugetlbfs/swap";
 
 /// The temporary swap file. One is enough, because only one hugeadm runs at a time.
 pub const TEMP_SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
+
+/// Returns the path of a permanent swap file.
+pub(crate) fn swap_file(number: u64) -> PathBuf {
+    PathBuf::from(format!("{SWAP_DIR}/swapfile-{number}"))
+}
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub enum Step {
     RemoveDir(PathBuf),
     /// Mounts a hugetlbfs.
     Mount(Mount),
-    /// Sets owner and mode of a mounted hugetlbfs or a device, unless they are
-    /// right.
+    /// Sets owner and mode of a mounted hugetlbfs, a directory or a device, unless they
+    /// are right.
     Own(Own),
     /// Unmounts the topmost mount of a directory.
     Unmount(PathBuf),
@@ -56,9 +57,6 @@ pub struct Write {
     pub value: Value,
     /// The meaning of the number.
     pub what: What,
-    /// Why the kernel is known to refuse it. A live kernel is tried anyway; a
-    /// recorded tree has none to try.
-    pub refused: Option<&'static str>,
 }
 
 /// A kernel file with a number.
@@ -124,8 +122,6 @@ pub struct Effort {
     pub compact: KPath,
     /// Whether to drop caches and retry repeatedly.
     pub hard: bool,
-    /// Swap to add as a last resort.
-    pub swap: Option<Swap>,
 }
 
 /// A word to select in a kernel file.
@@ -146,10 +142,6 @@ pub struct Demote {
     pub pages: PageCount,
     /// The file with the number of these pages, for the same node.
     pub count: Number,
-    /// The page size.
-    pub size: PageSize,
-    /// The smaller size.
-    pub into: PageSize,
 }
 
 /// Owner and mode of a file.
@@ -172,8 +164,6 @@ pub struct MakeDir {
     pub owner: Owner,
     /// Whether to create missing parent directories in the same way.
     pub parents: bool,
-    /// Whether to correct owner and mode of an existing directory.
-    pub repair: bool,
 }
 
 /// The size limit or reservation of a mount.
@@ -261,10 +251,10 @@ impl Mount {
     }
 }
 
-/// Owner and mode to set on a mounted hugetlbfs or a device.
+/// Owner and mode to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
-    /// The mount point or device.
+    /// The file.
     pub point: PathBuf,
     /// Owner and mode.
     pub owner: Owner,
@@ -277,9 +267,6 @@ pub struct Swap {
     pub path: PathBuf,
     /// The size of the file; `None` for a device.
     pub size: Option<Bytes>,
-    /// Whether it stays (`--persist`). Otherwise it is removed, by the next run
-    /// after a kill.
-    pub stays: bool,
 }
 
 /// A step that cannot be done.

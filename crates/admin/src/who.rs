@@ -9,16 +9,15 @@
 
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use hugetools_model::PageSize;
 use hugetools_model::hugetlb::pool::Pool;
 use serde::Serialize;
 
-pub use text::{are_empty, text};
+use crate::listing::PoolRow;
 
-/// Number of pages by node.
-pub type Nodes = BTreeMap<u32, u64>;
+pub use text::text;
 
 /// The result of a scan.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +30,6 @@ pub struct Snapshot {
     pub mount_reservations: Vec<(u64, MountReservation)>,
     /// Processes with private pages.
     pub processes: Vec<Private>,
-    /// Pages charged to control groups.
-    pub groups: Vec<Charge>,
     /// Objects that could not be read, and why.
     pub unread: Vec<String>,
     /// Whether a process with huge pages could not be read. It may use objects that
@@ -57,8 +54,6 @@ pub struct Object {
     pub users: BTreeSet<u32>,
     /// Indexes of pages that mappings reserved, whether touched or not.
     pub promised: BTreeSet<u64>,
-    /// The nodes of its mapped pages.
-    pub nodes: Nodes,
 }
 
 /// A mount that reserves pages of the pool (`min_size`) until its files use as many.
@@ -101,34 +96,16 @@ pub struct Private {
     pub pages: u64,
     /// Pages reserved but not yet present.
     pub reserved: u64,
-    /// The nodes of the present pages.
-    pub nodes: Nodes,
-}
-
-/// The charge of a control group without its descendants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Charge {
-    /// Its directory.
-    pub path: String,
-    /// The page size in bytes.
-    pub size: PageSize,
-    /// The number of pages.
-    pub pages: u64,
 }
 
 /// The account of one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolAccount {
-    /// The page size in bytes.
-    pub size: PageSize,
+    /// Its figures.
+    #[serde(flatten)]
+    pub row: PoolRow,
     /// All pages.
     pub total: u64,
-    /// Free pages.
-    pub free: u64,
-    /// Free pages that are reserved.
-    pub reserved: u64,
-    /// Pages above the minimum.
-    pub surplus: u64,
     /// Users of the pages.
     #[serde(flatten)]
     pub held: Held,
@@ -144,12 +121,10 @@ pub struct Held {
     pub unaccounted: i64,
     /// The same for reserved pages.
     pub unaccounted_reserved: i64,
-    /// Pages charged to control groups.
-    pub groups: Vec<Charge>,
 }
 
 /// A user of pages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Holder {
     /// `process`, `file`, `shm`; `reservation`: reserved pages that were never
     /// touched; `mount`: pages reserved by a mount.
@@ -168,25 +143,18 @@ pub struct Holder {
     pub id: Option<u64>,
     /// The number of pages.
     pub pages: u64,
-    /// The nodes of the pages, as far as known.
-    pub nodes: Nodes,
     /// A command that frees the pages of a file or segment that no process uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
 impl Object {
-    /// Pages reserved but not present: by mappings, or up to the end of the file.
-    fn reserved(&self, rule: ReservationRule) -> u64 {
-        let by_file = match rule {
-            ReservationRule::Mappings => false,
-            ReservationRule::UnmappedFiles => self.promised.is_empty(),
-            ReservationRule::Files => true,
-        };
-        let promised = self.promised.len() as u64;
-        let promised = match by_file {
-            true => promised.max(self.length),
-            false => promised,
+    /// Pages reserved but not present: those of mappings or, in a file without any, up
+    /// to its end, because the reservation of a mapping outlives it.
+    fn reserved(&self) -> u64 {
+        let promised = match self.promised.len() as u64 {
+            0 => self.length,
+            promised => promised,
         };
         promised.saturating_sub(self.pages)
     }
@@ -211,13 +179,12 @@ impl Object {
         };
         Holder {
             kind,
-            pid: None,
             pids: self.users.iter().copied().collect(),
             path,
             id,
             pages: self.pages,
-            nodes: self.nodes.clone(),
             command,
+            ..Holder::default()
         }
     }
 }
@@ -227,54 +194,23 @@ impl Private {
         Holder {
             kind: "process",
             pid: Some(self.pid),
-            pids: Vec::new(),
             path: Some(self.name.clone()),
-            id: None,
             pages: self.pages,
-            nodes: self.nodes.clone(),
-            command: None,
+            ..Holder::default()
         }
     }
 }
 
-/// Which files have reservations. A file can keep the reservation of a mapping that is
-/// gone, but the kernel doesn't show which files do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReservationRule {
-    /// Only files with mappings.
-    Mappings,
-    /// Also files without mappings, for their whole length.
-    UnmappedFiles,
-    /// All files, for their whole length.
-    Files,
-}
-
-/// Returns the rule that explains the number of reserved pages, by default the first.
-fn matching_rule(reserved: u64, sum: impl Fn(ReservationRule) -> u64) -> ReservationRule {
-    let rules = [ReservationRule::Files, ReservationRule::UnmappedFiles];
-    let fits = rules.into_iter().find(|rule| sum(*rule) == reserved);
-    fits.unwrap_or(ReservationRule::Mappings)
-}
-
 impl MountReservation {
     /// Returns the reserved pages that its files don't use.
-    fn holder<'s>(
-        &self,
-        device: u64,
-        objects: impl Iterator<Item = &'s Object>,
-        rule: ReservationRule,
-    ) -> Holder {
+    fn holder<'s>(&self, device: u64, objects: impl Iterator<Item = &'s Object>) -> Holder {
         let of_it = objects.filter(|object| object.device == device);
-        let taken: u64 = of_it.map(|it| it.pages + it.reserved(rule)).sum();
+        let taken: u64 = of_it.map(|it| it.pages + it.reserved()).sum();
         Holder {
             kind: "mount",
-            pid: None,
-            pids: Vec::new(),
             path: Some(self.point.clone()),
-            id: None,
             pages: self.pages.saturating_sub(taken),
-            nodes: Nodes::new(),
-            command: None,
+            ..Holder::default()
         }
     }
 }
@@ -284,7 +220,6 @@ fn reservation(holder: Holder, pages: u64) -> Holder {
     Holder {
         kind: "reservation",
         pages,
-        nodes: Nodes::new(),
         ..holder
     }
 }
@@ -305,22 +240,13 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
             .chain(objects.clone().map(|it| it.holder(seen.incomplete)))
             .collect();
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.pages));
-        let promised = |rule: ReservationRule| -> Vec<Holder> {
-            let mount_reservations = seen
-                .mount_reservations
-                .iter()
-                .filter(|(_, it)| it.size == pool.size);
-            let of_processes = processes
-                .clone()
-                .map(|it| reservation(it.holder(), it.reserved));
-            let of_objects = (objects.clone())
-                .map(|it| reservation(it.holder(seen.incomplete), it.reserved(rule)));
-            let of_mounts =
-                mount_reservations.map(|(device, it)| it.holder(*device, objects.clone(), rule));
-            of_processes.chain(of_objects).chain(of_mounts).collect()
-        };
-        let sum = |rule| promised(rule).iter().map(|holder| holder.pages).sum();
-        holders.extend(promised(matching_rule(pool.reserved.get(), sum)));
+        let of_processes = processes.map(|it| reservation(it.holder(), it.reserved));
+        let of_objects =
+            (objects.clone()).map(|it| reservation(it.holder(seen.incomplete), it.reserved()));
+        let of_mounts = (seen.mount_reservations.iter())
+            .filter(|(_, it)| it.size == pool.size)
+            .map(|(device, it)| it.holder(*device, objects.clone()));
+        holders.extend(of_processes.chain(of_objects).chain(of_mounts));
         holders.retain(|holder| holder.pages > 0);
         let sum = |reserved: bool| -> u64 {
             let those = holders.iter();
@@ -329,18 +255,12 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
         };
         let used = pool.total.get().saturating_sub(pool.free.get());
         PoolAccount {
-            size: pool.size,
+            row: pool.into(),
             total: pool.total.get(),
-            free: pool.free.get(),
-            reserved: pool.reserved.get(),
-            surplus: pool.surplus.get(),
             held: Held {
                 unaccounted: less(used, sum(false)),
                 unaccounted_reserved: less(pool.reserved.get(), sum(true)),
                 holders,
-                groups: (seen.groups.iter().filter(|it| it.size == pool.size))
-                    .cloned()
-                    .collect(),
             },
         }
     };

@@ -21,7 +21,7 @@ mod tests;
 mod text_copy;
 mod value;
 
-pub use self::api::{DefaultSize, Features};
+pub use self::api::DefaultSize;
 pub use self::elfmap::Elfmap;
 pub use self::filter::{Barred, Filter};
 pub use self::limit::Limit;

@@ -53,14 +53,12 @@ pub enum Kind {
     Left = 12,
     /// The program has its own allocator.
     Allocator = 13,
-    /// The program is setuid, setgid or has file capabilities.
-    Gains = 14,
     /// Text, data or bss cannot be moved, however large the pools are.
-    Unmoved = 15,
+    Unmoved = 14,
     /// Private memory was evacuated from the pools before the first thread.
-    Threads = 16,
+    Threads = 15,
     /// A request for shared memory is smaller than one page.
-    SmallShared = 17,
+    SmallShared = 16,
 }
 
 impl Kind {

@@ -7,6 +7,7 @@
 //! * [`report`]: a process's huge pages as a table and as JSON. hugectl writes it for
 //!   another process (`--status`), the library for its own (`--report`).
 //! * [`report_page`]: the page that `hugectl --report` shares with the program.
+//! * [`ladder`]: which pages a segment gets, and why not better ones.
 //! * [`ledger`]: records which warnings a launch has printed.
 //! * [`allocators`]: functions of other allocators besides malloc.
 //!
@@ -17,6 +18,7 @@
 
 pub mod allocators;
 pub mod env;
+pub mod ladder;
 pub mod ledger;
 pub mod level;
 pub mod report;

@@ -11,24 +11,20 @@
 //! them joined by `+`, or null. `folios` is optional: resident bytes by folio size. The
 //! fields of [`Life`] follow for a process that has ended.
 
-mod fold;
 mod life;
 mod origin;
 pub mod reasons;
 mod required;
-mod tenths;
 
 use core::fmt::{self, Write};
 
-pub use self::fold::fold;
 pub use self::life::{Ended, Life, Peak};
 pub use self::origin::{Origin, rank};
 pub use self::required::Met;
-pub use self::tenths::Tenths;
 
 use hugetools_kernfs::size_name::SizeName;
 
-use crate::segment::{ALL, Row};
+use crate::segment::{ALL, Huge, Row};
 
 /// The report of one process.
 #[derive(Debug, Clone, Copy)]
@@ -197,40 +193,63 @@ fn write_line(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
     out.write_char('\n')
 }
 
+/// A percentage with one decimal, rounded down. 100.0 means that nothing is missing.
+pub struct Tenths(u64);
+
+impl Tenths {
+    /// Returns the percentage that `part` is of `whole`; 0 if `whole` is 0.
+    pub fn of(part: u64, whole: u64) -> Tenths {
+        let tenths = (u128::from(part) * 1000).checked_div(u128::from(whole));
+        Tenths(u64::try_from(tenths.unwrap_or(0)).unwrap_or(0))
+    }
+}
+
+impl fmt::Display for Tenths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = f.width().unwrap_or(0).saturating_sub(2);
+        write!(f, "{:>width$}.{}", self.0 / 10, self.0 % 10)
+    }
+}
+
 fn write_row(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
     write!(out, "{{\"segment\":\"{}\",\"object\":", row.segment.name())?;
-    match row.object {
-        Some(object) => write_string(out, object)?,
-        None => out.write_str("null")?,
-    }
+    write_optional(out, row.object)?;
     let (mapped, resident) = (row.mapped, row.resident);
     write!(
         out,
-        ",\"mapped\":{mapped},\"resident\":{resident},\"huge\":{{"
+        ",\"mapped\":{mapped},\"resident\":{resident},\"huge\":"
     )?;
-    for (index, huge) in row.huge.iter().filter(|huge| huge.bytes > 0).enumerate() {
-        let comma = if index > 0 { "," } else { "" };
-        write!(out, "{comma}\"{}\":{}", huge.page_size, huge.bytes)?;
-    }
-    out.write_str("},\"mechanism\":")?;
+    write_sizes(out, &row.huge)?;
+    out.write_str(",\"mechanism\":")?;
     match row.huge_bytes() {
         0 => out.write_str("null")?,
         _ => write!(out, "\"{}\"", Mechanism(row))?,
     }
     out.write_str(",\"reason\":")?;
-    match row.reason {
-        Some(reason) => write_string(out, reason.as_bytes())?,
-        None => out.write_str("null")?,
-    }
+    write_optional(out, row.reason.map(str::as_bytes))?;
     if let Some(folios) = row.folios {
-        out.write_str(",\"folios\":{")?;
-        for (index, folio) in folios.iter().enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            write!(out, "{comma}\"{}\":{}", folio.page_size, folio.bytes)?;
-        }
-        out.write_char('}')?;
+        out.write_str(",\"folios\":")?;
+        write_sizes(out, folios)?;
     }
     out.write_char('}')
+}
+
+/// Writes an object of bytes by page size.
+fn write_sizes(out: &mut impl Write, sizes: &[Huge]) -> fmt::Result {
+    let mut before = '{';
+    for huge in sizes.iter().filter(|huge| huge.bytes > 0) {
+        write!(out, "{before}\"{}\":{}", huge.page_size, huge.bytes)?;
+        before = ',';
+    }
+    out.write_str(if before == '{' { "{}" } else { "}" })
+}
+
+/// Writes a JSON string or null.
+fn write_optional(out: &mut impl Write, bytes: Option<&[u8]>) -> fmt::Result {
+    match bytes {
+        Some(bytes) => write_string(out, bytes),
+        None => out.write_str("null"),
+    }
 }
 
 /// Writes a JSON string. Invalid UTF-8 becomes U+FFFD.
@@ -292,7 +311,7 @@ impl fmt::Display for Mechanism<'_> {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::segment::{Huge, Segment};
+    use crate::segment::Segment;
     use std::string::String;
 
     fn heap() -> Row<'static> {
@@ -343,6 +362,14 @@ mod tests {
              \"huge\":{\"2097152\":522190848},\"mechanism\":\"hugetlb+thp\",\
              \"reason\":\"the pool of 2MB pages has no page left\"}]}\n"
         );
+    }
+
+    #[test]
+    fn all_but_one_byte_is_not_all() {
+        let tenths = |part, whole| std::format!("{:>6}", Tenths::of(part, whole));
+        assert_eq!(tenths((1 << 40) - 1, 1 << 40), "  99.9");
+        assert_eq!(tenths(1 << 40, 1 << 40), " 100.0");
+        assert_eq!(tenths(5, 0), "   0.0");
     }
 
     #[test]

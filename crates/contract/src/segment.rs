@@ -67,16 +67,6 @@ pub struct Extent<'a> {
     pub object: Option<&'a [u8]>,
 }
 
-impl Extent<'_> {
-    /// An unused entry.
-    pub const EMPTY: Extent<'static> = Extent {
-        start: 0,
-        end: 0,
-        segment: Segment::Anon,
-        object: None,
-    };
-}
-
 /// Bytes on huge pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Huge {
@@ -125,25 +115,21 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// A row without any mapping.
-    pub const EMPTY: Row<'static> = Row::new(Segment::Anon, None);
-
-    const fn new(segment: Segment, object: Option<&'a [u8]>) -> Row<'a> {
-        Row {
-            segment,
-            object,
-            mapped: 0,
-            resident: 0,
-            huge: [Huge {
-                page_size: 0,
-                bytes: 0,
-            }; 4],
-            hugetlb: 0,
-            thp: 0,
-            file: 0,
-            reason: None,
-            folios: None,
-        }
-    }
+    pub const EMPTY: Row<'static> = Row {
+        segment: Segment::Anon,
+        object: None,
+        mapped: 0,
+        resident: 0,
+        huge: [Huge {
+            page_size: 0,
+            bytes: 0,
+        }; 4],
+        hugetlb: 0,
+        thp: 0,
+        file: 0,
+        reason: None,
+        folios: None,
+    };
 
     /// Returns the bytes on huge pages of all sizes.
     pub fn huge_bytes(&self) -> u64 {
@@ -202,11 +188,9 @@ pub fn pieces<'a>(
     mut found: impl FnMut(&Record<'a>, Range<u64>, Segment, Option<&'a [u8]>),
 ) {
     for record in mappings {
-        if !record.accessible && record.resident() == 0 {
-            // Inaccessible address space is not memory.
-            continue;
-        }
-        if is_of_the_report(record.name) {
+        // Inaccessible address space is not memory.
+        let is_memory = record.accessible || record.resident() > 0;
+        if !is_memory || is_of_the_report(record.name) {
             continue;
         }
         let mut at = record.start;
@@ -292,8 +276,12 @@ pub fn piece<'a>(
         }
     };
     let share = |bytes: u64| up_to(bytes, range.end) - up_to(bytes, range.start);
-    let mut row = Row::new(segment, object);
-    row.mapped = len;
+    let mut row = Row {
+        segment,
+        object,
+        mapped: len,
+        ..Row::EMPTY
+    };
     row.resident = share(record.resident()).min(len);
     row.hugetlb = share(record.hugetlb).min(row.resident);
     row.file = share(record.file_huge).min(row.resident - row.hugetlb);
@@ -400,21 +388,13 @@ mod tests {
         ];
         let rows = sorted(&text, &extents);
         assert_eq!(rows.len(), 2);
-        assert_eq!(
-            (rows[0].segment, rows[0].mapped, rows[0].hugetlb),
-            (Segment::Data, 1 << 20, 1 << 20)
-        );
-        assert_eq!(
-            (rows[1].segment, rows[1].mapped, rows[1].hugetlb),
-            (Segment::Bss, 3 << 20, 3 << 20)
-        );
-        assert_eq!(
-            rows[1].huge[0],
-            Huge {
-                page_size: 2 << 20,
-                bytes: 3 << 20
-            }
-        );
+        for (row, segment, bytes) in [
+            (rows[0], Segment::Data, 1 << 20),
+            (rows[1], Segment::Bss, 3 << 20),
+        ] {
+            let found = (row.segment, row.mapped, row.hugetlb, row.huge[0].bytes);
+            assert_eq!(found, (segment, bytes, bytes, bytes));
+        }
     }
 
     #[test]

@@ -1,18 +1,14 @@
-//! `--pid`: the memory of programs that run already, put on transparent huge pages
-//! from outside.
+//! `--pid`: collapses the memory of running programs into transparent huge pages.
 //!
 //! ```text
-//! memory (look), obstacle --plan--> steps --apply (pace, guard)--> memory again --> report
+//! memory --plan(room)--> steps --apply(pace)--> memory again --> report
 //! ```
 //!
-//! The kernel does it by `process_madvise(2)` with `MADV_COLLAPSE`: contents, addresses
-//! and rights stay, so that the program sees nothing of it. The program's faults wait while
-//! the kernel is at one huge page; a call asks for few, and pauses follow.
+//! The kernel does it by `process_madvise(2)` with `MADV_COLLAPSE`. Contents, addresses and
+//! permissions stay. A page fault of the program waits while the kernel copies one huge
+//! page, so a call asks for few and a pause follows.
 
 mod apply;
-pub mod effects;
-mod guard;
-mod image;
 mod memory;
 mod obstacle;
 mod pace;
@@ -20,11 +16,13 @@ mod pagemap;
 mod plan;
 mod reason;
 mod report;
+mod room;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::Instant;
 
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
@@ -32,174 +30,144 @@ use hugetools_model::root::error::describe_errno;
 
 use crate::request::Adopt;
 use crate::say::failure::Failure;
+use crate::sys::clock::own_time;
+use crate::sys::collapse::{collapse, open_pidfd};
 use apply::Outcome;
-use effects::Adopts;
-use guard::{Gone, Guard};
 use memory::Memory;
+use plan::Plan;
 
 pub use apply::Progress;
 pub use pace::Pace;
-pub use report::{Adopted, document};
+pub use report::Adopted;
 
-/// Puts the memory of a process on huge pages, as far as that can be.
+/// How often a process that allocates meanwhile is processed.
+const ROUNDS: u32 = 4;
+
+/// The percentage of memory, allocated meanwhile, that is worth another round.
+const CHANGED: u64 = 2;
+
+/// Collapses the memory of a process.
 ///
 /// # Errors
-/// When there is no such process, it may not be looked at or changed, or the kernel
-/// cannot do it.
+/// There is no such process, it may not be inspected or changed, or the kernel cannot
+/// collapse.
 pub fn adopt(
     root: &Root,
-    effects: &mut dyn Adopts,
     pid: Pid,
     wish: &Adopt,
     pace: &mut Pace,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Adopted, Failure> {
-    let start = (effects.wall(), effects.cpu());
-    let process = open(effects, pid)?;
-    let before = Memory::look(root, pid, &wish.segments)?;
-    // A look takes time, too, and many processes take many.
-    pace.keep(effects);
-    let mut guard = Guard::new(root, pid, &process);
-    let mut plan = plan::plan(&before.areas, before.size, &guard.room(), wish.touched);
+    let (start, cpu) = (Instant::now(), own_time());
+    let process = open(pid)?;
+    let before = Memory::read(root, pid, &wish.segments)?;
+    // Reading many processes takes CPU time, too.
+    pace.keep();
+    let mut collapse = |range: &Range<u64>| collapse(process.as_fd(), range);
+    let plan_for = |memory: &Memory| plan::plan(memory, &room::room(root, pid), wish.touched);
+    let mut plan = plan_for(&before);
     let mut outcome = Outcome::default();
     let mut after = None;
-    for round in 1..=ROUNDS {
-        outcome.add(apply::apply(effects, &mut guard, &plan, pace, progress));
-        outcome.gone = outcome.gone.or_else(|| guard.gone());
-        after = match outcome.gone {
-            // Where nothing was to be done a second look would tell the same.
-            None if round == 1 && plan.steps.is_empty() => Some(before.clone()),
-            None => Memory::look(root, pid, &wish.segments).ok(),
-            Some(_) => None,
-        };
-        pace.keep(effects);
-        let Some(now) = &after else {
-            outcome.gone.get_or_insert(Gone::Ended);
-            break;
-        };
-        plan = plan::plan(&now.areas, now.size, &guard.room(), wish.touched);
-        plan = plan.without(&outcome.left);
-        if round == ROUNDS || !is_worth(&plan, now) {
+    for _ in 0..ROUNDS {
+        let next = apply::apply(root, pid, &plan, pace, &mut collapse, progress);
+        outcome.collapsed += next.collapsed;
+        after = Memory::read(root, pid, &wish.segments).ok();
+        pace.keep();
+        let Some(now) = &after else { break };
+        // Reasons may have changed meanwhile, but for those of the kernel.
+        plan = plan_for(now);
+        outcome.left = plan.left.clone();
+        outcome.left.extend(next.left);
+        if report::changed(now, &outcome) < CHANGED {
             break;
         }
     }
-    let seconds = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64();
-    let adopted = report::adopted(pid.get(), &before, after.as_ref(), &plan, &outcome);
     Ok(Adopted {
-        seconds: Some(seconds(start.0, effects.wall())),
-        cpu_seconds: Some(seconds(start.1, effects.cpu())),
-        ..adopted
+        seconds: Some(start.elapsed().as_secs_f64()),
+        cpu_seconds: Some(own_time().saturating_sub(cpu).as_secs_f64()),
+        ..report::adopted(pid, &before, after.as_ref(), &outcome)
     })
 }
 
-/// How often it goes through a process that allocates meanwhile.
-const ROUNDS: u32 = 4;
-
-/// Whether so much came meanwhile that it goes through the process once more: a
-/// twentieth. Without the kernel's word what is huge it would begin from the start.
-fn is_worth(plan: &plan::Plan, now: &Memory) -> bool {
-    let resident: u64 = now.areas.iter().map(|area| area.resident).sum();
-    plan.bytes() > resident / 20 && now.tells_huge()
-}
-
-/// Whether a process is there and may be changed; nothing is done to it.
+/// Checks that a process exists and may be changed.
 ///
 /// # Errors
-/// What is in the way, and what to do.
-pub fn check(effects: &mut dyn Adopts, pid: Pid) -> Result<(), Failure> {
-    open(effects, pid).map(drop)
+/// The obstacle, and what to do.
+pub fn check(pid: Pid) -> Result<(), Failure> {
+    open(pid).map(drop)
 }
 
-/// What would be done to a process: as if each step succeeded.
+/// Predicts [`adopt`], as if each step succeeded.
 ///
 /// # Errors
-/// When there is no such process, or it may not be looked at.
+/// There is no such process, or it may not be inspected.
 pub fn foresee(root: &Root, pid: Pid, wish: &Adopt) -> Result<Adopted, Failure> {
-    let before = Memory::look(root, pid, &wish.segments)?;
-    let room = guard::room(root, pid);
-    let plan = plan::plan(&before.areas, before.size, &room, wish.touched);
+    let before = Memory::read(root, pid, &wish.segments)?;
+    let plan = plan::plan(&before, &room::room(root, pid), wish.touched);
     let after = foreseen(&before, &plan);
     let outcome = Outcome {
-        done: plan.steps.iter().map(plan::Step::size).sum(),
-        ..Outcome::default()
+        collapsed: plan.steps.iter().map(plan::Step::size).sum(),
+        left: plan.left,
     };
-    Ok(report::adopted(
-        pid.get(),
-        &before,
-        Some(&after),
-        &plan,
-        &outcome,
-    ))
+    Ok(report::adopted(pid, &before, Some(&after), &outcome))
 }
 
-fn foreseen(before: &Memory, plan: &plan::Plan) -> Memory {
+fn foreseen(before: &Memory, plan: &Plan) -> Memory {
     let mut after = before.clone();
     let steps: BTreeSet<u64> = plan.steps.iter().map(|step| step.range.start).collect();
-    for area in after.areas.iter_mut().filter(|area| area.rest() > 0) {
-        for unit in area
-            .units
-            .iter_mut()
-            .filter(|unit| steps.contains(&unit.start))
-        {
-            let size = before.size;
-            area.resident += size.saturating_sub(unit.touched.present);
-            *area.huge.entry(size).or_default() += size;
-            (unit.huge, unit.touched.present) = (Some(true), size);
+    for area in &mut after.areas {
+        let planned = area.units.iter().filter(|unit| steps.contains(&unit.start));
+        let (mut huge, mut growth) = (0, 0);
+        for unit in planned {
+            huge += before.size;
+            growth += before.size.saturating_sub(unit.present);
+        }
+        area.resident += growth;
+        // Steps include what is huge already.
+        let known = area.huge.get(&before.size).copied().unwrap_or(0);
+        if huge > known {
+            area.huge.insert(before.size, huge.min(area.resident));
         }
     }
     after
 }
 
-/// The process, and the right to change it.
-fn open(effects: &mut dyn Adopts, pid: Pid) -> Result<OwnedFd, Failure> {
-    let process = effects
-        .process(pid)
-        .map_err(|error| no_process(pid, &error))?;
-    match effects.collapse(process.as_fd(), &(0..0)) {
+/// Opens the process and makes sure that it may be changed.
+fn open(pid: Pid) -> Result<OwnedFd, Failure> {
+    let process = open_pidfd(pid.get()).map_err(|error| match error.raw_os_error() {
+        Some(libc::ESRCH) => Failure::Own(format!("there is no process {pid}")),
+        Some(libc::EINVAL) => Failure::Own(format!(
+            "{pid} is the number of a thread: give that of its process"
+        )),
+        _ => refused(pid, &error),
+    })?;
+    match collapse(process.as_fd(), &(0..0)) {
         Ok(()) => Ok(process),
         Err(error) => Err(refused(pid, &error)),
     }
 }
 
-fn no_process(pid: Pid, error: &io::Error) -> Failure {
-    Failure::Own(match error.raw_os_error() {
-        Some(libc::ESRCH) => format!("there is no process {pid}"),
-        Some(libc::EINVAL) => {
-            format!("{pid} is the number of a thread: give that of its process")
-        }
-        Some(libc::ENOSYS) => old_kernel(),
-        other => format!(
-            "process {pid}: pidfd_open: {}",
-            describe_errno(other.unwrap_or(0))
-        ),
-    })
-}
-
 fn refused(pid: Pid, error: &io::Error) -> Failure {
-    Failure::Own(match error.raw_os_error() {
-        Some(libc::ESRCH) => format!(
-            "process {pid} has no memory of its own: it is a part of the kernel, or has ended"
-        ),
-        Some(libc::ENOSYS | libc::EINVAL) => old_kernel(),
-        Some(libc::EPERM) => format!(
-            "process {pid}: its memory may not be changed: CAP_SYS_NICE is missing (EPERM)\n  run \
-             this as root, or have a copy of hugectl for --pid alone, since programs that it starts \
-             would lose variables:\n  cp hugectl hugectl-pid && setcap \
-             cap_sys_nice,cap_sys_ptrace+ep hugectl-pid"
-        ),
-        Some(libc::EACCES) => format!(
-            "process {pid}: its memory may not be looked at: CAP_SYS_PTRACE is missing (EACCES)\n  \
-             run this as root; in a container, where the process is in it, or from outside"
-        ),
-        other => format!(
-            "process {pid}: process_madvise: {}",
-            describe_errno(other.unwrap_or(0))
-        ),
-    })
-}
-
-fn old_kernel() -> String {
-    "this kernel cannot put another process's memory on huge pages: Linux 6.1 and later can\n  start \
-     the program under hugectl instead, such as with --heap"
-        .to_owned()
+    let why = match error.raw_os_error().unwrap_or(0) {
+        libc::ENOSYS | libc::EINVAL => {
+            return Failure::Own(
+                "this kernel cannot collapse another process's memory: Linux 6.1 and later can\n  \
+                 start the program under hugectl instead, such as with --heap"
+                    .to_owned(),
+            );
+        }
+        libc::ESRCH => "it has no memory of its own: it is a kernel thread, or has ended",
+        libc::EPERM => {
+            "its memory may not be changed: CAP_SYS_NICE is missing (EPERM)\n  run this as root, or \
+             have a copy of hugectl for --pid alone, since programs that it starts would lose \
+             variables:\n  cp hugectl hugectl-pid && setcap cap_sys_nice,cap_sys_ptrace+ep \
+             hugectl-pid"
+        }
+        libc::EACCES => {
+            "its memory may not be read: CAP_SYS_PTRACE is missing (EACCES)\n  run this as root; \
+             for a process in a container, inside it or on the host"
+        }
+        errno => &describe_errno(errno),
+    };
+    Failure::Own(format!("process {pid}: {why}"))
 }

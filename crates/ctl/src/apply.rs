@@ -1,18 +1,16 @@
-//! What a start changes, made: for a program that is about to run.
+//! Changes the system for a program that is about to start.
 
 mod bundled_library;
-pub mod effects;
 pub mod exec;
-pub mod live;
+mod ledger;
 mod page_cache;
 mod private_dir;
 pub mod rights;
-mod said;
-mod writers;
 
 use std::ffi::OsString;
 
 use hugetools_contract::env::{REPORT_WATCH, STARTER};
+
 use hugetools_model::Root;
 
 use crate::caller::Caller;
@@ -20,28 +18,25 @@ use crate::plan::{Bundled, Plan, Value, Variable, describe, static_text_is_short
 use crate::probe::bundle::Bundle;
 use crate::say::failure::Failure;
 use crate::say::note::Note;
-use effects::Effects;
 
-/// What a start came to: what there is to say of it, and what the program is told besides
-/// the plan.
+/// The result of a plan.
 #[derive(Debug, Default)]
 pub struct Applied {
-    /// What there is to say.
+    /// Messages.
     pub notes: Vec<Note>,
-    /// Variables that count before those of the plan.
+    /// Variables of the program that override those of the plan.
     variables: Vec<Variable>,
 }
 
-/// Makes the changes of a plan.
+/// Carries a plan out.
 ///
 /// # Errors
-/// When the program is not to run without what could not be had.
+/// A requirement on the program cannot be met.
 pub fn apply(
     plan: &Plan,
     bundle: &Bundle<'_>,
     caller: &Caller,
     root: &Root,
-    effects: &mut dyn Effects,
 ) -> Result<Applied, Failure> {
     let mut applied = Applied::default();
     if let Some(policy) = plan.thp_policy {
@@ -50,14 +45,9 @@ pub fn apply(
     if let Some(library) = &plan.library {
         applied.place_library(library, bundle, caller, plan.requires())?;
     }
-    applied.prepare_text(plan, caller, effects)?;
-    if let Some(Err(error)) = plan.core_dump.map(|filter| filter.set(root)) {
-        applied.notes.push(Note::info(format!(
-            "a core dump is without what is on pages of a pool: {error}"
-        )));
-    }
-    if plan.leaves_news() {
-        let place = said::enter(caller, plan.said());
+    applied.prepare_text(plan, caller, root)?;
+    if plan.libraries_may_warn() {
+        let place = ledger::enter(caller, plan.warned_kinds());
         applied.variables.extend(place.map(|place| Variable {
             name: STARTER,
             value: Value::ProcessAnd(place.to_string().into()),
@@ -67,7 +57,7 @@ pub fn apply(
 }
 
 impl Applied {
-    /// Has the library find the page for the report of the program.
+    /// Tells the library where the page for the report is.
     pub fn set_watcher(&mut self, value: String) {
         self.variables.push(Variable {
             name: REPORT_WATCH,
@@ -75,7 +65,7 @@ impl Applied {
         });
     }
 
-    /// Puts the library inside hugectl on disk.
+    /// Writes the library inside hugectl to disk.
     fn place_library(
         &mut self,
         library: &Bundled,
@@ -92,16 +82,17 @@ impl Applied {
             }
             Err(why) => {
                 let text = format!(
-                    "the {} inside hugectl cannot be put anywhere: {why}",
+                    "the {} inside hugectl cannot be written to disk: {why}",
                     library.name
                 );
                 if is_required {
                     return Err(Failure::Own(text));
                 }
                 self.notes.push(Note::warning(format!(
-                    "{text}; the program runs without it, on the pages it has"
+                    "{text}; the program runs without it, on base pages"
                 )));
-                rest_alone(library)
+                let rest = library.rest.to_string_lossy();
+                OsString::from(rest.trim_start_matches(':'))
             }
         };
         self.variables.push(Variable {
@@ -112,16 +103,11 @@ impl Applied {
     }
 
     /// Puts text on huge pages of the page cache.
-    fn prepare_text(
-        &mut self,
-        plan: &Plan,
-        caller: &Caller,
-        effects: &mut dyn Effects,
-    ) -> Result<(), Failure> {
-        for (at, job) in plan.text.iter().enumerate() {
-            let prepared = page_cache::run(job, caller, effects);
+    fn prepare_text(&mut self, plan: &Plan, caller: &Caller, root: &Root) -> Result<(), Failure> {
+        for (index, job) in plan.text.iter().enumerate() {
+            let prepared = page_cache::prepare(job, caller, root);
             self.notes.push(describe(&prepared));
-            if at == 0 && plan.text_is_static && !prepared.is_huge() {
+            if index == 0 && plan.text_is_static && !prepared.is_huge() {
                 let short = static_text_is_short();
                 if plan.requires() {
                     return Err(Failure::Own(short.text));
@@ -131,10 +117,4 @@ impl Applied {
         }
         Ok(())
     }
-}
-
-/// What the loader preloads without our library.
-fn rest_alone(library: &Bundled) -> OsString {
-    let rest = library.rest.to_string_lossy();
-    rest.trim_start_matches(':').into()
 }

@@ -1,26 +1,25 @@
-//! The command line as it is written: nothing is checked beyond its form.
+//! The command line as typed. Only its form is checked.
 
-pub mod given;
+mod given;
 mod huge_pages;
 mod library;
+mod messages;
 mod proof;
 mod running;
-mod say;
-mod whom;
+mod scope;
 
 use std::ffi::OsString;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
 
-use crate::say::subject::Subject;
 pub use given::Given;
 pub use huge_pages::Segments;
 pub use library::Library;
+pub use messages::Messages;
 pub use proof::Proof;
 pub use running::Running;
-pub use say::Say;
-pub use whom::ForWhom;
+pub use scope::Scope;
 
 /// The value of an option that takes a size, when it is given without one.
 pub const DEFAULT: &str = "default";
@@ -51,12 +50,13 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 
 /// Start a program with its memory on huge pages, and prove it.
 #[derive(Debug, Parser)]
+// Groups cost time at each start.
+#[group(skip)]
 #[command(
     name = "hugectl",
     version,
     override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [OPTION]...\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=systemd|environment|docker|kubernetes [OPTION]... [UNIT]",
     after_help = EXAMPLES,
-    groups = given::groups(),
     infer_long_args = true,
     args_override_self = true,
     disable_help_flag = true,
@@ -66,21 +66,21 @@ pub struct Args {
     /// What goes on huge pages.
     #[command(flatten)]
     pub segments: Segments,
-    /// How much of them, and for whom.
+    /// Limits, and the programs that get huge pages.
     #[command(flatten)]
-    pub whom: ForWhom,
-    /// What is said of it: before, at the end, of what runs.
+    pub scope: Scope,
+    /// Predictions, reports, and the status of processes.
     #[command(flatten)]
     pub proof: Proof,
-    /// What is done to programs that run already.
+    /// Options for running programs.
     #[command(flatten)]
     pub running: Running,
-    /// Where the library comes from, and whether it is preloaded.
+    /// The library to preload.
     #[command(flatten)]
     pub library: Library,
-    /// How much is said, and where.
+    /// Verbosity and destination of messages.
     #[command(flatten)]
-    pub say: Say,
+    pub messages: Messages,
 
     /// The program to start, and its arguments
     #[arg(
@@ -93,7 +93,7 @@ pub struct Args {
     #[arg(skip)]
     pub given: Given,
 
-    /// How the verbosity changes, in the order written.
+    /// Changes of the verbosity, in the order written.
     #[arg(skip)]
     pub steps: Vec<Step>,
 
@@ -101,22 +101,9 @@ pub struct Args {
     #[arg(skip)]
     pub thp_last: bool,
 
-    /// The words in front of the program.
+    /// The words before the program.
     #[arg(skip)]
     pub options: Vec<OsString>,
-
-    /// What `--auto` chose, once it has.
-    #[arg(skip)]
-    pub chosen: Option<Chosen>,
-}
-
-/// What `--auto` chose.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Chosen {
-    /// The options and why, and what to look out for: a line each.
-    pub lines: Vec<String>,
-    /// Which of heap and private mappings nobody has asked for but `--auto`.
-    pub(crate) subject: Subject,
 }
 
 /// A change of verbosity.
@@ -137,9 +124,18 @@ pub enum Step {
 pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let argv: Vec<OsString> = argv.into_iter().collect();
     let mut command = Args::command();
-    let matches = command.try_get_matches_from_mut(&argv)?;
-    let mut args = Args::from_arg_matches(&matches)?;
-    args.given = Given::of(&command, &matches);
+    let mut matches = command.try_get_matches_from_mut(&argv)?;
+    let louder = places(&matches, "louder").map(|at| (at, Step::Louder));
+    let quieter = places(&matches, "quieter").map(|at| (at, Step::Quieter));
+    let mut steps: Vec<(usize, Step)> = louder.chain(quieter).collect();
+    let verbose = places(&matches, "verbose").last();
+    let thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
+    let given = Given::of(&command, &matches);
+    let mut args = Args::from_arg_matches_mut(&mut matches)?;
+    // Freeing them takes long, and hugectl parses once.
+    std::mem::forget((command, matches));
+    args.given = given;
+    args.thp_last = thp_last;
     let options = argv.strip_suffix(args.command.as_slice());
     args.options = options
         .unwrap_or_default()
@@ -147,20 +143,15 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Err
         .skip(1)
         .cloned()
         .collect();
-    let mut steps = Vec::new();
-    let louder = places(&matches, "louder").map(|at| (at, Step::Louder));
-    let quieter = places(&matches, "quieter").map(|at| (at, Step::Quieter));
-    steps.extend(louder.chain(quieter));
-    if let (Some(level), Some(at)) = (args.say.verbose, places(&matches, "verbose").last()) {
+    if let (Some(level), Some(at)) = (args.messages.verbose, verbose) {
         steps.push((at, Step::Exactly(level)));
     }
     steps.sort_by_key(|(at, _)| *at);
     args.steps = steps.into_iter().map(|(_, step)| step).collect();
-    args.thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
     Ok(args)
 }
 
-/// Where an option is on the command line; nowhere, if it is a default.
+/// Returns the positions of an option on the command line.
 fn places(matches: &ArgMatches, id: &str) -> impl Iterator<Item = usize> {
     let given = matches.value_source(id) == Some(ValueSource::CommandLine);
     let places = given.then(|| matches.indices_of(id)).flatten();

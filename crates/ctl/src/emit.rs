@@ -1,16 +1,14 @@
-//! What starts a program by other means than hugectl needs to be told: a drop-in of
-//! systemd, lines of an environment file, options of a container.
+//! `--emit`: settings for other starters: a systemd drop-in, lines of an environment file,
+//! options of a container.
 //!
-//! | kind | where it goes |
+//! | kind | destination |
 //! |---|---|
 //! | `systemd` | `/etc/systemd/system/UNIT.d/hugetools.conf` |
 //! | `environment` | `EnvironmentFile=`, PostgreSQL's `environment`, `/etc/default/NAME` |
 //! | `docker` | `docker run $(hugectl --emit=docker …) IMAGE`; podman and nerdctl alike |
 //! | `kubernetes` | a pod's specification |
 //!
-//! What only hugectl can know beforehand, the number of the process, is left out; so is
-//! who says that huge pages run out: a service begins later, on pools of its own time, and
-//! nobody has said a word there before it.
+//! Variables with the number of the process are left out, since it is unknown.
 
 mod container;
 
@@ -26,14 +24,14 @@ use crate::probe::library::Found;
 use crate::request::{Emit, EmitKind, Library, Run};
 use crate::say::failure::Failure;
 
-/// What installs hugectl in a place that lasts.
+/// The cure for a library that doesn't last.
 const INSTALL: &str =
     "install hugetools (its package, or cargo ship install), and call that hugectl";
 
-/// Where nothing outlives a reboot.
-const PASSING: [&str; 5] = ["/run", "/var/run", "/tmp", "/dev", "/proc"];
+/// Directories that a reboot empties.
+const VOLATILE: [&str; 5] = ["/run", "/var/run", "/tmp", "/dev", "/proc"];
 
-/// The environment in which a service begins: nothing of the caller's own.
+/// The environment of a service: nothing of the caller's but `PATH`.
 #[must_use]
 pub fn service(caller: &Caller) -> Caller {
     let mut service = caller.clone();
@@ -41,12 +39,10 @@ pub fn service(caller: &Caller) -> Caller {
     service
 }
 
-/// The text for a plan that was made for [`service`], without the copy of the
-/// library inside hugectl.
+/// The text for a plan that was made for [`service`], without the library inside hugectl.
 ///
 /// # Errors
-/// Where the text would not hold: the library does not outlive a reboot, or a value
-/// cannot be written.
+/// The library does not outlive a reboot, or a value is no plain text.
 pub fn text(
     emit: &Emit,
     caller: &Caller,
@@ -56,7 +52,7 @@ pub fn text(
     let library = match &findings.library {
         None => None,
         Some(Found::Nowhere(why)) => return fail(&format!("{why}\n  {INSTALL}")),
-        Some(Found::At(path)) => Some(path.clone()),
+        Some(found) => found.path().map(Path::to_owned),
     };
     if let Some(path) = &library {
         check(path, &emit.run, caller)?;
@@ -74,7 +70,7 @@ pub fn text(
     })
 }
 
-/// What is to be said of a unit whose program drops the environment all the same.
+/// The warning about a unit whose starter drops the environment.
 #[must_use]
 pub fn warning(emit: &Emit) -> Option<String> {
     let unit = emit.name.as_deref()?;
@@ -84,8 +80,7 @@ pub fn warning(emit: &Emit) -> Option<String> {
     }
 }
 
-/// What is to be said of a unit whose starter, Debian's for PostgreSQL, drops the
-/// environment.
+/// The warning about Debian's starter for PostgreSQL.
 fn of_unit(unit: &OsStr) -> Option<String> {
     let unit = unit.to_string_lossy();
     let cluster = unit.strip_prefix("postgresql@")?;
@@ -102,35 +97,33 @@ fn fail<T>(text: &str) -> Result<T, Failure> {
     Err(Failure::Own(format!("--emit: {text}")))
 }
 
-/// That a library will be there after the next boot.
+/// Checks that a library outlives a reboot.
 fn check(path: &Path, run: &Run, caller: &Caller) -> Result<(), Failure> {
     let shown = path.display();
     if run.library == Library::ByName {
         return Ok(());
     }
-    if PASSING.iter().any(|dir| path.starts_with(dir)) {
+    if VOLATILE.iter().any(|dir| path.starts_with(dir)) {
         return fail(&format!("{shown} does not outlive a reboot\n  {INSTALL}"));
     }
     let beside = caller.exe.as_deref().and_then(Path::parent);
     match run.library == Library::Auto && path.parent() == beside {
-        true => fail(&format!(
-            "{shown} is in the tree it was built in\n  {INSTALL}"
-        )),
+        true => fail(&format!("{shown} is in a build tree\n  {INSTALL}")),
         false => Ok(()),
     }
 }
 
-/// A variable and its value, as text without line ends.
-type Told = (&'static str, String);
+/// A variable and its value, without line ends.
+type Variable = (&'static str, String);
 
-fn variables(plan: &Plan) -> Result<Vec<Told>, Failure> {
+fn variables(plan: &Plan) -> Result<Vec<Variable>, Failure> {
     let mut all = Vec::new();
-    // That hugectl has said all already, 0, holds for a start at this moment alone.
-    let lasting = plan.variables.iter();
-    for variable in lasting.filter(|variable| variable.name != env::PID) {
+    // env::PID says who prints messages at this start.
+    let variables = plan.variables.iter();
+    for variable in variables.filter(|variable| variable.name != env::PID) {
         let value: &OsString = match &variable.value {
             Value::Text(text) => text,
-            // Without a process, it is for all of them.
+            // Without a process, the requirement is for all of them.
             Value::ProcessAnd(text) if variable.name == env::REQUIRE => text,
             Value::Process | Value::ProcessAnd(_) => continue,
         };
@@ -145,7 +138,7 @@ fn variables(plan: &Plan) -> Result<Vec<Told>, Failure> {
     Ok(all)
 }
 
-fn systemd(head: &str, emit: &Emit, variables: &[Told]) -> String {
+fn systemd(head: &str, emit: &Emit, variables: &[Variable]) -> String {
     let unit = emit
         .name
         .as_deref()
@@ -162,44 +155,25 @@ fn systemd(head: &str, emit: &Emit, variables: &[Told]) -> String {
         format!("Environment=\"{name}={value}\"\n")
     }));
     if emit.run.shm.is_some() {
-        // Segments of huge pages count as locked.
+        // Huge pages of System V segments count as locked.
         out += "LimitMEMLOCK=infinity\n";
     }
     out
 }
 
-/// What ends the name of a unit: systemd.unit(5).
-const UNIT_TYPES: [&str; 11] = [
-    "service",
-    "socket",
-    "mount",
-    "automount",
-    "swap",
-    "slice",
-    "scope",
-    "target",
-    "timer",
-    "path",
-    "device",
-];
-
-/// A unit's name; without a suffix of systemd's it is a service, whatever dots it has.
+/// A unit's name; `.service` may be left out.
 fn unit_name(name: &OsStr) -> String {
     let name = name.to_string_lossy();
-    let suffix = name.rsplit_once('.').map(|(_, suffix)| suffix);
-    match suffix.is_some_and(|suffix| UNIT_TYPES.contains(&suffix)) {
-        true => name.into_owned(),
-        false => format!("{name}.service"),
-    }
+    format!("{}.service", name.strip_suffix(".service").unwrap_or(&name))
 }
 
-fn environment(head: &str, variables: &[Told]) -> String {
+fn environment(head: &str, variables: &[Variable]) -> String {
     let lines = variables.iter();
     let lines = lines.map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', "'\\''")));
     format!("{head}\n{}", lines.collect::<String>())
 }
 
-/// A file as it is mounted: what it is, and under which name it is looked for.
+/// The file behind a link, for a mount.
 fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_error| path.to_owned())
 }
@@ -207,94 +181,21 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Variable;
-    use crate::probe::heap_engine::Engine;
 
     #[test]
-    fn what_does_not_last_is_refused() {
-        let run = |library| Run {
-            library,
-            ..crate::request::tests::run("--dry-run")
-        };
-        let mut caller = Caller::this([]);
-        caller.exe = Some("/build/hugectl".into());
-        let refused = |path: &str, library| {
-            let end = check(Path::new(path), &run(library), &caller);
-            end.err().map(|failure| failure.to_string())
-        };
-        let why = refused("/run/hugetools/x/libhugetlbfs.so", Library::Auto);
-        assert!(why.unwrap().contains("does not outlive a reboot\n"));
-        let why = refused("/build/libhugetlbfs.so", Library::Auto);
-        assert!(why.unwrap().contains("is in the tree it was built in"));
-        let at = Library::At("/build".into());
-        assert_eq!(refused("/build/libhugetlbfs.so", at), None);
-        assert_eq!(refused("/usr/lib/libhugetlbfs.so", Library::Auto), None);
-    }
-
-    #[test]
-    fn a_unit_whose_starter_drops_the_environment() {
-        assert_eq!(of_unit(OsStr::new("redis-server")), None);
-        let said = of_unit(OsStr::new("postgresql@15-main.service")).unwrap();
-        assert!(said.ends_with("/15/main/environment"), "{said}");
-    }
-
-    #[test]
-    fn no_service_is_told_that_all_is_said() {
-        let variable = |name, value| Variable { name, value };
-        let text = |text: &str| Value::Text(text.into());
-        let plan = Plan {
-            variables: vec![
-                variable(env::MORECORE, text("yes")),
-                variable(env::PID, text("0")),
-                variable(env::STARTER, Value::Process),
-                variable(env::REQUIRE, Value::ProcessAnd("heap".into())),
-            ],
-            program: None,
-            engine: Engine::None,
-            notes: Vec::new(),
-            report: None,
-            core_dump: None,
-            thp_policy: None,
-            library: None,
-            text: Vec::new(),
-            text_is_static: false,
-        };
-        let told = |name: &'static str, value: &str| (name, value.to_owned());
-        assert_eq!(
-            variables(&plan).unwrap(),
-            [told(env::MORECORE, "yes"), told(env::REQUIRE, "heap")]
-        );
-    }
-
-    #[test]
-    fn the_name_of_a_unit_has_a_suffix_of_systemd() {
-        for (given, name) in [
-            ("redis", "redis.service"),
-            ("redis.service", "redis.service"),
-            ("web.socket", "web.socket"),
-            ("postgresql@9.6-main", "postgresql@9.6-main.service"),
-            ("my.app", "my.app.service"),
-            ("my.app.slice", "my.app.slice"),
-        ] {
-            assert_eq!(unit_name(OsStr::new(given)), name);
-        }
-    }
-
-    #[test]
-    fn quotes_are_those_of_the_reader() {
+    fn values_are_quoted_for_their_reader() {
         let odd = [("A", "it's 5% \"x\"".to_owned())];
         assert_eq!(environment("#", &odd), "#\nA='it'\\''s 5% \"x\"'\n");
-        let run = crate::request::tests::run("--dry-run");
         let emit = Emit {
             kind: EmitKind::Systemd,
             name: Some("x".into()),
-            run,
+            run: crate::request::tests::run("--dry-run"),
         };
         let text = systemd("#", &emit, &odd);
+        let line = "Environment=\"A=it's 5%% \\\"x\\\"\"\n";
         assert!(
-            text.ends_with("Environment=\"A=it's 5%% \\\"x\\\"\"\n"),
+            text.ends_with(line) && text.contains("/x.service.d/"),
             "{text}"
         );
-        assert!(text.contains("/x.service.d/"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Opening files that others chose.
+//! Files that the user names.
 
 pub(crate) mod access;
 pub(crate) mod accounts;
@@ -11,8 +11,7 @@ use std::path::Path;
 
 use hugetools_elf::Elf;
 
-/// Opens a file for reading, if it is a regular one: a pipe must not make
-/// hugectl wait.
+/// Opens a regular file for reading. A pipe would block.
 ///
 /// # Errors
 /// Those of `open(2)`; `InvalidInput` for another kind of file.
@@ -31,8 +30,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     }
 }
 
-/// Reads the headers of an ELF file; `None` when it is none, or none that can
-/// be read.
+/// Reads the headers of an ELF file, if it is one and readable.
 pub(crate) fn open_elf(path: &Path) -> Option<Elf<File>> {
     let (file, _) = open_regular(path).ok()?;
     Elf::read(file).ok()

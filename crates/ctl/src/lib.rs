@@ -1,12 +1,11 @@
 //! hugectl, from its arguments to the program that it starts.
 //!
 //! ```text
-//! argv --args--> Args (--auto: again, with the options that suit the program)
-//!      --request--> Request
+//! argv --args--> Args --request--> Request
 //!   Run:    probe (looks, changes nothing) --plan--> Plan
 //!           --> print as shell | apply --> exec; with a report: wait
 //!   Status: status --> Proof --> table | JSON
-//!   Adopt:  adopt (probe --plan--> steps --apply--> report)
+//!   Adopt:  adopt (memory --plan--> steps --apply--> report)
 //! ```
 //!
 //! `plan` is a pure function of what was found. What changes something on disk or in

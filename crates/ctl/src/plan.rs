@@ -1,11 +1,16 @@
-//! What will be done: a difference to the environment, and a program. It
-//! prints as the shell commands that do the same.
+//! The plan of a start: variables, a program, and what is known about it. It prints as the
+//! shell commands that do the same.
 
+mod file_notes;
 mod make;
+mod prediction;
+mod reasons;
+mod required;
 
+pub(crate) use file_notes::{RELINK, describe, static_text_is_short};
 pub use make::make;
-pub(crate) use make::segment_notes::{RELINK, describe, static_text_is_short};
-pub(crate) use make::whom::{is_left_out, is_shut_out, pages_within};
+pub use prediction::{Row, Rung};
+pub use required::Required;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -17,15 +22,15 @@ use hugetools_contract::ledger::Kind;
 use hugetools_model::Head;
 use serde::Serialize;
 
-use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::page_cache::Job;
 use crate::probe::heap_engine::Engine;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::note::{Level, Note};
+use crate::say::subject::Subject;
 use crate::shell::quote;
 use crate::wait::To;
 
-/// A variable that is set.
+/// A variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
@@ -39,10 +44,9 @@ pub struct Variable {
 pub enum Value {
     /// This text.
     Text(OsString),
-    /// The number of the process that sets it and becomes the program; `$$` in
-    /// the shell.
+    /// The ID of the process that becomes the program; `$$` in the shell.
     Process,
-    /// The same number, a colon and this text.
+    /// The same ID, a colon and this text.
     ProcessAnd(OsString),
 }
 
@@ -51,59 +55,63 @@ pub enum Value {
 pub struct Program {
     /// The file.
     pub path: PathBuf,
-    /// Its arguments, the name that was asked for first.
+    /// Its arguments, beginning with its name.
     pub argv: Vec<OsString>,
-    /// Whether it is text that the shell runs, should the kernel not take it.
+    /// Whether it is text that the shell runs if the kernel doesn't.
     pub is_text: bool,
-    /// Why the kernel may not take it, where that is known.
+    /// Why the kernel may refuse it.
     pub doubt: Option<String>,
 }
 
-/// What will be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// What is set, in the order in which the classic tool sets it.
+    /// The variables, in the order of the classic tool.
     pub variables: Vec<Variable>,
-    /// What core dumps have of memory, where it is to be more.
-    pub core_dump: Option<CoreDump>,
-    /// What is started; nothing in a dry run of options alone.
+    /// The program; `None` in a dry run of options alone.
     pub program: Option<Program>,
     /// What serves the heap.
     pub engine: Engine,
-    /// What there is to say.
+    /// What each segment gets.
+    pub rows: Vec<Row>,
+    /// The verdict on each required segment.
+    pub required: Vec<Required>,
+    /// Why the program is not started, one line for each required segment.
+    pub refusals: Vec<String>,
+    /// Messages.
     pub notes: Vec<Note>,
-    /// Where the report goes, if hugectl waits for the program.
+    /// The destination of the report, if hugectl waits for the program.
     pub report: Option<To>,
-    /// What becomes of transparent huge pages, where that is set.
+    /// The policy for transparent huge pages, if one is set.
     pub thp_policy: Option<ThpPolicy>,
-    /// The library inside hugectl that is put on disk.
+    /// The embedded library that is put on disk.
     pub library: Option<Bundled>,
     /// The files whose text is put on huge pages of the page cache.
     pub text: Vec<Job>,
-    /// Whether the program could have no other huge pages for its text.
+    /// Whether the text can be on no other huge pages.
     pub text_is_static: bool,
 }
 
-/// The library inside hugectl that is to be preloaded.
+/// The embedded library that is preloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundled {
     /// Its name.
     pub name: &'static str,
-    /// Where it will be, if nothing goes wrong there.
+    /// Its intended path.
     pub path: PathBuf,
-    /// What follows it in `LD_PRELOAD`.
+    /// The rest of `LD_PRELOAD`.
     pub rest: OsString,
 }
 
 impl Plan {
-    /// Whether the program is not to run without what it is told.
+    /// Whether the program must not run without the variables.
     pub fn requires(&self) -> bool {
         let mut variables = self.variables.iter();
         variables.any(|variable| variable.name == REQUIRE)
     }
 
-    /// Whether the libraries may have something to say that hugectl has not.
-    pub fn leaves_news(&self) -> bool {
+    /// Whether the libraries may warn about more than hugectl has.
+    pub fn libraries_may_warn(&self) -> bool {
         self.variables.iter().any(|variable| match variable.name {
             STARTER | RESTRICT_EXE => true,
             PID => variable.value == Value::Process,
@@ -111,28 +119,26 @@ impl Plan {
         })
     }
 
-    /// Which kinds of lines are said by the notes of the plan.
-    pub fn said(&self) -> u64 {
-        let warnings = self
-            .notes
-            .iter()
-            .filter(|note| note.level == Level::Warning);
-        let subjects = warnings.filter_map(|note| Some(note.shortfall.as_ref()?.subject));
-        let said = subjects.flat_map(|subject| {
-            [
-                (subject.heap, Kind::Heap),
-                (subject.shm, Kind::Shm),
-                (subject.text, Kind::Text),
-                (subject.data, Kind::Data),
-            ]
-        });
-        let said = said.filter(|(is_said, _)| *is_said);
-        said.fold(0, |bits, (_, kind)| bits | kind.bit())
+    /// Returns the kinds of messages that the plan's warnings cover, as bits of [`Kind`].
+    pub fn warned_kinds(&self) -> u64 {
+        const KINDS: [(Subject, Kind); 6] = [
+            (Subject::HEAP, Kind::Heap),
+            (Subject::SHM, Kind::Shm),
+            (Subject::TEXT, Kind::Text),
+            (Subject::DATA, Kind::Data),
+            (Subject::ANON, Kind::Mappings),
+            (Subject::STACK, Kind::Stacks),
+        ];
+        let notes = self.notes.iter();
+        let warnings = notes.filter(|note| note.level == Level::Warning);
+        let shorts = warnings.filter_map(|note| note.shortfall.as_ref());
+        let warned = shorts.fold(Subject::NONE, |all, short| all | short.subject);
+        let kinds = KINDS.iter().filter(|(subject, _)| warned.meets(*subject));
+        kinds.fold(0, |bits, (_, kind)| bits | kind.bit())
     }
 
-    /// The shell commands, byte for byte: a line `NAME='value'` for each
-    /// variable, as the classic tool prints them, then `export`, what else is set,
-    /// and `exec`.
+    /// Returns the shell commands: a line `NAME='value'` for each variable, as the classic
+    /// tool prints them, then `export`, other settings, and `exec`.
     pub fn to_shell(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for variable in &self.variables {
@@ -156,16 +162,10 @@ impl Plan {
             }
             out.push(b'\n');
         }
-        if let Some(filter) = self.core_dump {
-            out.extend(filter.to_shell().bytes());
-        }
         if let Some(program) = &self.program {
             out.extend(b"exec");
-            if program
-                .argv
-                .first()
-                .is_some_and(|name| name.as_bytes().starts_with(b"-"))
-            {
+            let name = program.argv.first();
+            if name.is_some_and(|name| name.as_bytes().starts_with(b"-")) {
                 out.extend(b" --");
             }
             for argument in &program.argv {
@@ -177,9 +177,8 @@ impl Plan {
         out
     }
 
-    /// The plan as one line of JSON, with these warnings besides; what is no UTF-8 becomes
-    /// U+FFFD.
-    pub fn to_json(&self, warnings: &[String]) -> String {
+    /// Returns the plan as one line of JSON. Bytes that are not UTF-8 become U+FFFD.
+    pub fn to_json(&self) -> String {
         let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
         let variables = self.variables.iter();
         let value = |value: &Value| match value {
@@ -191,22 +190,21 @@ impl Plan {
             .map(|variable| (variable.name.to_owned(), value(&variable.value).into()))
             .collect();
         let program = self.program.as_ref();
-        let told = |level| {
+        let texts = |level| {
             let notes = self.notes.iter().filter(move |note| note.level == level);
             notes.map(|note| note.text.as_str())
         };
         let mut head = Head::new("hugectl");
         head.warnings
-            .extend(told(Level::Warning).map(str::to_owned));
-        head.warnings.extend(warnings.iter().cloned());
+            .extend(texts(Level::Warning).map(str::to_owned));
+        head.warnings.extend(self.refusals.iter().cloned());
         let document = Document {
             head,
             environment: variables,
             program: program.map(|program| lossy(program.path.as_os_str())),
             arguments: program.map(|program| program.argv.iter().map(|a| lossy(a)).collect()),
             heap_engine: self.engine,
-            coredump_filter: self.core_dump.map(|filter| filter.to_string()),
-            notes: told(Level::Info).collect(),
+            notes: texts(Level::Info).collect(),
         };
         let json = serde_json::to_string(&document);
         debug_assert!(json.is_ok(), "its keys are texts");
@@ -223,7 +221,6 @@ struct Document<'a> {
     program: Option<String>,
     arguments: Option<Vec<String>>,
     heap_engine: Engine,
-    coredump_filter: Option<String>,
     notes: Vec<&'a str>,
 }
 
@@ -257,54 +254,14 @@ mod tests {
                 is_text: false,
                 doubt: None,
             }),
-            engine: Engine::None,
-            notes: Vec::new(),
-            report: None,
-            core_dump: None,
-            thp_policy: None,
-            library: None,
-            text: Vec::new(),
-            text_is_static: false,
+            ..Plan::default()
         }
-    }
-
-    #[test]
-    fn classic_lines_come_first() {
-        let plan = plan(
-            &[("HUGETLB_VERBOSE", "2"), ("HUGETLB_SHM", "yes")],
-            &[b"echo", b"a b"],
-        );
-        assert_eq!(
-            plan.to_string(),
-            "HUGETLB_VERBOSE='2'\nHUGETLB_SHM='yes'\nexport HUGETLB_VERBOSE HUGETLB_SHM\n\
-             exec 'echo' 'a b'\n"
-        );
-    }
-
-    #[test]
-    fn a_name_with_a_dash_is_no_option() {
-        assert_eq!(plan(&[], &[b"-x"]).to_string(), "exec -- '-x'\n");
-        assert_eq!(plan(&[], &[]).to_string(), "");
-    }
-
-    #[test]
-    fn json_holds_the_same() {
-        let plan = plan(&[("HUGETLB_SHM", "yes")], &[b"echo", b"\xff"]);
-        let value: serde_json::Value = serde_json::from_str(&plan.to_json(&[])).unwrap();
-        assert_eq!(value["environment"]["HUGETLB_SHM"], "yes");
-        assert_eq!(value["arguments"][1], "\u{fffd}");
-        assert_eq!(value["heap_engine"], "none");
-        assert_eq!(
-            (&value["tool"], &value["schema"]),
-            (&"hugectl".into(), &1.into())
-        );
-        assert!(value["notes"].as_array().unwrap().is_empty());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Whatever the arguments, `sh` gives them on as they were.
+        /// `sh` passes on all arguments unchanged.
         #[test]
         fn the_shell_reads_back_what_is_quoted(
             value in "[^\0]{0,20}",

@@ -1,4 +1,4 @@
-//! What is asked, validated as far as the command line alone allows.
+//! The request: the command line, validated as far as it can be by itself.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -9,95 +9,107 @@ use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::args::given::{ANY, OF_STATUS};
-use crate::args::{Args, Chosen, DEFAULT, Step, TERMINAL};
+use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
 use crate::say::messages;
+use crate::say::subject::Subject;
 
 mod adopt;
 pub mod asked_segments;
 mod emit;
+mod limits;
 mod processes;
 mod require;
 pub mod thp_policy;
-mod whom;
 
 pub use adopt::Adopt;
 pub use emit::{Emit, EmitKind};
 pub use processes::Whom;
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// Start a program.
+    /// Start a program, or predict that.
     Run(Run),
-    /// Say what a running process has.
+    /// Show the huge pages of running processes.
     Status(Status),
-    /// Put the memory of running programs on huge pages.
+    /// Move the memory of running processes to huge pages.
     Adopt(Adopt),
-    /// Say what another starter needs to be told.
+    /// Print settings for another starter.
     Emit(Emit),
 }
 
-/// Start a program, or say how.
+/// Start a program, or predict that. An option that was not given is `None`, since an
+/// inherited variable may stand for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// What is asked for the program's segments.
+    /// Text, data and bss.
     pub segments: Segments,
-    /// What becomes of transparent huge pages, where it is said.
+    /// `--thp-policy`
     pub thp_policy: Option<ThpPolicy>,
-    /// The heap's huge pages, where asked for.
+    /// `--heap` or `--thp`
     pub heap: Option<Pages>,
-    /// Who is to serve the heap, where that is said.
+    /// `--heap-engine`
     pub engine: Option<HeapEngine>,
-    /// Shared memory's huge pages, where asked for.
+    /// `--shm`
     pub shm: Option<Pages>,
-    /// What private mappings of the program's own are asked for.
+    /// `--anon`
     pub anon: Option<Pages>,
-    /// From which length on, where it is said.
+    /// `--anon-min`
     pub anon_min: Option<Bytes>,
-    /// What stacks are asked for.
+    /// `--stack`
     pub stack: Option<Pages>,
-    /// How much of each is there before it is used, where it is said.
+    /// `--stack-depth`
     pub stack_depth: Option<Bytes>,
-    /// Whether forks of private pool memory are the kernel's.
+    /// `--fork=kernel`
     pub kernel_fork: bool,
-    /// When huge pages run out, where it is said.
+    /// `--fallback`
     pub fallback: Option<Fallback>,
-    /// What each process may take of the pools.
+    /// `--limit`
     pub limit: Option<Limit>,
-    /// The names of the programs that get huge pages, with colons between them.
+    /// `--only`, separated by colons.
     pub only: Option<OsString>,
-    /// Whether what the program starts gets none.
+    /// `--no-inherit`
     pub no_inherit: bool,
-    /// What must be on huge pages.
+    /// `--require`
     pub require: Require,
-    /// The report at the end of the program.
+    /// `--report`
     pub report: Option<ReportTo>,
     /// Whether the library is preloaded.
     pub preload: Preload,
     /// Where the library is.
     pub library: Library,
-    /// Where messages go instead of standard error.
+    /// `--messages`
     pub messages: Option<messages::To>,
-    /// How the verbosity differs from the environment's.
+    /// Changes of the environment's verbosity.
     pub steps: Vec<Step>,
-    /// Print instead of starting.
+    /// `--dry-run`
     pub dry_run: bool,
-    /// Say what each segment would get, and what would fall short.
+    /// `--explain`
     pub explain: bool,
-    /// As JSON.
+    /// `--json`
     pub json: bool,
-    /// A directory with a recorded `/proc` and `/sys`, for a dry run.
+    /// `--sysroot`
     pub sysroot: Option<PathBuf>,
     /// The program and its arguments; empty in a dry run of options alone.
     pub command: Vec<OsString>,
-    /// The words in front of it, as they were typed.
+    /// The words before the program, as typed.
     pub options: Vec<OsString>,
-    /// What `--auto` chose, and what to look out for.
+    /// `--auto`
+    pub auto: bool,
+    /// What `--auto` chose.
     pub chosen: Option<Chosen>,
+}
+
+/// What `--auto` chose.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Chosen {
+    /// The options and the reason, and what to look out for: a line each.
+    pub lines: Vec<String>,
+    /// Memory that only `--auto` asked for.
+    pub(crate) subject: Subject,
 }
 
 impl Run {
@@ -106,73 +118,88 @@ impl Run {
         !self.dry_run && !self.explain
     }
 
-    /// What `--auto` chose, and what to look out for, a line each.
+    /// Returns the lines about what `--auto` chose.
     pub fn chosen(&self) -> impl Iterator<Item = &String> {
         self.chosen.iter().flat_map(|chosen| &chosen.lines)
     }
 
-    /// Whether the heap is to stay with the program's own libc.
+    /// Returns the options that ask for pages, with these.
+    pub fn asked_pages(&self) -> impl Iterator<Item = (&'static str, Pages)> {
+        let all = [
+            ("--text", self.segments.text),
+            ("--data", self.segments.data),
+            ("--bss", self.segments.bss),
+            ("--heap", self.heap),
+            ("--shm", self.shm),
+            ("--anon", self.anon),
+            ("--stack", self.stack),
+        ];
+        all.into_iter()
+            .filter_map(|(option, pages)| Some((option, pages?)))
+    }
+
+    /// Whether the program's own libc is to serve the heap.
     pub fn wants_libc(&self) -> bool {
         self.engine == Some(HeapEngine::Libc)
     }
 }
 
-/// Who is to serve the heap.
+/// The malloc that serves the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeapEngine {
-    /// Our library's own `malloc`.
+    /// Our library's.
     Arena,
-    /// The program's own libc.
+    /// That of the program's own libc.
     Libc,
 }
 
-/// Say what running processes have.
+/// Show the huge pages of running processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Which ones.
+    /// The processes.
     pub whom: Vec<Whom>,
-    /// And those that they have started.
+    /// `--tree`
     pub tree: bool,
-    /// And the sizes of folios.
+    /// `--sizes`
     pub sizes: bool,
-    /// Only what each has in all.
+    /// `--totals`
     pub totals: bool,
-    /// Again and again, with so much time in between.
+    /// The interval of `--watch`.
     pub watch: Option<Duration>,
-    /// As JSON.
+    /// `--json`
     pub json: bool,
-    /// How the verbosity differs from the environment's.
+    /// Changes of the environment's verbosity.
     pub steps: Vec<Step>,
-    /// A directory with a recorded `/proc` and `/sys`.
+    /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
 
-/// Where a report goes.
+/// The destination of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportTo {
-    /// To standard error.
+    /// Standard error.
     Terminal,
-    /// To the end of a file, as JSON lines.
+    /// The end of a file, as lines of JSON.
     File(PathBuf),
 }
 
 /// Whether the library is preloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preload {
-    /// Where it is of use.
+    /// If it is of use.
     Auto,
-    /// Not at all.
+    /// Never: `--no-preload`.
     Never,
-    /// In any case.
+    /// Always: `--force-preload`.
     Always,
 }
 
 /// Where the library is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Library {
-    /// hugectl finds it or brings it.
+    /// hugectl finds it or contains it.
     Auto,
-    /// In this directory, or in the library directories below it.
+    /// In this directory, or in a library directory below it.
     At(PathBuf),
     /// The loader finds it by its name.
     ByName,
@@ -182,25 +209,24 @@ impl Request {
     /// Validates a command line.
     ///
     /// # Errors
-    /// An [`Failure::Own`] that names the option and what is wrong with it.
+    /// A [`Failure::Own`] that names the option and the reason.
     pub fn from_args(args: Args) -> Result<Request, Failure> {
         if args.running.undo {
             return usage(adopt::NO_UNDO);
         }
-        match (
-            args.running.pid.is_empty(),
-            args.proof.status.is_empty(),
-            &args.proof.emit,
-        ) {
-            (false, _, _) => adopt::adopt(args).map(Request::Adopt),
-            (true, false, _) => status(args).map(Request::Status),
-            (true, true, Some(_)) => emit::read(args).map(Request::Emit),
-            (true, true, None) => run(args).map(Request::Run),
+        if !args.running.pid.is_empty() {
+            adopt::adopt(args).map(Request::Adopt)
+        } else if !args.proof.status.is_empty() {
+            status(args).map(Request::Status)
+        } else if args.proof.emit.is_some() {
+            emit::read(args).map(Request::Emit)
+        } else {
+            run(args).map(Request::Run)
         }
     }
 }
 
-/// The verbosity that results from the environment's and the options.
+/// Returns the verbosity after the changes.
 pub fn verbosity(start: u8, steps: &[Step]) -> u8 {
     steps.iter().fold(start, |level, step| match step {
         Step::Louder => level.saturating_add(1).min(99),
@@ -217,7 +243,13 @@ fn status(args: Args) -> Result<Status, Failure> {
     if args.proof.sizes && args.proof.totals {
         return usage("--sizes and --totals: one or the other");
     }
-    starts_nothing(&args)?;
+    let program = args.command.first().map(|word| word.to_string_lossy());
+    let option = args.given.not_of_status().map(Into::into);
+    if let Some(word) = option.or(program) {
+        return usage(format!(
+            "--status starts no program, so {word} has no meaning with it"
+        ));
+    }
     Ok(Status {
         whom,
         tree: args.proof.tree,
@@ -230,66 +262,47 @@ fn status(args: Args) -> Result<Status, Failure> {
     })
 }
 
-/// What has a meaning only where a program is started.
-fn starts_nothing(args: &Args) -> Result<(), Failure> {
-    if let Some(option) = args.given.outside(&[OF_STATUS, ANY]) {
-        return usage(format!(
-            "--status starts no program, so {option} has no meaning with it"
-        ));
-    }
-    if let Some(program) = args.command.first() {
-        let program = Path::new(program).display();
-        return usage(format!(
-            "--status starts no program, so {program} has no meaning with it"
-        ));
-    }
-    Ok(())
-}
-
-/// The time between two looks.
+/// Parses the interval of `--watch`.
 fn watch(word: Option<&str>) -> Result<Option<Duration>, Failure> {
-    match word.map(|word| (word, seconds::parse(word))) {
-        None => Ok(None),
-        Some((_, Some(time))) => Ok(Some(time)),
-        Some((word, None)) => usage(format!("--watch={word}: {}", seconds::NOT_A_TIME)),
+    let Some(word) = word else { return Ok(None) };
+    match seconds::parse(word) {
+        Some(time) => Ok(Some(time)),
+        None => usage(format!("--watch={word}: {}", seconds::NOT_A_TIME)),
     }
 }
 
 fn run(args: Args) -> Result<Run, Failure> {
-    let report = match &args.proof.report {
-        None => None,
-        Some(file) if file.as_os_str() == TERMINAL => Some(ReportTo::Terminal),
-        Some(file) => Some(ReportTo::File(file.clone())),
-    };
     check_run(&args)?;
-    let require = args
-        .proof
-        .require
-        .as_deref()
-        .map(require::require)
-        .transpose()?;
+    let segments = &args.segments;
     let mut run = Run {
-        segments: segments(&args)?,
-        thp_policy: args
-            .segments
-            .thp_policy
-            .as_deref()
-            .and_then(ThpPolicy::of_word),
+        segments: segments_of(&args)?,
+        thp_policy: segments.thp_policy.as_deref().and_then(ThpPolicy::of_word),
         heap: heap(&args)?,
-        engine: args.segments.heap_engine.as_deref().map(engine),
-        limit: args.whom.limit.as_deref().map(whom::limit).transpose()?,
-        only: args.whom.only.as_deref().map(whom::only).transpose()?,
-        no_inherit: args.whom.no_inherit,
-        shm: optional_pages("--shm", args.segments.shm.as_deref())?,
-        anon: optional_pages("--anon", args.segments.anon.as_deref())?,
-        anon_min: whom::length("--anon-min", args.segments.anon_min.as_deref())?,
-        stack: optional_pages("--stack", args.segments.stack.as_deref())?,
-        stack_depth: whom::length("--stack-depth", args.segments.stack_depth.as_deref())?,
-        kernel_fork: args.segments.fork.is_some(),
-        fallback: args.segments.fallback.as_deref().and_then(fallback),
-        require: require.unwrap_or_default(),
-        report,
-        messages: args.say.messages.as_deref().map(messages_to).transpose()?,
+        engine: segments.heap_engine.as_deref().map(|word| match word {
+            "libc" => HeapEngine::Libc,
+            _ => HeapEngine::Arena,
+        }),
+        limit: args.scope.limit.as_deref().map(limits::limit).transpose()?,
+        only: args.scope.only.as_deref().map(limits::only).transpose()?,
+        no_inherit: args.scope.no_inherit,
+        shm: optional_pages("--shm", segments.shm.as_deref())?,
+        anon: optional_pages("--anon", segments.anon.as_deref())?,
+        anon_min: limits::length("--anon-min", segments.anon_min.as_deref())?,
+        stack: optional_pages("--stack", segments.stack.as_deref())?,
+        stack_depth: limits::length("--stack-depth", segments.stack_depth.as_deref())?,
+        kernel_fork: segments.fork.is_some(),
+        fallback: segments.fallback.as_deref().and_then(fallback),
+        require: require::parse(args.proof.require.as_deref())?,
+        report: args.proof.report.map(|file| match file.as_os_str() {
+            terminal if terminal == TERMINAL => ReportTo::Terminal,
+            _ => ReportTo::File(file),
+        }),
+        messages: args
+            .messages
+            .messages
+            .as_deref()
+            .map(messages_to)
+            .transpose()?,
         preload: match (args.library.no_preload, args.library.force_preload) {
             (true, _) => Preload::Never,
             (_, true) => Preload::Always,
@@ -307,9 +320,10 @@ fn run(args: Args) -> Result<Run, Failure> {
         sysroot: args.proof.sysroot,
         command: args.command,
         options: args.options,
-        chosen: args.chosen,
+        auto: segments.auto,
+        chosen: None,
     };
-    // Not before: a value that is wrong may be the program's name.
+    // Checked last, since an invalid value may be the program's name.
     if run.command.is_empty() && !run.dry_run {
         return usage("which program? (see hugectl --help)");
     }
@@ -318,26 +332,34 @@ fn run(args: Args) -> Result<Run, Failure> {
     Ok(run)
 }
 
-fn heap(args: &Args) -> Result<Option<Pages>, Failure> {
-    Ok(match (args.segments.heap.as_deref(), args.segments.thp) {
-        // The classic tool lets a bare --heap leave --thp as it is.
-        (Some(DEFAULT), true) | (None, true) => Some(Pages::Thp),
-        (Some(_), true) if args.thp_last => Some(Pages::Thp),
-        (Some(text), _) => Some(pages("--heap", text)?),
-        (None, false) => None,
+fn segments_of(args: &Args) -> Result<Segments, Failure> {
+    let segments = &args.segments;
+    Ok(Segments {
+        text: optional_pages("--text", segments.text.as_deref())?,
+        data: optional_pages("--data", segments.data.as_deref())?,
+        bss: optional_pages("--bss", segments.bss.as_deref())?,
+        off: segments.disable.is_some(),
+        libraries: segments.text_libs,
+        share_text: segments.share_text,
+        no_reserve: segments.no_reserve,
+        perf_map: args.proof.perf_map,
     })
 }
 
-/// What does not go together.
+fn heap(args: &Args) -> Result<Option<Pages>, Failure> {
+    match (args.segments.heap.as_deref(), args.segments.thp) {
+        // In the classic tool, --heap without a size leaves --thp as it is.
+        (Some(DEFAULT) | None, true) => Ok(Some(Pages::Thp)),
+        (Some(_), true) if args.thp_last => Ok(Some(Pages::Thp)),
+        (word, _) => optional_pages("--heap", word),
+    }
+}
+
+/// Checks for options that exclude each other.
 fn check_run(args: &Args) -> Result<(), Failure> {
-    if args
-        .command
-        .first()
-        .is_some_and(|program| program.is_empty())
-    {
-        return Err(Failure::NotFound(
-            "the name of the program is empty".to_owned(),
-        ));
+    if args.command.first().is_some_and(|name| name.is_empty()) {
+        let text = "the name of the program is empty".to_owned();
+        return Err(Failure::NotFound(text));
     }
     if args.proof.dry_run && args.proof.explain {
         return usage("--dry-run and --explain: one or the other");
@@ -348,79 +370,48 @@ fn check_run(args: &Args) -> Result<(), Failure> {
             "--sysroot needs --status, --dry-run or --explain: a recorded machine runs no program",
         );
     }
-    not_of_status(args)?;
+    if let Some((option, needed)) = args.given.of_running() {
+        return usage(format!(
+            "{option} needs {needed}: it is about running processes"
+        ));
+    }
     if args.proof.json && starts && args.proof.report.is_none() {
         return usage("--json needs --status, --report, --dry-run or --explain");
     }
     Ok(())
 }
 
-fn segments(args: &Args) -> Result<Segments, Failure> {
-    Ok(Segments {
-        text: optional_pages("--text", args.segments.text.as_deref())?,
-        data: optional_pages("--data", args.segments.data.as_deref())?,
-        bss: optional_pages("--bss", args.segments.bss.as_deref())?,
-        off: args.segments.disable.is_some(),
-        libraries: args.segments.text_libs,
-        share_text: args.segments.share_text,
-        no_reserve: args.segments.no_reserve,
-        perf_map: args.proof.perf_map,
-    })
-}
-
 fn optional_pages(option: &str, text: Option<&str>) -> Result<Option<Pages>, Failure> {
-    text.map(|text| pages(option, text)).transpose()
-}
-
-fn pages(option: &str, text: &str) -> Result<Pages, Failure> {
-    if text == DEFAULT {
-        return Ok(Pages::Default);
-    }
-    if text.eq_ignore_ascii_case("thp") {
-        return Ok(Pages::Thp);
-    }
-    match text.parse::<PageSize>() {
-        Ok(size) => Ok(Pages::Size(size.get())),
-        Err(SizeError::NoNumber) => usage(format!(
-            "{option}={text}: neither thp nor a page size, such as 2MB"
-        )),
-        Err(error) => usage(format!("{option}={text}: {error}")),
-    }
+    let pages = match text {
+        None => return Ok(None),
+        Some(DEFAULT) => Pages::Default,
+        Some(text) if text.eq_ignore_ascii_case("thp") => Pages::Thp,
+        Some(text) => match text.parse::<PageSize>() {
+            Ok(size) => Pages::Size(size.get()),
+            Err(SizeError::NoNumber) => {
+                return usage(format!(
+                    "{option}={text}: neither thp nor a page size, such as 2MB"
+                ));
+            }
+            Err(error) => return usage(format!("{option}={text}: {error}")),
+        },
+    };
+    Ok(Some(pages))
 }
 
 fn messages_to(word: &OsStr) -> Result<messages::To, Failure> {
-    let to = messages::To::parse(word);
-    to.map_or_else(
-        || {
-            usage(format!(
-                "--messages={}: neither a file nor the number of a descriptor",
-                Path::new(word).display()
-            ))
-        },
-        Ok,
-    )
-}
-
-fn engine(word: &str) -> HeapEngine {
-    match word {
-        "libc" => HeapEngine::Libc,
-        _ => HeapEngine::Arena,
+    match messages::To::parse(word) {
+        Some(to) => Ok(to),
+        None => usage(format!(
+            "--messages={}: neither a file nor the number of a descriptor",
+            Path::new(word).display()
+        )),
     }
 }
 
 fn fallback(word: &str) -> Option<Fallback> {
     let all = [Fallback::Thp, Fallback::Base, Fallback::None];
     all.into_iter().find(|fallback| fallback.word() == word)
-}
-
-/// What has a meaning with `--status` or `--pid` only.
-fn not_of_status(args: &Args) -> Result<(), Failure> {
-    match args.given.of_running() {
-        None => Ok(()),
-        Some((option, needed)) => usage(format!(
-            "{option} needs {needed}: it is about running processes"
-        )),
-    }
 }
 
 fn usage<T>(text: impl Into<String>) -> Result<T, Failure> {

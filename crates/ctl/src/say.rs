@@ -1,5 +1,6 @@
-//! What there is to say: notes, shortfalls, failures, and where it goes.
+//! Messages: notes, shortfalls, failures, and their destination.
 
+pub(crate) mod amount;
 pub mod failure;
 pub mod messages;
 pub mod note;

@@ -1,44 +1,39 @@
-//! `--status`: what a running process has on huge pages. Mappings are sorted into
-//! segments by [`hugetools_contract::segment`], and written by
-//! [`hugetools_contract::report`], as the library does it for `--report`.
+//! `--status`: a running process's memory by segment, and how much of it is on huge pages.
+//! [`hugetools_contract::segment`] sorts the mappings, [`hugetools_contract::report`]
+//! writes the result. The library does the same for `--report`.
 
 mod folios;
-mod mappings;
 mod objects;
 mod origin;
+mod overview;
 mod reason;
-mod several;
-mod shm_group;
+pub(crate) mod select;
 mod totals;
-mod whole;
-mod whom;
 
-use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
 
 use hugetools_contract::report::{Life, Met, Peak, Proof, base};
-use hugetools_contract::segment::{self, Extent, Row, Segment};
+use hugetools_contract::segment::{self, Extent, Huge, Row};
 use hugetools_model::machine::{self, MEMINFO};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::folio::Frames;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::root::error::Op;
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
-use hugetools_model::{FileError, Root};
+use hugetools_model::{FileError, PageSize, Root};
 
 use crate::say::failure::Failure;
-use folios::Folios;
-use mappings::Mappings;
-use objects::Known;
 use reason::Reasons;
-use whole::Whole;
 
 pub(crate) use folios::base_page;
 pub use folios::frames;
+pub(crate) use objects::extents;
 pub(crate) use origin::OwnOrigin;
-pub use several::several;
+pub use overview::{document, overview};
+pub use select::{Selection, select};
 pub use totals::{Totals, totals};
-pub use whom::{Chosen, choose};
 
 /// A process at one moment.
 #[derive(Debug, Clone)]
@@ -47,212 +42,188 @@ pub struct Snapshot {
     exe: Vec<u8>,
     name: Vec<u8>,
     origin: OwnOrigin,
-    mappings: Mappings,
-    pmd_size: u64,
-    known: Vec<Known>,
-    reasons: Reasons,
-    life: Option<Life>,
-    /// What was required of it.
-    required: Vec<Met>,
-    /// What it lies in, where that was asked for.
-    folios: Option<Folios>,
+    rows: Vec<OwnRow>,
+    /// Why the folio sizes are unknown.
+    warning: Option<String>,
+    reports_by_itself: bool,
+}
+
+/// A [`Row`] that outlives the text it was read from.
+#[derive(Debug, Clone)]
+struct OwnRow {
+    row: Row<'static>,
+    object: Option<Vec<u8>>,
+    reason: Option<String>,
+    folios: Option<Vec<Huge>>,
 }
 
 impl Snapshot {
-    /// Looks at a process.
+    /// Reads a process's memory; with `frames` the sizes of its folios, too.
     ///
     /// # Errors
-    /// When there is no such process, or it may not be looked at.
-    pub fn take(root: &Root, pid: Pid) -> Result<Snapshot, Failure> {
-        let mappings = mappings_of(root, pid)?;
-        let exe = exe(root, pid, &mappings);
+    /// There is no such process, or it may not be inspected.
+    pub fn take(
+        root: &Root,
+        pid: Pid,
+        frames: Option<Result<&mut Frames, &mut FileError>>,
+    ) -> Result<Snapshot, Failure> {
+        let text = smaps(root, pid)?;
+        let mappings: Vec<Record<'_>> = hugetools_model::smaps::records(&text).collect();
+        let exe = exe(root, pid);
+        let extents = extents(root, pid, &exe, &mappings);
         let failed = |error: FileError| Failure::Own(error.to_string());
         let thp = Thp::read_whole(root, true).map_err(failed)?;
-        let pmd_size = match thp.as_ref().and_then(|thp| thp.pmd_size) {
-            Some(size) => Some(size),
-            None => Meminfo::read(root).map_err(failed)?.huge_page_size,
+        let pmd_size = pmd_size(root, thp.as_ref()).map_err(failed)?;
+        let reasons = Reasons::find(root, pid, &exe, &mappings, thp.as_ref()).map_err(failed)?;
+        let folios = frames.map(|frames| match frames {
+            Ok(frames) => folios::read(root, pid, frames, &mappings, &extents)
+                .map_err(|why| format!("process {pid}: {why}")),
+            Err(why) => Err(why.to_string()),
+        });
+        let (folios, warning) = match folios.transpose() {
+            Ok(folios) => (folios, None),
+            Err(why) => (
+                None,
+                Some(format!("no sizes of folios: {why}; ask as root")),
+            ),
+        };
+        let rows = rows(&mappings, &extents, pmd_size);
+        let own = |row: &Row<'_>| OwnRow {
+            object: row.object.map(<[u8]>::to_vec),
+            reason: reasons.of(row, &exe, pmd_size),
+            folios: folios.as_ref().map(|folios| folios::of_row(folios, row)),
+            row: Row {
+                object: None,
+                reason: None,
+                folios: None,
+                ..*row
+            },
         };
         Ok(Snapshot {
             pid,
             origin: OwnOrigin::find(root, pid),
-            known: objects::find(root, pid, &exe, &mappings),
-            reasons: Reasons::find(root, pid, &exe, &mappings, thp.as_ref()).map_err(failed)?,
-            pmd_size: pmd_size.map_or(0, hugetools_model::PageSize::get),
-            name: process::name(root, pid).unwrap_or_else(|| base(&exe).to_vec()),
+            name: name(root, pid, &exe),
+            rows: rows.iter().map(own).collect(),
+            reports_by_itself: mappings.iter().any(is_library)
+                && !mappings
+                    .iter()
+                    .any(|one| segment::is_of_the_report(one.name)),
             exe,
-            mappings,
-            life: None,
-            required: Vec::new(),
-            folios: None,
+            warning,
         })
     }
 
-    /// Looks at what sizes of folios it lies in, too.
-    pub fn look_at_folios(&mut self, root: &Root, frames: Result<&mut Frames, &mut FileError>) {
-        let extents: Vec<Extent<'_>> = self.known.iter().map(Known::extent).collect();
-        self.folios = Some(match frames {
-            Ok(frames) => Folios::look(root, self.pid, frames, &self.mappings, &extents),
-            Err(why) => Folios::unknown(&why.to_string()),
-        });
-    }
-
-    /// What could not be looked at.
+    /// What could not be read.
     pub fn warning(&self) -> Option<&str> {
-        self.folios.as_ref()?.left.as_deref()
+        self.warning.as_deref()
     }
 
-    /// The same of a process that has ended since, of which so much was required.
-    #[must_use]
-    pub(crate) fn with_life(&self, life: Life, required: Vec<Met>) -> Snapshot {
-        Snapshot {
-            life: Some(life),
-            required,
-            ..self.clone()
-        }
-    }
-
-    /// Goes through its memory: each mapping, or each piece of one that belongs to a
-    /// segment of its own, by address.
-    pub(crate) fn each_piece<'s>(
-        &'s self,
-        found: impl FnMut(&Record<'s>, Range<u64>, Segment, Option<&'s [u8]>),
-    ) {
-        let extents: Vec<Extent<'s>> = self.known.iter().map(Known::extent).collect();
-        segment::pieces(self.mappings.records(), &extents, found);
-    }
-
-    /// The size of a transparent huge page, 0 where it is not known.
-    pub(crate) fn pmd_size(&self) -> u64 {
-        self.pmd_size
-    }
-
-    /// The path of its executable.
-    pub(crate) fn exe(&self) -> &[u8] {
-        &self.exe
-    }
-
-    /// The name by which it goes.
-    pub(crate) fn name(&self) -> &[u8] {
-        &self.name
-    }
-
-    /// What it has in all, at a time.
+    /// Its total memory, as a peak reached at the time `at`.
     pub(crate) fn peak(&self, at: u64) -> Peak {
-        self.proof(|proof| Peak::of(proof.rows, at))
+        Peak::of(&self.rows(), at)
     }
 
-    /// Whether it has the page that `hugectl --report` shares with it.
-    pub(crate) fn is_attached(&self) -> bool {
-        let mut all = self.mappings.records();
-        all.any(|record| segment::is_of_the_report(record.name))
+    /// Whether our library is loaded but has not mapped the page for the report.
+    pub(crate) fn reports_by_itself(&self) -> bool {
+        self.reports_by_itself
     }
 
-    /// Whether a program is being loaded: nothing is there but itself and its loader, which
-    /// maps libraries, the preloaded ones first.
-    pub(crate) fn is_being_loaded(&self) -> bool {
-        let base = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
-        let all = self
-            .mappings
-            .records()
-            .filter_map(|record| base(record.name));
-        let (mut loader, mut others) = (false, false);
-        for name in all {
-            let is_loader = name.starts_with(b"ld-");
-            loader |= is_loader;
-            others |= !is_loader && name.windows(3).any(|part| part == b".so");
-        }
-        loader && !others
-    }
-
-    /// Whether one of our libraries is in the process.
-    pub(crate) fn has_library(&self) -> bool {
-        reason::has_library(&self.mappings)
-    }
-
-    /// As a table, or as one line of JSON: the schema of
-    /// [`hugetools_contract::report`].
+    /// The snapshot as a table, or as one line of JSON.
     pub fn to_text(&self, json: bool) -> String {
-        self.proof(|proof| {
-            let mut text = String::new();
-            let written = match json {
-                true => proof.write_json(&mut text),
-                false => proof.write_table(&mut text),
-            };
-            debug_assert!(written.is_ok(), "a String takes everything");
-            text + &self.folio_table(json)
-        })
+        self.text(json, None, &[])
     }
 
-    fn folio_table(&self, json: bool) -> String {
-        let folios = self.folios.as_ref().filter(|_| !json);
-        folios.map(Folios::table).unwrap_or_default()
-    }
-
-    /// What was found out.
-    fn proof<T>(&self, show: impl FnOnce(&Proof<'_>) -> T) -> T {
-        let extents: Vec<Extent<'_>> = self.known.iter().map(Known::extent).collect();
-        // Each name can be a file's or that of shared memory; others have none.
-        let most = 2 * self.mappings.names() + extents.len() + segment::ALL.len();
-        let mut rows = vec![Row::EMPTY; most];
-        let mappings = self.mappings.records();
-        let filled = segment::sort(mappings, self.pmd_size, &extents, &mut rows);
-        rows.truncate(filled);
-        rows.sort_by_key(|row| row.segment);
-        let whole = |segments: &[Segment]| {
-            Whole::of(segments, &self.exe, &self.known, &rows, self.pmd_size)
-        };
-        let text = whole(&[Segment::Text]);
-        let data = whole(&[Segment::Data, Segment::Bss]);
-        for row in &mut rows {
-            row.reason = self.reason(row, text, data);
-            row.folios = self.folios.as_ref().and_then(|folios| folios.of_row(row));
-        }
-        let mut required = self.required.clone();
+    /// The same for a process that has ended since, and the requirements on it.
+    pub(crate) fn text(&self, json: bool, life: Option<Life>, required: &[Met]) -> String {
+        let mut text = String::new();
+        let rows = self.rows();
+        let mut required = required.to_vec();
         required.iter_mut().for_each(|met| met.measure(&rows));
-        show(&Proof {
+        let proof = Proof {
+            life,
+            required: &required,
+            ..self.proof(&rows)
+        };
+        let written = match json {
+            true => proof.write_json(&mut text),
+            false => proof.write_table(&mut text),
+        };
+        debug_assert!(written.is_ok(), "writing to a String cannot fail");
+        match self.rows.iter().any(|row| row.folios.is_some()) && !json {
+            true => text + &folios::table(&rows),
+            false => text,
+        }
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
+        let rows = self.rows.iter().map(|own| Row {
+            object: own.object.as_deref(),
+            reason: own.reason.as_deref(),
+            folios: own.folios.as_deref(),
+            ..own.row
+        });
+        rows.collect()
+    }
+
+    fn proof<'s>(&'s self, rows: &'s [Row<'s>]) -> Proof<'s> {
+        Proof {
             pid: self.pid.get(),
             exe: &self.exe,
             name: &self.name,
             origin: self.origin.get(),
-            rows: &rows,
-            required: &required,
+            rows,
+            required: &[],
             warning: self.warning(),
-            life: self.life,
-        })
-    }
-
-    /// Why a segment is not on huge pages, where it is worth a word: not for
-    /// less than a page, nor for the last few pages of a segment.
-    fn reason(&self, row: &Row<'_>, text: Whole, data: Whole) -> Option<&str> {
-        let rest = row.resident.saturating_sub(row.huge_bytes());
-        if rest < self.pmd_size || rest < row.resident / 20 {
-            return None;
-        }
-        let is_exe = row.object == Some(self.exe.as_slice());
-        match row.segment {
-            Segment::Text if is_exe => self.reasons.text.reason(text),
-            Segment::Text => self.reasons.libraries.as_deref(),
-            Segment::Data | Segment::Bss if is_exe => self.reasons.data.reason(data),
-            Segment::Heap => self.reasons.of_heap(row),
-            Segment::Shm => self.reasons.shm.as_deref(),
-            Segment::Anon => self.reasons.anon.as_deref(),
-            Segment::Stack => self.reasons.stack.as_deref(),
-            _ => None,
+            life: None,
         }
     }
 }
 
-fn mappings_of(root: &Root, pid: Pid) -> Result<Mappings, Failure> {
-    let mappings = Mappings::read(root, pid).map_err(|error| unreadable(root, pid, &error))?;
-    match mappings.is_empty() {
-        true => Err(nothing(pid)),
-        false => Ok(mappings),
+/// Whether a mapping is of one of our libraries.
+fn is_library(record: &Record<'_>) -> bool {
+    base(record.name).starts_with(b"libhugetlbfs")
+}
+
+/// Sorts mappings into rows, in the order of reports.
+fn rows<'a>(mappings: &[Record<'a>], extents: &[Extent<'a>], pmd_size: u64) -> Vec<Row<'a>> {
+    // Each run of a name has at most two rows of its own; nameless ones share theirs.
+    let names = 1 + mappings
+        .windows(2)
+        .filter(|two| two[0].name != two[1].name)
+        .count();
+    let mut rows = vec![Row::EMPTY; 2 * names + extents.len() + segment::ALL.len()];
+    let filled = segment::sort(mappings.iter().copied(), pmd_size, extents, &mut rows);
+    rows.truncate(filled);
+    rows.sort_by_key(|row| row.segment);
+    rows
+}
+
+/// The size of a transparent huge page; 0 if unknown.
+pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError> {
+    let size = match thp.and_then(|thp| thp.pmd_size) {
+        Some(size) => Some(size),
+        None => Meminfo::read(root)?.huge_page_size,
+    };
+    Ok(size.map_or(0, PageSize::get))
+}
+
+/// Reads `/proc/PID/smaps`.
+pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
+    let path = pid.path("smaps");
+    let failed = |error: FileError| unreadable(root, pid, &error);
+    let mut file = root.open(&path).map_err(failed)?;
+    let mut text = Vec::new();
+    let read = file.read_to_end(&mut text);
+    read.map_err(|error| failed(FileError::io(Op::Read, &path, &error)))?;
+    match text.is_empty() {
+        true => Err(no_memory(pid)),
+        false => Ok(text),
     }
 }
 
-fn nothing(pid: Pid) -> Failure {
+fn no_memory(pid: Pid) -> Failure {
     Failure::Own(format!(
-        "process {pid} has no memory of its own: it is a part of the kernel, or has ended"
+        "process {pid} has no memory of its own: it is a kernel thread, or has ended"
     ))
 }
 
@@ -261,7 +232,7 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
         Some(libc::ENOENT) if machine::unseen(root) == Some(MEMINFO) => format!(
             "process {pid} cannot be looked at: /proc is not mounted here; mount -t proc proc /proc"
         ),
-        Some(libc::ENOENT | libc::ESRCH) => match whom::of_others(root) {
+        Some(libc::ENOENT | libc::ESRCH) => match select::hidepid(root) {
             Some(why) => format!("no process {pid} can be seen: {why}"),
             None => format!("there is no process {pid}"),
         },
@@ -272,19 +243,15 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
     })
 }
 
-/// The executable; where the link cannot be read, the first file that is
-/// mapped to be executed.
-fn exe(root: &Root, pid: Pid, mappings: &Mappings) -> Vec<u8> {
-    if let Ok(path) = process::exe(root, pid) {
-        return path.as_os_str().as_bytes().to_vec();
-    }
-    let mut files = mappings
-        .records()
-        .filter(|r| r.executable && r.name.starts_with(b"/"));
-    files
-        .next()
-        .map(|record| record.name.to_vec())
-        .unwrap_or_default()
+/// The path of the executable; empty if unreadable.
+pub(crate) fn exe(root: &Root, pid: Pid) -> Vec<u8> {
+    let path = process::exe(root, pid).unwrap_or_default();
+    path.into_os_string().into_vec()
+}
+
+/// The name of the process: that of the link or script that was started.
+pub(crate) fn name(root: &Root, pid: Pid, exe: &[u8]) -> Vec<u8> {
+    process::name(root, pid).unwrap_or_else(|| base(exe).to_vec())
 }
 
 #[cfg(test)]

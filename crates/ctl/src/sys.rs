@@ -1,4 +1,4 @@
-//! The system calls that no safe function stands for.
+//! System calls without a safe wrapper in std or nix.
 #![expect(
     unsafe_code,
     reason = "neither std nor nix has a safe mmap, getxattr or get_mempolicy"
@@ -8,10 +8,8 @@ mod child;
 pub(crate) mod clock;
 pub(crate) mod collapse;
 pub(crate) mod descriptor;
-pub(crate) mod environment;
 pub(crate) mod filter;
 pub(crate) mod page_cache;
-pub(crate) mod pidfd;
 pub(crate) mod program;
 pub(crate) mod shared;
 pub(crate) mod thp;
@@ -25,49 +23,43 @@ use std::path::Path;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Whether a file begins with these bytes, mapped executable as a loader maps it:
-/// that is no copy, and tells what keeps the loader from it, a `noexec` mount or a
-/// security module. Nobody may shorten the file meanwhile, nor may it be shorter.
-///
-/// # Errors
-/// What the kernel says to the mapping.
+/// Whether a file begins with these bytes. Maps it executable, as a loader does, because a
+/// `noexec` mount or a security module may forbid that. The file must be as long and must
+/// not shrink meanwhile.
 pub(crate) fn maps_as(file: &File, bytes: &[u8]) -> io::Result<bool> {
     let len = NonZeroUsize::new(bytes.len()).unwrap_or(NonZeroUsize::MIN);
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_EXEC;
     let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_POPULATE;
-    // SAFETY: the kernel chooses a place where nothing is.
+    // SAFETY: the kernel chooses a free place.
     let place = unsafe { mmap(None, len, prot, flags, file, 0) }?;
-    // SAFETY: the mapping is of so many bytes, which nobody can write through it,
-    // and outlives the slice.
+    // SAFETY: the mapping has this length, is read-only, and outlives the slice.
     let mapped = unsafe { std::slice::from_raw_parts(place.as_ptr().cast::<u8>(), bytes.len()) };
     let same = mapped == bytes;
-    // SAFETY: the mapping is the one just made, and nothing refers to it any more.
+    // SAFETY: the mapping just made; nothing refers to it any more.
     unsafe { munmap(place, len.get()) }?;
     Ok(same)
 }
 
-/// Whether an executable gives capabilities to those who start it
-/// (`security.capability`).
+/// Whether an executable has file capabilities (`security.capability`).
 pub(crate) fn has_file_capabilities(path: &Path) -> bool {
     let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else {
         return false;
     };
     let name = c"security.capability";
-    // SAFETY: both strings end in zero, and a size of 0 asks for the length
-    // alone, so that nothing is written.
+    // SAFETY: both strings end with NUL. A size of 0 asks for the length, and nothing is
+    // written.
     let len = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) };
     len > 0
 }
 
-/// Whether this process has rights that whoever started it has not (`AT_SECURE`).
+/// Whether exec raised this process's privileges (`AT_SECURE`).
 pub(crate) fn is_secure() -> bool {
-    // SAFETY: a number that the kernel has left for this process.
+    // SAFETY: reads a number of the auxiliary vector.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// The memory nodes that this process may take pages from: those of its
-/// cpuset, and of these those that its policy binds it to. `None` where the
-/// kernel knows no nodes.
+/// The memory nodes that this process may allocate from: those of its cpuset, restricted by
+/// an `MPOL_BIND` policy. `None` if the kernel has no NUMA support.
 pub(crate) fn allowed_nodes() -> Option<BTreeSet<u32>> {
     // MPOL_F_MEMS_ALLOWED, which libc does not name.
     const MEMS_ALLOWED: libc::c_ulong = 1 << 2;
@@ -79,16 +71,16 @@ pub(crate) fn allowed_nodes() -> Option<BTreeSet<u32>> {
     }
 }
 
-/// The mode and the nodes that `get_mempolicy(2)` answers with.
+/// The mode and the nodes that `get_mempolicy(2)` returns.
 fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
-    // More nodes than any kernel is built for.
+    // More nodes than any kernel supports.
     const NODES: usize = 4096;
     const BITS: u32 = libc::c_ulong::BITS;
     const MODE_FLAGS: libc::c_int = 0xe000;
     let mut mode: libc::c_int = 0;
     let mut mask = [0 as libc::c_ulong; NODES / BITS as usize];
     let address = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: the kernel writes one number and at most as many bits as told.
+    // SAFETY: the kernel writes one number and at most NODES bits.
     let result = unsafe {
         libc::syscall(
             libc::SYS_get_mempolicy,
@@ -108,40 +100,4 @@ fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
         set.map(move |bit| index * BITS + bit)
     });
     Some((mode & !MODE_FLAGS, nodes.collect()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Read;
-
-    #[test]
-    fn a_plain_file_can_be_mapped_and_a_directory_cannot() {
-        let open = |path: &Path| std::fs::OpenOptions::new().read(true).open(path).unwrap();
-        let program = std::env::current_exe().unwrap();
-        let mut bytes = Vec::new();
-        open(&program).read_to_end(&mut bytes).unwrap();
-        assert!(maps_as(&open(&program), &bytes).unwrap());
-        let mut others = bytes[..8192].to_vec();
-        assert!(maps_as(&open(&program), &others).unwrap());
-        others[8191] ^= 1;
-        assert!(!maps_as(&open(&program), &others).unwrap());
-        assert!(maps_as(&open(Path::new("/")), &others).is_err());
-        assert!(!has_file_capabilities(&program));
-        assert!(!has_file_capabilities(Path::new("/no/such/file")));
-    }
-
-    #[test]
-    fn the_nodes_are_those_that_the_kernel_lists() {
-        let Some(nodes) = allowed_nodes() else {
-            return;
-        };
-        let status = std::process::Command::new("grep")
-            .args(["Mems_allowed_list", "/proc/self/status"])
-            .output()
-            .unwrap();
-        let text = String::from_utf8(status.stdout).unwrap();
-        let list = text.split_once(':').unwrap().1;
-        assert_eq!(hugetools_model::units::list::parse_list(list), Some(nodes));
-    }
 }

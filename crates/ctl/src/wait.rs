@@ -1,13 +1,14 @@
-//! `--report`: hugectl stays as the parent of the program, as `time` does. It passes
-//! signals on, looks at the program now and then, prints the report at the end, and ends
-//! as the program has.
+//! `--report`: hugectl stays as the parent of the program, as `time` does. It passes signals
+//! on, samples the program's memory, prints the report at the end, and ends as the program
+//! did.
 //!
-//! The library leaves its report in a page that both share. Where there is none, as after
-//! a signal or of a program without the library, the report is the last look.
+//! The library leaves its report in a shared page. If it is missing, as after a signal or of
+//! a program without the library, hugectl reports the last sample.
 
-mod look;
+mod fold;
 mod output;
 mod remaining;
+mod sample;
 
 use std::fs::File;
 use std::io;
@@ -19,35 +20,35 @@ use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
 use hugetools_model::Root;
 
 use crate::sys::clock::wall_clock;
-use crate::sys::program::{self, Child, End, Side};
+use crate::sys::program::{self, Child, End};
 use crate::sys::shared::Shared;
-use look::Looks;
 use output::Output;
+use sample::Samples;
 
-/// Where the report goes.
+/// The destination of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum To {
-    /// Standard error, of the one process and what it leaves running.
+    /// Standard error: the program, and the daemons it leaves running.
     Terminal {
         /// As JSON.
         json: bool,
-        /// Whether warnings are shown.
+        /// Whether warnings are printed.
         warns: bool,
     },
-    /// A file, lines of JSON, of all processes.
+    /// A file with a line of JSON for each process.
     File(PathBuf),
 }
 
-/// Which of the two processes this is.
+/// One side of the fork.
 #[derive(Debug)]
 pub enum Role {
-    /// The one that becomes the program.
+    /// The child, which executes the program.
     Program(Program),
-    /// The one that waits for it.
+    /// The parent, which waits for it.
     Parent(Parent),
 }
 
-/// The child of hugectl, which becomes the program.
+/// The child, which executes the program.
 #[derive(Debug)]
 pub struct Program {
     page: Shared,
@@ -56,33 +57,33 @@ pub struct Program {
 }
 
 impl Program {
-    /// What `HUGETLB_REPORT_WATCH` has behind the number of the program.
+    /// The value of `HUGETLB_REPORT_WATCH` after the number of the program.
     pub fn variable(&self) -> String {
         format!("{}:{}", self.parent, self.file.as_raw_fd())
     }
 
-    /// Tells the parent that there will be no program: there is nothing to report.
+    /// Tells the parent that the program didn't start: there is nothing to report.
     pub fn cancel(&self) {
         self.page.page().unstarted.store(1, Ordering::Release);
     }
 }
 
-/// Makes a child that becomes the program.
+/// Forks a child that executes the program.
 ///
 /// # Errors
-/// Why nobody can wait for it.
+/// Why hugectl cannot wait for it.
 pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
     let failed = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
     let (page, file) = Shared::new().map_err(failed("memfd_create"))?;
-    let output = Output::open(to, messages).map_err(failed("the file of the report"))?;
+    let output = Output::open(to, messages).map_err(failed("the report's destination"))?;
     let is_alone = matches!(to, To::File(_));
     let parent = std::process::id();
     let warns = matches!(to, To::Terminal { warns: true, .. });
     program::adopt_orphans(!is_alone);
     let side = program::start().inspect_err(|_error| program::adopt_orphans(false));
     Ok(match side.map_err(failed("fork"))? {
-        Side::Program => Role::Program(Program { page, parent, file }),
-        Side::Parent(child) => Role::Parent(Parent {
+        None => Role::Program(Program { page, parent, file }),
+        Some(child) => Role::Parent(Parent {
             child,
             page,
             output,
@@ -100,30 +101,30 @@ pub struct Parent {
     child: Child,
     page: Shared,
     output: Output,
-    /// When the program was started, in milliseconds since 1970.
+    /// When the program began, in milliseconds since 1970.
     start: u64,
-    /// Whether nothing is said of what the program leaves running.
+    /// Whether daemons that the program leaves running are not reported.
     is_alone: bool,
     warns: bool,
-    /// The libraries open the page by its number.
+    /// The libraries open the page through this descriptor.
     _file: OwnedFd,
 }
 
 impl Parent {
-    /// Waits for the program, reports, and ends as it has: returns its status, unless a
-    /// signal has ended it. `lost` says why the report cannot be written.
+    /// Waits for the program and reports. Returns its status, or ends by the signal that
+    /// killed it. Calls `lost` if the report cannot be written.
     pub fn wait(mut self, root: &Root, lost: impl FnOnce(&io::Error)) -> u8 {
         let began = remaining::start(root, self.child.pid());
-        let mut looks = Looks::new(root);
+        let mut samples = Samples::new(root);
         let end = loop {
-            if let Some(end) = self.child.next(looks.patience()) {
+            if let Some(end) = self.child.next(samples.timeout()) {
                 break end;
             }
-            looks.look(self.child.pid(), self.images());
-            self.page.page().set_peak(&looks.peak);
+            samples.take(self.child.pid(), self.images());
+            self.page.page().set_peak(&samples.peak);
         };
         if self.page.page().unstarted.load(Ordering::Acquire) == 0 {
-            let reported = self.report(root, end, &looks, began);
+            let reported = self.report(root, end, &samples, began);
             reported.unwrap_or_else(|why| lost(&why));
         }
         match end {
@@ -136,10 +137,16 @@ impl Parent {
         self.page.page().images.load(Ordering::Acquire)
     }
 
-    fn report(&mut self, root: &Root, end: End, looks: &Looks<'_>, began: u64) -> io::Result<()> {
+    fn report(
+        &mut self,
+        root: &Root,
+        end: End,
+        samples: &Samples<'_>,
+        began: u64,
+    ) -> io::Result<()> {
         let own = match (end, self.page.text()) {
             (End::Exit(_), text) if !text.is_empty() => text,
-            _ => self.last_look(end, looks).into_bytes(),
+            _ => self.last_sample(end, samples).into_bytes(),
         };
         self.output.write(&own)?;
         if self.is_alone {
@@ -152,13 +159,13 @@ impl Parent {
         Ok(())
     }
 
-    /// The report of what was seen last.
-    fn last_look(&self, end: End, looks: &Looks<'_>) -> String {
+    /// The report of the last sample.
+    fn last_sample(&self, end: End, samples: &Samples<'_>) -> String {
         let ended = match end {
             End::Exit(status) => Ended::Exit(Some(status)),
             End::Signal(number) => Ended::Signal {
                 number,
-                out_of_memory: number == libc::SIGKILL && looks.has_run_out_of_memory(),
+                out_of_memory: number == libc::SIGKILL && samples.has_run_out_of_memory(),
             },
         };
         let required: Vec<Met> = self.page.page().demands.get().collect();
@@ -167,43 +174,38 @@ impl Parent {
             ended,
             start: self.start,
             end: now,
-            seen: looks.last.as_ref().map_or(now, |(_, at)| *at),
-            peak: looks.peak,
+            seen: samples.last.as_ref().map_or(now, |(_, at)| *at),
+            peak: samples.peak,
         };
-        let json = self.output.json;
-        match &looks.last {
-            // Its library has not reached the page, and has reported by itself.
-            Some((last, _))
-                if matches!(end, End::Exit(_))
-                    && looks.images == self.images()
-                    && last.has_library()
-                    && !last.is_attached() =>
-            {
-                String::new()
-            }
-            Some((last, _)) => last.with_life(life, required).to_text(json),
-            None => self.unseen(life, &required),
+        let Some((last, _)) = &samples.last else {
+            let proof = Proof {
+                pid: self.child.pid(),
+                exe: b"?",
+                name: b"?",
+                origin: Origin::default(),
+                rows: &[],
+                required: &required,
+                warning: Some("it ended before its memory was sampled"),
+                life: Some(life),
+            };
+            return bare_report(&proof, self.output.json);
+        };
+        let is_current = samples.images == self.images();
+        match end {
+            // Its library could not map the page, and has printed the report.
+            End::Exit(_) if is_current && last.reports_by_itself() => String::new(),
+            _ => last.text(self.output.json, Some(life), &required),
         }
     }
+}
 
-    /// The report of a program that has ended before it was seen.
-    fn unseen(&self, life: Life, required: &[Met]) -> String {
-        let proof = Proof {
-            pid: self.child.pid(),
-            exe: b"?",
-            name: b"?",
-            origin: Origin::default(),
-            rows: &[],
-            required,
-            warning: Some("it could not be looked at before it ended"),
-            life: Some(life),
-        };
-        let mut text = String::new();
-        let written = match self.output.json {
-            true => proof.write_json(&mut text),
-            false => proof.write_table(&mut text),
-        };
-        debug_assert!(written.is_ok(), "a String takes everything");
-        text
-    }
+/// The report of a process whose memory is unknown, or a line of text with the warning.
+fn bare_report(proof: &Proof<'_>, json: bool) -> String {
+    let mut text = String::new();
+    let written = match json {
+        true => proof.write_json(&mut text),
+        false => proof.write_table(&mut text),
+    };
+    debug_assert!(written.is_ok(), "writing to a String cannot fail");
+    text
 }

@@ -8,8 +8,9 @@ use std::fmt;
 
 use object::elf;
 
+use crate::header::MARK;
 use crate::ident::{Class, Ident};
-use crate::table::{Layout, MARK, Placing, Role, Segment, Table, put};
+use crate::table::{Layout, Placing, Role, Segment, Table, put};
 
 /// Which segments ask for huge pages. All others lose their mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,12 +109,12 @@ impl Table {
             Some(size) => self.unaligned(size)?,
         };
         let mut table = self.clone();
-        for segment in &self.segments {
+        for segment in &mut table.segments {
             let aligned = !unaligned.iter().any(|u| u.index == segment.index);
-            table.set(segment, edit, aligned);
+            segment.set(edit, aligned, self.ident, &mut table.bytes);
         }
         Ok(Edited {
-            table: table.parsed(),
+            table,
             missing,
             unaligned,
         })
@@ -174,25 +175,32 @@ impl Table {
             false => Err(Refusal::Unaligned(texts)),
         }
     }
+}
 
-    fn set(&mut self, segment: &Segment, edit: &Edit, align: bool) {
-        let layout = Layout::of(self.ident.class);
-        let start = segment.index * layout.entry;
+impl Segment {
+    /// Changes the fields of the segment, decoded and in the table's bytes.
+    fn set(&mut self, edit: &Edit, align: bool, ident: Ident, table: &mut [u8]) {
+        let layout = Layout::of(ident.class);
+        let start = self.index * layout.entry;
         let mut field = |at: usize, len: usize, value: u64| {
-            let bytes = &mut self.bytes[start + at..start + at + len];
-            put(bytes, value, self.ident.endian);
+            put(
+                &mut table[start + at..start + at + len],
+                value,
+                ident.endian,
+            );
         };
         if let Some(marks) = edit.marks {
-            let marked = match segment.role {
+            self.load.marked = match self.role {
                 Some(Role::Text) => marks.text,
                 Some(Role::Data) => marks.data,
                 None => false,
             };
-            let flags = segment.flags & !MARK | if marked { MARK } else { 0 };
-            field(layout.flags, 4, flags.into());
+            self.flags = self.flags & !MARK | if self.load.marked { MARK } else { 0 };
+            field(layout.flags, 4, self.flags.into());
         }
         if let (Some(size), true) = (edit.align, align) {
-            field(layout.align, layout.word, size.max(segment.load.align));
+            self.load.align = size.max(self.load.align);
+            field(layout.align, layout.word, self.load.align);
         }
     }
 }
@@ -282,6 +290,3 @@ impl fmt::Display for Obstacle {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

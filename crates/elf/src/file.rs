@@ -1,5 +1,6 @@
 //! An ELF file: headers and dynamic section.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use object::elf::{self, Dyn32, Dyn64};
@@ -8,8 +9,9 @@ use object::{Endianness, pod};
 
 use crate::error::ElfError;
 use crate::header::{self, Headers, Kind, Load, Place};
-use crate::ident::{Class, Endian, Ident};
+use crate::ident::{Class, Ident};
 use crate::source::{Reader, Source};
+use crate::symbols::Symbols;
 
 /// The dynamic section (`PT_DYNAMIC`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,18 +24,16 @@ pub struct Dynamic {
     pub rpath: Option<Vec<u8>>,
     /// Search path after `LD_LIBRARY_PATH` (`DT_RUNPATH`).
     pub runpath: Option<Vec<u8>>,
-    pub(crate) tables: Tables,
+    /// Whether there are symbols (`DT_SYMTAB`).
+    pub(crate) has_symbols: bool,
     pie: bool,
 }
 
-/// Addresses and sizes of the symbol tables; 0 if absent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tables {
-    pub(crate) strings: u64,
-    pub(crate) strings_len: u64,
-    pub(crate) symbols: u64,
-    pub(crate) gnu_hash: u64,
-    pub(crate) hash: u64,
+/// The address and size of the string table.
+#[derive(Debug, Clone, Copy, Default)]
+struct Strings {
+    address: u64,
+    len: u64,
 }
 
 /// An ELF file. Symbols are read on demand.
@@ -41,6 +41,7 @@ pub(crate) struct Tables {
 pub struct Elf<S> {
     pub(crate) reader: Reader<S>,
     pub(crate) headers: Headers,
+    pub(crate) symbols: OnceCell<Symbols>,
     interpreter: Option<Vec<u8>>,
     dynamic: Option<Dynamic>,
 }
@@ -69,6 +70,7 @@ impl<S: Source> Elf<S> {
         Ok(Elf {
             reader,
             headers,
+            symbols: OnceCell::new(),
             interpreter,
             dynamic,
         })
@@ -144,14 +146,7 @@ impl<S: Source> Elf<S> {
     }
 
     pub(crate) fn endian(&self) -> Endianness {
-        endianness(self.headers.ident)
-    }
-}
-
-pub(crate) fn endianness(ident: Ident) -> Endianness {
-    match ident.endian {
-        Endian::Little => Endianness::Little,
-        Endian::Big => Endianness::Big,
+        self.headers.ident.endianness()
     }
 }
 
@@ -175,30 +170,27 @@ fn read_dynamic<S: Source>(
     place: Place,
 ) -> Result<Dynamic, ElfError> {
     let bytes = reader.bytes(place.offset, place.len, DYNAMIC)?;
-    let endian = endianness(headers.ident);
+    let endian = headers.ident.endianness();
     let entries = match headers.ident.class {
         Class::Elf32 => entries::<Dyn32<Endianness>>(&bytes, endian),
         Class::Elf64 => entries::<Dyn64<Endianness>>(&bytes, endian),
     };
-    let mut dynamic = Dynamic::default();
+    let (mut dynamic, mut strings) = (Dynamic::default(), Strings::default());
     let (mut needed, mut soname, mut rpath, mut runpath) = (Vec::new(), None, None, None);
     for (tag, value) in entries {
-        let tables = &mut dynamic.tables;
         match elf::DynamicTag(tag) {
             elf::DT_NEEDED => needed.push(value),
             elf::DT_SONAME => soname = Some(value),
             elf::DT_RPATH => rpath = Some(value),
             elf::DT_RUNPATH => runpath = Some(value),
-            elf::DT_STRTAB => tables.strings = value,
-            elf::DT_STRSZ => tables.strings_len = value,
-            elf::DT_SYMTAB => tables.symbols = value,
-            elf::DT_GNU_HASH => tables.gnu_hash = value,
-            elf::DT_HASH if !wide_hash(headers.ident) => tables.hash = value,
+            elf::DT_STRTAB => strings.address = value,
+            elf::DT_STRSZ => strings.len = value,
+            elf::DT_SYMTAB => dynamic.has_symbols = true,
             elf::DT_FLAGS_1 => dynamic.pie = value & elf::DF_1_PIE.0 != 0,
             _ => {}
         }
     }
-    let string = |value| read_string(reader, headers, &dynamic.tables, value);
+    let string = |value| read_string(reader, headers, strings, value);
     let needed = needed.into_iter().map(string).collect::<Result<_, _>>()?;
     let (soname, rpath, runpath) = (
         soname.map(string).transpose()?,
@@ -212,14 +204,6 @@ fn read_dynamic<S: Source>(
         runpath,
         ..dynamic
     })
-}
-
-/// Whether `DT_HASH` has 8-byte words. That is so on two architectures, whose files
-/// have a `DT_GNU_HASH` too.
-fn wide_hash(ident: Ident) -> bool {
-    const ALPHA: u16 = 0x9026;
-    let machine = ident.machine.0;
-    ident.class == Class::Elf64 && (machine == elf::EM_S390.0 || machine == ALPHA)
 }
 
 /// The entries before `DT_NULL`.
@@ -237,20 +221,13 @@ fn entries<D: Dyn<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec
 fn read_string<S: Source>(
     reader: &Reader<S>,
     headers: &Headers,
-    tables: &Tables,
+    strings: Strings,
     at: u64,
 ) -> Result<Vec<u8>, ElfError> {
-    let address = tables
-        .strings
-        .checked_add(at)
-        .ok_or(ElfError::Invalid(STRINGS))?;
-    if at >= tables.strings_len {
-        return Err(ElfError::Invalid(STRINGS));
-    }
-    let place = headers
-        .place_of(address)
-        .ok_or(ElfError::Invalid(STRINGS))?;
-    let limit = place.len.min(tables.strings_len - at).min(MAX_STRING);
+    let address = strings.address.checked_add(at).filter(|_| at < strings.len);
+    let place = address.and_then(|address| headers.place_of(address));
+    let place = place.ok_or(ElfError::Invalid(STRINGS))?;
+    let limit = place.len.min(strings.len - at).min(MAX_STRING);
     let mut len = limit.min(256);
     loop {
         let bytes = reader.up_to(place.offset, len, STRINGS)?;

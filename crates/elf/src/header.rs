@@ -71,6 +71,8 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Headers {
     pub(crate) ident: Ident,
+    /// Size of the file header in bytes.
+    pub(crate) header_size: u64,
     pub(crate) file_type: u16,
     pub(crate) entry: u64,
     /// File offset of the program header table.
@@ -78,6 +80,8 @@ pub(crate) struct Headers {
     /// The number of program headers.
     pub(crate) count: u16,
     pub(crate) loads: Vec<Load>,
+    /// Index and flags (`p_flags`) of each load.
+    pub(crate) flags: Vec<(usize, u32)>,
     /// Whether any of them is marked for huge pages.
     pub(crate) marked: bool,
     /// Data that the loader write-protects after relocation.
@@ -94,8 +98,8 @@ pub(crate) struct Headers {
     pub(crate) dynamic: Option<Place>,
 }
 
-/// The segment flag that asks for huge pages.
-const PF_LINUX_HUGETLB: u32 = 0x0010_0000;
+/// The segment flag that asks for huge pages (`PF_LINUX_HUGETLB`).
+pub const MARK: u32 = 0x0010_0000;
 
 const HEADER: &str = "header";
 const TABLE: &str = "program header table";
@@ -135,11 +139,13 @@ where
             },
             machine: Machine(header.e_machine(endian).0),
         },
+        header_size: size_of::<H>() as u64,
         file_type: header.e_type(endian).0,
         entry: header.e_entry(endian).into(),
         table: header.e_phoff(endian).into(),
         count: header.e_phnum(endian),
         loads: Vec::new(),
+        flags: Vec::new(),
         marked: false,
         relro: None,
         sections: Place {
@@ -152,8 +158,9 @@ where
         interpreter: None,
         dynamic: None,
     };
-    for program in &programs::<H, S>(reader, header, endian)? {
-        headers.take(program, endian);
+    let programs = programs::<H, S>(reader, header, endian)?;
+    for (index, program) in programs.iter().enumerate() {
+        headers.take(index, program, endian);
     }
     Ok(headers)
 }
@@ -184,7 +191,12 @@ where
 }
 
 impl Headers {
-    fn take<P: ProgramHeader<Endian = Endianness>>(&mut self, program: &P, endian: Endianness) {
+    fn take<P: ProgramHeader<Endian = Endianness>>(
+        &mut self,
+        index: usize,
+        program: &P,
+        endian: Endianness,
+    ) {
         let place = Place {
             offset: program.p_offset(endian).into(),
             len: program.p_filesz(endian).into(),
@@ -196,7 +208,8 @@ impl Headers {
         );
         match program.p_type(endian) {
             elf::PT_LOAD => {
-                self.marked |= flags & PF_LINUX_HUGETLB != 0;
+                self.marked |= flags & MARK != 0;
+                self.flags.push((index, flags));
                 self.loads.push(Load {
                     offset: place.offset,
                     address,
@@ -205,7 +218,7 @@ impl Headers {
                     align: program.p_align(endian).into(),
                     writable: flags & elf::PF_W.0 != 0,
                     executable: flags & elf::PF_X.0 != 0,
-                    marked: flags & PF_LINUX_HUGETLB != 0,
+                    marked: flags & MARK != 0,
                 });
             }
             elf::PT_GNU_RELRO => self.relro = Some(address..address.saturating_add(memory_size)),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use object::elf;
+use object::{Endianness, elf};
 
 /// The address size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,6 +80,15 @@ impl Ident {
                 false => Endian::Big,
             },
             machine: Machine(machine.0),
+        }
+    }
+}
+
+impl Ident {
+    pub(crate) fn endianness(self) -> Endianness {
+        match self.endian {
+            Endian::Little => Endianness::Little,
+            Endian::Big => Endianness::Big,
         }
     }
 }

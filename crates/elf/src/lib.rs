@@ -12,8 +12,8 @@
 //! | marks and alignment of segments | [`Table`], [`Table::edit`] |
 //!
 //! Files are not trusted. Every query returns a value or an [`ElfError`], and reads no
-//! more than it needs. Section headers only serve to look up sections by name, because
-//! a file may have none.
+//! more than it needs. Symbols are those of the section headers, because only they give
+//! the size of the table; a file without them is not understood.
 #![forbid(unsafe_code)]
 
 mod edit;
@@ -21,7 +21,7 @@ mod error;
 mod file;
 mod header;
 mod ident;
-mod marks;
+mod sections;
 mod source;
 mod symbols;
 mod table;
@@ -29,10 +29,10 @@ mod table;
 pub use edit::{Edit, Edited, Marks, Obstacle, Patch, Refusal, Unaligned};
 pub use error::ElfError;
 pub use file::{Dynamic, Elf};
-pub use header::{Kind, Load};
+pub use header::{Kind, Load, MARK};
 pub use ident::{Class, Endian, Ident, Machine};
 pub use source::Source;
-pub use table::{MARK, Placing, Role, Segment, Table};
+pub use table::{Placing, Role, Segment, Table};
 
 #[cfg(test)]
 mod tests;

@@ -1,313 +1,80 @@
-//! Looks up symbols that a file defines or refers to.
+//! A table of dynamic symbols.
 
 use object::elf::{self, Sym32, Sym64};
 use object::read::elf::Sym;
 use object::{Endianness, pod};
 
-use crate::error::ElfError;
-use crate::file::{Elf, Tables};
-use crate::header::Place;
-use crate::ident::Class;
-use crate::source::Source;
+use crate::ident::{Class, Ident};
 
-const SYMBOLS: &str = "symbol table";
-const STRINGS: &str = "string table";
-const HASH: &str = "symbol hash table";
+/// The dynamic symbols and their names.
+#[derive(Debug, Default)]
+pub(crate) struct Symbols {
+    strings: Vec<u8>,
+    symbols: Vec<Symbol>,
+}
 
-/// Maximum number of symbols. Only a malicious file has more.
-const MAX_SYMBOLS: u64 = 1 << 22;
-
-/// Maximum number of symbols in a hash chain; longer ones are an error.
-const MAX_CHAIN: u32 = 1 << 14;
-
-/// A decoded symbol.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Symbol {
+    /// The offset of its name.
     name: u32,
-    defined: bool,
-    global: bool,
+    is_defined: bool,
+    is_global: bool,
 }
 
-impl<S: Source> Elf<S> {
-    /// Whether the file exports the symbol.
-    ///
-    /// # Errors
-    ///
-    /// When the tables are invalid.
-    pub fn defines(&self, name: &str) -> Result<bool, ElfError> {
-        let Some(tables) = self.tables() else {
-            return Ok(false);
+impl Symbols {
+    /// Decodes the entries of a table. Their names are in `strings`.
+    pub(crate) fn decode(bytes: &[u8], strings: Vec<u8>, ident: Ident) -> Symbols {
+        let symbols = match ident.class {
+            Class::Elf32 => decode::<Sym32<Endianness>>(bytes, ident.endianness()),
+            Class::Elf64 => decode::<Sym64<Endianness>>(bytes, ident.endianness()),
         };
-        let name = name.as_bytes();
-        let found = match (tables.gnu_hash, tables.hash) {
-            (0, 0) => self.all(&tables, 0)?.into_iter().find_map(|symbol| {
-                let same = symbol.defined && self.is_named(&tables, symbol, name).ok()?;
-                same.then_some(symbol)
-            }),
-            (0, hash) => self.find_by_hash(&tables, hash, name)?,
-            (gnu_hash, _) => self.find_by_gnu_hash(&tables, gnu_hash, name)?,
-        };
-        Ok(found.is_some_and(|symbol| symbol.defined && symbol.global))
+        Symbols { strings, symbols }
     }
 
-    /// Returns the first of the symbols that the file refers to without defining
-    /// it.
-    ///
-    /// # Errors
-    ///
-    /// When the tables are invalid.
-    pub fn refers_to<'n>(&self, names: &[&'n str]) -> Result<Option<&'n str>, ElfError> {
-        let Some(tables) = self.tables() else {
-            return Ok(None);
-        };
-        let place = self.place(tables.strings, STRINGS)?;
-        let len = tables.strings_len.min(place.len);
-        let strings = self.reader.bytes(place.offset, len, STRINGS)?;
-        // Hardly any file contains one of the names, so search the string table
-        // first.
-        let held = |name: &&str| contains(&strings, name.as_bytes());
-        let names: Vec<&str> = names.iter().copied().filter(held).collect();
-        if names.is_empty() {
-            return Ok(None);
-        }
-        let referred = |symbol: Symbol| {
-            let name = strings.get(symbol.name as usize..)?;
-            let name = name.split(|byte| *byte == 0).next()?;
-            names
-                .iter()
-                .copied()
-                .find(|wanted| wanted.as_bytes() == name)
-        };
-        let count = self.count(&tables)?;
-        let undefined = self
-            .all(&tables, count)?
-            .into_iter()
-            .filter(|symbol| !symbol.defined);
-        Ok(undefined.filter_map(referred).next())
-    }
-
-    fn tables(&self) -> Option<Tables> {
-        let tables = self.dynamic()?.tables;
-        (tables.symbols != 0 && tables.strings != 0).then_some(tables)
-    }
-
-    fn place(&self, address: u64, what: &'static str) -> Result<Place, ElfError> {
-        self.headers
-            .place_of(address)
-            .ok_or(ElfError::Invalid(what))
-    }
-
-    fn symbol_size(&self) -> u64 {
-        match self.ident().class {
-            Class::Elf32 => size_of::<Sym32<Endianness>>() as u64,
-            Class::Elf64 => size_of::<Sym64<Endianness>>() as u64,
-        }
-    }
-
-    fn word(&self, address: u64) -> Result<u32, ElfError> {
-        let place = self.place(address, HASH)?;
-        let bytes = self.reader.bytes(place.offset, 4, HASH)?;
-        let bytes = bytes
-            .try_into()
-            .map_err(|_bytes| ElfError::Truncated(HASH))?;
-        Ok(match self.endian() {
-            Endianness::Little => u32::from_le_bytes(bytes),
-            Endianness::Big => u32::from_be_bytes(bytes),
-        })
-    }
-
-    /// The word `index` of an array of words.
-    fn item(&self, array: u64, index: u64) -> Result<u32, ElfError> {
-        let into = index.checked_mul(4).ok_or(ElfError::Invalid(HASH))?;
-        self.word(array.checked_add(into).ok_or(ElfError::Invalid(HASH))?)
-    }
-
-    /// Reads `count` symbols. With a count of 0, reads up to the string table,
-    /// because every linker places the symbols before it.
-    fn all(&self, tables: &Tables, count: u64) -> Result<Vec<Symbol>, ElfError> {
-        let size = self.symbol_size();
-        let count = match count {
-            0 => tables.strings.saturating_sub(tables.symbols) / size,
-            count => count,
-        };
-        if count > MAX_SYMBOLS {
-            return Err(ElfError::TooLarge(SYMBOLS));
-        }
-        let place = self.place(tables.symbols, SYMBOLS)?;
-        let len = (count * size).min(place.len);
-        let bytes = self.reader.up_to(place.offset, len, SYMBOLS)?;
-        Ok(match self.ident().class {
-            Class::Elf32 => plain::<Sym32<Endianness>>(&bytes, self.endian()),
-            Class::Elf64 => plain::<Sym64<Endianness>>(&bytes, self.endian()),
-        })
-    }
-
-    fn symbol(&self, tables: &Tables, index: u32) -> Result<Symbol, ElfError> {
-        let into = u64::from(index) * self.symbol_size();
-        let address = tables
+    /// Whether a symbol of this name is exported.
+    pub(crate) fn defines(&self, name: &str) -> bool {
+        let mut exported = self
             .symbols
-            .checked_add(into)
-            .ok_or(ElfError::Invalid(SYMBOLS))?;
-        let at = Tables {
-            symbols: address,
-            ..*tables
-        };
-        let one = self.all(&at, 1)?;
-        one.first().copied().ok_or(ElfError::Truncated(SYMBOLS))
+            .iter()
+            .filter(|it| it.is_defined && it.is_global);
+        exported.any(|symbol| self.is_named(symbol, name))
     }
 
-    fn is_named(&self, tables: &Tables, symbol: Symbol, name: &[u8]) -> Result<bool, ElfError> {
-        let at = u64::from(symbol.name);
-        let address = tables
-            .strings
-            .checked_add(at)
-            .ok_or(ElfError::Invalid(STRINGS))?;
-        let place = self.place(address, STRINGS)?;
-        let found = self
-            .reader
-            .up_to(place.offset, name.len() as u64 + 1, STRINGS)?;
-        Ok(found.split_last() == Some((&0, name)))
+    /// The name of the first wanted undefined symbol.
+    pub(crate) fn refers_to(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Option<&[u8]> {
+        let undefined = self.symbols.iter().filter(|symbol| !symbol.is_defined);
+        let mut names = undefined.filter_map(|symbol| self.name(symbol));
+        names.find(|name| is_wanted(name))
     }
 
-    /// Looks up a name by `DT_GNU_HASH`: four words, a Bloom filter, buckets,
-    /// chains.
-    fn find_by_gnu_hash(
-        &self,
-        tables: &Tables,
-        at: u64,
-        name: &[u8],
-    ) -> Result<Option<Symbol>, ElfError> {
-        let gnu = self.gnu_hash(at)?;
-        let hash = elf::gnu_hash(name);
-        if gnu.buckets_len == 0 {
-            return Ok(None);
-        }
-        let mut index = self.item(gnu.buckets, u64::from(hash % gnu.buckets_len))?;
-        if index < gnu.first {
-            return Ok(None);
-        }
-        for _ in 0..MAX_CHAIN {
-            let chain = self.item(gnu.chains, u64::from(index - gnu.first))?;
-            if chain | 1 == hash | 1 {
-                let symbol = self.symbol(tables, index)?;
-                if self.is_named(tables, symbol, name)? {
-                    return Ok(Some(symbol));
-                }
-            }
-            if chain & 1 == 1 {
-                return Ok(None);
-            }
-            index = index.checked_add(1).ok_or(ElfError::Invalid(HASH))?;
-        }
-        Err(ElfError::Invalid(HASH))
+    fn name(&self, symbol: &Symbol) -> Option<&[u8]> {
+        let rest = self.strings.get(usize::try_from(symbol.name).ok()?..)?;
+        rest.split(|byte| *byte == 0).next()
     }
 
-    fn gnu_hash(&self, at: u64) -> Result<GnuHash, ElfError> {
-        let (buckets_len, first, bloom_len) =
-            (self.item(at, 0)?, self.item(at, 1)?, self.item(at, 2)?);
-        let bloom_word = match self.ident().class {
-            Class::Elf32 => 4,
-            Class::Elf64 => 8,
-        };
-        let invalid = ElfError::Invalid(HASH);
-        let buckets = at.checked_add(16 + u64::from(bloom_len) * bloom_word);
-        let chains = buckets.and_then(|buckets| buckets.checked_add(u64::from(buckets_len) * 4));
-        match (buckets, chains) {
-            (Some(buckets), Some(chains)) => Ok(GnuHash {
-                buckets_len,
-                first,
-                buckets,
-                chains,
-            }),
-            _ => Err(invalid),
-        }
-    }
-
-    /// Looks up a name by `DT_HASH`: two lengths, buckets, chains.
-    fn find_by_hash(
-        &self,
-        tables: &Tables,
-        at: u64,
-        name: &[u8],
-    ) -> Result<Option<Symbol>, ElfError> {
-        let (buckets, chains) = (self.item(at, 0)?, self.item(at, 1)?);
-        if buckets == 0 {
-            return Ok(None);
-        }
-        let mut index = self.item(at, 2 + u64::from(elf::hash(name) % buckets))?;
-        for _ in 0..chains.min(MAX_CHAIN) {
-            if index == 0 {
-                return Ok(None);
-            }
-            let symbol = self.symbol(tables, index)?;
-            if self.is_named(tables, symbol, name)? {
-                return Ok(Some(symbol));
-            }
-            index = self.item(at, 2 + u64::from(buckets) + u64::from(index))?;
-        }
-        Ok(None)
-    }
-
-    /// The number of symbols; 0 if no hash table tells.
-    fn count(&self, tables: &Tables) -> Result<u64, ElfError> {
-        if tables.hash != 0 {
-            return Ok(u64::from(self.item(tables.hash, 1)?));
-        }
-        if tables.gnu_hash == 0 || tables.strings > tables.symbols {
-            return Ok(0);
-        }
-        // Undefined symbols precede the hashed ones.
-        let gnu = self.gnu_hash(tables.gnu_hash)?;
-        Ok(u64::from(gnu.first))
+    fn is_named(&self, symbol: &Symbol, name: &str) -> bool {
+        is_at(&self.strings, symbol.name, name.as_bytes())
     }
 }
 
-/// A parsed `DT_GNU_HASH` table.
-#[derive(Debug, Clone, Copy)]
-struct GnuHash {
-    buckets_len: u32,
-    /// The index of the first hashed symbol.
-    first: u32,
-    buckets: u64,
-    chains: u64,
+/// Whether a zero-terminated name is at this offset.
+pub(crate) fn is_at(strings: &[u8], offset: u32, name: &[u8]) -> bool {
+    let rest = usize::try_from(offset)
+        .ok()
+        .and_then(|at| strings.get(at..));
+    let rest = rest.and_then(|rest| rest.strip_prefix(name));
+    rest.is_some_and(|rest| rest.first() == Some(&0))
 }
 
-fn plain<Y: Sym<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<Symbol> {
+fn decode<Y: Sym<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<Symbol> {
     let count = bytes.len() / size_of::<Y>();
     let Ok((symbols, _)) = pod::slice_from_bytes::<Y>(bytes, count) else {
         return Vec::new();
     };
-    let plain = |symbol: &Y| Symbol {
+    let symbol = |symbol: &Y| Symbol {
         name: symbol.st_name(endian),
-        defined: symbol.st_shndx(endian) != elf::SHN_UNDEF,
-        global: symbol.st_bind() != elf::STB_LOCAL,
+        is_defined: symbol.st_shndx(endian) != elf::SHN_UNDEF,
+        is_global: symbol.st_bind() != elf::STB_LOCAL,
     };
-    symbols.iter().map(plain).collect()
-}
-
-fn contains(bytes: &[u8], name: &[u8]) -> bool {
-    let Some(first) = name.first() else {
-        return false;
-    };
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| byte == first) {
-        if rest[at..].starts_with(name) && rest.get(at + name.len()) == Some(&0) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_counts_only_up_to_its_end() {
-        assert!(contains(b"\0malloc\0x\0", b"malloc"));
-        assert!(!contains(b"\0mallocx\0", b"malloc"));
-        assert!(!contains(b"\0malloc", b"malloc"));
-        assert!(!contains(b"abc\0", b""));
-    }
+    symbols.iter().map(symbol).collect()
 }

@@ -1,14 +1,14 @@
 //! The program header table as hugeedit needs it: loadable segments and their marks.
 
-use object::elf;
+use std::mem::offset_of;
+
+use object::Endianness;
+use object::elf::{self, ProgramHeader32, ProgramHeader64};
 
 use crate::error::ElfError;
-use crate::header::{self, Load};
+use crate::header::{self, Load, MARK};
 use crate::ident::{Class, Endian, Ident};
 use crate::source::{Reader, Source};
-
-/// The segment flag that asks for huge pages (`PF_LINUX_HUGETLB`).
-pub const MARK: u32 = 0x0010_0000;
 
 /// Text or data, as options name segments. Segments that are read-only, or writable and
 /// executable, are neither.
@@ -97,11 +97,11 @@ impl Table {
     pub fn read<S: Source>(source: S, len: u64) -> Result<Table, ElfError> {
         let reader = Reader::new(source)?;
         let headers = header::read(&reader)?;
-        let layout = Layout::of(headers.ident.class);
-        let size = u64::from(headers.count) * layout.entry as u64;
-        if size > 0 && headers.table < layout.file_header {
+        let size = u64::from(headers.count) * Layout::of(headers.ident.class).entry as u64;
+        if size > 0 && headers.table < headers.header_size {
             return Err(ElfError::Invalid(TABLE));
         }
+        let segments = headers.loads.iter().zip(&headers.flags);
         let table = Table {
             ident: headers.ident,
             placing: match elf::FileType(headers.file_type) {
@@ -109,97 +109,54 @@ impl Table {
                 elf::ET_DYN => Placing::Anywhere,
                 _ => Placing::Nowhere,
             },
-            segments: Vec::new(),
+            segments: segments
+                .map(|(load, &(index, flags))| Segment {
+                    index,
+                    load: *load,
+                    flags,
+                    role: role(load, flags, headers.ident),
+                })
+                .collect(),
             offset: headers.table,
             bytes: match size {
                 0 => Vec::new(),
                 size => reader.bytes(headers.table, size, TABLE)?,
             },
         };
-        let table = table.parsed();
         for segment in &table.segments {
             segment.check(len, table.ident.class)?;
         }
         Ok(table)
     }
-
-    /// Decodes the segments again from the bytes.
-    pub(crate) fn parsed(mut self) -> Table {
-        let layout = Layout::of(self.ident.class);
-        let entries = self.bytes.chunks_exact(layout.entry).enumerate();
-        self.segments = entries
-            .filter_map(|(index, entry)| layout.segment(index, entry, self.ident))
-            .collect();
-        self
-    }
 }
 
-/// Offsets of the fields in a program header. A `word` has 4 or 8 bytes, the other
-/// fields 4.
+/// The size of a program header, the offsets of the fields that an edit changes, and the
+/// size of `p_align`. `p_flags` has 4 bytes.
 pub(crate) struct Layout {
-    file_header: u64,
     pub(crate) entry: usize,
-    pub(crate) word: usize,
     pub(crate) flags: usize,
-    offset: usize,
-    address: usize,
-    file_size: usize,
-    memory_size: usize,
     pub(crate) align: usize,
+    pub(crate) word: usize,
 }
 
 impl Layout {
     pub(crate) fn of(class: Class) -> Layout {
+        type Header32 = ProgramHeader32<Endianness>;
+        type Header64 = ProgramHeader64<Endianness>;
         match class {
             Class::Elf32 => Layout {
-                file_header: 52,
-                entry: 32,
+                entry: size_of::<Header32>(),
+                flags: offset_of!(Header32, p_flags),
+                align: offset_of!(Header32, p_align),
                 word: 4,
-                flags: 24,
-                offset: 4,
-                address: 8,
-                file_size: 16,
-                memory_size: 20,
-                align: 28,
             },
             Class::Elf64 => Layout {
-                file_header: 64,
-                entry: 56,
+                entry: size_of::<Header64>(),
+                flags: offset_of!(Header64, p_flags),
+                align: offset_of!(Header64, p_align),
                 word: 8,
-                flags: 4,
-                offset: 8,
-                address: 16,
-                file_size: 32,
-                memory_size: 40,
-                align: 48,
             },
         }
-    }
-
-    /// Decodes an entry; `None` unless it is loadable.
-    fn segment(&self, index: usize, entry: &[u8], ident: Ident) -> Option<Segment> {
-        let number = |at: usize, len: usize| number(&entry[at..at + len], ident.endian);
-        if number(0, 4) != u64::from(elf::PT_LOAD.0) {
-            return None;
-        }
-        let flags = u32::try_from(number(self.flags, 4)).unwrap_or(0);
-        let word = |at| number(at, self.word);
-        let load = Load {
-            offset: word(self.offset),
-            address: word(self.address),
-            file_size: word(self.file_size),
-            memory_size: word(self.memory_size),
-            align: word(self.align),
-            writable: flags & elf::PF_W.0 != 0,
-            executable: flags & elf::PF_X.0 != 0,
-            marked: flags & MARK != 0,
-        };
-        Some(Segment {
-            index,
-            load,
-            flags,
-            role: role(&load, flags, ident),
-        })
     }
 }
 
@@ -216,15 +173,6 @@ fn role(load: &Load, flags: u32, ident: Ident) -> Option<Role> {
         DATA => Some(Role::Data),
         ALL if powerpc => Some(Role::Data),
         _ => None,
-    }
-}
-
-/// Decodes a number of at most 8 bytes.
-fn number(bytes: &[u8], endian: Endian) -> u64 {
-    let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
-    match endian {
-        Endian::Little => bytes.iter().rev().fold(0, add),
-        Endian::Big => bytes.iter().fold(0, add),
     }
 }
 

@@ -1,13 +1,11 @@
-//! mimalloc's memory: arenas that lie in our extents. Their commit callback is the page
-//! source.
+//! mimalloc's arenas, which lie in our extents. Their commit callback is the page source.
 //!
-//! **Invariants.** There is an arena before the first block, and another one before those
-//! that exist are full. Memory that can't be had is an error of the callback, and no signal
-//! at a later access.
+//! **Invariants.** There is an arena before the first block, and another one before all are full.
+//! Missing memory is an error of the callback, never a signal at a later access.
 //!
 //! **Locks.** A flag: one thread at a time adds an arena; the others go on.
 //!
-//! **At a fork.** The extents are what a fork is about: see `hugetools_pages::fork`.
+//! **At a fork.** See `hugetools_pages::fork`.
 #![expect(unsafe_code, reason = "hands address space to mimalloc")]
 
 use core::ffi::c_void;
@@ -19,27 +17,27 @@ use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, room, usage};
 use hugetools_pages::heap::commit;
-use hugetools_pages::policy::first_look;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
+use hugetools_pages::policy::start_facts;
 use hugetools_pages::sys;
 
 use crate::host_malloc::{self, Heap};
 use crate::state;
 use crate::{idle, mimalloc};
 
-/// Bytes of the first arena, and of the smallest and the largest that mimalloc takes. Each
-/// further one is as large as all before it.
+/// Bytes of the first arena, and mimalloc's minimum and maximum. Each further arena doubles the
+/// total.
 const FIRST: usize = 1 << 30;
 const SMALLEST: usize = 32 << 20;
 const LARGEST: usize = 16 << 30;
 
-/// Bytes for mimalloc's tables before the first place of a huge page larger than a unit.
+/// Bytes for mimalloc's tables before the first page larger than a unit.
 const TABLES: usize = 32 << 20;
 
 /// Bytes of address space in all arenas.
 static MANAGED: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes in use from which on another arena is wanted.
+/// Bytes in use at which another arena is added.
 static ENOUGH: AtomicUsize = AtomicUsize::new(0);
 
 /// Set while a thread adds an arena.
@@ -49,7 +47,7 @@ static ADDING: AtomicBool = AtomicBool::new(false);
 #[cold]
 pub(crate) fn start() -> bool {
     match host_malloc::heap() {
-        // Without a configuration the loader calls, before there is an environment.
+        // Without a configuration it is the loader that calls, before there is an environment.
         Heap::Ours if config::is_known() => make_ready(),
         Heap::Ours | Heap::Unknown => {}
         Heap::Theirs => return false,
@@ -59,11 +57,11 @@ pub(crate) fn start() -> bool {
 
 fn make_ready() {
     if !state::begin() {
-        // Another thread starts the heap, or this one, further up the stack: until then
+        // Another thread is starting the heap, or this one in an outer frame: until then
         // mimalloc takes memory from the kernel.
         return;
     }
-    first_look::take();
+    start_facts::take();
     let config = config::get();
     mimalloc::hugetools_set_options(config::heap_is_strict(), config.heap_shrink);
     mimalloc::mi_process_init();
@@ -74,7 +72,7 @@ fn make_ready() {
     state::finish();
 }
 
-/// Adds an arena of about `len` bytes, or a smaller one where the address space is limited.
+/// Adds an arena of about `len` bytes, or a smaller one if address space is limited.
 fn add(len: usize) {
     if ADDING.swap(true, Ordering::Acquire) {
         return;
@@ -107,8 +105,8 @@ fn add_exactly(lead: usize, len: usize, layout: Layout) -> bool {
         return false;
     };
     let argument = core::ptr::from_ref(extent).cast_mut().cast();
-    // SAFETY: reserved address space that nobody else uses, and that stays; `commit` puts
-    // memory there.
+    // SAFETY: reserved address space that stays and that nobody else uses; `commit_callback`
+    // puts memory there.
     let taken = unsafe {
         mimalloc::mi_manage_memory(
             extent.base as *mut c_void,
@@ -118,7 +116,7 @@ fn add_exactly(lead: usize, len: usize, layout: Layout) -> bool {
             true,
             -1,
             false,
-            change,
+            commit_callback,
             argument,
             core::ptr::null_mut(),
         )
@@ -131,18 +129,18 @@ fn add_exactly(lead: usize, len: usize, layout: Layout) -> bool {
 }
 
 /// The commit callback.
-unsafe extern "C" fn change(
+unsafe extern "C" fn commit_callback(
     commit: bool,
     start: *mut c_void,
     size: usize,
     is_zero: *mut bool,
     extent: *mut c_void,
 ) -> bool {
-    // SAFETY: the argument that was given to mimalloc.
+    // SAFETY: the argument passed to mimalloc.
     let extent = unsafe { &*extent.cast::<Extent>() };
     if !commit {
         commit::decommit(extent, start as usize, size);
-        // What a thread keeps for a while follows later.
+        // Freed memory that a thread keeps becomes free later.
         idle::note(sys::about_now());
         // The range must be committed before it is used again.
         return true;
@@ -160,7 +158,7 @@ unsafe extern "C" fn change(
     true
 }
 
-/// Sees to an arena with room for a block of so many bytes.
+/// Adds an arena if those that exist may lack room for a large block.
 #[cold]
 pub(crate) fn make_room(size: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);

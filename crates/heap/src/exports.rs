@@ -1,7 +1,7 @@
-//! The malloc family as libc has it. Each is one line; see `malloc.rs`.
-//! [`names`] are glibc's second names for it, [`operators`] those of C++.
+//! The malloc family by libc's names; see `malloc`. [`names`]: glibc's internal names;
+//! [`operators`]: C++.
 //!
-//! **Invariants.** Every function that makes or takes a block is here.
+//! **Invariants.** Every function that returns or takes a block is here.
 //!
 //! **Locks.** None.
 //!
@@ -34,7 +34,7 @@ pub extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 /// `block` must be null or come from one of these functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(block: *mut c_void) {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 /// As for [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::realloc(block, size) }
 }
 
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn reallocarray(
     count: usize,
     size: usize,
 ) -> *mut c_void {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::reallocarray(block, count, size) }
 }
 
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn posix_memalign(
     alignment: usize,
     size: usize,
 ) -> c_int {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::posix_memalign(place, alignment, size) }
 }
 
@@ -106,37 +106,37 @@ pub extern "C" fn pvalloc(size: usize) -> *mut c_void {
 /// As for [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::malloc_usable_size(block) }
 }
 
-/// `free_sized`, since C23: the size is not needed.
+/// `free_sized` (C23)
 ///
 /// # Safety
 /// As for [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
-/// `free_aligned_sized`, since C23: neither is needed.
+/// `free_aligned_sized` (C23)
 ///
 /// # Safety
 /// As for [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
-/// `cfree(3)`, which programs built before glibc 2.26 may call.
+/// `cfree(3)`, for programs built before glibc 2.26.
 ///
 /// # Safety
 /// As for [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cfree(block: *mut c_void) {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 

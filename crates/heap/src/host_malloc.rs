@@ -1,21 +1,15 @@
-//! Another malloc that must stay: all that is asked of us goes there.
+//! Another malloc that the program keeps: all calls go there. It is a sanitizer's, which must know
+//! every block, or one that the program also calls by other names.
 //!
-//! It is that of AddressSanitizer, `ThreadSanitizer` or `LeakSanitizer`, which
-//! must know of every block; or one that the program also calls by another
-//! name, by which it would get blocks of ours.
+//! A sanitizer's functions have second names, which the loader resolves: it calls malloc for the
+//! first time while nothing can be looked up yet.
 //!
-//! A sanitizer's functions have a second name, by which the loader finds them
-//! whatever stands before: nothing can be looked up while it starts, which is
-//! when it calls for the first time.
+//! [`mod@next`]: look-up of the next definition; [`foreign`]: single blocks of another malloc.
 //!
-//! [`next`] finds the functions of libc, or of another library, that ours stand before;
-//! [`foreign`] are single blocks of another malloc's in a program that has ours.
+//! **Invariants.** The decision never changes. A block returns to the malloc that made it; if that
+//! can't be found, it leaks.
 //!
-//! **Invariants.** Whose the heap is does not change once it is known. A block goes back
-//! to the malloc that it came from, or, where that cannot be found, stays for ever.
-//!
-//! **Locks.** None: the thread that looks up first may call us again meanwhile, and is
-//! answered that nothing is known yet.
+//! **Locks.** None: if the look-up calls malloc, the answer is [`Heap::Unknown`].
 //!
 //! **At a fork.** The child has the same malloc.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
@@ -38,14 +32,14 @@ word!(hugetools_checker_memalign);
 word!(hugetools_checker_free);
 word!(hugetools_checker_usable_size);
 
-/// Whose the heap is.
+/// Whose malloc the program uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heap {
     /// Ours.
     Ours,
-    /// Not known yet: it is being looked up.
+    /// Being looked up.
     Unknown,
-    /// The other's.
+    /// The program's own.
     Theirs,
 }
 
@@ -56,7 +50,7 @@ const THEIRS: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(NEW);
 
-/// The functions of the other malloc, as numbers.
+/// Addresses of the other malloc's functions.
 static MALLOC: AtomicUsize = AtomicUsize::new(0);
 static CALLOC: AtomicUsize = AtomicUsize::new(0);
 static REALLOC: AtomicUsize = AtomicUsize::new(0);
@@ -64,27 +58,26 @@ static MEMALIGN: AtomicUsize = AtomicUsize::new(0);
 static FREE: AtomicUsize = AtomicUsize::new(0);
 static USABLE_SIZE: AtomicUsize = AtomicUsize::new(0);
 
-/// Whose the heap is; found out by the first call.
+/// Whose malloc the program uses; decided by the first call.
 #[cold]
 pub(crate) fn heap() -> Heap {
     match STATE.compare_exchange(NEW, LOOKING, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
-            let found = host_malloc::by_whom().is_some() && find();
+            let found = host_malloc::reason().is_some() && find();
             let state = if found { THEIRS } else { OURS };
             STATE.store(state, Ordering::Release);
             if found { Heap::Theirs } else { Heap::Ours }
         }
         Err(THEIRS) => Heap::Theirs,
         Err(OURS) => Heap::Ours,
-        // This thread, further up the stack: the look-up may ask for a block.
+        // This thread in an outer frame: the look-up may call malloc.
         Err(_) => Heap::Unknown,
     }
 }
 
-/// Finds all of the functions; whether they are there.
+/// Finds all functions; returns whether they exist.
 fn find() -> bool {
-    // SAFETY: words of this library, written by the loader before any of its
-    // code runs.
+    // SAFETY: words of this library that the loader wrote before any code ran.
     let words = unsafe {
         [
             &hugetools_checker_malloc,
@@ -122,11 +115,11 @@ type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
 type Free = extern "C" fn(*mut c_void);
 type UsableSize = extern "C" fn(*const c_void) -> usize;
 
-/// Reads a function; `None` where no other malloc is kept.
+/// Reads a function; `None` if no other malloc is kept.
 macro_rules! function {
     ($function:ident as $type:ty) => {{
         let address = $function.load(Ordering::Relaxed);
-        // SAFETY: the address of the function of that name, whose type is that.
+        // SAFETY: the address of the function of that name and type.
         (address != 0).then(|| unsafe { core::mem::transmute::<usize, $type>(address) })
     }};
 }
@@ -152,13 +145,13 @@ pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     memalign.map_or(core::ptr::null_mut(), |memalign| memalign(alignment, size))
 }
 
-/// How a block is freed.
+/// The other malloc's `free`.
 #[cold]
 pub(crate) fn free() -> Option<Free> {
     function!(FREE as Free)
 }
 
-/// How the usable size of a block is found.
+/// The other malloc's `malloc_usable_size`.
 #[cold]
 pub(crate) fn usable_size() -> Option<UsableSize> {
     function!(USABLE_SIZE as UsableSize)

@@ -1,19 +1,19 @@
-//! `libhugetlbfs_heap.so`: all of `libhugetlbfs.so`, plus malloc: mimalloc as it comes, with
-//! our pages behind its arenas.
+//! `libhugetlbfs_heap.so`: `libhugetlbfs.so`, plus unmodified mimalloc with our pages behind its
+//! arenas.
 //!
-//! Wings, from the ground up; each knows only those above it in this list.
+//! Modules, from the ground up; each uses only those above it.
 //!
-//! | wing | what it is for |
+//! | module | subject |
 //! |---|---|
-//! | `host_malloc` | another malloc: one that the program keeps, blocks that are not ours |
+//! | `host_malloc` | another malloc that the program keeps; foreign blocks |
 //! | `mimalloc` | its C interface |
-//! | `state` | how far the heap is |
-//! | `idle` | purges a quiet heap |
-//! | `arena` | mimalloc's memory, taken from our extents |
-//! | `wrappers` | functions of libc that mimalloc calls by way of us |
-//! | `malloc` | the malloc family; whose a block is |
-//! | [`exports`] | the same by libc's names, one line each |
-//! | [`dlopen`](mod@dlopen) | libraries that would have libc's malloc where the program has ours |
+//! | `state` | state of the heap |
+//! | `idle` | purges an idle heap |
+//! | `arena` | mimalloc's arenas in our extents |
+//! | `wrappers` | functions of libc that mimalloc calls through us |
+//! | `malloc` | the malloc family; owners of blocks |
+//! | [`exports`] | the malloc family by libc's names |
+//! | [`dlopen`](mod@dlopen) | libraries that would bind to libc's malloc |
 #![no_std]
 
 mod arena;
@@ -26,7 +26,7 @@ mod mimalloc;
 mod state;
 mod wrappers;
 
-/// Tells `libhugetlbfs`' part of this library that malloc is here too.
+/// Tells `libhugetlbfs` that this library contains malloc.
 #[unsafe(no_mangle)]
 #[expect(unsafe_code, reason = "a symbol that the other part looks for")]
 static hugetools_heap: u8 = 1;

@@ -1,10 +1,7 @@
 //! The malloc family: mimalloc, with libc's errors.
 //!
-//! * [`owner`]: whose a block is.
-//! * [`mallopt`]: `mallopt` and `malloc_trim`.
-//!
-//! **Invariants.** A block is freed by the malloc that made it. A call of a program costs
-//! one comparison more than mimalloc itself, and two where it takes a block.
+//! **Invariants.** A block is freed by the malloc that made it. A call costs one comparison more
+//! than mimalloc's, and two more if it takes a block.
 //!
 //! **Locks.** None.
 //!
@@ -26,28 +23,28 @@ use crate::{arena, idle};
 pub(crate) mod mallopt;
 pub(crate) mod owner;
 
-/// Before a block of so many bytes or more there must be an arena with room for it.
+/// Blocks of this size need an arena with room for them first.
 const LARGE: usize = 64 << 20;
 
-/// Whether the heap is ours; starts it.
+/// Whether the heap is ours; starts it if necessary.
 #[inline(always)]
 pub(crate) fn is_ours() -> bool {
-    state::due().is_none_or(see_to)
+    state::due().is_none_or(handle)
 }
 
 #[cold]
-fn see_to(due: Due) -> bool {
+fn handle(due: Due) -> bool {
     match due {
         Due::Start => arena::start(),
-        Due::Look => {
-            idle::look();
+        Due::CheckClock => {
+            idle::check();
             true
         }
     }
 }
 
-/// The same block, or null with `errno` set. For about one block in sixty it looks whether a
-/// purge is due.
+/// Returns the block; sets `errno` if it is null. About one call in sixty checks whether a purge
+/// is due.
 #[inline(always)]
 pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
     const SAMPLE: usize = 0x3f0;
@@ -62,7 +59,7 @@ fn check(block: *const c_void) {
     if block.is_null() {
         set_errno(Errno(libc::ENOMEM));
     } else if state::is_watching() {
-        idle::look();
+        idle::check();
     }
 }
 
@@ -96,12 +93,12 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
 }
 
 /// # Safety
-/// `block` must be null or a block that is not used any more.
+/// `block` must be null or a block that isn't used any more.
 #[inline(always)]
 pub(crate) unsafe fn free(block: *mut c_void) {
-    match owner::is_elsewhere(block) {
+    match owner::is_outside(block) {
         // SAFETY: as the caller says.
-        true => unsafe { free_elsewhere(block) },
+        true => unsafe { free_outside(block) },
         // SAFETY: as the caller says, and mimalloc's.
         false => unsafe { mi_free(block) },
     }
@@ -110,7 +107,7 @@ pub(crate) unsafe fn free(block: *mut c_void) {
 /// # Safety
 /// As for [`free`].
 #[cold]
-unsafe fn free_elsewhere(block: *mut c_void) {
+unsafe fn free_outside(block: *mut c_void) {
     match owner::of(block) {
         _ if block.is_null() => {}
         // SAFETY: as the caller says, and mimalloc's.
@@ -125,8 +122,8 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if !is_ours() {
         return host_malloc::realloc(block, size);
     }
-    let is_elsewhere = !block.is_null() && owner::is_elsewhere(block);
-    if is_elsewhere && matches!(owner::of(block), Owner::Foreign) {
+    let is_outside = !block.is_null() && owner::is_outside(block);
+    if is_outside && matches!(owner::of(block), Owner::Foreign) {
         return foreign::realloc(block, size);
     }
     make_room(size);
@@ -137,12 +134,12 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    // A product that is too large is refused like any such size.
+    // An overflowing product is refused like any excessive size.
     // SAFETY: as the caller says.
     unsafe { realloc(block, count.saturating_mul(size)) }
 }
 
-/// `aligned_alloc` and `memalign`: alignments are rounded up, as glibc does.
+/// `aligned_alloc` and `memalign`: round the alignment up, as glibc does.
 pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     match alignment.checked_next_power_of_two() {
         Some(alignment) => aligned(alignment, size),
@@ -186,8 +183,7 @@ pub(crate) fn pvalloc(size: usize) -> *mut c_void {
 /// # Safety
 /// `block` must be null or a block.
 pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
-    if !block.is_null() && owner::is_elsewhere(block) && matches!(owner::of(block), Owner::Foreign)
-    {
+    if !block.is_null() && owner::is_outside(block) && matches!(owner::of(block), Owner::Foreign) {
         return foreign::usable_size(block);
     }
     // SAFETY: as the caller says; null or mimalloc's.

@@ -1,9 +1,9 @@
-//! mimalloc's C interface, as far as it is used here.
+//! mimalloc's C interface.
 #![expect(unsafe_code, reason = "declares functions of C")]
 
 use core::ffi::{c_int, c_void};
 
-// Links the crate that compiles mimalloc.
+// Links mimalloc.
 use libmimalloc_sys as _;
 
 /// Commits (`true`) or decommits a range of an arena.
@@ -38,7 +38,7 @@ unsafe extern "C" {
         arena: *mut *mut c_void,
     ) -> bool;
 
-    /// Gives back what is free: of this thread and of the arenas.
+    /// Returns free memory of this thread and of the arenas.
     pub(crate) safe fn mi_collect(force: bool);
 
     pub(crate) safe fn mi_malloc(size: usize) -> *mut c_void;
@@ -48,6 +48,6 @@ unsafe extern "C" {
     pub(crate) fn mi_usable_size(block: *const c_void) -> usize;
     pub(crate) safe fn mi_malloc_aligned(size: usize, alignment: usize) -> *mut c_void;
 
-    /// Whether an address lies in a page of mimalloc's; any address may be asked for.
+    /// Whether an address lies in a page of mimalloc's.
     pub(crate) safe fn mi_is_in_heap_region(address: *const c_void) -> bool;
 }

@@ -1,36 +1,36 @@
-//! How far the heap is: one byte, read by each call of malloc.
+//! The state of the heap: one byte, read by each call of malloc.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// mimalloc has no arena yet, or the program keeps another malloc.
+/// No arena yet, or another malloc.
 const UNREADY: u8 = 0;
 /// A thread is starting the heap.
 const STARTING: u8 = 1;
 /// mimalloc has an arena.
 const READY: u8 = 2;
-/// The same, and freed memory waits for a purge: some calls look at the clock.
+/// Ready, and freed memory waits for a purge: some calls check the clock.
 const WATCHING: u8 = 3;
-/// The same, and the next call looks at the clock.
+/// Ready, and the next call checks the clock.
 const WATCHING_CLOSELY: u8 = 4;
 
 static STATE: AtomicU8 = AtomicU8::new(UNREADY);
 
-/// What is to be seen to when malloc is called.
+/// Something to do when malloc is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// The heap is to be started, or is another malloc's.
+    /// Start the heap, or use another malloc.
     Start,
-    /// The clock is to be looked at.
-    Look,
+    /// Check the clock.
+    CheckClock,
 }
 
-/// What is due; usually nothing.
+/// Something to do; usually nothing.
 #[inline(always)]
 pub(crate) fn due() -> Option<Due> {
     let state = STATE.load(Ordering::Acquire);
     match state.wrapping_sub(READY) <= WATCHING - READY {
         true => None,
-        false if state == WATCHING_CLOSELY => Some(Due::Look),
+        false if state == WATCHING_CLOSELY => Some(Due::CheckClock),
         false => Some(Due::Start),
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn is_watching() -> bool {
     STATE.load(Ordering::Relaxed) >= WATCHING
 }
 
-/// Whether the caller is the thread that starts the heap.
+/// Claims the start of the heap; returns whether the caller must start it.
 pub(crate) fn begin() -> bool {
     STATE
         .compare_exchange(UNREADY, STARTING, Ordering::Acquire, Ordering::Relaxed)
@@ -57,7 +57,7 @@ pub(crate) fn finish() {
     STATE.store(READY, Ordering::Release);
 }
 
-/// Starts to watch; `closely` until the next call.
+/// Lets calls check the clock; `closely` for the next one.
 pub(crate) fn watch(closely: bool) {
     let state = if closely { WATCHING_CLOSELY } else { WATCHING };
     if is_ready() && STATE.load(Ordering::Relaxed) != state {
@@ -65,8 +65,8 @@ pub(crate) fn watch(closely: bool) {
     }
 }
 
-/// Ends the watch.
-pub(crate) fn rest() {
+/// Stops checking the clock.
+pub(crate) fn stop_watching() {
     if is_ready() {
         STATE.store(READY, Ordering::Release);
     }

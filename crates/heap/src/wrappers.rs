@@ -1,4 +1,4 @@
-//! Functions of libc that mimalloc calls by way of us: the linker's `--wrap`.
+//! Functions of libc that mimalloc calls through us (the linker's `--wrap`).
 #![expect(unsafe_code, reason = "exports functions that take addresses")]
 
 use core::ffi::{c_int, c_void};
@@ -31,8 +31,8 @@ extern "C" fn __wrap_pthread_key_create(
     create.map_or(libc::ENOSYS, |create| create(key, destructor))
 }
 
-/// mimalloc deletes its key at the end of the process. The key stays: musl would block signals
-/// to delete it, which a seccomp filter of the program may not allow.
+/// mimalloc deletes its key at the end of the process. The key is kept: musl blocks signals to
+/// delete it, which the program's seccomp filter may forbid.
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_pthread_key_delete(_key: Key) -> c_int {
     0
@@ -50,8 +50,8 @@ unsafe extern "C" {
     fn __real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int;
 }
 
-/// Tells [`idle`] that mimalloc has freed a page: it reads the monotonic clock then. The time
-/// of the last tick is exact enough for that, and cheaper.
+/// Tells [`idle`] that mimalloc has freed a page, when it reads the monotonic clock. The time of
+/// the last tick is exact enough, and cheaper.
 ///
 /// # Safety
 /// As for `clock_gettime(2)`.
@@ -73,13 +73,13 @@ unsafe extern "C" fn __wrap_clock_gettime(
     result
 }
 
-/// mimalloc gives its mappings names. A seccomp filter of the program may kill for that.
+/// mimalloc names its mappings, which the program's seccomp filter may forbid.
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_prctl(_option: c_int) -> c_int {
     -1
 }
 
-/// From the C compiler's own library, which is not linked.
+/// From the compiler's library, which isn't linked.
 #[unsafe(no_mangle)]
 extern "C" fn __popcountdi2(ones: u64) -> c_int {
     cast::int(ones.count_ones() as usize)

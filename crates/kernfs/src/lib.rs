@@ -10,7 +10,7 @@
 //! | [`escape`] | `\040` in mount tables |
 //! | [`keyed`] | lines of a name and a value: `meminfo`, `status`, fields of `smaps` |
 //! | [`list`] | `0-3,8` |
-//! | [`mountinfo`] | lines of `/proc/<pid>/mountinfo` and `/proc/mounts` |
+//! | [`mountinfo`] | lines of `/proc/<pid>/mountinfo` |
 //! | [`mount_scanner`] | hugetlbfs in `/proc/mounts`, byte by byte |
 //! | [`number`] | numbers, decimal and hexadecimal |
 //! | [`pagemap`] | entries of `/proc/<pid>/pagemap` |

@@ -180,14 +180,6 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scanning_never_panics(table in prop::collection::vec(any::<u8>(), 0..300)) {
-            let mut scanner = Scanner::new();
-            for byte in table {
-                scanner.take(byte);
-            }
-        }
-
-        #[test]
         fn escaped_paths_are_decoded(path in prop::collection::vec(1u8.., 1..60)) {
             let mut line = b"none ".to_vec();
             for byte in &path {

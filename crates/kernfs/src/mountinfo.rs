@@ -1,18 +1,18 @@
-//! Lines of mount tables: `/proc/<pid>/mountinfo`, and `/proc/mounts`.
+//! Lines of `/proc/<pid>/mountinfo`.
 
 /// One mount, as the kernel writes it. Escapes are not decoded; see
 /// [`decode`](crate::escape::decode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mount<'a> {
-    /// The device, as `98:0`; empty for `/proc/mounts`.
+    /// The device, as `98:0`.
     pub device: &'a [u8],
     /// The mount point.
     pub point: &'a [u8],
     /// The file system type.
     pub fs_type: &'a [u8],
-    /// The options of the mount. In `/proc/mounts` they include those of the file system.
+    /// The options of the mount.
     pub options: &'a [u8],
-    /// The options of the file system; empty for `/proc/mounts`.
+    /// The options of the file system.
     pub fs_options: &'a [u8],
 }
 
@@ -31,19 +31,6 @@ impl<'a> Mount<'a> {
             fs_type,
             options,
             fs_options: words.nth(1).unwrap_or_default(),
-        })
-    }
-
-    /// Parses a line such as `/dev/sda1 /mnt ext4 rw,relatime 0 0`. Returns `None` for an
-    /// invalid line.
-    pub fn of_mounts(line: &'a [u8]) -> Option<Mount<'a>> {
-        let mut words = line.split(|byte| *byte == b' ').skip(1);
-        Some(Mount {
-            device: &[],
-            point: words.next()?,
-            fs_type: words.next()?,
-            options: words.next()?,
-            fs_options: &[],
         })
     }
 
@@ -84,15 +71,5 @@ mod tests {
         ] {
             assert_eq!(Mount::of_mountinfo(odd), None);
         }
-    }
-
-    #[test]
-    fn the_source_is_not_the_mount_point() {
-        let mount = Mount::of_mounts(b"a/b /mnt hugetlbfs rw,pagesize=2M 0 0").unwrap();
-        assert_eq!(
-            (mount.point, mount.options),
-            (&b"/mnt"[..], &b"rw,pagesize=2M"[..])
-        );
-        assert_eq!(Mount::of_mounts(b"a /mnt hugetlbfs"), None);
     }
 }

@@ -384,19 +384,5 @@ mod tests {
             prop_assert_eq!(newline(&text), first);
             prop_assert_eq!(newline(&text[..first.unwrap_or(0)]), None);
         }
-
-        #[test]
-        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = records(&bytes).count();
-        }
-
-        #[test]
-        fn a_changed_byte_never_panics(at in 0..TEXT.len(), byte in any::<u8>()) {
-            let mut text = TEXT.to_vec();
-            text[at] = byte;
-            for record in records(&text) {
-                let _ = (record.mapped(), record.resident(), record.thp());
-            }
-        }
     }
 }

@@ -1,9 +1,8 @@
-//! Extended attributes affected by a write to the file.
-#![expect(unsafe_code, reason = "neither std nor nix has fgetxattr or fsetxattr")]
+//! Extended attributes that a write to the file would remove or invalidate.
+#![expect(unsafe_code, reason = "neither std nor nix has fgetxattr")]
 
 use std::ffi::CStr;
 use std::fs::File;
-use std::io;
 use std::os::fd::AsRawFd;
 
 /// File capabilities. A write to the file removes them.
@@ -19,32 +18,9 @@ const EVM: &CStr = c"security.evm";
 /// Maximum size of an attribute (bytes), `XATTR_SIZE_MAX`.
 const MAX_ATTRIBUTE: usize = 65536;
 
-/// Returns the file's capabilities; `None` without any, or if the file system doesn't
-/// support them.
-pub(crate) fn capabilities(file: &File) -> Option<Vec<u8>> {
-    get(file, CAPABILITY)
-}
-
-/// Sets the file's capabilities.
-///
-/// # Errors
-///
-/// The kernel's errors.
-pub(crate) fn set_capabilities(file: &File, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the name is zero-terminated, and `value` has `value.len()` bytes.
-    let result = unsafe {
-        libc::fsetxattr(
-            file.as_raw_fd(),
-            CAPABILITY.as_ptr(),
-            value.as_ptr().cast(),
-            value.len(),
-            0,
-        )
-    };
-    match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+/// Whether the file has capabilities.
+pub(crate) fn has_capabilities(file: &File) -> bool {
+    get(file, CAPABILITY).is_some()
 }
 
 /// Returns the attribute that holds a signature of the file. A plain hash is not a

@@ -1,19 +1,16 @@
 //! Reads and changes a program's file in place.
 //!
-//! The inode, links, owner, mode and capabilities stay. Nothing is written before all
-//! checks pass, and only the bytes between the first and the last changed field are
+//! The inode, links, owner and mode stay. Nothing is written before all checks pass, and only the bytes between the first and the last changed field are
 //! written. A concurrent reader sees old or new fields, and the program works either
 //! way. The kernel refuses to start a file that is open for writing, and to open a
 //! running one for writing (ETXTBSY).
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use hugetools_elf::{Edited, Patch, Table};
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 
 use crate::attribute;
 use crate::change::{self, Change};
@@ -28,8 +25,6 @@ pub struct Changed {
     pub edited: Edited,
     /// The requested alignment in bytes.
     pub align: Option<u64>,
-    /// Privileges that the write removed and that couldn't be restored.
-    pub lost: Vec<String>,
 }
 
 /// Reads the program header table of a file.
@@ -46,24 +41,21 @@ pub fn read(path: &Path) -> Result<Table, Failure> {
 ///
 /// # Errors
 ///
-/// When the change is refused or fails. The file is then unchanged unless the message
-/// says otherwise.
+/// When the change is refused or fails.
 pub fn change(path: &Path, change: &Change) -> Result<Changed, Failure> {
-    let file = LockedFile::new(path, open(path, true)?)?;
-    let before = table(path, file.get())?;
+    let file = open(path, true)?;
+    let before = table(path, &file)?;
     let edit = change.edit(path, before.ident)?;
     let edited = before
         .edit(&edit)
         .map_err(|why| change::refused(path, &edit, &why))?;
-    let lost = match before.patch(&edited.table) {
-        None => Vec::new(),
-        Some(patch) => write(path, file.get(), &patch)?,
-    };
+    if let Some(patch) = before.patch(&edited.table) {
+        write(path, &file, &patch)?;
+    }
     Ok(Changed {
         before,
         edited,
         align: edit.align,
-        lost,
     })
 }
 
@@ -113,131 +105,35 @@ fn open_failure(path: &Path, write: bool, error: &io::Error) -> Failure {
     }
 }
 
-/// A file under an exclusive lock, or without one if the file system has no locks. The
-/// lock keeps other hugetools from changing it.
-enum LockedFile {
-    Locked(Flock<File>),
-    Free(File),
+/// Refuses a file that a write would make useless: the kernel may not start a signed file
+/// after a change, and a write removes privileges. Programs with privileges ignore marks
+/// anyway.
+fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
+    if let Some(name) = attribute::signature(file) {
+        let what = format!("is signed ({name}): a change would break the signature");
+        return Err(Failure::of(path, what).next("change an unsigned copy, then sign the copy"));
+    }
+    let mode = file
+        .metadata()
+        .map_err(|error| failed(path, &error))?
+        .mode();
+    if mode & 0o6000 != 0 || attribute::has_capabilities(file) {
+        let what = "has a set-ID bit or capabilities: a change would remove them";
+        return Err(
+            Failure::of(path, what).next("change a copy without them, then give them to the copy")
+        );
+    }
+    Ok(())
 }
 
-impl LockedFile {
-    fn new(path: &Path, file: File) -> Result<LockedFile, Failure> {
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => Ok(LockedFile::Locked(file)),
-            Err((_, Errno::EWOULDBLOCK)) => Err(Failure::of(path, "is locked by another process")
-                .next("try again when that process has ended")),
-            Err((file, _)) => Ok(LockedFile::Free(file)),
-        }
-    }
-
-    fn get(&self) -> &File {
-        match self {
-            LockedFile::Locked(file) => file,
-            LockedFile::Free(file) => file,
-        }
-    }
-}
-
-/// Writes a patch. Returns the privileges that the file lost.
-fn write(path: &Path, file: &File, patch: &Patch) -> Result<Vec<String>, Failure> {
-    check_unsigned(path, file)?;
-    let privileges = Privileges::of(file).map_err(|error| failed(path, &error))?;
-    let written = put(file, patch.offset, &patch.new);
-    let restored = match &written {
-        Ok(()) => Ok(()),
-        Err(_) => undo(file, patch),
-    };
-    let lost = privileges.restore(file);
-    match (written, restored) {
-        (Ok(()), _) => Ok(lost),
-        (Err(error), Ok(())) => Err(Failure::of(
+/// Writes a patch to disk.
+fn write(path: &Path, file: &File, patch: &Patch) -> Result<(), Failure> {
+    check_unprivileged(path, file)?;
+    let written = file.write_all_at(&patch.new, patch.offset);
+    written.and_then(|()| file.sync_data()).map_err(|error| {
+        Failure::of(
             path,
             format_args!("cannot be written: {}", describe(&error)),
         )
-        .next("the file is unchanged")),
-        (Err(error), Err(_)) => Err(Failure::of(
-            path,
-            format_args!("cannot be written: {}", describe(&error)),
-        )
-        .next("the old contents could not be restored: install the file again")),
-    }
-}
-
-/// Refuses a signed file, because the kernel may not start it after a change.
-fn check_unsigned(path: &Path, file: &File) -> Result<(), Failure> {
-    match attribute::signature(file) {
-        None => Ok(()),
-        Some(name) => Err(Failure::of(
-            path,
-            format_args!("is signed ({name}): a change would break the signature"),
-        )
-        .next("change an unsigned copy, then sign the copy")),
-    }
-}
-
-/// Writes bytes to disk and reads them back.
-fn put(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
-    file.write_all_at(bytes, offset)?;
-    file.sync_data()?;
-    match holds(file, offset, bytes)? {
-        true => Ok(()),
-        false => Err(io::Error::other("reading back gives different bytes")),
-    }
-}
-
-/// Restores the old bytes if a failed write changed them.
-fn undo(file: &File, patch: &Patch) -> io::Result<()> {
-    match holds(file, patch.offset, &patch.old) {
-        Ok(true) => Ok(()),
-        _ => put(file, patch.offset, &patch.old),
-    }
-}
-
-fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
-    let mut there = vec![0; bytes.len()];
-    file.read_exact_at(&mut there, offset)?;
-    Ok(there == bytes)
-}
-
-/// Privileges that a write removes: capabilities, and the set-user-ID and set-group-ID
-/// bits unless root writes.
-struct Privileges {
-    mode: u32,
-    capabilities: Option<Vec<u8>>,
-}
-
-impl Privileges {
-    fn of(file: &File) -> io::Result<Privileges> {
-        Ok(Privileges {
-            mode: file.metadata()?.mode() & 0o7777,
-            capabilities: attribute::capabilities(file),
-        })
-    }
-
-    /// Restores the privileges. Returns those that couldn't be restored.
-    fn restore(self, file: &File) -> Vec<String> {
-        let mut lost = Vec::new();
-        let mode = |file: &File| Ok(file.metadata()?.mode() & 0o7777);
-        let same = mode(file).and_then(|now: u32| match now == self.mode {
-            true => Ok(()),
-            false => file.set_permissions(Permissions::from_mode(self.mode)),
-        });
-        if let Err(error) = same {
-            let (mode, why) = (self.mode, describe(&error));
-            lost.push(format!("cannot restore its mode {mode:04o}: {why}"));
-        }
-        if let Some(value) = self.capabilities {
-            let restored = match attribute::capabilities(file).as_ref() == Some(&value) {
-                true => Ok(()),
-                false => attribute::set_capabilities(file, &value),
-            };
-            if let Err(error) = restored {
-                lost.push(format!(
-                    "cannot restore its capabilities: {}",
-                    describe(&error)
-                ));
-            }
-        }
-        lost
-    }
+    })
 }

@@ -107,7 +107,7 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
         Some(facts) => plan::plan(&request, facts),
     };
     let output = Output::new(&request.output);
-    let status = run::run(&linker, &args, &caller.temporary)?;
+    let status = run::run(&linker, &args)?;
     let made = facts.map(|facts| (facts.size, request.marks));
     Ok(match (status.success(), made) {
         (true, Some((size, marks))) => after_success(&output, size, marks),

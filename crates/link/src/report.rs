@@ -68,9 +68,7 @@ impl Report {
             row.align_before = Some(old.load.align).filter(|align| *align != row.align);
             row.obstacle = unaligned.map(|it| it.why.to_string());
         }
-        let notes = missing(edited)
-            .chain(unused_alignment(changed))
-            .chain(changed.lost.iter().cloned());
+        let notes = missing(edited).chain(unused_alignment(changed));
         let name = |note| format!("{}: {note}", path.display());
         report.notes = notes.map(name).collect();
         report

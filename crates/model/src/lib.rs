@@ -1,9 +1,9 @@
 //! The kernel's huge page state, read once into values.
 //!
-//! Wings (layers), from the ground up; each uses only those above it in this list, and its
+//! Modules, from the ground up; each uses only those above it in this list, and its
 //! first comment states its invariants.
 //!
-//! | wing | purpose |
+//! | module | purpose |
 //! |---|---|
 //! | [`head`] | the first fields of every JSON document |
 //! | [`units`] | bytes, page sizes, page counts; the kernel's lists, seconds |
@@ -26,11 +26,11 @@
 //! | `/proc/cmdline` | [`hugetlb::boot::Boot`] |
 //! | `/sys/devices/system/node/*` | [`hugetlb::node::Node`] |
 //! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`], [`thp::ThpSettings`], [`thp::stats`] |
-//! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
+//! | `/proc/self/mountinfo` | [`mount::Mount`] |
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`memory::sysctl::Sysctl`] |
 //! | `/dev/userfaultfd`, `/proc/sys/vm/unprivileged_userfaultfd` | [`memory::userfault::UserFault`] |
-//! | `/proc/buddyinfo`, `/proc/zoneinfo` | [`memory::zone`] |
-//! | `/proc/buddyinfo`, `/proc/pagetypeinfo` | [`memory::buddy`] |
+//! | `/proc/zoneinfo` | [`memory::zone`] |
+//! | `/proc/buddyinfo` | [`memory::buddy`] |
 //! | `/proc/vmstat`, `/proc/uptime` | [`memory::vmstat`] |
 //! | `/proc/swaps`, `/sys/block/ram*` | [`memory::swap`] |
 //! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
@@ -38,8 +38,7 @@
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`process::cgroup`] |
 //!
 //! `kernfs` parses the formats that the libraries also read, such as [`smaps`] and lines
-//! of a name and a value ([`keyed`]). The crate procfs parses some of the others
-//! ([`root::parse`]).
+//! of a name and a value ([`keyed`]).
 //!
 //! Parsers take bytes and know no path. Only [`root::Root`] opens kernel files. No module
 //! here prints or makes decisions.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::hugetlb::boot::{self, Boot};
 use crate::hugetlb::node::{self, Node, NodeId};
-use crate::hugetlb::pool::{self, Pool};
+use crate::hugetlb::pool::{self, Pool, Version};
 use crate::memory::meminfo::Meminfo;
 use crate::memory::swap::{self, RamDisk, Swap};
 use crate::memory::sysctl::Sysctl;
@@ -17,7 +17,6 @@ use crate::mount::{self, Mount};
 use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
-use crate::root::parse::KernelVersion;
 use crate::thp::{Thp, ThpSettings};
 use crate::units::size::{Bytes, PageSize};
 
@@ -56,11 +55,7 @@ pub struct Machine {
     pub boot: Boot,
     /// The kernel version; `None` if its name is not a version number.
     #[serde(skip)]
-    pub version: Option<KernelVersion>,
-    /// A file that every kernel has but that is missing, as in a chroot without `/proc`
-    /// or `/sys`. Always `None` for a recorded machine.
-    #[serde(skip)]
-    pub unseen: Option<&'static str>,
+    pub version: Option<Version>,
 }
 
 /// Files that every kernel has, however it is configured.
@@ -69,19 +64,15 @@ const ALWAYS: [&str; 2] = [MEMINFO, "/sys/kernel/mm"];
 /// If this file is missing, `/proc` is not mounted.
 pub const MEMINFO: &str = "/proc/meminfo";
 
-/// Returns the first of these files that is missing.
+/// Returns the first of these files that is missing, as in a chroot without `/proc` or
+/// `/sys`. Always `None` for a recorded machine.
 pub fn unseen(root: &Root) -> Option<&'static str> {
     let is_missing = |path: &&'static str| root.is_live() && !root.exists(&KPath::from(*path));
     ALWAYS.into_iter().find(is_missing)
 }
 
-/// Explains why there is no pool. A missing `/proc` or `/sys` hides them.
-pub fn none_offered(unseen: Option<&str>) -> String {
-    match unseen {
-        None => "this machine offers no huge page size".to_owned(),
-        Some(path) => format!("no huge page size can be seen, since {path} is not there"),
-    }
-}
+/// Why there is no pool.
+pub const NONE_OFFERED: &str = "this machine offers no huge page size";
 
 impl Machine {
     /// Reads the state.
@@ -115,13 +106,7 @@ impl Machine {
             meminfo,
             boot: boot::read(root)?,
             version,
-            unseen: unseen(root),
         })
-    }
-
-    /// Explains why there is no pool.
-    pub fn none_offered(&self) -> String {
-        none_offered(self.unseen)
     }
 
     /// Returns the pool of the kernel's default size.

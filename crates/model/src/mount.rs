@@ -64,31 +64,28 @@ impl Mount {
     }
 
     fn set_owner(&mut self, owner: Owner) {
-        let of_owner = ["uid=", "gid=", "mode="];
-        let is_of_owner = |word: &&str| of_owner.iter().any(|name| word.starts_with(name));
-        let words: Vec<&str> = self.options.split(',').collect();
+        let is_of_owner = |word: &&str| {
+            let mut names = ["uid=", "gid=", "mode="].iter();
+            names.any(|name| word.starts_with(name))
+        };
+        let words = self.options.split(',').filter(|word| !is_of_owner(word));
+        let mut words: Vec<String> = words.map(str::to_owned).collect();
         // The kernel prints owner and mode before all other options of a hugetlbfs.
-        let others = ["nr_inodes=", "pagesize=", "size=", "min_size="];
-        let is_other = |word: &str| others.iter().any(|name| word.starts_with(name));
-        let at = words
-            .iter()
-            .position(|word| is_of_owner(word) || is_other(word));
-        let (before, after) = words.split_at(at.unwrap_or(words.len()));
-        let mut all: Vec<String> = before.iter().map(|word| (*word).to_owned()).collect();
-        for (name, now, usual) in [
-            ("uid", owner.uid, ROOT_DIR.uid),
-            ("gid", owner.gid, ROOT_DIR.gid),
-        ] {
-            if now != usual {
-                all.push(format!("{name}={now}"));
-            }
-        }
-        if owner.mode != ROOT_DIR.mode {
-            all.push(format!("mode={:o}", owner.mode));
-        }
-        let kept = after.iter().filter(|word| !is_of_owner(word));
-        all.extend(kept.map(|word| (*word).to_owned()));
-        self.options = all.join(",");
+        let at = words.iter().position(|word| word.contains('='));
+        let at = at.unwrap_or(words.len());
+        let shown = [
+            (owner.uid != ROOT_DIR.uid).then(|| format!("uid={}", owner.uid)),
+            (owner.gid != ROOT_DIR.gid).then(|| format!("gid={}", owner.gid)),
+            (owner.mode != ROOT_DIR.mode).then(|| format!("mode={:o}", owner.mode)),
+        ];
+        words.splice(at..at, shown.into_iter().flatten());
+        self.options = words.join(",");
+    }
+
+    /// Whether a hugetlbfs has pages of this size. Old kernels don't show the default
+    /// size.
+    pub fn is_of(&self, size: PageSize, is_default: bool) -> bool {
+        self.page_size().map_or(is_default, |own| own == size)
     }
 
     /// Returns the page size of a hugetlbfs.
@@ -103,32 +100,20 @@ impl Mount {
     }
 }
 
-/// Reads the mounts in mount order. Before Linux 2.6.26, `mountinfo` is missing and it
-/// reads `/proc/mounts`.
+/// Reads the mounts in mount order.
 pub fn read(root: &Root) -> Result<Vec<Mount>, FileError> {
-    if let Some(bytes) = root.read_opt(&KPath::from("/proc/self/mountinfo"))? {
-        let mut mounts = parse_mountinfo(&bytes);
-        for mount in mounts.iter_mut().filter(|mount| mount.is_hugetlbfs()) {
-            mount.show_owner(root);
-        }
-        return Ok(mounts);
+    let bytes = root.read_opt(&KPath::from("/proc/self/mountinfo"))?;
+    let mut mounts = parse_mountinfo(&bytes.unwrap_or_default());
+    for mount in mounts.iter_mut().filter(|mount| mount.is_hugetlbfs()) {
+        mount.show_owner(root);
     }
-    let bytes = root.read_opt(&KPath::from("/proc/mounts"))?;
-    Ok(parse_mounts(&bytes.unwrap_or_default()))
+    Ok(mounts)
 }
 
 /// Parses `mountinfo`. Skips invalid lines.
 pub fn parse_mountinfo(bytes: &[u8]) -> Vec<Mount> {
-    lines(bytes).filter_map(of_mountinfo).collect()
-}
-
-/// Parses `/proc/mounts`.
-pub fn parse_mounts(bytes: &[u8]) -> Vec<Mount> {
-    lines(bytes).filter_map(of_mounts).collect()
-}
-
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty())
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines.filter_map(of_mountinfo).collect()
 }
 
 fn of_mountinfo(line: &[u8]) -> Option<Mount> {
@@ -141,16 +126,6 @@ fn of_mountinfo(line: &[u8]) -> Option<Mount> {
     })
 }
 
-fn of_mounts(line: &[u8]) -> Option<Mount> {
-    let mount = mountinfo::Mount::of_mounts(line)?;
-    Some(Mount {
-        point: unescape(mount.point).into(),
-        fs_type: text(mount.fs_type),
-        options: text(mount.options),
-        device: None,
-    })
-}
-
 /// Parses `0:24`.
 fn device(text: &[u8]) -> Option<u64> {
     let (major, minor) = std::str::from_utf8(text).ok()?.split_once(':')?;
@@ -158,28 +133,18 @@ fn device(text: &[u8]) -> Option<u64> {
 }
 
 /// Joins the options as `/proc/mounts` does: one read-only flag for mount and file
-/// system, then the generic options of the file system, those of the mount, and those
-/// specific to the file system type.
+/// system, then the options of the mount, then those of the file system.
 fn join_options(mount: &str, file_system: &str) -> String {
-    let words = |options: &'static [&str], of: bool, text: &str| -> Vec<String> {
-        let kept = text
-            .split(',')
-            .filter(|word| !matches!(*word, "" | "rw" | "ro"));
-        let kept = kept.filter(|word| options.contains(word) == of);
-        kept.map(str::to_owned).collect()
+    let words = || mount.split(',').chain(file_system.split(','));
+    let flag = if words().any(|word| word == "ro") {
+        "ro"
+    } else {
+        "rw"
     };
-    let read_only = [mount, file_system]
-        .iter()
-        .any(|options| options.split(',').any(|word| word == "ro"));
-    let mut joined = vec![String::from(if read_only { "ro" } else { "rw" })];
-    joined.extend(words(SUPERBLOCK_OPTIONS, true, file_system));
-    joined.extend(words(&[], false, mount));
-    joined.extend(words(SUPERBLOCK_OPTIONS, false, file_system));
+    let others = words().filter(|word| !matches!(*word, "" | "rw" | "ro"));
+    let joined: Vec<&str> = std::iter::once(flag).chain(others).collect();
     joined.join(",")
 }
-
-/// Options that the kernel's `show_sb_opts()` prints for every file system type.
-const SUPERBLOCK_OPTIONS: &[&str] = &["sync", "dirsync", "mand", "lazytime"];
 
 fn text(bytes: &[u8]) -> String {
     unescape(bytes).to_string_lossy().into_owned()
@@ -236,8 +201,8 @@ mod tests {
     #[test]
     fn owner_and_mode_are_those_of_the_root() {
         let options = |text: &str, owner: Owner| {
-            let line = format!("none /a hugetlbfs {text} 0 0\n");
-            let mut mount = parse_mounts(line.as_bytes()).remove(0);
+            let line = format!("1 1 0:1 / /a {text} - hugetlbfs none\n");
+            let mut mount = parse_mountinfo(line.as_bytes()).remove(0);
             mount.set_owner(owner);
             mount.options
         };
@@ -272,23 +237,11 @@ mod tests {
     }
 
     #[test]
-    fn the_source_is_not_the_mount_point() {
-        let mounts = parse_mounts(b"/dev/sda1 /mnt hugetlbfs rw,pagesize=2M 0 0\n");
-        assert_eq!(mounts[0].point, Path::new("/mnt"));
-    }
-
-    #[test]
     fn paths_are_escaped_as_the_kernel_does() {
         assert_eq!(escape(Path::new("/a b\\c\n")), "/a\\040b\\134c\\012");
     }
 
     proptest! {
-        #[test]
-        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse_mountinfo(&bytes);
-            let _ = parse_mounts(&bytes);
-        }
-
         #[test]
         fn escaped_paths_are_decoded(path in "[ -~\n\t]{1,30}") {
             let line = format!("1 1 0:1 / {} rw - hugetlbfs none rw", escape(Path::new(&path)));

@@ -4,8 +4,7 @@
 //! `/proc` and `/sys` (`--sysroot`). All callers use logical paths ([`KPath`]), so
 //! messages always name the kernel's own path.
 //!
-//! [`kpath`] defines the paths, [`error`] the errors, [`parse`] the files that the crate
-//! procfs parses.
+//! [`kpath`] defines the paths, [`error`] the errors.
 //!
 //! **Invariants.** No other module opens kernel files. A missing file is `None` if some
 //! kernels lack it. Otherwise it is an error with path and cause.
@@ -25,11 +24,9 @@ use serde::Serialize;
 
 use crate::root::error::{FileError, Op};
 use crate::root::kpath::KPath;
-use crate::root::parse::Text;
 
 pub mod error;
 pub mod kpath;
-pub mod parse;
 
 /// Owner and mode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -187,17 +184,6 @@ impl Root {
         }
     }
 
-    /// Reads and parses a file.
-    pub fn parse<T: Text>(&self, path: &KPath) -> Result<T, FileError> {
-        parsed(path, &self.read(path)?)
-    }
-
-    /// Reads and parses a file; `None` if it is absent, see [`Root::read_opt`].
-    pub fn parse_opt<T: Text>(&self, path: &KPath) -> Result<Option<T>, FileError> {
-        let bytes = self.read_opt(path)?;
-        bytes.map(|bytes| parsed(path, &bytes)).transpose()
-    }
-
     /// Reads a file with one unsigned number; `None` if it is absent.
     pub fn number_opt(&self, path: &KPath) -> Result<Option<u64>, FileError> {
         match self.read_opt(path)? {
@@ -296,10 +282,6 @@ fn is_absent(error: &io::Error) -> bool {
         error.raw_os_error(),
         Some(libc::ENOENT | libc::ENODEV | libc::ESRCH | libc::ENOTDIR)
     )
-}
-
-fn parsed<T: Text>(path: &KPath, bytes: &[u8]) -> Result<T, FileError> {
-    T::parse(&String::from_utf8_lossy(bytes)).map_err(|what| FileError::content(path, what))
 }
 
 fn number(path: &KPath, bytes: &[u8]) -> Result<u64, FileError> {

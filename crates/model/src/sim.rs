@@ -179,6 +179,3 @@ fn pool_paths(pool: &Pool, counter: Counter) -> Vec<KPath> {
     }
     paths
 }
-
-#[cfg(test)]
-mod tests;

@@ -45,7 +45,8 @@ pub struct ThpSize {
 /// The supported modes, and the numeric settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ThpSettings {
-    /// The words that a file accepts, if it lists them.
+    /// The words that each file accepts; none if it doesn't list them, as in a recorded
+    /// tree after a change.
     pub words: BTreeMap<KPath, Vec<String>>,
     /// The boot default of `enabled`, from the kernel's configuration in `/boot`, if that
     /// is available.
@@ -88,9 +89,9 @@ impl ThpSettings {
         let of_sizes = sizes.iter().map(|size| size_dir(size.size).join("enabled"));
         let files = ["enabled", "defrag", "shmem_enabled"].map(|name| dir().join(name));
         for path in files.into_iter().chain(of_sizes) {
-            let bytes = root.read_opt(&path)?.unwrap_or_default();
-            if let Some(offered) = offered(&bytes) {
+            if let Some(bytes) = root.read_opt(&path)? {
                 let text = |word| String::from_utf8_lossy(word).into_owned();
+                let offered = offered(&bytes).into_iter().flatten();
                 words.insert(path, offered.map(text).collect());
             }
         }

@@ -1,10 +1,9 @@
-//! What this process was asked to do, copied out of its environment once.
+//! The settings of this process, copied from its environment once.
 //!
-//! **Invariants.** It is read once, and never changes: copied, because programs write
-//! over the strings of their environment, as PostgreSQL's process titles do. What is not
-//! understood is said, and is as if it were not there.
+//! **Invariants.** They never change. Strings are copied, because programs overwrite their
+//! environment (PostgreSQL's process titles). An invalid value is reported and ignored.
 //!
-//! **Locks.** None: the first who asks fills a cell, others wait for it.
+//! **Locks.** None: the first caller fills a cell.
 //!
 //! **At a fork.** The child has the same.
 #![expect(unsafe_code, reason = "reads a write-once cell")]
@@ -17,56 +16,54 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Report, Settings, Share};
 
 use crate::kernel::procfile;
-use crate::rt::message::{Level, is_heard};
+use crate::rt::message::{Level, is_enabled};
 use crate::rt::outlet;
 use crate::sys;
 use environment::Variables;
 use hugetools_contract::ledger::Kind;
 use hugetools_contract::segment::Segment;
-use said::News;
+use once::News;
 
 pub mod environment;
 pub mod leaked_copy;
-mod said;
+mod once;
 pub mod starter_message;
 
-/// What this process was asked to do.
+/// The settings of this process.
 pub type Config = Settings<'static>;
 
-/// Before the environment was read, and in set-user-id programs.
+/// The settings of set-user-id programs, and before the environment is known.
 static NOTHING: Config = Settings {
     elfmap: Elfmap::OFF,
     ..Settings::NOTHING
 };
 
-/// As the reader of the settings has it.
 const PATH_MAX: usize = env::PATH_MAX;
 
-/// The file for the report.
+/// The path of the report file.
 pub fn report_path() -> Option<&'static CStr> {
     match get().report? {
-        // SAFETY: there is a report to a file once the state is READY only: nobody
-        // writes any more.
+        // SAFETY: `get()` returned a report, so the state is READY: nobody writes any more.
         Report::File(_) => CStr::from_bytes_until_nul(unsafe { &*PATH.0.get() }).ok(),
         Report::Terminal { .. } => None,
     }
 }
 
-/// How important it is to this process's user that it runs out of huge pages: of each
-/// kind of line the first one in all that hugectl has started is a warning.
+/// Level for a shortage of huge pages: the first line of each kind in a hugectl start is a
+/// warning.
 pub fn level(kind: Kind) -> Level {
     match get().speaker {
-        // None is written where it may not even be asked which process this is.
+        // No message is written under the program's own filter: save the look-up.
         Some(_) if sys::filter() == sys::Filter::Own => Level::Info,
-        // hugectl has said it.
+        // hugectl has printed it.
         Some(0) => Level::Info,
         Some(pid) if pid != sys::getpid() => level_of_other(kind),
         _ => level_once(kind),
     }
 }
 
-/// The same of what hugectl cannot have known when it said what will fall short.
-pub fn level_of_news(kind: Kind) -> Level {
+/// Like [`level`], for a shortage that hugectl could not predict.
+pub fn level_unpredicted(kind: Kind) -> Level {
     let config = get();
     let starter = config.starter.map(|starter| starter.pid);
     match sys::filter() {
@@ -77,26 +74,25 @@ pub fn level_of_news(kind: Kind) -> Level {
     }
 }
 
-/// The same of what every process says that is not known to have been said.
+/// Warning for the first line of a kind, for kinds that every process may print.
 pub fn level_once(kind: Kind) -> Level {
-    match may_ask() && said::ask(kind) == News::Old {
+    match may_look_up() && once::claim(kind) == News::Old {
         true => Level::Info,
         false => Level::Warning,
     }
 }
 
-/// The same in a process that says only what nobody else has.
+/// Warning only if the shared record proves that no process has printed this kind.
 fn level_of_other(kind: Kind) -> Level {
-    match may_ask() && outlet::is_open() && said::ask(kind) == News::First {
+    match may_look_up() && outlet::is_open() && once::claim(kind) == News::First {
         true => Level::Warning,
         false => Level::Info,
     }
 }
 
-/// Whether it matters what was said, and may be looked up: nothing is said, and no file
-/// opened, where a program filters its own system calls.
-fn may_ask() -> bool {
-    is_heard(Level::Warning) && sys::filter() != sys::Filter::Own
+/// Whether the record of printed warnings matters and may be opened.
+fn may_look_up() -> bool {
+    is_enabled(Level::Warning) && sys::filter() != sys::Filter::Own
 }
 
 struct Cell {
@@ -104,14 +100,14 @@ struct Cell {
     config: UnsafeCell<Config>,
 }
 
-// SAFETY: `config` is written by the one thread that moves `state` from UNREAD to READING,
-// and read only after it has become READY.
+// SAFETY: only the thread that moves `state` from UNREAD to READING writes `config`; it is
+// read only when READY.
 unsafe impl Sync for Cell {}
 
-/// The file for the report: not among what each start writes to.
+/// The path of the report file, kept off the pages that a start touches.
 struct KeptPath(UnsafeCell<[u8; PATH_MAX]>);
 
-// SAFETY: as the cell's config.
+// SAFETY: as for `Cell`.
 unsafe impl Sync for KeptPath {}
 
 static PATH: KeptPath = KeptPath(UnsafeCell::new([0; PATH_MAX]));
@@ -125,8 +121,7 @@ static CELL: Cell = Cell {
     config: UnsafeCell::new(Settings::NOTHING),
 };
 
-/// What this process was asked to do. Read from the environment at the first
-/// call at which there is one; before that, nothing.
+/// Returns the settings. Before the environment is known they are empty.
 pub fn get() -> &'static Config {
     if CELL.state.load(Ordering::Acquire) == READY {
         // SAFETY: READY: nobody writes any more.
@@ -135,7 +130,7 @@ pub fn get() -> &'static Config {
     read()
 }
 
-/// Whether the environment has been read: what [`get`] says is final.
+/// Whether the environment has been read and [`get`] is final.
 pub fn is_known() -> bool {
     get();
     CELL.state.load(Ordering::Acquire) == READY
@@ -148,7 +143,7 @@ fn read() -> &'static Config {
         .compare_exchange(UNREAD, READING, Ordering::Acquire, Ordering::Relaxed)
         .is_ok();
     if !claimed {
-        // Another thread, or this one further up the stack, is reading.
+        // Another thread, or this one in an outer frame, is reading.
         return &NOTHING;
     }
     if !sys::is_secure() {
@@ -156,7 +151,7 @@ fn read() -> &'static Config {
             CELL.state.store(UNREAD, Ordering::Release);
             return &NOTHING;
         };
-        // Some thousand bytes of the stack, filled only where they are asked for.
+        // Thousands of bytes, filled only if needed.
         let mut buffer = MaybeUninit::uninit();
         let program = program(&variables, &mut buffer);
         let get = |name: &str| variables.get(name);
@@ -172,7 +167,7 @@ fn read() -> &'static Config {
     unsafe { &*CELL.config.get() }
 }
 
-/// Keeps the file for the report, with a zero byte behind it.
+/// Copies the path of the report file, with a zero byte.
 fn keep_report(settings: &mut Config, kept: &'static mut [u8; PATH_MAX]) {
     if let Some(Report::File(path)) = &mut settings.report {
         let room = &mut kept[..path.len()];
@@ -181,8 +176,7 @@ fn keep_report(settings: &mut Config, kept: &'static mut [u8; PATH_MAX]) {
     }
 }
 
-/// What follows the last `/` of the program's first argument. Read only where
-/// it is asked for, since it costs system calls.
+/// Returns the program's name from its first argument, if a setting needs it.
 fn program<'a>(variables: &Variables, buffer: &'a mut MaybeUninit<[u8; PATH_MAX]>) -> &'a [u8] {
     if variables.get(env::RESTRICT_EXE).is_none() {
         return &[];
@@ -192,12 +186,12 @@ fn program<'a>(variables: &Variables, buffer: &'a mut MaybeUninit<[u8; PATH_MAX]
     first.rsplit(|b| *b == b'/').next().unwrap_or(&[])
 }
 
-/// How much of the heap must be on the pages that were asked for.
+/// Share of the heap that `--require` demands.
 pub fn share_of_heap() -> Option<Share> {
     share_of(Segment::Heap)
 }
 
-/// The same of memory that is not the program's file, where that was asked for.
+/// Share of a segment that `--require` demands, if the segment is asked for at all.
 pub fn share_of(segment: Segment) -> Option<Share> {
     let config = get();
     let asked = match segment {
@@ -210,12 +204,12 @@ pub fn share_of(segment: Segment) -> Option<Share> {
     asked.and(config.require.share(segment))
 }
 
-/// Whether the heap is asked to be on pages of a pool.
+/// Whether the heap is to use a pool.
 pub fn heap_is_of_pool() -> bool {
     get().heap.is_some_and(|pages| pages != Pages::Thp)
 }
 
-/// Whether blocks are to fail rather than lie on pages below those asked for.
+/// Whether blocks fail rather than use smaller pages than requested.
 pub fn heap_is_strict() -> bool {
     share_of_heap().is_some() || get().fallback == Fallback::None && heap_is_of_pool()
 }

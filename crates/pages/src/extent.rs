@@ -1,21 +1,17 @@
-//! Address space that is ours, and what is known of it: an [`Extent`] is reserved
-//! once, divided into [`unit`](mod@unit)s of one huge page and [`slice_bitmap`]s
-//! within them; [`index`] knows all of them.
+//! Our address space. An [`Extent`] is reserved once and divided into [`unit`](mod@unit)s of
+//! one huge page, and these into slices ([`slice_bitmap`]). [`index`] lists all extents.
 //!
-//! **Invariants.** An address belongs to at most one extent, for ever: address space
-//! is kept when its pages go. What is in use is counted when it is taken and when it
-//! is returned, once ([`usage`]). Nothing here asks a pool for a page.
+//! Units get pages when the allocator takes slices, and return them when no slice is in use.
+//! Other modules decide which pages.
 //!
-//! **Locks.** A unit is changed by whoever has marked it as changing; looks take no
-//! lock, so that a handler of a fault may look at any time. What the program has
-//! locked ([`mlocked`]) is a table with a turn.
+//! **Invariants.** An address belongs to at most one extent, for ever. Use is counted once
+//! when taken and once when returned ([`usage`]). Nothing here asks a pool for pages.
 //!
-//! **At a fork.** The tables are copied as they are; a change that another thread was
-//! at is ended for the child (`Unit::adopt`).
+//! **Locks.** A unit is changed by the thread that marked it busy; readers take no lock.
+//! [`mlocked`] has a lock.
 //!
-//! Its units get pages when they are taken into use, and give them back when nothing
-//! in them is used any more. The allocator takes and returns slices; which pages stand
-//! behind them is decided for each unit, elsewhere.
+//! **At a fork.** The tables are copied. The child finishes changes of other threads
+//! (`Unit::adopt`).
 #![expect(unsafe_code, reason = "keeps its own tables in mapped memory")]
 
 use core::ffi::c_int;
@@ -37,18 +33,18 @@ pub mod stats;
 pub mod unit;
 pub mod usage;
 
-/// What the memory of an extent is to the program.
+/// What an extent holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
-    /// Blocks of its heap.
+    /// The heap.
     Heap,
-    /// Variables: data and bss.
+    /// Data and bss.
     Data,
-    /// Code and what else is never written. A fork needs no pages for it.
+    /// Code and read-only data, which a fork never copies.
     Text,
 }
 
-/// Reserved address space and what stands behind it.
+/// Reserved address space and its backing.
 #[derive(Debug)]
 pub struct Extent {
     /// The first address.
@@ -59,9 +55,9 @@ pub struct Extent {
     pub layout: Layout,
     /// What it holds.
     pub holds: Holds,
-    /// The access that the program has to what is in use.
+    /// The program's access to it.
     pub prot: c_int,
-    /// How many units lie before the first place of a larger page.
+    /// Units before the first possible page of the larger size.
     lead: usize,
     units: &'static [Unit],
     slices: &'static [AtomicU64],
@@ -70,9 +66,8 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Reserves an extent of `len` bytes at a multiple of `align`, with `lead`
-    /// bytes before the first place of a larger page, for tables that would
-    /// spoil it.
+    /// Reserves an extent of `len` bytes aligned to `align`. `lead` bytes precede the first
+    /// page of the larger size, for the allocator's tables.
     pub fn reserve(
         lead: usize,
         len: usize,
@@ -83,7 +78,7 @@ impl Extent {
         let granule = layout.unit.max(layout.big);
         let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
         let before = lead.next_multiple_of(layout.unit);
-        // So much address space that a lead fits before an aligned rest.
+        // Room for the lead before an aligned rest.
         let start = match before {
             0 => address_space::reserve(len, align.max(granule))?,
             _ => address_space::reserve(len.checked_add(granule).ok_or(no_memory)?, granule)?,
@@ -103,12 +98,11 @@ impl Extent {
         extent
     }
 
-    /// An extent over memory that the program has already, all of it in use: it
-    /// counts as no part of the heap, and stays for ever. Its units are empty
-    /// until the caller publishes what stands behind them.
+    /// Makes an extent of memory that the program uses already; it never counts as heap. Its
+    /// units are empty until published.
     ///
     /// # Errors
-    /// When there is no memory for its tables.
+    /// If there is no memory for its tables.
     pub fn adopt(
         range: Range<usize>,
         layout: Layout,
@@ -146,10 +140,10 @@ impl Extent {
             holds,
             prot,
             lead: lead / layout.unit,
-            // SAFETY: `units` zeroed words within the new mapping, which stays
-            // until `destroy`; a zero word is an empty unit.
+            // SAFETY: `units` zeroed words in the new mapping, which lives until `free`; a zero
+            // word is an empty unit.
             units: unsafe { core::slice::from_raw_parts((at + units_at) as *const Unit, units) },
-            // SAFETY: likewise, behind them and aligned.
+            // SAFETY: likewise, the aligned words that follow.
             slices: unsafe {
                 core::slice::from_raw_parts((at + words_at) as *const AtomicU64, words)
             },
@@ -159,12 +153,11 @@ impl Extent {
         let place = at as *mut Extent;
         // SAFETY: the mapping is page aligned, large enough and ours alone.
         unsafe { place.write(extent) };
-        // SAFETY: written just now; nothing writes it again but through atomics.
+        // SAFETY: written above; changed only through atomics.
         Ok(unsafe { &*place })
     }
 
-    /// Publishes what stands behind the units of the first `len` bytes of
-    /// memory that was adopted.
+    /// Publishes the state of the units in the first `len` bytes of adopted memory.
     pub fn publish_first(&self, len: usize, state: State) {
         let slices = u32::try_from(self.layout.unit / SLICE).unwrap_or(1).max(1);
         for unit in &self.units[..len / self.layout.unit] {
@@ -172,20 +165,18 @@ impl Extent {
         }
     }
 
-    /// Frees the extent. Nobody may know of it any more. Memory that was
-    /// adopted stays with the program.
+    /// Frees the extent, which nobody may use any more. Adopted memory stays.
     pub fn free(&'static self) {
         self.free_memory();
-        // SAFETY: nobody refers to the tables, of which `self` is a part, any
-        // more, nor is `self` used after.
+        // SAFETY: nobody uses the tables, which contain `self`, from here on.
         let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
     }
 
-    /// Frees what stands behind the extent, but not what is known of it.
+    /// Frees the memory of the extent, but not its tables.
     pub fn free_memory(&self) {
         if self.holds == Holds::Heap {
             usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
-            // SAFETY: the allocator has given back all of the extent.
+            // SAFETY: the allocator has returned all of the extent.
             let _ = unsafe { sys::munmap(self.base, self.len) };
         }
     }
@@ -195,7 +186,7 @@ impl Extent {
         addr >= self.base && addr - self.base < self.len
     }
 
-    /// From its beginning to the end of the last unit behind which there is anything.
+    /// The range up to the last unit in use.
     pub fn used_range(&self) -> Range<usize> {
         let is_used = |unit: &Unit| !unit.load().0.is_empty();
         let used = self.units.iter().rposition(is_used);
@@ -207,7 +198,7 @@ impl Extent {
         self.units
     }
 
-    /// Which slices are in use.
+    /// The slices in use.
     pub fn slices(&self) -> Slices<'static> {
         Slices(self.slices)
     }
@@ -233,20 +224,9 @@ impl Extent {
         (addr - self.base) / self.layout.unit
     }
 
-    /// How many slices are in use.
+    /// Number of slices in use.
     pub fn used_slices(&self) -> usize {
         self.used.load(Ordering::Relaxed)
-    }
-
-    /// How many bytes of a range of addresses are in use, in whole slices.
-    pub fn used_in(&self, addr: usize, len: usize) -> usize {
-        let range = self.slice_range(addr, len);
-        let (mut at, mut used) = (range.start, 0);
-        while let Some(run) = self.slices().first_run(at..range.end) {
-            used += run.len();
-            at = run.end;
-        }
-        used * SLICE
     }
 
     /// The slices of a range of addresses.
@@ -256,7 +236,7 @@ impl Extent {
         start..end.min(self.len / SLICE)
     }
 
-    /// Marks slices as in use; how many were not.
+    /// Marks slices as used; returns how many were unused.
     pub fn mark(&self, slices: Range<usize>) -> u32 {
         let fresh = self.slices().set(slices);
         self.used.fetch_add(fresh as usize, Ordering::Relaxed);
@@ -264,7 +244,7 @@ impl Extent {
         fresh
     }
 
-    /// Marks slices as not in use; how many were.
+    /// Marks slices as unused; returns how many were used.
     pub fn unmark(&self, slices: Range<usize>) -> u32 {
         let cleared = self.slices().clear(slices);
         self.used.fetch_sub(cleared as usize, Ordering::Relaxed);
@@ -272,7 +252,7 @@ impl Extent {
         cleared
     }
 
-    /// The size of the hugetlb pages behind units in this state.
+    /// Size of the hugetlb pages of units in this state.
     pub fn page_size(&self, state: State) -> usize {
         match state {
             State::Big => self.layout.big,
@@ -280,7 +260,7 @@ impl Extent {
         }
     }
 
-    /// The units of the page that stands behind a unit in this state.
+    /// The units of the page behind this unit.
     pub fn page_of(&self, unit: usize, state: State) -> Range<usize> {
         match state {
             State::Big => self.group_of(unit).unwrap_or(unit..unit + 1),
@@ -288,7 +268,7 @@ impl Extent {
         }
     }
 
-    /// The units that one larger page would cover together with this one.
+    /// The units of the larger page that could cover this one.
     pub fn group_of(&self, unit: usize) -> Option<Range<usize>> {
         let per_group = self.layout.big / self.layout.unit;
         let behind = unit.checked_sub(self.lead)?;

@@ -1,34 +1,27 @@
-//! What happens around a fork.
+//! Private pool memory at forks.
 //!
 //! A private hugetlb page that is written after a fork needs a second page of the pool.
-//! Where there is none the writer dies of `SIGBUS`, and a system call that writes there
-//! fails. So before libc forks private pool memory moves to ordinary memory, the fork is the
-//! kernel's ordinary one, and the pool's pages are free again.
+//! If the pool has none, the kernel kills the writer, or a system call fails.
+//! So private pool memory moves to ordinary memory before libc forks.
 //!
-//! [`admission`] sees to it that memory can move: a process has one thread, or write
-//! protection that also stops the kernel, or no private memory on pools. Where memory cannot
-//! move all the same (`way`), parent and child share its pages, as the kernel has it, and
-//! one line says so. `posix_spawn` and `vfork` need nothing. A child by a `clone` of the
-//! program's own gets what the kernel gives it.
+//! [`admission`] ensures that memory can move. If it cannot (`blocker`), parent and child
+//! share its pages as the kernel defines, and one line says so. `posix_spawn` and `vfork`
+//! need nothing. Raw `clone` children get the kernel's semantics.
 //!
-//! **Invariants.** A fork never fails because of us. What the child finds is what the kernel
-//! took at one moment.
+//! **Invariants.** A fork never fails because of us.
 //!
-//! **Locks.** One guard holds the signals and the gate, in this order, and lets go of them in
-//! the reverse order.
+//! **Locks.** The guard blocks signals, then closes the gate; it releases in reverse.
 //!
-//! **At a fork.** libc calls the handlers that were registered for a fork: all `prepare`, the
-//! last one first, then it forks, then all `parent` or `child`, the first one first. Ours are
-//! the first ones ([`watch`]), so that our `prepare` runs last and our `parent` and `child`
-//! run before those of others. In between:
+//! **At a fork.** Our handlers are registered first ([`watch`]): `prepare` runs last before
+//! the fork, `parent` and `child` run first after it. In between:
 //!
-//! * The forking thread may allocate: it passes the gate that it has closed itself.
-//! * Its signal handlers do not run: signals are blocked.
-//! * Other threads run on. One that wants to change what stands behind memory waits at the
-//!   gate for a moment and then goes through, since the forking thread may wait for a lock of
-//!   libc's that it holds. No pages of pools are taken meanwhile.
-//! * The child has this thread only. Changes that others were at are ended for it
-//!   (`Unit::adopt`), their locks are free ([`lock`]).
+//! * The forking thread may allocate: its own closed gate lets it pass.
+//! * Signals are blocked in it.
+//! * Other threads run. One that would change pages waits at the gate for a moment, then
+//!   passes: it may hold a lock of libc that the forking thread needs. No pool pages are
+//!   taken meanwhile.
+//! * The child has one thread. It finishes changes of others (`Unit::adopt`); their locks
+//!   are free ([`lock`]).
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -44,16 +37,15 @@ use crate::rt::{fork_gate, lock, weak};
 use guard::Guard;
 
 pub mod admission;
+mod blocker;
 mod evacuate;
 mod guard;
-mod way;
 
-/// How many forks may move memory before the process stays off pools.
+/// Forks that may move memory; after them the process stays off pools.
 const MOVES: u32 = 2;
 
-/// Prepares for forks; the second time does nothing. To be called before huge
-/// pages are handed out, outside of any allocation, and before anybody else
-/// registers handlers, as far as that can be.
+/// Registers our fork handlers; further calls do nothing. Call it outside of any
+/// allocation, before huge pages are handed out and before others register handlers.
 pub fn watch() {
     static WATCHING: AtomicBool = AtomicBool::new(false);
     if WATCHING.swap(true, Ordering::AcqRel) {
@@ -71,10 +63,10 @@ extern "C" fn prepare() {
     fork_gate::note_fork();
     pool_backoff::pause();
     Guard::put_up();
-    index::look(separate);
+    index::read(separate);
 }
 
-/// Has parent and child share no hugetlb page.
+/// Moves private memory off the pools.
 fn separate() {
     if config::get().kernel_fork {
         return;
@@ -83,7 +75,7 @@ fn separate() {
     if total == 0 {
         return;
     }
-    match way::shield_for(total) {
+    match blocker::shield_for(total) {
         Ok(shield) => {
             pool_backoff::MOVED.store(true, Ordering::Relaxed);
             let moved = evacuate::evacuate(runs::writable(), total, &shield);
@@ -94,7 +86,7 @@ fn separate() {
     }
 }
 
-/// After some forks a process stays off pools.
+/// Counts a move.
 fn note_move() {
     static MOVED: AtomicU32 = AtomicU32::new(0);
     if MOVED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {

@@ -1,14 +1,14 @@
-//! Pages behind the extents of a heap: [`commit`] puts them there, from the asked size down
-//! to base pages, and takes them back.
+//! Pages behind the heap: [`commit`] provides them, from the requested size down to base
+//! pages, and takes them back.
 //!
-//! **Invariants.** Hugetlb memory is populated before it is handed out, so that a missing
-//! page is an error and no signal. A small heap and the first blocks of a thread get base
-//! pages (`beginning`); once the heap has grown, these move up (`promote`).
+//! **Invariants.** Hugetlb memory is populated before it is handed out, so that a missing page
+//! is an error, not a signal. A small heap and the first blocks of a thread get base pages
+//! (`small_heap`); once the heap has grown they become transparent huge pages (`promote`).
 //!
-//! **Locks.** The gate is passed while pages change; a unit is marked as changing.
+//! **Locks.** The gate is passed, and a unit is busy, while pages change.
 //!
-//! **At a fork.** A thread that commits meanwhile gets no page of a pool.
+//! **At a fork.** A thread that commits meanwhile gets no pool page.
 
-mod beginning;
 pub mod commit;
 mod promote;
+mod small_heap;

@@ -1,14 +1,12 @@
-//! What the kernel says: its files, read on the stack, and what a system call tells
-//! of memory that is mapped.
+//! Parsed kernel files, and queries about mapped memory.
 //!
-//! **Invariants.** Bytes in, values out: nothing here changes memory, but
-//! [`populate`], which asks for pages. "Cannot be told" is a value of its own, never
-//! 0 and never the largest number; each caller says what it does then.
+//! **Invariants.** Nothing here changes memory, except [`populate`]. "Unknown" is a value of
+//! its own, never 0 or the largest number.
 //!
-//! **Locks.** None. What is found out twice at once is found out twice.
+//! **Locks.** None: two threads may read the same file.
 //!
-//! **At a fork.** What is kept of the machine stays true in the child; what is read
-//! of the process is read again.
+//! **At a fork.** Cached values describe the machine and hold in the child; values of the
+//! process are read each time.
 
 pub mod cgroup;
 pub mod constraints;
@@ -16,9 +14,8 @@ pub mod dma_users;
 pub mod facts;
 pub mod file_mapping;
 pub mod hugetlb_pool;
-pub mod kin;
 pub mod loaded;
-pub mod nodes;
 pub mod pagemap;
 pub mod populate;
+pub mod process;
 pub mod procfile;

@@ -1,22 +1,21 @@
 //! Where huge pages come from inside a process.
 //!
-//! Wings, from the ground up; each knows only those above it in this list, and begins
-//! with a page of text.
+//! Modules, from the ground up; each uses only those above it.
 //!
-//! | wing | what it is for |
+//! | module | subject |
 //! |---|---|
-//! | [`sys`] | system calls, made directly |
-//! | [`rt`] | what we do not take from libc: bytes, locks, waiting, messages, stacks |
-//! | [`kernel`] | what the kernel says, in its files and of mapped memory |
-//! | [`config`] | what the process was asked to do, from its environment |
-//! | [`extent`] | address space that is ours, what is in use of it, and on which pages |
-//! | [`policy`] | which pages are tried, and what is said when they cannot be had |
-//! | [`migrate`] | other pages in the place of memory that is in use |
-//! | [`heap`] | pages behind the extents of a heap |
-//! | [`registry`] | whose memory it is |
-//! | [`fork`] | nobody is killed for want of a huge page after a fork |
-//! | [`segment`] | the program's own code, data and bss |
-//! | [`vmops`] | what the program asks of all this memory |
+//! | [`sys`] | direct system calls |
+//! | [`rt`] | replacements for libc: memcpy, locks, wait queues, messages |
+//! | [`kernel`] | parsed kernel files; mapped memory |
+//! | [`config`] | settings from the environment |
+//! | [`extent`] | our address space: use and backing of each huge page |
+//! | [`policy`] | which pages are tried, and the messages when they fail |
+//! | [`migrate`] | replacing pages under memory in use |
+//! | [`heap`] | pages behind the heap |
+//! | [`registry`] | all memory of ours, by address |
+//! | [`fork`] | private pool memory at forks |
+//! | [`segment`] | the program's code, data and bss |
+//! | [`vmops`] | the program's memory calls |
 //!
 //! All of it runs inside strangers' programs: it never allocates, never
 //! unwinds, holds no lock while the program's code runs, and keeps `errno`.
@@ -35,8 +34,7 @@ pub mod segment;
 pub mod sys;
 pub mod vmops;
 
-/// Ends the process after a fault of our own. No message: formatting is what
-/// may have failed, and the signal tells where.
+/// Ends the process after a bug of ours, without a message: formatting may be what failed.
 #[cfg(not(test))]
 #[panic_handler]
 #[expect(unsafe_code, reason = "ends the process")]
@@ -45,9 +43,7 @@ fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { libc::abort() }
 }
 
-/// What is to be done in our functions where a thread of the program's ends by unwinding
-/// its stack, or an exception of its own passes: to go on, since there is nothing to be
-/// cleaned up. Ours lie in the way where a thread begins; nothing of ours unwinds.
+/// Unwinding passes our frames: there is nothing to clean up.
 #[cfg(not(test))]
 #[unsafe(no_mangle)]
 #[expect(unsafe_code, reason = "a name that the linker looks for")]

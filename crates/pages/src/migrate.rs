@@ -1,14 +1,12 @@
-//! Other pages in the place of memory that is in use, with the same contents.
+//! Replaces pages under memory in use, with the same contents.
 //!
-//! **Invariants.** There is no moment in which memory is not mapped or holds something
-//! else: it is copied aside, then put in place by one system call. Whoever writes
-//! meanwhile waits in the kernel ([`shield`]); where that cannot be had, and where a device
-//! may write, memory stays where it is.
+//! **Invariants.** The memory stays mapped and keeps its contents: it is copied aside, then
+//! moved into place by one system call. Writers wait in the kernel meanwhile ([`shield`]).
+//! Without such protection, or if a device may write, the memory stays.
 //!
-//! **Locks.** A unit is marked as changing while it is replaced.
+//! **Locks.** A unit is busy while it is replaced.
 //!
-//! **At a fork.** These are the tools of [`fork`](crate::fork), which decides when;
-//! here nothing knows of forks.
+//! **At a fork.** [`fork`](crate::fork) uses these functions before a fork.
 
 pub mod aside;
 pub mod off_pool;

@@ -1,21 +1,20 @@
-//! Whose memory it is: all that we have handed out or changed.
+//! All memory that we handed out or changed.
 //!
-//! | what | where | by whom |
+//! | memory | table | filled by |
 //! |---|---|---|
-//! | extents of the heap and of the program's segments | [`crate::extent::index`] | the allocator, `crate::segment` |
-//! | shared memory: mappings and attached System V segments | [`shared`] | [`crate::vmops`] |
-//! | large mappings of the program's own, on transparent huge pages | [`anon`] | [`crate::vmops`] |
-//! | what of all this the program has locked | [`mlocked`] | the same |
+//! | heap and segments | [`crate::extent::index`] | allocator, `crate::segment` |
+//! | shared mappings, System V segments | [`shared`] | [`crate::vmops`] |
+//! | large private mappings on transparent huge pages | [`anon`] | [`crate::vmops`] |
+//! | locked ranges | [`mlocked`] | [`crate::vmops`] |
 //!
-//! **Invariants.** Nothing is populated, removed, moved or advised that is not entered
-//! here as ours. What is shared with other processes cannot be replaced by other memory.
+//! **Invariants.** Only memory in these tables is populated, removed, moved or advised.
+//! Memory shared with other processes is never replaced.
 //!
-//! **Locks.** Looks take none, so that a signal handler may look at any time. Who
-//! changes an entry has a [`turn`](crate::rt::turn): no signal handler of this thread can
-//! want one meanwhile.
+//! **Locks.** Readers take none. Writers hold a [`table_guard`](crate::rt::table_guard), which
+//! blocks signals.
 //!
-//! **At a fork.** It waits for whoever has a turn. The child has the same tables, and
-//! shares with its parent what is shared; what it has locked is not.
+//! **At a fork.** The fork waits for writers. The child has the same tables and shared
+//! memory, but no locked memory.
 
 use core::ops::Range;
 
@@ -25,13 +24,13 @@ pub mod anon;
 pub mod region;
 pub mod shared;
 
-/// Whether a range may hold memory of ours, of whichever kind.
+/// Whether a range may overlap memory of ours.
 pub fn meets(range: &Range<usize>) -> bool {
     shared::meets(range) || index::meets(range)
 }
 
-/// In the child of a fork: whoever had a turn did not come along.
+/// Resets the child of a fork.
 pub fn in_child() {
-    shared::forget_turn();
+    shared::free_lock();
     mlocked::in_child();
 }

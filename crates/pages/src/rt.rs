@@ -1,17 +1,15 @@
-//! What a program's run time would give us, if we might take it from there: bytes
-//! copied and compared, locks, waiting, messages, libc's functions by name.
+//! Replacements for libc: memcpy, locks, wait queues, messages, functions by name.
 //!
-//! **Invariants.** Nothing here allocates, raises a signal or needs a function that
-//! some libc lacks. `errno` stays as it is. Nothing here knows what a page is.
+//! **Invariants.** Nothing here allocates, raises a signal, or needs a function that some libc
+//! lacks. `errno` is kept.
 //!
-//! **Locks.** This is where they are made: a [`lock`] is held for a few stores, and
-//! never while the program's code runs; a [`turn`] holds one with signals blocked
-//! and with the [`fork_gate`] passed. A [`bell`] wakes those who wait.
+//! **Locks.** A [`lock`] is held for a few stores, never while the program's code runs. A
+//! [`table_guard`] holds one with signals blocked and the [`fork_gate`] passed. A [`wait_queue`]
+//! wakes waiters.
 //!
-//! **At a fork.** The thread that forks closes the gate and goes through it itself;
-//! in the child every lock is free again ([`lock::Lock::forget`]).
+//! **At a fork.** The forking thread closes the gate and passes it itself; in the child every lock
+//! is free ([`lock::Lock::forget`]).
 
-pub mod bell;
 pub mod fork_gate;
 pub mod kept_file;
 pub mod lock;
@@ -19,5 +17,6 @@ pub mod mem;
 pub mod message;
 pub mod outlet;
 pub mod path;
-pub mod turn;
+pub mod table_guard;
+pub mod wait_queue;
 pub mod weak;

@@ -1,13 +1,11 @@
-//! System calls, made directly and not by functions that others interpose.
+//! Direct system calls, not through functions that others interpose.
 //!
-//! **Invariants.** Each keeps the thread's `errno` as it was: the caller gets the error
-//! as a value, and the program we run in never sees it. Which are made under a filter of
-//! the program's, `seccomp_filter` says: a call that the program does not make may
-//! end it there.
+//! **Invariants.** `errno` is kept: errors are values. `seccomp_filter` decides which calls
+//! are made under the program's own filter.
 //!
 //! **Locks.** None.
 //!
-//! **At a fork.** What is kept of the process, its number, is found out again in the child.
+//! **At a fork.** Nothing about the process is cached.
 
 mod call;
 pub mod cast;
@@ -26,7 +24,8 @@ mod userfault;
 mod valgrind;
 
 pub use call::{
-    Errno, Result, address, any_call, as_libc, c_address, c_result, errno, set_errno, thread_name,
+    Errno, Result, address, any_call, c_address, c_result, errno, libc_syscall, set_errno,
+    thread_key,
 };
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
@@ -37,20 +36,19 @@ pub use file::{
 pub use futex::futex_wait_for;
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
-    free_memory, is_readable, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect,
-    mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, written_by_kernel,
+    free_memory, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock,
+    munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
-pub use path::{
-    FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,
-};
-pub use policy::{allowed_nodes, mbind, thread_policy};
+pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
+pub use policy::{mbind, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
-    getppid, gettid, getuid, has_child, host, is_alone, is_secure, look_at, page_size,
+    getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size, probe_read,
     program_break, random, set_blocked_signals, sleep, thp_disabled, yield_now,
 };
 pub(crate) use seccomp_filter::{
-    Call, bar, is_barred, is_filter_untried, note_files_pass, note_no_filter, note_untried_filter,
+    Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,
+    note_untested_filter,
 };
 pub use seccomp_filter::{Filter, filter, note_failed_filter, note_own_filter};
 pub use shm::{ShmState, shm_remove, shm_state, shmat, shmdt, shmget};

@@ -1,27 +1,22 @@
-//! What the program asks of memory, one way in for each call: `munmap`,
-//! `mprotect`, `madvise`, `mremap`, `mbind`, `mlock` and their kin, `mmap` at a
-//! fixed address, `shmat` and `shmdt`. The lengths are those that it knows, and
-//! that the kernel, for a huge page, does not take.
+//! The program's memory calls: `munmap`, `mprotect`, `madvise`, `mremap`, `mbind`, `mlock` and
+//! its siblings, `mmap` at a fixed address, `shmat`, `shmdt`. The program passes the lengths
+//! that it requested, which aren't whole huge pages.
 //!
-//! The [`registry`] tells whose memory a range is; each owner does the call in
-//! its own way:
+//! The [`registry`] finds the owner of a range:
 //!
-//! * [`shared`]: shared memory on hugetlb pages. [`map_shared`] hands it out,
-//!   [`attach`] attaches segments, [`step_down`] turns a mapping into ordinary
-//!   shared memory, [`remap`] moves it.
-//! * [`private`]: blocks of the heap, the program's own segments: they become
-//!   ordinary memory where the call names a part of a huge page.
-//! * [`anon`]: large private mappings of the program's own are advised, and known for
-//!   that; the kernel does the rest.
-//! * Everything else is none of ours: `None` sends the caller to whoever would
-//!   have done it without us.
+//! * [`shared`]: shared memory on hugetlb pages, mapped by [`map_shared`], attached by
+//!   [`attach`], turned into ordinary memory by [`step_down`], moved by [`remap`].
+//! * [`private`]: heap and segments; they become ordinary memory if the call covers part of a
+//!   huge page.
+//! * [`anon`]: large private mappings of the program, which are only advised.
+//! * Other memory isn't ours: `None` passes the call on.
 //!
-//! **Invariants.** What the kernel would refuse is refused with its number; what it would
-//! do is done, or is an error that says why.
+//! **Invariants.** A call returns the error that the kernel would return; a call that can't be
+//! done for huge pages is reported.
 //!
-//! **Locks.** The turn of the table that is changed, taken once for each call.
+//! **Locks.** The lock of the table that changes, once for each call.
 //!
-//! **At a fork.** A call that is under way ends before the fork begins.
+//! **At a fork.** A call in progress ends before the fork.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]
 
 use core::ffi::c_int;
@@ -47,15 +42,14 @@ pub mod step_down;
 
 use range::{overlap, pages, touched};
 
-/// The pages that a call names, where shared memory is among them; its private memory
-/// becomes fit for the call.
+/// The pages of a call if they contain shared memory. Private memory in them becomes ordinary.
 fn ours(addr: usize, len: usize) -> Option<Range<usize>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
     private::before_change(&range);
     registry::shared::meets(&range).then_some(range)
 }
 
-/// Calls `each` for every part of the range: within a region, or between them.
+/// Calls `each` for every part of the range: inside a region, or between regions.
 fn divide(
     range: &Range<usize>,
     each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
@@ -84,9 +78,8 @@ fn divide_in(
     Ok(())
 }
 
-/// The address and the length that `mprotect` of this libc means: musl's takes
-/// any, and means the pages that they touch.
-pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
+/// The range of `mprotect` in this libc: musl rounds any address to the pages it touches.
+pub fn mprotect_range(addr: usize, len: usize) -> (usize, usize) {
     match touched(addr, len) {
         Some(range) if !weak::is_glibc() => (range.start, range.len()),
         _ => (addr, len),
@@ -96,7 +89,7 @@ pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     if let Ok(range) = pages(addr, len) {
-        mlocked::cut(&range);
+        mlocked::remove(&range);
     }
     let range = ours(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
@@ -137,12 +130,11 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     }))
 }
 
-/// `mbind(2)`, with a mask that the caller vouches for. Private memory on pages of a pool
-/// becomes ordinary memory for it, and moves: it was populated before the program touched it.
-/// So does shared memory for a part of a huge page.
+/// `mbind(2)`. Private memory on a pool becomes ordinary memory and moves, since it was populated
+/// before the program touched it. So does shared memory on part of a huge page.
 ///
 /// # Safety
-/// As for [`sys::mbind`].
+/// As for [`sys::mbind`], with a mask that the caller vouches for.
 pub unsafe fn mbind(
     addr: usize,
     len: usize,
@@ -179,20 +171,20 @@ pub fn locked(addr: usize, len: usize) {
 /// After `munlock(2)`.
 pub fn unlocked(addr: usize, len: usize) {
     if let Some(range) = touched(addr, len) {
-        mlocked::cut(&range);
+        mlocked::remove(&range);
     }
 }
 
 /// After `mlockall(2)`.
 pub fn all_locked(flags: c_int) {
-    mlocked::set_later(flags & libc::MCL_FUTURE != 0);
-    index::look(|| {
+    mlocked::set_lock_future(flags & libc::MCL_FUTURE != 0);
+    index::read(|| {
         for extent in index::extents() {
             let used = extent.used_range();
             if flags & libc::MCL_CURRENT != 0 {
                 mlocked::add(&used);
             }
-            mlocked::came(&(used.end..extent.base + extent.len));
+            mlocked::note_mapping(&(used.end..extent.base + extent.len));
         }
     });
     if flags & libc::MCL_CURRENT != 0 {
@@ -200,16 +192,11 @@ pub fn all_locked(flags: c_int) {
     }
 }
 
-/// Whether shared memory of ours lies in a range.
-pub fn is_shared(addr: usize, len: usize) -> bool {
-    pages(addr, len).is_ok_and(|range| registry::shared::meets(&range))
-}
-
-/// Before the program maps or moves something to a fixed address: what of ours lies there
-/// with a part of a huge page becomes ordinary memory.
+/// Before the program maps or moves something to a fixed address: memory of ours on part of a
+/// huge page becomes ordinary memory.
 ///
 /// # Errors
-/// Where shared memory cannot.
+/// If shared memory can't.
 pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     let Some(range) = ours(addr, len) else {
         return Ok(());
@@ -220,18 +207,18 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     })
 }
 
-/// After it: what was there is not ours any more.
+/// After a mapping at a fixed address: memory of ours there is gone.
 pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
     };
-    mlocked::cut(&range);
+    mlocked::remove(&range);
     if registry::shared::meets(&range) {
         shared_replaced(&mut open(), &range);
     }
 }
 
-/// What of shared memory was replaced is not ours any more.
+/// Forgets shared memory that was replaced.
 fn shared_replaced(open: &mut Open, range: &Range<usize>) {
     let _ = divide_in(open, range, |open, region, part| {
         if let Some(region) = region {
@@ -241,37 +228,36 @@ fn shared_replaced(open: &mut Open, range: &Range<usize>) {
     });
 }
 
-/// `mremap(2)`, as far as memory of ours or a large mapping is concerned. `None` where it is
-/// to be passed on, and [`moved`] is to be told.
+/// `mremap(2)`. `None` if the call is to be passed on; call [`moved`] afterwards.
 pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
     let done = remap::mremap(*call).or_else(|| anon::growth(call).err().map(Err));
     if let Some(Ok(now)) = done {
-        left_behind(call, now);
+        unlock_moved(call, now);
         anon::remapped(call, now);
     }
     done
 }
 
-/// After one that was passed on: where the memory is now.
+/// After an `mremap` that was passed on.
 pub fn moved(call: &remap::Call, now: usize) {
-    left_behind(call, now);
+    unlock_moved(call, now);
     replaced_by(call);
     anon::remapped(call, now);
 }
 
-/// Nothing is where memory was that is elsewhere now, nor behind what was cut.
-fn left_behind(call: &remap::Call, now: usize) {
+/// Forgets locks on memory that moved away or was cut.
+fn unlock_moved(call: &remap::Call, now: usize) {
     let is_gone = now != call.addr && call.flags & remap::MREMAP_DONTUNMAP == 0;
     let kept = if is_gone { 0 } else { call.new_len };
     let (old, kept) = (touched(call.addr, call.old_len), touched(call.addr, kept));
     if let (Some(old), Some(kept)) = (old, kept) {
         if kept.end < old.end && call.flags & remap::MREMAP_DONTUNMAP == 0 {
-            mlocked::cut(&(kept.end..old.end));
+            mlocked::remove(&(kept.end..old.end));
         }
     }
 }
 
-/// After memory was moved: what lay at a fixed address is not ours any more.
+/// Forgets memory that lay at the new fixed address.
 fn replaced_by(call: &remap::Call) {
     if call.is_fixed() {
         after_fixed(call.new_addr, call.new_len);

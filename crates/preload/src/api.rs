@@ -1,30 +1,25 @@
-//! The C interface: what a program linked with `-lhugetlbfs` calls.
+//! The C interface.
 //!
-//! * [`exports`]: the functions, a line each; `calls`: the same functions as
-//!   the whole process knows them. Where one of them needs another it calls
-//!   that, so that a program may put its own in the place of any.
-//! * `sizes`, `mounts`, `files`: which pages there are and where; `listings`
-//!   are the kernel's lists, opened as a program could have done it.
-//! * `regions`: memory; `region_table` has what was handed out; `color` shifts it by
-//!   cache lines; `stray` is for pointers that we know nothing of.
+//! * [`exports`]: the functions; `calls`: the same functions as the process sees them, so that a
+//!   program may replace any of them.
+//! * `sizes`, `mounts`, `files`: pages and files; `listings`: the kernel's lists, opened through
+//!   the program's own `open`.
+//! * `regions`: memory; `region_table`: what was handed out; `color`: cache colouring.
 //!
-//! Sizes and mounts are found out when they are first asked for: a program that
-//! only uses shared memory, or nothing at all, pays nothing for it. One that
-//! was linked with `-lhugetlbfs` has them found out at its start (`prepare`),
-//! since it may leave `/proc` and `/sys` behind. No lock of ours is held while
-//! another public function, or `open`, runs: they may be the program's own.
+//! Sizes and mounts are read when first needed, or at the start of a program linked with
+//! `-lhugetlbfs`, since it may leave `/proc` and `/sys` behind.
 //!
-//! **Invariants.** Names, results and `errno` are those of libhugetlbfs. A function that
-//! another one needs is called by the name that the program may have replaced.
+//! **Invariants.** Names, results and `errno` are libhugetlbfs'. Other functions of the interface
+//! are called by the names that the program may have replaced.
 //!
-//! **Locks.** None, as said above; of two threads that find something out at once, the
-//! first one's answer stays.
+//! **Locks.** None, since a public function or `open` may be the program's own. Two threads may
+//! both read; the first result is kept.
 //!
-//! **At a fork.** What was found out is the child's, too.
+//! **At a fork.** The child has the same results.
 
 use core::ops::ControlFlow;
 
-use hugetools_pages::policy::first_look;
+use hugetools_pages::policy::start_facts;
 use hugetools_pages::sys;
 
 use crate::loader::objects;
@@ -38,10 +33,8 @@ pub mod mounts;
 mod region_table;
 mod regions;
 mod sizes;
-mod stray;
 
-/// At the start of a program: finds sizes and mounts out, where the program or
-/// one of its libraries was linked for them.
+/// Reads sizes and mounts at the start if the program or a library was linked for them.
 pub(crate) fn prepare() {
     let mut linked = false;
     objects::each(|object| match object.needs(c"libhugetlbfs.so") {
@@ -53,9 +46,9 @@ pub(crate) fn prepare() {
     });
     if linked {
         let errno = sys::errno();
-        first_look::take();
+        start_facts::take();
         sizes::default_size();
-        // The first look for a mount finds all of them.
+        // The first query reads all mounts.
         mounts::find(0);
         sys::set_errno(errno);
     }

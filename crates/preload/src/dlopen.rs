@@ -1,15 +1,14 @@
-//! `dlopen(3)` with `RTLD_DEEPBIND`: a library that looks into libc before it looks at the
-//! program calls our functions for memory all the same.
+//! `dlopen(3)` with `RTLD_DEEPBIND`: the library's memory calls are bound to ours all the same.
 //!
-//! The loader searches for a library on behalf of the caller of `dlopen`, which it finds by
-//! the return address. So our function ends with a jump to the loader's.
+//! The loader identifies the caller of `dlopen` by the return address, so our function ends with a
+//! jump to the loader's.
 //!
-//! **Invariants.** `dlopen` returns what it would return without us, and loads the same file.
-//! Tables of libc are changed in this process only, and each word with one store.
+//! **Invariants.** `dlopen` returns the same result and loads the same file. libc's tables change
+//! in this process only, one word at a time.
 //!
-//! **Locks.** None of ours; the loader holds its own.
+//! **Locks.** None of ours; the loader's.
 //!
-//! **At a fork.** The child has the changed tables, too.
+//! **At a fork.** The child has the changed tables.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -21,12 +20,12 @@ use hugetools_pages::{weak_function, word};
 use crate::loader::{objects, rebind};
 use crate::next::{self, later};
 
-/// For `dlopen(3)`: the library's own dependencies come before the program.
+/// `RTLD_DEEPBIND`: the library's own dependencies come before the program.
 pub const RTLD_DEEPBIND: c_int = 8;
 
-/// What is bound to ours: calls that change memory, and those that make threads, before the
-/// first of which memory may have to leave a pool.
-const NAMES: [&CStr; 21] = [
+/// Functions bound to ours: memory calls, and thread creation, before which memory may have to
+/// leave a pool.
+const NAMES: [&CStr; 17] = [
     c"mmap",
     c"mmap64",
     c"munmap",
@@ -34,9 +33,6 @@ const NAMES: [&CStr; 21] = [
     c"mprotect",
     c"pkey_mprotect",
     c"madvise",
-    c"posix_madvise",
-    c"process_madvise",
-    c"remap_file_pages",
     c"mlock",
     c"mlock2",
     c"munlock",
@@ -45,7 +41,6 @@ const NAMES: [&CStr; 21] = [
     c"shmget",
     c"shmat",
     c"shmdt",
-    c"shmctl",
     c"pthread_create",
     c"thrd_create",
 ];
@@ -74,8 +69,8 @@ pub unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_voi
     }
 }
 
-/// Binds libc's names to ours as far as a library opened with these flags needs it. Returns
-/// the flags, without `RTLD_DEEPBIND` if libc's table cannot be changed.
+/// Binds libc's names to ours as needed. Returns the flags, without `RTLD_DEEPBIND` if libc's
+/// table can't be changed.
 pub fn prepare(flags: c_int) -> c_int {
     let flags = match weak_function!(hugetools_dlopen_of_heap as Flags) {
         Some(malloc_bound) => malloc_bound(flags),
@@ -87,13 +82,13 @@ pub fn prepare(flags: c_int) -> c_int {
     }
 }
 
-/// Binds [`NAMES`] once; `false` if libc's table cannot be written.
+/// Binds [`NAMES`] once; `false` if libc's table can't be written.
 fn bind_memory() -> bool {
     static BOUND: AtomicBool = AtomicBool::new(false);
     if BOUND.load(Ordering::Acquire) {
         return true;
     }
-    // Later it would find ours.
+    // Afterwards the look-up would find ours.
     later::find_all();
     let all = rebind::own(NAMES);
     let mut is_bound = true;
@@ -115,8 +110,8 @@ pub fn real(known: &AtomicUsize, name: &CStr) -> usize {
     known.load(Ordering::Relaxed)
 }
 
-/// Looks for it in all that is loaded: before glibc 2.34 it is in a library that
-/// the program may not have, only one that it loaded later.
+/// Searches all objects: before glibc 2.34 the function is in libdl, which the program may have
+/// loaded later.
 #[cold]
 fn search(name: &CStr) -> usize {
     let mut found = 0;

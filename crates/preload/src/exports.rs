@@ -1,30 +1,25 @@
-//! The functions of libc that are replaced. Each is a few lines: what is about
-//! memory of ours is done here, everything else by whoever would have done it
-//! without us.
+//! The functions of libc that are replaced. Memory of ours is handled here; other calls go to the
+//! next library.
 //!
-//! Here are those about memory, but for [`mod@mremap`] and [`sbrk`]. By [`ends`] a program
-//! ends or becomes another one; [`mod@syscall`] makes calls by their numbers.
+//! This file has the memory calls, except [`mod@mremap`] and [`sbrk`]. [`ends`]: the end of a
+//! program; [`mod@syscall`]: calls by number; [`threads`].
 //!
-//! **Invariants.** Each has libc's name, arguments and results, and leaves `errno` alone
-//! where it succeeds. It can be called at any time: before our start, in a signal
-//! handler, in a child of `vfork`.
+//! **Invariants.** Each has libc's name, arguments and results, and keeps `errno` on success. It
+//! may be called at any time: before our constructor, in a signal handler, in a child of `vfork`.
 //!
-//! **Locks.** None is held where the next function is called.
+//! **Locks.** None is held while the next function runs.
 //!
-//! **At a fork.** A call that changes memory of ours ends before the fork begins; see
-//! `hugetools_pages::vmops`.
+//! **At a fork.** A call that changes memory of ours ends before the fork.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::policy::own_request;
-use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
 use crate::next;
-use crate::rt::marker;
 use crate::{program_segments, sysv_shm};
 
 pub mod ends;
@@ -58,8 +53,6 @@ pub unsafe extern "C" fn mmap(
     };
     let is_fixed = flags & libc::MAP_FIXED != 0;
     if is_fixed {
-        // Before anything of ours goes there.
-        wait_as_libc(addr as usize, len);
         if let Err(error) = vmops::before_fixed(addr as usize, len) {
             return sys::c_address(Err(error));
         }
@@ -76,7 +69,7 @@ pub unsafe extern "C" fn mmap(
     if is_fixed && at != libc::MAP_FAILED {
         vmops::after_fixed(addr as usize, len);
         if !is_concerned {
-            anon::gone(addr as usize, len);
+            anon::note_unmapped(addr as usize, len);
         }
     }
     if at != libc::MAP_FAILED && map_file::is_concerned(len, prot, flags) {
@@ -85,7 +78,7 @@ pub unsafe extern "C" fn mmap(
     at
 }
 
-/// The next `mmap`. A request for huge pages that exceeds a limit fails.
+/// Calls the next `mmap`. A request for huge pages beyond a limit fails.
 ///
 /// # Safety
 /// As for `mmap`.
@@ -105,7 +98,7 @@ unsafe fn map_next(
     }
 }
 
-/// `mmap(2)`, by the name for large files.
+/// `mmap64(2)`
 ///
 /// # Safety
 /// As libc's.
@@ -128,27 +121,15 @@ pub unsafe extern "C" fn mmap64(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
-    wait_as_libc(addr as usize, len);
     let result = match vmops::munmap(addr as usize, len) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
         None => unsafe { next::munmap(addr, len) },
     };
     if result == 0 {
-        anon::gone(addr as usize, len);
+        anon::note_unmapped(addr as usize, len);
     }
     result
-}
-
-/// Before shared memory goes otherwise than by libc: musl's functions wait for threads that
-/// have unlocked something there, and are about to wake who waits for it.
-fn wait_as_libc(addr: usize, len: usize) {
-    if vmops::is_shared(addr, len) && !weak::is_glibc() {
-        let before = sys::errno();
-        // SAFETY: nothing is unmapped.
-        unsafe { next::munmap(core::ptr::null_mut(), 0) };
-        sys::set_errno(before);
-    }
 }
 
 /// `mprotect(2)`
@@ -157,7 +138,7 @@ fn wait_as_libc(addr: usize, len: usize) {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
-    let (at, whole) = vmops::as_libc_has_it(addr as usize, len);
+    let (at, whole) = vmops::mprotect_range(addr as usize, len);
     match vmops::mprotect(at, whole, prot, None) {
         Some(result) => sys::c_result(result),
         None => {
@@ -189,7 +170,7 @@ pub unsafe extern "C" fn pkey_mprotect(
     }
 }
 
-/// After a call that makes the program's own memory accessible.
+/// After a call that made memory accessible.
 fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> c_int {
     if result == 0 {
         anon::committed(addr as usize, len, prot);
@@ -259,15 +240,6 @@ pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
 /// `mlockall(2)`
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
-    if flags & libc::MCL_FUTURE != 0 && flags & libc::MCL_CURRENT == 0 && marker::has_heap() {
-        // What the heap has for itself is not to count: plainly there is none of it.
-        let before = sys::errno();
-        // SAFETY: asks for a block.
-        let block = core::hint::black_box(unsafe { libc::malloc(1) });
-        // SAFETY: nobody else has it.
-        unsafe { libc::free(block) };
-        sys::set_errno(before);
-    }
     let result = next::mlockall(flags);
     if result == 0 {
         vmops::all_locked(flags);
@@ -280,12 +252,12 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 pub extern "C" fn munlockall() -> c_int {
     let result = next::munlockall();
     if result == 0 {
-        mlocked::forget_all();
+        mlocked::clear();
     }
     result
 }
 
-/// `mbind(2)`, which libnuma has.
+/// `mbind(2)`, exported by libnuma.
 ///
 /// # Safety
 /// As libnuma's.

@@ -1,26 +1,24 @@
-//! `libhugetlbfs.so`: shared memory and segments on huge pages, in programs as
-//! they are, and the C interface for programs that ask for huge pages.
+//! `libhugetlbfs.so`: shared memory and segments on huge pages for unmodified programs, and the
+//! C interface.
 //!
-//! Wings, from the ground up; each knows only those above it in this list, and begins
-//! with a page of text.
+//! Modules, from the ground up; each uses only those above it.
 //!
-//! | wing | what it is for |
+//! | module | subject |
 //! |---|---|
-//! | `rt` | the compiler's functions, which copy of us is at work, memory for a report |
-//! | [`loader`] | the program and its libraries, as the dynamic loader knows them |
-//! | `next` | the functions that ours stand before: libc's, as a rule |
+//! | `rt` | functions that the compiler calls, the first copy's marker, memory for reports |
+//! | [`loader`] | loaded objects and their symbols |
+//! | `next` | the next library's functions, libc's as a rule |
 //! | `sysv_shm` | System V shared memory |
 //! | [`api`] | the C interface |
-//! | `program_segments` | the program's code, data and bss, its libraries' code |
-//! | `report` | what was required, before the program begins; the report at its end |
-//! | [`process`] | forks, filters of system calls, another root, another program |
-//! | [`exports`] | the functions of libc that are replaced, a few lines each |
+//! | `program_segments` | code, data and bss of the program, code of its libraries |
+//! | `report` | `--require` before the program begins; the report at its end |
+//! | [`process`] | forks, threads, seccomp filters |
+//! | [`exports`] | replaced functions of libc |
 //! | [`dlopen`](mod@dlopen) | libraries that would bind libc's functions past ours |
-//! | `start` | what happens when a program starts |
+//! | `start` | the constructor |
 //!
-//! What else is asked of memory is answered by `hugetools_pages::vmops`.
-//!
-//! `libhugetlbfs_heap.so` is built over this library and holds all of it.
+//! `hugetools_pages::vmops` implements the memory calls. `libhugetlbfs_heap.so` contains all of
+//! this library.
 #![no_std]
 
 pub mod api;

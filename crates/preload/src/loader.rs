@@ -1,20 +1,15 @@
-//! The program and its libraries, as the dynamic loader knows them: the files that are
-//! loaded ([`objects`]), the symbols that they define ([`symbols`]), the words that it
-//! fills with addresses of others ([`relocations`]), names that are to mean ours
-//! ([`rebind`]), and programs that bring a malloc which must stay ([`host_malloc`]). `lock`
-//! tells whether its list may be asked for.
+//! Loaded objects: files ([`objects`]), symbols ([`symbols`]), relocations ([`relocations`]),
+//! redefined symbols ([`rebind`]), programs that keep their malloc ([`host_malloc`]), and whether
+//! the loader's list may be read (`lock`).
 //!
-//! **Invariants.** Tables are read where the loader has mapped them, and only `rebind`
-//! writes to them. A name is found as the loader finds it. What a file does not tell is
-//! `None`.
+//! **Invariants.** Tables are read where the loader mapped them; only `rebind` writes to them.
 //!
-//! **Locks.** None of ours. The loader has one, which it holds while it shows its list:
-//! what looks at an object there is short, and calls nothing of the program's. The program's
-//! own `dl_iterate_phdr` holds it as long as it likes: beside other threads it is not waited
-//! for, but where the program loads a library, or calls what only such a one may have.
+//! **Locks.** The loader's, held while its list is read; our callbacks are short. The program's
+//! own `dl_iterate_phdr` may hold it for long, so beside other threads we take it only when the
+//! program loads a library.
 //!
-//! **At a fork.** A thread that was in `dlopen` is not there in the child, so that the
-//! loader's lock may be held there for ever: what a child may need is looked up before.
+//! **At a fork.** The child may find the loader's lock held for ever: what it may need is looked
+//! up before.
 
 pub mod host_malloc;
 pub(crate) mod lock;

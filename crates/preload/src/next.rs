@@ -1,17 +1,16 @@
-//! The functions that ours stand before: libc's, or those of another library
-//! that was preloaded. What is none of our business goes to them.
+//! The next library's functions, libc's as a rule. Calls that don't concern us go to them.
 //!
-//! They are looked up at the start, since a program may call `mmap` at any
-//! time: inside of its own allocator, or in a signal handler. Of what nobody has, the
-//! kernel is called itself. [`later`] has those that are looked up when they are called.
+//! They are looked up at the start: a program may call `mmap` inside its own allocator or a signal
+//! handler. A function that nobody has becomes a direct system call. [`later`] looks up the rest
+//! at the first call.
 //!
-//! **Invariants.** An address is that of the next function of that name in the loader's
-//! order, never one of another copy of ours. `errno` and the answer are its own.
+//! **Invariants.** An address is that of the next definition in the loader's order, never another
+//! copy of ours. `errno` is that function's.
 //!
 //! **Locks.** None: each address is one word.
 //!
-//! **At a fork.** All of them are looked up before the first thread: in the child of a fork
-//! beside threads the loader's list may be locked for ever.
+//! **At a fork.** All are looked up before the first thread: in a forked child the loader's lock
+//! may be held for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
@@ -36,7 +35,7 @@ core::arch::global_asm!(
 
 word!(hugetools_dlsym);
 
-/// A function by name; 0 until it was looked up, or where there is none.
+/// A function by name; address 0 if unknown or missing.
 pub(crate) struct Next {
     name: &'static CStr,
     hash: u32,
@@ -56,7 +55,7 @@ impl Next {
         self.address.load(Ordering::Relaxed)
     }
 
-    /// Has it from the loader, if that can be asked.
+    /// Looks it up by `dlsym`.
     fn ask(&self) {
         if let Some(address) = ask(self.name) {
             self.address.store(address, Ordering::Relaxed);
@@ -80,15 +79,15 @@ static MUNLOCK: Next = Next::named(c"munlock");
 static MLOCKALL: Next = Next::named(c"mlockall");
 static MUNLOCKALL: Next = Next::named(c"munlockall");
 static PRCTL: Next = Next::named(c"prctl");
-/// Called at the start of each program that has our heap.
+/// Called at the start by each program that has our heap.
 static REGISTER_ATFORK: Next = Next::named(c"__register_atfork");
 
-/// Where what registers handlers for forks is; `None` where nobody behind us has it.
+/// Address of the next `__register_atfork`.
 pub(crate) fn register_atfork() -> Option<usize> {
     Some(REGISTER_ATFORK.address()).filter(|address| *address != 0)
 }
 
-/// All of them.
+/// All functions looked up at the start.
 static ALL: [&Next; 17] = [
     &MMAP,
     &MUNMAP,
@@ -109,16 +108,15 @@ static ALL: [&Next; 17] = [
     &REGISTER_ATFORK,
 ];
 
-/// Looks all of them up: in the loader's tables, all at once, since `dlsym` would take
-/// many times as long at the start of each program.
+/// Looks all up in the loader's tables at once: `dlsym` would take many times as long.
 pub(crate) fn find() {
     let mut is_sure = true;
     objects::each_behind_ours(|object| is_sure &= take_from(object, &ALL));
-    // Where the program has loaded this library by itself libc is not behind it.
+    // libc isn't behind this library if the program loaded it by `dlopen`.
     if !is_sure || MMAP.address() == 0 {
         ALL.iter().for_each(|next| next.ask());
     }
-    // A sanitizer's would look into memory that it does not know.
+    // A sanitizer's memset would check memory that it doesn't know.
     if !host_malloc::has_checker() {
         let memset = ask(c"memset").unwrap_or(0);
         // SAFETY: the address of the function of that name.
@@ -126,8 +124,7 @@ pub(crate) fn find() {
     }
 }
 
-/// Notes what an object has of them, where none before it did; `false` where only the
-/// loader knows.
+/// Takes missing addresses from an object; `false` if only the loader can resolve one.
 fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
     let Some(tables) = object.tables() else {
         return true;
@@ -143,22 +140,20 @@ fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
     is_sure
 }
 
-/// What the loader says of a name; `None` where it cannot be asked: before glibc 2.34
-/// a program without libdl has no `dlsym`.
+/// `dlsym(RTLD_NEXT)`; `None` without `dlsym`, which before glibc 2.34 needs libdl.
 pub(crate) fn ask(name: &CStr) -> Option<usize> {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     let dlsym = weak_function!(hugetools_dlsym as Dlsym)?;
     Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
 }
 
-/// Calls the next function of that type, or what stands behind `else`.
+/// Calls the next function, or evaluates the expression after `else`.
 macro_rules! call {
     ($next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
         match $next.address() {
             0 => $otherwise,
             address => {
-                // SAFETY: the address of the function of that name, whose type
-                // is that.
+                // SAFETY: the address of the function of that name and type.
                 let next = unsafe { core::mem::transmute::<usize, $type>(address) };
                 // SAFETY: as the caller says.
                 unsafe { next($($argument),*) }
@@ -302,7 +297,7 @@ pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
     })
 }
 
-/// What C has of a result: `errno` set and −1, or the result.
+/// Converts a result to C: sets `errno` and returns -1 on failure.
 pub(crate) fn c_long_result(result: sys::Result<usize>) -> c_long {
     match result {
         Ok(value) => c_long::from_ne_bytes(value.to_ne_bytes()),
@@ -315,6 +310,6 @@ pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     call!(PRCTL as Prctl, (option, a, b, c, d), else {
         let args = [cast::extended(option), a, b, c, d, 0];
         // SAFETY: as the caller says.
-        cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_prctl, args) }))
+        cast::int(cast::word(unsafe { sys::libc_syscall(libc::SYS_prctl, args) }))
     })
 }

@@ -1,19 +1,16 @@
-//! What is told of a program: whether it has the huge pages that were required
-//! ([`required`], before it begins), and the report at its [`end`].
+//! What is reported about a program: whether `--require` is met ([`required`], before it begins),
+//! and the report at its [`end`].
 //!
-//! * [`extents`]: what is known by address; [`own_memory`]: what the kernel says;
-//!   [`past_malloc`]: memory that the program has mapped past malloc and given back.
-//! * [`report_file`]: where the report goes; [`shared_page`]: the page by which hugectl,
-//!   which waits for the program, prints it.
+//! * [`extents`]: memory known by address; [`own_memory`]: the kernel's figures;
+//!   [`past_malloc`]: memory that the program mapped past malloc.
+//! * [`report_file`]: the report's file; [`shared_page`]: the page through which hugectl prints it.
 //!
-//! **Invariants.** A report says what the kernel says: what cannot be read is not in it.
-//! That none can be made never keeps a program from ending. It takes memory of its own
-//! ([`crate::rt::scratch`]), never the program's.
+//! **Invariants.** A report has the kernel's figures. A failure never keeps a program from ending.
+//! It uses memory of its own ([`crate::rt::scratch`]).
 //!
-//! **Locks.** None: one thread ends a process; numbers that hugectl reads are atomic.
+//! **Locks.** None: one thread ends a process; the shared page is atomic.
 //!
-//! **At a fork.** The page stays the parent's. The file is shared, and appended to by one
-//! call each.
+//! **At a fork.** The page stays the parent's. The file is shared, and appended to by one call.
 
 pub(crate) mod end;
 pub(crate) mod extents;

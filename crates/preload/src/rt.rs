@@ -1,14 +1,11 @@
-//! What this library needs of itself before anything else: the functions that compilers
-//! call by themselves ([`mem`]), whether this copy is the one at work ([`marker`]), and
-//! memory for a report ([`scratch`]).
+//! The library's basics: functions that compilers call ([`mem`]), whether this copy is the first
+//! one ([`marker`]), and memory for reports ([`scratch`]).
 //!
-//! **Invariants.** Nothing here knows what the program is or does. No function of libc's
-//! is called. Where two copies of us are loaded, the first one alone does anything by
-//! itself.
+//! **Invariants.** No function of libc is called. Of two loaded copies only the first one acts.
 //!
-//! **Locks.** None: the marker is written by the loader, before any code runs.
+//! **Locks.** None: the loader writes the marker before any code runs.
 //!
-//! **At a fork.** The child is the same copy, and has its parent's memory.
+//! **At a fork.** Nothing.
 
 pub(crate) mod marker;
 pub(crate) mod mem;

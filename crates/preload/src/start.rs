@@ -1,11 +1,11 @@
-//! The start of a program: as little as possible.
+//! The constructor.
 //!
-//! **Invariants.** It runs once, before the program's first instruction, in the first copy
-//! of this library. What can be found out when it is needed is not asked here.
+//! **Invariants.** It runs once, before the program, in the first copy of this library. What can
+//! be read when it is needed isn't read here.
 //!
 //! **Locks.** None: there is one thread.
 //!
-//! **At a fork.** A child does not start anew; another image does.
+//! **At a fork.** Nothing; `exec` starts anew.
 #![expect(unsafe_code, reason = "places a function among the constructors")]
 
 use core::ffi::{c_char, c_int};
@@ -19,7 +19,6 @@ use hugetools_pages::segment::stack;
 
 use crate::loader::host_malloc;
 use crate::next::{self, later};
-use crate::process::gains;
 use crate::report::{end, report_file, required, shared_page};
 use crate::rt::marker;
 use crate::{api, program_segments};
@@ -29,8 +28,7 @@ use crate::{api, program_segments};
 static START: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
 
 /// # Safety
-/// For the loader: the arguments are what a constructor gets from glibc, and
-/// not looked at elsewhere.
+/// Called by the loader, with a constructor's arguments under glibc.
 unsafe extern "C" fn start(
     _count: c_int,
     _arguments: *const *const c_char,
@@ -47,8 +45,8 @@ unsafe extern "C" fn start(
     message::set_verbosity(config.verbosity);
     report_file::prepare();
     if !weak::is_glibc() {
-        // Its loader's lock may be held by what a handler has interrupted that
-        // ends the program.
+        // A signal handler that ends the program may have interrupted musl's loader, whose lock
+        // it would need.
         later::find_all();
     }
     for name in config.rejected.names() {
@@ -60,7 +58,7 @@ unsafe extern "C" fn start(
     if marker::has_heap() {
         fork::watch();
         pool_backoff::begin();
-        host_malloc::say_so(config);
+        host_malloc::report(config);
     } else if config.heap.is_some() {
         say(
             Level::Warning,
@@ -70,7 +68,6 @@ unsafe extern "C" fn start(
             ),
         );
     }
-    gains::begin();
     shared_page::begin();
     api::prepare();
     program_segments::remap();

@@ -1,17 +1,14 @@
 //! System V shared memory: `shmget` on huge pages.
 //!
-//! A segment that is there already is whoever's it is: it is looked up as it
-//! was asked for, and nothing is done to it. One is made so that it fails where
-//! there is one; only what was made so is ours.
+//! Existing segments are looked up and never changed. A new one is created with `IPC_EXCL`, so
+//! that only segments of ours are treated as such.
 //!
-//! [`group_name`] is for a message that names the command for `vm.hugetlb_shm_group`.
+//! **Invariants.** The program gets a segment whenever it would without us, unless huge pages are
+//! required.
 //!
-//! **Invariants.** The program gets a segment wherever it would have got one without us,
-//! unless huge pages were required.
+//! **Locks.** The registry's, for each segment recorded.
 //!
-//! **Locks.** The turn of the registry, for each segment that is entered.
-//!
-//! **At a fork.** Segments are shared; which of them were made by us the child knows, too.
+//! **At a fork.** The child shares the segments and their records.
 #![expect(unsafe_code, reason = "attaches segments")]
 
 use core::ffi::{c_int, c_void};
@@ -20,19 +17,16 @@ use hugetools_contract::env::Pages;
 use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
-use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
+use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint, WholeHint};
 use hugetools_pages::kernel::{constraints, facts, populate};
 use hugetools_pages::policy::own_request::OwnRequest;
-use hugetools_pages::policy::{first_look, pool_backoff, required};
+use hugetools_pages::policy::{pool_backoff, required, start_facts};
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung, tell_small};
+use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung, report_small};
 
 use crate::next;
-
-mod group_name;
-
 /// `shmget`
 pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     if let Some(own) = OwnRequest::of_segment(size, flags) {
@@ -41,9 +35,9 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     let Some(pages) = config::get().shm else {
         return next::shmget(key, size, flags);
     };
-    first_look::take();
+    start_facts::take();
     match page_for(pages, key, size, flags) {
-        None if must_fail(pages, key, size, flags) => {
+        None if must_refuse(pages, key, size, flags) => {
             lacks_thp("shmget", size, false);
             sys::c_result(Err(Errno(libc::ENOMEM)))
         }
@@ -52,17 +46,17 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     }
 }
 
-/// Makes a segment smaller than a huge page, or looks up what has the key.
+/// Creates a segment smaller than a huge page, or looks up an existing one.
 fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
-    let is_new = makes_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
+    let is_new = creates_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
     let id = next::shmget(key, size, flags);
     if is_new && id >= 0 {
-        tell_small("shmget", size, pages);
+        report_small("shmget", size, pages);
     }
     id
 }
 
-/// Makes a segment on huge pages, or looks up what has the key.
+/// Creates a segment on huge pages, or looks up an existing one.
 fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     let error = match make_huge(key, size, flags, page) {
         Ok(id) => {
@@ -70,11 +64,11 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
             facts::learn_room();
             return id;
         }
-        // Somebody's, with all that the kernel says of it.
+        // An existing segment.
         Err(Errno(libc::EEXIST)) => return next::shmget(key, size, flags),
         Err(error) => error,
     };
-    if !required::shm_may_fall(size) {
+    if !required::shm_may_fall_back(size) {
         failed(error, size, page, false);
         return sys::c_result(Err(error));
     }
@@ -86,11 +80,11 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     id
 }
 
-/// Makes a segment for which the program itself asks for huge pages, all of which can be had;
-/// or looks up what has the key.
+/// Creates a segment for the program's own huge request, fully populated; or looks up an existing
+/// one.
 fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
-    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
-    if !makes || key != libc::IPC_PRIVATE && exists(key) {
+    let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    if !creates || key != libc::IPC_PRIVATE && exists(key) {
         return next::shmget(key, size, flags);
     }
     if let Err(error) = own.admit() {
@@ -104,31 +98,30 @@ fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
     }
 }
 
-/// The page size for a segment that is being made. Looking one up, or asking
-/// for huge pages oneself, is left alone; so is a segment smaller than a page.
+/// The page size for a new segment; `None` for look-ups, own huge requests, and segments smaller
+/// than a page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
     let page = huge_size(pages)?;
-    (makes_plain(key, flags) && size >= page).then_some(page)
+    (creates_plain(key, flags) && size >= page).then_some(page)
 }
 
-fn makes_plain(key: c_int, flags: c_int) -> bool {
-    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
-    makes && flags & libc::SHM_HUGETLB == 0
+fn creates_plain(key: c_int, flags: c_int) -> bool {
+    let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    creates && flags & libc::SHM_HUGETLB == 0
 }
 
-/// Whether transparent huge pages are required, and there are none for it. What
-/// has the key already is whoever's it is.
-fn must_fail(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
+/// Whether a new segment requires transparent huge pages and the machine has none.
+fn must_refuse(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
     let is_new = || key == libc::IPC_PRIVATE || !exists(key);
-    makes_plain(key, flags)
+    creates_plain(key, flags)
         && required::shm_lacks_thp(pages, size)
         && is_new()
-        && !required::shm_may_fall(size)
+        && !required::shm_may_fall_back(size)
 }
 
-/// Makes a segment, all of whose pages can be had.
+/// Creates a segment whose pages are all available.
 fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int> {
-    // A reservation is always taken: without one the first touch could kill.
+    // Always with a reservation: otherwise the first touch could raise SIGBUS.
     let huge = flags & !libc::SHM_NORESERVE | hugetlb_pool::shm_flags(page);
     let new = huge | libc::IPC_CREAT | libc::IPC_EXCL;
     if !constraints::may_limit(page) {
@@ -137,8 +130,7 @@ fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int
     if key == libc::IPC_PRIVATE {
         return make_filled(key, size, new, page);
     }
-    // Others see a segment with a key at once: whether its pages can be had is
-    // tried with one that nobody sees.
+    // Other processes see a segment with a key at once, so try the pages with a private one.
     if !exists(key) {
         let trial = make_filled(libc::IPC_PRIVATE, size, new, page)?;
         sys::shm_remove(trial)?;
@@ -159,17 +151,17 @@ fn make_filled(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int
     }
 }
 
-/// Removes a segment, unless another process has attached it by now.
+/// Removes a segment, unless another process has attached it.
 fn remove_unused(id: c_int) -> bool {
     let is_unused = sys::shm_state(id).is_ok_and(|state| state.attached == 0);
     is_unused && sys::shm_remove(id).is_ok()
 }
 
-/// Populates a segment that was made just now.
+/// Populates a new segment.
 fn fill(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
     let result = populate(addr);
-    // SAFETY: attached above and known to nobody.
+    // SAFETY: attached above, and nobody knows it.
     unsafe { sys::shmdt(addr)? };
     result
 }
@@ -179,9 +171,8 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
     match error.0 {
         libc::EPERM => {
             BACKOFF.note(pool_backoff::Shortfall::ShmGroup);
-            let mut buffer = [0; 64];
-            let group = group_name::group_name(&mut buffer);
-            required::tell_of_shm(
+            let group = sys::getegid();
+            required::report_shm(
                 Kind::Shm,
                 may_follow,
                 format_args!(
@@ -195,12 +186,12 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
             let pages = size.div_ceil(page);
             BACKOFF.note(pool_backoff::shortfall_of(page, pages));
             let free = hugetlb_pool::free(page);
-            let grow = ToHave(ToGrow {
+            let grow = WholeHint(GrowHint {
                 size: page,
                 needed: pages,
                 free,
             });
-            required::tell_of_shm(
+            required::report_shm(
                 Kind::Shm,
                 may_follow,
                 format_args!(

@@ -28,8 +28,6 @@ weak_word hugetools_kept_tcmalloc, tc_malloc
 weak_word hugetools_kept_mimalloc, mi_malloc
 weak_word hugetools_kept_rpmalloc, rpmalloc
 weak_word hugetools_kept_tbb, scalable_malloc
-weak_word hugetools_kept_hoard, xxmalloc
-weak_word hugetools_kept_snmalloc, sn_malloc
 
 /* For `next.rs`. */
 weak_word hugetools_dlsym, dlsym

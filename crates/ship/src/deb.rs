@@ -78,23 +78,7 @@ pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
     add(doc.join("copyright"), text::debian_copyright(tree)?);
     let changelog = text::debian_changelog(tree, tree.version())?;
     add(doc.join("changelog"), changelog);
-    if let Some(overrides) = overrides(package) {
-        let dir = Path::new("/usr/share/lintian/overrides");
-        add(dir.join(package.name), overrides);
-    }
     Ok(items)
-}
-
-/// Overrides for lintian's false alarms.
-fn overrides(package: &Package) -> Option<String> {
-    (package.part == Part::Run).then(|| {
-        "# Programs and library are one package because their versions must match.\n\
-         hugetools: package-name-doesnt-match-sonames libhugetlbfs0\n\
-         # The library doesn't link with libc, so it loads under glibc and musl.\n\
-         hugetools: shared-library-lacks-prerequisites *\n\
-         hugetools: library-not-linked-against-libc *\n"
-            .to_owned()
-    })
 }
 
 /// Builds both packages and returns their files.

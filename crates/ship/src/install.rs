@@ -27,7 +27,7 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     let is_live = place.destdir.is_none() && nix::unistd::geteuid().is_root();
     let has_cache = is_live && loader::has_cache();
     let needs_conf = has_cache && !is_standard(&lib) && !loader::is_searched(&lib);
-    let is_searched = is_standard(&lib) || has_cache || (is_live && is_musl_searched(&lib));
+    let is_searched = is_standard(&lib) || has_cache;
     let dirs = Dirs::of_prefix(&prefix, &place.libdir, is_searched);
     let mut items = layout::items(tree, &dirs)?;
     if needs_conf {
@@ -96,13 +96,6 @@ fn is_standard(lib: &Path) -> bool {
         .iter()
         .flat_map(|name| roots.map(|root| root.join(name)));
     dirs.any(|dir| dir == lib)
-}
-
-/// Whether musl's loader searches this directory in addition.
-fn is_musl_searched(lib: &Path) -> bool {
-    let has_musl = Path::new("/lib/ld-musl-x86_64.so.1").exists()
-        || Path::new("/lib/ld-musl-aarch64.so.1").exists();
-    has_musl && !loader::has_cache() && lib == Path::new("/usr/local/lib")
 }
 
 /// Fails if a foreign file exists at one of the paths.

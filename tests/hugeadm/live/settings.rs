@@ -12,19 +12,6 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::copy;
 
 #[test]
-fn the_shared_memory_group() {
-    let Some(live) = machine("shared memory group") else {
-        return;
-    };
-    let group = nix::unistd::Group::from_name("daemon").unwrap().unwrap();
-    succeeds(&live, &["--set-shm-group", "daemon"]);
-    let gid = u64::from(group.gid.as_raw());
-    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(gid));
-    succeeds(&live, &["--set-shm-group", "0"]);
-    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(0));
-}
-
-#[test]
 fn the_group_of_userfaultfd() {
     let Some(live) = machine("group of userfaultfd") else {
         return;

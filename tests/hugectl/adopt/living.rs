@@ -1,44 +1,34 @@
-//! What a program keeps, and what happens to it meanwhile.
+//! The program's memory stays intact, whatever it does in the meantime.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Subject, document, huge, hugectl, is_possible, is_sound, number, only, share};
-use crate::support::live::machine;
-use crate::support::needs;
-use crate::support::program::{Libc, build};
-use crate::support::still::without_pool;
+use serde_json::Value;
 
-/// A program with so many megabytes of a kind of memory, which checks them at the end.
-fn program(kind: &str, megabytes: &str) -> Option<Subject> {
-    let program = build("adopt", Libc::Glibc, &[])?;
-    Some(Subject::start(
-        Command::new(program).args([kind, megabytes]),
-    ))
-}
+use super::{
+    Subject, adoptable, can_adopt, check_sums, document, huge, hugectl, number, only, share,
+};
+use crate::hugectl::place::{Place, as_nobody, done, is_root};
+use crate::support::live::{Group, machine};
+use crate::support::program::{Libc, build};
+use crate::support::tool::tool;
 
 #[test]
-fn memory_becomes_huge_and_stays_as_it_was() {
-    let Some(live) = without_pool("adopted memory") else {
+fn memory_becomes_huge_and_keeps_its_contents() {
+    let Some((_still, mut program)) = adoptable("adopted memory", "anon", "64") else {
         return;
     };
-    if !is_possible("adopted memory", live.thp_serves()) {
-        return;
-    }
-    let Some(subject) = program("anon", "64") else {
-        return;
-    };
-    let foreseen = document(&["--dry-run", "--pid", &subject.pid()]);
-    let foreseen = only(&foreseen);
-    assert_eq!(huge(&foreseen["before"]), 0);
+    let subject = Subject::start(&mut program);
+    let predicted = document(&["--dry-run", "--pid", &subject.pid()]);
+    let predicted = only(&predicted);
+    assert_eq!(huge(&predicted["before"]), 0);
     let adopted = document(&["--pid", &subject.pid(), "--budget=100"]);
     let adopted = only(&adopted);
     assert_eq!(huge(&adopted["before"]), 0, "a dry run changes nothing");
     assert!(share(adopted) > 0.9, "{adopted:#}");
-    // Its own pages of zeros and its stack may move meanwhile.
-    let off = huge(&foreseen["after"]).abs_diff(huge(&adopted["after"]));
-    assert!(off <= 4 << 20, "{foreseen:#} {adopted:#}");
-    // There is nothing left to be done.
+    // Small mappings may change in the meantime.
+    let off = huge(&predicted["after"]).abs_diff(huge(&adopted["after"]));
+    assert!(off <= 4 << 20, "{predicted:#} {adopted:#}");
     let again = document(&["--pid", &subject.pid()]);
     assert_eq!(only(&again)["before"]["huge"], adopted["after"]["huge"]);
     assert_eq!(again["status"], 0);
@@ -46,16 +36,11 @@ fn memory_becomes_huge_and_stays_as_it_was() {
 }
 
 #[test]
-fn the_segments_that_are_named_are_meant() {
-    let Some(live) = without_pool("adopted segments") else {
+fn only_the_named_segments_are_collapsed() {
+    let Some((_still, mut program)) = adoptable("adopted segments", "anon", "32") else {
         return;
     };
-    if !is_possible("adopted segments", live.thp_serves()) {
-        return;
-    }
-    let Some(subject) = program("anon", "32") else {
-        return;
-    };
+    let subject = Subject::start(&mut program);
     let heap = document(&["--pid", &subject.pid(), "--heap", "--stack"]);
     let heap = only(&heap);
     let mut names = heap["segments"].as_array().unwrap().iter();
@@ -73,63 +58,48 @@ fn the_segments_that_are_named_are_meant() {
 }
 
 #[test]
-fn what_cannot_be_has_its_reason() {
-    let Some(live) = without_pool("adopted, and not") else {
-        return;
-    };
-    if !is_possible("adopted, and not", live.thp_serves()) {
-        return;
-    }
-    for (kind, options, reason) in [
-        ("declined", &["--anon"][..], "MADV_NOHUGEPAGE"),
-        ("off", &["--anon"], "PR_SET_THP_DISABLE"),
-        ("shared", &["--shm"], "set to never (shmem_enabled)"),
-        ("forked", &["--anon"], "since a fork"),
+fn memory_that_cannot_be_collapsed_has_a_reason() {
+    for (kind, option, reason) in [
+        ("declined", "--anon", "MADV_NOHUGEPAGE"),
+        ("off", "--anon", "PR_SET_THP_DISABLE"),
+        ("shared", "--shm", "set to never (shmem_enabled)"),
+        ("forked", "--anon", "since a fork"),
     ] {
-        let Some(subject) = program(kind, "16") else {
+        let Some((_still, mut program)) = adoptable("memory left as it is", kind, "16") else {
             return;
         };
-        let found = document(&[&["--pid", &subject.pid()], options].concat());
+        let subject = Subject::start(&mut program);
+        let found = document(&["--pid", &subject.pid(), option]);
         assert_eq!(found["status"], 3, "{kind}: {found:#}");
-        let process = only(&found);
-        let mut left = process["left"].as_array().unwrap().iter();
-        let is_it = |left: &&serde_json::Value| left["reason"].as_str().unwrap().contains(reason);
-        let left = left.find(is_it);
+        let mut left = only(&found)["left"].as_array().unwrap().iter();
+        let left = left.find(|left| left["reason"].as_str().unwrap().contains(reason));
         let left = left.unwrap_or_else(|| panic!("{kind}: {found:#}"));
         assert!(number(&left["bytes"]) >= 14 << 20, "{kind}: {found:#}");
         assert_eq!(subject.last(), "same");
     }
 }
 
-/// It maps, unmaps, discards, protects and forks all the time, then becomes another
-/// program, then ends.
+/// The program maps, unmaps, discards, protects and forks all the time; then it executes
+/// another program, or ends.
 #[test]
-fn whatever_the_program_does_meanwhile_harms_nobody() {
-    let Some(live) = without_pool("adopted and restless") else {
-        return;
-    };
-    if !is_possible("adopted and restless", live.thp_serves()) {
-        return;
-    }
+fn a_program_may_change_its_memory_meanwhile() {
     for end in ["restless", "executes", "ends"] {
-        let Some(mut subject) = program(end, "64") else {
+        let Some((_still, mut program)) = adoptable("adopted and restless", end, "64") else {
             return;
         };
+        let mut subject = Subject::start(&mut program);
         let pid = subject.pid();
-        let until = Instant::now() + Duration::from_secs(3);
-        let mut runs = 0;
+        let until = Instant::now() + Duration::from_secs(2);
         while Instant::now() < until {
             let done = hugectl(&["--pid", &pid, "--budget=100", "--json"]);
-            runs += 1;
             if done.status == 125 {
                 assert_ne!(end, "restless", "{done:?}");
                 break;
             }
             assert!([0, 3].contains(&done.status), "{end}: {done:?}");
-            let value: serde_json::Value = serde_json::from_str(&done.out).unwrap();
-            is_sound(&value["processes"][0]);
+            let value: Value = serde_json::from_str(&done.out).unwrap();
+            check_sums(&value["processes"][0]);
         }
-        assert!(runs > 0);
         match end {
             "restless" => assert_eq!(subject.last(), "same"),
             _ => assert!(subject.child.wait().unwrap().success(), "{end}"),
@@ -138,28 +108,24 @@ fn whatever_the_program_does_meanwhile_harms_nobody() {
 }
 
 #[test]
-fn a_watch_follows_what_is_allocated_later() {
-    let Some(live) = without_pool("adopted later") else {
+fn a_watch_follows_later_allocations() {
+    let Some((_still, mut program)) = adoptable("adopted later", "grows", "48") else {
         return;
     };
-    if !is_possible("adopted later", live.thp_serves()) {
-        return;
-    }
-    let Some(subject) = program("grows", "48") else {
-        return;
-    };
+    let subject = Subject::start(&mut program);
     let words = ["--pid", &subject.pid(), "--watch=0.2", "--json"];
-    let mut command = crate::support::tool::tool("hugectl");
+    let mut command = tool("hugectl");
     let watch = command.args(words).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(subject.last(), "same");
     let output = watch.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    let looks: Vec<u64> = text
+    let looks = text
         .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
-        .map(|value| huge(&value["processes"][0]["after"]))
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let looks: Vec<u64> = looks
+        .map(|look| huge(&look["processes"][0]["after"]))
         .collect();
     let most = looks.iter().max().copied().unwrap();
     assert!(looks.len() > 2 && looks[0] < most, "{looks:?}");
@@ -167,20 +133,14 @@ fn a_watch_follows_what_is_allocated_later() {
 }
 
 #[test]
-fn children_come_with_it() {
-    let Some(live) = without_pool("adopted children") else {
-        return;
-    };
-    if !is_possible("adopted children", live.thp_serves()) {
-        return;
-    }
-    let Some(program) = build("adopt", Libc::Glibc, &[]) else {
+fn children_are_included_on_request() {
+    let Some((_still, program)) = adoptable("adopted children", "anon", "16") else {
         return;
     };
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "exec 3<&0; \"$0\" anon 16 <&3; :"])
-        .arg(program);
+        .arg(program.get_program());
     let subject = Subject::start(&mut shell);
     let alone = document(&["--pid", &subject.pid()]);
     assert_eq!(huge(&only(&alone)["after"]), 0);
@@ -191,20 +151,14 @@ fn children_come_with_it() {
     assert_eq!(subject.last(), "same");
 }
 
-/// What a program has given back stays so, but where all of it is asked for.
+/// Memory that the program has given back stays free unless `--touched` says otherwise.
 #[test]
-fn what_is_hardly_touched_is_left() {
-    let name = "adopted, and sparse";
-    let Some(live) = without_pool(name) else {
-        return;
-    };
-    if !is_possible(name, live.thp_serves()) {
-        return;
-    }
+fn sparse_memory_is_not_filled() {
     for kind in ["sparse", "zeros"] {
-        let Some(subject) = program(kind, "64") else {
+        let Some((_still, mut program)) = adoptable("adopted and sparse", kind, "64") else {
             return;
         };
+        let subject = Subject::start(&mut program);
         let pid = subject.pid();
         for words in [&["--dry-run"][..], &[]] {
             let found = document(&[&["--pid", &pid, "--anon"], words].concat());
@@ -227,17 +181,14 @@ fn what_is_hardly_touched_is_left() {
     }
 }
 
-/// A limit of memory is not gone over: what would only grow stays as it is.
 #[test]
-fn a_memory_group_is_not_overdrawn() {
-    let Some(live) = machine("adopted within a limit") else {
-        return;
-    };
-    if !is_possible("adopted within a limit", live.thp_serves()) {
+fn the_limit_of_a_control_group_is_respected() {
+    let name = "adopted within a limit";
+    let Some(live) = machine(name) else { return };
+    if !can_adopt(name, live.thp_serves()) {
         return;
     }
-    let name = "adopted within a limit";
-    let Some(group) = crate::support::live::Group::of_memory(name, "67108864") else {
+    let Some(group) = Group::of_memory(name, "67108864") else {
         return;
     };
     let Some(program) = build("adopt", Libc::Glibc, &[]) else {
@@ -252,7 +203,7 @@ fn a_memory_group_is_not_overdrawn() {
     let found = document(&["--pid", &subject.pid(), "--touched=1"]);
     assert_eq!(found["status"], 3, "{found:#}");
     let process = only(&found);
-    // A quarter of it is left for what the program does next.
+    // A quarter of the limit stays free for the program.
     let after = number(&process["after"]["resident"]);
     assert!(after < 50 << 20, "{found:#}");
     assert!(huge(&process["after"]) >= 8 << 20, "{found:#}");
@@ -260,38 +211,24 @@ fn a_memory_group_is_not_overdrawn() {
     assert_eq!(subject.last(), "same");
 }
 
-/// As nobody: which right is missing, and what to do.
 #[test]
-fn a_missing_right_is_named() {
-    if !super::super::place::is_root("adopted as nobody")
-        || !needs::programs("adopted as nobody", &["setpriv"])
-    {
+fn a_missing_capability_is_named() {
+    if !is_root("adopted as nobody") {
         return;
     }
-    let script = "sleep 20 & \"$0\" --pid $!; status=$?; kill $!; exit $status";
-    let mut command = Command::new("setpriv");
-    command.args([
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-        "sh",
-        "-c",
-    ]);
-    let place = super::super::place::Place::new();
-    let done = command.arg(script).arg(place.hugectl()).output().unwrap();
-    let done = super::super::place::done(&done);
-    assert_eq!(done.status, 125, "{done:?}");
-    assert!(
-        done.err.contains("CAP_SYS_NICE is missing (EPERM)"),
-        "{done:?}"
-    );
-    assert!(done.err.contains("setcap cap_sys_nice"), "{done:?}");
-    // One that is another's.
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    let own = std::process::id().to_string();
-    command.arg(place.hugectl()).args(["--pid", &own]);
-    let done = super::super::place::done(&command.output().unwrap());
-    assert_eq!(done.status, 125, "{done:?}");
-    assert!(done.err.contains("CAP_SYS_"), "{done:?}");
+    let place = Place::new();
+    let adopt = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(place.hugectl());
+        done(&as_nobody(&command).output().unwrap())
+    };
+    let own = adopt("sleep 20 & \"$0\" --pid $!; status=$?; kill $!; exit $status");
+    assert_eq!(own.status, 125, "{own:?}");
+    for part in ["CAP_SYS_NICE is missing (EPERM)", "setcap cap_sys_nice"] {
+        assert!(own.err.contains(part), "{own:?}");
+    }
+    // Root's process.
+    let roots = adopt(&format!("exec \"$0\" --pid {}", std::process::id()));
+    assert_eq!(roots.status, 125, "{roots:?}");
+    assert!(roots.err.contains("CAP_SYS_"), "{roots:?}");
 }

@@ -1,19 +1,19 @@
-//! The situations.
+//! The situations: a machine, a command line, and the expected prediction.
 
-/// What becomes of a situation when the suggestion is followed.
+/// How a situation is mended.
 #[derive(Clone, Copy)]
 pub(super) enum Mend {
-    /// There is no suggestion: nothing mends it.
+    /// Not at all: there is no suggestion.
     No,
-    /// It is no command for now, such as to link a program anew.
+    /// By advice that is not run here, such as relinking the program.
     Advice,
-    /// The command, as root, mends it.
+    /// By the suggested command, as root.
     Command,
-    /// It is mended by starting hugectl behind these words instead.
+    /// By starting hugectl with these words in front instead.
     Before(&'static str),
 }
 
-/// A control group that hugectl is started in.
+/// hugectl's control group.
 #[derive(Clone, Copy)]
 pub(super) enum Group {
     No,
@@ -21,14 +21,14 @@ pub(super) enum Group {
     Hugetlb(&'static str, &'static str),
 }
 
-/// One situation. Words may name the world's directory, `DIR`, and the group, `GROUP`.
+/// One situation. `DIR` and `GROUP` stand for the directories of the world and the group.
 #[derive(Clone, Copy)]
 pub(super) struct Situation {
     pub(super) name: &'static str,
     /// Pages in the pool of the default size.
     pub(super) pool: u64,
     pub(super) group: Group,
-    /// What is done beforehand, by root, in a shell.
+    /// A shell command that root runs first.
     pub(super) set: &'static str,
     /// The words in front of hugectl.
     pub(super) before: &'static str,
@@ -36,13 +36,13 @@ pub(super) struct Situation {
     pub(super) line: &'static str,
     /// The status of `--explain`.
     pub(super) status: i32,
-    /// The first rung of segments.
+    /// The predicted first rung of segments.
     pub(super) rungs: &'static [(&'static str, &'static str)],
-    /// What falls short, a part of it; nothing does, where it is empty.
+    /// Part of the predicted shortfall; empty if there is none.
     pub(super) fact: &'static str,
-    /// What else is said.
+    /// Parts of notes and warnings.
     pub(super) besides: &'static [&'static str],
-    /// How the run ends.
+    /// The exit status of the run.
     pub(super) ends: i32,
     pub(super) mend: Mend,
 }
@@ -64,10 +64,10 @@ const PLAIN: Situation = Situation {
 
 const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
 
-/// It is empty, or what it has is promised.
+/// The pool is empty, or all of its pages are reserved.
 const NO_PAGE: &str = "the pool of 2MB pages ";
 
-/// In the group of the situation.
+/// Starts hugectl in the group.
 const INSIDE: &str = "sh -c 'echo 0 >GROUP/cgroup.procs && exec \"$@\"' sh";
 
 pub(super) const SITUATIONS: &[Situation] = &[
@@ -97,13 +97,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         name: "empty pool, for a heap",
         line: "--heap DIR/explained heap 40",
         rungs: &[("heap", "thp")],
-        fact: NO_PAGE,
-        ..PLAIN
-    },
-    Situation {
-        name: "empty pool, and base pages next",
-        line: "--heap --fallback=base DIR/explained heap 40",
-        rungs: &[("heap", "base")],
         fact: NO_PAGE,
         ..PLAIN
     },
@@ -146,16 +139,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
-        name: "hugetlb.rsvd.max, for a mapping that fits",
-        pool: 30,
-        group: Group::Hugetlb("rsvd.max", "8388608"),
-        before: INSIDE,
-        line: "--shm DIR/explained mmap 8",
-        rungs: &[("shm", "pool")],
-        fact: "the control group allows 8MB more of 2MB pages",
-        ..PLAIN
-    },
-    Situation {
         name: "hugetlb.max, for a segment that is larger",
         pool: 30,
         group: Group::Hugetlb("max", "8388608"),
@@ -169,14 +152,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         name: "a short pool, for a mapping that is larger",
         pool: 4,
         line: "--shm DIR/explained mmap 20",
-        rungs: &[("shm", "pool")],
-        fact: "the pool of 2MB pages has 4 pages (8MB) left",
-        ..PLAIN
-    },
-    Situation {
-        name: "a short pool, for a segment that is larger",
-        pool: 4,
-        line: "--shm DIR/explained sysv 20",
         rungs: &[("shm", "pool")],
         fact: "the pool of 2MB pages has 4 pages (8MB) left",
         ..PLAIN
@@ -196,42 +171,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--shm DIR/explained sysv 20",
         rungs: &[("shm", "pool")],
         fact: "should the program use shmget, the kernel refuses it pool pages",
-        ..PLAIN
-    },
-    Situation {
-        name: "no group, and little that may be locked",
-        pool: 20,
-        before: "prlimit --memlock=65536 setpriv --reuid=65534 --regid=65534 --clear-groups --",
-        line: "--shm DIR/explained sysv 20",
-        rungs: &[("shm", "pool")],
-        fact: "should the program use shmget, the kernel refuses it pool pages",
-        ..PLAIN
-    },
-    Situation {
-        name: "missing mount",
-        pool: 20,
-        line: "--text=2MB --share-text DIR/segments",
-        rungs: &[("text", "pool")],
-        fact: "no hugetlbfs with pages of 2MB is mounted",
-        ..PLAIN
-    },
-    Situation {
-        name: "mount of another owner",
-        pool: 20,
-        set: "hugeadm --create-mounts",
-        before: NOBODY,
-        line: "--text=2MB --share-text DIR/segments",
-        rungs: &[("text", "pool")],
-        fact: "pagesize-2MB is for others",
-        ..PLAIN
-    },
-    Situation {
-        name: "a node that is short by one page",
-        pool: 10,
-        before: "numactl --membind=0",
-        line: "--data DIR/segments",
-        rungs: &[("data", "pool"), ("bss", "pool")],
-        fact: "the pool of 2MB pages has 10 pages (20MB) left",
         ..PLAIN
     },
     Situation {
@@ -275,7 +214,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--data DIR/static",
         rungs: &[("data", "base"), ("bss", "base")],
         fact: "the program is static, so no library can be added to it",
-        mend: Mend::No,
+        mend: Mend::Advice,
         ..PLAIN
     },
     Situation {
@@ -294,13 +233,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--data DIR/one.sh",
         rungs: &[("data", "pool"), ("bss", "pool")],
         fact: "the pool of 2MB pages has 10 pages (20MB) left",
-        ..PLAIN
-    },
-    Situation {
-        name: "musl",
-        line: "--heap DIR/musl heap 40",
-        rungs: &[("heap", "thp")],
-        fact: NO_PAGE,
         ..PLAIN
     },
     Situation {
@@ -349,15 +281,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         rungs: &[("data", "base"), ("bss", "thp")],
         fact: "a filter of system calls (seccomp) refuses mremap",
         mend: Mend::Before(""),
-        ..PLAIN
-    },
-    Situation {
-        name: "a container with a read-only /sys",
-        before: "unshare -rm sh -c 'mount -o remount,bind,ro /sys && exec \"$@\"' sh",
-        line: "--data DIR/segments",
-        rungs: &[("data", "thp"), ("bss", "thp")],
-        fact: NO_PAGE,
-        besides: &["this is a user namespace", "/sys is mounted read-only"],
         ..PLAIN
     },
     Situation {

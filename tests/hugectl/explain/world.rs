@@ -1,5 +1,4 @@
-//! Programs of every kind in a place that everybody can reach, and how hugectl is
-//! asked and run there.
+//! Programs of every kind in a directory for all users; runs hugectl on them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use super::table::{self, Situation};
 use crate::support::live::{Group, Live};
-use crate::support::needs::{mounts, programs, user_namespaces};
+use crate::support::needs::programs;
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, copy, hugectl, write};
 
@@ -27,7 +26,7 @@ static void *idle(void *at) { pause(); return at; }
 __attribute__((constructor)) static void begin(void)
 { pthread_t thread; pthread_create(&thread, 0, idle, 0); }";
 
-/// What the library says where it was not the first.
+/// The library's warning if threads ran before it.
 const THREADS: &str = "threads ran before it could be moved";
 
 pub(super) struct World<'l> {
@@ -35,21 +34,21 @@ pub(super) struct World<'l> {
     dir: tempfile::TempDir,
 }
 
-/// The world in one situation, until it is dropped.
+/// The world in one situation.
 pub(super) struct Place<'w> {
     world: &'w World<'w>,
     situation: &'w Situation,
     group: Option<Group>,
 }
 
-/// What `--explain` answers.
+/// The output of `--explain`.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: i32,
     document: Value,
 }
 
-/// What falls short.
+/// A shortfall.
 #[derive(Debug)]
 pub(super) struct Short {
     file: Option<String>,
@@ -57,7 +56,7 @@ pub(super) struct Short {
     pub(super) command: Option<String>,
 }
 
-/// What a run did, and its reports.
+/// A run and its reports.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) status: i32,
@@ -66,7 +65,7 @@ pub(super) struct Done {
 }
 
 impl Answer {
-    /// The rungs of a segment, in their order.
+    /// Returns the rungs of a segment.
     pub(super) fn rungs(&self, segment: &str) -> Vec<String> {
         let rows = self.rows(segment);
         rows.map(|row| row["rung"].as_str().unwrap_or("unknown").to_owned())
@@ -78,7 +77,7 @@ impl Answer {
         rows.filter(move |row| row["segment"] == segment)
     }
 
-    /// What falls short and has this in its fact.
+    /// Returns the shortfall with this text.
     pub(super) fn shortfall(&self, fact: &str) -> Option<Short> {
         let rows = self.document["segments"].as_array().unwrap().iter();
         let mut all = rows.flat_map(|row| row["shortfalls"].as_array().unwrap());
@@ -93,13 +92,13 @@ impl Answer {
         })
     }
 
-    /// Whether an error, a warning or a note has this in it.
+    /// Whether an error, a warning or a note contains a text.
     pub(super) fn is_said(&self, text: &str) -> bool {
         let said = ["errors", "warnings", "notes"].map(|key| self.document[key].to_string());
         said.concat().contains(text)
     }
 
-    /// Whether a mapping of shared memory gets the pages that are told: all or none.
+    /// Whether the predicted pages hold a mapping of this size; otherwise it gets none.
     fn fits(&self, bytes: u64) -> bool {
         let mut rows = self.rows("shm").filter(|row| row["rung"] == "pool");
         let row = rows.next().unwrap();
@@ -111,12 +110,12 @@ impl Answer {
         pages.map(bytes_of).sum::<u64>() >= bytes
     }
 
-    /// The file of a segment.
+    /// Returns the file of a segment.
     fn object<'a>(&'a self, segment: &'a str) -> Option<&'a str> {
         self.rows(segment).find_map(|row| row["object"].as_str())
     }
 
-    /// Huge bytes of a segment of a file.
+    /// Returns the predicted huge bytes of a segment.
     fn huge(&self, segment: &str) -> u64 {
         let huge = self.rows(segment).filter(|row| row["rung"] != "base");
         huge.map(|row| row["bytes"].as_u64().unwrap_or(0)).sum()
@@ -124,8 +123,7 @@ impl Answer {
 }
 
 impl Done {
-    /// Resident and huge bytes of a segment, of one file where it has one, and by
-    /// which mechanism.
+    /// Returns resident bytes, huge bytes and mechanism of a segment.
     fn had(&self, segment: &str, object: Option<&str>) -> (u64, u64, String) {
         let rows = self
             .reports
@@ -178,7 +176,6 @@ impl<'l> World<'l> {
         self.put("explained", build("explained", Libc::Glibc, &[]));
         self.put("no_thp", build("no_thp", Libc::Glibc, &[]));
         self.put("no_mremap", build("no_mremap", Libc::Glibc, &[]));
-        self.put("musl", build("explained", Libc::Musl, &[]));
         self.put("set-user-id", build("segments", Libc::Glibc, &fixed));
         self.put("unreadable", build("segments", Libc::Glibc, &fixed));
         self.mode("set-user-id", 0o4755);
@@ -198,7 +195,7 @@ impl<'l> World<'l> {
         self.shell(&own);
     }
 
-    /// A program with a library that starts a thread before ours is there.
+    /// Creates a program whose library starts a thread before ours is initialised.
     fn early(&self, fixed: &[&str]) {
         let dir = self.dir.path().display().to_string();
         self.text("early.c", EARLY);
@@ -218,7 +215,7 @@ impl<'l> World<'l> {
         );
     }
 
-    /// The same file, for another machine.
+    /// Creates a program for another architecture.
     fn foreign(&self) {
         const MACHINE: usize = 18;
         let mut bytes = fs::read(self.path("explained")).unwrap();
@@ -252,12 +249,10 @@ impl<'l> World<'l> {
         self.mode(name, 0o755);
     }
 
-    /// Sets a situation up; `None` where this machine cannot, which is said.
+    /// Sets up a situation, or reports a skipped test.
     pub(super) fn enter<'w>(&'w self, situation: &'w Situation) -> Option<Place<'w>> {
         let can_start = match situation.before.split(' ').next() {
             None | Some("") => true,
-            Some("unshare") if situation.before.contains("-rm") => user_namespaces(situation.name),
-            Some("unshare") => mounts(situation.name),
             Some(starter) => starter.contains('/') || programs(situation.name, &[starter]),
         };
         can_start.then_some(())?;
@@ -285,8 +280,7 @@ impl<'l> World<'l> {
         })
     }
 
-    /// Pages that others have, or were promised: copies of text that are shared
-    /// stay, too.
+    /// Returns the pages in use or reserved, such as shared copies of text.
     fn others(&self) -> u64 {
         let now = self.live.now();
         let pool = now.default_pool().unwrap();
@@ -313,7 +307,7 @@ impl<'l> World<'l> {
 }
 
 impl Place<'_> {
-    /// A line with its names put in.
+    /// Replaces `DIR` and `GROUP`.
     fn line(&self, text: &str) -> String {
         let group = self
             .group
@@ -324,7 +318,7 @@ impl Place<'_> {
             .replace("DIR", &dir)
     }
 
-    /// Does what was suggested.
+    /// Runs a suggested command.
     pub(super) fn shell(&self, command: &str) {
         self.world.shell(command);
     }
@@ -340,7 +334,7 @@ impl Place<'_> {
         }
     }
 
-    /// The figure is what the file says, where there is one.
+    /// The shortfall's figure is in the kernel file that it names.
     pub(super) fn check_cause(&self, answer: &Answer, situation: &Situation) {
         let Some(short) = answer.shortfall(situation.fact) else {
             return;
@@ -378,7 +372,7 @@ impl Place<'_> {
         }
     }
 
-    /// Holds a run to what was predicted of it.
+    /// Compares a run with its prediction.
     pub(super) fn compare(&self, answer: &Answer, done: &Done, name: &str) {
         for segment in ["text", "data", "bss", "heap", "shm"] {
             let rungs = answer.rungs(segment);
@@ -388,18 +382,18 @@ impl Place<'_> {
             let (resident, huge, how) = done.had(segment, answer.object(segment));
             let is_had = match (segment, first.as_str()) {
                 (_, "unknown") => true,
-                // Nobody can tell that, and it is said when it is so.
+                // Unpredictable; the library warns.
                 ("data" | "bss", _) if done.err.contains(THREADS) => answer.is_said("threads"),
-                // shmget may be refused what mappings get.
+                // shmget may fail where mmap does not.
                 ("shm", "pool") if answer.shortfall("use shmget").is_some() => huge == 0,
                 ("heap" | "shm", _) if resident < 1 << 20 => true,
-                // A mapping gets its pages whole, or none of them.
+                // A mapping gets all of its pages or none.
                 ("shm", "pool") => huge == if answer.fits(resident) { resident } else { 0 },
                 ("heap", "pool") => how.contains("hugetlb"),
-                // The first 16 MB of a heap wait until it grows.
+                // The first 16 MB of a heap stay on base pages until it grows.
                 ("heap" | "shm", "thp") => how == "thp",
                 ("heap" | "shm", _) => huge * 2 < resident,
-                // The kernel may have no transparent huge page at hand just then.
+                // The kernel may lack a free huge page.
                 _ if rungs.iter().any(|rung| rung == "thp") => {
                     let predicted = answer.huge(segment);
                     huge <= predicted && predicted <= huge * 2

@@ -1,5 +1,4 @@
-//! Figures of a process that stands still: those of smaps, to the byte, and by the
-//! sizes of folios.
+//! The figures of a stopped process equal those of smaps, and `--sizes` adds up.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -14,8 +13,8 @@ use crate::hugectl::place::{Place, as_nobody, done, is_root};
 use crate::support::live::{Live, machine};
 use crate::support::long;
 
-/// Memory of each kind: transparent huge pages, base pages, 64 kB at a time where that is
-/// on, and pages of the pools whose sizes are given.
+/// Maps transparent huge pages, base pages, folios of 64 kB if the kernel allows them, and
+/// pages of the pools of the given sizes.
 const MIXED: &str = "
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -49,7 +48,7 @@ int main(int argc, char **argv) {
     return getchar() == 'x';
 }";
 
-/// A process that is stopped until this is dropped.
+/// A process that stays stopped until this is dropped.
 struct Stopped<'r>(&'r Running);
 
 impl Stopped<'_> {
@@ -57,7 +56,7 @@ impl Stopped<'_> {
         kill(Pid::from_raw(self.0.pid().parse().unwrap()), signal).unwrap();
     }
 
-    /// From its return on, the process runs nothing more.
+    /// Stops the process.
     fn new(running: &Running) -> Stopped<'_> {
         let stopped = Stopped(running);
         stopped.signal(Signal::SIGSTOP);
@@ -114,18 +113,14 @@ fn sums(document: &Value) -> Sums {
 const RESIDENT: [&str; 3] = ["Rss", "Private_Hugetlb", "Shared_Hugetlb"];
 const PMD: [&str; 3] = ["AnonHugePages", "ShmemPmdMapped", "FilePmdMapped"];
 
-/// A program with pages of these pools, stopped and looked at.
+/// Compares the status of a stopped program that uses these pools.
 fn check(place: &Place, sizes: &[u64], mut also: impl FnMut(&Sums)) {
     let mut command = Command::new(place.build("mixed", MIXED, &[]));
     command.args(sizes.iter().map(u64::to_string));
     let running = Running::wait_for(command);
     let stopped = Stopped::new(&running);
-    let sums = sums(&json(&place.run(&[
-        "--status",
-        &running.pid(),
-        "--sizes",
-        "--json",
-    ])));
+    let document = json(&place.run(&["--status", &running.pid(), "--sizes", "--json"]));
+    let sums = sums(&document);
     let (resident, huge, folios) = &sums;
     assert_eq!(*resident, stopped.kernel(&RESIDENT));
     assert_eq!(folios.values().sum::<u64>(), *resident, "{folios:?}");
@@ -138,6 +133,12 @@ fn check(place: &Place, sizes: &[u64], mut also: impl FnMut(&Sums)) {
         *pooled.entry(2 << 20).or_default() += thp;
     }
     assert_eq!(*huge, pooled);
+    if let Some(size) = sizes.first() {
+        let mut rows = document["segments"].as_array().unwrap().iter();
+        let shm = rows.find(|row| row["segment"] == "shm").unwrap();
+        assert_eq!(shm["mechanism"], "hugetlb", "{shm}");
+        assert_eq!(shm["huge"][size.to_string()], *size, "{shm}");
+    }
     for (size, bytes) in huge {
         assert!(folios[size] >= *bytes, "{folios:?}");
     }
@@ -149,8 +150,8 @@ fn thp_64k(live: &Live, word: &str) -> bool {
 }
 
 #[test]
-fn the_figures_of_a_process_that_stands_still() {
-    let Some(live) = machine("the_figures_of_a_process_that_stands_still") else {
+fn the_figures_equal_those_of_smaps() {
+    let Some(live) = machine("the figures of a stopped process") else {
         return;
     };
     let place = Place::new();
@@ -158,10 +159,9 @@ fn the_figures_of_a_process_that_stands_still() {
     live.set_pool(4);
     check(&place, &[], |_| {});
     check(&place, &[size], |(_, huge, folios)| {
-        // Nothing else is of that size when nothing larger is mapped by pieces.
         assert_eq!(folios[&size], huge[&size]);
     });
-    // Where memory is there in such large pieces just now; to fill them takes its time.
+    // If the memory is not too fragmented. It takes long.
     let is_long = long::length() >= Duration::from_secs(20);
     if is_long && live.hugeadm(&["--pool-pages-min", "1GB:2"]).status == 0 {
         check(&place, &[size, 1 << 30], |(_, _, folios)| {
@@ -170,7 +170,7 @@ fn the_figures_of_a_process_that_stands_still() {
     }
 }
 
-/// smaps tells nothing of folios smaller than a whole huge page.
+/// smaps doesn't show folios smaller than a huge page.
 #[test]
 fn folios_of_64_kb() {
     let Some(live) = machine("folios_of_64_kb") else {
@@ -194,14 +194,14 @@ fn folios_of_64_kb() {
     let before = fallbacks();
     check(&place, &[], |(_, _, folios)| {
         let found = folios.get(&(64 << 10)).copied().unwrap_or(0);
-        // Unless the memory was in pieces.
+        // Unless memory was fragmented.
         assert!(found >= 1 << 20 || fallbacks() != before, "{folios:?}");
     });
 }
 
 #[test]
-fn who_may_not_look_is_told() {
-    if !is_root("who_may_not_look_is_told") {
+fn sizes_need_root() {
+    if !is_root("sizes of folios as nobody") {
         return;
     }
     let place = Place::new();

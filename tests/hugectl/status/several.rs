@@ -1,12 +1,11 @@
-//! `--status` of several processes: by number, by name, with those they have
-//! started, again and again.
+//! `--status` of several processes: by PID, by name, with children, and as a watch.
 
 use std::process::{Command, Stdio};
 
 use super::{PROGRAM, Running, json};
 use crate::hugectl::place::{Place, done};
 
-/// A name that no other process goes by, as long as the kernel lets names be.
+/// Returns a process name that is unique on the machine.
 fn name(of: &str) -> String {
     format!("ht{}{of}", std::process::id())
 }
@@ -21,7 +20,7 @@ fn pids(value: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn processes_are_found_by_number_and_name() {
+fn processes_are_found_by_pid_and_name() {
     let place = Place::new();
     let (one, other) = (name("a"), name("b"));
     let (first, second, third) = (
@@ -33,19 +32,7 @@ fn processes_are_found_by_number_and_name() {
     wanted.sort_by_key(|pid| pid.parse::<u32>().unwrap());
     let both = json(&place.run(&["--json", "--status", &one]));
     assert_eq!(pids(&both), wanted);
-    // What is said of one of several is what is said of it alone.
-    let alone = json(&place.run(&["--status", &first.pid(), "--json"]));
-    let among = both["processes"].as_array().unwrap().iter();
-    let mut among = among.filter(|it| it["pid"] == alone["pid"]);
-    let same = among.next().unwrap();
-    for key in ["exe", "name"] {
-        assert_eq!(same[key], alone[key]);
-    }
-    assert_eq!(
-        same["segments"].as_array().unwrap().len(),
-        alone["segments"].as_array().unwrap().len()
-    );
-    // Each once, whichever way it is meant.
+    // A process that is named twice appears once.
     let all = place.run(&["--status", &third.pid(), &one, &second.pid(), "--json"]);
     assert_eq!(pids(&json(&all)).len(), 3);
     let table = place.run(&["--status", &one, &third.pid()]);
@@ -62,7 +49,6 @@ fn processes_are_found_by_number_and_name() {
     );
 }
 
-/// What the kernel adds up is what the segments add up to, of processes that stand still.
 #[test]
 fn totals_are_the_sums() {
     let place = Place::new();
@@ -86,7 +72,7 @@ fn totals_are_the_sums() {
         let of = |key: &str| it["totals"][key].as_u64().unwrap();
         [of("resident"), of("thp") + of("hugetlb")]
     });
-    // The kernel adds pages of its own, such as the vdso, of which no segment is.
+    // The kernel's sum contains pages without a segment, such as the vdso.
     for (told, sum) in told.zip(sums(&whole["processes"])) {
         assert_eq!(told[1], sum[1]);
         assert!(
@@ -103,7 +89,7 @@ fn totals_are_the_sums() {
     assert!(table.out.lines().last().unwrap().trim().starts_with("all "));
 }
 
-/// A name that is longer than the kernel keeps is found all the same.
+/// The kernel truncates process names to 15 bytes.
 #[test]
 fn long_names_are_found() {
     let place = Place::new();
@@ -114,7 +100,7 @@ fn long_names_are_found() {
 }
 
 #[test]
-fn what_a_process_has_started_comes_with_it() {
+fn a_tree_contains_all_descendants() {
     let place = Place::new();
     let name = name("t");
     let program = place.build(&name, PROGRAM, &[]);
@@ -143,9 +129,8 @@ fn what_a_process_has_started_comes_with_it() {
     assert_eq!(count, 2);
 }
 
-/// It ends when the process does.
 #[test]
-fn a_watch_shows_it_until_it_ends() {
+fn a_watch_ends_with_its_process() {
     let place = Place::new();
     let running = start(&place, &name("w"));
     let mut command = place.command(&["--watch=0.1", "--json", "--status", &running.pid()]);

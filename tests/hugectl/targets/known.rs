@@ -1,5 +1,4 @@
-//! `--auto`: what the tables of known programs say, those of the user and of the machine
-//! included, is what is started with.
+//! `--auto`: the table of known programs.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +9,7 @@ use crate::support::live::machine;
 use crate::support::needs::programs;
 use crate::support::tool::{Ran, tool, write};
 
-/// Programs that do nothing, and the settings of a user.
+/// Programs that do nothing.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -27,51 +26,29 @@ impl Place {
         path
     }
 
-    fn table(&self, name: &str, text: &str) {
-        let dir = self.0.path().join("settings/hugetools/programs.d");
-        fs::create_dir_all(&dir).unwrap();
-        write(&dir.join(name), text.as_bytes());
-    }
-
     fn run(&self, words: &[&str]) -> Ran {
         let mut command = tool("hugectl");
-        command.env("XDG_CONFIG_HOME", self.0.path().join("settings"));
         command.env("PATH", format!("{}:/usr/bin:/bin", self.0.path().display()));
         command.args(words).output().unwrap().into()
     }
 }
 
-const LEDGER: &str = "[[program]]\nname = \"our ledger\"\nexe = [\"ledgerd\"]\n\
-                      auto = [\"--heap=thp\"]\nwhy = \"it saves by fork\"\n\
-                      beware = \"it is slow on Sundays\"\n";
-
 #[test]
-fn what_a_table_says_is_taken_and_said() {
+fn the_options_of_the_table_are_set_and_explicit_options_win() {
     let place = Place::new();
-    place.program("php");
-    place.program("ledgerd");
-    place.program("whatever");
-    place.table("ours.toml", LEDGER);
+    for name in ["php", "ruby", "whatever"] {
+        place.program(name);
+    }
+    let php = "--auto takes --anon --heap=thp for PHP: what scripts take are mappings";
+    let ruby = "hugectl: INFO: Ruby: it turns transparent huge pages off for itself";
+    let other = "--auto takes --heap for a program that is not known: ";
     for (words, heap, said) in [
-        (
-            &["--auto", "php"][..],
-            "thp",
-            "--auto takes --anon --heap=thp for PHP: what scripts take are mappings",
-        ),
-        (
-            &["--auto", "nice", "ledgerd"],
-            "thp",
-            "--auto takes --heap=thp for our ledger: it saves by fork\n\
-             hugectl: INFO: our ledger: it is slow on Sundays\n",
-        ),
-        (
-            &["--auto", "whatever"],
-            "yes",
-            "--auto takes --heap for a program that is not known: ",
-        ),
-        // What is given besides counts before it.
-        (&["--auto", "--heap", "ledgerd"], "yes", "--heap=thp"),
-        (&["--heap", "--auto", "ledgerd"], "yes", "--heap=thp"),
+        (&["--auto", "php"][..], "thp", php),
+        (&["--auto", "nice", "php"], "thp", php),
+        (&["--auto", "ruby"], "yes", ruby),
+        (&["--auto", "whatever"], "yes", other),
+        (&["--auto", "--heap", "php"], "yes", php),
+        (&["--heap", "--auto", "php"], "yes", php),
     ] {
         let ran = place.run(words);
         assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
@@ -80,7 +57,7 @@ fn what_a_table_says_is_taken_and_said() {
         let is_thp = set.map(|value| value == "thp");
         assert_eq!(is_thp, Some(heap == "thp"), "{words:?}: {ran:?}");
     }
-    let quiet = place.run(&["-q", "--auto", "ledgerd"]);
+    let quiet = place.run(&["-q", "--auto", "php"]);
     assert_eq!(quiet.err, "", "{quiet:?}");
 }
 
@@ -112,108 +89,75 @@ fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     assert!(!ran.out.contains("--anon reaches"), "{ran:?}");
 }
 
-/// What a program takes from the pool by itself is judged by the size in its arguments.
+/// A Java heap on the pool takes all its pages at the start, or none.
 #[test]
-fn a_pool_that_a_program_s_own_request_exceeds_falls_short() {
-    let Some(live) = machine("a pool smaller than a program takes") else {
+fn a_java_heap_larger_than_the_pool_falls_short() {
+    let Some(live) = machine("a Java heap on the pool") else {
         return;
     };
     let place = Place::new();
-    place.program("ledgerd");
-    let takes = "takes = { with = [\"--own\"], size = [\"--cache=\"] }\n";
-    place.table("ours.toml", &format!("{LEDGER}{takes}"));
-    let line = ["--auto", "--explain", "ledgerd", "--own", "--cache=64m"];
-    let size = live.default_size().get();
-    let pages = (64u64 << 20).div_ceil(size);
+    place.program("java");
+    let line = [
+        "--auto",
+        "--explain",
+        "java",
+        "-XX:+UseLargePages",
+        "-Xmx64m",
+    ];
+    let pages = (64u64 << 20).div_ceil(live.default_size().get());
     for (pool, status) in [(pages - 1, 3), (pages, 0)] {
         live.set_pool(pool);
         let ran = place.run(&line);
         assert_eq!(ran.status, status, "{pool}: {ran:?}");
-        let is_said = ran.out.contains("--cache=64m");
-        assert_eq!(is_said, status == 3, "{ran:?}");
+        assert_eq!(ran.out.contains("-Xmx64m"), status == 3, "{ran:?}");
     }
     live.set_pool(0);
-    // Without the option that makes it take them there is nothing to judge.
-    let ran = place.run(&["--auto", "--explain", "ledgerd", "--cache=64m"]);
+    let ran = place.run(&["--auto", "--explain", "java", "-Xmx64m"]);
     assert_eq!(ran.status, 0, "{ran:?}");
 }
 
 #[test]
 fn explanations_show_the_entry() {
     let place = Place::new();
-    place.program("ledgerd");
-    place.table("ours.toml", LEDGER);
-    let ran = place.run(&["--explain", "ledgerd"]);
+    place.program("ruby");
+    let beware = "it turns transparent huge pages off for itself: without";
+    let ran = place.run(&["--explain", "ruby"]);
     for line in [
-        "* our ledger: it is slow on Sundays\n",
-        "* --auto would take --heap=thp for our ledger: it saves by fork\n",
+        format!("* Ruby: {beware}"),
+        "* --auto would take --heap for Ruby: what it allocates is malloc's".to_owned(),
     ] {
-        assert!(ran.out.contains(line), "{ran:?}");
+        assert!(ran.out.contains(&line), "{ran:?}");
     }
-    let ran = place.run(&["--explain", "--json", "ledgerd"]);
+    let ran = place.run(&["--explain", "--json", "ruby"]);
     let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let program = &json["program"];
-    assert_eq!(program["known"], "our ledger", "{json}");
-    assert_eq!(program["auto"], serde_json::json!(["--heap=thp"]), "{json}");
-    assert_eq!(program["beware"], "it is slow on Sundays", "{json}");
-    assert_eq!(program["own"], serde_json::Value::Null, "{json}");
+    assert_eq!(program["known"], "Ruby", "{json}");
+    assert_eq!(program["auto"], serde_json::json!(["--heap"]), "{json}");
+    assert!(program["beware"].as_str().unwrap().starts_with(beware));
 }
 
-/// What such a program takes by itself gets no transparent huge page, unless that is lifted.
+/// Its memory gets no transparent huge pages, unless the ban is lifted.
 #[test]
 fn a_program_that_turns_them_off_for_itself_falls_short() {
-    let Some(live) = machine("a ban of the program's own is told before") else {
+    let Some(live) = machine("a ban of the program's own is predicted") else {
         return;
     };
     if !live.thp_serves() {
         return;
     }
     let place = Place::new();
-    place.program("ledgerd");
-    place.table("ours.toml", &format!("{LEDGER}bans = true\n"));
+    place.program("ruby");
     let ban = "the program turns transparent huge pages off for itself";
-    let ran = place.run(&["--anon", "--explain", "ledgerd"]);
+    let ran = place.run(&["--anon", "--explain", "ruby"]);
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(ran.out.contains(ban), "{ran:?}");
-    assert!(
-        !ran.out.contains("anon     default  transparent"),
-        "{ran:?}"
-    );
-    let mended = ["--anon", "--thp-policy=always", "--explain", "ledgerd"];
-    let ran = place.run(&mended);
+    let lifted = ["--anon", "--thp-policy=always", "--explain", "ruby"];
+    let ran = place.run(&lifted);
     assert!(!ran.out.contains(ban), "{ran:?}");
     assert!(ran.out.contains("anon     default  transparent"), "{ran:?}");
-    // Where it does so is no matter of a start: the library says it then.
-    let ran = place.run(&["--anon", "ledgerd"]);
+    // At a start the library says it when it happens.
+    let ran = place.run(&["--anon", "ruby"]);
     assert!(!ran.err.contains(ban), "{ran:?}");
-}
-
-#[test]
-fn a_table_that_cannot_be_used_is_said_and_the_others_count() {
-    let place = Place::new();
-    place.program("ledgerd");
-    place.table("b.toml", LEDGER);
-    for (text, said) in [
-        ("[[program]]\nname = \n", "a.toml: line 2: "),
-        (
-            "[[program]]\nname = \"x\"\nexes = []\n",
-            "unknown field `exes`",
-        ),
-        (
-            "[[program]]\nname = \"x\"\nwhy = \"y\"\nauto = [\"--library-path=/tmp\"]\n",
-            "a.toml: x: auto: --library-path=/tmp is none of --anon, ",
-        ),
-        (
-            "[[program]]\nname = \"x\"\nauto = [\"--heap\"]\n",
-            "a.toml: x: auto needs why",
-        ),
-    ] {
-        place.table("a.toml", text);
-        let ran = place.run(&["--auto", "ledgerd"]);
-        assert_eq!(ran.status, 0, "{ran:?}");
-        assert!(ran.err.contains(said), "{text}: {ran:?}");
-        assert!(ran.err.contains("for our ledger"), "{text}: {ran:?}");
-    }
 }
 
 #[test]
@@ -238,22 +182,19 @@ fn it_is_for_programs_that_are_started() {
     }
 }
 
-/// Programs of other makers, and by which entry each is known.
-const REAL: [(&str, &str); 9] = [
+/// Installed programs and the names of their entries.
+const REAL: [(&str, &str); 7] = [
     ("java", "Java"),
     ("node", "Node.js"),
     ("php", "PHP"),
     ("python3", "Python"),
     ("redis-server", "Redis"),
-    ("mariadbd", "MariaDB or MySQL"),
     ("mpirun", "Open MPI"),
     ("qemu-system-x86_64", "QEMU"),
-    ("qemu-aarch64", "QEMU's user emulation"),
 ];
 
 #[test]
 fn programs_as_they_are_installed_are_known() {
-    let place = Place::new();
     let (_, path) = std::env::vars_os()
         .find(|(name, _)| name == "PATH")
         .unwrap();
@@ -263,7 +204,6 @@ fn programs_as_they_are_installed_are_known() {
             continue;
         }
         let mut command = tool("hugectl");
-        command.env("XDG_CONFIG_HOME", place.0.path());
         command.env("PATH", &path);
         command.args(["--explain", "--json", program, "--version"]);
         let ran: Ran = command.output().unwrap().into();

@@ -1,4 +1,4 @@
-//! Our header, and what linked programs ask of the library.
+//! Our header, and the symbols of linked programs and of the libraries.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,9 +30,9 @@ fn the_header_defines_what_debians_does() {
     }
 }
 
-/// Old C, new C and C++, without any other header before it.
+/// Old C, new C and C++, with no other header before it.
 #[test]
-fn the_header_suits_every_compiler() {
+fn the_header_compiles_as_c_and_cxx() {
     let header = project("crates/preload/include/hugetlbfs.h");
     for (compiler, language, standard) in [
         ("cc", "c", "-std=c89"),
@@ -53,7 +53,7 @@ fn the_header_suits_every_compiler() {
     }
 }
 
-/// Names with versions that `nm -D` gives, of the kinds listed.
+/// Returns the symbols of these kinds, with versions, that `nm -D` lists.
 fn symbols(file: &Path, kinds: &str) -> BTreeSet<String> {
     let mut command = Command::new("nm");
     command.args(["-D", "--with-symbol-versions"]).arg(file);
@@ -67,7 +67,7 @@ fn symbols(file: &Path, kinds: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_linked_program_asks_for_the_same_versions() {
+fn a_linked_program_needs_the_versions_of_libhugetlbfs() {
     let ours = program("api", Built::Here, Libc::Glibc).unwrap();
     let of_us = |file: &Path| {
         let mut all = symbols(file, "U");
@@ -84,7 +84,7 @@ fn a_linked_program_asks_for_the_same_versions() {
 }
 
 #[test]
-fn all_that_debians_library_has_is_there_in_its_version() {
+fn all_symbols_of_debians_library_exist_with_their_versions() {
     if !debian_is_here("symbols of libhugetlbfs-dev") {
         return;
     }

@@ -1,5 +1,4 @@
-//! What `get_huge_pages` and `get_hugepage_region` hand out, with both
-//! libraries and both libcs, and whatever becomes of it.
+//! `get_huge_pages` and `get_hugepage_region`, with both libraries and both libcs.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +8,7 @@ use crate::support::live::{Live, machine};
 use crate::support::program::Libc;
 use crate::support::tool::{Ran, hugectl};
 
-/// Both libraries with both libcs.
+/// Calls `check` for both libraries with both libcs.
 fn each(name: &str, mut check: impl FnMut(&Path, With)) {
     for libc in Libc::ALL {
         let Some(program) = program(name, Built::Here, libc) else {
@@ -21,7 +20,7 @@ fn each(name: &str, mut check: impl FnMut(&Path, With)) {
     }
 }
 
-/// The free pages, once those of a process that ended are back.
+/// Checks that all pages are free again.
 fn all_back(live: &Live, pool: u64, what: &str) {
     assert_eq!(live.free_pages_at_last(pool), pool, "{what}");
 }
@@ -38,23 +37,14 @@ three at once: all back yes
 ";
 
 #[test]
-fn pages_are_huge_and_go_back() {
+fn pages_are_huge_and_are_freed() {
     let Some(live) = machine("get_huge_pages") else {
         return;
     };
     live.set_pool(8);
     each("api", |program, with| {
-        let variables = [
-            ("HUGETLB_MORECORE", "yes"),
-            ("HUGETLB_VERBOSE", "1"),
-            ("HUGETLB_NO_RESERVE", "yes"),
-            ("HUGETLB_NO_PREFAULT", "yes"),
-        ];
-        let variables = match with {
-            With::Heap => &variables[..2],
-            _ => &variables[1..],
-        };
-        let ran = run(program, with, variables, &["pages"]);
+        let variables = [("HUGETLB_MORECORE", "yes"), ("HUGETLB_VERBOSE", "1")];
+        let ran = run(program, with, &variables, &["pages"]);
         let out = ran.out.replace("Cannot allocate memory", "Out of memory");
         assert_eq!(
             (out.as_str(), ran.err.as_str()),
@@ -65,9 +55,9 @@ fn pages_are_huge_and_go_back() {
     });
 }
 
-/// `get_hugepage_region` takes its pages by `get_huge_pages`.
+/// Although `get_hugepage_region` calls `get_huge_pages`.
 #[test]
-fn a_failure_names_the_function_that_was_called() {
+fn an_error_names_the_called_function() {
     let Some(live) = machine("which function fails") else {
         return;
     };
@@ -85,9 +75,9 @@ fn a_failure_names_the_function_that_was_called() {
     });
 }
 
-/// `mmap` succeeds under such a limit, and the first touch would kill.
+/// `mmap` succeeds under such a limit; the first touch would kill the program.
 #[test]
-fn a_limit_of_the_control_group_is_an_error() {
+fn a_limit_of_the_hugetlb_group_is_an_error() {
     let test = "huge pages in a control group";
     let Some(live) = machine(test) else {
         return;
@@ -100,12 +90,7 @@ fn a_limit_of_the_control_group_is_an_error() {
     group.limit(live.default_size(), "max", &two.to_string());
     each("api", |program, with| {
         for scene in ["pages", "regions"] {
-            let script = format!(
-                "echo $$ > {}/cgroup.procs && exec \"$@\"",
-                group.path.display()
-            );
-            let mut command = Command::new("sh");
-            command.args(["-c", &script, "sh"]).arg(program).arg(scene);
+            let mut command = group.enter(Command::new(program).arg(scene));
             command.env("LD_LIBRARY_PATH", with.place().unwrap());
             let ran: Ran = command.output().unwrap().into();
             assert_eq!(ran.status, 0, "{ran:?}");
@@ -124,8 +109,7 @@ fn a_limit_of_the_control_group_is_an_error() {
     });
 }
 
-/// A program that Debian's library was made for, started by hugectl: the
-/// preloaded library is the one that it gets.
+/// A program linked with Debian's library gets the preloaded one.
 #[test]
 fn linked_programs_run_under_hugectl() {
     let test = "linked programs under hugectl";
@@ -154,10 +138,10 @@ fn linked_programs_run_under_hugectl() {
     }
 }
 
-/// Where a loader does not match them by name, a program has two copies. Only
-/// the first works; what the second is asked for it passes on.
+/// A loader that doesn't match the SONAME loads two copies. The second passes calls on to
+/// the first.
 #[test]
-fn of_two_copies_one_works() {
+fn only_the_first_of_two_copies_works() {
     let Some(live) = machine("two copies of the library") else {
         return;
     };

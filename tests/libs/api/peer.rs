@@ -1,5 +1,4 @@
-//! The same programs with Debian's library and with ours in its place: they
-//! print the same, whatever the state of the machine.
+//! Programs run with Debian's library and with ours in its place: both print the same.
 
 use std::path::Path;
 
@@ -9,34 +8,25 @@ use crate::support::program::Libc;
 
 const NO_RESERVE: &[(&str, &str)] = &[("HUGETLB_NO_RESERVE", "yes")];
 
-/// Variables, and whether they need a mount: without one Debian's library has
-/// no pages where ours has.
+/// Variables, and whether they need a mount: without one Debian's library has no pages.
 const VARIABLES: &[(&[(&str, &str)], bool)] = &[
     (&[], false),
     (NO_RESERVE, false),
-    (&[("HUGETLB_NO_PREFAULT", "")], false),
     (&[("HUGETLB_SHM", "yes")], false),
-    (&[("HUGETLB_VERBOSE", "0")], false),
     (&[("HUGETLB_VERBOSE", "4"), ("HUGETLB_DEBUG", "1")], false),
     (&[("HUGETLB_DEFAULT_PAGE_SIZE", "")], false),
     (&[("HUGETLB_DEFAULT_PAGE_SIZE", "0x200000")], false),
     (&[("HUGETLB_DEFAULT_PAGE_SIZE", "2mfoo")], false),
-    (&[("HUGETLB_DEFAULT_PAGE_SIZE", "1G")], false),
     (&[("HUGETLB_DEFAULT_PAGE_SIZE", "3M")], false),
-    (&[("HUGETLB_DEFAULT_PAGE_SIZE", "17")], false),
-    (&[("HUGETLB_PATH", "/no/such/path")], false),
     (&[("HUGETLB_PATH", "/tmp:/proc:")], false),
     (&[("HUGETLB_PATH", "")], false),
     (&[("HUGETLB_PATH", "/tmp:MOUNT")], true),
     (&[("HUGETLB_FEATURES", "no_map_hugetlb")], true),
-    (&[("HUGETLB_FEATURES", "no_private_reservations")], false),
-    (&[("HUGETLB_FEATURES", "no_such_feature")], false),
     (
         &[
             ("HUGETLB_RESTRICT_EXE", "other:another"),
             ("HUGETLB_DEFAULT_PAGE_SIZE", "rubbish"),
             ("HUGETLB_PATH", "/tmp"),
-            ("HUGETLB_SHM", "yes"),
         ],
         false,
     ),
@@ -49,7 +39,7 @@ const VARIABLES: &[(&[(&str, &str)], bool)] = &[
     ),
 ];
 
-/// A scene of the program with both libraries.
+/// A program to run with both libraries.
 struct Both<'a> {
     program: &'a Path,
     mount: Option<&'a str>,
@@ -79,7 +69,7 @@ impl Both<'_> {
 }
 
 #[test]
-fn programs_built_with_debians_library_run_unchanged() {
+fn programs_built_with_debians_library_print_the_same() {
     let test = "programs built with libhugetlbfs-dev";
     let Some(live) = machine(test) else {
         return;
@@ -94,7 +84,7 @@ fn programs_built_with_debians_library_run_unchanged() {
             program: &program,
             mount: mount.as_deref(),
         };
-        for pool in [0, 2, 16] {
+        for pool in [0, 16] {
             live.set_pool(pool);
             let what = format!("pool {pool}, mount {mounted}");
             for scene in ["regions", "threads"] {
@@ -105,13 +95,12 @@ fn programs_built_with_debians_library_run_unchanged() {
                     continue;
                 }
                 for scene in ["sizes", "paths", "pages", "shared"] {
-                    // Debian's library hands out pages that are not there, and
-                    // whoever touches them is killed.
+                    // Debian's library returns pages that don't exist, and a touch kills.
                     if scene != "pages" || variables != &NO_RESERVE {
                         both.compare(variables, scene, &what);
                     }
                 }
-                // Without a mount ours has files, theirs none.
+                // Without a mount only ours returns files.
                 if mounted && !variables.iter().any(|(name, _)| *name == "HUGETLB_PATH") {
                     both.compare(variables, "files", &what);
                 }
@@ -128,9 +117,9 @@ fn files_in(dir: &str) -> usize {
     std::fs::read_dir(dir).unwrap().count()
 }
 
-/// Overcommit: no page is there before it is asked for.
+/// With overcommit the pool is empty until a page is requested.
 #[test]
-fn surplus_pages_are_pages() {
+fn surplus_pages_count() {
     let test = "surplus pages for linked programs";
     let Some(live) = machine(test) else {
         return;

@@ -1,32 +1,79 @@
-//! The contract of the run-time libraries with the program that they live in:
-//! it behaves as without them.
+//! The contract of the libraries with the program that they live in: it behaves as without
+//! them.
 //!
-//! Four rules, and whoever breaks one has broken a test here:
+//! 1. Around a fork no byte is lost and no thread waits forever.
+//! 2. malloc makes only the calls that libc's malloc makes, raises no signal and keeps errno.
+//! 3. Memory that we did not create is not populated, removed, moved or advised.
 //!
-//! 1. From `prepare` to parent and child nothing is lost and nobody waits for
-//!    ever: this thread, its signal handlers, other libraries' handlers, other
-//!    threads, the kernel (`forks`).
-//! 2. Inside malloc and inside any hook there is a budget of
-//!    system calls; no signal is raised, errno stays (`plain`, `memory`).
-//! 3. What cannot be told is not taken for an answer: without `/proc`, without
-//!    descriptors, with a status file of many groups (`forks`, `User::Crowd`).
-//! 4. Nothing is populated, removed, moved or advised that we have not made
-//!    (`shared`).
-//!
-//! How other libraries, loaders and mallocs get on with ours is `loading`.
-//!
-//! Each row of a table is a program of `tests/programs/contract` and the states
-//! in which it is run: options of hugectl, pages of the pool (none, fewer than
-//! the heap, once the heap but not twice, ample), users, libcs. The program
-//! says `right`, or what is wrong; it is run plainly as well, which shows that
-//! it asks for nothing but what every program gets. One that does not end has
-//! failed. A newcomer's run takes one of the row's states, `.ci/run` each once,
-//! one of more than 20 seconds (`HUGETOOLS_SECONDS`) all combinations.
+//! A row names a program of `tests/programs/contract` and the states it runs in: options of
+//! hugectl, pages in the pool (none, fewer than the heap, once the heap, ample), users, libcs.
+//! The program prints `right`, or what is wrong. It also runs without hugectl, which shows
+//! that it asks for nothing special. A program that does not end in time has failed. A short
+//! run takes one state of each row, `.ci/run` each state once, and more than 20 seconds
+//! (`HUGETOOLS_SECONDS`) all combinations.
 
-mod forks;
-mod loading;
-mod memory;
-mod plain;
 pub(super) mod row;
 mod run;
-mod shared;
+
+use crate::support::program::Libc;
+use row::{Judged, User, rows};
+
+const SEGMENTS: &[&str] = &["--data", "--bss"];
+const STATIC: &[&str] = &["-DSTATIC"];
+
+rows! {
+    forks_of_a_heap: "forks" { args: &["4", "0"], pools: &[24, 60, 160], seconds: 60 }
+    forks_of_a_heap_with_eight_threads: "forks" {
+        args: &["4", "8"], pools: &[24, 60, 160], seconds: 60,
+    }
+    forks_of_a_heap_while_the_pool_is_emptied: "forks" {
+        args: &["4", "0", "emptied"], pools: &[60, 160], seconds: 60,
+    }
+    forks_of_a_heap_with_eight_threads_while_the_pool_is_emptied: "forks" {
+        args: &["4", "8", "emptied"], pools: &[60, 160], seconds: 60,
+    }
+    forks_of_data_and_bss: "forks" {
+        flags: STATIC, args: &["4", "0"], options: SEGMENTS, pools: &[24, 60, 160], seconds: 60,
+    }
+    forks_of_data_and_bss_with_eight_threads: "forks" {
+        flags: STATIC, args: &["4", "8", "emptied"], options: SEGMENTS, pools: &[60, 160],
+        seconds: 60,
+    }
+    atfork_handlers_of_an_earlier_library: "atfork" { library: true, args: &["0", "0"] }
+    atfork_handlers_of_an_earlier_library_with_threads: "atfork" {
+        library: true, args: &["64", "7"], pools: &[60, 150],
+    }
+    fork_while_the_loader_is_locked: "loader_locked" {
+        options: &["--heap=thp", "--text=thp", "--text-libs"], pools: &[0],
+    }
+    calls_while_the_loader_is_locked: "loader_locked" {
+        args: &["held"], options: &["--heap=thp", "--text=thp", "--text-libs"], pools: &[0],
+    }
+    locked_memory_stays_locked_at_a_fork: "mlocked" {}
+    reserved_memory_is_not_locked_by_mcl_future: "mlocked" {
+        args: &["40", "60"], options: &["--heap=thp"], users: &[User::Root], pools: &[0],
+    }
+    bss_that_a_library_changed_before_main: "changed_before" {
+        library: true, options: SEGMENTS, pools: &[0, 60],
+    }
+    malloc_in_corner_cases: "malloc_answers" {
+        libcs: &[Libc::Glibc], pools: &[0, 60], judged: Judged::AsPlain,
+    }
+    limit_of_data: "limits" { args: &["now", "400", "200"] }
+    limit_of_data_at_the_start: "limits" { args: &["start", "200", "60", "48"] }
+    filter_before_a_heap: "confined" { args: &["0", "prctl"] }
+    filter_after_a_fork: "confined" { args: &["64", "raw", "0", "fork"] }
+    filter_for_all_threads: "confined" { args: &["64", "raw", "4"] }
+    signal_handler_that_calls_mmap: "signal_in_mmap" {
+        options: &["--heap", "--shm"], pools: &[0, 2, 60],
+    }
+    segment_of_another_process: "segment_of_another" {
+        options: &["--shm"], pools: &[0, 12, 60],
+        words: &["{program}", "make", "1213548357", "{hugectl}", "{program}", "use", "1213548357"],
+    }
+    segment_of_another_process_under_a_policy: "segment_of_another" {
+        options: &["--shm"], pools: &[0, 12, 60],
+        words: &["{hugectl}", "{program}", "make", "1213548358", "{program}", "confine",
+                 "{hugectl}", "{program}", "use", "1213548358"],
+    }
+}

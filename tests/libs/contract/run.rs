@@ -1,5 +1,4 @@
-//! A program that must end: in a group of processes of its own, which is killed
-//! as a whole when its time is over.
+//! Runs a program with a timeout, in its own process group, which is killed as a whole.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// How a program ended, and what it wrote.
+/// A program's end and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) how: How,
@@ -23,11 +22,11 @@ pub(super) struct End {
 pub(super) enum How {
     Status(i32),
     Signal(i32),
-    /// It did not: each of its threads with what it was waiting in.
+    /// It timed out; each thread with its wait channel.
     Hung(Vec<String>),
 }
 
-/// Runs a program for at most so long.
+/// Runs a program for at most `limit`.
 pub(super) fn run(command: &mut Command, limit: Duration) -> End {
     let mut files = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
     let [out, err] = files.each_ref().map(|file| file.try_clone().unwrap());
@@ -39,7 +38,7 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> End {
             .map_or_else(|| How::Signal(status.signal().unwrap()), How::Status),
         None => hung(&mut child),
     };
-    // What it has left running goes with it.
+    // Kills what it left running.
     let _ = killpg(group(&child), Signal::SIGKILL);
     let [out, err] = files.each_mut().map(all);
     End { how, out, err }
@@ -60,7 +59,7 @@ fn group(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap())
 }
 
-/// Where the threads are, for whoever looks for the reason; then their end.
+/// Lists the threads for a report, then kills them.
 fn hung(child: &mut Child) -> How {
     let list = Command::new("ps")
         .args(["-e", "-L", "-o", "pgid=,pid=,lwp=,stat=,wchan:24=,comm="])

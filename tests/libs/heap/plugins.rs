@@ -1,78 +1,83 @@
-//! Libraries that look for malloc in libc before they look at ours, or that
-//! have a libc of their own: blocks are freed by who made them.
+//! Libraries opened with `RTLD_DEEPBIND`, which the loader binds to libc before ours. A block
+//! is freed by the allocator that made it.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, tool};
 
-fn hugectl(program: &Path, args: &[&str]) -> Ran {
+fn hugectl(options: &[&str], program: &Path, args: &[&str]) -> Ran {
     let mut command = tool("hugectl");
-    command.args(["--heap", "-q"]).arg(program).args(args);
+    command.args(options).arg(program).args(args);
     command.output().unwrap().into()
 }
 
-/// Built once: the tests run at the same time.
-fn plugin() -> Option<PathBuf> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+/// Builds a program and its plugin.
+fn pair(name: &str) -> Option<(PathBuf, String)> {
     let flags = ["-DPLUGIN", "-shared", "-fPIC"];
-    let build = || build_as("libplugins-plugin.so", "plugins", Libc::Glibc, &flags);
-    BUILT.get_or_init(build).clone()
-}
-
-/// Likewise.
-fn program() -> Option<PathBuf> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BUILT
-        .get_or_init(|| build("plugins", Libc::Glibc, &[]))
-        .clone()
+    let plugin = build_as(&format!("lib{name}-plugin.so"), name, Libc::Glibc, &flags)?;
+    Some((build(name, Libc::Glibc, &[])?, plugin.to_str()?.to_owned()))
 }
 
 #[test]
-fn a_plugin_that_is_bound_deeply_shares_our_heap_and_keeps_its_names() {
-    let (Some(plugin), Some(program)) = (plugin(), program()) else {
+fn a_deep_bound_plugin_shares_our_heap_and_keeps_its_symbols() {
+    let Some((program, plugin)) = pair("plugins") else {
         return;
     };
-    let plugin = plugin.to_str().unwrap();
-    for how in ["deep", "lazy", "base"] {
-        let ran = hugectl(&program, &[how, plugin]);
-        assert_eq!(
-            (ran.status, ran.out.as_str(), ran.err.as_str()),
-            (0, "the plugin's\n", ""),
-            "{how}"
-        );
+    for how in ["deep", "lazy"] {
+        let ran = hugectl(&["--heap", "-q"], &program, &[how, &plugin]);
+        let found = (ran.status, ran.out.as_str(), ran.err.as_str());
+        assert_eq!(found, (0, "the plugin's\n", ""), "{how}");
     }
 }
 
+/// dlopen searches the RUNPATH of its caller, which must not be our library.
 #[test]
-fn a_plugin_in_a_namespace_of_its_own_frees_our_blocks() {
-    let (Some(plugin), Some(program)) = (plugin(), program()) else {
+fn a_plugin_is_found_by_the_runpath_of_its_caller() {
+    if pair("plugins").is_none() {
         return;
-    };
-    let ran = hugectl(&program, &["space", plugin.to_str().unwrap()]);
-    assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
-}
-
-/// The loader looks for it where the library wants that asks for it.
-#[test]
-fn a_plugin_is_looked_for_where_its_caller_says() {
-    let Some(_plugin) = plugin() else { return };
+    }
     let flags = ["-DCALLER", "-shared", "-fPIC", "-Wl,-rpath,$ORIGIN"];
     let caller = build_as("libplugins-caller.so", "plugins", Libc::Glibc, &flags).unwrap();
     let flags = ["-DRUNPATH", "-Wl,--no-as-needed", caller.to_str().unwrap()];
     let program = build_as("plugins-runpath", "plugins", Libc::Glibc, &flags).unwrap();
-    let ran = hugectl(&program, &["runpath"]);
-    assert_eq!(
-        (ran.status, ran.out.as_str()),
-        (0, "the plugin's\n"),
-        "{ran:?}"
-    );
+    let ran = hugectl(&["--heap", "-q"], &program, &["runpath"]);
+    let found = (ran.status, ran.out.as_str());
+    assert_eq!(found, (0, "the plugin's\n"), "{ran:?}");
 }
 
 #[test]
-fn php_loads_its_modules_that_way() {
+fn memory_calls_of_a_deep_bound_library_answer_as_without_us() {
+    let Some(live) = machine("memory calls of a deep-bound library") else {
+        return;
+    };
+    let Some((program, plugin)) = pair("deepbind_memory") else {
+        return;
+    };
+    live.set_pool(60);
+    let plain: Ran = (std::process::Command::new(&program).arg(&plugin).output())
+        .unwrap()
+        .into();
+    assert_eq!(plain.status, 0, "{plain:?}");
+    for options in [&["--heap"][..], &["--shm", "--anon"]] {
+        let ran = hugectl(options, &program, &[&plugin]);
+        let what = format!("{options:?}: {ran:?}");
+        assert_eq!((ran.status, &ran.out), (0, &plain.out), "{what}");
+        let huge = ran
+            .err
+            .lines()
+            .find_map(|line| line.strip_prefix("huge_kb="));
+        let huge: u64 = huge.expect(&what).parse().unwrap();
+        if options.contains(&"--anon") && live.thp_serves() {
+            assert!(huge >= 60 << 10, "{what}");
+        }
+    }
+}
+
+/// PHP opens its modules with `RTLD_DEEPBIND`.
+#[test]
+fn php_with_its_modules() {
     let Some(live) = machine("php") else { return };
     live.set_pool(40);
     crate::libs::apps::same("php", PHP);
@@ -83,6 +88,7 @@ const PHP: &str = r#"php -r '
     for ($i = 0; $i < 200000; $i++) $a["k$i"] = str_repeat("x", $i % 100);
     echo count($a), json_encode(array_slice($a, 0, 5)), "\n";
     echo implode(" ", get_loaded_extensions()), "\n";
+    preg_match("/(a+)+/", "aaa", $m);
     if (extension_loaded("ffi")) {
         $c = FFI::cdef("void *malloc(size_t n); void free(void *p);", "libc.so.6");
         for ($i = 1; $i < 2000; $i++) $c->free($c->malloc($i * 100));

@@ -1,4 +1,4 @@
-//! The allocator under torture: the program judges itself.
+//! Random calls to the allocator; the program checks itself.
 
 use std::time::Duration;
 
@@ -26,13 +26,13 @@ fn torture(libc: Libc, time: Duration, options: &[&str], shrink: bool) {
 }
 
 #[test]
-fn blocks_hold_what_was_written_to_them() {
+fn random_calls_lose_no_byte() {
     let rounds = u32::try_from(POOLS.len() * Libc::ALL.len() * 2).unwrap();
     let time = long::length() / rounds;
     for pages in POOLS {
         for libc in Libc::ALL {
             for shrink in [false, true] {
-                // For each round, so that others get their turn.
+                // Taken for each round, so that other tests get the machine.
                 let Some(live) = machine("torture") else {
                     return;
                 };

@@ -1,23 +1,18 @@
-//! The report at every end of a program: one, whole, with the right reason.
-#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+//! However a program ends, its report has one line with the reason.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::live::{machine, skip};
+use super::{Running, SEEN, child_of, hugectl, lines, resident, row};
+use crate::support::live::{Group, skip};
 use crate::support::needs::others;
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
-/// How each ends, as the report has it; and whether it says what was there at the
-/// very end, or what was last seen.
+/// Ways to end; the reason in the report; whether memory was read at the end or earlier.
 const ENDS: [(&str, &str, Option<i32>, bool); 10] = [
     ("return", "exit", None, true),
     ("exit", "exit", Some(3), true),
@@ -31,103 +26,17 @@ const ENDS: [(&str, &str, Option<i32>, bool); 10] = [
     ("ABRT", "signal", Some(6), false),
 ];
 
-/// What the program has, in MiB.
+/// The program's memory in MiB.
 const SIZE: u64 = 48;
 
-/// A program under hugectl with a report.
-pub(super) struct Running {
-    pub(super) child: Child,
-    says: BufReader<std::process::ChildStdout>,
-}
-
-impl Running {
-    pub(super) fn start(mut command: Command) -> Running {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let says = BufReader::new(child.stdout.take().unwrap());
-        Running { child, says }
-    }
-
-    /// What it says once it has its memory.
-    pub(super) fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.says.read_line(&mut line).unwrap();
-        line.trim().to_owned()
-    }
-
-    /// Lets it end; its status, and what came on standard error until nobody had
-    /// that any more.
-    pub(super) fn end(mut self) -> (ExitStatus, String) {
-        let _ = self.child.stdin.take().unwrap().write_all(b"\n");
-        let mut said = String::new();
-        let mut err = self.child.stderr.take().unwrap();
-        let status = self.child.wait().unwrap();
-        err.read_to_string(&mut said).unwrap();
-        (status, said)
-    }
-}
-
-/// The one child of hugectl: the program.
-pub(super) fn child_of(hugectl: u32) -> u32 {
-    let file = format!("/proc/{hugectl}/task/{hugectl}/children");
-    let children = fs::read_to_string(file).unwrap();
-    children.trim().parse().expect(&children)
-}
-
-pub(super) fn hugectl(report: &str, program: &Path, words: &[&str]) -> Command {
-    let mut command = tool("hugectl");
-    command
-        .args(["-q", "--thp", report])
-        .arg(program)
-        .args(words);
-    command
-}
-
-/// Whatever is wrong, a test does not wait for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Waits for so many lines in a file.
-pub(super) fn lines(file: &Path, count: usize) -> Vec<Value> {
-    let since = Instant::now();
-    loop {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        // What is being written just now is no line yet.
-        let whole = text.matches('\n').count() >= count && text.ends_with('\n');
-        if whole || since.elapsed() > PATIENCE {
-            let line = |line: &str| serde_json::from_str(line).expect(line);
-            return text.lines().map(line).collect();
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// The time that hugectl needs to see what is there, if nobody else has much to do.
-const SEEN: Duration = Duration::from_millis(1500);
-
-/// Gives hugectl that time.
-pub(super) fn be_seen(pid: u32) {
-    let used = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    assert!(used().contains("VmRSS"), "it runs");
-    std::thread::sleep(SEEN);
-}
-
-pub(super) fn resident(line: &Value) -> u64 {
-    let rows = line["segments"].as_array().unwrap();
-    rows.iter()
-        .map(|row| row["resident"].as_u64().unwrap())
-        .sum()
-}
-
 #[test]
-fn each_end_leaves_one_line() {
+fn each_end_has_one_line() {
     let dir = tempfile::tempdir().unwrap();
-    let names = nix::sys::utsname::uname().unwrap();
-    let host = names.nodename().to_str().unwrap();
     for libc in Libc::ALL {
         let Some(program) = build("ends", libc, &[]) else {
             continue;
         };
-        // All at once: most of the time they are but waited for.
+        // All at once, since they mostly wait.
         let started = ENDS.map(|(how, ..)| {
             let file = dir.path().join(format!("{libc:?}-{how}"));
             let report = format!("--report={}", file.display());
@@ -138,33 +47,31 @@ fn each_end_leaves_one_line() {
             assert_eq!(running.line(), "ready", "{libc:?} {how}");
             (running, file)
         });
-        be_seen(started[0].0.child.id());
+        std::thread::sleep(SEEN);
         for ((running, file), (how, ended, value, is_exact)) in started.into_iter().zip(ENDS) {
             let what = format!("{libc:?} {how}");
             let parent = running.child.id();
             let pid = child_of(parent);
-            let (status, said) = running.end();
-            assert_eq!(said, "", "{what}");
+            let (status, err) = running.end();
+            assert_eq!(err, "", "{what}");
             let signal = value.filter(|_| ended == "signal");
-            assert_eq!(status.signal(), signal, "{what}");
-            if signal.is_none() {
-                assert_eq!(status.code(), Some(3), "{what}");
-            }
+            let code = signal.is_none().then_some(3);
+            assert_eq!((status.signal(), status.code()), (signal, code), "{what}");
             let all = lines(&file, 1);
             let [line] = &all[..] else {
                 panic!("{what}: {all:?}");
             };
-            assert_eq!(line["pid"], pid, "{what}");
-            assert_eq!(line["ended"]["how"], ended, "{what}: {line}");
-            assert_eq!(line["ended"]["value"], json!(value), "{what}: {line}");
-            let origin = ["host", "rank", "parent"].map(|name| line[name].clone());
-            let wanted = [json!(host), json!(12), json!(parent)];
-            assert_eq!(origin, wanted, "{what}: {line}");
-            assert!(resident(line) >= SIZE << 20, "{what}: {line}");
-            assert!(
-                line["peak"]["resident"].as_u64() >= Some(SIZE << 20),
+            let ids = ["pid", "parent", "rank"].map(|name| line[name].clone());
+            assert_eq!(
+                ids,
+                [json!(pid), json!(parent), json!(12)],
                 "{what}: {line}"
             );
+            assert_eq!(line["ended"]["how"], ended, "{what}: {line}");
+            assert_eq!(line["ended"]["value"], json!(value), "{what}: {line}");
+            assert!(resident(line) >= SIZE << 20, "{what}: {line}");
+            let peak = line["peak"]["resident"].as_u64();
+            assert!(peak >= Some(SIZE << 20), "{what}: {line}");
             let time = |name: &str| line[name].as_f64().unwrap();
             assert_eq!(time("seen") == time("end"), is_exact, "{what}: {line}");
             assert!(time("start") < time("seen"), "{what}: {line}");
@@ -172,48 +79,47 @@ fn each_end_leaves_one_line() {
     }
 }
 
-/// Nothing is said twice: the files stay as they are.
+/// A failed exec is no end, and a child has a start of its own.
 #[test]
-fn an_exec_that_fails_is_no_end() {
+fn a_shell_and_its_children_have_a_line_each() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report");
-    let Some(program) = build("ends", Libc::Glibc, &[]) else {
-        return;
-    };
     let report = format!("--report={}", file.display());
-    let mut running = Running::start(hugectl(&report, &program, &["failing", "1"]));
-    assert_eq!(running.line(), "ready");
-    assert_eq!(running.end().0.code(), Some(3));
-    let all = lines(&file, 1);
-    assert_eq!(all.len(), 1, "{all:?}");
-    assert_eq!(all[0]["ended"]["how"], "exit");
+    let args = ["-c", "sleep 0.3; /bin/true; exec /no/such/program"];
+    let mut shell = hugectl(&report, Path::new("/bin/sh"), &args);
+    assert_eq!(shell.output().unwrap().status.code(), Some(127));
+    let all = lines(&file, 3);
+    assert_eq!(all.len(), 3, "{all:?}");
+    let time = |name: &str, field: &str| {
+        let line = all.iter().find(|line| line["name"] == name);
+        line.expect(name)[field].as_f64().unwrap()
+    };
+    assert!(
+        time("true", "start") - time("sleep", "start") > 0.28,
+        "{all:?}"
+    );
+    assert!(time("true", "start") <= time("true", "end"), "{all:?}");
+    assert!(time("true", "end") <= time("sh", "end"), "{all:?}");
 }
 
-/// Whoever reads standard error has the report before its end.
+/// After SIGKILL it would depend on the machine's OOM kills, which another test causes.
 #[test]
-fn a_terminal_has_it_too() {
+fn a_report_is_printed_after_a_signal() {
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
         return;
     };
-    for (how, text) in [
-        ("KILL", "ended by signal 9 (SIGKILL) after "),
-        ("_exit", "ended with status 3 after "),
-        ("itself", "ended with status 3 after "),
-    ] {
-        let mut running = Running::start(hugectl("--report", &program, &[how, "1"]));
-        assert_eq!(running.line(), "ready", "{how}");
-        be_seen(running.child.id());
-        let (_, said) = running.end();
-        assert!(said.contains(text), "{how}: {said}");
-        assert_eq!(said.matches("segment  ").count(), 1, "{how}: {said}");
-        assert!(said.contains("\ntext  "), "{how}: {said}");
-    }
+    let mut running = Running::start(hugectl("--report", &program, &["TERM", "1"]));
+    running.be_seen();
+    let (_, err) = running.end();
+    assert!(err.contains("ended by signal 15 (SIGTERM) after "), "{err}");
+    assert_eq!(err.matches("segment  ").count(), 1, "{err}");
+    assert!(!row(&err, "text").is_empty(), "{err}");
 }
 
-/// Descriptors that are closed, rights that are dropped, another root: the page that is
-/// shared with hugectl is there still.
+/// A daemon closes its descriptors and drops its root and its rights. The page that it
+/// shares with hugectl stays mapped.
 #[test]
-fn a_daemon_that_lets_go_of_all_is_watched() {
+fn a_confined_daemon_is_watched() {
     if !nix::unistd::geteuid().is_root() {
         return skip("a daemon without rights", "it needs root").unwrap_or(());
     }
@@ -226,14 +132,11 @@ fn a_daemon_that_lets_go_of_all_is_watched() {
          $) = $( = 65534; $> = $< = 65534; print \"ready\\n\"; <STDIN>; kill 9, $$; sleep 60",
         empty.display()
     );
+    let report = format!("--report={}", file.display());
     let mut command = tool("hugectl");
-    command
-        .args(["-q", "--shm"])
-        .arg(format!("--report={}", file.display()));
-    command.args(["perl", "-e", &program]);
+    command.args(["-q", "--shm", &report, "perl", "-e", &program]);
     let mut running = Running::start(command);
-    assert_eq!(running.line(), "ready");
-    be_seen(running.child.id());
+    running.be_seen();
     assert_eq!(running.end().0.signal(), Some(9));
     let all = lines(&file, 1);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -241,39 +144,8 @@ fn a_daemon_that_lets_go_of_all_is_watched() {
     assert!(resident(&all[0]) > 0, "{all:?}");
 }
 
-/// What was required of one that is killed, and whether it was kept, is told, too.
 #[test]
-fn what_was_required_is_told() {
-    let Some(live) = machine("the report of what was required") else {
-        return;
-    };
-    live.set_pool(120);
-    let Some(program) = build("ends", Libc::Glibc, &[]) else {
-        return;
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("killed");
-    let mut command = tool("hugectl");
-    command.args(["-q", "--require=heap:50"]);
-    command.arg(format!("--report={}", file.display()));
-    command.arg(&program).args(["KILL", "48"]);
-    let mut killed = Running::start(command);
-    assert_eq!(killed.line(), "ready");
-    be_seen(killed.child.id());
-    assert_eq!(killed.end().0.signal(), Some(9));
-    let all = lines(&file, 1);
-    let required = &all[0]["required"][0];
-    assert_eq!(
-        (&required["segment"], &required["percent"]),
-        (&json!("heap"), &json!(50))
-    );
-    assert_eq!(required["met"], true, "{all:?}");
-    assert!(required["huge"].as_u64() >= Some(SIZE << 20), "{all:?}");
-}
-
-/// Twenty at once, one file: whole lines, one for each.
-#[test]
-fn lines_of_many_do_not_mix() {
+fn lines_of_twenty_processes_do_not_mix() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report");
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
@@ -281,69 +153,78 @@ fn lines_of_many_do_not_mix() {
     };
     let report = format!("--report={}", file.display());
     let hows = ["exit", "_exit", "KILL", "itself"];
-    let mut all: Vec<Running> = (0..20)
-        .map(|at| Running::start(hugectl(&report, &program, &[hows[at % hows.len()], "1"])))
-        .collect();
+    let start = |at: usize| Running::start(hugectl(&report, &program, &[hows[at % 4], "1"]));
+    let mut all: Vec<Running> = (0..20).map(start).collect();
     assert!(all.iter_mut().all(|running| running.line() == "ready"));
-    let mut pids: Vec<u32> = all
-        .iter()
-        .map(|running| child_of(running.child.id()))
-        .collect();
-    for running in &mut all {
-        running
-            .child
-            .stdin
-            .as_mut()
-            .unwrap()
-            .write_all(b"\n")
-            .unwrap();
-    }
-    for mut running in all {
-        running.child.wait().unwrap();
-    }
-    let lines = lines(&file, 20);
-    let number = |line: &Value| u32::try_from(line["pid"].as_u64().unwrap()).unwrap();
-    let mut told: Vec<u32> = lines.iter().map(number).collect();
-    told.sort_unstable();
+    let ids = all.iter().map(|running| child_of(running.child.id()));
+    let mut pids: Vec<u64> = ids.map(u64::from).collect();
+    std::thread::scope(|scope| {
+        for running in all {
+            scope.spawn(|| running.end());
+        }
+    });
+    let number = |line: &Value| line["pid"].as_u64().unwrap();
+    let mut found: Vec<u64> = lines(&file, 20).iter().map(number).collect();
+    found.sort_unstable();
     pids.sort_unstable();
-    assert_eq!(told, pids);
+    assert_eq!(found, pids);
 }
 
-/// A program of another user does not reach the page, and one that starts with other
-/// rights, or without the library, has nothing to tell by: each has one line.
+/// A starter becomes another user, who cannot use the shared page, or drops the library:
+/// hugectl writes the line.
 #[test]
-fn what_comes_after_a_starter_has_one_line() {
+fn a_program_behind_a_starter_has_one_line() {
     if !nix::unistd::geteuid().is_root() {
         return skip("the lines of a starter", "it needs root").unwrap_or(());
     }
     if !others("the lines of a starter", Path::new(env!("HUGETOOLS_HEAP"))) {
         return;
     }
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    let file = dir.path().join("report");
-    let waits = "select(undef, undef, undef, 0.3);";
-    let (ends, dies) = (format!("{waits} exit 3"), format!("{waits} kill 15, $$"));
-    let user = &["setpriv", "--reuid=65534", "--clear-groups"][..];
     let exit = json!({"how": "exit", "value": 3});
     let killed = json!({"how": "signal", "value": 15, "out_of_memory": false});
     for (starter, program, ended) in [
-        (user, &ends, &exit),
-        (user, &dies, &killed),
-        (&["setpriv", "--ruid=65534"], &ends, &exit),
-        (&["env", "-u", "LD_PRELOAD"], &ends, &exit),
-        (&["env", "-u", "LD_PRELOAD"], &dies, &killed),
+        (
+            &["setpriv", "--reuid=65534", "--clear-groups"][..],
+            "kill 15, $$",
+            &killed,
+        ),
+        (&["setpriv", "--ruid=65534"], "exit 3", &exit),
+        (&["env", "-u", "LD_PRELOAD"], "exit 3", &exit),
     ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(dir.path(), mode).unwrap();
+        let file = dir.path().join("report");
         fs::write(&file, "").unwrap();
         nix::unistd::chown(&file, Some(65534.into()), None).unwrap();
         let report = format!("--report={}", file.display());
         let mut command = hugectl(&report, Path::new(starter[0]), &starter[1..]);
-        command.args(["perl", "-e", program]);
-        let output = command.output().unwrap();
+        let output = command.args(["perl", "-e", program]).output().unwrap();
         assert_eq!(output.stderr, b"", "{starter:?}: {output:?}");
-        let all = lines(&file, 1);
-        let told = |line: &Value| (line["name"].clone(), line["ended"].clone());
-        let told: Vec<_> = all.iter().map(told).collect();
-        assert_eq!(told, [(json!("perl"), ended.clone())], "{starter:?}");
+        let ends: Vec<Value> = lines(&file, 1).iter().map(|l| l["ended"].clone()).collect();
+        assert_eq!(ends, std::slice::from_ref(ended), "{starter:?}");
     }
+}
+
+#[test]
+fn a_kill_for_lack_of_memory_is_named() {
+    let Some(group) = Group::of_memory("the end for lack of memory", "64M") else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    let report = format!("--report={}", file.display());
+    let mut running = Running::start(hugectl(&report, &program, &["grow", "16"]));
+    running.be_seen();
+    // hugectl stays outside.
+    group.add(child_of(running.child.id()));
+    let (status, _) = running.end();
+    assert_eq!(status.signal(), Some(9), "{status:?}");
+    let all = lines(&file, 1);
+    let ended = json!({"how": "signal", "value": 9, "out_of_memory": true});
+    assert_eq!(all[0]["ended"], ended, "{all:?}");
+    assert!(resident(&all[0]) >= 16 << 20, "{all:?}");
 }

@@ -1,24 +1,23 @@
-//! hugectl as the parent of a program: signals, status, terminal.
+//! With `--report` hugectl is the parent of the program: signals, status, terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use nix::pty::openpty;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::ends::{Running, child_of, hugectl};
+use super::{Running, child_of, hugectl};
 use crate::support::tool::tool;
 
 fn send(pid: u32, signal: Signal) {
     kill(Pid::from_raw(pid.try_into().unwrap()), signal).unwrap();
 }
 
-/// A program of perl under hugectl with a report that goes nowhere.
+/// Starts a program of perl under hugectl with a report that goes nowhere.
 fn perl(program: &str) -> Running {
     let command = hugectl("--report=/dev/null", Path::new("perl"), &["-e", program]);
     let mut running = Running::start(command);
@@ -27,7 +26,7 @@ fn perl(program: &str) -> Running {
 }
 
 #[test]
-fn signals_are_passed_on_and_the_end_is_the_program_s() {
+fn signals_are_passed_on_and_the_status_is_returned() {
     let says = "$| = 1; $SIG{$_} = sub { print \"$_[0]\\n\" } for qw(HUP INT USR1 TERM ALRM); \
                 print \"ready\\n\"; sleep 60 while 1";
     let mut running = perl(says);
@@ -51,16 +50,14 @@ fn signals_are_passed_on_and_the_end_is_the_program_s() {
 fn a_program_is_killed_with_hugectl() {
     let mut running = perl("$| = 1; print \"ready\\n\"; sleep 60");
     send(running.child.id(), Signal::SIGKILL);
-    // The program holds the other end of this pipe.
-    let since = Instant::now();
+    // The pipe is closed when the program has ended.
     assert_eq!(running.line(), "");
-    assert!(since.elapsed() < Duration::from_secs(30));
     assert_eq!(running.end().0.signal(), Some(9));
 }
 
-/// Where SIGCHLD is ignored at the start, the program has it so, and hugectl its status.
+/// SIGCHLD is ignored at the start: it stays so, and hugectl still gets the status.
 #[test]
-fn the_program_has_the_signals_that_hugectl_was_given() {
+fn ignored_signals_stay_ignored() {
     let asks = &["-s", "SigIgn", "/proc/self/status", "/no/such/file"];
     let started = hugectl("--report=/dev/null", Path::new("grep"), asks);
     let mut command = Command::new("perl");
@@ -85,7 +82,7 @@ impl Shell {
     fn start() -> Shell {
         let pty = openpty(None, None).unwrap();
         let slave = File::from(pty.slave);
-        // Whatever runs the tests in the background may ignore ^C.
+        // The tests may run in the background, with SIGINT ignored.
         let mut command = Command::new("env");
         command.args(["--default-signal", "setsid", "-c"]);
         command.args(["bash", "--norc", "--noprofile", "-i"]);
@@ -106,17 +103,17 @@ impl Shell {
         self.terminal.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Reads until this text comes; what stood before it.
+    /// Reads until this text and returns what came before it.
     fn until(&mut self, text: &str) -> String {
-        let mut piece = [0; 4096];
+        let mut buffer = [0; 4096];
         loop {
             if let Some((before, after)) = self.seen.split_once(text) {
                 let (before, after) = (before.to_owned(), after.to_owned());
                 self.seen = after;
                 return before;
             }
-            let len = self.terminal.read(&mut piece).expect(&self.seen);
-            self.seen += &String::from_utf8_lossy(&piece[..len]);
+            let len = self.terminal.read(&mut buffer).expect(&self.seen);
+            self.seen += &String::from_utf8_lossy(&buffer[..len]);
         }
     }
 }
@@ -128,9 +125,9 @@ impl Drop for Shell {
     }
 }
 
-/// `^Z`, `fg` and `^C` do what they do without hugectl, and the program hears of each once.
+/// `^Z`, `fg` and `^C` work as without hugectl, and the program gets each signal once.
 #[test]
-fn a_shell_has_its_terminal_back_when_the_program_stops() {
+fn job_control_works() {
     let mut shell = Shell::start();
     let started = tool("hugectl");
     let program = started.get_program().to_str().unwrap();
@@ -148,7 +145,7 @@ fn a_shell_has_its_terminal_back_when_the_program_stops() {
     shell.until("cont");
     shell.types("\x03");
     shell.until("int");
-    // Nothing else comes before the end.
+    // No second SIGINT.
     shell.types("\x1c");
     let between = shell.until("Quit");
     assert!(!between.contains("int"), "{between:?}");
@@ -156,7 +153,7 @@ fn a_shell_has_its_terminal_back_when_the_program_stops() {
     shell.until("status 131");
 }
 
-/// The program is no leader of a process group: it stays in that of hugectl.
+/// As without hugectl the program has no process group of its own.
 #[test]
 fn the_program_stays_in_the_process_group() {
     let running = perl("$| = 1; print \"ready\\n\"; sleep 60");

@@ -1,7 +1,7 @@
-//! Filters of system calls that are there before hugectl, or behind it.
-#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+//! seccomp filters that are set before hugectl, or between hugectl and the program.
+#![expect(clippy::disallowed_methods, reason = "reads a report")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::live::machine;
@@ -9,31 +9,7 @@ use crate::support::program::{Libc, build};
 use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
 
-/// A filter is in the way of mremap, and there is memory enough.
-#[test]
-fn what_keeps_a_copy_from_its_place_is_named() {
-    let Some(live) = machine("a filter that refuses mremap") else {
-        return;
-    };
-    live.set_pool(20);
-    let programs = build("no_mremap", Libc::Glibc, &[]).zip(build("stream", Libc::Glibc, &[]));
-    let Some((filter, program)) = programs else {
-        return;
-    };
-    let mut command = Command::new(filter);
-    command.arg(tool("hugectl").get_program());
-    command.args(["--data", "--report"]).arg(program);
-    let ran: Ran = command.output().unwrap().into();
-    let why = "the system refuses mremap, which puts a copy in its place";
-    let data = ran.err.lines().find(|line| line.starts_with("data "));
-    assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(data.is_some_and(|line| line.contains(why)), "{ran:?}");
-    assert_eq!(ran.err.matches("refuses mremap: ").count(), 1, "{ran:?}");
-    assert!(!ran.err.contains("no memory for a copy"), "{ran:?}");
-}
-
-/// What a filter may not let through: calls of hugectl's, and of the libraries, that a
-/// plain program does not make.
+/// Calls of hugectl and of the libraries that a plain program doesn't make.
 const CALLS: [&str; 14] = [
     "mremap",
     "madvise",
@@ -51,14 +27,15 @@ const CALLS: [&str; 14] = [
     "pidfd_open",
 ];
 
-/// What it does then: refuses, ends the process, sends a signal.
-const RESULTS: [&[&str]; 3] = [&[], &["-DENDS"], &["-DTRAPS"]];
-
-fn filter(call: &str, result: &[&str]) -> Option<std::path::PathBuf> {
+/// Builds a program that sets a filter for a call. The filter returns an error, or kills with
+/// `-DENDS`.
+fn filter(call: &str, result: &[&str]) -> Option<PathBuf> {
     let call = format!("-DCALL=SYS_{call}");
-    let mut options = vec![call.as_str()];
-    options.extend(result);
-    build("no_mremap", Libc::Glibc, &options)
+    build(
+        "no_mremap",
+        Libc::Glibc,
+        &[&[call.as_str()], result].concat(),
+    )
 }
 
 fn under(filter: &Path, options: &[&str], program: &Path) -> Ran {
@@ -67,85 +44,71 @@ fn under(filter: &Path, options: &[&str], program: &Path) -> Ran {
     command.arg(program).output().unwrap().into()
 }
 
-/// A program runs under hugectl where it runs without.
 #[test]
-fn no_call_is_made_that_a_filter_does_not_let_through() {
+fn a_filtered_call_is_not_made() {
     let Some(program) = build("segments", Libc::Glibc, &[]) else {
-        return;
-    };
-    let all = CALLS
-        .into_iter()
-        .flat_map(|call| RESULTS.map(|result| (call, result)));
-    let with_filter = |(call, result)| Some((call, result, filter(call, result)?));
-    let Some(filters) = all.map(with_filter).collect::<Option<Vec<_>>>() else {
         return;
     };
     let Some(live) = machine("filters of system calls") else {
         return;
     };
-    let report = tempfile::tempdir().unwrap();
-    let report = format!("--report={}", report.path().join("report").display());
-    let pages = ["--text", "--data", "--heap", "--shm", "--stack", "--anon"];
-    let options = [pages.as_slice(), &[report.as_str()]].concat();
-    for pool in [0, 20] {
-        live.set_pool(pool);
-        for (call, result, filter) in &filters {
-            let plain = Command::new(filter).arg(&program).output().unwrap();
-            let ran = under(filter, &options, &program);
-            let of = format!("{call} {result:?}, {pool} pages: {ran:?}");
-            assert_eq!(Some(ran.status), plain.status.code(), "{of}");
-            let told = format!(
-                "seccomp) {}",
-                if result.is_empty() { "refuses" } else { "ends" }
-            );
-            let lines = ran.err.matches(&told).count();
-            let moves = ["mremap", "madvise", "memfd_create", "ftruncate"].contains(call);
-            assert_eq!(lines > 0, moves, "{of}");
-            assert!(!ran.err.contains("libhugetlbfs: WARNING"), "{of}");
-        }
-    }
-}
-
-/// Calls that hugectl can do without, as those of containers refuse some.
-const QUESTIONS: [&str; 6] = ["access", "faccessat2", "geteuid", "fcntl", "fstat", "statx"];
-
-/// What hugectl only asks by a call that is refused keeps no program from its start.
-#[test]
-fn a_question_that_is_refused_keeps_no_program_from_its_start() {
-    let place = tempfile::tempdir().unwrap();
-    let (report, said) = (place.path().join("report"), place.path().join("said"));
-    let report_there = format!("--report={}", report.display());
-    let said_there = format!("--messages={}", said.display());
-    for call in QUESTIONS {
-        for result in ["EPERM", "ENOSYS"] {
-            let Some(filter) = filter(call, &[&format!("-DREFUSAL={result}")]) else {
+    live.set_pool(20);
+    let dir = tempfile::tempdir().unwrap();
+    let report = format!("--report={}", dir.path().join("report").display());
+    let options = [
+        "--text", "--data", "--heap", "--shm", "--stack", "--anon", &report,
+    ];
+    for call in CALLS {
+        for result in [&[][..], &["-DENDS"]] {
+            // hugectl calls prctl to ask for filters.
+            if call == "prctl" && !result.is_empty() {
+                continue;
+            }
+            let Some(filter) = filter(call, result) else {
                 return;
             };
-            let run = |options: &[&str]| {
-                let run = under(&filter, options, Path::new("/bin/echo"));
-                let of = format!("{call} {result} {options:?}: {run:?}");
-                assert_eq!((run.status, run.out.as_str()), (0, "\n"), "{of}");
-                assert!(!run.err.contains("ERROR"), "{of}");
-            };
-            run(&[]);
-            run(&["-q", "--heap=thp", "--text=thp"]);
-            // A file that is there belongs to somebody, and one that is not is made.
-            for _ in 0..2 {
-                run(&["-q", "--shm=thp", &report_there]);
-            }
-            run(&["--shm=thp", "--verbose=3", &said_there]);
-            for made in [&report, &said] {
-                let text = std::fs::read_to_string(made).unwrap();
-                assert!(!text.is_empty(), "{call} {result} {made:?}");
-                std::fs::remove_file(made).unwrap();
-            }
+            let plain = Command::new(&filter).arg(&program).output().unwrap();
+            let ran = under(&filter, &options, &program);
+            let what = format!("{call} {result:?}: {ran:?}");
+            assert_eq!(Some(ran.status), plain.status.code(), "{what}");
+            let moves = ["mremap", "madvise", "memfd_create", "ftruncate"].contains(&call);
+            assert_eq!(ran.err.contains("seccomp) "), moves, "{what}");
+            assert!(!ran.err.contains("libhugetlbfs: WARNING"), "{what}");
         }
     }
 }
 
-/// A look beforehand tells it, and the program begins.
+/// Containers reject such calls. hugectl doesn't need their results.
 #[test]
-fn what_a_filter_does_not_let_through_is_foreseen() {
+fn a_rejected_query_prevents_no_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let report = format!("--report={}", file.display());
+    for call in ["access", "faccessat2", "geteuid", "statx"] {
+        for error in ["EPERM", "ENOSYS"] {
+            let Some(filter) = filter(call, &[&format!("-DREFUSAL={error}")]) else {
+                return;
+            };
+            // The second run finds the file.
+            for options in [
+                &["-q", "--heap=thp", "--text=thp", &report][..],
+                &["-q", "--shm=thp", &report],
+            ] {
+                let ran = under(&filter, options, Path::new("/bin/echo"));
+                let what = format!("{call} {error} {options:?}: {ran:?}");
+                assert_eq!((ran.status, ran.out.as_str()), (0, "\n"), "{what}");
+                assert!(!ran.err.contains("ERROR"), "{what}");
+            }
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(text.lines().count() >= 2, "{call} {error}: {text}");
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+}
+
+/// `--explain` predicts what a filter prevents, and the report says it.
+#[test]
+fn a_filter_is_explained_and_reported() {
     let Some(program) = build("segments", Libc::Glibc, &[]) else {
         return;
     };
@@ -153,38 +116,38 @@ fn what_a_filter_does_not_let_through_is_foreseen() {
         ("mremap", "base", "transparent"),
         ("madvise", "base", "base"),
     ] {
-        for result in RESULTS {
+        for result in [&[][..], &["-DENDS"]] {
+            // hugectl calls prctl to ask for filters.
+            if call == "prctl" && !result.is_empty() {
+                continue;
+            }
             let Some(filter) = filter(call, result) else {
                 return;
             };
             let explained = under(&filter, &["--explain", "--data=thp"], &program);
-            let does = match result.is_empty() {
-                true => "refuses",
-                false => "ends whoever calls",
-            };
-            let fact = format!("a filter of system calls (seccomp) {does} {call}");
             assert_eq!(explained.status, 3, "{explained:?}");
-            assert!(explained.out.contains(&fact), "{explained:?}");
+            assert!(explained.out.contains("seccomp"), "{explained:?}");
             let ran = under(&filter, &["--data=thp", "--report"], &program);
             assert_eq!(ran.status, 0, "{call} {result:?} {ran:?}");
-            assert_eq!(ran.err.matches(&fact).count(), 1, "{ran:?}");
             for (segment, rung) in [("data", data), ("bss", bss)] {
-                let line = |text: &str| {
-                    let mut lines = text.lines();
-                    let found = lines.find(|line| line.starts_with(&format!("{segment} ")));
-                    found.map(str::to_owned).unwrap_or_default()
-                };
-                assert!(line(&explained.out).contains(rung), "{explained:?}");
-                let has_huge = line(&ran.err).contains("2MB thp");
-                assert_eq!(has_huge, rung != "base", "{segment} {call} {ran:?}");
+                let predicted = row(&explained.out, segment);
+                assert!(predicted.contains(rung), "{explained:?}");
+                let is_huge = row(&ran.err, segment).contains("2MB thp");
+                assert_eq!(is_huge, rung != "base", "{segment} {call} {ran:?}");
             }
         }
     }
 }
 
-/// Most filters, as those of containers, let through what puts text on pages of a pool.
+/// Returns the line of a segment.
+fn row<'a>(text: &'a str, segment: &str) -> &'a str {
+    let begins = |line: &&str| line.split(' ').next() == Some(segment);
+    text.lines().find(begins).unwrap_or_default()
+}
+
+/// Text on the pool needs memfd_create, which most filters allow.
 #[test]
-fn text_has_pages_of_a_pool_where_a_filter_lets_files_be_made() {
+fn text_is_on_the_pool_under_most_filters() {
     let Some(live) = machine("text of a pool under a filter") else {
         return;
     };
@@ -193,10 +156,6 @@ fn text_has_pages_of_a_pool_where_a_filter_lets_files_be_made() {
         return;
     };
     live.set_pool(20);
-    let text = |ran: &str| {
-        let line = ran.lines().find(|line| line.starts_with("text "));
-        line.map(str::to_owned).unwrap_or_default()
-    };
     for (call, rung, pages) in [
         ("io_uring_setup", "pool", "hugetlb"),
         ("memfd_create", "transparent", "thp"),
@@ -205,16 +164,15 @@ fn text_has_pages_of_a_pool_where_a_filter_lets_files_be_made() {
             return;
         };
         let explained = under(&filter, &["--explain", "--text=2MB"], &program);
-        assert!(text(&explained.out).contains(rung), "{explained:?}");
+        assert!(row(&explained.out, "text").contains(rung), "{explained:?}");
         let ran = under(&filter, &["--text=2MB", "--report"], &program);
-        assert!(text(&ran.err).contains(pages), "{call} {ran:?}");
-        assert!(!ran.err.contains("libhugetlbfs: WARNING"), "{ran:?}");
+        assert!(row(&ran.err, "text").contains(pages), "{call} {ran:?}");
     }
 }
 
-/// Of one that is set behind hugectl nobody knows what it does.
+/// The library doesn't know the rules of a filter that was set after hugectl.
 #[test]
-fn behind_hugectl_a_filter_keeps_copies_away() {
+fn under_an_unknown_filter_segments_stay() {
     let Some(program) = build("segments", Libc::Glibc, &[]) else {
         return;
     };
@@ -225,27 +183,27 @@ fn behind_hugectl_a_filter_keeps_copies_away() {
     command.args(["-q", "--data=thp", "--heap=thp", "--report"]);
     let ran: Ran = command.arg(filter).arg(program).output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(ran.err.contains("was set behind hugectl"), "{ran:?}");
+    assert!(
+        row(&ran.err, "data").contains("was set behind hugectl"),
+        "{ran:?}"
+    );
 }
 
-/// A call that sets a filter and fails has set none, whoever else sets one meanwhile.
+/// libseccomp asks by failing calls what the kernel supports.
 #[test]
-fn a_filter_that_was_refused_is_none() {
-    let Some(_live) = without_pool("filters that are refused") else {
+fn a_rejected_filter_changes_nothing() {
+    let Some(_live) = without_pool("filters that are rejected") else {
         return;
     };
     for libc in Libc::ALL {
-        let Some(program) = build("asks_for_filters", libc, &["-pthread"]) else {
+        let Some(program) = build("contract/confined", libc, &[]) else {
             continue;
         };
-        for (what, is_told) in [("asked", true), ("left", true), ("beside", false)] {
-            let mut command = tool("hugectl");
-            command.args(["--heap=thp", "--report"]).arg(&program);
-            let ran: Ran = command.arg(what).output().unwrap().into();
-            let of = format!("{libc:?} {what}: {ran:?}");
-            assert_eq!((ran.status, ran.out.as_str()), (0, "right\n"), "{of}");
-            // Beside a filter of its own a program tells nothing of itself.
-            assert_eq!(ran.err.contains("\nended by itself "), is_told, "{of}");
-        }
+        let mut command = tool("hugectl");
+        command.args(["--heap=thp", "--report"]).arg(&program);
+        let ran: Ran = command.args(["0", "asked"]).output().unwrap().into();
+        assert_eq!((ran.status, ran.out.as_str()), (0, "right\n"), "{ran:?}");
+        // Under a filter the library would not report the end.
+        assert!(ran.err.contains("\nended by itself "), "{libc:?}: {ran:?}");
     }
 }

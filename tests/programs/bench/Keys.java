@@ -1,7 +1,7 @@
 import java.util.ArrayList;
 import java.util.HashMap;
 
-/** Maps and strings: so many thousand keys, a tenth of them at a time. */
+/** Maps and strings; the argument is the number of keys in thousands. */
 public class Keys {
     public static void main(String[] args) {
         int keys = Integer.parseInt(args[0]) * 100;

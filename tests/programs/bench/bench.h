@@ -1,5 +1,5 @@
-/* What the programs of the benchmark share: a size from the command line, a
-   generator of numbers that is the same everywhere, memory or the end. */
+/* Shared by the benchmark's programs: the size argument, a portable random number generator,
+   and malloc that exits on failure. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static inline uint64_t next_number(void)
 	return next_of(&state);
 }
 
-/* Evenly from 0 to below n. */
+/* Uniform in [0, n). */
 static inline uint64_t below(uint64_t n)
 {
 	return (uint64_t)((unsigned __int128)next_number() * n >> 64);

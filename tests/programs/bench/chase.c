@@ -1,5 +1,5 @@
-/* Pointer chase: the lines of a large block form one ring in an order that no
-   prefetcher foresees; each step waits for the one before.
+/* Pointer chase: the cache lines of a large block form a ring in an order that defeats the
+   prefetcher.
 
    chase MIB: a power of two */
 #include "bench.h"

@@ -1,8 +1,8 @@
-/* Blocks of mixed sizes come and go in random order. Every block is written
-   from end to end, and looked at before it is freed.
+/* Allocates and frees blocks of mixed sizes in random order. Every block is filled, and checked
+   before it is freed.
 
    churn MIB mixed: 60 % below 1 KiB, 30 % to 32 KiB, 10 % to 256 KiB
-   churn MIB even:  16 B to 256 KiB, evenly */
+   churn MIB even:  uniform from 16 B to 256 KiB */
 #include "bench.h"
 
 struct block {
@@ -37,7 +37,7 @@ static void put(struct block *b, size_t slot)
 	memset(b->at, (int)(slot ^ b->size), b->size);
 }
 
-/* The sum of what is looked at. */
+/* Checks and frees a block; returns a checksum. */
 static uint64_t take(struct block *b, size_t slot)
 {
 	unsigned char mark = (unsigned char)(slot ^ b->size);

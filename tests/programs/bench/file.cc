@@ -1,4 +1,4 @@
-// A file that is a compiler's work: the standard library's templates, many
+// Work for a compiler: templates of the standard library, instantiated many
 // times over.
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-/* Growing realloc: sixteen arrays grow in turn by half, and what is new is
-   written, until together they are large; then every word is looked at.
+/* Growing realloc: sixteen arrays grow in turn by half and are filled; then every word is
+   checked.
 
    grow MIB */
 #include "bench.h"

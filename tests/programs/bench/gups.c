@@ -1,5 +1,4 @@
-/* Random access: words of one large table are read, changed and written at
-   random, one update to each four words.
+/* Random access: updates words of a large table, one update for each four words.
 
    gups MIB */
 #include "bench.h"

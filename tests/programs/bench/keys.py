@@ -1,4 +1,4 @@
-# Dictionaries, strings and JSON: so many thousand keys.
+# Dictionaries, strings and JSON; the argument is the number of keys in thousands.
 import json
 import sys
 

@@ -1,14 +1,14 @@
-/* Four threads in a ring: each allocates blocks, writes them and passes them to
-   the next, which looks at them, keeps them for a while and frees them.
+/* Four threads in a ring: each allocates and fills blocks and passes them to the next, which
+   keeps them for a while, checks and frees them.
 
-   pass MIB: so much is held all in all */
+   pass MIB: memory held by all threads */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include "bench.h"
 
 #define THREADS 4
-#define ROOM 256 /* blocks on the way between two threads */
+#define ROOM 256 /* blocks in a queue */
 #define MEAN 9000
 
 struct block {
@@ -21,7 +21,7 @@ static struct way {
 	struct block *room[ROOM];
 } way[THREADS];
 
-static size_t blocks; /* that each thread keeps */
+static size_t blocks; /* kept by each thread */
 
 static struct block *make(uint64_t *s)
 {
@@ -60,7 +60,7 @@ static void send(struct way *w, struct block *b)
 	atomic_store_explicit(&w->sent, n + 1, memory_order_release);
 }
 
-/* What has come, or nothing. */
+/* Returns a block, or NULL. */
 static struct block *receive(struct way *w)
 {
 	size_t n = atomic_load_explicit(&w->taken, memory_order_relaxed);
@@ -73,8 +73,8 @@ static struct block *receive(struct way *w)
 	return b;
 }
 
-/* Every thread sends and takes the same number of blocks. Nobody waits for room
-   without taking what has come, so the ring never stands still. */
+/* Every thread sends and receives the same number of blocks. It receives while its next queue
+   is full, so there is no deadlock. */
 static void *turn(void *arg)
 {
 	size_t me = (size_t)arg, total = 4 * blocks, sent = 0, got = 0, sum = 0, i;

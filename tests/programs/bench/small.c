@@ -1,7 +1,7 @@
-/* Many small objects: an index of chained entries with a name and a value
-   each, filled, searched, half emptied, filled again.
+/* Small objects: a hash table of entries with a name is filled, searched, half emptied and
+   filled again.
 
-   small MIB: about so much with the index */
+   small MIB: approximate total */
 #include "bench.h"
 
 struct entry {

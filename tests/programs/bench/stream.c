@@ -1,6 +1,6 @@
-/* STREAM: three arrays from malloc, copied, scaled, added and combined.
+/* STREAM on three arrays from malloc.
 
-   stream MIB: all three together */
+   stream MIB: total of all arrays */
 #include "bench.h"
 
 #define TIMES 5

@@ -1,7 +1,5 @@
-/* Touches so much memory, and as much of the pool where it has that, and gives
-   both back, for the run that follows: in a virtual machine that tells its host
-   which pages are free, the first touch of a page costs many times what later
-   ones cost.
+/* Touches memory and as much of the pool, and frees both. In a virtual machine that reports
+   free pages to its host, the first touch of a page costs many times what later ones cost.
 
    warm MIB */
 #define _DEFAULT_SOURCE
@@ -22,7 +20,7 @@ int main(int argc, char **argv)
 		perror("mmap");
 		return 3;
 	}
-	madvise(p, bytes, MADV_HUGEPAGE); /* where there are none, it takes longer */
+	madvise(p, bytes, MADV_HUGEPAGE);
 	memset(p, 1, bytes);
 	if (pool != MAP_FAILED)
 		memset(pool, 1, bytes);

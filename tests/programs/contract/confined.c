@@ -1,12 +1,12 @@
-/* A program that allows itself what glibc's malloc needs, and dies of anything
-   else. Arguments: MiB of heap before; prctl or raw (how the filter is set);
-   fork, for one before it; threads. */
+/* A program that allows itself only what glibc's malloc needs, and is killed for any other
+   call. Arguments: MiB of heap before; how the filter is set (prctl, raw, or `asked`: every
+   attempt is one that the kernel rejects); threads; fork, for a fork before it. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* The kernel's forms, since not every libc's compiler finds its headers. */
+/* As in linux/filter.h, which musl-gcc doesn't find. */
 struct filter {
 	unsigned short code;
 	unsigned char on, off;
@@ -26,8 +26,7 @@ static void confine(int raw)
 	    ALLOW(read), ALLOW(write), ALLOW(writev), ALLOW(exit), ALLOW(exit_group), ALLOW(brk), ALLOW(mmap), ALLOW(munmap),
 	    ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(futex), ALLOW(rt_sigreturn), ALLOW(rt_sigprocmask),
 	    ALLOW(rt_sigaction), ALLOW(clock_gettime), ALLOW(nanosleep), ALLOW(clock_nanosleep), ALLOW(getpid),
-	    /* What the end of a thread needs. */
-	    ALLOW(set_robust_list),
+	    ALLOW(set_robust_list), /* at the end of a thread */
 	    {0x06, 0, 0, 0x80000000},
 	};
 	struct filters all = {sizeof filter / sizeof *filter, filter};
@@ -39,6 +38,17 @@ static void confine(int raw)
 		CHECK(!prctl(PR_SET_SECCOMP, 2, &all));
 }
 
+/* What the kernel supports is asked by calls that fail; libseccomp does so. */
+static void ask(void)
+{
+	CHECK(prctl(PR_SET_SECCOMP, 9, NULL) == -1 && errno == EINVAL);
+	CHECK(prctl(PR_SET_SECCOMP, 2, NULL) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_prctl, PR_SET_SECCOMP, 2, NULL) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_seccomp, 0, 1, NULL) == -1 && errno == EINVAL);
+	CHECK(syscall(SYS_seccomp, 1, 0, NULL) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_seccomp, 1, 1, NULL) == -1 && errno == EFAULT);
+}
+
 static pthread_barrier_t confined;
 
 static void *allocate(void *argument)
@@ -47,7 +57,7 @@ static void *allocate(void *argument)
 	int i, round;
 
 	for (round = 0; round < 30; round++) {
-		/* The first rounds may ask for more: glibc looks at /proc, once. */
+		/* The first rounds may make other calls: glibc reads /proc once. */
 		if (round == 10) {
 			pthread_barrier_wait(&confined);
 			pthread_barrier_wait(&confined);
@@ -62,11 +72,19 @@ static void *allocate(void *argument)
 
 int main(int argc, char **argv)
 {
-	int i, threads = number(argc, argv, 4, 0);
+	const char *how = argc > 2 ? argv[2] : "";
+	int i, threads = number(argc, argv, 3, 0);
 	pthread_t thread[16];
 
 	fill_heap((size_t)number(argc, argv, 1, 0));
-	if (argc > 3 && !strcmp(argv[3], "fork")) {
+	if (!strcmp(how, "asked")) {
+		CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+		ask();
+		fill_heap(64);
+		puts("right");
+		return 0; /* reported by the library, if it sees no filter */
+	}
+	if (argc > 4) {
 		pid_t child = fork();
 
 		if (!child)
@@ -77,8 +95,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < threads; i++)
 		thread[i] = start(allocate, NULL);
 	pthread_barrier_wait(&confined);
-	/* All threads, which only the system call can. */
-	confine(argc > 2 && !strcmp(argv[2], "raw"));
+	confine(!strcmp(how, "raw"));
 	pthread_barrier_wait(&confined);
 	for (i = 0; i < 200000; i++)
 		memset(get(256), 2, 256);

@@ -1,26 +1,20 @@
-/* Forks beside threads that write, and have the kernel write, to the same memory: no byte is
-   lost and nobody is killed. With -DSTATIC it is data and bss, else the heap.
+/* Forks beside threads that write, and have the kernel write, to the same memory. No byte
+   may be lost and no process killed. The memory is the heap; with -DSTATIC, data and bss.
 
-   forks FORKS THREADS [emptied]
-   Each fourth fork makes a daemon, and each is followed by a vfork and a posix_spawn. With
-   `emptied` another process takes all free pages of the pool before the first fork. */
-#define _GNU_SOURCE
-#include <errno.h>
+   forks FORKS THREADS [emptied|judge]
+
+   Every fourth child becomes a daemon. Each fork is followed by vfork and posix_spawn, and
+   a timer's handler counts throughout. With `emptied` another process takes all free pages
+   of the pool before the first fork. With `judge` the program prints where its memory is
+   before the first thread and at the end. */
+#include "contract.h"
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/time.h>
 
-#define MIB ((size_t)1 << 20)
 #define BLOCKS 72
-#define STEP 512 /* words between two that are checked */
+#define STEP 512 /* words between two checked words */
 #define PART 65536
 #define THREADS 8
 
@@ -32,10 +26,42 @@ static volatile int stop;
 static int file;
 extern char **environ;
 
-static void fail(const char *what, long number)
+/* Signals counted on each kind of memory. */
+static volatile long in_bss, in_data = 1, *in_heap, *in_page;
+
+static void on_alarm(int signal UNUSED)
 {
-	dprintf(1, "%s: %ld (%s)\n", what, number, strerror(errno));
-	_exit(1);
+	(*in_page)++;
+	(*in_heap)++;
+	in_bss++;
+	in_data++;
+}
+
+static void check_signals(const char *who)
+{
+	long page = *in_page;
+
+	if (*in_heap != page || in_bss != page || in_data != page + 1)
+		fail("%s: %ld signals: heap %ld, bss %ld, data %ld", who, page, *in_heap, in_bss, in_data - 1);
+}
+
+/* Only the main thread counts, so that no two handlers run at once. */
+static void block_alarm(int how)
+{
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	CHECK(!sigprocmask(how, &alarm, NULL));
+}
+
+static void set_timer(long microseconds)
+{
+	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	struct itimerval timer = {{0, microseconds}, {0, microseconds}};
+
+	CHECK(!sigaction(SIGALRM, &action, NULL) && !setitimer(ITIMER_REAL, &timer, NULL));
+	block_alarm(SIG_UNBLOCK);
 }
 
 static void write_all(uint64_t seed)
@@ -50,10 +76,10 @@ static void check_all(uint64_t seed, const char *who)
 	for (size_t i = 0; i < BLOCKS; i++)
 		for (size_t k = 0; k < MIB / 8; k += STEP)
 			if (block[i][k] != seed + i * 1000003 + k)
-				fail(who, (long)i);
+				fail("%s: block %zu is damaged", who, i);
 }
 
-/* Counts in memory of its own, and reads from a file to it. */
+/* Counts in the thread's own memory, and reads a file into it. */
 static void *count(void *which)
 {
 	volatile uint64_t *mine = own[(uintptr_t)which];
@@ -65,118 +91,90 @@ static void *count(void *which)
 		mine[0]++;
 		mine[MIB / 8 - 1]++;
 		part[n % PART] = 0;
-		ssize_t got = pread(file, part, PART, 0);
-		if (got != PART)
-			fail("read", (long)got);
-		if (part[n % PART] != 7)
-			fail("a byte that was read", (long)n);
-		if (n % 16 == 0)
-			usleep(100);
+		CHECK(pread(file, part, PART, 0) == PART);
+		CHECK(part[n % PART] == 7);
+		/* Eight busy threads would starve the main thread on two CPUs. */
+		usleep(20);
 	}
-	if (mine[0] != n || mine[MIB / 8 - 1] != n)
-		fail("stores of a thread", (long)n);
+	CHECK(mine[0] == n && mine[MIB / 8 - 1] == n);
 	return NULL;
 }
 
-static void wait_for(pid_t pid, const char *who)
-{
-	int status;
-
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		fail(who, pid < 0 ? -1 : status);
-}
-
-/* What a child does: in its own child, where it is to be a daemon. */
 static void be_child(uint64_t seed, int is_daemon)
 {
+	check_signals("child");
 	if (is_daemon) {
 		int ends[2];
 		char c = 0;
+		pid_t pid;
 
 		setsid();
-		if (pipe(ends))
-			fail("pipe", 0);
-		pid_t pid = fork();
-		if (pid < 0)
-			fail("fork of a child", pid);
+		CHECK(!pipe(ends));
+		pid = fork();
+		CHECK(pid >= 0);
 		if (pid) {
 			close(ends[1]);
 			_exit(read(ends[0], &c, 1) != 1);
 		}
-		check_all(seed, "a daemon");
+		check_all(seed, "daemon");
 		write_all(seed + 1);
-		check_all(seed + 1, "a daemon");
+		check_all(seed + 1, "daemon");
 		_exit(write(ends[1], &c, 1) != 1);
 	}
-	check_all(seed, "a child");
+	check_all(seed, "child");
 	write_all(seed + 1);
-	check_all(seed + 1, "a child");
+	check_all(seed + 1, "child");
 	_exit(0);
 }
 
 static void one_fork(uint64_t seed, int is_daemon)
 {
 	char *words[] = {"/bin/true", NULL};
+	pid_t pid;
 
 	write_all(seed);
-	pid_t pid = fork();
+	pid = fork();
 	if (pid == 0)
 		be_child(seed, is_daemon);
-	check_all(seed, "the parent");
+	check_all(seed, "parent");
 	write_all(seed + 2);
-	check_all(seed + 2, "the parent");
-	wait_for(pid, "a child");
+	check_all(seed + 2, "parent");
+	wait_for(pid, "fork");
 	pid = vfork();
 	if (pid == 0)
 		_exit(0);
-	wait_for(pid, "a child of vfork");
-	if (posix_spawn(&pid, words[0], NULL, NULL, words, environ))
-		fail("posix_spawn", 0);
-	wait_for(pid, "true");
+	wait_for(pid, "vfork");
+	CHECK(!posix_spawn(&pid, words[0], NULL, NULL, words, environ));
+	wait_for(pid, "posix_spawn");
 }
 
-/* A process that takes all free pages of the pool when it is told to. */
-static pid_t taker(int to[2], int from[2])
+/* A process that takes all free pages of the pool on request. */
+static pid_t start_taker(int to[2], int from[2])
 {
-	char c;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE;
+	char *page, c;
+	pid_t pid;
 
-	if (pipe(to) || pipe(from))
-		fail("pipe", 0);
-	pid_t pid = fork();
+	CHECK(!pipe(to) && !pipe(from));
+	pid = fork();
 	if (pid)
 		return pid;
-	if (read(to[0], &c, 1) != 1)
-		_exit(1);
-	for (;;) {
-		int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE;
-		void *page = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
-		if (page == MAP_FAILED || madvise(page, 2 * MIB, 23 /* MADV_POPULATE_WRITE */))
-			break;
-	}
-	if (write(from[1], &c, 1) != 1)
-		_exit(1);
+	CHECK(read(to[0], &c, 1) == 1);
+	do
+		page = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+	while (page != MAP_FAILED && !madvise(page, 2 * MIB, 23 /* MADV_POPULATE_WRITE */));
+	CHECK(write(from[1], &c, 1) == 1);
 	pause();
 	_exit(0);
 }
 
-int main(int argc, char **argv)
+static void get_memory(void)
 {
-	int forks = argc > 1 ? atoi(argv[1]) : 3, threads = argc > 2 ? atoi(argv[2]) : 0;
-	int emptied = argc > 3, to[2], from[2];
-	pid_t other = emptied ? taker(to, from) : 0;
-	pthread_t thread[THREADS];
-	char name[] = "/tmp/forksXXXXXX", bytes[PART], c = 0;
-
-	file = mkstemp(name);
-	unlink(name);
-	memset(bytes, 7, sizeof bytes);
-	if (file < 0 || threads > THREADS || write(file, bytes, PART) != PART)
-		return 2;
 	for (size_t i = 0; i < BLOCKS; i++)
 #ifdef STATIC
 		block[i] = i < 10 ? data + i * MIB / 8 : bss + (i - 10) * MIB / 8;
 #else
-		block[i] = malloc(MIB);
+		block[i] = get(MIB);
 #endif
 	for (int i = 0; i < THREADS; i++)
 #ifdef STATIC
@@ -184,19 +182,43 @@ int main(int argc, char **argv)
 #else
 		own[i] = calloc(1, MIB);
 #endif
+	in_heap = calloc(1, 8192);
+	in_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(in_page != MAP_FAILED);
 	write_all(0);
-	for (int i = 0; i < threads; i++)
-		if (pthread_create(&thread[i], NULL, count, (void *)(uintptr_t)i))
-			fail("pthread_create", i);
-	if (emptied && (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1))
-		fail("the other process", other);
-	for (int i = 0; i < forks; i++)
-		one_fork((uint64_t)i * 7, i % 4 == 3);
-	stop = 1;
-	for (int i = 0; i < threads; i++)
-		pthread_join(thread[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	int forks = number(argc, argv, 1, 3), threads = number(argc, argv, 2, 0), to[2], from[2], i;
+	int emptied = argc > 3 && !strcmp(argv[3], "emptied"), judged = argc > 3 && !emptied;
+	pid_t taker = emptied ? start_taker(to, from) : 0;
+	char name[] = "/tmp/forksXXXXXX", bytes[PART], c = 0;
+	pthread_t thread[THREADS];
+
+	file = mkstemp(name);
+	unlink(name);
+	memset(bytes, 7, sizeof bytes);
+	CHECK(file >= 0 && threads <= THREADS && write(file, bytes, PART) == PART);
+	get_memory();
+	if (judged)
+		print_judged("before");
+	block_alarm(SIG_BLOCK);
+	for (i = 0; i < threads; i++)
+		thread[i] = start(count, (void *)(uintptr_t)i);
 	if (emptied)
-		kill(other, SIGKILL), waitpid(other, NULL, 0);
-	puts("right");
-	return 0;
+		CHECK(write(to[1], &c, 1) == 1 && read(from[0], &c, 1) == 1);
+	set_timer(500);
+	for (i = 0; i < forks; i++)
+		one_fork((uint64_t)i * 7, i % 4 == 3);
+	set_timer(0);
+	check_signals("parent");
+	stop = 1;
+	for (i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	if (judged)
+		print_judged("after");
+	if (emptied)
+		kill(taker, SIGKILL), waitpid(taker, NULL, 0);
+	right();
 }

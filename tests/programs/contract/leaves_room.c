@@ -1,5 +1,5 @@
-/* In a narrow address space (`ulimit -v`) a few small blocks leave room for the stacks of
-   threads, and for what the program maps. */
+/* Under `ulimit -v` a few small blocks leave room for stacks of threads and for a mapping of
+   the program. */
 #include "contract.h"
 
 static void *allocate(void *argument)

@@ -1,11 +1,11 @@
-/* What the functions of malloc's family answer at their edges, printed, to be
-   compared with a plain run. What a libc may choose is not printed. */
+/* Prints what malloc's family returns in corner cases, for a comparison with a plain run.
+   Results that a libc may choose are not printed. */
 #include "contract.h"
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A compiler that sees it would say so. */
+/* Volatile, since compilers warn about such sizes. */
 static volatile size_t most = SIZE_MAX;
 
 static void say(const char *what, void *block, size_t alignment)
@@ -24,14 +24,14 @@ static void posix(const char *what, size_t alignment, size_t size)
 	void *block = NULL;
 	int result = posix_memalign(&block, alignment, size);
 
-	/* Where there is no memory, glibc and musl say so in errno, too. */
+	/* glibc and musl also set errno to ENOMEM. */
 	printf("%-32s %d, errno %d\n", what, result, result == ENOMEM ? errno : 0);
 	if (!result)
 		say(what, block, alignment);
 	errno = 0;
 }
 
-/* Calls that succeed leave errno as it was. */
+/* Calls that succeed keep errno. */
 static void keep_errno(void)
 {
 	size_t size;
@@ -89,7 +89,7 @@ int main(void)
 
 		for (i = 0; i < 4; i++) {
 			some[i] = malloc(size);
-			/* Nothing of 8 bytes needs more than 8. */
+			/* At most 8 bytes need no larger alignment than 8. */
 			if ((uintptr_t)some[i] % (size > 8 ? _Alignof(max_align_t) : 8))
 				fail("a block of %zu bytes is not aligned", size);
 			if (malloc_usable_size(some[i]) < size)

@@ -1,8 +1,6 @@
-/* A segment that another process has made, with a key, stays as it is whoever
-   else asks for it. `make KEY COMMAND…` makes it, runs the command in an empty
-   environment and looks at every byte; `use KEY` is what the command does, and
-   `confine COMMAND…` sets a memory policy and takes MADV_POPULATE_WRITE away
-   before it. */
+/* A System V segment that another process made under a key must stay as it is. `make KEY
+   COMMAND...` makes one, runs the command and checks every byte; `use KEY` attaches it;
+   `confine COMMAND...` first sets a memory policy and rejects MADV_POPULATE_WRITE. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -11,7 +9,7 @@
 
 #define SIZE (20 * MIB + 4096)
 
-/* The kernel's forms, since not every libc's compiler finds its headers. */
+/* As in linux/filter.h, which musl-gcc doesn't find. */
 struct filter {
 	unsigned short code;
 	unsigned char on, off;
@@ -24,7 +22,7 @@ struct filters {
 
 static void confine(char **command)
 {
-	/* A madvise with the advice 23 gets EINVAL. */
+	/* madvise(MADV_POPULATE_WRITE) returns EINVAL. */
 	struct filter filter[] = {
 	    {0x20, 0, 0, 0}, {0x15, 0, 3, SYS_madvise}, {0x20, 0, 0, 32}, {0x15, 0, 1, 23}, {0x06, 0, 0, 0x50000 | EINVAL},
 	    {0x06, 0, 0, 0x7fff0000},
@@ -32,7 +30,7 @@ static void confine(char **command)
 	struct filters all = {sizeof filter / sizeof *filter, filter};
 	unsigned long nodes = 1;
 
-	/* Where there is one node only, the kernel may know no policies. */
+	/* A kernel without NUMA has no policies. */
 	if (syscall(SYS_set_mempolicy, 3, &nodes, 64L))
 		CHECK(errno == ENOSYS);
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, 2, &all));
@@ -47,7 +45,7 @@ static void check_bytes(const char *who, const char *at)
 	for (i = 0; i < SIZE; i++)
 		bad += at[i] != 0x77;
 	if (bad)
-		fail("%s: %zu bytes of a segment that another process has made were changed", who, bad);
+		fail("%s: %zu bytes of the segment were changed", who, bad);
 }
 
 static void use(key_t key)
@@ -58,7 +56,7 @@ static void use(key_t key)
 	CHECK(id >= 0);
 	at = shmat(id, NULL, 0);
 	CHECK(at != (void *)-1);
-	check_bytes("who uses it", at);
+	check_bytes("user", at);
 	CHECK(!shmdt(at));
 	_exit(0);
 }
@@ -89,11 +87,11 @@ int main(int argc, char **argv)
 	}
 	CHECK(waitpid(child, &id, 0) == child);
 	if (id)
-		printf("the other's status is %#x\n", (unsigned)id);
+		printf("the user's status is %#x\n", (unsigned)id);
 	id = shmget(key, 0, 0);
 	if (id < 0 || shmctl(id, IPC_STAT, &about) || about.shm_perm.mode & 01000)
-		fail("the segment was removed by another process");
+		fail("the segment was removed");
 	shmctl(id, IPC_RMID, NULL);
-	check_bytes("who made it", at);
+	check_bytes("maker", at);
 	right();
 }

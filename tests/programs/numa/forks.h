@@ -1,4 +1,4 @@
-/* Memory of two nodes, moved by others and inherited by children. */
+/* Memory on two nodes, inherited by children. */
 #ifndef FORKS_H
 #define FORKS_H
 #include "policy.h"
@@ -10,22 +10,6 @@
 #include <sys/wait.h>
 
 static pthread_barrier_t all_here;
-
-/* What others do to a process: its pages move from one node to the other. */
-static void migrates(void)
-{
-	const unsigned long first = 1;
-	char *at;
-
-	run_on(0);
-	at = block(32 * MB);
-	fill(at, 32 * MB, 9);
-	where("before", at, 32 * MB);
-	if (syscall(SYS_migrate_pages, 0, 64L, &first, &SECOND))
-		fail("migrate_pages");
-	where("migrated", at, 32 * MB);
-	check("migrated", at, 32 * MB, 9);
-}
 
 struct own {
 	int node;
@@ -46,7 +30,7 @@ static void *has_own(void *arg)
 	return NULL;
 }
 
-/* Everything where it was, and what it was. */
+/* Prints where all memory is, and checks it. */
 static void review(const char *who, struct own *owns, char *bound, char *spread)
 {
 	char what[64];
@@ -66,7 +50,7 @@ static void review(const char *who, struct own *owns, char *bound, char *spread)
 	policy(what, page_of(spread));
 }
 
-static void forks(int keep_threads)
+static void forks(void)
 {
 	struct own owns[2] = {{0, NULL}, {1, NULL}};
 	pthread_t thread[2];
@@ -85,11 +69,6 @@ static void forks(int keep_threads)
 	spread = block(OWN);
 	bind(page_of(spread), OWN - 2 * PAGE, INTERLEAVE, &BOTH, 0);
 	fill(spread, OWN, 21);
-	if (!keep_threads) {
-		pthread_barrier_wait(&all_here);
-		for (int n = 0; n < 2; n++)
-			pthread_join(thread[n], NULL);
-	}
 	review("before", owns, bound, spread);
 	pid = fork();
 	if (pid < 0)
@@ -105,14 +84,12 @@ static void forks(int keep_threads)
 	review("after", owns, bound, spread);
 	fill(bound, OWN, 20);
 	where("after wrote bound", page_of(bound), OWN - 2 * PAGE);
-	if (keep_threads) {
-		pthread_barrier_wait(&all_here);
-		for (int n = 0; n < 2; n++)
-			pthread_join(thread[n], NULL);
-	}
+	pthread_barrier_wait(&all_here);
+	for (int n = 0; n < 2; n++)
+		pthread_join(thread[n], NULL);
 }
 
-/* Ends the process for calls that it does not make, as a service may have it. */
+/* Kills the process for calls about policies, as a service's filter may. */
 static void forbid_policies(void)
 {
 	struct sock_filter filter[] = {

@@ -5,7 +5,7 @@
 
 enum { BIND = 2, INTERLEAVE = 3, STRICT = 1, MOVE = 2 };
 
-/* libnuma's. */
+/* From libnuma. */
 long mbind(void *, unsigned long, int, const unsigned long *, unsigned long, unsigned);
 long get_mempolicy(int *, unsigned long *, unsigned long, void *, int);
 long set_mempolicy(int, const unsigned long *, unsigned long);
@@ -16,7 +16,7 @@ static char *page_of(char *at)
 	return (char *)(((uintptr_t)at + PAGE - 1) & -PAGE);
 }
 
-/* The policy of a range, as the kernel has it. */
+/* Prints the kernel's policy of a range. */
 static void policy(const char *what, char *at)
 {
 	unsigned long mask = 0;

@@ -1,4 +1,4 @@
-/* On which nodes memory lies, by move_pages(2), and what is in it. */
+/* The nodes of memory, by move_pages(2), and its contents. */
 #ifndef WHERE_H
 #define WHERE_H
 #include <errno.h>
@@ -23,7 +23,7 @@ static void fail(const char *what)
 	_exit(1);
 }
 
-/* The guest's processor N is the one of node N. */
+/* CPU N of the guest is on node N. */
 static void run_on(int node)
 {
 	cpu_set_t set;
@@ -52,7 +52,7 @@ static unsigned long within(uintptr_t start, uintptr_t end, uintptr_t from, uint
 	return start < end ? end - start : 0;
 }
 
-/* Bytes of a range that lie in mappings of a pool. */
+/* Returns the bytes of a range in hugetlb mappings. */
 static unsigned long in_pool(void *at, size_t len)
 {
 	unsigned long start = 0, end = 0, kb, sum = 0;
@@ -71,7 +71,7 @@ static unsigned long in_pool(void *at, size_t len)
 	return sum;
 }
 
-/* Adds the kilobytes on each node. */
+/* Adds the kilobytes of a range on each node. */
 static void count(unsigned long on[NODES + 1], char *at, size_t len)
 {
 	enum { BATCH = 512 };
@@ -109,7 +109,7 @@ static void where(const char *what, void *at, size_t len)
 	show(what, on, in_pool(at, len));
 }
 
-/* Contents that tell one block and one place from another. */
+/* Fills a range with values that identify block and place. */
 static void fill(char *at, size_t len, int salt)
 {
 	for (size_t i = 0; i + 8 <= len; i += 512)

@@ -27,7 +27,7 @@ fn wrong_order(machine: &Machine) -> Option<Fact> {
         "kernel",
         format!(
             "the kernel's command line has hugepages={count} before hugepagesz={}",
-            word(size)
+            size.parameter()
         ),
         format!(
             "hugepages= counts pages of the preceding hugepagesz=, here of the default size {}; for \
@@ -59,7 +59,7 @@ fn missing(size: PageSize, count: Option<u64>, machine: &Machine) -> Fact {
         "kernel",
         format!(
             "the kernel's command line has hugepagesz={}, but this machine lacks that size",
-            word(size)
+            size.parameter()
         ),
         format!(
             "the kernel ignored it{count}; for the next boot choose one of {}",
@@ -82,9 +82,4 @@ fn fewer(pool: &Pool, wanted: u64) -> Fact {
             pool.size
         ),
     )
-}
-
-/// Formats a size as on the kernel's command line.
-fn word(size: PageSize) -> String {
-    size.to_string().trim_end_matches('B').to_owned()
 }

@@ -2,21 +2,19 @@
 //! host can change.
 
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::{Bytes, Machine, PageCount, PageSize};
+use hugetools_model::{Machine, PageSize};
 
 use super::Fact;
 use super::pools::{held, is_idle, pages};
 
 pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     if machine.pools.is_empty() {
-        let is_seen = machine.unseen.is_none();
-        return is_seen.then(|| none_offered(machine)).into_iter().collect();
+        return vec![none_offered(machine)];
     }
     let mut found: Vec<Fact> = default_size(machine).into_iter().collect();
     for pool in &machine.pools {
         found.extend(use_of(pool));
         found.extend(surplus(pool));
-        found.extend(forks(pool));
     }
     found.extend(threads(machine));
     found
@@ -69,8 +67,7 @@ fn default_size(machine: &Machine) -> Option<Fact> {
         .iter()
         .find(|pool| !pool.default && pool.maximum().get() > 0);
     let parameter = |size: PageSize| {
-        let size = size.to_string();
-        let size = size.trim_end_matches('B').to_owned();
+        let size = size.parameter();
         format!("to change that at the next boot: default_hugepagesz={size}")
     };
     match (usual, filled) {
@@ -158,24 +155,6 @@ fn surplus(pool: &Pool) -> Option<Fact> {
                  hugeadm --pool-pages-min {}:+{surplus}",
                 pool.size
             ),
-        )
-    })
-}
-
-/// Measured with a server that saves from a forked child, like Redis. With a heap on a
-/// pool, a fork costs about twice as much as with base pages. With transparent huge
-/// pages it costs a thirtieth of that.
-fn forks(pool: &Pool) -> Option<Fact> {
-    const REPORT_FROM: Bytes = Bytes::new(1 << 30);
-    let used = pool.total.get().checked_sub(pool.free.get())?;
-    let bytes = pool.size.of(PageCount::new(used))?;
-    (bytes >= REPORT_FROM).then(|| {
-        Fact::new(
-            "pool",
-            format!("programs use {} of the pool", pages(used, pool)),
-            "private memory on pool pages, such as a heap, is copied at fork: about 0.1 s and \
-             as much memory again for each GiB; for servers that save from a forked child, use \
-             hugectl --heap=thp",
         )
     })
 }

@@ -1,16 +1,13 @@
 //! Findings about pools and their nodes.
 
-use hugetools_model::hugetlb::node::Node;
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount};
 
 use super::Finding;
+use crate::persistent::uneven;
 
 /// Percentage of memory in pools above which a finding is reported.
 const MAX_PERCENT: u64 = 80;
-
-/// Percentage of available memory below which unused pools are reported.
-const SCARCE_PERCENT: u64 = 5;
 
 pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
     if machine.pools.iter().all(|pool| pool.maximum().get() == 0) {
@@ -25,31 +22,10 @@ pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
         ));
     }
     for pool in &machine.pools {
-        found.extend(idle(pool, machine));
         found.extend(balance(pool, machine));
     }
     found.extend(too_much(machine));
     found.extend(descriptors(machine));
-}
-
-/// Reports an unused pool only if memory is scarce. Otherwise the pool may wait for a
-/// program that starts later.
-fn idle(pool: &Pool, machine: &Machine) -> Option<Finding> {
-    let (available, total) = (machine.meminfo.available?, machine.meminfo.total);
-    let is_scarce = available < total.percent(SCARCE_PERCENT)?;
-    (is_idle(pool) && is_scarce).then(|| {
-        Finding::new(
-            "memory",
-            format!(
-                "{} are unused, and {} of {} MB of memory are left for everything else",
-                held(pool),
-                available.get() >> 20,
-                total.get() >> 20
-            ),
-            "programs are swapped out or killed although this memory is idle",
-            format!("hugeadm --pool-pages-min {}:0", pool.size),
-        )
-    })
 }
 
 /// Whether all pages of a pool are free and unreserved.
@@ -70,20 +46,10 @@ pub(super) fn pages(number: u64, pool: &Pool) -> String {
 
 /// Reports a pool that is unevenly distributed over the nodes with memory.
 fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
-    let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
-    let share = |node: &Node| node.pool(pool.size).map(|pool| pool.minimum().get());
-    let shares: Vec<(&Node, u64)> = nodes
-        .filter_map(|node| Some((node, share(node)?)))
-        .collect();
-    let least = shares.iter().map(|(_, pages)| *pages).min()?;
-    let most = shares.iter().map(|(_, pages)| *pages).max()?;
-    // An even division leaves differences of one page.
-    if most <= least + 1 {
-        return None;
-    }
+    let shares = uneven(pool, machine)?;
     let listed: Vec<String> = shares
         .iter()
-        .map(|(node, pages)| format!("{pages} on node {}", node.id))
+        .map(|(node, pages)| format!("{pages} on node {node}"))
         .collect();
     let total: u64 = shares.iter().map(|(_, pages)| pages).sum();
     Some(Finding::new(

@@ -24,7 +24,6 @@ pub fn explain(
         megabytes => format!("Total System Memory: {megabytes} MB\n\n"),
     };
     text += &match mounts.is_empty() {
-        true if machine.unseen.is_some() => "Mounts of hugetlbfs: not known\n".to_owned(),
         true => "No hugetlbfs is mounted.\n".to_owned(),
         false => mount_list(&mounts),
     };

@@ -12,23 +12,6 @@ pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
     found.extend(stalls(always, thp));
     found.extend(nothing(thp));
     found.extend(shared(thp));
-    let settings = &machine.thp_settings;
-    if settings.use_zero_page == Some(0) && thp.serves_madvise() {
-        found.push(Finding::new(
-            "thp",
-            "memory that is only read gets its own huge pages of zeros (use_zero_page is 0)",
-            "zeros waste memory",
-            "hugeadm --thp-use-zero-page on",
-        ));
-    }
-    if settings.scan_sleep_millisecs == Some(0) && thp.serves_madvise() {
-        found.push(Finding::new(
-            "thp",
-            "khugepaged does not sleep between scans",
-            "khugepaged keeps a processor busy",
-            "hugeadm --thp-khugepaged-scan-sleep 10000",
-        ));
-    }
 }
 
 /// Reports max_ptes_none values at which khugepaged collapses ranges with a single used
@@ -96,19 +79,13 @@ fn nothing(thp: &Thp) -> Option<Finding> {
 }
 
 fn shared(thp: &Thp) -> Option<Finding> {
-    match thp.shmem_enabled.as_deref()? {
-        mode @ ("deny" | "force") => Some(Finding::new(
-            "thp",
-            format!("shmem_enabled is {mode}, which is meant for tests"),
-            "it overrides what mounts and programs ask for",
-            "hugeadm --thp-shmem advise",
-        )),
-        "never" if thp.serves_madvise() => Some(Finding::new(
+    let is_off = thp.shmem_enabled.as_deref() == Some("never") && thp.serves_madvise();
+    is_off.then(|| {
+        Finding::new(
             "thp",
             "shared memory gets no transparent huge pages (shmem_enabled is never)",
             "MADV_HUGEPAGE has no effect on it, and neither has hugectl --shm without a pool",
             "hugeadm --thp-shmem advise",
-        )),
-        _ => None,
-    }
+        )
+    })
 }

@@ -7,17 +7,19 @@ use hugetools_model::Root;
 use hugetools_model::mount::{self, mounted_at};
 
 use super::not_run;
-use crate::effects::{Effects, Ran};
+use crate::effects::Effects;
 use crate::report::{Failure, NotRun, Outcome};
 use crate::step::{MakeDir, Mount, Own};
 
-const SKIPPED: Outcome = Outcome::NotRun {
+/// A recorded tree has no mounts, owners or swap.
+pub(super) const SKIPPED: Outcome = Outcome::NotRun {
     why: NotRun::RecordedTree,
 };
 
 /// Makes a directory. Appends each new directory to `made`.
 pub(super) fn make_dir(
     dir: &MakeDir,
+    root: &Root,
     effects: &mut dyn Effects,
     made: &mut Vec<PathBuf>,
 ) -> Result<Outcome, Failure> {
@@ -41,27 +43,13 @@ pub(super) fn make_dir(
         let failure = |error| Failure::call(&action, &error);
         effects.make_dir(path, dir.owner.mode).map_err(failure)?;
         made.push(path.to_path_buf());
-        effects.own(path, dir.owner).map_err(failure)?;
+        if root.has_kernel() {
+            effects.own(path, dir.owner).map_err(failure)?;
+        }
     }
-    match (missing.is_empty(), dir.repair) {
-        (false, _) => Ok(Outcome::DONE),
-        (true, false) => Ok(Outcome::Unchanged { value: None }),
-        (true, true) => repair(dir, effects),
-    }
-}
-
-/// Corrects owner and mode of an existing directory.
-fn repair(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let action = format!("set owner and mode of {}", dir.path.display());
-    let found = effects.stat(&dir.path);
-    let found = found.map_err(|error| Failure::call(&action, &error))?;
-    if found.is_some_and(|found| found.owner == dir.owner) {
-        return Ok(Outcome::Unchanged { value: None });
-    }
-    match effects.own(&dir.path, dir.owner) {
-        Ok(Ran::Yes) => Ok(Outcome::DONE),
-        Ok(Ran::Skipped) => Ok(Outcome::Unchanged { value: None }),
-        Err(error) => Err(Failure::call(&action, &error)),
+    match missing.is_empty() {
+        false => Ok(Outcome::DONE),
+        true => Ok(Outcome::Unchanged { value: None }),
     }
 }
 
@@ -84,11 +72,11 @@ pub(super) fn mount(
     effects: &mut dyn Effects,
 ) -> Result<Outcome, Failure> {
     let action = format!("mount a hugetlbfs on {}", mount.point.display());
-    match effects.mount(mount) {
-        Ok(Ran::Skipped) => return Ok(SKIPPED),
-        Ok(Ran::Yes) => {}
-        Err(error) => return Err(Failure::call(&action, &error)),
+    if !root.has_kernel() {
+        return Ok(SKIPPED);
     }
+    let failed = |error| Failure::call(&action, &error);
+    effects.mount(mount).map_err(failed)?;
     let mounts = mount::read(root)?;
     let found = mounted_at(&mounts, &mount.point);
     let size = found
@@ -99,11 +87,9 @@ pub(super) fn mount(
     if same && owner.is_some_and(|found| found.owner == mount.owner) {
         return Ok(Outcome::DONE);
     }
-    Err(Failure {
-        written: None,
-        errno: None,
-        error: format!("{action}: mount(2) succeeded, but another mount is there now"),
-    })
+    Err(Failure::text(format!(
+        "{action}: mount(2) succeeded, but another mount is there now"
+    )))
 }
 
 pub(super) fn own(own: &Own, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
@@ -123,11 +109,9 @@ pub(super) fn own(own: &Own, root: &Root, effects: &mut dyn Effects) -> Result<O
         .map_err(|error| Failure::call(&action, &error))?;
     match is_owned(effects)? {
         true => Ok(Outcome::DONE),
-        false => Err(Failure {
-            written: None,
-            errno: None,
-            error: format!("cannot {action}: reading back gives other values"),
-        }),
+        false => Err(Failure::text(format!(
+            "cannot {action}: reading back gives other values"
+        ))),
     }
 }
 
@@ -146,17 +130,15 @@ pub(super) fn unmount(
     if before == 0 {
         return Ok(Outcome::Unchanged { value: None });
     }
-    match effects.unmount(point) {
-        Ok(Ran::Skipped) => return Ok(SKIPPED),
-        Ok(Ran::Yes) => {}
-        Err(error) => return Err(Failure::call(&action, &error)),
+    if !root.has_kernel() {
+        return Ok(SKIPPED);
     }
+    let failed = |error| Failure::call(&action, &error);
+    effects.unmount(point).map_err(failed)?;
     match count()? < before {
         true => Ok(Outcome::DONE),
-        false => Err(Failure {
-            written: None,
-            errno: None,
-            error: format!("cannot {action}: it is still mounted"),
-        }),
+        false => Err(Failure::text(format!(
+            "cannot {action}: it is still mounted"
+        ))),
     }
 }

@@ -8,15 +8,10 @@ use hugetools_model::hugetlb::pool::surplus_path;
 use hugetools_model::{KPath, Root};
 
 use super::Run;
-use super::numbers::{self, number};
-use crate::effects::Growth;
+use super::numbers::number;
 use crate::plan::shell::grow::{DROP_CACHES, PAUSE, TRIES};
-use crate::plan::swap_directories;
 use crate::report::{Failure, Outcome};
-use crate::step::{Effort, Pages, Swap, Write};
-
-/// Bytes of pages to allocate per write while a progress bar is shown.
-const CHUNK: u64 = 512 << 20;
+use crate::step::{Effort, Pages, Write};
 
 impl Run<'_> {
     /// Resizes a pool to a number of pages, or to as many as possible.
@@ -27,26 +22,17 @@ impl Run<'_> {
         before: u64,
         asked: u64,
     ) -> Result<Outcome, Failure> {
-        let growth = Growth {
-            size: pages.size,
-            from: before,
-            to: asked,
-        };
-        let grows = asked > before;
         let mut resize = Resize {
             write,
-            pages,
             asked,
-            in_chunks: grows && self.effects.growth_begins(&growth),
             tried: Vec::new(),
         };
         let surplus = surplus(pages, self.root);
-        let got = resize.all(self);
-        if grows {
-            self.effects.growth_ends();
+        let mut got = resize.attempt(self.root)?;
+        if let (Some(effort), true) = (&pages.effort, self.root.has_kernel()) {
+            got = resize.retry_with_effort(effort, got, self)?;
         }
-        let mut got = got?;
-        if !grows {
+        if asked < before {
             got += surplus_since(surplus, pages, self.root);
         }
         match got == asked {
@@ -85,46 +71,18 @@ fn surplus_since(before: u64, pages: &Pages, root: &Root) -> u64 {
 
 struct Resize<'a> {
     write: &'a Write,
-    pages: &'a Pages,
     asked: u64,
-    /// Whether to write in chunks because a progress bar is shown.
-    in_chunks: bool,
     /// Attempted measures, for the report.
     tried: Vec<String>,
 }
 
 impl Resize<'_> {
-    fn all(&mut self, run: &mut Run<'_>) -> Result<u64, Failure> {
-        let got = self.attempt(run)?;
-        match &self.pages.effort {
-            Some(effort) if run.root.has_kernel() => self.retry_with_effort(effort, got, run),
-            _ => Ok(got),
-        }
-    }
-
-    /// Writes the number and returns the resulting number of pages.
-    fn attempt(&self, run: &mut Run<'_>) -> Result<u64, Failure> {
-        if !self.in_chunks {
-            return self.write(self.asked, run);
-        }
-        let chunk = (CHUNK / self.pages.size.get()).max(1);
-        let mut got = number(&self.write.file, run.root)?;
-        while run.wants_more(got, self.asked) {
-            let next = got.saturating_add(chunk).min(self.asked);
-            got = self.write(next, run)?;
-            run.effects.growth_at(got);
-            if got < next {
-                break;
-            }
-        }
-        Ok(got)
-    }
-
-    /// A signal ends the kernel's search early (EINTR), which is no error.
-    fn write(&self, number: u64, run: &Run<'_>) -> Result<u64, Failure> {
-        match run.root.write(&self.write.file.path, &number.to_string()) {
+    /// Writes the number and returns the resulting number of pages. A signal ends the
+    /// kernel's search early (EINTR), which is no error.
+    fn attempt(&self, root: &Root) -> Result<u64, Failure> {
+        match root.write(&self.write.file.path, &self.asked.to_string()) {
             Err(error) if error.errno() != Some(libc::EINTR) => Err(error.into()),
-            _ => Ok(numbers::number(&self.write.file, run.root)?),
+            _ => Ok(number(&self.write.file, root)?),
         }
     }
 
@@ -136,26 +94,23 @@ impl Resize<'_> {
         run: &mut Run<'_>,
     ) -> Result<u64, Failure> {
         if run.wants_more(got, self.asked) {
-            self.trigger(&effort.compact, run);
-            got = self.attempt(run)?;
+            self.trigger(&effort.compact, run.root);
+            got = self.attempt(run.root)?;
         }
         if !effort.hard {
             return Ok(got);
         }
         if run.wants_more(got, self.asked) {
             run.effects.sync();
-            self.trigger(&KPath::from(DROP_CACHES), run);
-            self.trigger(&effort.compact, run);
-            got = self.attempt(run)?;
-        }
-        if let (Some(swap), true) = (&effort.swap, run.wants_more(got, self.asked)) {
-            self.add_swap(swap, run);
+            self.trigger(&KPath::from(DROP_CACHES), run.root);
+            self.trigger(&effort.compact, run.root);
+            got = self.attempt(run.root)?;
         }
         let mut tries = TRIES;
         while tries > 0 && run.wants_more(got, self.asked) {
             run.effects.pause(Duration::from_secs(PAUSE));
-            self.trigger(&effort.compact, run);
-            let now = self.attempt(run)?;
+            self.trigger(&effort.compact, run.root);
+            let now = self.attempt(run.root)?;
             tries = if now > got { TRIES } else { tries - 1 };
             got = now;
         }
@@ -165,32 +120,10 @@ impl Resize<'_> {
 
     /// Writes 1 to a file that frees or compacts memory. Errors are only reported,
     /// because old kernels lack some of these files.
-    fn trigger(&mut self, path: &KPath, run: &Run<'_>) {
-        match run.root.write(path, "1") {
+    fn trigger(&mut self, path: &KPath, root: &Root) {
+        match root.write(path, "1") {
             Ok(()) => self.tried(path.to_string()),
             Err(error) => self.tried(error.to_string()),
-        }
-    }
-
-    /// Adds temporary swap unless it would take more than half of the free disk
-    /// space. The plan has a later step that removes it again.
-    fn add_swap(&mut self, swap: &Swap, run: &mut Run<'_>) {
-        for step in swap_directories(&swap.path) {
-            if let Outcome::Failed(failure) = run.step(&step) {
-                return self.tried(failure.error);
-            }
-        }
-        let size = swap.size.unwrap_or_default();
-        let dir = swap.path.parent().unwrap_or(&swap.path);
-        match run.effects.room(dir) {
-            Ok(room) if room.get() / 2 < size.get() => {
-                let room = room.get() >> 20;
-                self.tried(format!("no swap: only {room} MB free in {}", dir.display()));
-            }
-            _ => match run.swap_on(swap) {
-                Ok(_) => self.tried(format!("{size} of temporary swap")),
-                Err(failure) => self.tried(failure.error),
-            },
         }
     }
 

@@ -52,8 +52,8 @@ pub struct Pools {
 
     /// Try hard to reach a minimum
     ///
-    /// When the pool falls short, drop caches, add temporary swap, and try again as
-    /// long as that finds more pages.
+    /// When the pool falls short, drop caches, and try again as long as that finds
+    /// more pages. --add-temp-swap helps where little swap is free.
     #[arg(long)]
     pub hard: bool,
 
@@ -68,7 +68,7 @@ pub struct Pools {
 
     /// Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them
     ///
-    /// It is created below /var/lib/hugetlbfs/swap. 0 adds none, even with --hard.
+    /// It is created below /var/lib/hugetlbfs/swap. 0 adds none.
     #[arg(
         long,
         value_name = "PAGES",

@@ -53,7 +53,7 @@ pub struct Show {
     ///
     /// Lists processes with private pages; files on hugetlbfs mounts, with deleted
     /// ones that are still open or mapped; System V segments; reserved but
-    /// untouched pages; control groups. The sums match the kernel's counters, or a
+    /// untouched pages. The sums match the kernel's counters, or a
     /// line shows how many pages are unaccounted for. Objects that no process uses
     /// are listed with the command that removes them. Root sees all processes,
     /// other users see their own.
@@ -64,11 +64,10 @@ pub struct Show {
     /// now
     ///
     /// Since boot: faults with and without transparent huge pages, in total and by
-    /// size; splits; swap; khugepaged; pages allocated for pools; compaction;
-    /// refusals by limits of control groups. Now: how many pages of each size the
-    /// free memory of each node could hold, and how many of them without moving
-    /// other pages; how many surplus pages the pools may still allocate. Counters
-    /// that this kernel lacks are unknown.
+    /// size; splits; swap; khugepaged; pages allocated for pools; compaction. Now:
+    /// how many pages of each size the free memory of each node could hold, and how
+    /// many of them without moving other pages. Counters that this kernel lacks are
+    /// unknown.
     #[arg(long)]
     pub stats: bool,
 

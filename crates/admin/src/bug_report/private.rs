@@ -1,5 +1,5 @@
-//! Removes private data from files: kernel parameters, mount points of disks, names of
-//! users' directories.
+//! Removes private data from files: kernel parameters, mounts of disks, names of
+//! directories.
 
 use hugetools_model::KPath;
 use hugetools_model::mountinfo::Mount;
@@ -27,16 +27,8 @@ const PARAMETERS: &[&str] = &[
 /// File systems whose mounts matter for huge pages.
 const KINDS: &[&[u8]] = &[b"cgroup", b"cgroup2", b"hugetlbfs"];
 
-/// Standard mount points, which reveal nothing.
-const MOUNTS: &[&str] = &[
-    "/dev/hugepages",
-    "/dev/hugepages1G",
-    "/mnt/huge",
-    "/run/hugepages",
-    "/sys/fs/cgroup",
-    "/var/lib/hugetlbfs/global",
-    "/var/lib/hugetlbfs/pagesize",
-];
+/// Directories whose names reveal nothing.
+const STANDARD: &[&[u8]] = &[b"/dev/hugepages", b"/sys/fs/cgroup"];
 
 /// Removes private data from the text of a file.
 pub(super) fn without(path: &KPath, text: &str) -> String {
@@ -49,23 +41,21 @@ pub(super) fn without(path: &KPath, text: &str) -> String {
 }
 
 fn parameters(text: &str) -> String {
-    let name = |word: &&str| word.split('=').next().unwrap_or_default().to_owned();
-    let words = text.split_ascii_whitespace();
-    let kept: Vec<&str> = words
-        .filter(|word| PARAMETERS.contains(&name(word).as_str()))
-        .collect();
-    kept.join(" ") + "\n"
+    let is_kept = |word: &&str| {
+        let name = word.split('=').next().unwrap_or_default();
+        PARAMETERS.contains(&name)
+    };
+    let words: Vec<&str> = text.split_ascii_whitespace().filter(is_kept).collect();
+    words.join(" ") + "\n"
 }
 
-/// Keeps only mounts of hugetlbfs and control groups. Renames non-standard mount points
-/// to `/mount-N`.
+/// Keeps only mounts of hugetlbfs and control groups. Renames other mount points than the
+/// standard ones to `/mount-N`.
 fn mounts(text: &str) -> String {
     let mounts = text
         .lines()
-        .map(|line| Mount::of_mountinfo(line.as_bytes()));
-    let mounts = mounts
-        .flatten()
-        .filter(|mount| KINDS.contains(&mount.fs_type));
+        .filter_map(|line| Mount::of_mountinfo(line.as_bytes()));
+    let mounts = mounts.filter(|mount| KINDS.contains(&mount.fs_type));
     (1..)
         .zip(mounts)
         .map(|(at, mount)| line(at, &mount))
@@ -74,39 +64,14 @@ fn mounts(text: &str) -> String {
 
 /// Formats a mount as a line of mountinfo with this number.
 fn line(at: usize, mount: &Mount<'_>) -> String {
-    let point = String::from_utf8_lossy(mount.point);
-    let point = match MOUNTS.iter().any(|usual| is_at(&point, usual)) {
-        true => point.into_owned(),
+    let is_standard = STANDARD.iter().any(|dir| mount.point.starts_with(dir));
+    let point = match is_standard {
+        true => String::from_utf8_lossy(mount.point).into_owned(),
         false => format!("/mount-{at}"),
     };
     let kind = String::from_utf8_lossy(mount.fs_type);
-    let [options, fs_options] = [mount.options, mount.fs_options].map(options);
+    let [options, fs_options] = [mount.options, mount.fs_options].map(String::from_utf8_lossy);
     format!("{at} 0 0:{at} / {point} {options} - {kind} none {fs_options}\n")
-}
-
-/// Removes options with a path, such as `release_agent`.
-fn options(words: &[u8]) -> String {
-    let words = String::from_utf8_lossy(words);
-    let kept: Vec<&str> = words
-        .split(',')
-        .filter(|word| !word.contains('/'))
-        .collect();
-    kept.join(",")
-}
-
-/// Whether a mount point is `usual`, or has a page size appended: `pagesize-2MB`.
-/// Directories below `/sys/fs/cgroup` are named after controllers.
-fn is_at(point: &str, usual: &str) -> bool {
-    if point.starts_with("/sys/fs/cgroup/") {
-        return true;
-    }
-    let rest = point.strip_prefix(usual);
-    rest.is_some_and(|rest| !rest.trim_start_matches('/').contains('/') && is_size(rest))
-}
-
-fn is_size(rest: &str) -> bool {
-    let rest = rest.trim_start_matches("/pagesize").trim_matches('-');
-    rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Replaces the paths of swap areas, and keeps their sizes.
@@ -123,32 +88,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_only_kernel_parameters_about_huge_pages() {
+    fn private_data_is_removed() {
         let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 secret=x hugepagesz=1G hugepages=2 quiet\n";
         assert_eq!(parameters(text), "hugepagesz=1G hugepages=2\n");
-    }
-
-    #[test]
-    fn keeps_hugetlbfs_mounts_and_hides_private_paths() {
         let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
             27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs hugetlbfs rw,pagesize=2M\n\
             28 22 0:25 / /home/alice/huge rw - hugetlbfs alice rw,uid=1000,pagesize=2M\n\
-            29 22 0:26 / /var/lib/hugetlbfs/global/pagesize-2MB rw - hugetlbfs none rw\n\
-            30 22 0:26 / /var/lib/hugetlbfs/user/alice/pagesize-2MB rw - hugetlbfs none rw\n\
-            31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb,release_agent=/home/a\n";
+            31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb\n";
         assert_eq!(
             mounts(text),
             "1 0 0:1 / /dev/hugepages rw,relatime - hugetlbfs none rw,pagesize=2M\n\
              2 0 0:2 / /mount-2 rw - hugetlbfs none rw,uid=1000,pagesize=2M\n\
-             3 0 0:3 / /var/lib/hugetlbfs/global/pagesize-2MB rw - hugetlbfs none rw\n\
-             4 0 0:4 / /mount-4 rw - hugetlbfs none rw\n\
-             5 0 0:5 / /sys/fs/cgroup/x rw - cgroup none rw,hugetlb\n"
+             3 0 0:3 / /sys/fs/cgroup/x rw - cgroup none rw,hugetlb\n"
         );
-    }
-
-    #[test]
-    fn hides_the_paths_of_swap_areas() {
-        // The kernel escapes a blank as \\040.
         let text = "Filename\tType\tSize\n/home/alice/swap\\040x\tfile\t512\n";
         assert_eq!(swaps(text), "Filename\tType\tSize\n/swap-1 file\t512\n");
     }

@@ -59,38 +59,3 @@ pub fn node_list(rows: &[NodeRow]) -> String {
     }
     table
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hugetools_model::Bytes;
-    use hugetools_model::hugetlb::node::NodePool;
-
-    #[test]
-    fn rows_are_sorted_by_size_and_node() {
-        let pool = |size: u64, total| NodePool {
-            size: PageSize::new(size).unwrap(),
-            total: PageCount::new(total),
-            free: PageCount::new(1),
-            surplus: PageCount::new(2),
-        };
-        let node = |id, pools| Node {
-            available: None,
-            id: NodeId::new(id),
-            total: Bytes::new(1),
-            has_cpu: true,
-            pools,
-        };
-        let nodes = [
-            node(0, vec![pool(2 << 20, 7), pool(1 << 30, 3)]),
-            node(12, vec![pool(2 << 20, 8)]),
-        ];
-        assert_eq!(
-            node_list(&node_rows(&nodes)),
-            "      Size     Node  Minimum  Current     Free  Surplus\n   \
-             2097152        0        5        7        1        2\n   \
-             2097152       12        6        8        1        2\n\
-             1073741824        0        1        3        1        2\n"
-        );
-    }
-}

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use hugetools_model::Root;
 use hugetools_model::memory::swap;
-use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::caught_signal;
@@ -21,46 +20,27 @@ const MAGIC: &[u8] = b"SWAPSPACE2";
 const HEADER: usize = 1024;
 
 pub(super) fn on(swap: &Swap) -> io::Result<()> {
-    match swap.size {
-        None => disk_on(&swap.path),
-        Some(size) => file_on(&swap.path, size.get()).inspect_err(|_| {
-            // Removes only our own file: create_new never opens an existing
-            // one.
-            let _ = fs::remove_file(&swap.path);
-        }),
-    }
-}
-
-fn file_on(path: &Path, size: u64) -> io::Result<()> {
+    let Some(size) = swap.size else {
+        return disk_on(&swap.path);
+    };
+    // create_new never opens an existing file, so only our own is removed below.
     let mut file = OpenOptions::new()
-        .read(true)
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(path)?;
-    let length = i64::try_from(size).map_err(io::Error::other)?;
-    let given = fallocate(&file, FallocateFlags::empty(), 0, length);
-    match given {
-        Ok(()) => {}
-        Err(nix::errno::Errno::EOPNOTSUPP) => fill(&mut file, size)?,
-        Err(errno) => return Err(errno.into()),
-    }
-    write_header(&mut file, size)?;
-    match swap_on(path) {
-        // Some file systems cannot swap to blocks that were never written.
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) && given.is_ok() => {
-            fill(&mut file, size)?;
-            write_header(&mut file, size)?;
-            swap_on(path)
-        }
-        result => result,
-    }
+        .open(&swap.path)?;
+    let made = fill(&mut file, size.get())
+        .and_then(|()| write_header(&mut file, size.get()))
+        .and_then(|()| swap_on(&swap.path));
+    made.inspect_err(|_| {
+        let _ = fs::remove_file(&swap.path);
+    })
 }
 
+/// Writes zeros, because some file systems cannot swap to blocks that were never written.
 fn fill(file: &mut File, size: u64) -> io::Result<()> {
     let zeros = vec![0; 1 << 20];
     let mut left = size;
-    file.rewind()?;
     while left > 0 {
         if caught_signal().is_some() {
             return Err(io::Error::from_raw_os_error(libc::EINTR));
@@ -110,8 +90,7 @@ fn write_header(file: &mut File, size: u64) -> io::Result<()> {
 
 fn page_size() -> io::Result<usize> {
     let size = sysconf(SysconfVar::PAGE_SIZE)?.and_then(|size| usize::try_from(size).ok());
-    size.filter(|size| *size > HEADER + 8 + MAGIC.len())
-        .ok_or_else(|| io::Error::other("the page size is unknown"))
+    size.ok_or_else(|| io::Error::other("the page size is unknown"))
 }
 
 /// Disables swap, which moves its pages back into memory. Retries after a signal, so

@@ -1,10 +1,8 @@
-//! Scans the machine for users of pool pages: processes, hugetlbfs mounts, System V
-//! segments and control groups, as far as this process may see them.
+//! Scans the machine for users of pool pages: processes, hugetlbfs mounts and System V
+//! segments, as far as this process may see them.
 
 mod attached;
 mod files;
-mod frames;
-mod groups;
 mod process;
 mod sysv_shm;
 
@@ -16,7 +14,7 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
 use crate::who::{Kind, MountReservation, Object, Snapshot};
-use frames::{Frames, Memory};
+use process::Page;
 
 /// Maximum number of scans while the pools keep changing. The last one is then reported
 /// as inconsistent.
@@ -32,10 +30,8 @@ struct Scan<'r> {
     sizes: BTreeSet<u64>,
     seen: Snapshot,
     objects: BTreeMap<Key, Object>,
-    /// Page cache pages that are mapped by some process.
-    mapped: BTreeMap<Key, Frames>,
     /// Private pages found so far, to count a page shared after a fork once.
-    private: Frames,
+    private: BTreeSet<Page>,
     /// Private mappings found so far. Their reservation belongs to the first
     /// process.
     owners: BTreeSet<(Key, u64)>,
@@ -46,14 +42,13 @@ struct Scan<'r> {
     devices: BTreeMap<u64, bool>,
     /// Mount points of hugetlbfs.
     points: BTreeSet<PathBuf>,
-    memory: Memory,
 }
 
 /// Scans the machine, again if the pools changed during the scan.
 ///
 /// # Errors
 ///
-/// When the pools or nodes cannot be read.
+/// When the pools cannot be read.
 pub fn scan(root: &Root) -> Result<Snapshot, FileError> {
     let pools = || pool::read(root, &Meminfo::read(root)?);
     let mut before = pools()?;
@@ -66,7 +61,7 @@ pub fn scan(root: &Root) -> Result<Snapshot, FileError> {
     }
     let mut tries = 1;
     loop {
-        let mut seen = Scan::new(root, &before)?.all();
+        let mut seen = Scan::new(root, &before).all();
         let after = pools()?;
         if after == before {
             return Ok(seen);
@@ -83,8 +78,8 @@ pub fn scan(root: &Root) -> Result<Snapshot, FileError> {
 }
 
 impl<'r> Scan<'r> {
-    fn new(root: &'r Root, pools: &[Pool]) -> Result<Scan<'r>, FileError> {
-        Ok(Scan {
+    fn new(root: &'r Root, pools: &[Pool]) -> Scan<'r> {
+        Scan {
             root,
             sizes: pools.iter().map(|pool| pool.size.get()).collect(),
             seen: Snapshot {
@@ -92,14 +87,12 @@ impl<'r> Scan<'r> {
                 ..Snapshot::default()
             },
             objects: BTreeMap::new(),
-            mapped: BTreeMap::new(),
-            private: Frames::default(),
+            private: BTreeSet::new(),
             owners: BTreeSet::new(),
             mount_reservations: BTreeMap::new(),
             devices: BTreeMap::new(),
             points: BTreeSet::new(),
-            memory: Memory::read(root)?,
-        })
+        }
     }
 
     fn all(mut self) -> Snapshot {
@@ -111,12 +104,6 @@ impl<'r> Scan<'r> {
         }
         self.processes();
         self.segments();
-        self.groups();
-        for (key, frames) in &self.mapped {
-            if let Some(object) = self.objects.get_mut(key) {
-                object.nodes = self.memory.nodes(frames);
-            }
-        }
         self.seen.mount_reservations = self.mount_reservations.into_iter().collect();
         self.seen.objects = self.objects.into_values().collect();
         self.seen.processes.retain(|it| it.pages + it.reserved > 0);
@@ -138,7 +125,6 @@ impl<'r> Scan<'r> {
             length: stat.length.div_ceil(size.get()),
             users: BTreeSet::new(),
             promised: BTreeSet::new(),
-            nodes: BTreeMap::new(),
         })
     }
 

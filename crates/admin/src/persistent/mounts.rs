@@ -35,10 +35,8 @@ fn line(mount: &Mount, machine: &Machine) -> String {
 /// `nofail`: mounts without it are ordered before the unit.
 fn pool_unit(mount: &Mount, machine: &Machine) -> Option<&'static str> {
     mount.option("min_size").filter(|size| *size != "0")?;
-    let pool = machine.pools.iter().find(|pool| {
-        let size = mount.page_size();
-        size.map_or(pool.default, |size| size == pool.size)
-    })?;
+    let mut pools = machine.pools.iter();
+    let pool = pools.find(|pool| mount.is_of(pool.size, pool.default))?;
     match place(pool, machine) {
         Place::CommandLine => None,
         Place::Sysctl => Some("systemd-sysctl.service"),

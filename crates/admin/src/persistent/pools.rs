@@ -1,18 +1,13 @@
 //! Chooses the place that sets each pool at boot.
 
+use hugetools_model::Machine;
 use hugetools_model::hugetlb::node::{NodeId, node_pool_path};
-use hugetools_model::hugetlb::pool::{Counter, Pool, pool_dir};
-use hugetools_model::root::parse::KernelVersion;
-use hugetools_model::{Machine, PageSize};
+use hugetools_model::hugetlb::pool::{Counter, Pool, Version, pool_dir};
 
 use super::Persistent;
 
 /// The first kernel that accepts `hugepages=0:64,3:10`; older ones read 0.
-const NODE_LISTS: KernelVersion = KernelVersion {
-    major: 5,
-    minor: 16,
-    patch: 0,
-};
+const NODE_LISTS: Version = (5, 16);
 
 /// The place that sets a pool's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +22,7 @@ pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
     // Larger pages need contiguous memory, which is only available early at boot.
     let is_usual = transparent.map_or(pool.overcommit.is_some(), |usual| usual == pool.size);
-    if shares(pool, machine).is_some() {
+    if uneven(pool, machine).is_some() {
         return match machine.version.is_some_and(|version| version < NODE_LISTS) {
             true => Place::Tmpfiles,
             false => Place::CommandLine,
@@ -39,21 +34,16 @@ pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
     }
 }
 
-/// Returns the pages of each node if they are unevenly distributed.
-fn shares(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
+/// Returns the pages of each node with memory, if they are unevenly distributed. An even
+/// division leaves differences of one page.
+pub(crate) fn uneven(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
     let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
-    let mut shares: Vec<_> = nodes
+    let shares: Vec<_> = nodes
         .filter_map(|node| Some((node.id, node.pool(pool.size)?.minimum().get())))
         .collect();
     let least = shares.iter().map(|(_, pages)| *pages).min()?;
     let most = shares.iter().map(|(_, pages)| *pages).max()?;
-    shares.retain(|(_, pages)| *pages > 0);
     (most > least + 1).then_some(shares)
-}
-
-/// Formats a size as on the kernel's command line.
-fn parameter(size: PageSize) -> String {
-    size.to_string().trim_end_matches('B').to_owned()
 }
 
 impl Persistent {
@@ -63,7 +53,7 @@ impl Persistent {
             // Without the parameter, the default size is that of transparent
             // huge pages.
             if pool.default && transparent.is_some_and(|usual| usual != pool.size) {
-                let parameter = format!("default_hugepagesz={}", parameter(pool.size));
+                let parameter = format!("default_hugepagesz={}", pool.size.parameter());
                 self.kernel_parameters.push(parameter);
             }
         }
@@ -81,7 +71,10 @@ impl Persistent {
 
     fn pages(&mut self, pool: &Pool, machine: &Machine) {
         let pages = pool.minimum();
-        let shares = shares(pool, machine);
+        let shares = uneven(pool, machine).map(|mut shares| {
+            shares.retain(|(_, pages)| *pages > 0);
+            shares
+        });
         match place(pool, machine) {
             Place::Sysctl => self.sysctl.push(format!("vm.nr_hugepages = {pages}")),
             Place::Tmpfiles => {
@@ -95,7 +88,7 @@ impl Persistent {
                     shares.collect::<Vec<_>>().join(",")
                 };
                 let amount = shares.map_or_else(|| pages.to_string(), listed);
-                let size = parameter(pool.size);
+                let size = pool.size.parameter();
                 self.kernel_parameters.push(format!("hugepagesz={size}"));
                 self.kernel_parameters.push(format!("hugepages={amount}"));
             }

@@ -1,6 +1,7 @@
 //! `--set-recommended-min_free_kbytes`, `--set-recommended-shmmax`,
 //! `--set-shm-group`, `--set-userfaultfd-group`.
 
+use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::memory::{sysctl, userfault};
 use hugetools_model::{KPath, Machine};
 
@@ -16,7 +17,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
             None => Step::Impossible(Impossible {
                 subject: sysctl::min_free_path().to_string(),
                 why: "there is no recommendation without huge pages".to_owned(),
-                hint: machine.none_offered(),
+                hint: NONE_OFFERED.to_owned(),
             }),
         };
         let option = "--set-recommended-min_free_kbytes";
@@ -76,6 +77,5 @@ pub(super) fn write(path: KPath, value: Value) -> Step {
         },
         value,
         what: What::Setting,
-        refused: None,
     })
 }

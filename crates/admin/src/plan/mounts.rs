@@ -1,16 +1,18 @@
 //! `--create-mounts` and related options: one mount per page size, the default size
 //! first. `--unmount` removes them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::mount::mounted_at;
+use hugetools_model::machine::NONE_OFFERED;
+use hugetools_model::mount::{self, mounted_at};
 use hugetools_model::units::size::Quantity;
-use hugetools_model::{Bytes, Machine, PageSize};
+use hugetools_model::{Bytes, Machine};
 
 use super::Task;
 use super::shell::quote_text;
-use crate::request::{BASE, MountLimits, MountSet, Request, Unmount};
+use crate::request::{BASE, MountLimits, MountSet, Request};
 use crate::step::{Impossible, MakeDir, Mount, MountSize, Own, Owner, Step};
 
 /// Everybody may search the directories above the mounts.
@@ -43,14 +45,6 @@ impl MountSet {
         (base.join(kind), Some(base.join(kind).join(name)))
     }
 
-    /// Returns the mount points of this set.
-    pub(crate) fn points(&self, machine: &Machine) -> Vec<PathBuf> {
-        let (base, own) = self.places();
-        let dir = own.unwrap_or(base);
-        let point = |pool: &Pool| point(&dir, pool.size);
-        machine.pools.iter().map(point).collect()
-    }
-
     fn owner(&self, limits: &MountLimits) -> Owner {
         let (uid, gid, mode) = match self {
             MountSet::Root => (0, 0, 0o770),
@@ -66,7 +60,13 @@ impl MountSet {
     }
 }
 
-pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task {
+/// Plans one set of mounts. `mounts` are those that are not unmounted before.
+pub(super) fn plan(
+    machine: &Machine,
+    mounts: &[mount::Mount],
+    set: &MountSet,
+    request: &Request,
+) -> Task {
     let limits = &request.mount_limits;
     let (base, own) = set.places();
     let owner = set.owner(limits);
@@ -78,19 +78,19 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
         .filter(|pool| !request.holds_nothing(pool))
     {
         let dir = own.as_ref().unwrap_or(&base);
-        let point = point(dir, pool.size);
-        steps.extend(mount(machine, point, pool, owner, limits));
+        let point = dir.join(format!("pagesize-{}", pool.size));
+        steps.extend(mount(mounts, point, pool, owner, limits));
     }
     if steps.is_empty() {
         steps.push(Step::Impossible(Impossible {
             subject: set.option(),
-            why: machine.none_offered(),
-            hint: match machine.unseen {
-                Some(_) => "mount -t proc proc /proc; mount -t sysfs sysfs /sys",
-                None => "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo",
-            }
-            .to_owned(),
+            why: NONE_OFFERED.to_owned(),
+            hint: "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo"
+                .to_owned(),
         }));
+    }
+    // An option that fails before any mount needs no directory.
+    if matches!(steps.first(), Some(Step::Impossible(_))) {
         return Task::new(set.option(), steps);
     }
     let mut above = Vec::new();
@@ -99,27 +99,12 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
     }
     // Its mounts are only reachable through this directory. So its owner and mode
     // are checked even if everything is mounted.
-    above.extend(own.map(|own| {
-        Step::MakeDir(MakeDir {
-            path: own,
-            owner,
-            parents: false,
-            repair: true,
-        })
-    }));
-    // An option that fails before any mount needs no directory.
-    let is_over = matches!(steps.first(), Some(Step::Impossible(_)));
-    let (first, mut last) = match is_over {
-        true => (steps, above),
-        false => (above, steps),
-    };
-    let mut all = first;
-    all.append(&mut last);
-    Task::new(set.option(), all)
-}
-
-fn point(dir: &Path, size: PageSize) -> PathBuf {
-    dir.join(format!("pagesize-{size}"))
+    if let Some(own) = own {
+        above.push(directory(own.clone(), owner, false));
+        above.push(Step::Own(Own { point: own, owner }));
+    }
+    above.append(&mut steps);
+    Task::new(set.option(), above)
 }
 
 fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {
@@ -127,12 +112,11 @@ fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {
         path,
         owner,
         parents,
-        repair: false,
     })
 }
 
 fn mount(
-    machine: &Machine,
+    mounts: &[mount::Mount],
     point: PathBuf,
     pool: &Pool,
     owner: Owner,
@@ -140,7 +124,7 @@ fn mount(
 ) -> Vec<Step> {
     let size = pool.size;
     let limit = |size: Option<MountSize>| size.filter(|size| !size.is_zero());
-    let Some(found) = mounted_at(&machine.mounts, &point) else {
+    let Some(found) = mounted_at(mounts, &point) else {
         let mount = Mount {
             point: point.clone(),
             size,
@@ -172,11 +156,7 @@ fn mount(
 
 /// Describes a requested limit that an existing mount lacks. Limits cannot be changed
 /// without unmounting.
-fn other_limits(
-    found: &hugetools_model::mount::Mount,
-    limits: &MountLimits,
-    pool: &Pool,
-) -> Option<String> {
+fn other_limits(found: &mount::Mount, limits: &MountLimits, pool: &Pool) -> Option<String> {
     let whole = |limit: MountSize| {
         let pages = limit.pages(pool.size, pool.minimum());
         pool.size.of(pages).map_or(u64::MAX, Bytes::get)
@@ -201,27 +181,31 @@ fn other_limits(
     let (name, asked) = asked
         .into_iter()
         .find(|(name, asked)| has(name) != *asked)?;
-    Some(match (has(name), asked) {
-        (None, None) => return None,
-        (None, Some(asked)) => format!("a hugetlbfs without {name}={asked} is mounted there"),
-        (Some(has), Some(asked)) => {
-            format!("a hugetlbfs with {name}={has} is mounted there, instead of {asked}")
-        }
-        (Some(has), None) => {
-            format!(
-                "a hugetlbfs with {name}={has} is mounted there, instead of one without a limit"
-            )
-        }
-    })
+    let limit = |limit: Option<u64>| match limit {
+        Some(limit) => format!("{name}={limit}"),
+        None => format!("no {name}"),
+    };
+    Some(format!(
+        "a hugetlbfs with {} is mounted there, instead of {}",
+        limit(has(name)),
+        limit(asked)
+    ))
 }
 
-/// A task per mount, so that a mount in use doesn't prevent the others.
-pub(super) fn unmount(unmount: &Unmount) -> Vec<Task> {
-    let points = unmount.points.iter().cloned().map(Step::Unmount);
+/// Plans `--unmount`: a task per mount, so that a mount in use doesn't prevent the others,
+/// and one that removes their directories, inner ones first.
+pub(super) fn unmount(points: &[PathBuf]) -> Vec<Task> {
     let mut tasks: Vec<Task> = points
-        .map(|step| Task::new("--unmount", vec![step]))
+        .iter()
+        .map(|point| Task::new("--unmount", vec![Step::Unmount(point.clone())]))
         .collect();
-    let directories = unmount.directories.iter().cloned().map(Step::RemoveDir);
-    tasks.push(Task::new("--unmount", directories.collect()));
+    let above = points.iter().flat_map(|point| point.ancestors());
+    let dirs: BTreeSet<&Path> = above.filter(|dir| dir.starts_with(BASE)).collect();
+    let dirs: Vec<Step> = (dirs.into_iter().rev())
+        .map(|dir| Step::RemoveDir(dir.to_owned()))
+        .collect();
+    if !dirs.is_empty() {
+        tasks.push(Task::new("--unmount", dirs));
+    }
     tasks
 }

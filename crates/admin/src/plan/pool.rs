@@ -7,24 +7,19 @@
 //! minus the pages obtained. Before a pool shrinks, the overcommit is raised, so that
 //! the maximum is never lower in between.
 
-pub(crate) mod margin;
+mod margin;
 mod planned;
 
 use std::collections::BTreeMap;
 
 use hugetools_model::hugetlb::node::{node_demote_path, node_pool_path, node_surplus_path};
 use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path, demote_path, surplus_path};
-use hugetools_model::{KPath, Machine, PageCount, PageSize};
+use hugetools_model::{Machine, PageCount, PageSize};
 
 use self::planned::Planned;
-use super::{Maximum, Plan, Task, swap};
+use super::{Plan, Task, swap};
 use crate::request::{Demotion, Growth, Place, PoolChange, Request};
 use crate::step::{Demote, Number, Step, What};
-
-/// The file with the overcommit of a pool.
-pub(super) fn overcommit_file(pool: &Pool) -> KPath {
-    counter_path(pool, Counter::NrOvercommitHugepages)
-}
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     let mut pools: BTreeMap<PageSize, Planned> = machine
@@ -32,7 +27,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         .iter()
         .map(|pool| (pool.size, Planned::new(machine, pool, &request.growth)))
         .collect();
-    let mut taken = Vec::new();
+    let mut swap_number = request.growth.swap_number;
     for change in &request.pool_min {
         let Some(planned) = pools.get_mut(&change.size) else {
             continue;
@@ -45,13 +40,12 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
             true => request.growth.clone(),
             false => Growth::default(),
         };
-        let (first, last) = swap::around(machine, &growth, planned.pool(), &mut taken);
+        let (first, last) = swap::around(machine, &growth, planned.pool(), &mut swap_number);
         plan.tasks.extend(first);
         finish(plan, change, planned, steps);
         plan.tasks.extend(last);
     }
     plan.refusal = margin::refusal(machine, request, pools.values());
-    plan.notes.extend(margin::crowding(machine, pools.values()));
     for demotion in &request.demotions {
         demote(demotion, &mut pools, plan);
     }
@@ -79,18 +73,7 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     let notes = planned.take_notes();
     plan.notes
         .extend(notes.map(|note| format!("{option}: {note}")));
-    let changes_maximum = |step: &Step| match step {
-        Step::Write(write) => matches!(write.what, What::Overcommit { .. }),
-        _ => false,
-    };
-    let unsettles = steps.len() > 1 && steps.iter().any(changes_maximum);
-    plan.tasks.push(Task {
-        maximum: match unsettles {
-            true => Maximum::Unsettled(change.size),
-            false => Maximum::Untouched,
-        },
-        ..Task::new(option, steps)
-    });
+    plan.tasks.push(Task::new(option, steps));
 }
 
 /// Splits pages of one size into another. Both pools keep their overcommit.
@@ -113,13 +96,7 @@ fn demote(demotion: &Demotion, pools: &mut BTreeMap<PageSize, Planned>, plan: &m
                 },
             ),
         };
-        steps.push(Step::Demote(Demote {
-            path,
-            pages,
-            count,
-            size: demotion.size,
-            into: demotion.into,
-        }));
+        steps.push(Step::Demote(Demote { path, pages, count }));
     }
     let split = all.get().min(planned.minimum().get());
     planned.demoted(split);

@@ -91,9 +91,8 @@ fn write_line(write: &Write, root: &Root) -> String {
         }
     };
     let command = format!("echo {value} > {path}");
-    match (write.refused, &write.what) {
-        (Some(why), _) if !root.has_kernel() => format!("# refused, {why}: {command}"),
-        (_, What::Pages(pages)) if root.has_kernel() => match &pages.effort {
+    match &write.what {
+        What::Pages(pages) if root.has_kernel() => match &pages.effort {
             Some(effort) => grow::lines(&command, &write.file, &value, effort, root),
             None => command,
         },
@@ -129,13 +128,9 @@ fn make_dir_line(dir: &MakeDir, root: &Root) -> String {
         return format!("[ -d {path} ] || (umask {umask:03o} && mkdir -p {path})");
     }
     let make = format!("mkdir -m {mode:04o} {path}");
-    match (root.has_kernel(), dir.repair) {
-        (false, _) => format!("[ -d {path} ] || {make}"),
-        (true, false) => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
-        (true, true) => {
-            let own = format!("chown {uid}:{gid} {path} && chmod {mode:04o} {path}");
-            format!("{{ [ -d {path} ] || {make}; }} && {own}")
-        }
+    match root.has_kernel() {
+        false => format!("[ -d {path} ] || {make}"),
+        true => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
     }
 }
 
@@ -162,15 +157,6 @@ pub fn quote_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::{Impossible, What};
-    use hugetools_model::KPath;
-
-    fn number(path: &'static str, surplus: Option<&'static str>) -> Number {
-        Number {
-            path: KPath::from(path),
-            surplus: surplus.map(KPath::from),
-        }
-    }
 
     #[test]
     fn quotes_special_characters() {
@@ -181,35 +167,5 @@ mod tests {
         assert_eq!(quote_text("/mnt/huge pages"), "'/mnt/huge pages'");
         assert_eq!(quote_text("it's $HOME"), r"'it'\''s $HOME'");
         assert_eq!(quote_text(""), "''");
-    }
-
-    #[test]
-    fn the_overcommit_depends_on_the_pages_obtained() {
-        let step = Step::Write(Write {
-            file: number("/proc/sys/vm/nr_overcommit_hugepages", None),
-            value: Value::Rest {
-                of: 20,
-                less: vec![number("/a", None), number("/b", Some("/c"))],
-            },
-            what: What::Setting,
-            refused: None,
-        });
-        assert_eq!(
-            line(&step, &Root::at("/").unwrap()),
-            "echo $(n=$((20 - $(cat /a) - $(cat /b))); echo $((n > 0 ? n : 0))) > /proc/sys/vm/nr_overcommit_hugepages"
-        );
-    }
-
-    #[test]
-    fn impossible_steps_fail() {
-        let step = Step::Impossible(Impossible {
-            subject: "--create-mounts".to_owned(),
-            why: "it's not there".to_owned(),
-            hint: String::new(),
-        });
-        assert_eq!(
-            line(&step, &Root::at("/").unwrap()),
-            r"echo 'hugeadm:ERROR: --create-mounts: it'\''s not there' >&2; false"
-        );
     }
 }

@@ -20,13 +20,6 @@ pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
         let skipped = skipped_steps(task);
         let mut was_added = false;
         for mut message in task.steps.iter().filter_map(message) {
-            // Another option may have failed with the same message.
-            let again = all.iter().any(|earlier| {
-                earlier.level == Level::Error && earlier.text.starts_with(&message.text)
-            });
-            if message.level == Level::Error && again {
-                message.level = Level::Info;
-            }
             if let (Level::Error, Some(skipped), false) = (message.level, &skipped, was_added) {
                 message.text.push_str(skipped);
                 was_added = true;
@@ -35,6 +28,33 @@ pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
         }
     }
     all
+}
+
+/// Confirms the changes on a terminal: a line per file, with the value before the first and
+/// after the last change.
+pub fn confirmations(tasks: &[TaskReport]) -> Vec<String> {
+    let steps = tasks.iter().flat_map(|task| &task.steps);
+    let steps = steps.filter(|step| matches!(step.outcome, Outcome::Changed { .. }));
+    let steps: Vec<&StepReport> = steps.collect();
+    let same = |one: &StepReport, other: &StepReport| {
+        (&one.path, one.action) == (&other.path, other.action)
+    };
+    let line = |(at, last): (usize, &&StepReport)| {
+        if steps[at + 1..].iter().any(|later| same(later, last)) {
+            return None;
+        }
+        let first = steps.iter().find(|first| same(first, last))?;
+        match (&first.outcome, &last.outcome) {
+            (
+                Outcome::Changed {
+                    from: Some(from), ..
+                },
+                Outcome::Changed { to: Some(to), .. },
+            ) => (from != to).then(|| format!("{}: {from} -> {to}", last.path)),
+            _ => message(last).map(|message| message.text),
+        }
+    };
+    steps.iter().enumerate().filter_map(line).collect()
 }
 
 /// A line about steps that a failure skipped. They are no failures of their own.
@@ -56,7 +76,7 @@ fn skipped_steps(task: &TaskReport) -> Option<String> {
 fn message(step: &StepReport) -> Option<Message> {
     let path = &step.path;
     let (level, mut text) = match &step.outcome {
-        Outcome::Planned => (Level::Warning, format!("{path}: {}", step.hint.as_deref()?)),
+        Outcome::Planned => return None,
         Outcome::Unchanged { value: Some(value) } => {
             (Level::Info, format!("{path}: already {value}"))
         }
@@ -83,7 +103,7 @@ fn message(step: &StepReport) -> Option<Message> {
             )
         }
     };
-    if let (Some(hint), false) = (&step.hint, step.outcome == Outcome::Planned) {
+    if let Some(hint) = &step.hint {
         text.push_str("\n  ");
         text.push_str(hint);
     }
@@ -100,7 +120,7 @@ fn reason(why: NotRun) -> (Level, &'static str) {
     }
 }
 
-pub(super) fn past_participle(action: &str) -> &'static str {
+fn past_participle(action: &str) -> &'static str {
     match action {
         "write" => "written",
         "demote" => "split",
@@ -111,79 +131,5 @@ pub(super) fn past_participle(action: &str) -> &'static str {
         "swap_on" => "used as swap",
         "swap_off" => "swapped off",
         _ => "given its owner and mode",
-    }
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use crate::report::Failure;
-
-    pub(in crate::report) fn report(outcomes: Vec<Outcome>) -> Vec<TaskReport> {
-        let step = |outcome| StepReport {
-            action: "write",
-            path: "/proc/sys/vm/nr_hugepages".to_owned(),
-            shell: String::new(),
-            outcome,
-            hint: None,
-        };
-        vec![TaskReport {
-            option: String::new(),
-            steps: outcomes.into_iter().map(step).collect(),
-        }]
-    }
-
-    #[test]
-    fn problems_are_at_least_warnings() {
-        let not_run = |why| Outcome::NotRun { why };
-        let tasks = report(vec![
-            Outcome::Short {
-                asked: 2,
-                got: 1,
-                tried: Vec::new(),
-                interrupted: false,
-            },
-            not_run(NotRun::Interrupted),
-        ]);
-        let found: Vec<_> = messages(&tasks)
-            .into_iter()
-            .map(|m| (m.level, m.text))
-            .collect();
-        let found: Vec<_> = found
-            .iter()
-            .map(|(level, text)| (*level, text.as_str()))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                (Level::Warning, "/proc/sys/vm/nr_hugepages: asked 2, got 1"),
-                (
-                    Level::Warning,
-                    "/proc/sys/vm/nr_hugepages: not written: interrupted"
-                )
-            ]
-        );
-    }
-
-    #[test]
-    fn each_failure_gives_one_message() {
-        let failed = || {
-            Outcome::Failed(Failure {
-                written: None,
-                errno: None,
-                error: "cannot make directory /x".to_owned(),
-            })
-        };
-        let left = || Outcome::NotRun {
-            why: NotRun::EarlierFailed,
-        };
-        let mut tasks = report(vec![failed(), left(), left()]);
-        tasks.extend(report(vec![failed(), left()]));
-        tasks[0].option = "--create-mounts".to_owned();
-        let all = messages(&tasks);
-        let loud: Vec<_> = all.iter().filter(|m| m.level < Level::Info).collect();
-        assert_eq!(loud.len(), 1, "{loud:?}");
-        let text = "cannot make directory /x\n  2 more steps of --create-mounts are skipped";
-        assert_eq!(loud[0].text, text);
     }
 }

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::mount::mounted_at;
 use hugetools_model::{Machine, PageCount, PageSize};
 
-use super::{MountLimits, MountSet, Request, Unmount, shown};
+use super::{MountLimits, MountSet, Request, shown};
 use crate::args::Mounts;
 use crate::effects::{Account, Effects};
 use crate::step::MountSize;
@@ -41,24 +40,9 @@ pub(super) fn check(
     }
     if args.creates() {
         errors.extend(limits(args, machine, request));
-        let points = request.mounts.iter().flat_map(|set| set.points(machine));
-        let hidden: Vec<String> = points
-            .filter(|point| mounted_at(&machine.mounts, point).is_none())
-            .filter(|point| effects.names(point).is_ok_and(|names| !names.is_empty()))
-            .map(|point| {
-                format!(
-                    "{} is not empty: the mount hides its contents",
-                    point.display()
-                )
-            })
-            .collect();
-        request.notes.extend(hidden);
     }
     if args.unmount {
-        request.unmount = Some(Unmount {
-            points: mounted(machine),
-            directories: directories(effects),
-        });
+        request.unmount = mounted(machine);
     }
 }
 
@@ -125,22 +109,7 @@ fn limits(args: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String
             .collect();
         request.notes.extend(notes);
     }
-    errors.extend(limits.contradiction());
     errors
-}
-
-impl MountLimits {
-    fn contradiction(&self) -> Option<String> {
-        let (max, min) = (self.max_size?, self.min_size?);
-        let is_more = match (min, max) {
-            _ if max.is_zero() => false,
-            (MountSize::Bytes(min), MountSize::Bytes(max)) => min > max,
-            (MountSize::Percent(min), MountSize::Percent(max)) => min > max,
-            // The kernel refuses the mount in that case.
-            _ => false,
-        };
-        is_more.then(|| format!("--min-size {min}: more than --max-size {max}"))
-    }
 }
 
 /// A note about a size that is not a whole number of pages.
@@ -181,38 +150,4 @@ fn is_point(path: &Path) -> bool {
         [name] | ["global", name] | ["user" | "group", _, name] => point(name),
         _ => false,
     }
-}
-
-/// Returns existing directories of the create options and of temporary swap, inner ones
-/// first.
-fn directories(effects: &mut dyn Effects) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let base = Path::new(BASE);
-    for owner in ["user", "group"] {
-        let dir = base.join(owner);
-        for name in below(effects, &dir) {
-            found.extend(points(effects, &name));
-            found.push(name);
-        }
-        found.push(dir);
-    }
-    let global = base.join("global");
-    found.extend(points(effects, &global));
-    found.push(global);
-    found.extend(points(effects, base));
-    found.extend(["swap/temp", "swap"].map(|dir| base.join(dir)));
-    found.push(base.to_owned());
-    let there = |path: &PathBuf| matches!(effects.stat(path), Ok(Some(found)) if found.directory);
-    found.into_iter().filter(there).collect()
-}
-
-fn below(effects: &mut dyn Effects, dir: &Path) -> Vec<PathBuf> {
-    let names = effects.names(dir).unwrap_or_default();
-    names.iter().map(|name| dir.join(name)).collect()
-}
-
-fn points(effects: &mut dyn Effects, dir: &Path) -> Vec<PathBuf> {
-    let mut all = below(effects, dir);
-    all.retain(|path| is_point(path));
-    all
 }

@@ -1,18 +1,14 @@
 //! Checks pool specifications against the machine: page sizes, nodes and amounts.
 
-mod amount;
-
-use std::collections::BTreeSet;
-
 use hugetools_model::hugetlb::node::{Node, NodeId};
 use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::machine::NONE_OFFERED;
+use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
-use self::amount::{count, rounding};
 use super::{Change, Demotion, Growth, Place, PoolChange, Request, shown};
 use crate::args::Pools;
-use crate::request::spec::spread::{Spread, Weights, divide};
-use crate::request::spec::{Amount, Direction, Spec};
+use crate::request::spec::{Amount, Direction, Spec, Weights, divide};
 
 /// Checks all options about pools.
 pub(super) fn check(
@@ -28,221 +24,264 @@ pub(super) fn check(
         temp_swap: args.add_temp_swap,
         ramdisk_swap: args.add_ramdisk_swap,
         persist: args.persist,
-        swap_files: BTreeSet::new(),
+        swap_number: 0,
     };
-    let notes = &mut request.notes;
-    request.pool_min = each("--pool-pages-min", &args.pool_pages_min, errors, |one| {
-        change(one, true, machine, notes)
-    });
-    request
-        .pool_min
-        .extend(each("--pool-spread", &args.pool_spread, errors, |one| {
-            spread(one, machine, notes)
-        }));
-    request.demotions = each("--demote", &args.demote, errors, |one| {
-        demotion(one, machine, notes)
-    });
-    request.pool_max = each("--pool-pages-max", &args.pool_pages_max, errors, |one| {
-        change(one, false, machine, notes)
-    });
+    let mut all = All {
+        machine,
+        notes: &mut request.notes,
+        errors,
+    };
+    let (min, max) = (&args.pool_pages_min, &args.pool_pages_max);
+    request.pool_min = all.each("--pool-pages-min", min, |it| it.minimum());
+    let spread = all.each("--pool-spread", &args.pool_spread, |it| it.spread());
+    request.pool_min.extend(spread);
+    request.demotions = all.each("--demote", &args.demote, |it| it.demotion());
+    request.pool_max = all.each("--pool-pages-max", max, |it| it.maximum());
     errors.extend(whole_and_nodes(&request.pool_min));
 }
 
-/// An option as given, and its specification.
-struct Written<'a> {
-    option: &'a str,
-    text: &'a str,
+/// All specifications of a command line.
+struct All<'a> {
+    machine: &'a Machine,
+    notes: &'a mut Vec<String>,
+    errors: &'a mut Vec<String>,
 }
 
-/// Checks each specification of an option.
-fn each<T>(
-    name: &str,
-    specs: &[String],
-    errors: &mut Vec<String>,
-    mut check: impl FnMut(&Written) -> Result<T, String>,
-) -> Vec<T> {
-    let mut found = Vec::new();
-    for text in specs {
-        let option = &format!("{name} {}", shown(text));
-        match check(&Written { option, text }) {
-            Ok(one) => found.push(one),
-            Err(error) => errors.push(format!("{option}: {error}")),
+impl All<'_> {
+    /// Checks each specification of an option.
+    fn each<T>(
+        &mut self,
+        name: &str,
+        specs: &[String],
+        check: impl Fn(&mut Specified) -> Result<T, String>,
+    ) -> Vec<T> {
+        let mut found = Vec::new();
+        for text in specs {
+            let option = format!("{name} {}", shown(text));
+            let checked = Specified::new(&option, text, self.machine)
+                .and_then(|mut it| Ok((check(&mut it)?, it.notes)));
+            match checked {
+                Ok((one, notes)) => {
+                    found.push(one);
+                    self.notes.extend(notes);
+                }
+                Err(error) => self.errors.push(format!("{option}: {error}")),
+            }
         }
+        found
     }
-    found
 }
 
-fn change(
-    &Written { option, text }: &Written,
-    minimum: bool,
-    machine: &Machine,
-    notes: &mut Vec<String>,
-) -> Result<PoolChange, String> {
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    let pool = find_pool(spec.size, machine)?;
-    let place = match &spec.nodes {
-        None => {
-            let pages = count(spec.amount, pool.size, machine.meminfo.total)?;
-            notes.extend(rounding(option, spec.amount, pool.size, pages));
-            Place::Whole(directed(spec.direction, pages))
-        }
-        Some(_) if !minimum => {
+/// One specification, and the pool that it means.
+struct Specified<'a> {
+    option: &'a str,
+    spec: Spec,
+    pool: &'a Pool,
+    machine: &'a Machine,
+    notes: Vec<String>,
+}
+
+impl<'a> Specified<'a> {
+    fn new(option: &'a str, text: &str, machine: &'a Machine) -> Result<Specified<'a>, String> {
+        let spec: Spec = text.parse()?;
+        Ok(Specified {
+            option,
+            pool: find_pool(spec.size, machine)?,
+            spec,
+            machine,
+            notes: Vec::new(),
+        })
+    }
+
+    fn minimum(&mut self) -> Result<PoolChange, String> {
+        let place = match self.spec.nodes.is_some() {
+            false => {
+                let pages = self.whole()?;
+                Place::Whole(self.change(pages))
+            }
+            true => {
+                let shares = self.shares()?.into_iter();
+                Place::Nodes(shares.map(|(id, pages)| (id, self.change(pages))).collect())
+            }
+        };
+        Ok(self.pool_change(place))
+    }
+
+    fn maximum(&mut self) -> Result<PoolChange, String> {
+        if self.spec.nodes.is_some() {
             return Err(
                 "a maximum applies to the whole pool and cannot be set for nodes".to_owned(),
             );
         }
-        Some(nodes) => {
-            let shares = shares(option, &spec, nodes, pool, machine, notes)?;
-            let change = |(id, pages)| (id, directed(spec.direction, pages));
-            Place::Nodes(shares.into_iter().map(change).collect())
-        }
-    };
-    Ok(PoolChange {
-        option: option.to_owned(),
-        size: pool.size,
-        place,
-    })
-}
+        let pages = self.whole()?;
+        Ok(self.pool_change(Place::Whole(self.change(pages))))
+    }
 
-/// Returns the pages for each node of a specification.
-fn shares(
-    option: &str,
-    spec: &Spec,
-    nodes: &BTreeSet<NodeId>,
-    pool: &Pool,
-    machine: &Machine,
-    notes: &mut Vec<String>,
-) -> Result<Vec<(NodeId, PageCount)>, String> {
-    let mut shares = Vec::new();
-    for &id in nodes {
-        let node = find_node(id, pool, machine)?;
-        if let (0, Amount::Percent(1..)) = (node.total.get(), spec.amount) {
-            return Err(format!("node {id} has no memory of its own"));
+    fn spread(&mut self) -> Result<PoolChange, String> {
+        self.check_unsigned()?;
+        let with_memory = self.machine.nodes.iter();
+        let with_memory = with_memory.filter(|node| node.total.get() > 0);
+        let evenly = || -> Weights { with_memory.map(|node| (node.id, 1)).collect() };
+        let weights = self.spec.nodes.clone().unwrap_or_else(evenly);
+        if weights.is_empty() {
+            return Err("this kernel has no memory nodes: use --pool-pages-min".to_owned());
         }
-        let pages = count(spec.amount, pool.size, node.total)
-            .map_err(|error| format!("node {id}: {error}"))?;
-        shares.push((id, pages));
-    }
-    if let Some((_, pages)) = shares.first() {
-        notes.extend(rounding(option, spec.amount, pool.size, *pages));
-    }
-    Ok(shares)
-}
-
-fn spread(
-    &Written { option, text }: &Written,
-    machine: &Machine,
-    notes: &mut Vec<String>,
-) -> Result<PoolChange, String> {
-    let spread: Spread = text.parse().map_err(|error| format!("{error}"))?;
-    let pool = find_pool(spread.size, machine)?;
-    let evenly = || -> Weights {
-        let with_memory = machine.nodes.iter().filter(|node| node.total.get() > 0);
-        with_memory.map(|node| (node.id, 1)).collect()
-    };
-    let weights = spread.weights.unwrap_or_else(evenly);
-    if weights.is_empty() {
-        return Err("this kernel has no memory nodes: use --pool-pages-min".to_owned());
-    }
-    let mut memory: u64 = 0;
-    for &id in weights.keys() {
-        let node = find_node(id, pool, machine)?;
-        memory = memory.saturating_add(node.total.get());
-    }
-    let total = count(spread.amount, pool.size, Bytes::new(memory))?;
-    notes.extend(rounding(option, spread.amount, pool.size, total));
-    let shares = divide(total, &weights).into_iter();
-    Ok(PoolChange {
-        option: option.to_owned(),
-        size: pool.size,
-        place: Place::Nodes(shares.map(|(id, pages)| (id, Change::To(pages))).collect()),
-    })
-}
-
-fn demotion(
-    &Written { option, text }: &Written,
-    machine: &Machine,
-    notes: &mut Vec<String>,
-) -> Result<Demotion, String> {
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    if spec.direction != Direction::To {
-        return Err("a number of pages to split must not have a sign".to_owned());
-    }
-    let pool = find_pool(spec.size, machine)?;
-    let size = pool.size;
-    let into = pool.demote_size.ok_or_else(|| {
-        format!("pages of {size} cannot be split: that requires Linux 5.16 and a smaller size")
-    })?;
-    let shares = match &spec.nodes {
-        None => {
-            let pages = count(spec.amount, size, machine.meminfo.total)?;
-            notes.extend(rounding(option, spec.amount, size, pages));
-            vec![(None, pages)]
+        let mut memory: u64 = 0;
+        for &id in weights.keys() {
+            memory = memory.saturating_add(self.node(id)?.total.get());
         }
-        Some(nodes) => {
-            let shares = shares(option, &spec, nodes, pool, machine, notes)?;
-            shares
-                .into_iter()
-                .map(|(id, pages)| (Some(id), pages))
-                .collect()
-        }
-    };
-    Ok(Demotion {
-        option: option.to_owned(),
-        size,
-        into,
-        shares,
-    })
-}
+        let total = count(self.spec.amount, self.pool.size, Bytes::new(memory))?;
+        self.note_rounding(total);
+        let shares = divide(total, &weights).into_iter();
+        let shares = shares.map(|(id, pages)| (id, Change::To(pages)));
+        Ok(self.pool_change(Place::Nodes(shares.collect())))
+    }
 
-fn directed(direction: Direction, pages: PageCount) -> Change {
-    match direction {
-        Direction::To => Change::To(pages),
-        Direction::Up => Change::Up(pages),
-        Direction::Down => Change::Down(pages),
+    fn demotion(&mut self) -> Result<Demotion, String> {
+        self.check_unsigned()?;
+        let size = self.pool.size;
+        let into = self.pool.demote_size.ok_or_else(|| {
+            format!("pages of {size} cannot be split: that requires Linux 5.16 and a smaller size")
+        })?;
+        let shares = match self.spec.nodes.is_some() {
+            false => vec![(None, self.whole()?)],
+            true => {
+                let shares = self.shares()?.into_iter();
+                shares.map(|(id, pages)| (Some(id), pages)).collect()
+            }
+        };
+        Ok(Demotion {
+            option: self.option.to_owned(),
+            size,
+            into,
+            shares,
+        })
+    }
+
+    fn check_unsigned(&self) -> Result<(), String> {
+        match self.spec.direction {
+            Direction::To => Ok(()),
+            _ => Err("this amount must not have a sign".to_owned()),
+        }
+    }
+
+    fn pool_change(&self, place: Place) -> PoolChange {
+        PoolChange {
+            option: self.option.to_owned(),
+            size: self.pool.size,
+            place,
+        }
+    }
+
+    fn change(&self, pages: PageCount) -> Change {
+        match self.spec.direction {
+            Direction::To => Change::To(pages),
+            Direction::Up => Change::Up(pages),
+            Direction::Down => Change::Down(pages),
+        }
+    }
+
+    /// Returns the pages of the whole pool.
+    fn whole(&mut self) -> Result<PageCount, String> {
+        let memory = self.machine.meminfo.total;
+        let pages = count(self.spec.amount, self.pool.size, memory)?;
+        self.note_rounding(pages);
+        Ok(pages)
+    }
+
+    /// Returns the pages of each node.
+    fn shares(&mut self) -> Result<Vec<(NodeId, PageCount)>, String> {
+        let amount = self.spec.amount;
+        let mut shares = Vec::new();
+        for (&id, weight) in self.spec.nodes.iter().flatten() {
+            let node = self.node(id)?;
+            if *weight != 1 {
+                return Err("only --pool-spread has weights".to_owned());
+            }
+            if let (0, Amount::Percent(1..)) = (node.total.get(), amount) {
+                return Err(format!("node {id} has no memory of its own"));
+            }
+            let pages = count(amount, self.pool.size, node.total)
+                .map_err(|error| format!("node {id}: {error}"))?;
+            shares.push((id, pages));
+        }
+        if let Some((_, pages)) = shares.first() {
+            self.note_rounding(*pages);
+        }
+        Ok(shares)
+    }
+
+    fn node(&self, id: NodeId) -> Result<&'a Node, String> {
+        let node = self.machine.node(id).ok_or_else(|| {
+            let nodes = self.machine.nodes.iter().map(|node| node.id.get());
+            let only = match self.machine.nodes.is_empty() {
+                true => "this kernel has none".to_owned(),
+                false => format!("only {}", format_list(&nodes.collect())),
+            };
+            format!("this machine has no node {id}, {only}")
+        })?;
+        match node.pool(self.pool.size) {
+            Some(_) => Ok(node),
+            None => Err(format!("node {id} has no pool of {} pages", self.pool.size)),
+        }
+    }
+
+    /// Notes an amount that is not a whole number of pages.
+    fn note_rounding(&mut self, pages: PageCount) {
+        let (option, size) = (self.option, self.pool.size);
+        if let Amount::Memory(bytes) = self.spec.amount {
+            if bytes.pages(size).1.get() > 0 {
+                let pages = pages.with_noun();
+                self.notes.push(format!(
+                    "{option}: {bytes} is not a whole number of pages, rounded down to {pages} of {size}"
+                ));
+            }
+        }
     }
 }
 
 fn find_pool(size: Option<PageSize>, machine: &Machine) -> Result<&Pool, String> {
     if machine.pools.is_empty() {
-        return Err(machine.none_offered());
+        return Err(NONE_OFFERED.to_owned());
     }
-    match size {
-        None => machine
-            .default_pool()
-            .ok_or_else(|| format!("this machine has no default page size{}", sizes_of(machine))),
-        Some(size) => machine.pool(size).ok_or_else(|| {
-            let size = Bytes::new(size.get());
-            format!(
-                "this machine has no huge pages of {size}{}",
-                sizes_of(machine)
-            )
-        }),
-    }
+    let found = match size {
+        None => machine.default_pool(),
+        Some(size) => machine.pool(size),
+    };
+    found.ok_or_else(|| {
+        let what = match size {
+            None => "no default page size".to_owned(),
+            Some(size) => format!("no huge pages of {}", Bytes::new(size.get())),
+        };
+        let sizes: Vec<String> = machine.pools.iter().map(|p| p.size.to_string()).collect();
+        format!("this machine has {what}, only of {}", sizes.join(", "))
+    })
 }
 
-fn find_node<'a>(id: NodeId, pool: &Pool, machine: &'a Machine) -> Result<&'a Node, String> {
-    let node = machine.node(id);
-    let node = node.ok_or_else(|| format!("this machine has no node {id}{}", nodes_of(machine)))?;
-    match node.pool(pool.size) {
-        Some(_) => Ok(node),
-        None => Err(format!("node {id} has no pool of {} pages", pool.size)),
+/// Returns the number of whole pages in an amount.
+fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, String> {
+    let (pages, all) = match amount {
+        Amount::Pages(pages) => (pages, None),
+        Amount::Memory(bytes) => (bytes.pages(size).0, Some(bytes)),
+        Amount::Percent(percent) => {
+            let bytes = memory.percent(percent).unwrap_or(memory);
+            (bytes.pages(size).0, Some(bytes))
+        }
+    };
+    if size.of(pages).is_none() {
+        return Err(format!(
+            "too many: {pages} pages of {size} exceed 64 bits in bytes"
+        ));
     }
-}
-
-fn sizes_of(machine: &Machine) -> String {
-    let sizes: Vec<String> = machine.pools.iter().map(|p| p.size.to_string()).collect();
-    format!(", only of {}", sizes.join(", "))
-}
-
-fn nodes_of(machine: &Machine) -> String {
-    let nodes = machine.nodes.iter().map(|node| node.id.get()).collect();
-    match machine.nodes.is_empty() {
-        true => ", this kernel has none".to_owned(),
-        false => format!(
-            ", only {}",
-            hugetools_model::units::list::format_list(&nodes)
-        ),
+    match all {
+        Some(bytes) if pages == PageCount::ZERO && bytes.get() > 0 => {
+            let amount = match bytes.get() >> 20 {
+                0 => bytes.to_string(),
+                megabytes => format!("{megabytes}MB"),
+            };
+            Err(format!("{amount} is less than one page of {size}"))
+        }
+        _ => Ok(pages),
     }
 }
 
@@ -260,6 +299,3 @@ fn whole_and_nodes(changes: &[PoolChange]) -> Option<String> {
         ))
     })
 }
-
-#[cfg(test)]
-mod tests;

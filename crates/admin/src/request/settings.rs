@@ -10,145 +10,150 @@ use crate::args::{Args, Thp};
 
 const MODES: [&str; 4] = ["always", "inherit", "madvise", "never"];
 
+/// Why the machine lacks a setting, and advice.
+type Lack = (&'static str, &'static str);
+
+const NO_HVO: Lack = (
+    "this kernel has no HVO (Linux 5.19)",
+    "use a newer kernel, built with CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP",
+);
+
+const NOT_MOVABLE: Lack = (
+    "Linux 4.16 removed this setting",
+    "movable huge pages always use ZONE_MOVABLE: set its size at boot with movablecore=AMOUNT",
+);
+
+const NO_THP: Lack = (
+    "this machine has no transparent huge pages",
+    "they require processor support and CONFIG_TRANSPARENT_HUGEPAGE",
+);
+
+const NO_SETTING: Lack = (
+    "this kernel has no such setting",
+    "a newer kernel may have it",
+);
+
 pub(super) fn check(
     args: &Args,
     machine: &Machine,
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    movable(args, machine, request);
-    modes(&args.thp, machine, request);
-    khugepaged(&args.thp, machine, request);
+    let sysctl = &machine.sysctl;
+    let settings = &mut request.settings;
+    for (is_given, option, value) in [
+        (args.limits.enable_zone_movable, "--enable-zone-movable", 1),
+        (
+            args.limits.disable_zone_movable,
+            "--disable-zone-movable",
+            0,
+        ),
+    ] {
+        if is_given {
+            let lack = sysctl.hugepages_treat_as_movable.is_none();
+            let lack = lack.then_some(NOT_MOVABLE);
+            settings.push(number(
+                option.to_owned(),
+                sysctl::movable_path(),
+                value,
+                lack,
+            ));
+        }
+    }
+    settings.extend(modes(&args.thp, machine));
+    settings.extend(numbers(&args.thp, machine));
     for text in &args.thp.thp_size {
         let option = format!("--thp-size {}", shown(text));
         match size_mode(text, machine) {
             Ok((size, mode)) => {
                 let path = thp::size_dir(size).join("enabled");
-                request.settings.push(word(machine, option, path, mode));
+                settings.push(word(machine, option, path, mode));
             }
             Err(error) => errors.push(format!("{option}: {error}")),
         }
     }
     if let Some(switch) = &args.pools.hvo {
-        let known = machine.sysctl.hugetlb_optimize_vmemmap.is_some();
-        request.settings.push(Setting {
-            option: format!("--hvo {switch}"),
-            path: sysctl::optimize_vmemmap_path(),
-            value: number_of(switch),
-            impossible: (!known).then(|| {
-                (
-                    "this kernel has no HVO (Linux 5.19)".to_owned(),
-                    "use a newer kernel, built with CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP"
-                        .to_owned(),
-                )
-            }),
-        });
+        let lack = sysctl.hugetlb_optimize_vmemmap.is_none().then_some(NO_HVO);
+        let (option, path) = (format!("--hvo {switch}"), sysctl::optimize_vmemmap_path());
+        settings.push(number(option, path, u64::from(switch == "on"), lack));
     }
 }
 
-fn movable(args: &Args, machine: &Machine, request: &mut Request) {
-    let limits = &args.limits;
-    let (option, value) = match (limits.enable_zone_movable, limits.disable_zone_movable) {
-        (true, _) => ("--enable-zone-movable", 1),
-        (_, true) => ("--disable-zone-movable", 0),
-        _ => return,
-    };
-    let known = machine.sysctl.hugepages_treat_as_movable.is_some();
-    request.settings.push(Setting {
-        option: option.to_owned(),
-        path: sysctl::movable_path(),
-        value: SettingValue::Number(value),
-        impossible: (!known).then(|| {
-            (
-                "Linux 4.16 removed this setting".to_owned(),
-                "movable huge pages always use ZONE_MOVABLE: set its size at boot \
-                 with movablecore=AMOUNT"
-                    .to_owned(),
-            )
-        }),
-    });
+fn modes(args: &Thp, machine: &Machine) -> Vec<Setting> {
+    let given = |is_given: bool, mode| is_given.then(|| (format!("--thp-{mode}"), "enabled", mode));
+    let defrag = args.thp_defrag.as_deref();
+    let shmem = args.thp_shmem.as_deref();
+    let all = [
+        given(args.thp_always, "always"),
+        given(args.thp_madvise, "madvise"),
+        given(args.thp_never, "never"),
+        defrag.map(|mode| (format!("--thp-defrag {mode}"), "defrag", mode)),
+        shmem.map(|mode| (format!("--thp-shmem {mode}"), "shmem_enabled", mode)),
+    ];
+    let setting = |(option, file, mode)| word(machine, option, thp::dir().join(file), mode);
+    all.into_iter().flatten().map(setting).collect()
 }
 
-fn modes(args: &Thp, machine: &Machine, request: &mut Request) {
-    let mut choose = |option: String, file: &str, mode: &str| {
-        let path = thp::dir().join(file);
-        request.settings.push(word(machine, option, path, mode));
-    };
-    for (given, mode) in [
-        (args.thp_always, "always"),
-        (args.thp_madvise, "madvise"),
-        (args.thp_never, "never"),
-    ] {
-        if given {
-            choose(format!("--thp-{mode}"), "enabled", mode);
-        }
-    }
-    if let Some(mode) = &args.thp_defrag {
-        choose(format!("--thp-defrag {mode}"), "defrag", mode);
-    }
-    if let Some(mode) = &args.thp_shmem {
-        choose(format!("--thp-shmem {mode}"), "shmem_enabled", mode);
-    }
-}
-
-fn khugepaged(args: &Thp, machine: &Machine, request: &mut Request) {
+fn numbers(args: &Thp, machine: &Machine) -> Vec<Setting> {
     let now = &machine.thp_settings;
+    let plain = |name: &str, given: Option<u32>| {
+        given.map(|number| (format!("--thp-{name} {number}"), u64::from(number)))
+    };
     let switch = args.thp_use_zero_page.as_deref();
-    for (name, given, now, file) in [
+    let switch = switch.map(|switch| {
+        let option = format!("--thp-use-zero-page {switch}");
+        (option, u64::from(switch == "on"))
+    });
+    let all = [
         (
-            "khugepaged-pages",
-            args.thp_khugepaged_pages,
+            plain("khugepaged-pages", args.thp_khugepaged_pages),
             now.pages_to_scan,
             "khugepaged/pages_to_scan",
         ),
         (
-            "khugepaged-alloc-sleep",
-            args.thp_khugepaged_alloc_sleep,
+            plain("khugepaged-alloc-sleep", args.thp_khugepaged_alloc_sleep),
             now.alloc_sleep_millisecs,
             "khugepaged/alloc_sleep_millisecs",
         ),
         (
-            "khugepaged-scan-sleep",
-            args.thp_khugepaged_scan_sleep,
+            plain("khugepaged-scan-sleep", args.thp_khugepaged_scan_sleep),
             now.scan_sleep_millisecs,
             "khugepaged/scan_sleep_millisecs",
         ),
         (
-            "max-ptes-none",
-            args.thp_max_ptes_none,
+            plain("max-ptes-none", args.thp_max_ptes_none),
             now.max_ptes_none,
             "khugepaged/max_ptes_none",
         ),
-    ] {
-        let Some(number) = given else { continue };
-        request.settings.push(Setting {
-            option: format!("--thp-{name} {number}"),
-            path: thp::dir().join(file),
-            value: SettingValue::Number(u64::from(number)),
-            impossible: now.is_none().then(|| absent(machine)),
-        });
-    }
-    request.settings.extend(switch.map(|switch| Setting {
-        option: format!("--thp-use-zero-page {switch}"),
-        path: thp::dir().join("use_zero_page"),
-        value: number_of(switch),
-        impossible: now.use_zero_page.is_none().then(|| absent(machine)),
-    }));
+        (switch, now.use_zero_page, "use_zero_page"),
+    ];
+    let setting = |(given, now, file): (Option<(String, u64)>, Option<u64>, &str)| {
+        let (option, value) = given?;
+        let lack = now.is_none().then(|| lack(machine));
+        Some(number(option, thp::dir().join(file), value, lack))
+    };
+    all.into_iter().filter_map(setting).collect()
 }
 
-fn number_of(switch: &str) -> SettingValue {
-    SettingValue::Number(u64::from(switch == "on"))
+fn number(option: String, path: KPath, number: u64, lack: Option<Lack>) -> Setting {
+    Setting {
+        option,
+        path,
+        value: SettingValue::Number(number),
+        impossible: lack.map(|(why, hint)| (why.to_owned(), hint.to_owned())),
+    }
 }
 
 fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
-    let offered = machine.thp_settings.words.get(&path);
-    let impossible = match (chosen(machine, &path), offered) {
-        (None, _) => Some(absent(machine)),
-        (_, Some(words)) if !words.iter().any(|offered| offered == word) => Some((
-            format!("this kernel doesn't offer {word}"),
-            format!("it offers {}", words.join(", ")),
-        )),
-        _ => None,
+    let impossible = match machine.thp_settings.words.get(&path) {
+        None => {
+            let (why, hint) = lack(machine);
+            Some((why.to_owned(), hint.to_owned()))
+        }
+        Some(words) => (!words.is_empty() && !words.iter().any(|it| it == word)).then(|| {
+            let why = format!("this kernel doesn't offer {word}");
+            (why, format!("it offers {}", words.join(", ")))
+        }),
     };
     Setting {
         option,
@@ -158,40 +163,11 @@ fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
     }
 }
 
-/// The selected word of a file; `None` if the file is missing.
-fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
-    let thp = machine.thp.as_ref()?;
-    let of_size = thp
-        .sizes
-        .iter()
-        .find(|size| thp::size_dir(size.size).join("enabled") == *path);
-    match of_size {
-        Some(size) => size.enabled.as_ref(),
-        None if *path == thp::dir().join("enabled") => thp.enabled.as_ref(),
-        None if *path == thp::dir().join("defrag") => thp.defrag.as_ref(),
-        None => thp.shmem_enabled.as_ref(),
+fn lack(machine: &Machine) -> Lack {
+    match machine.thp {
+        None => NO_THP,
+        Some(_) => NO_SETTING,
     }
-}
-
-/// Commands that make the kernel's files visible.
-const MOUNT: &str = "mount -t proc proc /proc; mount -t sysfs sysfs /sys";
-
-fn absent(machine: &Machine) -> (String, String) {
-    let (why, hint) = match (&machine.thp, machine.unseen) {
-        (None, Some(path)) => {
-            let why = format!("unknown, because {path} is missing");
-            return (why, MOUNT.to_owned());
-        }
-        (None, None) => (
-            "this machine has no transparent huge pages",
-            "they require processor support and CONFIG_TRANSPARENT_HUGEPAGE",
-        ),
-        (Some(_), _) => (
-            "this kernel has no such setting",
-            "a newer kernel may have it",
-        ),
-    };
-    (why.to_owned(), hint.to_owned())
 }
 
 fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str), String> {

@@ -56,14 +56,14 @@ fn add(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 }
 
 fn row(seen: &Snapshot, node: u32, size: PageSize) -> Memory {
-    let found = order(seen, size).and_then(|order| of_node(seen, node, order));
-    Memory {
+    let unknown = Memory {
         node,
         size,
-        free: found.map(|found| found.free),
-        available: found.and_then(|found| found.available),
-        at_most: found.map(|found| found.at_most),
-    }
+        free: None,
+        available: None,
+        at_most: None,
+    };
+    of_node(seen, &unknown).unwrap_or(unknown)
 }
 
 fn order(seen: &Snapshot, size: PageSize) -> Option<usize> {
@@ -72,64 +72,37 @@ fn order(seen: &Snapshot, size: PageSize) -> Option<usize> {
     usize::try_from(pages.checked_ilog2().filter(|_| is_whole)?).ok()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Found {
-    free: u64,
-    available: Option<u64>,
-    at_most: u64,
-}
-
-fn of_node(seen: &Snapshot, node: u32, order: usize) -> Option<Found> {
-    let of_node = |blocks: &&Blocks| blocks.node == node;
-    let mut found = Found {
-        free: 0,
-        available: Some(0),
-        at_most: 0,
-    };
-    let mut free = 0;
+/// Sums up the zones of a node. Huge pages may use every zone, but not its low watermark
+/// nor lowmem_reserve.
+fn of_node(seen: &Snapshot, row: &Memory) -> Option<Memory> {
+    let order = order(seen, row.size)?;
+    let of_node = |blocks: &&Blocks| blocks.node == row.node;
+    let (mut free, mut at_most, mut is_listed) = (0u64, 0u64, true);
     for blocks in seen.blocks.as_ref()?.iter().filter(of_node) {
-        let same = |zone: &&Zone| zone.node == node && zone.name == blocks.zone;
+        let same = |zone: &&Zone| zone.node == row.node && zone.name == blocks.zone;
         let zone = seen.zones.iter().find(same)?;
-        let kept = seen.kept.iter().flatten();
-        let kept = kept.filter(|kept| kept.node == node && kept.zone == zone.name);
-        let kept: Vec<&Blocks> = kept.collect();
-        let here = of_zone(zone, blocks, &kept, order);
-        free = blocks.pages().saturating_add(free);
-        found.available = add(found.available, here.available);
-        found.at_most = found.at_most.saturating_add(here.at_most);
+        let beyond = blocks
+            .pages()
+            .saturating_sub(zone.low.saturating_add(zone.protection));
+        let largest = blocks.counts.len() - 1;
+        let in_blocks = blocks.of_order(order.min(largest)) >> order.saturating_sub(largest);
+        free = free.saturating_add(blocks.pages());
+        at_most = at_most.saturating_add(in_blocks.min(beyond >> order));
+        is_listed &= order <= largest;
     }
-    found.free = free >> order;
-    Some(found)
-}
-
-/// Computes the pages in one zone. Huge pages may use every zone, but not its low
-/// watermark nor lowmem_reserve.
-fn of_zone(zone: &Zone, blocks: &Blocks, kept: &[&Blocks], order: usize) -> Found {
-    let sum = |order| {
-        let all = kept.iter().map(|kept| kept.of_order(order));
-        all.fold(0, u64::saturating_add)
-    };
-    let usable = blocks.pages().saturating_sub(sum(0));
-    let beyond = usable.saturating_sub(zone.low.saturating_add(zone.protection)) >> order;
-    let is_listed = order < blocks.counts.len();
-    let largest = blocks.counts.len() - 1;
-    let in_blocks = match is_listed {
-        true => blocks.of_order(order).saturating_sub(sum(order)),
-        false => blocks.of_order(largest) >> (order - largest),
-    };
-    let at_most = in_blocks.min(beyond);
-    Found {
-        free: blocks.pages() >> order,
+    Some(Memory {
+        free: Some(free >> order),
         available: is_listed.then_some(at_most),
-        at_most,
-    }
+        at_most: Some(at_most),
+        ..*row
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use hugetools_model::Bytes;
-    use hugetools_model::memory::buddy::{parse, parse_kept};
+    use hugetools_model::memory::buddy::parse;
     use hugetools_model::memory::zone::parse_zones;
 
     fn seen(low: u64, protection: u64) -> Snapshot {
@@ -168,38 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn ignores_blocks_of_unusable_migrate_types() {
-        let mut seen = seen(0, 0);
-        seen.kept = Some(parse_kept(
-            b"Node    0, zone   Normal, type   HighAtomic  0 0 0 2 1\n",
-        ));
-        assert_eq!(available(&seen, 32).0, Some(14));
-    }
-
-    #[test]
     fn gigantic_pages_have_only_an_upper_bound() {
         assert_eq!(available(&seen(0, 0), 128), (None, Some(2)));
         assert_eq!(available(&seen(0, 0), 1 << 20), (None, Some(0)));
-    }
-
-    #[test]
-    fn missing_files_give_unknown() {
-        let all = seen(0, 0);
-        for less in [
-            Snapshot {
-                blocks: None,
-                ..all.clone()
-            },
-            Snapshot {
-                zones: Vec::new(),
-                ..all.clone()
-            },
-            Snapshot {
-                base_page: None,
-                ..all
-            },
-        ] {
-            assert_eq!(available(&less, 64), (None, None));
-        }
     }
 }

@@ -2,31 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::buddy::{self, Blocks};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::vmstat::{self, Counters};
 use hugetools_model::memory::zone::{self, Zone};
-use hugetools_model::process::cgroup::refusals::{self, Refusals};
 use hugetools_model::thp::{self, Thp};
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 /// The contents of the kernel's files at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    pub(super) uptime: Option<u64>,
+    pub(super) uptime: Option<f64>,
     pub(super) vmstat: Option<Counters>,
     pub(super) khugepaged: Counters,
     pub(super) of_sizes: BTreeMap<PageSize, Counters>,
-    pub(super) refusals: Option<Vec<Refusals>>,
-    pub(super) pools: Vec<Pool>,
+    /// The sizes of the pools.
+    pub(super) pool_sizes: Vec<PageSize>,
     /// The sizes of transparent huge pages.
     pub(super) thp_sizes: Vec<PageSize>,
     pub(super) base_page: Option<Bytes>,
     pub(super) zones: Vec<Zone>,
     pub(super) blocks: Option<Vec<Blocks>>,
-    /// Free blocks of migrate types that huge pages cannot use.
-    pub(super) kept: Option<Vec<Blocks>>,
     /// Files that could not be read, and why.
     pub unread: Vec<String>,
 }
@@ -42,23 +39,14 @@ impl Snapshot {
         let mut unread = Unread::default();
         let zones = unread.or(zone::read(root));
         let base_page = unread.or(zone::base_page_size(root, meminfo.total, &zones));
-        let mut pools = pool::read(root, &meminfo)?;
-        pool::forget_gigantic_overcommit(root, base_page, pool::version(root)?, &mut pools)?;
-        let sizes: Vec<PageSize> = pools.iter().map(|pool| pool.size).collect();
-        let groups = unread.or(refusals::read(root, &sizes));
-        for why in groups.unread {
-            unread.note(&why);
-        }
         Ok(Snapshot {
             uptime: unread.or(vmstat::uptime(root)),
             vmstat: unread.or(vmstat::read(root)),
             khugepaged: unread.or(thp::stats::of_khugepaged(root)),
             of_sizes: unread.or(thp::stats::of_sizes(root)),
-            refusals: groups.controller.then_some(groups.refusals),
             thp_sizes: thp_sizes(unread.or(Thp::read(root))),
             blocks: unread.or(buddy::read(root)),
-            kept: unread.or(buddy::read_kept(root)),
-            pools,
+            pool_sizes: pool::sizes(root, meminfo.huge_page_size)?,
             base_page,
             zones,
             unread: unread.0,
@@ -67,8 +55,7 @@ impl Snapshot {
 
     /// All huge page sizes, smallest first.
     pub(super) fn sizes(&self) -> Vec<PageSize> {
-        let pools = self.pools.iter().map(|pool| pool.size);
-        let mut sizes: Vec<PageSize> = pools.chain(self.thp_sizes.iter().copied()).collect();
+        let mut sizes = [&self.pool_sizes[..], &self.thp_sizes].concat();
         sizes.sort_unstable();
         sizes.dedup();
         sizes
@@ -92,16 +79,11 @@ impl Unread {
     /// Returns the value. After an error, records it and returns the default.
     fn or<T: Default>(&mut self, result: Result<T, FileError>) -> T {
         result.unwrap_or_else(|why| {
-            self.note(&why);
+            self.0.push(match why.errno() {
+                Some(libc::EACCES | libc::EPERM) => format!("{why}; run this as root"),
+                _ => why.to_string(),
+            });
             T::default()
         })
-    }
-
-    fn note(&mut self, why: &FileError) {
-        let what = match why.errno() {
-            Some(libc::EACCES | libc::EPERM) => format!("{why}; run this as root"),
-            _ => why.to_string(),
-        };
-        self.0.push(what);
     }
 }

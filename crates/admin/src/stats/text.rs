@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hugetools_model::PageSize;
 
 use super::counters::{GROUPS, Group, OF_SIZES};
-use super::{Event, Memory, Promised, Stats};
+use super::{Event, Memory, Stats};
 
 /// Formats all tables.
 pub fn text(stats: &Stats) -> String {
@@ -15,9 +15,7 @@ pub fn text(stats: &Stats) -> String {
         group_table(&mut out, stats, group);
     }
     sizes(&mut out, stats);
-    groups(&mut out, stats);
     memory(&mut out, &stats.memory);
-    promised(&mut out, &stats.promised);
     out
 }
 
@@ -44,11 +42,9 @@ fn group_table(out: &mut String, stats: &Stats, group: &Group) {
 }
 
 fn head(out: &mut String, stats: &Stats) {
-    let time = |time: Option<super::Seconds>| match time {
+    let time = |time: Option<f64>| match time {
         None => String::from("unknown"),
-        Some(super::Seconds(hundredths)) => {
-            format!("{}.{} s", hundredths / 100, hundredths / 10 % 10)
-        }
+        Some(seconds) => format!("{seconds:.1} s"),
     };
     let boot = time(stats.since_boot);
     let _ = match stats.since_last {
@@ -111,20 +107,6 @@ fn sizes(out: &mut String, stats: &Stats) {
     }
 }
 
-fn groups(out: &mut String, stats: &Stats) {
-    out.push_str("Refused by limits of control groups\n");
-    match stats.refused.as_deref() {
-        None => out.push_str("  unknown: the hugetlb controller is inactive or invisible\n"),
-        Some([]) => out.push_str("  none\n"),
-        Some(refused) => {
-            for event in refused {
-                let _ = writeln!(out, "  {}", event.file);
-                line(out, stats, event, "requests for pages");
-            }
-        }
-    }
-}
-
 fn memory(out: &mut String, rows: &[Memory]) {
     if rows.is_empty() {
         return;
@@ -151,27 +133,6 @@ fn memory(out: &mut String, rows: &[Memory]) {
         let _ = writeln!(
             out,
             "{size:>10} {node:>6} {free:>12} {available:>12} {share:>8}"
-        );
-    }
-}
-
-fn promised(out: &mut String, pools: &[Promised]) {
-    if pools.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        out,
-        "\nPools, in pages: present, and possible surplus\n\
-         {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
-        "Size", "Total", "Free", "Reserved", "May grow", "Available"
-    );
-    for pool in pools {
-        let may_grow = pool.may_grow.map_or_else(|| "-".into(), |n| n.to_string());
-        let (size, available) = (pool.size.to_string(), number(pool.available));
-        let _ = writeln!(
-            out,
-            "{size:>10} {:>10} {:>10} {:>10} {may_grow:>10} {available:>12}",
-            pool.total, pool.free, pool.reserved
         );
     }
 }

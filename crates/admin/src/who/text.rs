@@ -2,41 +2,32 @@
 
 use std::fmt::Write;
 
-use hugetools_model::PageCount;
-
 use super::{Holder, PoolAccount};
 
 /// Formats the table of all pools.
 pub fn text(pools: &[PoolAccount]) -> String {
     let mut out = String::new();
-    if are_empty(pools) {
+    if pools.iter().all(|pool| pool.total == 0) {
         out.push_str("no pool has pages\n");
     }
     for pool in pools.iter().filter(|pool| pool.total > 0) {
-        let used = pool.total.saturating_sub(pool.free);
+        let row = &pool.row;
+        let used = row.current.saturating_sub(row.free);
         let _ = writeln!(
             out,
             "{}: {}, {used} in use, {} free, {} of these reserved",
-            pool.size,
-            PageCount::new(pool.total).with_noun(),
-            pool.free,
-            pool.reserved
+            row.size,
+            row.current.with_noun(),
+            row.free,
+            row.reserved
         );
         for holder in &pool.held.holders {
             let _ = writeln!(out, "{:>10}  {}", holder.pages, name(holder));
-        }
-        for group in &pool.held.groups {
-            let _ = writeln!(out, "{:>10}  charged to {}", group.pages, group.path);
         }
         rest(&mut out, pool.held.unaccounted, "in use");
         rest(&mut out, pool.held.unaccounted_reserved, "reserved");
     }
     out
-}
-
-/// Whether no pool has pages.
-pub fn are_empty(pools: &[PoolAccount]) -> bool {
-    pools.iter().all(|pool| pool.total == 0)
 }
 
 /// Formats pages that the account doesn't explain.
@@ -76,11 +67,6 @@ fn name(holder: &Holder) -> String {
     } else if !holder.pids.is_empty() {
         let pids: Vec<String> = holder.pids.iter().map(u32::to_string).collect();
         let _ = write!(name, ", used by {}", pids.join(", "));
-    }
-    if holder.nodes.len() > 1 {
-        let nodes = holder.nodes.iter();
-        let nodes: Vec<String> = nodes.map(|(id, n)| format!("{n} on node {id}")).collect();
-        let _ = write!(name, "; {}", nodes.join(", "));
     }
     name
 }

@@ -27,9 +27,8 @@ impl Elfmap {
 
     /// No segment is remapped.
     pub const OFF: Elfmap = Elfmap {
-        text: None,
-        data: None,
         off: true,
+        ..Elfmap::NOTHING
     };
 
     /// Whether marked segments go to huge pages. An explicit `R` or `W` overrides the
@@ -139,18 +138,8 @@ mod tests {
 
     #[test]
     fn invalid_values_are_rejected() {
-        for value in [
-            "x",
-            "error",
-            "R:W=lots",
-            "RR",
-            "R=2MW",
-            "R=64kW=16M",
-            "R=",
-            "R =2M",
-            "yes",
-            "noR",
-        ] {
+        assert_eq!(read("R =2M"), None);
+        for value in "x error R:W=lots RR R=2MW R=64kW=16M R= yes noR".split(' ') {
             assert_eq!(read(value), None, "{value}");
         }
     }
@@ -166,11 +155,6 @@ mod tests {
             };
             let elfmap = Elfmap { text: pages(text), data: pages(data), off: false };
             prop_assert_eq!(read(&std::format!("{elfmap}")), Some(elfmap));
-        }
-
-        #[test]
-        fn parsing_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = Elfmap::read(&value);
         }
     }
 }

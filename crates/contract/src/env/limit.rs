@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::value::Pages;
+use super::value::{Pages, number};
 use crate::size;
 
 /// The share of the pools that one process may take for its private memory.
@@ -22,7 +22,7 @@ impl Limit {
             let size = size::parse(value).ok()?;
             return Some((Limit::Bytes(size.bytes), size.tail));
         };
-        let parts = core::str::from_utf8(parts).ok()?.parse().ok()?;
+        let parts = number(parts)?;
         (parts > 0).then_some((Limit::Part(parts), false))
     }
 }

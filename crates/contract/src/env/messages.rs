@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use super::value::number;
+
 /// An inherited descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handed {
@@ -36,15 +38,13 @@ impl<'a> Messages<'a> {
             });
         }
         let mut parts = value.splitn(4, |byte| *byte == b':');
-        let number =
-            super::value::number(parts.next()?).filter(|number| i32::try_from(*number).is_ok())?;
-        let Some(device) = parts.next() else {
-            let handed = Some(Handed { number, file: None });
-            return Some(Messages { handed, path: None });
+        let fd = number(parts.next()?).filter(|fd: &u32| i32::try_from(*fd).is_ok())?;
+        let file = match parts.next() {
+            Some(device) => Some((number(device)?, number(parts.next()?)?)),
+            None => None,
         };
-        let file = Some((long(device)?, long(parts.next()?)?));
         Some(Messages {
-            handed: Some(Handed { number, file }),
+            handed: Some(Handed { number: fd, file }),
             path: parts.next().filter(|path| !path.is_empty()),
         })
     }
@@ -58,10 +58,6 @@ impl fmt::Display for Handed {
             Some((device, inode)) => write!(f, "{}:{device}:{inode}:", self.number),
         }
     }
-}
-
-fn long(digits: &[u8]) -> Option<u64> {
-    core::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 #[cfg(test)]

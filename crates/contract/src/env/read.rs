@@ -67,11 +67,7 @@ pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<P
     if matches!(value[0], b'y' | b'Y') {
         return Some(Pages::Default);
     }
-    let size = source.or_reject(name, size::parse(value).ok())?;
-    if size.tail {
-        source.reject(name);
-    }
-    Some(Pages::Size(size.bytes))
+    length(source, name).map(Pages::Size)
 }
 
 /// Parses a number of bytes.
@@ -101,32 +97,26 @@ pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap 
 
 /// Whether the value leaves forks to the kernel.
 pub(super) fn fork(source: &mut Source<'_, '_>, name: &'static str) -> bool {
-    match source.get(name).unwrap_or_default().trim_ascii() {
-        b"kernel" => return true,
-        b"" => {}
-        _ => source.reject(name),
-    }
-    false
+    is_word(source, name, b"kernel")
 }
 
 /// Whether the value lifts a ban. All other policies are inherited without a variable.
 pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> bool {
-    match source.get(name).unwrap_or_default().trim_ascii() {
-        b"always" => return true,
-        b"" => {}
-        _ => source.reject(name),
-    }
-    false
+    is_word(source, name, b"always")
 }
 
 /// Whether text is shared. The value 2 once shared all segments; now it has no effect.
 pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
-    match source.get(name).unwrap_or_default().trim_ascii() {
-        b"1" => return true,
-        b"" | b"0" => {}
-        _ => source.reject(name),
+    source.get(name) != Some(b"0") && is_word(source, name, b"1")
+}
+
+/// Whether the value is this word; rejects any other one.
+fn is_word(source: &mut Source<'_, '_>, name: &'static str, word: &[u8]) -> bool {
+    let value = source.get(name).unwrap_or_default().trim_ascii();
+    if value != word && !value.is_empty() {
+        source.reject(name);
     }
-    false
+    value == word
 }
 
 pub(super) fn filter(source: &mut Source<'_, '_>, name: &'static str) -> Option<Filter> {

@@ -102,7 +102,7 @@ impl Require {
         let (number, rest) = value.split_at(digits.count());
         let list = match (number, rest) {
             ([], list) => list,
-            (number, [b':', list @ ..]) => match super::value::number(number)? == pid {
+            (number, [b':', list @ ..]) => match super::value::number::<u32>(number)? == pid {
                 true => list,
                 false => return Some(Require::NOTHING),
             },
@@ -137,9 +137,8 @@ impl Require {
 
 fn share(percent: &[u8]) -> Result<Share, Wrong<'_>> {
     let is_plain = percent.iter().all(u8::is_ascii_digit);
-    let number =
-        super::value::number(percent).filter(|number| is_plain && (1..=100).contains(number));
-    let number = number.and_then(|number| u8::try_from(number).ok());
+    let number = super::value::number(percent);
+    let number = number.filter(|number| is_plain && (1..=100).contains(number));
     number.map(Share::Percent).ok_or(Wrong::Percent(percent))
 }
 

@@ -6,11 +6,11 @@ macro_rules! settings {
     (
         in any program { $(
             $name1:ident = $variable1:literal, $value1:literal, $effect1:literal
-                $(=> $(#[doc = $doc1:literal])* $field1:ident: $type1:ty = $default1:expr, $read1:expr)?;
+                $(=> $field1:ident: $type1:ty = $default1:expr, $read1:expr)?;
         )* }
         in a process allowed by $process:ident and $names:ident { $(
             $name2:ident = $variable2:literal, $value2:literal, $effect2:literal
-                $(=> $(#[doc = $doc2:literal])* $field2:ident: $type2:ty = $default2:expr, $read2:expr)?;
+                $(=> $field2:ident: $type2:ty = $default2:expr, $read2:expr)?;
         )* }
     ) => {
         $( #[doc = concat!("`", $variable1, "`: ", $effect1)]
@@ -30,8 +30,8 @@ macro_rules! settings {
         $( #[doc = concat!("| `", $variable2, "` | ", $value2, " | ", $effect2, " |")] )*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct Settings<'a> {
-            $($( $(#[doc = $doc1])* pub $field1: $type1, )?)*
-            $($( $(#[doc = $doc2])* pub $field2: $type2, )?)*
+            $($( #[doc = $effect1] pub $field1: $type1, )?)*
+            $($( #[doc = $effect2] pub $field2: $type2, )?)*
             /// The variables whose values could not be used in full.
             pub rejected: Rejected,
         }

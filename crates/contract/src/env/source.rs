@@ -90,7 +90,7 @@ impl<'e, 'a> Source<'e, 'a> {
         let Some(only) = self.non_empty(process) else {
             return false;
         };
-        let only = self.or_reject(process, number(only));
+        let only = self.or_reject(process, number::<u32>(only));
         only.is_some_and(|only| only != 0 && only != self.pid)
     }
 
@@ -102,11 +102,6 @@ impl<'e, 'a> Source<'e, 'a> {
             self.reject(name);
         }
         yes
-    }
-
-    /// Whether a variable is anything but `no`.
-    pub(super) fn is_not_no(&mut self, name: &'static str) -> bool {
-        !self.get(name).is_some_and(is_no)
     }
 
     /// Whether a variable is set, to any value.

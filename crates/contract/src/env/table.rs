@@ -1,9 +1,10 @@
 //! The table of settings. Each row has a variable, the syntax of its value and its
 //! effect. Most rows also have a field of [`Settings`] with its default and its parser.
+//! A `None` leaves that memory alone.
 //!
 //! A new setting is a row here and a paragraph in `man/libhugetlbfs.7`.
 
-use super::api::{self, DefaultSize, Features};
+use super::api::{self, DefaultSize};
 use super::elfmap::Elfmap;
 use super::filter::Filter;
 use super::limit::Limit;
@@ -21,18 +22,14 @@ settings! {
         VERBOSE = "HUGETLB_VERBOSE",
             "0 to 99",
             "1 errors, 2 warnings (default), 3 information, 4 all"
-            =>
-            /// 1 errors, 2 warnings, 3 information, 4 everything.
-            verbosity: u8 = DEFAULT_VERBOSITY, |source, name| read::verbosity_or_debug(source, name, DEBUG);
+            => verbosity: u8 = DEFAULT_VERBOSITY, |source, name| read::verbosity_or_debug(source, name, DEBUG);
         DEBUG = "HUGETLB_DEBUG",
             "any",
             "verbosity 4";
         MESSAGES = "HUGETLB_MESSAGES",
             "new: a file, a descriptor, or `FD:DEVICE:INODE:FILE`",
             "the destination of messages instead of standard error"
-            =>
-            /// The destination of messages instead of standard error.
-            messages: Option<Messages<'a>> = None, read::messages;
+            => messages: Option<Messages<'a>> = None, read::messages;
         RESTRICT_EXE = "HUGETLB_RESTRICT_EXE",
             "`name[:name…]`",
             "other programs ignore all variables below";
@@ -44,191 +41,119 @@ settings! {
         MORECORE = "HUGETLB_MORECORE",
             "`yes`, a size, `thp`, `no`",
             "the heap on huge pages"
-            =>
-            /// Huge pages for the heap; `None` leaves the heap alone.
-            heap: Option<Pages> = None, read::pages;
+            => heap: Option<Pages> = None, read::pages;
         HEAPBASE = "HUGETLB_MORECORE_HEAPBASE",
             "a hexadecimal address",
             "the start address of the heap"
-            =>
-            /// Requested start address of the heap.
-            heap_base: Option<u64> = None, read::address;
+            => heap_base: Option<u64> = None, read::address;
         SHRINK = "HUGETLB_MORECORE_SHRINK",
             "`yes`",
             "return freed heap memory to the kernel at once"
-            =>
-            /// Whether freed heap memory is returned to the kernel at once.
-            heap_shrink: bool = false, Source::yes;
+            => heap_shrink: bool = false, Source::yes;
         SHM = "HUGETLB_SHM",
             "`yes`; new: a size, `thp`",
             "shared memory on huge pages"
-            =>
-            /// Huge pages for shared memory; `None` leaves it alone.
-            shm: Option<Pages> = None, read::pages;
+            => shm: Option<Pages> = None, read::pages;
         ANON = "HUGETLB_ANON",
             "new: `yes`, a size, `thp`, `no`",
             "the program's own large private mappings on transparent huge pages"
-            =>
-            /// Huge pages for the program's own private anonymous mappings; `None` leaves
-            /// them alone.
-            anon: Option<Pages> = None, read::pages;
+            => anon: Option<Pages> = None, read::pages;
         ANON_MIN = "HUGETLB_ANON_MIN",
             "new: a size",
-            "minimum length of such a mapping; one huge page by default"
-            =>
-            /// Minimum length of such a mapping in bytes; shorter ones are left alone.
-            /// `None` means one huge page.
-            anon_min: Option<u64> = None, read::length;
+            "minimum length in bytes of such a mapping; one huge page by default"
+            => anon_min: Option<u64> = None, read::length;
         STACK = "HUGETLB_STACK",
             "new: `yes`, a size, `thp`, `no`",
             "the stacks of all threads on transparent huge pages"
-            =>
-            /// Huge pages for stacks; `None` leaves them alone.
-            stack: Option<Pages> = None, read::pages;
+            => stack: Option<Pages> = None, read::pages;
         STACK_DEPTH = "HUGETLB_STACK_DEPTH",
             "new: a size",
-            "how much of each stack to prefault; nothing by default"
-            =>
-            /// Bytes of each stack to prefault.
-            stack_depth: Option<u64> = None, read::length;
+            "bytes of each stack to prefault; nothing by default"
+            => stack_depth: Option<u64> = None, read::length;
         THP_POLICY = "HUGETLB_THP_POLICY",
             "new: `always`",
             "the program cannot disable transparent huge pages for itself"
-            =>
-            /// Whether the program gets transparent huge pages although it disables them.
-            lift_thp_ban: bool = false, read::thp_policy;
+            => lift_thp_ban: bool = false, read::thp_policy;
         FORK = "HUGETLB_FORK",
             "new: `kernel`",
             "leave private pool memory on the pool at a fork"
-            =>
-            /// Whether private pool memory stays on the pool when the process has threads
-            /// or forks.
-            kernel_fork: bool = false, read::fork;
+            => kernel_fork: bool = false, read::fork;
         ELFMAP = "HUGETLB_ELFMAP",
             "`no`, or `R`, `W`, each with `=SIZE`; new: `=thp`",
             "text, data and bss on huge pages"
-            =>
-            /// Huge pages for the program's segments.
-            elfmap: Elfmap = Elfmap::NOTHING, read::elfmap;
+            => elfmap: Elfmap = Elfmap::NOTHING, read::elfmap;
         FORCE_ELFMAP = "HUGETLB_FORCE_ELFMAP",
             "`yes`",
-            "no effect: segments are always remapped if requested"
-            =>
-            /// Whether the variable is `yes`.
-            force_elfmap: bool = false, Source::yes;
+            "no effect: segments are always remapped if requested";
         MINIMAL_COPY = "HUGETLB_MINIMAL_COPY",
             "`no`",
-            "no effect: only used bytes are ever copied"
-            =>
-            /// Whether the variable has its default, anything but `no`.
-            minimal_copy: bool = true, Source::is_not_no;
+            "no effect: only used bytes are ever copied";
         SHARE = "HUGETLB_SHARE",
             "1",
             "one copy of the text for all processes"
-            =>
-            /// Whether all processes share one copy of the text.
-            share_text: bool = false, read::share;
+            => share_text: bool = false, read::share;
         SHARE_PATH = "HUGETLB_SHARE_PATH",
             "a directory",
             "the directory of that copy"
-            =>
-            /// The directory of that copy.
-            share_path: Option<&'a [u8]> = None, Source::path;
+            => share_path: Option<&'a [u8]> = None, Source::path;
         TEXT_LIBS = "HUGETLB_TEXT_LIBS",
             "new: `yes`",
             "the text of shared libraries, too"
-            =>
-            /// Whether the text of shared libraries counts as text, too.
-            text_libs: bool = false, Source::yes;
+            => text_libs: bool = false, Source::yes;
         TEXT_COPY = "HUGETLB_TEXT_COPY",
             "new: a process, `:`, a program",
-            "the process that may copy text without sharing it"
-            =>
-            /// The process that may copy text without sharing it. `None` without hugectl:
-            /// every process that requests it.
-            text_copy: Option<TextCopy<'a>> = None, read::text_copy;
+            "the process that may copy text without sharing it; any if unset"
+            => text_copy: Option<TextCopy<'a>> = None, read::text_copy;
         FILTER = "HUGETLB_FILTER",
             "new: a number, `:`, `mremap,madvise,mprotect,memfd_create`",
-            "the number of seccomp filters that hugectl ran under, and the calls that they refuse"
-            =>
-            /// The seccomp filters that hugectl examined; `None` if it ran under none.
-            filter: Option<Filter> = None, read::filter;
+            "the number of seccomp filters that hugectl ran under, if any, and the calls that they refuse"
+            => filter: Option<Filter> = None, read::filter;
         PERF_MAP = "HUGETLB_PERF_MAP",
             "new: `yes`",
             "a symbol map for perf when text is a copy"
-            =>
-            /// Whether to write a symbol map for perf when text is a copy.
-            perf_map: bool = false, Source::yes;
+            => perf_map: bool = false, Source::yes;
         DEFAULT_PAGE_SIZE = "HUGETLB_DEFAULT_PAGE_SIZE",
             "a size",
             "the default size of the C interface"
-            =>
-            /// The page size that the C interface calls the default one.
-            default_size: DefaultSize = DefaultSize::Kernel, api::default_size;
+            => default_size: DefaultSize = DefaultSize::Kernel, api::default_size;
         PATH = "HUGETLB_PATH",
             "`path[:path…]`",
-            "mounts for the C interface, instead of all"
-            =>
-            /// Mounts for the C interface, separated by colons. `None` means all usable
-            /// mounts.
-            mounts: Option<&'a [u8]> = None, Source::list;
+            "mounts for the C interface; all usable ones if unset"
+            => mounts: Option<&'a [u8]> = None, Source::list;
         FEATURES = "HUGETLB_FEATURES",
             "`[no_]name,…`",
-            "kernel features that the C interface uses"
-            =>
-            /// Kernel features that the C interface uses.
-            features: Features = Features::ALL, api::features;
+            "whether the C interface uses MAP_HUGETLB; other features have no effect"
+            => map_hugetlb: bool = true, api::map_hugetlb;
         NO_RESERVE = "HUGETLB_NO_RESERVE",
             "`yes`",
-            "no effect: mappings never reserve"
-            =>
-            /// Whether the variable is `yes`.
-            no_reserve: bool = false, Source::yes;
+            "no effect: mappings never reserve";
         NO_PREFAULT = "HUGETLB_NO_PREFAULT",
             "any",
-            "no effect: pages are always prefaulted, since a missing page raises SIGBUS"
-            =>
-            /// Whether the variable is set.
-            no_prefault: bool = false, Source::is_set;
+            "no effect: pages are always prefaulted, since a missing page raises SIGBUS";
         FALLBACK = "HUGETLB_FALLBACK",
             "new: `thp`, `base`, `none`",
             "the fallback when huge pages run out"
-            =>
-            /// The fallback when huge pages run out.
-            fallback: Fallback = Fallback::Thp, read::fallback;
+            => fallback: Fallback = Fallback::Thp, read::fallback;
         REQUIRE = "HUGETLB_REQUIRE",
             "new: `[PID:]SEGMENT[:PERCENT],…`",
             "segments that must be on huge pages, in one process or in all"
-            =>
-            /// The segments that must be on huge pages.
-            require: Require = Require::NOTHING, read::require;
+            => require: Require = Require::NOTHING, read::require;
         LIMIT = "HUGETLB_LIMIT",
             "new: `1/N`, a size",
             "the share of the pools that one process may take"
-            =>
-            /// The share of the pools that this process may take; `None` for no limit.
-            limit: Option<Limit> = None, read::limit;
+            => limit: Option<Limit> = None, read::limit;
         PID = "HUGETLB_PID",
             "new: a process, or 0",
-            "the process that warns when its heap runs out of huge pages"
-            =>
-            /// The only process that warns when the heap runs out of huge pages, so that
-            /// a hundred helpers don't. It is the process that hugectl started, or 0 if
-            /// hugectl has warned already. `None` without hugectl: every process warns.
-            speaker: Option<u32> = None, Source::number;
+            "the process that warns when its heap runs out of huge pages; 0 if hugectl has warned; all if unset"
+            => speaker: Option<u32> = None, Source::number;
         STARTER = "HUGETLB_STARTER",
             "new: a process, or `PID:KEY:FILE`",
             "the process whose standard error gets warnings of its children; FILE is the ledger of messages, so that one process prints each"
-            =>
-            /// The process that hugectl started. Warnings about shared memory of its
-            /// children go to its standard error, since theirs may be a log file.
-            starter: Option<Starter> = None, read::starter;
+            => starter: Option<Starter> = None, read::starter;
         REPORT = "HUGETLB_REPORT",
             "new: `-` or a file",
             "a report at exit"
-            =>
-            /// The report at exit.
-            report: Option<Report<'a>> = None, |source, name| read::report(source, name, REPORT_PID, REPORT_JSON);
+            => report: Option<Report<'a>> = None, |source, name| read::report(source, name, REPORT_PID, REPORT_JSON);
         REPORT_PID = "HUGETLB_REPORT_PID",
             "new: a process",
             "the process whose report goes to the terminal";
@@ -238,8 +163,6 @@ settings! {
         REPORT_WATCH = "HUGETLB_REPORT_WATCH",
             "new: `PROGRAM:HUGECTL:FD`",
             "hugectl prints the program's report from the page at FD"
-            =>
-            /// The report page of a program that hugectl waits for.
-            watcher: Option<Watcher> = None, read::watcher;
+            => watcher: Option<Watcher> = None, read::watcher;
     }
 }

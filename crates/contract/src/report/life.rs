@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Write};
 
+use super::write_sizes;
 use crate::segment::{Huge, Row};
 
 /// The end of a process.
@@ -33,21 +34,13 @@ pub struct Peak {
 impl Peak {
     /// Returns the memory of a report's rows, sampled at `at`.
     pub fn of(rows: &[Row<'_>], at: u64) -> Peak {
-        let mut peak = Peak {
+        let mut all = Row::EMPTY;
+        rows.iter().for_each(|row| all.add(row));
+        Peak {
+            resident: all.resident,
+            huge: all.huge,
             at,
-            ..Peak::default()
-        };
-        for row in rows {
-            peak.resident += row.resident;
-            let sizes = row.huge.iter().filter(|huge| huge.bytes > 0);
-            for huge in sizes {
-                if let Some(place) = peak.place(huge.page_size) {
-                    place.page_size = huge.page_size;
-                    place.bytes += huge.bytes;
-                }
-            }
         }
-        peak
     }
 
     /// Returns the maximum of both peaks.
@@ -57,17 +50,14 @@ impl Peak {
             (self.resident, self.at) = (other.resident, other.at);
         }
         for huge in other.huge.iter().filter(|huge| huge.bytes > 0) {
-            if let Some(place) = self.place(huge.page_size) {
+            let mut places = self.huge.iter_mut();
+            let same = |place: &&mut Huge| [0, huge.page_size].contains(&place.page_size);
+            if let Some(place) = places.find(same) {
                 place.page_size = huge.page_size;
                 place.bytes = place.bytes.max(huge.bytes);
             }
         }
         self
-    }
-
-    fn place(&mut self, page_size: u64) -> Option<&mut Huge> {
-        let mut places = self.huge.iter_mut();
-        places.find(|place| place.page_size == page_size || place.page_size == 0)
     }
 
     /// Returns the bytes on huge pages of all sizes.
@@ -107,17 +97,13 @@ impl Life {
             )?,
         }
         let (start, end, seen) = (Time(self.start), Time(self.end), Time(self.seen));
-        let peak = &self.peak;
+        let Peak { resident, huge, at } = &self.peak;
         write!(
             out,
-            "}},\"start\":{start},\"end\":{end},\"seen\":{seen},\"peak\":{{\"resident\":{},\"huge\":{{",
-            peak.resident
+            "}},\"start\":{start},\"end\":{end},\"seen\":{seen},\"peak\":{{\"resident\":{resident},\"huge\":"
         )?;
-        for (index, huge) in peak.huge.iter().filter(|huge| huge.bytes > 0).enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            write!(out, "{comma}\"{}\":{}", huge.page_size, huge.bytes)?;
-        }
-        write!(out, "}},\"at\":{}}}", Time(peak.at))
+        write_sizes(out, huge)?;
+        write!(out, ",\"at\":{}}}", Time(*at))
     }
 
     /// Writes how the process ended.

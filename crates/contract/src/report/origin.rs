@@ -4,7 +4,7 @@ use core::fmt::{self, Write};
 
 use hugetools_kernfs::{environ, number};
 
-use super::{Lossy, write_string};
+use super::{Lossy, write_optional};
 
 /// Distinguishes the processes of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,10 +43,7 @@ impl Origin<'_> {
     /// Writes the fields of a JSON object.
     pub(super) fn write_json(&self, out: &mut impl Write) -> fmt::Result {
         out.write_str("\"host\":")?;
-        match self.host {
-            Some(host) => write_string(out, host)?,
-            None => out.write_str("null")?,
-        }
+        write_optional(out, self.host)?;
         for (name, number) in [("rank", self.rank), ("parent", self.parent)] {
             match number {
                 Some(number) => write!(out, ",\"{name}\":{number}")?,

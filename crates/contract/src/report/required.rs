@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::tenths::Tenths;
+use super::Tenths;
 use crate::env::{Required, Share};
 use crate::segment::{Row, Segment};
 

@@ -35,18 +35,23 @@ const PERCENT: u32 = 8;
 
 /// Returns the bit of a segment in [`Demands::failed`].
 pub fn bit(segment: Segment) -> u32 {
-    let at = Require::SEGMENTS.iter().position(|other| *other == segment);
-    at.map_or(0, |at| 1 << at)
+    place(segment).map_or(0, |at| 1 << at)
+}
+
+fn place(segment: Segment) -> Option<usize> {
+    Require::SEGMENTS.iter().position(|other| *other == segment)
 }
 
 impl Demands {
     /// Stores the requirements and their measurements.
     pub fn set(&self, all: &[Met]) {
-        self.clear();
+        for word in &self.words {
+            word.store(0, Ordering::Release);
+        }
+        self.failed.store(0, Ordering::Relaxed);
         for met in all {
             let Required(segment, share) = met.required;
-            let at = Require::SEGMENTS.iter().position(|other| *other == segment);
-            let Some(at) = at else {
+            let Some(at) = place(segment) else {
                 continue;
             };
             let demand = &self.all[at];
@@ -86,14 +91,6 @@ impl Demands {
             })
         })
     }
-
-    /// Removes all requirements.
-    fn clear(&self) {
-        for word in &self.words {
-            word.store(0, Ordering::Release);
-        }
-        self.failed.store(0, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]
@@ -123,7 +120,7 @@ mod tests {
             .fetch_or(bit(Segment::Heap), Ordering::Relaxed);
         let now: Vec<bool> = demands.get().map(|met| met.met).collect();
         assert_eq!(now, [true, false]);
-        demands.clear();
+        demands.set(&[]);
         assert_eq!(demands.get().count(), 0);
     }
 }

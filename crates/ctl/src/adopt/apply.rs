@@ -1,234 +1,216 @@
-//! One huge page after the other, at the pace that was asked for.
-
-mod run;
+//! Collapses the huge pages of a plan.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
-use std::time::Duration;
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
-use super::guard::{Gone, Guard};
+use hugetools_model::Root;
+use hugetools_model::process::Pid;
+
 use super::pace::Pace;
 use super::plan::{Plan, Step};
 use super::reason::Reason;
-use crate::adopt::effects::Adopts;
-use run::Run;
+use super::room;
 
-/// The time after which somebody looks whether all is as it was.
-const LOOK: Duration = Duration::from_millis(100);
-/// The time between looks at how much memory there is.
-const LOOK_AT_ROOM: Duration = Duration::from_secs(1);
-/// So long the kernel may have to move memory without a pause. It finds the huge pages all
-/// the same, where free memory is in pieces, and others may be the reason.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// So many huge pages in a row that could not be had are an end.
-const MOST_LACKING: u32 = 3;
-/// What was busy is tried again after so long.
-const AGAIN: Duration = Duration::from_millis(50);
+/// Time between two checks of the free memory.
+const CHECK: Duration = Duration::from_millis(100);
 
-/// How far it is.
+/// Huge pages per call at most. Each call waits until every CPU has drained its page
+/// batches; the program's page faults get through between two huge pages of a call.
+const RUN: usize = 4;
+
+/// The progress in one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that have been gone through.
+    /// Resident bytes processed so far.
     pub done: u64,
-    /// Bytes in all.
+    /// All resident bytes to process.
     pub all: u64,
 }
 
-/// What became of a plan.
+/// The result of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Outcome {
-    /// Why huge pages were not put together, by their first address.
+    /// Why units were not collapsed, by address.
     pub(super) left: BTreeMap<u64, Reason>,
-    /// Bytes of the huge pages that the kernel has put together.
-    pub(super) done: u64,
-    /// The process is no more what it was.
-    pub(super) gone: Option<Gone>,
+    /// Bytes for which the kernel reported success, including those huge already.
+    pub(super) collapsed: u64,
 }
 
-impl Outcome {
-    /// Adds what became of the next plan.
-    pub(super) fn add(&mut self, next: Outcome) {
-        self.left.extend(next.left);
-        self.done += next.done;
-        self.gone = self.gone.or(next.gone);
-    }
-}
-
-/// What comes of one step.
-enum Came {
-    Done,
-    /// Others may do better.
-    Left(Reason),
-    /// It may do better later.
-    Busy,
-    /// There was no huge page.
-    Lacking,
-    /// The process has ended.
-    Ended,
-}
-
-/// Carries a plan out.
+/// Carries a plan out for a process. `collapse` collapses an address range of it.
 pub(super) fn apply(
-    effects: &mut dyn Adopts,
-    guard: &mut Guard<'_>,
+    root: &Root,
+    pid: Pid,
     plan: &Plan,
     pace: &mut Pace,
+    collapse: &mut Collapse<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
     let mut work = Work {
-        guard,
-        pace,
+        root,
+        pid,
+        collapse,
         outcome: Outcome::default(),
-        looked: effects.wall(),
-        looked_at_room: effects.wall(),
-        lacking: 0,
-        stalled: None,
+        checked: None,
+        failed_allocations: room::failed_allocations(root),
         stop: None,
     };
-    let all = plan.bytes();
+    let all = plan.steps.iter().map(|step| step.present).sum();
     let mut done = 0;
-    let mut busy = Vec::new();
-    let mut run = Run::new();
-    let mut rest = plan.steps.as_slice();
-    while let [step, later @ ..] = rest {
-        if work.is_over(effects, step) {
-            rest = later;
-            continue;
-        }
-        let steps = run.next(rest, work.pace.is_slowed());
-        if steps.len() == 1 {
-            if !work.take(effects, step, &mut run) {
-                busy.push(step);
-            }
-        } else if !work.take_all(effects, steps, &mut run) {
-            run.has_failed(steps);
-            continue;
-        }
-        rest = &rest[steps.len()..];
-        done += steps.iter().map(|step| step.bytes).sum::<u64>();
+    let neighbours = plan.steps.chunk_by(|a, b| a.range.end == b.range.start);
+    for run in neighbours.flat_map(|steps| steps.chunks(RUN)) {
+        work.check_room(run);
+        work.collapse(run);
+        done += run.iter().map(|step| step.present).sum::<u64>();
         progress(Progress { done, all });
-    }
-    if !busy.is_empty() && work.outcome.gone.is_none() {
-        effects.rest(AGAIN);
-    }
-    for step in busy {
-        if !work.is_over(effects, step) && !work.take(effects, step, &mut run) {
-            work.outcome.left.insert(step.range.start, Reason::Busy);
-        }
+        pace.keep();
     }
     work.outcome
 }
 
-/// What is under way.
-struct Work<'w, 'r> {
-    guard: &'w mut Guard<'r>,
-    pace: &'w mut Pace,
+/// Collapses an address range.
+pub(super) type Collapse<'c> = dyn FnMut(&Range<u64>) -> io::Result<()> + 'c;
+
+struct Work<'w, 'c> {
+    root: &'w Root,
+    pid: Pid,
+    collapse: &'w mut Collapse<'c>,
     outcome: Outcome,
-    looked: Duration,
-    looked_at_room: Duration,
-    /// Huge pages in a row that could not be had.
-    lacking: u32,
-    /// Since when the kernel has had to move memory at each look, however slowly it went.
-    stalled: Option<Duration>,
+    /// When the free memory was last checked.
+    checked: Option<Instant>,
+    /// [`room::failed_allocations`] at the beginning.
+    failed_allocations: Option<u64>,
     /// Why nothing more is tried.
     stop: Option<Reason>,
 }
 
 impl Work<'_, '_> {
-    /// Whether nothing more is tried; then this is left.
-    fn is_over(&mut self, effects: &dyn Adopts, step: &Step) -> bool {
-        let now = effects.wall();
-        if self.outcome.gone.is_none() && now.saturating_sub(self.looked) >= LOOK {
-            self.looked = now;
-            self.outcome.gone = self.guard.gone();
-            let trouble = self.guard.has_stalled();
-            self.pace.adapt(trouble);
-            self.stalled = match trouble && self.pace.is_slowest() {
-                true => self.stalled.or(Some(now)),
-                false => None,
+    fn check_room(&mut self, run: &[Step]) {
+        if self.checked.is_some_and(|time| time.elapsed() < CHECK) {
+            return;
+        }
+        self.checked = Some(Instant::now());
+        let room = room::room(self.root, self.pid);
+        let size: u64 = run.iter().map(Step::size).sum();
+        let present: u64 = run.iter().map(|step| step.present).sum();
+        if !room.holds(size, size.saturating_sub(present)) {
+            self.stop = Some(Reason::NoRoom(room.reason));
+        }
+    }
+
+    /// Collapses neighbours with one call. If that fails, collapses them one by one to learn
+    /// which ones fail; that also repeats a failure that was temporary.
+    fn collapse(&mut self, run: &[Step]) {
+        if self.stop.is_none() && self.call(run).is_ok() {
+            self.outcome.collapsed += run.iter().map(Step::size).sum::<u64>();
+            return;
+        }
+        for step in run {
+            let result = match &self.stop {
+                Some(reason) => Err(reason.clone()),
+                None => self
+                    .call(std::slice::from_ref(step))
+                    .map_err(|error| self.reason(&error)),
             };
-            if self
-                .stalled
-                .is_some_and(|since| now.saturating_sub(since) >= PATIENCE)
-            {
-                self.stop = Some(Reason::Stalled);
+            match result {
+                Ok(()) => self.outcome.collapsed += step.size(),
+                Err(reason) => _ = self.outcome.left.insert(step.range.start, reason),
             }
         }
-        if now.saturating_sub(self.looked_at_room) >= LOOK_AT_ROOM {
-            self.looked_at_room = now;
-            let room = self.guard.room();
-            if !room.holds(step.size(), step.size().saturating_sub(step.bytes)) {
-                self.stop = Some(room.reason);
-            }
-        }
-        if let Some(reason) = &self.stop {
-            self.outcome.left.insert(step.range.start, reason.clone());
-        }
-        self.stop.is_some() || self.outcome.gone.is_some()
     }
 
-    /// Tries some that follow each other; false where not each of them became huge.
-    fn take_all(&mut self, effects: &mut dyn Adopts, steps: &[Step], run: &mut Run) -> bool {
-        let done = self.ask(effects, steps, run).is_ok();
-        if done {
-            self.outcome.done += steps.iter().map(Step::size).sum::<u64>();
-            self.lacking = 0;
-        }
-        self.pace.keep(effects);
-        done
+    fn call(&mut self, run: &[Step]) -> io::Result<()> {
+        let end = run.last().map_or(0, |step| step.range.end);
+        let start = run.first().map_or(end, |step| step.range.start);
+        (self.collapse)(&(start..end))
     }
 
-    /// Tries one; false where it is to be tried again.
-    fn take(&mut self, effects: &mut dyn Adopts, step: &Step, run: &mut Run) -> bool {
-        let came = self.ask(effects, std::slice::from_ref(step), run);
-        let came = self.came(came);
-        let is_busy = matches!(came, Came::Busy);
-        self.lacking = match came {
-            Came::Lacking => self.lacking + 1,
-            _ => 0,
-        };
-        match came {
-            Came::Done => self.outcome.done += step.size(),
-            Came::Left(reason) => _ = self.outcome.left.insert(step.range.start, reason),
-            Came::Lacking => {
-                let reason = Reason::NoHugePage;
-                self.outcome.left.insert(step.range.start, reason.clone());
-                if self.lacking >= MOST_LACKING {
-                    self.stop = Some(reason);
-                }
-            }
-            Came::Ended => self.outcome.gone = Some(Gone::Ended),
-            Came::Busy => {}
-        }
-        self.pace.keep(effects);
-        !is_busy
-    }
-
-    /// Asks for steps that follow each other.
-    fn ask(&self, effects: &mut dyn Adopts, steps: &[Step], run: &mut Run) -> io::Result<()> {
-        let before = effects.cpu();
-        let end = steps.last().map_or(0, |step| step.range.end);
-        let start = steps.first().map_or(end, |step| step.range.start);
-        let came = effects.collapse(self.guard.process().as_fd(), &(start..end));
-        run.took(steps.len(), effects.cpu().saturating_sub(before));
-        came
-    }
-
-    fn came(&self, result: io::Result<()>) -> Came {
-        let Err(error) = result else {
-            return Came::Done;
-        };
-        match error.raw_os_error().unwrap_or(0) {
-            libc::ESRCH => Came::Ended,
-            libc::EAGAIN | libc::EBUSY => Came::Busy,
-            libc::ENOMEM if self.guard.lacked_huge_page() => Came::Lacking,
+    fn reason(&mut self, error: &io::Error) -> Reason {
+        let reason = match error.raw_os_error().unwrap_or(0) {
+            libc::EAGAIN | libc::EBUSY => return Reason::Busy,
+            libc::ESRCH => Reason::Changed,
+            libc::ENOMEM if self.has_failed_allocation() => Reason::NoHugePage,
             // Nothing is mapped there any more.
-            libc::ENOMEM => Came::Left(Reason::Later),
-            errno => Came::Left(Reason::Refused(errno)),
-        }
+            libc::ENOMEM => return Reason::Changed,
+            errno => return Reason::Refused(errno),
+        };
+        self.stop = Some(reason.clone());
+        reason
+    }
+
+    /// Whether a collapse has found no huge page since the beginning.
+    fn has_failed_allocation(&self) -> bool {
+        let now = room::failed_allocations(self.root);
+        self.failed_allocations
+            .zip(now)
+            .is_some_and(|(before, now)| now > before)
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use std::io::Write;
+
+    const SIZE: u64 = 2 << 20;
+
+    /// Applies steps at these units while a kernel returns these errors, 0 for success, and
+    /// then succeeds. Returns the first unit and the length of each call, too.
+    fn run(units: &[u64], errors: &[i32], available_kib: u64) -> (Outcome, Vec<(u64, u64)>) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("proc")).unwrap();
+        let mut meminfo = std::fs::File::create(dir.path().join("proc/meminfo")).unwrap();
+        write!(
+            meminfo,
+            "MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n"
+        )
+        .unwrap();
+        let root = Root::at(dir.path()).unwrap();
+        let steps = units.iter().map(|unit| Step {
+            range: unit * SIZE..(unit + 1) * SIZE,
+            present: SIZE,
+        });
+        let plan = Plan {
+            steps: steps.collect(),
+            ..Plan::default()
+        };
+        let mut errors: VecDeque<i32> = errors.iter().copied().collect();
+        let mut calls = Vec::new();
+        let mut collapse = |range: &Range<u64>| {
+            calls.push((range.start / SIZE, (range.end - range.start) / SIZE));
+            match errors.pop_front() {
+                None | Some(0) => Ok(()),
+                Some(errno) => Err(io::Error::from_raw_os_error(errno)),
+            }
+        };
+        let pid = Pid::new(7).unwrap();
+        let mut pace = Pace::new(100);
+        let outcome = apply(&root, pid, &plan, &mut pace, &mut collapse, &mut |_| {});
+        (outcome, calls)
+    }
+
+    #[test]
+    fn neighbours_share_a_call_and_failures_are_told_apart() {
+        let errors = [libc::EAGAIN, 0, libc::EINVAL, libc::ENOMEM, libc::EBUSY];
+        let (outcome, calls) = run(&[0, 1, 2, 3, 4, 7], &errors, 9_000_000);
+        let wanted = [(0, 4), (0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (7, 1)];
+        assert_eq!(calls, wanted);
+        let left: Vec<_> = outcome.left.into_iter().collect();
+        let wanted = [
+            (SIZE, Reason::Refused(libc::EINVAL)),
+            (2 * SIZE, Reason::Changed),
+            (3 * SIZE, Reason::Busy),
+        ];
+        assert_eq!((left, outcome.collapsed), (wanted.to_vec(), 3 * SIZE));
+    }
+
+    #[test]
+    fn it_stops_if_the_process_ends_or_memory_is_short() {
+        let (outcome, calls) = run(&[0, 2, 4], &[libc::ESRCH; 2], 9_000_000);
+        assert_eq!((calls.len(), outcome.left.len()), (2, 3));
+        let (outcome, calls) = run(&[0, 2, 4], &[], 500_000);
+        assert_eq!((calls.len(), outcome.left.len()), (0, 3));
+    }
+}

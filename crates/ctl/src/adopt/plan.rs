@@ -1,141 +1,149 @@
-//! Which huge pages are put together, in which order: a pure function of what was
-//! found.
+//! Which huge pages to collapse, and in which order. A pure function.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hugetools_contract::segment::Segment;
-
-use super::memory::{Area, Unit};
+use super::memory::{Memory, Unit};
 use super::reason::Reason;
+use super::room::Room;
 
-/// How much memory is left, and what sets the limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Room {
-    /// Bytes that are free at the moment.
-    pub(super) bytes: u64,
-    /// Bytes by which the process may grow: less, so that it can go on afterwards.
-    pub(super) growth: u64,
-    /// Why not more.
-    pub(super) reason: Reason,
-}
-
-impl Room {
-    /// Whether a huge page of `size` bytes that adds `growth` bytes has a place. The kernel
-    /// needs the new page beside the old ones for a moment.
-    pub(super) fn holds(&self, size: u64, growth: u64) -> bool {
-        self.bytes >= size && (growth == 0 || self.growth >= size.saturating_add(growth))
-    }
-}
-
-/// One huge page to be put together.
+/// One huge page to collapse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Where.
+    /// Its addresses.
     pub(super) range: Range<u64>,
-    /// Bytes of it that are in memory on base pages.
-    pub(super) bytes: u64,
+    /// Its resident bytes.
+    pub(super) present: u64,
 }
 
 impl Step {
-    /// Bytes of the huge page.
+    /// Its size in bytes.
     pub(super) fn size(&self) -> u64 {
         self.range.end - self.range.start
     }
 }
 
-/// What is to be done.
+/// What to collapse.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Plan {
-    /// Huge pages in their order: those that hold most come first, by quarters; of these
-    /// those of the memory that is used most, and then those of lower addresses, so that
-    /// neighbours can go together.
+    /// By quarters that are touched, most first, since these add the least memory; then by
+    /// address, so that one call can collapse neighbours.
     pub(super) steps: Vec<Step>,
-    /// Why others are left, by their first address.
+    /// Why other units stay as they are, by address.
     pub(super) left: BTreeMap<u64, Reason>,
 }
 
-impl Plan {
-    /// How many bytes the steps would make huge of what is in memory.
-    pub(super) fn bytes(&self) -> u64 {
-        self.steps.iter().map(|step| step.bytes).sum()
-    }
-
-    /// The same without what has failed before.
-    #[must_use]
-    pub(super) fn without(mut self, failed: &BTreeMap<u64, Reason>) -> Plan {
-        self.steps
-            .retain(|step| !failed.contains_key(&step.range.start));
-        self
-    }
-}
-
-/// Makes the plan. What is not touched of a huge page is memory that comes on top: a page
-/// needs at least `touched` percent, and all of them together add no more than `room` has.
-pub(super) fn plan(areas: &[Area], size: u64, room: &Room, touched: u8) -> Plan {
+/// Plans all units of which at least `touched` percent are resident, as far as there is room
+/// for the rest of them.
+pub(super) fn plan(memory: &Memory, room: &Room, touched: u8) -> Plan {
     let mut plan = Plan::default();
     let mut wanted = Vec::new();
-    for area in areas.iter().filter(|area| area.rest() > 0) {
-        for unit in area.units.iter().filter(|unit| unit.huge != Some(true)) {
-            let reason = area.obstacle.clone();
-            let reason = reason.or_else(|| obstacle(area, unit));
-            match reason.or_else(|| sparse(unit, size, touched)) {
-                Some(reason) => _ = plan.left.insert(unit.start, reason),
-                None => wanted.push((use_of(area), unit)),
-            }
+    let size = memory.size;
+    let areas = memory.areas.iter().filter(|area| area.base() > 0);
+    for unit in areas.flat_map(|area| &area.units) {
+        match unit
+            .obstacle
+            .clone()
+            .or_else(|| sparse(unit, size, touched))
+        {
+            Some(reason) => _ = plan.left.insert(unit.start, reason),
+            None => wanted.push(unit),
         }
     }
-    wanted.sort_by_key(|(used, unit)| {
-        let quarters = unit.touched.present.saturating_mul(4) / size.max(1);
-        (Reverse((quarters, *used)), unit.start)
+    wanted.sort_by_key(|unit| {
+        let quarters = unit.present.saturating_mul(4) / size.max(1);
+        (Reverse(quarters), unit.start)
     });
     let mut room = room.clone();
-    for (_, unit) in wanted {
-        let growth = size.saturating_sub(unit.touched.present);
+    for unit in wanted {
+        let growth = size.saturating_sub(unit.present);
         if !room.holds(size, growth) {
-            plan.left.insert(unit.start, room.reason.clone());
+            let reason = Reason::NoRoom(room.reason.clone());
+            plan.left.insert(unit.start, reason);
             continue;
         }
         room.growth = room.growth.saturating_sub(growth);
         plan.steps.push(Step {
             range: unit.start..unit.start + size,
-            bytes: unit.touched.present,
+            present: unit.present,
         });
     }
     plan
 }
 
-/// How much a mapping is used, for comparison. The kernel counts whole mappings, as of its
-/// last search for pages that are not used, and only some kernels would tell of single
-/// pages. Where all were used alike: what a program allocates for itself before what is
-/// mapped for it, and large mappings before small ones.
-fn use_of(area: &Area) -> (u64, u64, u64) {
-    let kind = match area.segment {
-        Segment::Heap => 4,
-        Segment::Anon => 3,
-        Segment::Bss | Segment::Data => 2,
-        Segment::Stack | Segment::Shm => 1,
-        Segment::Text | Segment::File => 0,
-    };
-    (area.used, kind, area.resident)
-}
-
-/// What keeps one huge page of a mapping from being put together.
-fn obstacle(area: &Area, unit: &Unit) -> Option<Reason> {
-    if unit.touched.swapped > 0 {
-        return Some(Reason::Swapped);
-    }
-    // Pages of zeros are common, too; but they are none of the resident ones.
-    let is_forked = area.is_common && unit.touched.common > unit.touched.present / 2;
-    is_forked.then_some(Reason::Forked)
-}
-
-/// The reason of a huge page of which too little is touched.
 fn sparse(unit: &Unit, size: u64, percent: u8) -> Option<Reason> {
-    let touched = u128::from(unit.touched.present) * 100;
+    let touched = u128::from(unit.present) * 100;
     (touched < u128::from(size) * u128::from(percent)).then_some(Reason::Sparse(percent))
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::adopt::memory::{Area, Huge};
+    use hugetools_contract::segment::Segment;
+    use proptest::prelude::*;
+
+    const MB: u64 = 1 << 20;
+    const SIZE: u64 = 2 * MB;
+    const AMPLE: u64 = 1 << 40;
+
+    /// A process with these resident bytes in each unit, planned.
+    fn planned(present: &[u64], free: u64, growth: u64, touched: u8) -> Plan {
+        let units = (0..).zip(present).map(|(index, present)| Unit {
+            start: index * SIZE,
+            present: *present,
+            obstacle: None,
+        });
+        let memory = Memory {
+            exe: Vec::new(),
+            name: Vec::new(),
+            size: SIZE,
+            areas: vec![Area {
+                segment: Segment::Anon,
+                resident: present.iter().sum(),
+                huge: Huge::new(),
+                units: units.collect(),
+            }],
+        };
+        let room = Room {
+            free,
+            growth,
+            reason: "full".into(),
+        };
+        plan(&memory, &room, touched)
+    }
+
+    #[test]
+    fn units_are_ordered_and_limited_by_room_and_share() {
+        let ample = AMPLE;
+        for (present, free, growth, touched, wanted) in [
+            (&[MB, SIZE, 4096, SIZE], ample, ample, 0, &[1, 3, 0, 2][..]),
+            // A page for the moment of the copy, and a megabyte.
+            (&[SIZE, MB, MB, 4096], 3 * MB, 3 * MB, 0, &[0, 1]),
+            (&[SIZE, MB, MB, 4096], SIZE, 0, 0, &[0]),
+            (&[SIZE, MB, MB, 4096], SIZE - 1, SIZE - 1, 0, &[]),
+            (&[4096, MB - 4096, MB, SIZE], ample, ample, 50, &[3, 2]),
+            (&[4096, MB - 4096, MB, SIZE], ample, ample, 100, &[3]),
+        ] {
+            let plan = planned(present, free, growth, touched);
+            let steps = plan.steps.iter().map(|step| step.range.start / SIZE);
+            assert_eq!(steps.collect::<Vec<u64>>(), wanted);
+            assert_eq!(plan.left.len(), 4 - wanted.len());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_unit_is_planned_or_left_within_the_room(
+            pages in prop::collection::vec(1..=512u64, 0..40),
+            room in 0..64 * MB,
+        ) {
+            let present: Vec<u64> = pages.iter().map(|pages| pages * 4096).collect();
+            let plan = planned(&present, room, room, 0);
+            prop_assert_eq!(plan.steps.len() + plan.left.len(), present.len());
+            let growth: u64 = plan.steps.iter().map(|step| SIZE - step.present).sum();
+            prop_assert!(plan.steps.is_empty() || growth + SIZE <= room);
+        }
+    }
+}

@@ -1,17 +1,15 @@
-//! What came of it: figures before and after, and reasons for the rest.
+//! The result for a process: memory before and after, and reasons for the rest.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use hugetools_contract::report::Tenths;
 use hugetools_contract::segment::{ALL, Segment};
-use hugetools_model::Head;
+use hugetools_model::process::Pid;
 use serde::Serialize;
 
 use super::apply::Outcome;
-use super::guard::Gone;
 use super::memory::{Area, Huge, Memory};
-use super::plan::Plan;
 use super::reason::Reason;
 
 /// Bytes at one moment.
@@ -19,19 +17,24 @@ use super::reason::Reason;
 pub struct Amount {
     /// In memory.
     pub resident: u64,
-    /// On huge pages, by the size of these.
+    /// On huge pages by page size.
     pub huge: Huge,
 }
 
 impl Amount {
-    fn add(&mut self, area: &Area) {
-        self.resident += area.resident;
-        for (size, bytes) in &area.huge {
-            *self.huge.entry(*size).or_default() += bytes;
+    fn of(areas: &[Area], segment: Option<Segment>) -> Amount {
+        let mut amount = Amount::default();
+        let is_it = |area: &&Area| segment.is_none_or(|segment| area.segment == segment);
+        for area in areas.iter().filter(is_it) {
+            amount.resident += area.resident;
+            for (size, bytes) in &area.huge {
+                *amount.huge.entry(*size).or_default() += bytes;
+            }
         }
+        amount
     }
 
-    /// All bytes on huge pages.
+    /// On huge pages of all sizes.
     pub fn huge(&self) -> u64 {
         self.huge.values().sum()
     }
@@ -48,10 +51,10 @@ pub struct Row {
     pub after: Amount,
 }
 
-/// What is left on base pages, and why.
+/// Memory on base pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Left {
-    /// How much.
+    /// Its size.
     pub bytes: u64,
     /// Why.
     pub reason: String,
@@ -59,190 +62,140 @@ pub struct Left {
     is_short: bool,
 }
 
-/// What came of one process.
+/// The result for one process.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adopted {
     /// Its number.
     pub pid: u32,
     /// The path of its executable.
     pub exe: String,
-    /// The name by which it goes.
+    /// Its name.
     pub name: String,
-    /// Of the segments that were asked for: before.
+    /// The requested segments before.
     pub before: Amount,
-    /// After; nothing of a process that has ended.
+    /// After; zero if the process has ended.
     pub after: Amount,
-    /// Bytes of huge pages that were put together.
+    /// Bytes that became huge.
     pub moved: u64,
     /// Bytes of huge pages that the kernel refused.
     pub refused: u64,
-    /// Segment by segment.
+    /// By segment.
     pub segments: Vec<Row>,
-    /// What is on base pages; the sum is what `after` has besides huge pages.
+    /// The memory on base pages afterwards, by reason.
     pub left: Vec<Left>,
-    /// Whether it has ended meanwhile, or executes another program: `ended`,
-    /// `executes`.
+    /// `ended` or `executes`, if the process ended or executed another program meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone: Option<&'static str>,
-    /// How long it took; nothing where it only would be done.
+    /// How long it took; none for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// How long of that on processors.
+    /// The CPU time it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
 }
 
-/// The figures of a process, from what was found before and after.
+/// Compares a process's memory before and after; `after` is `None` if it has ended.
 pub(super) fn adopted(
-    pid: u32,
+    pid: Pid,
     before: &Memory,
     after: Option<&Memory>,
-    plan: &Plan,
     outcome: &Outcome,
 ) -> Adopted {
-    let none: &[Area] = &[];
-    let areas = after.map_or(none, |after| &after.areas);
+    let gone = match after {
+        None => Some("ended"),
+        Some(after) if after.exe != before.exe => Some("executes"),
+        Some(_) => None,
+    };
+    let areas = after.map_or(&[][..], |after| &after.areas);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (old, new) = (amount(&before.areas, None), amount(areas, None));
-    let mut segments = Vec::new();
-    for segment in ALL {
-        let row = Row {
-            segment: segment.name(),
-            before: amount(&before.areas, Some(segment)),
-            after: amount(areas, Some(segment)),
-        };
-        if row.before.resident + row.after.resident > 0 {
-            segments.push(row);
-        }
-    }
+    let (old, new) = (Amount::of(&before.areas, None), Amount::of(areas, None));
+    let rows = ALL.map(|segment| Row {
+        segment: segment.name(),
+        before: Amount::of(&before.areas, Some(segment)),
+        after: Amount::of(areas, Some(segment)),
+    });
+    let is_used = |row: &Row| row.before.resident + row.after.resident > 0;
+    let refusals = outcome.left.values().filter(|reason| reason.is_refusal());
     Adopted {
-        pid,
+        pid: pid.get(),
         exe: text(&before.exe),
         name: text(&before.name),
-        moved: match before.tells_huge() {
-            true => outcome.done,
-            // The kernel reports success for what was huge already, too.
-            false => outcome.done.min(new.huge().saturating_sub(old.huge())),
-        },
-        refused: refused(outcome, before.size),
+        // The kernel reports success for what was huge already, too.
+        moved: outcome.collapsed.min(new.huge().saturating_sub(old.huge())),
+        refused: refusals.map(|_| before.size).sum(),
         before: old,
         after: new,
-        segments,
-        left: left(areas, plan, outcome),
-        gone: outcome.gone.map(|gone| match gone {
-            Gone::Ended => "ended",
-            Gone::Executes => "executes",
-        }),
+        segments: rows.into_iter().filter(is_used).collect(),
+        left: left(areas, outcome),
+        gone,
         seconds: None,
         cpu_seconds: None,
     }
 }
 
-fn amount(areas: &[Area], segment: Option<Segment>) -> Amount {
-    let mut amount = Amount::default();
-    let is_it = |area: &&Area| segment.is_none_or(|segment| area.segment == segment);
-    areas.iter().filter(is_it).for_each(|area| amount.add(area));
-    amount
+/// The percentage of a process's memory that is on base pages for no other reason than that it
+/// was allocated or changed meanwhile.
+pub(super) fn changed(memory: &Memory, outcome: &Outcome) -> u64 {
+    let resident: u64 = memory.areas.iter().map(|area| area.resident).sum();
+    let changed = sums(&memory.areas, outcome).remove(&Reason::Changed);
+    changed.unwrap_or(0).saturating_mul(100) / resident.max(1)
 }
 
-/// Bytes of the huge pages that the kernel refused.
-fn refused(outcome: &Outcome, size: u64) -> u64 {
-    let reasons = outcome.left.values();
-    let refused = reasons.filter(|reason| reason.is_refusal());
-    refused.fold(0, |sum: u64, _| sum.saturating_add(size))
-}
-
-/// Why memory is on base pages, and how much for each reason, most first.
-fn left(areas: &[Area], plan: &Plan, outcome: &Outcome) -> Vec<Left> {
+/// The memory on base pages by reason.
+fn sums(areas: &[Area], outcome: &Outcome) -> BTreeMap<Reason, u64> {
     let mut sums: BTreeMap<Reason, u64> = BTreeMap::new();
     for area in areas {
-        of_area(area, plan, outcome, &mut sums);
+        let mut rest = area.base();
+        let mut take = |reason: Reason, bytes: u64| {
+            let bytes = bytes.min(rest);
+            rest -= bytes;
+            *sums.entry(reason).or_default() += bytes;
+        };
+        for unit in &area.units {
+            if let Some(reason) = outcome.left.get(&unit.start) {
+                take(reason.clone(), unit.present);
+            }
+        }
+        take(Reason::Edge, area.edges());
+        take(Reason::Changed, u64::MAX);
     }
-    let resident: u64 = areas.iter().map(|area| area.resident).sum();
-    // A program that goes on always has something that came last.
-    let is_much = |reason: &Reason, bytes: u64| *reason == Reason::Later && bytes > resident / 10;
+    sums
+}
+
+/// The memory on base pages by reason, most first.
+fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
+    let sums = sums(areas, outcome).into_iter();
+    let sums = sums.filter(|(_, bytes)| *bytes > 0);
     let mut left: Vec<Left> = sums
-        .iter()
-        .filter(|(_, bytes)| **bytes > 0)
         .map(|(reason, bytes)| Left {
-            bytes: *bytes,
+            bytes,
             reason: reason.to_string(),
-            is_short: reason.is_short() || is_much(reason, *bytes),
+            is_short: reason.is_short(),
         })
         .collect();
     left.sort_by_key(|left| std::cmp::Reverse(left.bytes));
     left
 }
 
-fn of_area(area: &Area, plan: &Plan, outcome: &Outcome, sums: &mut BTreeMap<Reason, u64>) {
-    let mut rest = area.rest();
-    let mut take = |reason: Reason, bytes: u64| {
-        let bytes = bytes.min(rest);
-        rest -= bytes;
-        *sums.entry(reason).or_default() += bytes;
-    };
-    // The kernel counts whole mappings, so that a piece of one may have no place for
-    // what is counted for it.
-    let last = match (&area.obstacle, area.units.is_empty()) {
-        (_, true) => Reason::Edge,
-        (Some(reason), false) => reason.clone(),
-        (None, false) => Reason::Later,
-    };
-    if area.obstacle.is_none() {
-        for unit in area.units.iter().filter(|unit| unit.huge != Some(true)) {
-            let reason = outcome.left.get(&unit.start);
-            match reason.or_else(|| plan.left.get(&unit.start)) {
-                Some(reason) => take(named(reason, area.segment), unit.touched.present),
-                // It was put together, as far as is known.
-                None if unit.huge.is_none() => {}
-                None => take(Reason::Later, unit.touched.present),
-            }
-        }
-    }
-    take(Reason::Edge, area.edges);
-    take(last, u64::MAX);
-}
-
-/// The reason in words of the segment: the kernel refuses the page cache of most file
-/// systems.
-fn named(reason: &Reason, segment: Segment) -> Reason {
-    match (reason, segment) {
-        (Reason::Refused(libc::EINVAL), Segment::Text | Segment::File) => Reason::File,
-        _ => reason.clone(),
-    }
-}
-
 impl Adopted {
-    /// Whether less became huge than could have.
+    /// Whether less became huge than possible.
     pub fn is_short(&self) -> bool {
         self.left.iter().any(|left| left.is_short)
     }
 
     /// A table, and lines with reasons.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
         let how = match self.seconds.zip(self.cpu_seconds) {
             Some((seconds, cpu)) => format!("{seconds:.1} s, {cpu:.1} s on a CPU"),
             None => "what would be done".to_owned(),
         };
-        let _ = writeln!(text, "{}, process {}: {how}", self.exe, self.pid);
+        let mut text = format!("{}, process {}: {how}\n", self.exe, self.pid);
         text += "            resident kB                 huge kB\n";
         text += "segment          before        after        before        after   share\n";
-        let sum = Row {
-            segment: "all",
-            before: self.before.clone(),
-            after: self.after.clone(),
-        };
-        for row in self.segments.iter().chain([&sum]) {
-            let share = Tenths::of(row.after.huge(), row.after.resident);
-            let name = row.segment;
-            let resident = [&row.before, &row.after].map(|amount| amount.resident / 1024);
-            let huge = [&row.before, &row.after].map(|amount| amount.huge() / 1024);
-            let [before, after] = resident;
-            let _ = write!(text, "{name:<8} {before:>14} {after:>12}");
-            let [before, after] = huge;
-            let _ = writeln!(text, " {before:>13} {after:>12}  {share:>5}%");
+        for row in &self.segments {
+            text += &line(row.segment, &row.before, &row.after);
         }
+        text += &line("all", &self.before, &self.after);
         let all = [self.moved, self.before.huge(), self.refused].map(|bytes| bytes / 1024);
         let [moved, already, refused] = all;
         let _ = writeln!(
@@ -250,40 +203,90 @@ impl Adopted {
             "moved {moved} kB, already huge {already} kB, refused {refused} kB"
         );
         for left in &self.left {
-            let _ = writeln!(
-                text,
-                "left {} kB: {}",
-                left.bytes.div_ceil(1024),
-                left.reason
-            );
+            let kib = left.bytes.div_ceil(1024);
+            let _ = writeln!(text, "left {kib} kB: {}", left.reason);
         }
-        let gone = match self.gone {
-            Some("ended") => "it has ended meanwhile",
-            Some(_) => "it executes another program by now",
-            None => return text,
+        text += match self.gone {
+            None => "",
+            Some("ended") => "it has ended meanwhile\n",
+            Some(_) => "it executes another program by now\n",
         };
-        let _ = writeln!(text, "{gone}");
         text
     }
 }
 
-/// All processes, as one document.
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    head: &'a Head,
-    processes: &'a [Adopted],
-}
-
-/// The document of all processes; on one line where more of them follow.
-pub fn document(head: &Head, processes: &[Adopted], line: bool) -> String {
-    let document = Document { head, processes };
-    let text = match line {
-        true => serde_json::to_string(&document),
-        false => serde_json::to_string_pretty(&document),
-    };
-    text.unwrap_or_default() + "\n"
+fn line(name: &str, before: &Amount, after: &Amount) -> String {
+    let share = Tenths::of(after.huge(), after.resident);
+    let [from, to] = [before, after].map(|amount| amount.resident / 1024);
+    let [huge_from, huge_to] = [before, after].map(|amount| amount.huge() / 1024);
+    format!("{name:<8} {from:>14} {to:>12} {huge_from:>13} {huge_to:>12}  {share:>5}%\n")
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::adopt::memory::Unit;
+
+    const MB: u64 = 1 << 20;
+    const SIZE: u64 = 2 * MB;
+
+    /// A heap with these resident bytes in each unit, a megabyte outside them, and so much of
+    /// it huge.
+    fn memory(present: &[u64], huge: u64) -> Memory {
+        let units = (1..).zip(present).map(|(index, present)| Unit {
+            start: index * SIZE,
+            present: *present,
+            obstacle: None,
+        });
+        Memory {
+            exe: b"/bin/x".to_vec(),
+            name: b"x".to_vec(),
+            size: SIZE,
+            areas: vec![Area {
+                segment: Segment::Heap,
+                resident: present.iter().sum::<u64>() + MB,
+                huge: [(SIZE, huge)].into(),
+                units: units.collect(),
+            }],
+        }
+    }
+
+    fn result(before: &Memory, after: Option<&Memory>, left: &[(u64, Reason)]) -> Adopted {
+        let left = left.iter().map(|(unit, why)| (unit * SIZE, why.clone()));
+        let outcome = Outcome {
+            collapsed: 2 * SIZE,
+            left: left.collect(),
+        };
+        adopted(Pid::new(7).unwrap(), before, after, &outcome)
+    }
+
+    #[test]
+    fn reasons_add_up_to_the_base_pages() {
+        let before = memory(&[SIZE, SIZE, MB], 0);
+        let after = memory(&[SIZE, SIZE, MB, 4096], SIZE);
+        let left = [(2, Reason::Busy), (3, Reason::Sparse(80))];
+        let found = result(&before, Some(&after), &left);
+        let sums: Vec<_> = found
+            .left
+            .iter()
+            .map(|left| (left.bytes, &*left.reason))
+            .collect();
+        let wanted = [
+            (SIZE, Reason::Busy.to_string()),
+            (MB, Reason::Edge.to_string()),
+            (MB, Reason::Sparse(80).to_string()),
+            (4096, Reason::Changed.to_string()),
+        ];
+        let wanted: Vec<_> = wanted.iter().map(|(bytes, why)| (*bytes, &**why)).collect();
+        assert_eq!(sums, wanted);
+        assert_eq!((found.moved, found.refused), (SIZE, SIZE));
+        assert!(found.is_short());
+    }
+
+    #[test]
+    fn an_ended_process_has_no_memory() {
+        let found = result(&memory(&[SIZE], 0), None, &[]);
+        assert_eq!((found.after.resident, found.left.len()), (0, 0));
+        assert_eq!((found.gone, found.is_short()), (Some("ended"), false));
+    }
+}

@@ -1,9 +1,8 @@
-//! A library inside hugectl, put where a loader can map it.
+//! Writes a library inside hugectl to disk, for the loader.
 //!
-//! What is there is believed only if nobody else can have written it and its
-//! contents are those inside, byte for byte: they are compared unless the file is
-//! as it was when they were. New files appear by rename, so that nobody ever sees
-//! half of one.
+//! An existing file is used if nobody else can write to it and its contents are the same,
+//! byte for byte. They are compared unless the file is unchanged since the last comparison.
+//! New files appear by link or rename, so nobody sees half of one.
 
 mod compared;
 
@@ -11,7 +10,8 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use nix::unistd::mkstemp;
 
 use super::private_dir;
 use crate::caller::Caller;
@@ -19,10 +19,7 @@ use crate::files::places::{Place, places};
 use crate::probe::bundle::{Bundle, first};
 use crate::sys;
 
-/// The file `name` on disk, put there if need be.
-///
-/// # Errors
-/// Why none of the places will do.
+/// Writes the file `name`, if necessary, and returns its path.
 pub(super) fn place(bundle: &Bundle<'_>, name: &str, caller: &Caller) -> Result<PathBuf, String> {
     place_in(&places(caller), bundle, name, caller.euid)
 }
@@ -35,12 +32,18 @@ fn place_in(
 ) -> Result<PathBuf, String> {
     let contents = bundle.contents(name);
     first(places, |place| {
-        put(place, bundle.digest, name, contents, user)
+        place_at(place, bundle.digest, name, contents, user)
     })
 }
 
-/// Gives the file's path in one place.
-fn put(place: &Place, digest: &str, name: &str, contents: &[u8], user: u32) -> io::Result<PathBuf> {
+/// Writes the file to one place.
+fn place_at(
+    place: &Place,
+    digest: &str,
+    name: &str,
+    contents: &[u8],
+    user: u32,
+) -> io::Result<PathBuf> {
     let dir = private_dir::open(place, digest, user)?;
     let path = dir.join(name);
     if is_right(&path, contents, user)? {
@@ -49,19 +52,17 @@ fn put(place: &Place, digest: &str, name: &str, contents: &[u8], user: u32) -> i
     write(&dir, name, contents, user)?;
     match is_right(&path, contents, user)? {
         true => Ok(path),
-        false => Err(io::Error::other("it is not what is inside hugectl")),
+        false => Err(io::Error::other(
+            "it differs from the library inside hugectl",
+        )),
     }
 }
 
-/// Whether owner, mode and contents of the file are right; an error where a loader
-/// could not map it.
+/// Whether owner, mode and contents are right.
 fn is_right(path: &Path, contents: &[u8], user: u32) -> io::Result<bool> {
     match open_checked(path, contents.len(), user) {
         Err(_) => Ok(false),
-        // Whether it can be mapped is another question each time.
-        Ok((file, metadata)) if compared::is_noted(path, &metadata) => {
-            sys::maps_as(&file, &contents[..contents.len().min(1)])
-        }
+        Ok((_, metadata)) if compared::is_noted(path, &metadata) => Ok(true),
         Ok((file, metadata)) => {
             let same = sys::maps_as(&file, contents)?;
             if same {
@@ -72,7 +73,7 @@ fn is_right(path: &Path, contents: &[u8], user: u32) -> io::Result<bool> {
     }
 }
 
-/// Opens the file, if owner, mode and length are right.
+/// Opens the file if owner, mode and length are right.
 fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadata)> {
     let file = OpenOptions::new()
         .read(true)
@@ -85,39 +86,33 @@ fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadat
         && metadata.len() == len as u64;
     match right {
         true => Ok((file, metadata)),
-        false => Err(io::Error::other("it is not what is inside hugectl")),
+        false => Err(io::Error::other(
+            "it differs from the library inside hugectl",
+        )),
     }
 }
 
 fn write(dir: &Path, name: &str, contents: &[u8], user: u32) -> io::Result<()> {
-    // Another process of the same number may be at work in another container.
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let draft = format!(".{name}.{}.{}", std::process::id(), now.as_nanos());
-    let draft = dir.join(draft);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o644)
-        .open(&draft)?;
+    // Processes in other containers may have the same number.
+    let (file, draft) = mkstemp(&dir.join(format!(".{name}.XXXXXX")))?;
+    let mut file = File::from(file);
     let written = file
         .write_all(contents)
         .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))
         .and_then(|()| publish(&draft, &dir.join(name), contents, user));
-    // Nothing more can be done about a draft that cannot be removed.
+    // There is no remedy if this fails.
     let _ = fs::remove_file(&draft);
     written
 }
 
-/// Gives a draft its name, unless another start was first: programs have that file
-/// loaded already, and would have a deleted one.
+/// Gives a draft its name, unless another start was first: programs may have mapped that file
+/// already, and should not show a deleted one.
 fn publish(draft: &Path, path: &Path, contents: &[u8], user: u32) -> io::Result<()> {
     if fs::hard_link(draft, path).is_ok() || is_right(path, contents, user).is_ok_and(|right| right)
     {
         return Ok(());
     }
-    // The file there is another one, or the file system has no links.
+    // The existing file is wrong, or the file system has no hard links.
     fs::rename(draft, path)
 }
 

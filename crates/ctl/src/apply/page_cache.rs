@@ -1,137 +1,196 @@
-//! The first rung for text, "the file's own pages": before the program starts,
-//! the page cache is made to hold its text in huge pages, where the file system
-//! has them. They are shared by all who run the file, cost no pool, and stay.
+//! Puts a file's text on huge pages of the page cache before the program starts, if the file
+//! system supports them. All processes share them; they need no pool and stay.
 //!
-//! A look tells whether it is so already; every start pays for that alone. Else
-//! what is cached is let go and read anew, into huge pages. Where that did not
-//! help it is not tried again for the same file, for a while. All of it is for
-//! the best: whatever fails is said. Waiting for others, writing what is not on
-//! disk yet, and reading each delay the start by a second at most.
+//! If the text is not huge yet, its base pages are dropped and read again as huge pages. A
+//! failure is recorded, so that the next starts don't try again. Waiting for another start and
+//! each reading take a second at most.
 
-mod attempt_log;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use std::io;
-use std::time::Duration;
+use hugetools_model::smaps::records;
+use hugetools_model::{Bytes, KPath, Root};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg, PosixFadviseAdvice, posix_fadvise};
 
-use hugetools_model::{Bytes, PageSize};
-
-use super::effects::{Cached, Effects, Piece};
+use super::private_dir;
 use crate::caller::Caller;
-use crate::probe::coverage::page_cache::attempt_log::Memory;
+use crate::files::places::{Place, places};
+use crate::probe::bundle::first;
+use crate::probe::coverage::page_cache::attempt_log;
 use crate::probe::coverage::page_cache::{
     Job, Opened, Prepared, State, Why, describe, failed, open, prepared, short, sum,
 };
+use crate::sys::page_cache::Window;
 
-/// For so long others are waited for, and writing, and each reading.
+/// How long a start waits for another one, and for each reading.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Between two attempts while others look, too.
+/// Time between two tries to take the lock.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// How often others that look are waited for: they are done in a moment, and
-/// who runs the file is not.
-const ATTEMPTS: u32 = 3;
-
 /// Prepares the page cache for one file.
-pub(super) fn run(job: &Job, caller: &Caller, effects: &mut dyn Effects) -> Prepared {
-    with_memory(job, &Memory::of(caller), effects)
-}
-
-fn with_memory(job: &Job, memory: &Memory, effects: &mut dyn Effects) -> Prepared {
-    let start = effects.now();
+pub(super) fn prepare(job: &Job, caller: &Caller, root: &Root) -> Prepared {
+    let start = Instant::now();
     let state = match open(job) {
         Err(error) => failed(&error),
-        Ok(opened) => Attempt {
-            opened,
-            size: job.size,
-            memory,
-            effects,
-        }
-        .run(),
+        Ok(opened) => Attempt { opened, job, root }.run(caller),
     };
-    let cost = effects.now().saturating_sub(start);
-    prepared(job.clone(), state, cost)
+    prepared(job.clone(), state, start.elapsed())
 }
 
-fn piece(opened: &Opened, size: PageSize) -> Piece<'_> {
-    Piece {
-        file: &opened.file,
-        parts: &opened.parts,
-        size,
-    }
+/// The page cache of a file's text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cached {
+    /// On huge pages.
+    huge: u64,
+    /// Mapped by other processes, too.
+    shared: u64,
 }
 
 struct Attempt<'a> {
     opened: Opened,
-    size: PageSize,
-    memory: &'a Memory,
-    effects: &'a mut dyn Effects,
+    job: &'a Job,
+    root: &'a Root,
 }
 
 impl Attempt<'_> {
-    fn run(mut self) -> State {
-        if let Some(why) = self.memory.recall(&self.opened.identity) {
+    fn run(&self, caller: &Caller) -> State {
+        if let Some(why) = attempt_log::recall(caller, &self.opened.name) {
             return short(None, why);
         }
-        match self.look() {
+        match self.touch(false) {
             Err(error) => failed(&error),
             Ok(cached) if self.is_whole(cached) => State::Ready,
-            Ok(cached) => match self.prepare() {
+            Ok(cached) => match self.read_again(caller) {
                 Ok(None) => State::Made,
-                Ok(Some((cached, why))) => short(Some(cached.huge), why),
-                Err(why) => short(Some(cached.huge), why),
+                Ok(Some((cached, why))) => short(Some(Bytes::new(cached.huge)), why),
+                Err(why) => short(Some(Bytes::new(cached.huge)), why),
             },
         }
     }
 
-    /// One at a time; what it came to if that is not all.
-    fn prepare(&mut self) -> Result<Option<(Cached, Why)>, Why> {
-        let dir = attempt_log::open(self.memory).map_err(Why::NoMemory)?;
-        let _lock = attempt_log::lock(&dir, PATIENCE, INTERVAL, self.effects)
-            .map_err(|error| Why::NoMemory(format!("{}: {}", dir.display(), describe(&error))))?
-            .ok_or(Why::Waited)?;
+    /// Drops the base pages and reads the text again, one start at a time. Returns the result
+    /// if it falls short.
+    fn read_again(&self, caller: &Caller) -> Result<Option<(Cached, Why)>, Why> {
+        let mut record = lock(caller, &self.opened.name)?;
         let failed = |error: io::Error| Why::Failed(describe(&error));
-        let before = self.look_alone().map_err(failed)?;
-        if self.is_whole(before) {
-            return Ok(None);
-        }
-        let piece = piece(&self.opened, self.size);
-        self.effects.let_go(piece, PATIENCE).map_err(failed)?;
-        let after = self.effects.fill(piece, PATIENCE).map_err(failed)?;
+        // Another start may have done it meanwhile.
+        let before = self.touch(false).map_err(failed)?;
+        let after = match self.is_whole(before) {
+            true => before,
+            false => {
+                self.drop_pages().map_err(failed)?;
+                self.touch(true).map_err(failed)?
+            }
+        };
         if self.is_whole(after) {
             return Ok(None);
         }
-        let none = after.huge == Bytes::default();
-        let why = match none && before.shared.max(after.shared) == Bytes::default() {
+        let why = match after.huge == 0 && before.shared.max(after.shared) == 0 {
             true => Why::FileSystem,
             false => Why::InUse,
         };
-        attempt_log::remember(&dir, &self.opened.identity, &why);
+        // Without a record, the next start tries again.
+        let _ = record.write_all(attempt_log::word(&why).as_bytes());
         Ok(Some((after, why)))
     }
 
-    /// Looks when others that look are done.
-    fn look_alone(&mut self) -> io::Result<Cached> {
-        let mut cached = self.look()?;
-        for _ in 1..ATTEMPTS {
-            if self.is_whole(cached) || cached.shared == Bytes::default() {
-                break;
+    /// Faults the text in; with `collapse` has the kernel collapse what it read as base pages.
+    fn touch(&self, collapse: bool) -> io::Result<Cached> {
+        let Opened { file, .. } = &self.opened;
+        let window = |part| Window::new(file, part, self.job.size.get());
+        let windows = self.job.parts.iter().map(window);
+        let windows = windows.collect::<io::Result<Vec<_>>>()?;
+        let deadline = Instant::now() + PATIENCE;
+        windows
+            .iter()
+            .try_for_each(|window| window.touch(deadline))?;
+        let cached = self.count(&windows)?;
+        if !collapse || self.is_whole(cached) {
+            return Ok(cached);
+        }
+        windows.iter().for_each(Window::collapse);
+        self.count(&windows)
+    }
+
+    fn count(&self, windows: &[Window]) -> io::Result<Cached> {
+        let smaps = self.root.read(&KPath::from("/proc/self/smaps"));
+        let smaps = smaps.map_err(|error| io::Error::other(error.to_string()))?;
+        let mut cached = Cached::default();
+        for record in records(&smaps) {
+            if windows.iter().any(|window| window.start() == record.start) {
+                cached.huge += record.file_huge + record.shmem_huge;
+                cached.shared += record.shared_pages;
             }
-            self.effects.pause(INTERVAL);
-            cached = self.look()?;
         }
         Ok(cached)
     }
 
-    fn look(&mut self) -> io::Result<Cached> {
-        let piece = piece(&self.opened, self.size);
-        self.effects.look(piece, PATIENCE)
+    fn is_whole(&self, cached: Cached) -> bool {
+        cached.huge >= sum(&self.job.parts).get()
     }
 
-    fn is_whole(&self, cached: Cached) -> bool {
-        cached.huge >= sum(&self.opened.parts)
+    /// Writes the file's dirty pages, then drops those that nobody maps.
+    fn drop_pages(&self) -> io::Result<()> {
+        let Opened { file, .. } = &self.opened;
+        let offset =
+            |bytes: u64| libc::off_t::try_from(bytes).map_err(|_error| io::ErrorKind::FileTooLarge);
+        file.sync_data()?;
+        for part in &self.job.parts {
+            let (start, len) = (offset(part.start)?, offset(part.end - part.start)?);
+            posix_fadvise(file, start, len, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Locks an empty record of this name, which excludes other starts.
+fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
+    let open = |place: &Place| private_dir::open(place, attempt_log::DIR, caller.euid);
+    let dir = first(&places(caller), open).map_err(Why::NoMemory)?;
+    remove_old(&dir);
+    let locked = lock_file(&dir.join(name));
+    let error = |why| Why::NoMemory(format!("{}: {}", dir.display(), describe(&why)));
+    locked.map_err(error)?.ok_or(Why::Waited)
+}
+
+/// Locks a file; `None` if others hold it for too long. The kernel unlocks it when its holder
+/// ends.
+fn lock_file(path: &Path) -> io::Result<Option<Flock<File>>> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o644)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(Some(lock)),
+            Err((back, Errno::EWOULDBLOCK | Errno::EINTR)) => file = back,
+            Err((_, errno)) => return Err(errno.into()),
+        }
+        if Instant::now() > deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(INTERVAL);
+    }
+}
+
+/// Removes expired records, of this file and others.
+fn remove_old(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry
+            .metadata()
+            .is_ok_and(|file| !attempt_log::is_fresh(&file))
+        {
+            // Another start may have removed it.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

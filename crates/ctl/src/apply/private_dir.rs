@@ -1,4 +1,4 @@
-//! Directories of ours that nobody else can write, made where they are missing.
+//! Directories of ours that nobody else can write to.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::places::Place;
 
-/// A directory in ours; both are made if need be.
+/// Opens a directory in ours; creates both if necessary.
 pub(super) fn open(place: &Place, name: &str, user: u32) -> io::Result<PathBuf> {
     if place.make && !place.base.exists() {
         DirBuilder::new().mode(0o700).create(&place.base)?;
@@ -20,17 +20,17 @@ pub(super) fn open(place: &Place, name: &str, user: u32) -> io::Result<PathBuf> 
     Ok(dir)
 }
 
-/// Makes a directory that others can read, or checks the one that is there.
+/// Creates a directory that others can read, or checks an existing one.
 fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
     match DirBuilder::new().mode(0o755).create(dir) {
-        // The file mode mask may have taken rights away.
+        // The umask may have removed permissions.
         Ok(()) => return fs::set_permissions(dir, Permissions::from_mode(0o755)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
     let metadata = fs::symlink_metadata(dir)?;
     if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
-        return Err(io::Error::other("others can change what is there"));
+        return Err(io::Error::other("other users can write to it"));
     }
     match metadata.mode() & 0o755 == 0o755 {
         true => Ok(()),

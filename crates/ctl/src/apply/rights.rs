@@ -1,4 +1,4 @@
-//! Rights that hugectl has by its own file, not by whoever calls it.
+//! Privileges that hugectl gains from its own file.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -7,11 +7,11 @@ use hugetools_model::Root;
 use crate::say::failure::Failure;
 use crate::sys;
 
-/// Refuses to start programs with them: whoever may run hugectl could run all with them,
-/// and the loader has taken variables out of the environment that the program is to have.
+/// Refuses to start programs with such privileges. Everybody could run any program with them,
+/// and the loader has removed variables from the program's environment.
 ///
 /// # Errors
-/// When there are such rights.
+/// hugectl has such privileges.
 pub fn check(root: &Root) -> Result<(), Failure> {
     match sys::is_secure() && is_marked(root) {
         true => Err(Failure::Own(
@@ -24,8 +24,8 @@ pub fn check(root: &Root) -> Result<(), Failure> {
     }
 }
 
-/// Whether the file gives them, not a process before this one, nor a security module; what
-/// cannot be looked at may.
+/// Whether the file gives them; otherwise an earlier process or a security module does. An
+/// unreadable file counts as marked.
 fn is_marked(root: &Root) -> bool {
     const SET_ID: u32 = 0o6000;
     let own = root.host_path("/proc/self/exe");

@@ -3,16 +3,16 @@
 use clap::Args;
 
 use super::DEFAULT;
-use super::given::{NOT_EMITTED, PID_TOO};
 
 /// What goes on huge pages.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "What goes on huge pages")]
 pub struct Segments {
     /// Choose options known to suit the program
     ///
     /// Prints the options and the reason for each. Explicit options win.
-    #[arg(long, group = NOT_EMITTED)]
+    #[arg(long)]
     pub auto: bool,
 
     /// Code and read-only data
@@ -21,7 +21,7 @@ pub struct Segments {
     /// then transparent huge pages. The latter two hold a copy of the code; some crash
     /// reporters then lose function names. See hugeedit --align.
     #[arg(
-        long, group = PID_TOO, value_name = "SIZE|thp",
+        long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
         // What was unambiguous before there was --text-libs stays so.
         aliases = ["te", "tex"],
@@ -34,7 +34,7 @@ pub struct Segments {
 
     /// Initialised data, and bss with it
     #[arg(
-        long, group = PID_TOO, value_name = "SIZE|thp",
+        long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
     pub data: Option<String>,
@@ -43,7 +43,7 @@ pub struct Segments {
     ///
     /// If both have a size, the size of --data counts.
     #[arg(
-        long, group = PID_TOO, value_name = "SIZE|thp",
+        long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
         // What was unambiguous before there was --budget stays so.
         alias = "b",
@@ -55,7 +55,7 @@ pub struct Segments {
     /// Uses pool pages of the default size or of SIZE, then transparent huge pages; with thp
     /// only the latter.
     #[arg(
-        long, group = PID_TOO, value_name = "SIZE|thp",
+        long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
         // What was unambiguous before there was --heap-engine stays so.
         alias = "hea",
@@ -77,7 +77,7 @@ pub struct Segments {
     /// Pool pages back System V segments and shared anonymous mappings. Files in memory
     /// (memfd_create, shm_open, tmpfs) get transparent huge pages.
     #[arg(
-        long, group = PID_TOO, value_name = "SIZE|thp",
+        long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
     pub shm: Option<String>,
@@ -87,7 +87,7 @@ pub struct Segments {
     /// Serves programs with their own allocator or virtual machine. They get transparent huge
     /// pages, with SIZE too, since pool pages cannot be freed in part.
     #[arg(
-        long, group = PID_TOO, value_name = "SIZE|thp",
+        long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
         // What was unambiguous before there was --anon-min stays so.
         aliases = ["a", "an", "ano"],
@@ -105,7 +105,7 @@ pub struct Segments {
     /// They get transparent huge pages, with SIZE too, since a stack on pool pages cannot grow.
     /// With --pid: the stack of the main thread.
     #[arg(
-        long, group = PID_TOO, value_name = "SIZE|thp",
+        long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
         // What was unambiguous before there was --stack-depth stays so.
         alias = "stac",
@@ -118,7 +118,7 @@ pub struct Segments {
 
     /// Same as --heap=thp; needs no pool
     #[arg(
-        long, group = PID_TOO,
+        long,
         // What was unambiguous before there was --thp-policy stays so.
         alias = "th",
     )]

@@ -1,11 +1,12 @@
-//! Where the library comes from, and whether it is preloaded.
+//! The library to preload.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-/// Where the library comes from, and whether it is preloaded.
+/// The library to preload.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "The library")]
 pub struct Library {
     /// Only set variables, for linked programs

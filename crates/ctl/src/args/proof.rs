@@ -1,15 +1,15 @@
-//! What is said of it: before, at the end, of what runs.
+//! Predictions, reports, and the status of processes.
 
 use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, ValueHint};
 
 use super::TERMINAL;
-use super::given::{ANY, NOT_EMITTED, OF_PID, OF_STATUS, PID_TOO};
 use super::running::RUNNING;
 
-/// What is said of it: before, at the end, of what runs.
+/// Predictions, reports, and the status of processes.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Proof")]
 pub struct Proof {
     /// Don't start with less, as in text:90,heap
@@ -40,7 +40,7 @@ pub struct Proof {
     ///
     /// Takes process numbers, names, or all for every process with huge pages.
     #[arg(
-        long, group = OF_STATUS, help_heading = RUNNING,
+        long, help_heading = RUNNING,
         value_name = "PID|NAME|all",
         num_args = 1..,
         allow_negative_numbers = true
@@ -48,39 +48,39 @@ pub struct Proof {
     pub status: Vec<String>,
 
     /// With --status: their children, too
-    #[arg(long, group = OF_STATUS, help_heading = RUNNING)]
+    #[arg(long, help_heading = RUNNING)]
     pub tree: bool,
 
     /// With --status, as root: folio sizes
     ///
     /// Includes multi-size THP.
-    #[arg(long, group = OF_STATUS, help_heading = RUNNING)]
+    #[arg(long, help_heading = RUNNING)]
     pub sizes: bool,
 
     /// With --status: one line a process
     ///
     /// The kernel adds it up, which is cheap with many processes or mappings.
-    #[arg(long, group = OF_STATUS, help_heading = RUNNING)]
+    #[arg(long, help_heading = RUNNING)]
     pub totals: bool,
 
     /// Repeat --status or --pid
     ///
     /// Repeats each SECONDS (default 2) until the processes have ended.
     #[arg(
-        long, groups = [OF_STATUS, OF_PID], help_heading = RUNNING, value_name = "SECONDS",
+        long, help_heading = RUNNING, value_name = "SECONDS",
         num_args = 0..=1, require_equals = true, default_missing_value = "2",
     )]
     pub watch: Option<String>,
 
     /// Print JSON instead of text
-    #[arg(long, groups = [ANY, NOT_EMITTED])]
+    #[arg(long)]
     pub json: bool,
 
     /// Colours: auto, always or never
     ///
     /// auto, the default, means on a terminal, unless NO_COLOR is set.
     #[arg(
-        long, group = ANY, value_name = "WHEN", value_enum,
+        long, value_name = "WHEN", value_enum,
         num_args = 0..=1, require_equals = true,
         default_value = "auto", default_missing_value = "always",
         hide_possible_values = true, hide_default_value = true,
@@ -88,13 +88,13 @@ pub struct Proof {
     pub color: ColorChoice,
 
     /// Print shell commands; start nothing
-    #[arg(long, groups = [PID_TOO, NOT_EMITTED])]
+    #[arg(long)]
     pub dry_run: bool,
 
     /// Predict pages, shortfalls and cures
     ///
     /// Starts nothing. The status is 0 if all that is asked for will be had, else 3.
-    #[arg(long, group = NOT_EMITTED)]
+    #[arg(long)]
     pub explain: bool,
 
     /// Print settings for a service
@@ -111,6 +111,6 @@ pub struct Proof {
     /// Read the kernel's state below DIR
     ///
     /// With --status, --dry-run or --explain.
-    #[arg(long, groups = [ANY, NOT_EMITTED], value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub sysroot: Option<PathBuf>,
 }

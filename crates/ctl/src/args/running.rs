@@ -1,14 +1,13 @@
-//! What is done to programs that run already.
+//! Options for running programs.
 
 use clap::Args;
-
-use super::given::OF_PID;
 
 /// Heading of the options for running programs.
 pub(super) const RUNNING: &str = "Running programs";
 
 /// Options for running programs.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = RUNNING)]
 pub struct Running {
     /// Move a program's memory to huge pages
@@ -16,7 +15,7 @@ pub struct Running {
     /// They get transparent huge pages in heap, stack, data, bss and other private memory, or
     /// in the segments named by --text, --data, --bss, --heap, --stack, --shm and --anon.
     #[arg(
-        long, group = OF_PID,
+        long,
         value_name = "PID|NAME[,...]",
         value_delimiter = ',',
         allow_negative_numbers = true
@@ -25,7 +24,7 @@ pub struct Running {
 
     /// With --pid: share of a CPU; default 25
     #[arg(
-        long, group = OF_PID, value_name = "PERCENT",
+        long, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
     )]
     pub budget: Option<u8>,
@@ -34,13 +33,13 @@ pub struct Running {
     ///
     /// Skips a huge page if less than PERCENT of it is touched; the default is 50.
     #[arg(
-        long, group = OF_PID, value_name = "PERCENT",
+        long, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
     )]
     pub touched: Option<u8>,
 
     /// With --pid: their children, too
-    #[arg(long, group = OF_PID)]
+    #[arg(long)]
     pub children: bool,
 
     /// Not possible: says so, and why it is not needed

@@ -1,5 +1,5 @@
-//! Options of a container: the variables, and the library's file, which is the same
-//! under glibc and musl.
+//! Options of a container: the variables, and the library's file, which serves glibc and
+//! musl.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,10 +7,11 @@ use std::path::Path;
 use hugetools_contract::env::Pages;
 use hugetools_model::PageSize;
 
-use super::{Told, real};
+use super::{Variable, real};
 use crate::probe::kernel::{Kernel, Wants};
+use crate::shell;
 
-/// The page sizes of the pools that a request takes pages from.
+/// The page sizes of the requested pools.
 pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
     let asked = [wants.heap, wants.shm, wants.text, wants.data];
     let of_pools = asked
@@ -20,36 +21,24 @@ pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
     of_pools.filter_map(|pages| kernel.size(pages)).collect()
 }
 
-/// Options for `docker run`, one to a line; a shell may split them at blanks.
-pub(super) fn docker(variables: &[Told], library: Option<&Path>) -> String {
-    let mut out = String::new();
-    if let Some(path) = library {
-        let (from, to) = (real(path), path);
-        out += &word(&format!(
-            "--mount=type=bind,source={},target={},readonly",
-            from.display(),
-            to.display()
-        ));
-    }
-    for (name, value) in variables {
-        out += &word(&format!("--env={name}={value}"));
-    }
-    out + "--ulimit=memlock=-1\n"
+/// Options for `docker run`, one per line.
+pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
+    let mount = library.map(|path| {
+        let (from, to) = (real(path), path.display());
+        let from = from.display();
+        format!("--mount=type=bind,source={from},target={to},readonly")
+    });
+    let variables = variables.iter();
+    let variables = variables.map(|(name, value)| format!("--env={name}={value}"));
+    let options = mount.into_iter().chain(variables);
+    let lines = options.map(|option| shell::line([option]) + "\n");
+    lines.collect::<String>() + "--ulimit=memlock=-1\n"
 }
 
-/// A line, in quotes where a shell would not leave it as it is.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:@%+".contains(c);
-    match text.chars().all(plain) {
-        true => format!("{text}\n"),
-        false => format!("'{}'\n", text.replace('\'', "'\\''")),
-    }
-}
-
-/// Parts of a pod's specification.
+/// The parts of a pod's specification.
 pub(super) fn kubernetes(
     head: &str,
-    variables: &[Told],
+    variables: &[Variable],
     library: Option<&Path>,
     sizes: &BTreeSet<PageSize>,
 ) -> String {
@@ -71,7 +60,7 @@ pub(super) fn kubernetes(
     )
 }
 
-/// A comment that names the limits which a container needs for pool pages.
+/// A comment about the limits that pool pages need.
 fn limits(sizes: &BTreeSet<PageSize>) -> String {
     if sizes.is_empty() {
         return String::new();
@@ -84,7 +73,7 @@ fn limits(sizes: &BTreeSet<PageSize>) -> String {
     )
 }
 
-/// The name that Kubernetes gives to a page size: `hugepages-2Mi`.
+/// Kubernetes' name of a page size: `hugepages-2Mi`.
 fn resource(size: PageSize) -> String {
     const UNITS: [(u64, &str); 2] = [(1 << 20, "Gi"), (1 << 10, "Mi")];
     let kib = size.kib();
@@ -95,7 +84,7 @@ fn resource(size: PageSize) -> String {
     }
 }
 
-/// A text in quotes, as JSON has it, which is YAML as well.
+/// A quoted JSON text, which is YAML as well.
 fn scalar(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -105,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reader_gets_its_own_quotes() {
+    fn values_are_quoted_for_their_reader() {
         let variables = [("A", "yes".to_owned()), ("B", "a b".to_owned())];
         assert_eq!(
             docker(&variables, Some(Path::new("/l/x.so"))),
@@ -117,29 +106,22 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_has_a_limit_for_each_page_size_that_it_takes_from_a_pool() {
+    fn a_pod_has_a_limit_for_each_page_size_of_a_pool() {
         let size = |kib: u64| PageSize::new(kib << 10).unwrap();
         let kernel = Kernel {
             default: Some(size(2048)),
             ..Kernel::default()
         };
-        let gib = Pages::Size(1 << 30);
-        let pod = |heap: Option<Pages>, shm: Option<Pages>| {
-            let wants = Wants {
-                heap,
-                shm,
-                anon: Some(Pages::Thp),
-                ..Wants::default()
-            };
-            kubernetes("#", &[], None, &pool_sizes(&wants, &kernel))
+        let wants = Wants {
+            heap: Some(Pages::Size(1 << 30)),
+            shm: Some(Pages::Default),
+            anon: Some(Pages::Thp),
+            ..Wants::default()
         };
-        let one = pod(Some(gib), None);
-        assert!(one.contains("limits.hugepages-1Gi\n"), "{one}");
-        assert!(!one.contains("2Mi"), "{one}");
-        let both = pod(Some(gib), Some(Pages::Default));
-        assert!(both.contains("2Mi") && both.contains("1Gi"), "{both}");
-        let none = pod(Some(Pages::Thp), None);
-        assert!(!none.contains("hugepages"), "{none}");
+        let sizes = pool_sizes(&wants, &kernel);
+        assert_eq!(sizes, [size(2048), size(1 << 20)].into());
+        let names = sizes.into_iter().map(resource).collect::<Vec<String>>();
+        assert_eq!(names, ["hugepages-2Mi", "hugepages-1Gi"]);
         assert_eq!(resource(size(64)), "hugepages-64Ki");
     }
 }

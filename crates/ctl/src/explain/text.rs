@@ -1,16 +1,19 @@
-//! The answer as text: the program, a table, what falls short.
+//! The explanation as text: the program, a table, what falls short.
 
 use std::fmt::Write;
 
-use hugetools_model::{Bytes, PageSize};
+use hugetools_model::Bytes;
 
-use super::required::Required;
-use super::{Explained, Program, Row, Rung, Short};
+use super::{Explained, Line, Program};
+use crate::plan::{Required, Row, Rung};
+use crate::say::amount::Amount;
+use crate::say::shortfall::Shortfall;
 
+/// Returns the explanation.
 pub(super) fn whole(explained: &Explained) -> String {
     let mut text = String::new();
     if let Some(program) = &explained.program {
-        text += &described(program);
+        text += &program_line(program);
     }
     if !explained.segments.is_empty() {
         text += "\n";
@@ -26,10 +29,10 @@ pub(super) fn whole(explained: &Explained) -> String {
         let _ = write!(text, "\n{error}\n");
     }
     let is_refused = explained.required.iter().any(Required::is_refused);
-    let is_told = !explained.head.errors.is_empty() || is_refused;
-    text += match (explained.shortfalls.len(), !is_told) {
-        (0, true) => "\nNothing falls short.\n",
-        (0, false) => "",
+    let is_met = explained.head.errors.is_empty() && !is_refused;
+    text += match explained.shortfalls.len() {
+        0 if is_met => "\nNothing falls short.\n",
+        0 => "",
         _ => "\nWhat falls short:\n",
     };
     for (number, short) in (1..).zip(&explained.shortfalls) {
@@ -46,7 +49,7 @@ pub(super) fn whole(explained: &Explained) -> String {
     text
 }
 
-fn described(program: &Program) -> String {
+fn program_line(program: &Program) -> String {
     let Program {
         path,
         through,
@@ -73,11 +76,11 @@ fn described(program: &Program) -> String {
     }
 }
 
-/// Columns as wide as what is in them.
-fn table(rows: &[Row]) -> String {
+/// Lays out columns.
+fn table(rows: &[Line]) -> String {
     let head = ["segment", "asked", "gets", "pages", "bytes"].map(str::to_owned);
     let lines: Vec<[String; 5]> = std::iter::once(head)
-        .chain(rows.iter().map(cells))
+        .chain(rows.iter().map(|line| cells(&line.row)))
         .collect();
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
@@ -95,15 +98,13 @@ fn table(rows: &[Row]) -> String {
 }
 
 fn cells(row: &Row) -> [String; 5] {
-    let pages: Vec<String> = row
-        .pages
-        .iter()
-        .map(|(size, count)| counted(*size, *count))
-        .collect();
+    let pages = row.pages.iter();
+    let pages = pages.map(|(size, count)| format!("{count} of {}", Bytes::new(*size)));
+    let pages: Vec<String> = pages.collect();
     let bytes = match row.bytes {
         Some(bytes) => {
             let most = if row.at_most { "at most " } else { "" };
-            format!("{most}{}", Amount(bytes))
+            format!("{most}{}", Amount(Bytes::new(bytes)))
         }
         None if row.object.is_some() => "-".to_owned(),
         None if row.whole => "each whole, or none".to_owned(),
@@ -122,7 +123,7 @@ fn cells(row: &Row) -> [String; 5] {
         false => pages.join(", "),
     };
     [
-        row.segment.to_owned(),
+        row.segment.name().to_owned(),
         row.asked.clone(),
         gets.to_owned(),
         pages,
@@ -130,30 +131,7 @@ fn cells(row: &Row) -> [String; 5] {
     ]
 }
 
-/// Bytes in the unit that suits them, to a tenth.
-struct Amount(u64);
-
-impl std::fmt::Display for Amount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let exact = Bytes::new(self.0);
-        let tenths = |unit: u64| (self.0 % unit).saturating_mul(10) / unit;
-        match self.0 {
-            bytes if bytes % (1 << 20) == 0 => write!(f, "{exact}"),
-            bytes if bytes >= 1 << 20 => write!(f, "{}.{}MB", bytes >> 20, tenths(1 << 20)),
-            bytes if bytes >= 1 << 10 => write!(f, "{}.{}KB", bytes >> 10, tenths(1 << 10)),
-            _ => write!(f, "{exact}"),
-        }
-    }
-}
-
-fn counted(size: u64, count: u64) -> String {
-    match PageSize::new(size) {
-        Some(size) => format!("{count} of {size}"),
-        None => format!("{count} of {size}"),
-    }
-}
-
-fn numbered(number: usize, short: &Short) -> String {
+fn numbered(number: usize, short: &Shortfall) -> String {
     let mut text = format!("\n{number}. {}\n", short.fact);
     if let Some(then) = &short.then {
         let _ = writeln!(text, "   {then}");
@@ -161,7 +139,7 @@ fn numbered(number: usize, short: &Short) -> String {
     if let (Some(file), Some(value)) = (&short.file, &short.value) {
         let _ = writeln!(text, "   {file}: {value}");
     }
-    let command = short.command.as_deref().unwrap_or("nothing mends it");
+    let command = short.command().unwrap_or("nothing mends it");
     let _ = writeln!(text, "   -> {command}");
     text
 }

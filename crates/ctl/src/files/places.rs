@@ -1,13 +1,12 @@
-//! Where directories of ours are that nobody else can write; `apply` makes them.
+//! Places for our directories, which nobody else can write. `apply` creates them.
 //!
 //! | user | places, in turn |
 //! |---|---|
 //! | root | `/run/hugetools`, `/tmp/hugetools-0` |
 //! | others | `~/.cache/hugetools`, `$XDG_RUNTIME_DIR/hugetools`, `/tmp/hugetools-<uid>` |
 //!
-//! `$XDG_RUNTIME_DIR` is removed at the last logout of its user, and what was started with
-//! `nohup` or in a terminal multiplexer outlives that: each program that it starts from then
-//! on would have a loader complain that the library is gone.
+//! `$XDG_RUNTIME_DIR` is removed at the user's last logout. Programs under `nohup` or in a
+//! terminal multiplexer outlive that, and the loader would complain in each of their children.
 
 use std::fs;
 use std::io;
@@ -19,14 +18,15 @@ use crate::caller::Caller;
 /// A directory that may hold ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// It must exist, except that `make` allows it to be made.
+    /// It must exist, unless `make` is set.
     pub(crate) base: PathBuf,
+    /// Whether `apply` may create the base.
     pub(crate) make: bool,
-    /// Our directory in it.
+    /// The name of our directory in it.
     pub(crate) name: String,
 }
 
-/// The places of a user, the best first.
+/// Returns the places of a user, the best first.
 pub(crate) fn places(caller: &Caller) -> Vec<Place> {
     let at = |base: PathBuf, make, name: &str| Place {
         base,
@@ -58,7 +58,7 @@ impl Place {
         self.base.join(&self.name)
     }
 
-    /// Whether others cannot rename what is in the directory that holds ours.
+    /// Checks that others cannot rename files in the base.
     pub(crate) fn check_base(&self, user: u32) -> io::Result<()> {
         const STICKY: u32 = 0o1000;
         const OTHERS_WRITE: u32 = 0o022;

@@ -1,44 +1,43 @@
-//! From what was found to the plan: a pure function.
+//! Makes the plan from what was found: a pure function.
 
 mod libc;
-mod only_thp;
+mod preload;
 mod report;
-mod ruled_out;
-pub(crate) mod segment_notes;
-pub(crate) mod whom;
+mod scope;
+mod speaker;
+mod thp_only;
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
 
-use hugetools_contract::env::{self, Fallback, Pages};
+use hugetools_contract::env::{self, Fallback};
+use hugetools_contract::ladder::{Rung, Rungs, Step};
 use hugetools_contract::report::{base, is_shell};
 use hugetools_elf::Ident;
 use hugetools_model::Bytes;
 
-use super::{Bundled, Plan, Program, Value, Variable};
+use super::prediction::Prediction;
+use super::reasons::Sentences;
+use super::required::{self, Required};
+use super::{Plan, Program, Value, Variable, file_notes};
 use crate::caller::Caller;
 use crate::probe::Findings;
-use crate::probe::command_line::emulator;
-use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::page_cache::{Job, State};
-use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
 use crate::probe::heap_engine::{self, Engine};
-use crate::probe::library::Found;
-use crate::probe::preflight::{self, Needs};
-use crate::probe::target::Image;
+use crate::probe::target::{Image, Target};
 use crate::request::Run;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// Makes the plan: a pure function of its arguments.
+/// Makes the plan.
 pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     let mut maker = Maker {
         run,
         caller,
         findings,
+        is_left_out: scope::is_left_out(run, findings),
         variables: Vec::new(),
         notes: Vec::new(),
     };
@@ -46,47 +45,52 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.notes.extend(run.chosen().map(Note::info));
     maker.notes.extend(target.map(heap_engine::describe));
     maker.notes.extend(findings.decision.notes.iter().cloned());
-    maker.notes.extend(segment_notes::notes(run, findings));
+    maker.notes.extend(file_notes::notes(run, findings));
     maker.verbosity();
     maker.messages();
     maker.library_path();
     maker.asked();
-    maker.whom();
+    maker.scope();
     maker.preload();
     maker.classic_flags();
     maker.tunables();
     maker.report();
-    maker.shortfalls();
-    maker
-        .notes
-        .extend(findings.surroundings.notes.iter().cloned());
-    // What --anon advises has them also where a machine gives them to nobody unasked.
+    let prediction = maker.predict();
+    maker.notes.extend(findings.own_requests.iter().cloned());
+    // --anon advises, so it needs no THP policy of the machine.
     let policy = findings.policy_short.iter().filter(|_| run.anon.is_none());
     maker.notes.extend(policy.map(Note::warning));
-    maker.hush();
+    maker.lower_inherited();
+    let required = maker.required(&prediction);
     Plan {
+        refusals: required::refusals(run, findings.decision.engine, &required, &maker.notes),
+        required,
+        rows: prediction.rows,
         report: maker.watched(),
-        core_dump: maker.core_dump(),
         thp_policy: run.thp_policy,
         library: maker.bundled(),
         text: maker.text(),
         text_is_static: maker.is_static(),
         variables: maker.variables,
-        program: target.map(|target| Program {
-            path: target.path.clone(),
-            argv: run.command.clone(),
-            is_text: target.is_text,
-            doubt: match &target.image {
-                Image::Unknown(why) => Some(why.clone()),
-                Image::Foreign(ident) => Some(format!(
-                    "it is for {ident}, this machine is {}",
-                    Ident::native()
-                )),
-                _ => None,
-            },
-        }),
+        program: target.map(|target| program(run, target)),
         engine: findings.decision.engine,
         notes: maker.notes,
+    }
+}
+
+fn program(run: &Run, target: &Target) -> Program {
+    Program {
+        path: target.path.clone(),
+        argv: run.command.clone(),
+        is_text: target.is_text,
+        doubt: match &target.image {
+            Image::Unknown(why) => Some(why.clone()),
+            Image::Foreign(ident) => {
+                let native = Ident::native();
+                Some(format!("it is for {ident}, this machine is {native}"))
+            }
+            _ => None,
+        },
     }
 }
 
@@ -94,6 +98,8 @@ struct Maker<'a> {
     run: &'a Run,
     caller: &'a Caller,
     findings: &'a Findings,
+    /// Whether the program that is started gets nothing itself.
+    is_left_out: bool,
     variables: Vec<Variable>,
     notes: Vec<Note>,
 }
@@ -135,8 +141,8 @@ impl Maker<'_> {
         }
     }
 
-    /// For programs that are linked with the library; never with an empty
-    /// entry, which would mean the current directory.
+    /// For programs that are linked with the library. An empty entry would mean the
+    /// current directory.
     fn library_path(&mut self) {
         let Some(dir) = &self.findings.library_dir else {
             return;
@@ -162,8 +168,7 @@ impl Maker<'_> {
             self.set(env::SHM, pages.to_string());
             self.set_process(env::STARTER);
         }
-        self.anon();
-        self.stack();
+        self.thp_only();
         if let Some(fallback) = self.run.fallback {
             if fallback != Fallback::default() || self.caller.var(env::FALLBACK).is_some() {
                 self.set(env::FALLBACK, fallback.word());
@@ -199,19 +204,10 @@ impl Maker<'_> {
                  --anon, --stack, --thp-policy and --report",
             );
         }
-        self.describe_pages();
     }
 
-    /// What core dumps are to have, where a pool would keep memory out of them.
-    fn core_dump(&self) -> Option<CoreDump> {
-        let Findings {
-            core_dump, served, ..
-        } = self.findings;
-        core_dump.and_then(|filter| filter.with_pools(*served))
-    }
-
-    /// Of whom it is required: of all that `--only` names, else of the process that
-    /// is started.
+    /// The requirement holds for all programs that `--only` names, else for the process
+    /// that is started.
     fn require(&mut self) {
         let list = OsString::from(self.run.require.to_string());
         let value = match (self.run.require.is_any(), &self.run.only) {
@@ -226,7 +222,7 @@ impl Maker<'_> {
         self.variables.push(Variable { name, value });
     }
 
-    /// Says what it is not required of, where a shell starts what is meant.
+    /// Warns that it doesn't hold for what a shell starts.
     fn require_of_shell(&mut self) {
         let target = self.findings.look.target.as_ref();
         let program = target.map(|target| target.program.as_os_str().as_bytes());
@@ -239,7 +235,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Which program may copy text that others cannot share.
+    /// Names the program that may copy text that others cannot share.
     fn text_copy(&mut self) {
         let target = self.findings.look.target.as_ref();
         let target = target.filter(|_| self.findings.served.text.is_some());
@@ -250,12 +246,11 @@ impl Maker<'_> {
         }
     }
 
-    /// What was found out about filters of system calls.
+    /// Passes on what is known about seccomp filters.
     fn filter(&mut self) {
         let filter = &self.findings.kernel.filter;
-        // The library knows by it that hugectl has looked, where nothing else says so.
-        let is_news =
-            filter.is_there || self.is_left_out() || self.caller.var(env::FILTER).is_some();
+        // Without another variable, the library knows by this one that hugectl has looked.
+        let is_news = filter.is_there || self.is_left_out || self.caller.var(env::FILTER).is_some();
         if is_news && self.findings.asked.are_any() {
             self.set(env::FILTER, filter.told().to_string());
         }
@@ -271,127 +266,9 @@ impl Maker<'_> {
         }
     }
 
-    /// What the program's segments take of the pages that are asked for them.
-    fn needs(&self) -> Needs {
-        let Findings {
-            served,
-            parts,
-            kernel,
-            look,
-            ..
-        } = self.findings;
-        let target = look.target.as_ref();
-        let needs = target.map(|target| parts.needs(target, *served, kernel));
-        Needs {
-            libc_heap: self.findings.decision.engine == Engine::Libc,
-            ..needs.unwrap_or_default()
-        }
-    }
-
-    fn describe_pages(&mut self) {
-        let served = self.findings.served;
-        let next = match served.fallback {
-            Fallback::Thp => "then transparent huge pages, then base pages",
-            Fallback::Base => "then base pages",
-            Fallback::None => "and nothing else",
-        };
-        let heap = match self.findings.decision.engine {
-            Engine::Libc => "heap, by the program's own glibc",
-            _ => "heap, by our malloc",
-        };
-        let (needs, zero) = (self.needs(), Bytes::default());
-        let all = [
-            ("text", served.text.filter(|_| needs.text > zero)),
-            ("data and bss", served.data.filter(|_| needs.data > zero)),
-            (heap, served.heap),
-            ("shared memory", served.shm),
-            ("private mappings", served.anon),
-            ("stacks", served.stack),
-        ];
-        let strict = Subject::strict(self.run.require);
-        for (name, pages) in all {
-            let next = match self.findings.decision.engine {
-                _ if strict.heap && name == heap => "and nothing else",
-                _ if strict.shm && name == "shared memory" => "and nothing else",
-                _ if strict.anon && name == "private mappings" => "and nothing else",
-                _ if strict.stack && name == "stacks" => "and nothing else",
-                Engine::Libc if name == heap => "then base pages",
-                _ => next,
-            };
-            let ruled_out = pages == Some(Pages::Thp) && served.fallback == Fallback::Base;
-            let text = pages.filter(|_| !ruled_out).map(|pages| match pages {
-                Pages::Thp if next == "and nothing else" => {
-                    format!("{name}: transparent huge pages, {next}")
-                }
-                Pages::Thp => format!("{name}: transparent huge pages, then base pages"),
-                pages => match self.findings.kernel.size(pages) {
-                    Some(size) => format!("{name}: {size} pages from the pool, {next}"),
-                    None => format!("{name}: no pool, {next}"),
-                },
-            });
-            text.into_iter().for_each(|text| self.info(text));
-        }
-        if served.anon.is_some() && served.heap.is_none() {
-            self.info("what malloc takes is not among private mappings: --heap is for that");
-        }
-    }
-
     fn is_static(&self) -> bool {
         let target = self.findings.look.target.as_ref();
         target.is_some_and(|target| target.image == Image::Static)
-    }
-
-    fn preload(&mut self) {
-        match &self.findings.library {
-            None => {}
-            Some(Found::Nowhere(why)) => {
-                let short = Shortfall::new(Subject::ALL, why);
-                let then = "the program runs without it, on the pages it has";
-                self.fall_short(short.then(then));
-            }
-            Some(Found::At(path)) => {
-                let list = self.caller.var("LD_PRELOAD");
-                let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
-                for entry in &self.findings.ours {
-                    let entry = OsString::from_vec(entry.clone());
-                    let text = format!("LD_PRELOAD held {} already", Path::new(&entry).display());
-                    self.info(text);
-                }
-                self.info(format!("library: {}", path.display()));
-                if path.is_absolute() && !self.findings.library_is_there && !self.run.starts() {
-                    self.warn(format!(
-                        "{} is not there yet: it is inside hugectl, whose first start puts it there",
-                        path.display()
-                    ));
-                }
-                for other in &self.findings.other_mallocs {
-                    self.warn(replaced(other));
-                }
-                self.set("LD_PRELOAD", merged);
-                let look = &self.findings.look;
-                let mut programs = look.target.iter().chain(&look.behind);
-                if programs.any(|target| emulator::is_emulator(&target.program)) {
-                    let before = self.caller.var(emulator::UNSET);
-                    self.set(emulator::UNSET, emulator::unset(before));
-                }
-            }
-        }
-    }
-
-    /// The library that a start puts on disk.
-    fn bundled(&self) -> Option<Bundled> {
-        let Some(Found::At(path)) = &self.findings.library else {
-            return None;
-        };
-        let name = self.findings.library_inside?;
-        let list = self.caller.var("LD_PRELOAD");
-        let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
-        let rest = merged.as_bytes().get(path.as_os_str().len()..)?;
-        Some(Bundled {
-            name,
-            path: path.clone(),
-            rest: OsStr::from_bytes(rest).to_owned(),
-        })
     }
 
     /// The files whose text a start puts on huge pages of the page cache.
@@ -401,61 +278,54 @@ impl Maker<'_> {
         left.map(|prepared| prepared.job.clone()).collect()
     }
 
-    fn shortfalls(&mut self) {
-        let Findings { served, kernel, .. } = self.findings;
-        let needs = self.needs();
-        let ruled_out = ruled_out::by_fallback(self.findings, needs);
-        let wants = ruled_out::without(*served, &ruled_out);
-        let mut checked = preflight::check(wants, needs, kernel);
-        for short in ruled_out {
-            checked.heap_told |= short.subject.heap;
-            checked.segments_told |= short.subject.meets(Subject::SEGMENTS);
-            checked.anon_told |= short.subject.anon;
-            checked.stack_told |= short.subject.stack;
-            self.fall_short(short);
+    /// Predicts what each segment gets, and says what falls short.
+    fn predict(&mut self) -> Prediction {
+        let nothing = |note: &Note| {
+            let short = note.shortfall.as_ref();
+            short.is_some_and(|short| short.subject == Subject::ALL)
+        };
+        let is_reached = !self.is_left_out && !self.notes.iter().any(nothing);
+        let prediction = Prediction::new(self.findings, is_reached);
+        let orders = prediction.rungs.iter();
+        let orders = orders.map(|(subject, rungs)| self.order(*subject, rungs));
+        self.notes
+            .extend(orders.map(Note::info).collect::<Vec<_>>());
+        let served = self.findings.served;
+        if served.anon.is_some() && served.heap.is_none() {
+            self.info("what malloc takes is not among private mappings: --heap is for that");
         }
-        self.notes.extend(checked.notes);
-        let has_heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
-        let has_segments = served.text.is_some() || served.data.is_some();
-        let has_anon = served.anon.is_some();
-        let has_stack = served.stack.is_some();
-        let is_told = (!has_heap || checked.heap_told) && (!has_segments || checked.segments_told);
-        // Of these the library has news only: what hugectl cannot know, and has not said.
-        let has_news = has_anon && !checked.anon_told || has_stack && !checked.stack_told;
-        let is_told = is_told && (has_heap || has_segments || !has_news);
-        match has_heap || has_segments || has_anon || has_stack {
-            true if is_told => {
-                self.set(env::PID, "0");
-                self.listen_for_news(has_news);
-            }
-            // Whoever it is that gets huge pages says it.
-            true if self.is_left_out() => {}
-            true => self.set_process(env::PID),
-            false => {}
-        }
+        let sentences = Sentences {
+            kernel: &self.findings.kernel,
+            served,
+            missing: &prediction.missing,
+            limit: self.limit_name(),
+        };
+        self.notes.extend(sentences.notes(&prediction));
+        self.choose_speaker(prediction.warned());
+        prediction
     }
 
-    /// What was said will not be so where the program turns transparent huge pages
-    /// off: then it speaks all the same, as where it has news (`has_news`) of something else.
-    fn listen_for_news(&mut self, has_news: bool) {
-        let Findings { served, kernel, .. } = self.findings;
-        let announced = served.fallback == Fallback::Thp && kernel.serves_private();
-        // Shared memory has set it already.
-        if (announced || has_news) && self.run.shm.is_none() {
-            self.set_process(env::STARTER);
-        }
+    /// The rungs of a segment in words.
+    fn order(&self, subject: Subject, rungs: &Rungs) -> String {
+        let name = match self.findings.decision.engine {
+            _ if subject != Subject::HEAP => subject.names(),
+            Engine::Libc => "heap, by the program's own glibc".to_owned(),
+            _ => "heap, by our malloc".to_owned(),
+        };
+        let rung = |step: &Step| match step.rung {
+            Rung::Pool if step.size == 0 => "no pool".to_owned(),
+            Rung::Pool => format!("{} pages from the pool", Bytes::new(step.size)),
+            Rung::Thp => "transparent huge pages".to_owned(),
+            Rung::Base => "base pages".to_owned(),
+            Rung::Fail => "nothing else".to_owned(),
+        };
+        let rungs: Vec<String> = rungs.steps().iter().map(rung).collect();
+        format!("{name}: {}", rungs.join(", then "))
+    }
+
+    fn required(&self, prediction: &Prediction) -> Vec<Required> {
+        let (run, findings) = (self.run, self.findings);
+        let is_of_others = self.is_left_out && !scope::is_last(run, findings);
+        required::judge(run, findings, &prediction.rows, is_of_others)
     }
 }
-
-/// Says that a preloaded malloc is replaced, and how it stays in use.
-fn replaced(other: &OtherMalloc) -> String {
-    let name = Path::new(&other.entry).display();
-    let instead = match other.is_reached_by_anon {
-        true => "to keep it, on huge pages: --anon instead of --heap",
-        false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
-    };
-    format!("--heap replaces the malloc of {name} (LD_PRELOAD); {instead}")
-}
-
-#[cfg(test)]
-mod tests;

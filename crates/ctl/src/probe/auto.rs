@@ -1,64 +1,65 @@
-//! `--auto`: the options that suit a program, by the tables of known programs.
+//! `--auto`: chooses the options that the table of known programs has for the program.
 
-mod limits;
-
-use std::ffi::OsString;
-
-use crate::args::{self, Args, Chosen};
-use crate::caller::Caller;
-use crate::probe::command_line::known_programs;
-use crate::probe::target;
-use crate::say::failure::Failure;
+use crate::probe::allocator::Own;
+use crate::probe::command_line::known_programs::table::OTHERS;
+use crate::probe::command_line::known_programs::{Choice, KnownProgram};
+use crate::probe::heap_engine::Look;
+use crate::probe::target::Image;
+use crate::request::{Chosen, Run};
 use crate::say::subject::Subject;
 
-/// Reads a command line again, with what `--auto` chooses in front of all that was
-/// typed, which counts before it. Without `--auto`, and where no program is started, it
-/// stays as it is.
-///
-/// # Errors
-/// When the program cannot be run, or its entry has an option that does not go with the
-/// others.
-pub fn resolve(args: Args, argv: &[OsString], caller: &Caller) -> Result<Args, Failure> {
-    let starts = args.given.of_running().is_none() && args.proof.emit.is_none();
-    let (true, true, Some(program)) = (args.segments.auto, starts, args.command.first()) else {
-        return Ok(args);
+/// Sets the options that suit the program; explicit options win.
+pub(super) fn choose(run: &mut Run, look: &Look) {
+    let known = look.known.unwrap_or(&OTHERS);
+    let name = known.name;
+    let (choices, why) = reachable(known, look);
+    let words: Vec<&str> = choices.iter().map(|choice| choice.word()).collect();
+    let words = match words.is_empty() {
+        true => "nothing".to_owned(),
+        false => words.join(" "),
     };
-    let opened = target::open(program, caller)?;
-    let (entry, faults) = known_programs::entry_of(&args.command, &opened, caller);
-    let Some(mut entry) = entry else {
-        return Err(Failure::Own(format!(
-            "--auto: no table of known programs can be used ({})",
-            faults.join("; ")
-        )));
-    };
-    limits::apply(&mut entry, &opened, caller);
-    let typed_heap = args.segments.heap.is_some() || args.segments.thp;
-    let typed_anon = args.segments.anon.is_some();
-    let (tool, typed) = argv.split_first().unwrap_or((program, &[]));
-    let options = entry.auto.iter().map(|option| option.as_ref().into());
-    let words = std::iter::once(tool.clone()).chain(options);
-    let again = args::parse(words.chain(typed.iter().cloned()));
-    let mut args = again.map_err(|error| {
-        let text = error.render().to_string();
-        Failure::Own(format!("--auto, for {}: {}", entry.name, first_line(&text)))
-    })?;
-    let choice = entry
-        .choice()
-        .map(|choice| format!("--auto takes {choice}"));
-    let beware = entry
-        .beware
-        .map(|beware| format!("{}: {beware}", entry.name));
-    args.chosen = Some(Chosen {
-        lines: choice.into_iter().chain(beware).collect(),
-        subject: Subject {
-            heap: !typed_heap,
-            anon: !typed_anon,
-            ..Subject::NONE
+    let beware = known.beware.map(|beware| format!("{name}: {beware}"));
+    run.chosen = Some(Chosen {
+        lines: std::iter::once(format!("--auto takes {words} for {name}: {why}"))
+            .chain(beware)
+            .collect(),
+        subject: match (run.heap.is_none(), run.anon.is_none()) {
+            (true, true) => Subject::HEAP | Subject::ANON,
+            (true, false) => Subject::HEAP,
+            (false, true) => Subject::ANON,
+            (false, false) => Subject::NONE,
         },
     });
-    Ok(args)
+    for choice in choices {
+        choice.apply(run);
+    }
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// Returns the choices without those that would do nothing, and the reason.
+fn reachable(known: &KnownProgram, look: &Look) -> (Vec<Choice>, String) {
+    let is_heap = |choice: Choice| matches!(choice, Choice::Heap | Choice::HeapThp);
+    let mut choices = known.auto.to_vec();
+    let image = look.target.as_ref().map(|target| &target.image);
+    if image == Some(&Image::Static) {
+        choices.retain(|choice| match choice {
+            Choice::Text | Choice::ThpAlways => true,
+            Choice::Heap | Choice::HeapThp => look.tunable,
+            Choice::Anon | Choice::Shm => false,
+        });
+    } else if look.own.is_some() {
+        choices.retain(|choice| !is_heap(*choice));
+        let by_anon = look.own.as_ref().is_some_and(Own::is_reached_by_anon);
+        if by_anon && !choices.contains(&Choice::Anon) {
+            choices.push(Choice::Anon);
+        }
+    }
+    let why = match (&look.own, choices == known.auto) {
+        (_, true) => known.why.to_owned(),
+        (Some(own), false) if own.is_reached_by_anon() => {
+            format!("{}, which --anon reaches", own.fact())
+        }
+        (Some(own), false) => own.fact(),
+        (None, false) => "the program is static, so no library can be added to it".to_owned(),
+    };
+    (choices, why)
 }

@@ -1,5 +1,5 @@
-//! The libraries inside hugectl, and where they would be put: in `<place>/<digest>` of
-//! the first of the caller's `places` that will do. `apply` puts them there.
+//! The libraries inside hugectl. A start puts them into `<place>/<digest>`, in the first
+//! usable one of the caller's places.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,11 +14,11 @@ use crate::files::places::{Place, places};
 /// The libraries inside hugectl.
 #[derive(Debug, Clone, Copy)]
 pub struct Bundle<'a> {
-    /// What tells these files from those of another build; a file name.
+    /// Identifies the build; a file name.
     pub digest: &'a str,
     /// The library for segments and shared memory.
     pub preload: &'a [u8],
-    /// The library with a heap besides.
+    /// The library with a malloc besides.
     pub heap: &'a [u8],
 }
 
@@ -31,18 +31,18 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// Whether `LD_PRELOAD` can carry the path: loaders split at blanks and
-/// colons, and put something in for `$ORIGIN`.
+/// Whether `LD_PRELOAD` can carry the path: loaders split at blanks and colons, and replace
+/// `$ORIGIN`.
 pub(crate) fn carries(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
-    let odd = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b':' | b'$');
-    !bytes.iter().any(odd)
+    let is_special = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b':' | b'$');
+    !bytes.iter().any(is_special)
 }
 
-/// Where the file `name` would be put; nothing is changed.
+/// Returns where a start would put the file `name`. Nothing is changed.
 ///
 /// # Errors
-/// Why none of the places will do.
+/// Why no place is usable.
 pub(crate) fn future_place(
     bundle: &Bundle<'_>,
     name: &str,
@@ -67,7 +67,7 @@ pub(crate) fn future_place_in(
     })
 }
 
-/// The first place that will do.
+/// Returns the path in the first usable place.
 pub(crate) fn first(
     places: &[Place],
     path_in: impl Fn(&Place) -> io::Result<PathBuf>,

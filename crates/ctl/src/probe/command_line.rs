@@ -1,9 +1,7 @@
-//! What is known of the words of a command line: programs that start others, names, and
-//! run-time systems.
+//! Knowledge about programs by the words of a command line: wrappers, starters that drop the
+//! environment, and programs whose memory does not come from malloc.
 
-pub(crate) mod emulator;
-pub mod known_programs;
+pub(crate) mod known_programs;
 pub(crate) mod names;
-pub(crate) mod starter;
-pub(crate) mod wrapped;
+pub(crate) mod starters;
 pub(crate) mod wrappers;

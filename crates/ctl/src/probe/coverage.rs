@@ -2,21 +2,19 @@
 
 pub mod alignment;
 pub mod page_cache;
-pub(crate) mod text_files;
+mod text_files;
 
 use hugetools_contract::env::{Elfmap, Pages};
 use hugetools_model::memory::meminfo::Meminfo;
-use hugetools_model::{FileError, PageSize, Root, thp};
+use hugetools_model::{FileError, Root, thp};
 
 use crate::caller::Caller;
 use crate::probe::coverage::alignment::Parts;
-use crate::probe::coverage::page_cache::Job;
 use crate::probe::heap_engine::Look;
 use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::target::{Image, Target};
+use crate::probe::target::Target;
 
-/// Parts that are marked in the file are asked for, where nothing is said
-/// about them.
+/// Adds the segments that are marked in the file, if no option is about them.
 pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
     let is_marked = |target: &Target| target.layout.marked;
     match elfmap.heeds_marks() && look.target.as_ref().is_some_and(is_marked) {
@@ -29,13 +27,11 @@ pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
     }
 }
 
-/// What is looked for in a program's segments.
+/// What to look for in a program's segments.
 pub(super) struct Search<'a> {
-    /// What is asked for.
     pub(super) asked: Wants,
-    /// Whether libraries' text is meant, too.
+    /// `--text-libs`
     pub(super) libraries: bool,
-    /// Who asks.
     pub(super) caller: &'a Caller,
 }
 
@@ -52,15 +48,14 @@ impl Search<'_> {
         Ok(Parts::measure(target, self.asked, size))
     }
 
-    /// The target, if there is anything to do about its segments.
+    /// Returns the target if there is anything to do about its segments.
     fn target<'l>(&self, look: &'l Look) -> Option<&'l Target> {
         let is_asked = self.asked.text.is_some() || self.asked.data.is_some();
         let target = look.target.as_ref().filter(|_| is_asked);
         target.filter(|target| alignment::is_reachable(target))
     }
 
-    /// Finds the files whose text a start puts on huge pages of the page cache, where that
-    /// is what it comes to.
+    /// Finds the files whose text a start puts on huge pages of the page cache.
     pub(super) fn text_files(
         &self,
         root: &Root,
@@ -77,28 +72,25 @@ impl Search<'_> {
             Some(thp) => thp.pmd_size,
             None => thp::pmd_size(root)?,
         };
-        if let Some(size) = size {
-            let jobs = self.jobs(target, size, parts);
-            let one = |job: Job| page_cache::foresee(job, self.caller);
-            // A recorded machine has no page cache.
-            if root.is_live() {
-                parts.prepared = jobs.into_iter().map(one).collect();
-            }
-        }
-        Ok(())
-    }
-
-    /// The files to prepare; notes why the program is not among them.
-    fn jobs(&self, target: &Target, size: PageSize, parts: &mut Parts) -> Vec<Job> {
+        let Some(size) = size else {
+            return Ok(());
+        };
         let mut jobs = Vec::new();
         match text_files::program(target, size) {
             Ok(job) => jobs.push(job),
             Err(obstacle) => parts.obstacle = Some(obstacle),
         }
-        if let (true, Image::Dynamic(libc)) = (self.libraries, &target.image) {
+        if self.libraries {
             let path = self.caller.var("LD_LIBRARY_PATH");
-            jobs.extend(text_files::libraries(&target.program, *libc, path, size));
+            jobs.extend(text_files::libraries(target, path, size));
         }
-        jobs
+        // A recorded machine has no page cache.
+        if root.is_live() {
+            let jobs = jobs.into_iter();
+            parts.prepared = jobs
+                .map(|job| page_cache::predict(job, self.caller))
+                .collect();
+        }
+        Ok(())
     }
 }

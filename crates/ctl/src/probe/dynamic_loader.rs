@@ -1,170 +1,135 @@
-//! Where a loader finds a library, near enough to look into it.
+//! Libraries of a program, found as the dynamic loader finds them. `/etc/ld.so.cache` is not
+//! read: libraries outside of the default directories and the program's own are not found.
 
-pub(crate) mod dt_needed;
 pub(crate) mod glibc_tunables;
 pub(crate) mod ld_preload;
-mod ld_so_cache;
 
-use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_elf::{Class, Dynamic, Elf, Ident};
+use hugetools_elf::{Class, Elf, Ident};
 
 use crate::files;
-use crate::probe::dynamic_loader::ld_so_cache::Cache;
 use crate::probe::target::Libc;
 
-/// How the loader of one program searches.
-#[derive(Debug)]
-pub(crate) struct Loader<'a> {
-    ident: Ident,
+/// Maximum number of libraries. No program needs more.
+const MOST: usize = 1000;
+
+/// Returns the libraries that a program needs, and those that these need, without the names
+/// in `skipped`. Files that cannot be found or read are ignored.
+pub(crate) fn libraries(
+    program: &Path,
+    elf: &Elf<File>,
     libc: Libc,
-    /// `LD_LIBRARY_PATH`
-    path: Option<&'a OsStr>,
-    cache: OnceCell<Cache>,
-}
-
-/// An object that needs libraries.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Object<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) dynamic: &'a Dynamic,
-}
-
-impl<'a> Loader<'a> {
-    pub(crate) fn new(ident: Ident, libc: Libc, path: Option<&'a OsStr>) -> Loader<'a> {
-        Loader {
-            ident,
-            libc,
-            path,
-            cache: OnceCell::new(),
-        }
-    }
-
-    /// The file that `name` means to the object that needs it; `program` is
-    /// the executable, whose `DT_RPATH` holds for all.
-    pub(crate) fn find(
-        &self,
-        name: &[u8],
-        object: Object<'_>,
-        program: Object<'_>,
-    ) -> Option<(PathBuf, Elf<File>)> {
-        let runpath = object.dynamic.runpath.as_deref();
-        let rpaths = [object, program].map(|object| match object.dynamic.runpath {
-            Some(_) => Vec::new(),
-            None => dirs(object.dynamic.rpath.as_deref(), object.path),
-        });
-        let rpaths = rpaths.into_iter().flatten();
-        let told = rpaths
-            .chain(self.library_path())
-            .chain(dirs(runpath, object.path));
-        self.open(name, told).or_else(|| self.by_name(name))
-    }
-
-    /// The file that a bare name means to `LD_PRELOAD`.
-    pub(crate) fn find_preload(&self, name: &[u8]) -> Option<(PathBuf, Elf<File>)> {
-        self.open(name, self.library_path())
-            .or_else(|| self.by_name(name))
-    }
-
-    fn open(
-        &self,
-        name: &[u8],
-        dirs: impl IntoIterator<Item = PathBuf>,
-    ) -> Option<(PathBuf, Elf<File>)> {
-        let name = OsStr::from_bytes(name);
-        // A name with a slash is a path already.
-        if name.as_bytes().contains(&b'/') {
-            return self.fitting(PathBuf::from(name));
-        }
-        dirs.into_iter()
-            .find_map(|dir| self.fitting(dir.join(name)))
-    }
-
-    fn by_name(&self, name: &[u8]) -> Option<(PathBuf, Elf<File>)> {
-        if self.libc == Libc::Glibc {
-            let cache = self.cache.get_or_init(read_cache);
-            if let Some(found) = cache.find(name).find_map(|path| self.fitting(path)) {
-                return Some(found);
+    library_path: Option<&OsStr>,
+    skipped: &[&[u8]],
+) -> Vec<(PathBuf, Elf<File>)> {
+    let mut seen: BTreeSet<Vec<u8>> = skipped.iter().map(|name| name.to_vec()).collect();
+    let library_path = library_path.filter(|path| !path.is_empty());
+    let search = Search {
+        ident: elf.ident(),
+        program_rpath: rpath(elf, program),
+        library_path: split_dirs(library_path.unwrap_or_default()),
+        default_dirs: default_dirs(elf.ident(), libc),
+    };
+    let mut found: Vec<(PathBuf, Elf<File>)> = Vec::new();
+    let mut next = 0;
+    let mut needed = search.needed_by(elf, program);
+    loop {
+        for (name, dirs) in needed {
+            if seen.len() < MOST && seen.insert(name.clone()) {
+                found.extend(search.open(&name, dirs));
             }
         }
-        self.open(name, self.default_dirs())
-    }
-
-    /// The file, if it is for the same machine.
-    fn fitting(&self, path: PathBuf) -> Option<(PathBuf, Elf<File>)> {
-        let elf = files::open_elf(&path)?;
-        (elf.ident() == self.ident).then_some((path, elf))
-    }
-
-    fn library_path(&self) -> Vec<PathBuf> {
-        let path = self.path.filter(|path| !path.is_empty());
-        let dirs = path.map(|path| path.as_bytes().split(|byte| matches!(byte, b':' | b';')));
-        let here = |dir: &[u8]| match dir {
-            b"" => PathBuf::from("."),
-            dir => PathBuf::from(OsStr::from_bytes(dir)),
+        let Some((path, elf)) = found.get(next) else {
+            return found;
         };
-        dirs.into_iter().flatten().map(here).collect()
-    }
-
-    fn default_dirs(&self) -> Vec<PathBuf> {
-        let triplet = format!(
-            "{}-linux-{}",
-            self.ident.machine,
-            match self.libc {
-                Libc::Musl => "musl",
-                _ => "gnu",
-            }
-        );
-        let wide = self.ident.class == Class::Elf64;
-        let mut dirs = vec![format!("/lib/{triplet}"), format!("/usr/lib/{triplet}")];
-        if wide {
-            dirs.extend(["/lib64".to_owned(), "/usr/lib64".to_owned()]);
-        }
-        dirs.extend(["/lib", "/usr/local/lib", "/usr/lib"].map(str::to_owned));
-        dirs.into_iter().map(PathBuf::from).collect()
+        needed = search.needed_by(elf, path);
+        next += 1;
     }
 }
 
-fn read_cache() -> Cache {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let read = files::open_regular(Path::new("/etc/ld.so.cache"))
-        .and_then(|(file, _)| file.take(32 << 20).read_to_end(&mut bytes));
-    match read {
-        Ok(_) => Cache::new(bytes),
-        Err(_) => Cache::default(),
+/// The directories in which the loader of one program searches.
+struct Search {
+    ident: Ident,
+    /// `DT_RPATH` of the program, which holds for its libraries, too.
+    program_rpath: Vec<PathBuf>,
+    /// `LD_LIBRARY_PATH`
+    library_path: Vec<PathBuf>,
+    default_dirs: Vec<PathBuf>,
+}
+
+impl Search {
+    /// Returns the names that an object needs, each with the directories to search.
+    fn needed_by(&self, object: &Elf<File>, path: &Path) -> Vec<(Vec<u8>, Vec<PathBuf>)> {
+        let Some(dynamic) = object.dynamic() else {
+            return Vec::new();
+        };
+        let runpath = expand(dynamic.runpath.as_deref(), path);
+        let lists = [
+            rpath(object, path),
+            self.program_rpath.clone(),
+            self.library_path.clone(),
+            runpath,
+            self.default_dirs.clone(),
+        ];
+        let dirs = lists.concat();
+        let names = dynamic.needed.iter();
+        names.map(|name| (name.clone(), dirs.clone())).collect()
+    }
+
+    /// Opens the first file of the name that is for the same machine.
+    fn open(&self, name: &[u8], dirs: Vec<PathBuf>) -> Option<(PathBuf, Elf<File>)> {
+        let name = OsStr::from_bytes(name);
+        // Joining an absolute path replaces the directory.
+        let mut paths = dirs.into_iter().map(|dir| dir.join(name));
+        paths.find_map(|path| {
+            let elf = files::open_elf(&path)?;
+            (elf.ident() == self.ident).then_some((path, elf))
+        })
     }
 }
 
-/// The directories of a `DT_RPATH` or `DT_RUNPATH`, with `$ORIGIN` and `$LIB`
-/// put in. Entries with other tokens are left out.
-fn dirs(list: Option<&[u8]>, object: &Path) -> Vec<PathBuf> {
+/// Returns the directories of an object's `DT_RPATH`, which `DT_RUNPATH` replaces.
+fn rpath(object: &Elf<File>, path: &Path) -> Vec<PathBuf> {
+    let dynamic = object.dynamic().filter(|dynamic| dynamic.runpath.is_none());
+    expand(dynamic.and_then(|dynamic| dynamic.rpath.as_deref()), path)
+}
+
+fn split_dirs(list: &OsStr) -> Vec<PathBuf> {
+    let dirs = list.as_bytes().split(|byte| matches!(byte, b':' | b';'));
+    let dirs = dirs.filter(|dir| !dir.is_empty());
+    dirs.map(|dir| PathBuf::from(OsStr::from_bytes(dir)))
+        .collect()
+}
+
+/// Splits the list of a `DT_RPATH` or `DT_RUNPATH` and replaces `$ORIGIN`. Entries with other
+/// variables are dropped.
+fn expand(list: Option<&[u8]>, object: &Path) -> Vec<PathBuf> {
     let origin = object.parent().unwrap_or(Path::new("/"));
-    let Some(list) = list.and_then(|list| std::str::from_utf8(list).ok()) else {
-        return Vec::new();
+    let list = String::from_utf8_lossy(list.unwrap_or_default());
+    let list = list.replace("${ORIGIN}", "$ORIGIN");
+    let list = list.replace("$ORIGIN", &origin.to_string_lossy());
+    let dirs = split_dirs(OsStr::new(&list)).into_iter();
+    dirs.filter(|dir| !dir.as_os_str().as_bytes().contains(&b'$'))
+        .collect()
+}
+
+fn default_dirs(ident: Ident, libc: Libc) -> Vec<PathBuf> {
+    let libc = match libc {
+        Libc::Musl => "musl",
+        Libc::Glibc | Libc::Other => "gnu",
     };
-    let libs: &[&str] = match list.contains("LIB") {
-        true => &["lib64", "lib"],
-        false => &[""],
-    };
-    let mut dirs = Vec::new();
-    for dir in list.split(':').filter(|dir| !dir.is_empty()) {
-        for lib in libs {
-            let dir = dir
-                .replace("${ORIGIN}", "$ORIGIN")
-                .replace("${LIB}", "$LIB");
-            let dir = dir.replace("$LIB", lib);
-            let dir = dir.replace("$ORIGIN", &origin.to_string_lossy());
-            if !dir.contains('$') {
-                dirs.push(PathBuf::from(dir));
-            }
-        }
+    let triplet = format!("{}-linux-{libc}", ident.machine);
+    let mut dirs = vec![format!("/lib/{triplet}"), format!("/usr/lib/{triplet}")];
+    if ident.class == Class::Elf64 {
+        dirs.extend(["/lib64", "/usr/lib64"].map(str::to_owned));
     }
-    dirs
+    dirs.extend(["/lib", "/usr/local/lib", "/usr/lib"].map(str::to_owned));
+    dirs.into_iter().map(PathBuf::from).collect()
 }
 
 #[cfg(test)]
@@ -172,30 +137,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_in_paths() {
+    fn variables_in_run_paths() {
         let object = Path::new("/opt/x/bin/program");
-        let expand = |list: &str| dirs(Some(list.as_bytes()), object);
+        let expanded = |list: &str| expand(Some(list.as_bytes()), object);
         assert_eq!(
-            expand("$ORIGIN/../lib:/usr/x"),
+            expanded("$ORIGIN/../lib:/usr/x"),
             [PathBuf::from("/opt/x/bin/../lib"), PathBuf::from("/usr/x")]
         );
-        assert_eq!(
-            expand("${ORIGIN}/${LIB}"),
-            [
-                PathBuf::from("/opt/x/bin/lib64"),
-                PathBuf::from("/opt/x/bin/lib")
-            ]
-        );
-        assert!(expand("$PLATFORM/x::").is_empty());
-        assert!(dirs(None, object).is_empty());
+        assert_eq!(expanded("${ORIGIN}/y"), [PathBuf::from("/opt/x/bin/y")]);
+        assert!(expanded("$PLATFORM/x::").is_empty());
+        assert!(expand(None, object).is_empty());
     }
 
     #[test]
-    fn the_c_library_of_this_machine_is_found_by_name() {
-        let loader = Loader::new(Ident::native(), Libc::Glibc, None);
-        let (path, elf) = loader.find_preload(b"libc.so.6").unwrap();
-        assert!(path.ends_with("libc.so.6"));
-        assert!(elf.defines("malloc").unwrap());
-        assert!(loader.find_preload(b"no-such-library.so").is_none());
+    fn libraries_of_this_program() {
+        let program = Path::new("/proc/self/exe").canonicalize().unwrap();
+        let elf = files::open_elf(&program).unwrap();
+        let found = libraries(&program, &elf, Libc::Glibc, None, &[]);
+        assert!(found.iter().any(|(path, _)| path.ends_with("libc.so.6")));
     }
 }

@@ -1,20 +1,20 @@
-//! What preflight needs to know of the kernel: read once, and no file more
-//! than the request calls for, because every program waits for it.
+//! The facts about the kernel that a plan needs. Every start waits for this, so no file is
+//! read that the request doesn't call for.
 
 pub(crate) mod group;
 mod hidden;
 pub(crate) mod namespace;
-pub(crate) mod shm_limits;
 mod source;
 
-pub use group::{MayLock, STATUS};
-pub use hidden::{Hidden, NoPools, SETTINGS, hidden_settings, to_see};
+pub use group::ShmGroup;
+pub use hidden::{Hidden, NoPools, hidden_settings};
 pub use source::{Share, Source};
 
-use hugetools_contract::env::{Fallback, Pages, Require};
+use hugetools_contract::env::{Fallback, Limit, Pages, Require};
+use hugetools_contract::ladder::{Call, Mode, ThpFacts};
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::meminfo::Meminfo;
-use hugetools_model::process::cgroup::{self, Limit};
+use hugetools_model::process::cgroup;
 use hugetools_model::process::{self, Pid};
 use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
@@ -23,17 +23,17 @@ use nix::sys::resource::{Resource, getrlimit};
 use crate::caller::Caller;
 use crate::caller::filter::{Answer, Filter};
 use crate::say::failure::Failure;
-use crate::say::subject::Subject;
-use shm_limits::ShmLimits;
 
-/// Less than this is not worth a pool's administration: a few regions of the
-/// heap.
+/// A heap's first bytes. A pool with less is no use to memory that grows.
 pub const USEFUL: Bytes = Bytes::new(16 << 20);
 
-/// Checks that the machine has pages of a size that an option asks for.
+/// The file of `vm.overcommit_memory`.
+pub const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
+
+/// Checks that the machine has huge pages of the size that an option requests.
 ///
 /// # Errors
-/// When it has not, with the sizes that it has.
+/// It has none; the message names the sizes that it has.
 pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(), Failure> {
     let Some(size) = pages.and_then(|pages| match pages {
         Pages::Size(bytes) => PageSize::new(bytes),
@@ -61,19 +61,19 @@ pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(),
     }))
 }
 
-/// What is asked of the kernel.
+/// What is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wants {
     /// The heap's pages.
     pub heap: Option<Pages>,
     /// Shared memory's pages.
     pub shm: Option<Pages>,
-    /// The pages of private mappings of the program's own; served, they are transparent
-    /// huge pages always.
+    /// The pages of the program's own private mappings. If served, these are always
+    /// transparent huge pages.
     pub anon: Option<Pages>,
-    /// Those of stacks, likewise.
+    /// The pages of stacks, likewise.
     pub stack: Option<Pages>,
-    /// The text's pages.
+    /// The pages of text.
     pub text: Option<Pages>,
     /// The pages of data and bss.
     pub data: Option<Pages>,
@@ -81,16 +81,14 @@ pub struct Wants {
     pub fallback: Fallback,
     /// What must be on huge pages.
     pub require: Require,
-    /// Whether hints that are no shortfall are wanted, too.
-    pub hints: bool,
-    /// Whether the program has memory that is not taken from malloc, past the heap.
-    pub past_malloc: bool,
-    /// Whether everything is looked at, whatever it costs: nothing starts.
+    /// The share of the pools that one process may take.
+    pub limit: Option<Limit>,
+    /// Whether to read everything, since no program waits.
     pub thorough: bool,
 }
 
 impl Wants {
-    /// Whether anything is asked for.
+    /// Whether anything is requested.
     pub fn are_any(&self) -> bool {
         self.all().next().is_some()
     }
@@ -103,50 +101,41 @@ impl Wants {
     }
 }
 
-/// The state of the kernel, as far as it was asked for.
+/// The facts, as far as the request calls for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Kernel {
     /// The default huge page size.
     pub default: Option<PageSize>,
-    /// The pools of the sizes that are asked for.
+    /// The pools of the requested sizes.
     pub sources: Vec<Source>,
-    /// Why there are no pools, where none was found.
-    pub no_pools: Option<NoPools>,
-    /// Transparent huge pages, where they are what the request may come to.
+    /// Why no pool was found.
+    pub no_pools: NoPools,
+    /// Transparent huge pages, if the request may come to them.
     pub thp: Option<Thp>,
-    /// Whether nothing can be seen of them, where they are looked for.
+    /// Set if their settings cannot be seen.
     pub thp_hidden: Option<Hidden>,
-    /// Whether this process may have no transparent huge pages at all.
+    /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
     pub thp_disabled: bool,
-    /// Whether the program turns them off for itself, as far as programs are known, and
-    /// everything is looked at: what it takes by itself gets none then.
+    /// Whether the program is known to disable them for itself. Only read for `--explain`:
+    /// at a start the library notices it.
     pub thp_banned: bool,
-    /// Filters of system calls.
+    /// seccomp filters.
     pub filter: Filter,
     /// `vm.overcommit_memory`.
     pub overcommit: Option<u64>,
     /// The limit of the address space (`ulimit -v`).
     pub address_space: Option<Bytes>,
-    /// Whether the caller may have System V segments of pool pages.
-    pub may_lock: MayLock,
-    /// The limits of System V segments, where everything is looked at.
-    pub shm_limits: ShmLimits,
-    /// The tightest limit of the memory control groups, where everything is
-    /// looked at.
-    pub memory: Option<Limit>,
-    /// The tightest limit of the hugetlb control groups on pages of the default size, where
-    /// everything is looked at: it holds for what the program requests by itself.
-    pub own_requests: Option<Limit>,
-    /// Whether what the process's control groups allow cannot be seen, where everything
-    /// is looked at.
-    pub groups_hidden: bool,
+    /// Why System V segments cannot have pool pages. Only read for `--explain`.
+    pub shm_group: Option<ShmGroup>,
+    /// The tightest limit of the memory control groups. Only read for `--explain`.
+    pub memory: Option<cgroup::Limit>,
 }
 
 impl Kernel {
-    /// Reads the state.
+    /// Reads the facts.
     ///
     /// # Errors
-    /// When a file that exists cannot be read or makes no sense.
+    /// A file exists but cannot be read or parsed.
     pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
         let mut kernel = Kernel {
             filter: caller.filter,
@@ -154,21 +143,21 @@ impl Kernel {
         };
         if wants.are_any() {
             kernel.read_pools(root, wants)?;
-            kernel.read_others(root, wants, caller)?;
+            kernel.read_thp(root, wants, caller)?;
+            kernel.read_limits(root, wants, caller)?;
         } else {
-            // What was asked for may be impossible because no size can be seen.
-            let hidden = Some(NoPools::find(root));
-            kernel.no_pools = hidden.filter(|none| *none != NoPools::Absent);
+            // Segments may not have been measured because no page size can be seen.
+            kernel.no_pools = NoPools::find(root);
         }
         Ok(kernel)
     }
 
-    /// The pool that pages of this kind come from.
+    /// Returns the pool that is requested.
     pub fn source(&self, pages: Pages) -> Option<&Source> {
         self.of_size(self.size(pages)?)
     }
 
-    /// The page size that is meant.
+    /// Returns the page size that is requested.
     pub fn size(&self, pages: Pages) -> Option<PageSize> {
         match pages {
             Pages::Default => self.default,
@@ -177,10 +166,9 @@ impl Kernel {
         }
     }
 
-    /// The pools that pages of this kind come from, in this order: what the one
-    /// that is asked for has not, that of the default size gives, where it is
-    /// smaller.
-    pub fn ladder(&self, pages: Pages) -> impl Iterator<Item = PageSize> + use<> {
+    /// Returns the page sizes of the requested pool and of the default pool if its pages
+    /// are smaller.
+    pub fn pool_sizes(&self, pages: Pages) -> impl Iterator<Item = PageSize> + use<> {
         let asked = self.size(pages);
         let second = self
             .default
@@ -188,30 +176,15 @@ impl Kernel {
         asked.into_iter().chain(second)
     }
 
-    /// The pool that gives what the one that is asked for has not.
-    pub fn second(&self, pages: Pages) -> Option<&Source> {
-        let size = self.ladder(pages).nth(1)?;
-        let source = self.of_size(size)?;
-        (source.obtainable() >= Bytes::new(size.get())).then_some(source)
-    }
-
-    /// What would tell of the sizes of huge pages, and is not there.
-    pub fn hides_sizes(&self) -> Option<Hidden> {
-        match self.no_pools {
-            Some(NoPools::Hidden(hidden)) => Some(hidden),
-            _ => self.thp_hidden,
-        }
-    }
-
-    /// The pool of a size.
+    /// Returns the pool of a size.
     pub fn of_size(&self, size: PageSize) -> Option<&Source> {
         self.sources.iter().find(|source| source.pool.size == size)
     }
 
-    /// Reads the pool of the default size, whether it is asked for or not.
+    /// Reads the pool of the default size, whether it is requested or not.
     ///
     /// # Errors
-    /// When a file that exists cannot be read or makes no sense.
+    /// A file exists but cannot be read or parsed.
     pub(crate) fn default_source(&self, root: &Root) -> Result<Option<Source>, FileError> {
         let meminfo = Meminfo::read(root)?;
         match meminfo.huge_page_size {
@@ -220,61 +193,65 @@ impl Kernel {
         }
     }
 
-    /// Whether the memory control group leaves room for so much on transparent
-    /// huge pages: the library stops to ask for them at half of what is left.
-    pub fn has_room(&self, bytes: Bytes) -> bool {
-        let has_rest = |limit: &Limit| {
-            limit
-                .rest()
-                .is_some_and(|rest| rest.get() / 2 >= bytes.get())
-        };
-        self.memory.as_ref().is_none_or(has_rest)
+    /// Returns the facts about transparent huge pages, for private memory.
+    pub(crate) fn private_thp(&self) -> ThpFacts {
+        let thp = self.thp.as_ref();
+        let rest = self.memory.as_ref().map(|limit| limit.rest());
+        ThpFacts {
+            mode: self.mode(thp.and_then(|thp| thp.enabled.as_deref())),
+            is_size_never: thp.is_some_and(|thp| thp.ruled_out().is_some()),
+            is_disabled: self.thp_disabled,
+            is_barred: self.filter.madvise != Answer::Allowed,
+            room: rest.map_or(u64::MAX, |rest| rest.unwrap_or_default().get()),
+            ..ThpFacts::ON
+        }
+    }
+
+    /// Returns the same for shared memory.
+    pub(crate) fn shared_thp(&self) -> ThpFacts {
+        let thp = self.thp.as_ref();
+        ThpFacts {
+            mode: self.mode(thp.and_then(|thp| thp.shmem_enabled.as_deref())),
+            is_shared: true,
+            is_size_never: false,
+            room: u64::MAX,
+            ..self.private_thp()
+        }
+    }
+
+    fn mode(&self, word: Option<&str>) -> Mode {
+        match word {
+            _ if self.thp_hidden.is_some() => Mode::Hidden,
+            Some(word) => Mode::of_word(word.as_bytes()),
+            None => Mode::Absent,
+        }
     }
 
     /// Whether private memory can have transparent huge pages.
     pub fn serves_private(&self) -> bool {
-        self.serves(Thp::serves_whole) && !self.bars_private()
+        self.private_thp().verdict().is_ok()
     }
 
-    /// Whether a filter of system calls keeps private memory from transparent huge pages:
-    /// it cannot ask for them, and does not have them unasked.
-    pub fn bars_private(&self) -> bool {
-        let mode = self.thp.as_ref().and_then(|thp| thp.enabled.as_deref());
-        self.filter.madvise != Answer::Allowed && mode != Some("always")
+    /// Returns the refused call that files of pool pages need.
+    pub(crate) fn file_barred(&self) -> Option<Call> {
+        let calls = [
+            (self.filter.memory_file, Call::MemfdCreate),
+            (self.filter.truncate, Call::Ftruncate),
+        ];
+        barred(&calls)
     }
 
-    /// The same of shared memory.
-    pub fn bars_shared(&self) -> bool {
-        self.filter.madvise != Answer::Allowed
-    }
-
-    /// Whether a filter of system calls keeps copies of this from their places.
-    pub(crate) fn bars_copies(&self, subject: Subject) -> bool {
-        let bars_text = subject.text && self.filter.mprotect != Answer::Allowed;
-        bars_text || self.filter.mremap != Answer::Allowed
-    }
-
-    /// Whether shared memory can have transparent huge pages.
-    pub fn serves_shared(&self) -> bool {
-        self.serves(Thp::serves_shared_madvise) && !self.bars_shared()
-    }
-
-    /// What cannot be seen is tried.
-    fn serves(&self, how: impl Fn(&Thp) -> bool) -> bool {
-        (self.thp_hidden.is_some() || self.thp.as_ref().is_some_and(how)) && !self.thp_disabled
-    }
-
-    /// Whether transparent huge pages are what a request comes to, for which so
-    /// many bytes of a pool are `enough`.
-    pub fn comes_to_thp(&self, pages: Pages, enough: Bytes, fallback: Fallback) -> bool {
-        match (pages, fallback) {
-            (Pages::Thp, _) => true,
-            (_, Fallback::Thp) => {
-                let source = self.source(pages);
-                source.is_none_or(|source| source.obtainable() < enough)
-            }
-            _ => false,
-        }
+    /// Returns the refused call that copies of data need, and copies of text if
+    /// `is_text`.
+    pub(crate) fn copy_barred(&self, is_text: bool) -> Option<Call> {
+        let mprotect = match is_text {
+            true => self.filter.mprotect,
+            false => Answer::Allowed,
+        };
+        barred(&[
+            (self.filter.mremap, Call::Mremap),
+            (mprotect, Call::Mprotect),
+        ])
     }
 
     fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), FileError> {
@@ -285,7 +262,7 @@ impl Kernel {
         let meminfo = Meminfo::read(root)?;
         self.default = meminfo.huge_page_size;
         for pages in asked {
-            for size in self.ladder(pages) {
+            for size in self.pool_sizes(pages) {
                 if self.of_size(size).is_none() {
                     let source =
                         source::read(root, size, &meminfo, (wants.thorough, &self.filter))?;
@@ -293,71 +270,72 @@ impl Kernel {
                 }
             }
         }
-        self.no_pools = self.sources.is_empty().then(|| NoPools::find(root));
+        if self.sources.is_empty() {
+            self.no_pools = NoPools::find(root);
+        }
         Ok(())
     }
 
-    fn read_others(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
-        // How much segments take is not known here.
-        let enough = |pages| match [wants.text, wants.data].contains(&Some(pages)) {
-            true => Bytes::new(u64::MAX),
-            false => USEFUL,
+    /// Reads transparent huge pages unless the pools have enough for certain.
+    fn read_thp(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
+        let is_limited = wants.limit.is_some() || self.sources.iter().any(|s| s.limit.is_some());
+        let may_come = |pages| match pages {
+            Pages::Thp => true,
+            _ if wants.fallback != Fallback::Thp => false,
+            // How much segments take is unknown here.
+            _ if [wants.text, wants.data].contains(&Some(pages)) => true,
+            pages => self.source(pages).is_none_or(|s| s.obtainable() < USEFUL),
         };
-        let comes = |pages| self.comes_to_thp(pages, enough(pages), wants.fallback);
-        let limited = self.sources.iter().any(|source| source.limit.is_some());
-        if wants.all().any(comes) || limited {
+        if wants.all().any(may_come) || is_limited {
             self.thp = Thp::read_whole(root, wants.shm.is_some())?;
-            self.thp_hidden = hidden_settings(root);
+            if self.thp.is_none() {
+                self.thp_hidden = hidden_settings(root);
+            }
         }
+        if root.is_live() {
+            self.thp_disabled = thp_disabled(root, caller)?;
+        }
+        Ok(())
+    }
+
+    fn read_limits(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
         if wants.heap.is_some() {
             self.overcommit = root.number_opt(&KPath::from(OVERCOMMIT))?;
         }
         if root.is_live() {
             let (soft, _) = getrlimit(Resource::RLIMIT_AS).unwrap_or((libc::RLIM_INFINITY, 0));
             self.address_space = (soft != libc::RLIM_INFINITY).then_some(Bytes::new(soft));
-            self.thp_disabled = thp_disabled(root, caller)?;
         }
-        let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
-        if wants.hints && from_pool && root.is_live() {
-            self.may_lock = group::may_lock(root, caller)?;
+        let is_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
+        if wants.thorough && is_pool && root.is_live() {
+            self.shm_group = group::read(root, caller)?;
         }
-        if wants.thorough && wants.shm.is_some() {
-            self.shm_limits = ShmLimits::read(root, &Meminfo::read(root)?)?;
-        }
-        let membership = KPath::from("/proc/self/cgroup");
         if wants.thorough && self.thp.is_some() {
+            let membership = KPath::from("/proc/self/cgroup");
             self.memory = cgroup::tightest_memory(root, &membership)?;
-        }
-        if wants.thorough && (wants.shm.is_some() || wants.anon.is_some()) {
-            let size = match self.default {
-                None => Meminfo::read(root)?.huge_page_size,
-                known => known,
-            };
-            if let Some(size) = size {
-                self.own_requests = cgroup::tightest(root, &membership, size)?;
-            }
-        }
-        if wants.thorough && wants.are_any() {
-            self.groups_hidden = cgroup::are_hidden(root, &membership)?;
         }
         Ok(())
     }
 }
 
-/// The file of `vm.overcommit_memory`.
-pub const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
+/// Returns the first call that the filter refuses.
+fn barred(calls: &[(Answer, Call)]) -> Option<Call> {
+    let mut refused = calls
+        .iter()
+        .filter(|(answer, _)| *answer != Answer::Allowed);
+    refused.next().map(|(_, call)| *call)
+}
 
-/// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force for memory with `MADV_HUGEPAGE`, too.
 fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
-    let is_told = caller.filter.prctl == Answer::Ends;
-    if !is_told && !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
+    if !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
         return Ok(false);
     }
     let Some(pid) = Pid::new(caller.pid) else {
         return Ok(false);
     };
     let enabled = process::thp_enabled(root, pid)?;
-    Ok(!enabled.unwrap_or(is_told))
+    Ok(!enabled.unwrap_or(false))
 }
 
 #[cfg(test)]

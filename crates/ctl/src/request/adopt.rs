@@ -1,4 +1,4 @@
-//! `--pid`: running programs, and which of their memory.
+//! `--pid`: moves memory of running processes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,17 +6,16 @@ use std::time::Duration;
 use hugetools_contract::segment::Segment;
 
 use super::{Whom, usage, watch};
-use crate::args::given::{ANY, OF_PID, PID_TOO};
 use crate::args::{Args, DEFAULT, Step};
 use crate::say::failure::Failure;
 
-/// The share of one CPU that is taken where nothing else is said, in percent.
+/// Default share of one CPU, in percent.
 const BUDGET: u8 = 25;
 
-/// The share of a huge page that is touched at least where nothing else is said, in percent.
+/// Default minimum share of a huge page that must be touched, in percent.
 const TOUCHED: u8 = 50;
 
-/// What is asked for where no segment is named: all that is private.
+/// The default segments: all private memory.
 const PRIVATE: [Segment; 5] = [
     Segment::Data,
     Segment::Bss,
@@ -25,33 +24,33 @@ const PRIVATE: [Segment; 5] = [
     Segment::Anon,
 ];
 
-/// Why nothing can be put back.
+/// The answer to `--undo`.
 pub(super) const NO_UNDO: &str = "--undo: the kernel has no call that splits the huge pages of \
     another process, so what --pid did stays until the program frees that memory or ends; the \
     kernel splits them by itself where the program changes a part of one";
 
-/// Put the memory of running programs on huge pages.
+/// Move memory of running processes to huge pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopt {
-    /// Which ones.
+    /// The processes.
     pub whom: Vec<Whom>,
-    /// And those that they have started.
+    /// `--children`
     pub children: bool,
-    /// Which of their memory, in the order of reports.
+    /// The segments, in the order of reports.
     pub segments: Vec<Segment>,
-    /// The share of one CPU that is taken at most, in percent.
+    /// Maximum share of one CPU, in percent.
     pub budget: u8,
-    /// The share of a huge page that must be touched, in percent.
+    /// Minimum share of a huge page that must be touched, in percent.
     pub touched: u8,
-    /// Again and again, with so much time in between.
+    /// The interval of `--watch`.
     pub watch: Option<Duration>,
-    /// Say what would be done, and do nothing.
+    /// `--dry-run`
     pub dry_run: bool,
-    /// As JSON.
+    /// `--json`
     pub json: bool,
-    /// How the verbosity differs from the environment's.
+    /// Changes of the environment's verbosity.
     pub steps: Vec<Step>,
-    /// A directory with a recorded `/proc` and `/sys`, for a dry run.
+    /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
 
@@ -76,10 +75,10 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
     })
 }
 
-/// What does not go together.
+/// Checks for options that exclude each other.
 fn check(args: &Args) -> Result<(), Failure> {
     let program = args.command.first().map(|word| Path::new(word).display());
-    let odd = args.given.outside(&[OF_PID, PID_TOO, ANY]);
+    let odd = args.given.not_of_pid();
     let odd = odd.map(str::to_owned);
     if let Some(what) = odd.or(program.map(|program| program.to_string())) {
         return usage(format!(
@@ -146,36 +145,22 @@ mod tests {
     }
 
     #[test]
-    fn whom_and_what() {
+    fn processes_and_segments() {
         let all = read("--pid 7,redis --children --watch").unwrap();
         let seven = Whom::Pid(Pid::new(7).unwrap());
         assert_eq!(all.whom, [seven, Whom::Name("redis".to_owned())]);
-        assert_eq!((all.budget, all.watch), (25, Some(Duration::from_secs(2))));
-        assert_eq!(all.touched, 50);
-        assert_eq!(
-            (all.segments.as_slice(), all.children),
-            (&PRIVATE[..], true)
-        );
-        let some = read("--anon --heap=thp --pid=7 --budget=5 --touched=1").unwrap();
+        assert_eq!((all.budget, all.touched), (25, 50));
+        assert_eq!(all.segments, PRIVATE);
+        let some = read("--anon --heap=thp --pid=7").unwrap();
         assert_eq!(some.segments, [Segment::Heap, Segment::Anon]);
-        assert_eq!((some.budget, some.touched), (5, 1));
         assert_eq!(read("--pid 7 --thp").unwrap().segments, [Segment::Heap]);
-    }
-
-    #[test]
-    fn what_makes_no_sense() {
         for (line, said) in [
             ("--pid 0", "--pid 0: not the number of a process"),
-            ("--pid 7,", "neither the number of a process nor a name"),
             ("--pid all", "say which programs"),
-            (
-                "--pid 7 --heap=2MB",
-                "--heap=2MB: with --pid there are transparent",
-            ),
+            ("--pid 7 --heap=2MB", "--heap=2MB: with --pid there are"),
             ("--pid 7 --limit=1G", "so --limit has no meaning"),
             ("--pid 7 prog", "so prog has no meaning"),
             ("--pid 7 --sysroot /", "--sysroot needs --dry-run"),
-            ("--pid 7 --watch=x", "--watch=x: not a time"),
             ("--undo --pid 7", "--undo: the kernel has no call"),
         ] {
             let why = read(line).unwrap_err();

@@ -1,36 +1,35 @@
-//! What is asked for the segments of a program: text, data and bss.
+//! The options for the segments of a program: text, data and bss.
 
 use hugetools_contract::env::{Elfmap, Pages, Settings};
 
-/// What the options ask for.
+/// The options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segments {
-    /// Code and read-only data.
+    /// `--text`
     pub text: Option<Pages>,
-    /// Initialised data.
+    /// `--data`
     pub data: Option<Pages>,
-    /// Data that starts as zero.
+    /// `--bss`
     pub bss: Option<Pages>,
-    /// Nothing, whatever else asks for it.
+    /// `--disable`
     pub off: bool,
-    /// The code of shared libraries, too.
+    /// `--text-libs`
     pub libraries: bool,
-    /// One copy of the text for all processes.
+    /// `--share-text`
     pub share_text: bool,
-    /// No pages are promised beforehand.
+    /// `--no-reserve`
     pub no_reserve: bool,
-    /// perf is told where the symbols of a copy are.
+    /// `--perf-map`
     pub perf_map: bool,
 }
 
 impl Segments {
-    /// Data and bss are one segment: the pages for both. Where both are asked
-    /// for, those for data count.
+    /// Returns the pages for data and bss, which are one segment. Those for data win.
     pub fn writable(&self) -> Option<Pages> {
         self.data.or(self.bss)
     }
 
-    /// Whether data and bss were to get different pages.
+    /// Whether data and bss are to get different pages.
     pub fn disagree(&self) -> bool {
         matches!((self.data, self.bss), (Some(data), Some(bss)) if data != bss)
     }
@@ -40,13 +39,12 @@ impl Segments {
         self.text.is_some() || self.writable().is_some() || self.libraries
     }
 
-    /// Whether the variable for the classes is to be set.
+    /// Whether `HUGETLB_ELFMAP` is to be set.
     pub fn set_elfmap(&self) -> bool {
         self.off || self.name_any()
     }
 
-    /// What counts in the end, together with what the environment asks for
-    /// already.
+    /// Returns the options merged with the environment.
     pub fn over(&self, inherited: &Settings<'_>) -> Elfmap {
         if self.off {
             return Elfmap {
@@ -70,69 +68,61 @@ impl Segments {
 mod tests {
     use super::*;
 
-    const TWO: Pages = Pages::Size(2 << 20);
+    const TWO: Option<Pages> = Some(Pages::Size(2 << 20));
+    const THP: Option<Pages> = Some(Pages::Thp);
+    const DEFAULT: Option<Pages> = Some(Pages::Default);
 
-    fn composed(segments: Segments) -> String {
-        segments.over(&Settings::default()).to_string()
-    }
-
+    /// The values are those of the classic tool.
     #[test]
-    fn the_value_as_the_classic_tool_composes_it() {
+    fn options_and_environment() {
         let none = Segments::default();
-        let text = Segments {
-            text: Some(TWO),
-            ..none
+        let inherited = Elfmap {
+            text: TWO,
+            ..Elfmap::default()
         };
-        assert_eq!(composed(none), "");
-        assert_eq!(composed(text), "R=2MB");
-        let bss = Some(Pages::Default);
-        assert_eq!(composed(Segments { bss, ..text }), "R=2MB:W");
-        let data = Some(TWO);
-        let both = Segments { data, bss, ..none };
-        assert_eq!(composed(both), "W=2MB");
-        assert!(both.disagree() && !text.disagree());
-        let other = Segments {
-            data: bss,
-            bss: data,
-            ..none
-        };
-        assert_eq!(composed(other), "W");
-        assert_eq!(composed(Segments { off: true, ..both }), "no");
-        let thp = Some(Pages::Thp);
-        assert_eq!(composed(Segments { bss: thp, ..none }), "W=thp");
-    }
-
-    #[test]
-    fn libraries_imply_the_program() {
-        let libraries = Segments {
-            libraries: true,
-            ..Segments::default()
-        };
-        assert_eq!(composed(libraries), "R");
-        let text = Some(Pages::Thp);
-        assert_eq!(composed(Segments { text, ..libraries }), "R=thp");
-    }
-
-    #[test]
-    fn what_is_set_already_counts_as_asked_for() {
-        let inherited = Settings {
-            elfmap: Elfmap {
-                text: Some(TWO),
-                ..Elfmap::default()
-            },
-            ..Settings::default()
-        };
-        let data = Segments {
-            data: Some(Pages::Thp),
-            ..Segments::default()
-        };
-        assert_eq!(data.over(&inherited).to_string(), "R=2MB:W=thp");
-        assert_eq!(Segments::default().over(&inherited), inherited.elfmap);
-        let mut off = inherited;
-        off.elfmap = Elfmap {
+        let off = Elfmap {
             off: true,
             ..Elfmap::default()
         };
-        assert_eq!(data.over(&off).to_string(), "W=thp");
+        let libraries = Segments {
+            libraries: true,
+            ..none
+        };
+        let data = Segments { data: THP, ..none };
+        let both = Segments {
+            data: TWO,
+            bss: DEFAULT,
+            ..none
+        };
+        let text_and_bss = Segments {
+            text: TWO,
+            bss: DEFAULT,
+            ..none
+        };
+        for (segments, elfmap, expected) in [
+            (none, Elfmap::default(), ""),
+            (none, inherited, "R=2MB"),
+            (text_and_bss, Elfmap::default(), "R=2MB:W"),
+            (both, Elfmap::default(), "W=2MB"),
+            (Segments { off: true, ..both }, inherited, "no"),
+            (data, inherited, "R=2MB:W=thp"),
+            (data, off, "W=thp"),
+            (libraries, Elfmap::default(), "R"),
+            (
+                Segments {
+                    text: THP,
+                    ..libraries
+                },
+                Elfmap::default(),
+                "R=thp",
+            ),
+        ] {
+            let settings = Settings {
+                elfmap,
+                ..Settings::default()
+            };
+            assert_eq!(segments.over(&settings).to_string(), expected);
+        }
+        assert!(both.disagree() && !text_and_bss.disagree());
     }
 }

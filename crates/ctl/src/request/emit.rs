@@ -1,30 +1,29 @@
-//! What is asked of `--emit`.
+//! `--emit`: settings for another starter.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Run, run, usage};
 use crate::args::Args;
-use crate::args::given::NOT_EMITTED;
 use crate::say::failure::Failure;
 
-/// Say what another starter needs to be told.
+/// Print settings for another starter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emit {
-    /// For whom.
+    /// The starter.
     pub kind: EmitKind,
-    /// The unit, or what runs in the container, where it is said.
+    /// The unit or the image.
     pub name: Option<OsString>,
-    /// What is asked for: a dry run, of a program for an environment file only.
+    /// The settings: a dry run, with a program only for an environment file.
     pub run: Run,
 }
 
-/// Who starts the program.
+/// A starter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitKind {
-    /// systemd, by a drop-in.
+    /// systemd: a drop-in.
     Systemd,
-    /// Who reads a file of variables.
+    /// One that reads an environment file.
     Environment,
     /// docker, podman, nerdctl.
     Docker,
@@ -40,7 +39,7 @@ impl EmitKind {
         EmitKind::Kubernetes,
     ];
 
-    /// The word of the option.
+    /// Returns the word of the option.
     pub fn word(self) -> &'static str {
         match self {
             EmitKind::Systemd => "systemd",
@@ -51,14 +50,14 @@ impl EmitKind {
     }
 }
 
-/// Validates it.
+/// Validates the command line.
 pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     let word = args.proof.emit.take().unwrap_or_default();
     let mut kinds = EmitKind::ALL.into_iter();
     let Some(kind) = kinds.find(|kind| kind.word() == word) else {
         return usage(format!("--emit={word}: no such kind"));
     };
-    if let Some(option) = args.given.inside(NOT_EMITTED) {
+    if let Some(option) = args.given.not_emitted() {
         return usage(format!(
             "--emit starts no program, so {option} has no meaning with it"
         ));
@@ -80,7 +79,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
             let more = Path::new(more).display();
             return usage(format!("--emit={word}: one unit or image, and not {more}"));
         }
-        // It is no program of this machine.
+        // It is not a program of this machine.
         args.command.clear();
     }
     args.proof.dry_run = true;

@@ -1,23 +1,23 @@
-//! Which running processes are meant.
+//! Words that name running processes.
 
 use hugetools_model::process::Pid;
 
-/// One process, or several.
+/// One or several running processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whom {
-    /// The one of this number.
+    /// The process of this number.
     Pid(Pid),
-    /// All that go by this name, or whose program does.
+    /// All processes with this name, or whose program has it.
     Name(String),
-    /// All that have huge pages.
+    /// All processes with huge pages.
     All,
 }
 
 impl Whom {
-    /// A number, a name, or `all`.
+    /// Parses a number, a name, or `all`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why it is none of these.
     pub fn parse(word: &str) -> Result<Whom, String> {
         if word == "all" {
             return Ok(Whom::All);

@@ -1,4 +1,4 @@
-//! `--require`: what must be on huge pages, and what goes together with it.
+//! `--require`: memory that must be on huge pages.
 
 use hugetools_contract::env::{Fallback, Pages, Require, Wrong};
 use hugetools_contract::segment::Segment;
@@ -6,8 +6,11 @@ use hugetools_contract::segment::Segment;
 use super::{HeapEngine, Preload, Run, usage};
 use crate::say::failure::Failure;
 
-/// Reads the list.
-pub(super) fn require(list: &str) -> Result<Require, Failure> {
+/// Parses the list.
+pub(super) fn parse(list: Option<&str>) -> Result<Require, Failure> {
+    let Some(list) = list else {
+        return Ok(Require::default());
+    };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Require::read(list.as_bytes()).or_else(|wrong| {
         let why = match wrong {
@@ -26,40 +29,35 @@ pub(super) fn require(list: &str) -> Result<Require, Failure> {
     })
 }
 
-/// What is required is asked for.
+/// Asks for what is required.
 pub(super) fn imply(run: &mut Run) {
-    let is_required = |segment| run.require.has(segment);
-    let (text, heap, shm) = (
-        is_required(Segment::Text),
-        is_required(Segment::Heap),
-        is_required(Segment::Shm),
-    );
-    let (data, bss) = (is_required(Segment::Data), is_required(Segment::Bss));
-    let asked = |pages: &mut Option<Pages>, is_required: bool| {
+    let has_data = run.segments.writable().is_some();
+    let require = run.require;
+    let data = require.has(Segment::Data) && !has_data;
+    let bss = require.has(Segment::Bss) && !has_data && !data;
+    for (is_required, pages) in [
+        (require.has(Segment::Text), &mut run.segments.text),
+        (data, &mut run.segments.data),
+        (bss, &mut run.segments.bss),
+        (require.has(Segment::Heap), &mut run.heap),
+        (require.has(Segment::Shm), &mut run.shm),
+        (require.has(Segment::Anon), &mut run.anon),
+        (require.has(Segment::Stack), &mut run.stack),
+    ] {
         if is_required {
             pages.get_or_insert(Pages::Default);
         }
-    };
-    let has_data = run.segments.writable().is_some();
-    asked(&mut run.segments.text, text);
-    asked(&mut run.segments.data, data && !has_data);
-    asked(&mut run.segments.bss, bss && !data && !has_data);
-    asked(&mut run.heap, heap);
-    asked(&mut run.shm, shm);
-    asked(&mut run.anon, is_required(Segment::Anon));
-    asked(&mut run.stack, is_required(Segment::Stack));
+    }
 }
 
-/// What contradicts a requirement.
+/// Checks for options that contradict a requirement.
 pub(super) fn check(run: &Run) -> Result<(), Failure> {
     let require = &run.require;
     if !require.is_any() {
         return Ok(());
     }
     if run.preload == Preload::Never {
-        return usage(
-            "--require and --no-preload: it is the library that sees to what is required",
-        );
+        return usage("--require and --no-preload: it is the library that measures");
     }
     let of_file = [Segment::Text, Segment::Data, Segment::Bss];
     let of_file = of_file.into_iter().find(|segment| require.has(*segment));
@@ -69,30 +67,21 @@ pub(super) fn check(run: &Run) -> Result<(), Failure> {
             segment.name()
         ));
     }
-    only_thp(run)?;
     if require.has(Segment::Heap) && run.engine == Some(HeapEngine::Libc) {
         return usage(
             "--require=heap and --heap-engine=libc: the program's own malloc takes other pages \
              without a word",
         );
     }
-    Ok(())
-}
-
-/// Private mappings and stacks are on transparent huge pages, or on base pages.
-fn only_thp(run: &Run) -> Result<(), Failure> {
     for (segment, asked) in [(Segment::Anon, run.anon), (Segment::Stack, run.stack)] {
-        if !run.require.has(segment) {
-            continue;
-        }
         let name = segment.name();
-        if let Some(Pages::Size(_)) = asked {
+        if require.has(segment) && matches!(asked, Some(Pages::Size(_))) {
             return usage(format!(
                 "--require={name} and --{name} with a size: such memory is never on pages of a \
                  pool, only on transparent huge pages (--{name})"
             ));
         }
-        if run.fallback == Some(Fallback::Base) {
+        if require.has(segment) && run.fallback == Some(Fallback::Base) {
             return usage(format!(
                 "--require={name} and --fallback=base: such memory is on transparent huge pages, \
                  or on base pages"

@@ -1,21 +1,21 @@
-//! An end without the program having run.
+//! Failures: hugectl ends without running the program.
 
 use std::fmt;
 
-/// Why the program was not started, or nothing could be shown. The statuses
-/// are those of `env`.
+/// Why the program was not started, or nothing could be printed. The exit statuses are
+/// those of `env`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// hugectl itself failed: 125.
+    /// 125: hugectl itself failed.
     Own(String),
-    /// The program is there and cannot be run: 126.
+    /// 126: the program exists but cannot be run.
     CannotRun(String),
-    /// There is no such program: 127.
+    /// 127: there is no such program.
     NotFound(String),
 }
 
 impl Failure {
-    /// The exit status.
+    /// Returns the exit status.
     pub fn status(&self) -> u8 {
         match self {
             Failure::Own(_) => 125,

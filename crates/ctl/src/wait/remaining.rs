@@ -1,50 +1,44 @@
-//! What the program leaves running: daemons, reported as they stand when it ends.
-//!
-//! hugectl has adopted the orphans below it, so they are its children, whatever has become
-//! of their environment.
+//! Daemons that the program leaves running. hugectl is a subreaper, so they are its
+//! descendants.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use hugetools_contract::report::{Proof, is_shell};
+use hugetools_model::Root;
 use hugetools_model::process::{self, Pid, Stat};
-use hugetools_model::{KPath, Root};
 
-use crate::status::{OwnOrigin, Snapshot};
+use crate::status::{OwnOrigin, Snapshot, select};
 use crate::sys::program;
 
-/// At most so many are reported in a table.
-const SHOWN: usize = 4;
-
-/// A daemon may be in the middle of its second fork.
+/// Time for a daemon to finish its second fork.
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// The processes below this one that began after the program, at `start`, without shells
-/// that wait for a server: parents by their children.
+/// Finds the descendants of this process that began after `start`, without shells that wait
+/// for a server. Returns their parents.
 pub(super) fn find(root: &Root, start: u64) -> BTreeMap<u32, u32> {
     if !program::has_children() {
         return BTreeMap::new();
     }
     std::thread::sleep(SETTLE);
-    let all = root.list(&KPath::from("/proc")).unwrap_or_default();
-    let pids = all.iter().filter_map(|name| name.to_str()?.parse().ok());
+    let pids = select::all(root).map(Pid::get);
     let parents: BTreeMap<u32, u32> = pids
         .filter_map(|pid| Some((pid, living(root, pid, start)?)))
         .collect();
     let own = std::process::id();
-    let is_below = |pid: u32| {
-        let above = |pid: &u32| parents.get(pid).copied().filter(|parent| *parent != *pid);
-        std::iter::successors(Some(pid), above).any(|pid| pid == own)
+    let is_descendant = |pid: u32| {
+        let parent = |pid: &u32| parents.get(pid).copied().filter(|parent| parent != pid);
+        std::iter::successors(Some(pid), parent).any(|pid| pid == own)
     };
     let mut found = parents.clone();
-    found.retain(|pid, _| *pid != own && is_below(*pid));
+    found.retain(|pid, _| *pid != own && is_descendant(*pid));
     let has_child: Vec<u32> = found.values().copied().collect();
     found.retain(|pid, _| !(has_child.contains(pid) && runs_shell(root, *pid)));
     found
 }
 
-/// The parent of a process that runs and is as young.
+/// The parent of a running process that began at `start` or later.
 fn living(root: &Root, pid: u32, start: u64) -> Option<u32> {
     let text = root.read(&Pid::new(pid)?.path("stat")).ok()?;
     let stat = Stat::parse(&text)?;
@@ -52,7 +46,7 @@ fn living(root: &Root, pid: u32, start: u64) -> Option<u32> {
     stat.parent().filter(|_| runs)
 }
 
-/// When a process began, in ticks since the boot.
+/// When a process began, in clock ticks since boot.
 pub(super) fn start(root: &Root, pid: u32) -> u64 {
     let text = Pid::new(pid).and_then(|pid| root.read(&pid.path("stat")).ok());
     let start = text.and_then(|text| Stat::parse(&text)?.start());
@@ -64,8 +58,8 @@ fn runs_shell(root: &Root, pid: u32) -> bool {
     exe.is_some_and(|exe| is_shell(exe.as_os_str().as_bytes()))
 }
 
-/// The reports of them: one for each family that has the library, and for each that has
-/// not; warnings where they are shown.
+/// The reports of these processes: one for the eldest of each family with the library, and a
+/// warning for each without.
 pub(super) fn reports(
     root: &Root,
     all: &BTreeMap<u32, u32>,
@@ -73,45 +67,29 @@ pub(super) fn reports(
     warns: bool,
 ) -> Vec<String> {
     let with = eldest(all, |pid| library(root, pid) == Some(true));
-    let without = eldest(all, |pid| library(root, pid) == Some(false));
-    let hidden = eldest(all, |pid| library(root, pid).is_none());
-    let mut said: Vec<String> = Vec::new();
+    let mut reports: Vec<String> = with.iter().map(|pid| report(root, *pid, json)).collect();
     if warns {
-        said.extend(without.iter().map(|pid| warning(root, *pid, json, None)));
+        for has_library in [Some(false), None] {
+            let without = eldest(all, |pid| library(root, pid) == has_library);
+            let warning = |pid| warning(root, pid, json, has_library.is_none());
+            reports.extend(without.into_iter().map(warning));
+        }
     }
-    said.extend(with.iter().map(|pid| report(root, *pid, json)));
-    if warns {
-        let text = "may not be looked at: hugectl --status says what it has, as root";
-        said.extend(
-            hidden
-                .iter()
-                .map(|pid| warning(root, *pid, json, Some(text))),
-        );
-    }
-    if !json && said.len() > SHOWN {
-        let more = said.len() - SHOWN;
-        said.truncate(SHOWN);
-        said.push(format!(
-            "hugectl: WARNING: {more} more processes still run: hugectl --status says what they \
-             have\n"
-        ));
-    }
-    said
+    reports
 }
 
-/// Those of a kind whose parents are not.
+/// The processes of a kind whose parents are of another.
 fn eldest(all: &BTreeMap<u32, u32>, is_it: impl Fn(u32) -> bool) -> Vec<u32> {
     let found: Vec<u32> = all.keys().copied().filter(|pid| is_it(*pid)).collect();
     let is_eldest = |pid: &u32| all.get(pid).is_none_or(|parent| !found.contains(parent));
     found.iter().copied().filter(is_eldest).collect()
 }
 
-/// Whether one of our libraries is in a process; `None` where that cannot be seen.
+/// Whether one of our libraries is in a process; `None` if its mappings are unreadable.
 fn library(root: &Root, pid: u32) -> Option<bool> {
     let maps = root.read(&Pid::new(pid)?.path("maps")).ok()?;
     let has = |text: &[u8]| memchr::memmem::find(&maps, text).is_some();
-    // Of a process that is ending, the kernel shows the first part only: the stack lies
-    // behind all libraries.
+    // The kernel may cut the list of a process that is ending. The stack comes last.
     match (has(b"/libhugetlbfs"), has(b"[stack]")) {
         (true, _) => Some(true),
         (false, true) => Some(false),
@@ -119,9 +97,8 @@ fn library(root: &Root, pid: u32) -> Option<bool> {
     }
 }
 
-/// What one has now.
 fn report(root: &Root, pid: u32, json: bool) -> String {
-    let snapshot = Pid::new(pid).and_then(|id| Snapshot::take(root, id).ok());
+    let snapshot = Pid::new(pid).and_then(|id| Snapshot::take(root, id, None).ok());
     let text = snapshot.map(|snapshot| snapshot.to_text(json));
     match text {
         Some(text) if !json => {
@@ -131,32 +108,30 @@ fn report(root: &Root, pid: u32, json: bool) -> String {
     }
 }
 
-/// What is said of one without the library.
-fn warning(root: &Root, pid: u32, json: bool, why: Option<&str>) -> String {
+/// The warning about a process without the library, or one that is unreadable.
+fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
     let Some(id) = Pid::new(pid) else {
         return String::new();
     };
     let name = process::name(root, id).unwrap_or_default();
-    let origin = OwnOrigin::find(root, id);
-    let exe = process::exe(root, id).unwrap_or_else(|_error| "?".into());
-    let why = why.unwrap_or(match process::is_secure(root, id) {
+    let why = match process::is_secure(root, id) {
+        _ if is_hidden => "may not be inspected: run hugectl --status as root",
         Some(true) => {
-            "has nothing of hugectl's: it was started with rights that are not its user's \
-             (AT_SECURE), and the loader of such a program takes no library from its environment; \
-             hugectl --pid, as root, reaches it"
+            "lacks the library: exec raised its privileges (AT_SECURE), so its loader ignores \
+             LD_PRELOAD; hugectl --pid, as root, reaches it"
         }
         _ => {
-            "has nothing of hugectl's: what started it dropped the environment; start hugectl \
-             behind what drops it"
+            "lacks the library: its starter dropped the environment; put hugectl between the \
+             starter and the program"
         }
-    });
-    let text = format!(
-        "process {pid} ({}) still runs and {why}",
-        String::from_utf8_lossy(&name)
-    );
+    };
+    let comm = String::from_utf8_lossy(&name);
+    let text = format!("process {pid} ({comm}) still runs and {why}");
     if !json {
         return format!("hugectl: WARNING: {text}\n");
     }
+    let exe = process::exe(root, id).unwrap_or_else(|_error| "?".into());
+    let origin = OwnOrigin::find(root, id);
     let proof = Proof {
         pid,
         exe: exe.as_os_str().as_bytes(),
@@ -167,8 +142,5 @@ fn warning(root: &Root, pid: u32, json: bool, why: Option<&str>) -> String {
         warning: Some(&text),
         life: None,
     };
-    let mut line = String::new();
-    let written = proof.write_json(&mut line);
-    debug_assert!(written.is_ok(), "a String takes everything");
-    line
+    super::bare_report(&proof, true)
 }

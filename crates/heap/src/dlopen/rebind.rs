@@ -1,20 +1,16 @@
-//! Has libc's own names for the malloc family mean ours, for whoever looks into
-//! libc before he looks at the program's list of libraries.
+//! Redirects libc's malloc family to ours for code that looks into libc before the program's list
+//! of libraries; see `hugetlbfs::loader::rebind`.
 //!
-//! A library that is loaded with `RTLD_DEEPBIND` finds malloc and free in libc
-//! while the program has ours, and blocks go from one to the other. So libc's
-//! names are bound to ours before: see `hugetlbfs::loader::rebind`.
-//!
-//! Other programs look into libc by `dlsym` and a handle of it, or of whatever
-//! needs it. To these libc's malloc is left, but what takes blocks is ours from
-//! the first `dlopen` on.
+//! A library opened with `RTLD_DEEPBIND` finds malloc and free in libc while the program has ours,
+//! and blocks pass between both. Other code uses `dlsym` with a handle of libc: it keeps libc's
+//! malloc, but from the first `dlopen` on the functions that take blocks are ours.
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use hugetlbfs::loader::objects::Object;
 use hugetlbfs::loader::rebind::{self, Meaning};
 
-use crate::dlopen::plugin::{self, LIBCS, Libc};
+use crate::dlopen::plugin::{self, LIBC};
 use crate::host_malloc;
 
 /// A function's address.
@@ -24,23 +20,23 @@ macro_rules! at {
     };
 }
 
-/// The functions that take blocks, in the program's own namespace.
-fn takers() -> [Meaning; 9] {
+/// Functions that take blocks.
+fn free_family() -> [Meaning; 9] {
     [
-        (c"free", at!(plugin::free::<0>)),
-        (c"cfree", at!(plugin::free::<0>)),
-        (c"__libc_free", at!(plugin::free::<0>)),
-        (c"free_sized", at!(plugin::free::<0>)),
-        (c"free_aligned_sized", at!(plugin::free::<0>)),
+        (c"free", at!(plugin::free)),
+        (c"cfree", at!(plugin::free)),
+        (c"__libc_free", at!(plugin::free)),
+        (c"free_sized", at!(plugin::free)),
+        (c"free_aligned_sized", at!(plugin::free)),
         (c"realloc", at!(plugin::realloc)),
         (c"reallocarray", at!(plugin::reallocarray)),
-        (c"__libc_realloc", at!(plugin::realloc_kept::<0>)),
-        (c"malloc_usable_size", at!(plugin::usable_size::<0>)),
+        (c"__libc_realloc", at!(plugin::realloc)),
+        (c"malloc_usable_size", at!(plugin::usable_size)),
     ]
 }
 
-/// Those that make blocks, or tell about all of them: each has the same name here.
-const MAKERS: [&CStr; 9] = [
+/// Functions that return blocks or concern all; ours have the same names.
+const MALLOC_FAMILY: [&CStr; 9] = [
     c"malloc",
     c"calloc",
     c"aligned_alloc",
@@ -52,15 +48,15 @@ const MAKERS: [&CStr; 9] = [
     c"mallopt",
 ];
 
-/// What of libc's names means ours.
+/// Which of libc's names are redirected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
-    /// Nothing.
+    /// None.
     Nothing = 0,
-    /// What takes blocks: whoever has libc's `free` may be given one of ours.
-    Takers = 1,
-    /// All of the family.
-    Family = 2,
+    /// Those that take blocks: libc's `free` may get a block of ours.
+    Free = 1,
+    /// All.
+    All = 2,
 }
 
 static REACHED: AtomicU8 = AtomicU8::new(Reach::Nothing as u8);
@@ -69,8 +65,8 @@ fn has_reached(reach: Reach) -> bool {
     REACHED.load(Ordering::Acquire) >= reach as u8
 }
 
-/// Makes sure that a library that is loaded next binds to us, wherever it looks
-/// first; whether that is so. Needs nothing where the heap is not ours.
+/// Ensures that the next library binds to us; returns whether it will. Does nothing if the heap
+/// isn't ours.
 #[inline]
 pub(crate) fn prepare(reach: Reach) -> bool {
     has_reached(reach) || bind(reach)
@@ -81,35 +77,35 @@ fn bind(reach: Reach) -> bool {
     if host_malloc::heap() != host_malloc::Heap::Ours {
         return true;
     }
-    let makers = rebind::own(MAKERS);
-    // Two threads take turns by the loader's own lock.
+    let family = rebind::own(MALLOC_FAMILY);
+    // The loader's lock serialises two threads.
     rebind::with_glibc(|libc| {
         if !has_reached(reach) {
-            change_libc(libc, reach, &makers);
+            change_libc(libc, reach, &family);
         }
     });
     has_reached(reach)
 }
 
-fn change_libc(libc: &Object<'_>, reach: Reach, makers: &[Meaning]) {
-    if !has_reached(Reach::Takers) {
-        remember(libc, &LIBCS[0]);
-        if !rebind::change(libc, &takers()) {
+fn change_libc(libc: &Object<'_>, reach: Reach, family: &[Meaning]) {
+    if !has_reached(Reach::Free) {
+        note_libc(libc);
+        if !rebind::change(libc, &free_family()) {
             return;
         }
     }
-    let is_whole = || makers.iter().all(|(_, address)| *address != 0);
-    if reach == Reach::Takers || is_whole() && rebind::change(libc, makers) {
+    let is_complete = || family.iter().all(|(_, address)| *address != 0);
+    if reach == Reach::Free || is_complete() && rebind::change(libc, family) {
         REACHED.store(reach as u8, Ordering::Release);
     }
 }
 
-/// Notes the functions of a libc before its table says something else.
-pub(crate) fn remember(object: &Object<'_>, libc: &Libc) {
+/// Notes libc's functions before its table changes.
+fn note_libc(object: &Object<'_>) {
     for (place, name) in [
-        (&libc.free, c"free"),
-        (&libc.realloc, c"realloc"),
-        (&libc.usable_size, c"malloc_usable_size"),
+        (&LIBC.free, c"free"),
+        (&LIBC.realloc, c"realloc"),
+        (&LIBC.usable_size, c"malloc_usable_size"),
     ] {
         place.store(object.address_of(name).unwrap_or(0), Ordering::Release);
     }

@@ -1,6 +1,5 @@
-//! glibc's second names for the malloc family. Allocators that take the place
-//! of malloc have them, too: a program that calls one by such a name would give
-//! it blocks of ours.
+//! glibc's internal names of the malloc family: a program that calls one would pass it blocks of
+//! ours.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_void};
@@ -22,10 +21,10 @@ pub extern "C" fn __libc_calloc(count: usize, size: usize) -> *mut c_void {
 /// `realloc(3)`
 ///
 /// # Safety
-/// `block` must be null or come from one of the family; so for all of these.
+/// `block` must be null or come from the malloc family.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::realloc(block, size) }
 }
 
@@ -35,7 +34,7 @@ pub unsafe extern "C" fn __libc_realloc(block: *mut c_void, size: usize) -> *mut
 /// As for [`__libc_realloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __libc_free(block: *mut c_void) {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
@@ -45,7 +44,7 @@ pub unsafe extern "C" fn __libc_free(block: *mut c_void) {
 /// As for [`__libc_realloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __libc_cfree(block: *mut c_void) {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
@@ -77,6 +76,6 @@ pub unsafe extern "C" fn __posix_memalign(
     alignment: usize,
     size: usize,
 ) -> c_int {
-    // SAFETY: C's own promise.
+    // SAFETY: the caller's promise.
     unsafe { ours::posix_memalign(place, alignment, size) }
 }

@@ -1,5 +1,5 @@
-//! C++'s `operator new` and `delete`: through libstdc++ each would cost two calls more. The
-//! other forms come here by way of libstdc++, which has them call these or malloc.
+//! C++'s `operator new` and `delete`: through libstdc++ each would cost two more calls. Its other
+//! forms call these or malloc.
 #![expect(unsafe_code, reason = "exports functions of libstdc++")]
 
 use core::ffi::{CStr, c_void};
@@ -9,7 +9,7 @@ use crate::host_malloc::{self, Heap};
 use crate::malloc as ours;
 use crate::mimalloc;
 
-/// `operator new` of the next library: calls the new-handler, and throws.
+/// Calls the next library's `operator new`, which calls the new-handler and throws.
 #[cold]
 fn next_new(name: &CStr, size: usize) -> *mut c_void {
     type New = extern "C-unwind" fn(usize) -> *mut c_void;
@@ -38,7 +38,7 @@ fn new(name: &CStr, size: usize) -> *mut c_void {
 /// As for `operator delete`.
 #[inline(always)]
 unsafe fn delete(name: &CStr, block: *mut c_void) {
-    if ours::owner::is_elsewhere(block) && host_malloc::heap() == Heap::Theirs {
+    if ours::owner::is_outside(block) && host_malloc::heap() == Heap::Theirs {
         return next_delete(name, block);
     }
     // SAFETY: as the caller says.
@@ -71,10 +71,10 @@ pub extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
 /// `operator delete(void *)`
 ///
 /// # Safety
-/// `block` must be null or come from `operator new`; so for all of these.
+/// `block` must be null or come from `operator new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _ZdlPv(block: *mut c_void) {
-    // SAFETY: C++'s own promise.
+    // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdlPv", block) }
 }
 
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn _ZdlPv(block: *mut c_void) {
 /// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _ZdaPv(block: *mut c_void) {
-    // SAFETY: C++'s own promise.
+    // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdaPv", block) }
 }
 
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn _ZdaPv(block: *mut c_void) {
 /// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _ZdlPvm(block: *mut c_void, _size: usize) {
-    // SAFETY: C++'s own promise.
+    // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdlPv", block) }
 }
 
@@ -104,6 +104,6 @@ pub unsafe extern "C" fn _ZdlPvm(block: *mut c_void, _size: usize) {
 /// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _ZdaPvm(block: *mut c_void, _size: usize) {
-    // SAFETY: C++'s own promise.
+    // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdaPv", block) }
 }

@@ -1,6 +1,5 @@
-//! Blocks of another malloc: libc's early ones, or those of a library that has its own
-//! malloc. They go to the functions that ours stand before. [`crate::malloc`] finds the
-//! owner of a block.
+//! Foreign blocks in a program that uses our malloc: libc's early ones, or those of a library with
+//! its own malloc. They go to the next definitions.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::c_void;
@@ -8,8 +7,7 @@ use core::ffi::c_void;
 use crate::host_malloc;
 use crate::host_malloc::next::next;
 
-/// Frees a block. Without a way to its owner it stays: better lost than
-/// wrongly freed.
+/// Frees a block; leaks it if there is no `free`.
 #[cold]
 pub(crate) fn free(block: *mut c_void) {
     type Free = extern "C" fn(*mut c_void);
@@ -24,7 +22,7 @@ pub(crate) fn free(block: *mut c_void) {
     }
 }
 
-/// Changes the size of a block, where it is.
+/// Reallocates a block.
 #[cold]
 pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;

@@ -1,4 +1,4 @@
-//! The functions of libc, or of another library, that ours stand before.
+//! Look-up of the next definition of a function.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -6,8 +6,7 @@ use hugetools_pages::{weak_function, word};
 
 word!(hugetools_dlsym_heap);
 
-/// The next function of a name, as a number; 0 where there is none. Looked up
-/// each time: it happens seldom.
+/// Address of the next definition; 0 if there is none. Rare, so it isn't cached.
 pub(crate) fn next(name: &CStr) -> usize {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     weak_function!(hugetools_dlsym_heap as Dlsym)

@@ -1,4 +1,4 @@
-//! Whose a block is.
+//! The owner of a block.
 
 use core::ffi::c_void;
 
@@ -6,7 +6,7 @@ use hugetools_contract::segment::HEAP_AREA;
 
 use crate::mimalloc;
 
-/// Whose a block is.
+/// The owner of a block.
 pub(crate) enum Owner {
     /// mimalloc's.
     Allocator,
@@ -14,14 +14,14 @@ pub(crate) enum Owner {
     Foreign,
 }
 
-/// Whether a block may be another malloc's. Nearly all of mimalloc's lie in one area, which
-/// two comparisons tell.
+/// Whether a block lies outside of the heap's area and may be another malloc's. Nearly all of
+/// mimalloc's lie inside.
 #[inline(always)]
-pub(crate) fn is_elsewhere(block: *const c_void) -> bool {
+pub(crate) fn is_outside(block: *const c_void) -> bool {
     !HEAP_AREA.contains(&(block as u64))
 }
 
-/// Whose a block outside of that area is.
+/// The owner of a block outside of the heap's area.
 #[cold]
 pub(crate) fn of(block: *const c_void) -> Owner {
     match mimalloc::mi_is_in_heap_region(block) {

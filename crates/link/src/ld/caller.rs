@@ -24,8 +24,6 @@ pub struct Caller {
     /// Whether `HUGETLB_DEPRECATED_LINK` silences the warning about
     /// `--hugetlbfs-link`.
     pub deprecated_link: bool,
-    /// The directory for temporary files.
-    pub temporary: PathBuf,
 }
 
 impl Caller {
@@ -37,7 +35,6 @@ impl Caller {
         let mut caller = Caller {
             argv,
             exe: std::fs::read_link("/proc/self/exe").ok(),
-            temporary: PathBuf::from("/tmp"),
             ..Caller::default()
         };
         for (name, value) in variables {
@@ -48,7 +45,6 @@ impl Caller {
                 b"LDEMULATION" => caller.emulation = value.into_string().ok(),
                 b"LD_HUGETLBFS_RECURSION" => caller.recursion = true,
                 b"HUGETLB_DEPRECATED_LINK" => caller.deprecated_link = true,
-                b"TMPDIR" => caller.temporary = value.into(),
                 _ => {}
             }
         }

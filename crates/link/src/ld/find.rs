@@ -285,12 +285,6 @@ mod tests {
     }
 
     #[test]
-    fn ignores_foreign_libraries() {
-        let place = Place::new();
-        place.program("own/libhugetlbfs.so", 0o644);
-        assert_eq!(library(&place.caller("ld", None), Ident::native()), None);
-    }
-    #[test]
     fn rpath_is_only_for_directories_outside_the_default_path() {
         let place = Place::new();
         place.program("lib/libhugetlbfs.so.0", 0o644);

@@ -256,32 +256,6 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_our_options() {
-        let error = |line| Request::new(args(line)).unwrap_err().to_string();
-        assert_eq!(
-            error("--hugetlbfs-link=D"),
-            "--hugetlbfs-link=D: write B (bss and data) or BDT (text, too)"
-        );
-        assert_eq!(
-            error("--hugetlbfs-align=3M"),
-            "--hugetlbfs-align=3M: the size is not a power of two"
-        );
-        assert_eq!(
-            error("--hugetlbfs-align=4K"),
-            "--hugetlbfs-align=4K: too small: huge pages have 64kB or more"
-        );
-        assert_eq!(
-            error("--hugetlbfs-align="),
-            "--hugetlbfs-align=: not a number"
-        );
-        let none =
-            "no such option\n  the options are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT";
-        for option in ["--hugetlbfs-link", "--hugetlbfs-x=1", "--hugetlbfs-"] {
-            assert_eq!(error(option), format!("{option}: {none}"));
-        }
-    }
-
-    #[test]
     fn parses_every_form_of_the_output_option() {
         let output = |line| read(line).output.to_str().unwrap().to_owned();
         assert_eq!(output("a.o"), "a.out");

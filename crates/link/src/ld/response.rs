@@ -67,28 +67,9 @@ fn words(contents: &[u8]) -> Vec<OsString> {
     words.into_iter().map(OsString::from_vec).collect()
 }
 
-/// Formats arguments as a response file.
-pub(crate) fn write(args: &[OsString]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for arg in args {
-        if arg.is_empty() {
-            out.extend_from_slice(b"\"\"");
-        }
-        for &byte in arg.as_bytes() {
-            if byte.is_ascii_whitespace() || matches!(byte, 0x0b | b'\\' | b'\'' | b'"') {
-                out.push(b'\\');
-            }
-            out.push(byte);
-        }
-        out.push(b'\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn strings(args: &[&str]) -> Vec<OsString> {
         args.iter().map(OsString::from).collect()
@@ -123,15 +104,5 @@ mod tests {
         let args = expand(strings(&["@self"]), &read);
         assert_eq!(args.len(), MAX_FILES + 1);
         assert_eq!(args[0], "@self");
-    }
-
-    proptest! {
-        #[test]
-        fn written_arguments_are_read_back(
-            args in prop::collection::vec(prop::collection::vec(1u8.., 0..9), 0..9),
-        ) {
-            let args: Vec<OsString> = args.into_iter().map(OsString::from_vec).collect();
-            prop_assert_eq!(words(&write(&args)), args);
-        }
     }
 }

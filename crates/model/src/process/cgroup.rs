@@ -5,8 +5,6 @@
 //! pages take effect at the first touch, limits on reservations (`rsvd`, since Linux 5.7)
 //! in `mmap(2)`.
 
-pub mod refusals;
-
 use hugetools_kernfs::cgroup::{self as text, Group, Version, groups};
 
 use crate::memory::vmstat;
@@ -39,44 +37,20 @@ impl Limit {
     }
 }
 
-/// The names of the files, without the page size in front.
-struct Names {
-    limit: &'static str,
-    used: &'static str,
-}
+/// Files with a limit and with the usage, without the page size in front.
+type Names = (&'static str, &'static str);
 
 const V1: [Names; 2] = [
-    Names {
-        limit: "limit_in_bytes",
-        used: "usage_in_bytes",
-    },
-    Names {
-        limit: "rsvd.limit_in_bytes",
-        used: "rsvd.usage_in_bytes",
-    },
+    ("limit_in_bytes", "usage_in_bytes"),
+    ("rsvd.limit_in_bytes", "rsvd.usage_in_bytes"),
 ];
 
-const V2: [Names; 2] = [
-    Names {
-        limit: "max",
-        used: "current",
-    },
-    Names {
-        limit: "rsvd.max",
-        used: "rsvd.current",
-    },
-];
+const V2: [Names; 2] = [("max", "current"), ("rsvd.max", "rsvd.current")];
 
 /// The files of the memory controller, version 1.
-const MEMORY_V1: [Names; 1] = [Names {
-    limit: "memory.limit_in_bytes",
-    used: "memory.usage_in_bytes",
-}];
+const MEMORY_V1: [Names; 1] = [("memory.limit_in_bytes", "memory.usage_in_bytes")];
 
-const MEMORY_V2: [Names; 1] = [Names {
-    limit: "memory.max",
-    used: "memory.current",
-}];
+const MEMORY_V2: [Names; 1] = [("memory.max", "memory.current")];
 
 /// A controller: its name in version 1, and the location of its files.
 struct Controller<'a> {
@@ -169,7 +143,7 @@ fn tightest_of(
         };
         for dir in dirs(root, &mount, &group) {
             for names in names {
-                let limit = read_limit(root, &dir, names, controller.prefix)?;
+                let limit = read_limit(root, &dir, *names, controller.prefix)?;
                 let tighter =
                     |limit: &Limit| found.as_ref().is_none_or(|f| limit.rest() < f.rest());
                 found = limit.filter(tighter).or(found);
@@ -258,10 +232,10 @@ fn dirs(root: &Root, mount: &KPath, group: &Group<'_>) -> Vec<KPath> {
 fn read_limit(
     root: &Root,
     dir: &KPath,
-    names: &Names,
+    (limit, used): Names,
     prefix: &str,
 ) -> Result<Option<Limit>, FileError> {
-    let file = dir.join(format_args!("{prefix}{}", names.limit));
+    let file = dir.join(format_args!("{prefix}{limit}"));
     let Some(bytes) = root.read_opt(&file)? else {
         return Ok(None);
     };
@@ -270,7 +244,7 @@ fn read_limit(
         Some(text::Limit::None) => return Ok(None),
         None => return Err(not_a_number(&file, &bytes)),
     };
-    let used = dir.join(format_args!("{prefix}{}", names.used));
+    let used = dir.join(format_args!("{prefix}{used}"));
     Ok(Some(Limit {
         limit: Bytes::new(limit),
         used: root.number_opt(&used)?.map(Bytes::new),

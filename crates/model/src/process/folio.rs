@@ -11,7 +11,6 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use hugetools_kernfs::pagemap::Entry;
-use procfs::PhysicalPageFlags as Flags;
 
 use crate::process::Pid;
 use crate::root::Root;
@@ -22,6 +21,13 @@ use crate::root::kpath::KPath;
 const MOST_BLOCKS: usize = 1 << 19;
 /// Number of pagemap entries per read.
 const ENTRIES: usize = 1 << 15;
+
+/// Flags in `/proc/kpageflags`: first page of a folio, one of the others, page of a pool,
+/// page of zeros.
+const HEAD: u64 = 1 << 15;
+const TAIL: u64 = 1 << 16;
+const HUGE: u64 = 1 << 17;
+const ZERO: u64 = 1 << 24;
 
 /// Bytes in folios of each size.
 pub type Sizes = BTreeMap<u64, u64>;
@@ -109,8 +115,8 @@ fn read_words(file: &File, first: u64, count: usize) -> io::Result<Vec<u64>> {
         .collect())
 }
 
-fn is(word: &u64, flag: Flags) -> bool {
-    word & flag.bits() != 0
+fn is(word: &u64, flag: u64) -> bool {
+    word & flag != 0
 }
 
 /// Returns the unit of each page in a block. A folio is aligned to its size, so none
@@ -122,13 +128,13 @@ fn parts(flags: &[u64], block: usize) -> Vec<Part> {
         let tails = rest
             .iter()
             .skip(1)
-            .take_while(|flags| is(flags, Flags::COMPOUND_TAIL))
+            .take_while(|flags| is(flags, TAIL))
             .count();
         let (pages, part) = match first {
-            flags if is(flags, Flags::HUGE) => (1, Part::Hugetlb),
-            flags if is(flags, Flags::ZERO_PAGE) => (1, Part::Zero),
-            flags if is(flags, Flags::COMPOUND_HEAD) => (tails + 1, Part::Folio(order(tails + 1))),
-            flags if is(flags, Flags::COMPOUND_TAIL) => (1, Part::Folio(order(block))),
+            flags if is(flags, HUGE) => (1, Part::Hugetlb),
+            flags if is(flags, ZERO) => (1, Part::Zero),
+            flags if is(flags, HEAD) => (tails + 1, Part::Folio(order(tails + 1))),
+            flags if is(flags, TAIL) => (1, Part::Folio(order(block))),
             _ => (1, Part::Folio(0)),
         };
         parts.extend(std::iter::repeat_n(part, pages));
@@ -209,25 +215,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HEAD: u64 = Flags::COMPOUND_HEAD.bits();
-    const TAIL: u64 = Flags::COMPOUND_TAIL.bits();
-    const HUGETLB: u64 = Flags::HUGE.bits();
-    const ZERO: u64 = Flags::ZERO_PAGE.bits();
-
     #[test]
     fn a_folio_is_a_head_and_its_tails() {
-        let flags = [
-            0,
-            HEAD,
-            TAIL,
-            HEAD,
-            TAIL,
-            TAIL,
-            TAIL,
-            0,
-            HUGETLB | TAIL,
-            ZERO,
-        ];
+        let flags = [0, HEAD, TAIL, HEAD, TAIL, TAIL, TAIL, 0, HUGE | TAIL, ZERO];
         let four = [Part::Folio(2); 4];
         let before = [Part::Folio(0), Part::Folio(1), Part::Folio(1)];
         let after = [Part::Folio(0), Part::Hugetlb, Part::Zero];

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::io;
 
+use nix::errno::Errno;
+
 use crate::root::kpath::KPath;
 
 /// The operation that failed.
@@ -105,38 +107,10 @@ pub fn describe_errno(errno: i32) -> String {
         Some(first) => first.to_lowercase().chain(chars).collect(),
         None => String::new(),
     };
-    match errno_name(errno) {
-        Some(name) => format!("{lower} ({name})"),
-        None => format!("{lower} (errno {errno})"),
+    match Errno::from_raw(errno) {
+        Errno::UnknownErrno => format!("{lower} (errno {errno})"),
+        name => format!("{lower} ({name:?})"),
     }
-}
-
-fn errno_name(errno: i32) -> Option<&'static str> {
-    Some(match errno {
-        libc::EPERM => "EPERM",
-        libc::ENOENT => "ENOENT",
-        libc::ESRCH => "ESRCH",
-        libc::EINTR => "EINTR",
-        libc::EIO => "EIO",
-        libc::E2BIG => "E2BIG",
-        libc::ENOEXEC => "ENOEXEC",
-        libc::EAGAIN => "EAGAIN",
-        libc::ENOMEM => "ENOMEM",
-        libc::EACCES => "EACCES",
-        libc::EBUSY => "EBUSY",
-        libc::EEXIST => "EEXIST",
-        libc::ENODEV => "ENODEV",
-        libc::ENOTDIR => "ENOTDIR",
-        libc::EISDIR => "EISDIR",
-        libc::EINVAL => "EINVAL",
-        libc::ETXTBSY => "ETXTBSY",
-        libc::ENOSPC => "ENOSPC",
-        libc::EROFS => "EROFS",
-        libc::ENAMETOOLONG => "ENAMETOOLONG",
-        libc::ELOOP => "ELOOP",
-        libc::EOPNOTSUPP => "EOPNOTSUPP",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

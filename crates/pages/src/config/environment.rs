@@ -1,10 +1,8 @@
 //! The environment block, as the program got it.
 //!
-//! Not by libc's `environ`: that is null until libc's own constructor has run,
-//! before which ours and those of others may, and a program may have a variable
-//! of that name. The block is what glibc gives to each constructor; for those
-//! who ask earlier, and under musl, which gives none, libc's own word for it
-//! (`__environ`), and where that is null the kernel's copy.
+//! Not libc's `environ`: it is null until libc's own constructor has run, and a program may
+//! have a variable of that name. Instead: the block that glibc passes to constructors; before
+//! that, and under musl, libc's `__environ`; if that is null, the kernel's copy.
 #![expect(unsafe_code, reason = "reads the environment block")]
 
 use core::ffi::{CStr, c_char};
@@ -18,17 +16,16 @@ use crate::{sys, word};
 
 word!(hugetools_environ);
 
-/// The block that the constructor got.
+/// The block passed to the constructor.
 static GIVEN: AtomicPtr<*const c_char> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Whether the constructor has run: what is not known now never will be.
+/// The constructor has run: a missing environment stays missing.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Notes the block that the constructor got, if libc is one that gives it.
+/// Records the block passed to the constructor under glibc.
 ///
 /// # Safety
-/// Under glibc it must be null or an array of C strings that ends with a null
-/// pointer; elsewhere it is not looked at.
+/// Under glibc it must be null or an array of C strings that ends with a null pointer.
 pub unsafe fn remember(block: *const *const c_char) {
     if weak::is_glibc() {
         GIVEN.store(block.cast_mut(), Ordering::Release);
@@ -37,11 +34,11 @@ pub unsafe fn remember(block: *const *const c_char) {
 }
 
 /// Whether this library's constructor has run.
-pub fn has_begun() -> bool {
+pub fn constructor_ran() -> bool {
     BEGUN.load(Ordering::Acquire)
 }
 
-/// The block in the program's memory; null where nobody has told of it yet.
+/// The block in the program's memory; null if it isn't known yet.
 fn block() -> *const *const c_char {
     let given = GIVEN.load(Ordering::Acquire);
     if !given.is_null() {
@@ -56,11 +53,11 @@ fn block() -> *const *const c_char {
     }
 }
 
-/// The kernel's copy of the block: all strings, each with its zero byte. `None`
-/// where it cannot be read, and where it was tried before.
+/// Copies the block from the kernel: strings with their zero bytes. `None` if it can't be
+/// read or was tried before.
 fn copy() -> Option<&'static [u8]> {
     static TRIED: AtomicBool = AtomicBool::new(false);
-    /// The kernel lets arguments and environment be 6 MiB at most.
+    /// The kernel's limit for arguments and environment is 6 MiB.
     const ROOM: usize = 8 << 20;
     if TRIED.swap(true, Ordering::Relaxed) {
         return None;
@@ -74,16 +71,16 @@ fn copy() -> Option<&'static [u8]> {
     let room = unsafe { core::slice::from_raw_parts_mut(at as *mut u8, ROOM) };
     let len = procfile::fill(&file, room).len();
     let used = len.next_multiple_of(sys::page_size());
-    // SAFETY: the part of the mapping behind what was read.
+    // SAFETY: the rest of the mapping.
     let _ = unsafe { sys::munmap(at + used, ROOM - used) };
-    // SAFETY: read above; it is never changed or given back.
+    // SAFETY: filled above, and never changed or unmapped.
     Some(unsafe { core::slice::from_raw_parts(at as *const u8, len) })
 }
 
-/// The values of our variables, found in one walk through the environment.
+/// Our variables, found in one pass through the environment.
 #[derive(Debug)]
 pub struct Variables {
-    /// Names and values of those that are there.
+    /// Names and values.
     found: [(&'static str, &'static [u8]); env::VARIABLES.len()],
     count: usize,
 }
@@ -94,17 +91,17 @@ impl Variables {
         count: 0,
     };
 
-    /// Finds them as `getenv` does: the first of several counts. `None` where
-    /// the environment is not known yet.
+    /// Finds our variables; the first of several counts, as in `getenv`. `None` if the
+    /// environment isn't known yet.
     pub fn find() -> Option<Variables> {
         let block = block();
         if !block.is_null() {
-            // SAFETY: as whoever told of it says.
+            // SAFETY: glibc's constructor argument, or libc's own word.
             return Some(unsafe { Variables::in_block(block) });
         }
         match copy() {
             Some(copy) => Some(Variables::in_copy(copy)),
-            None => has_begun().then_some(Variables::NONE),
+            None => constructor_ran().then_some(Variables::NONE),
         }
     }
 
@@ -122,8 +119,7 @@ impl Variables {
                 // SAFETY: each entry is a C string.
                 found.put(unsafe { CStr::from_ptr(entry) }.to_bytes());
             }
-            // SAFETY: the null entry has not been reached, so there is a next
-            // one.
+            // SAFETY: this entry isn't the null entry, so there is a next one.
             at = unsafe { at.add(1) };
         }
     }
@@ -144,7 +140,7 @@ impl Variables {
         let Some((name, value)) = found.filter(|(name, _)| self.get(name).is_none()) else {
             return;
         };
-        // There is room for each name once.
+        // Room for each name once.
         if let Some(place) = self.found.get_mut(self.count) {
             *place = (name, value);
             self.count += 1;
@@ -158,12 +154,10 @@ impl Variables {
     }
 }
 
-/// Whether an entry begins as our variables do; most do not from the first
-/// letter on.
+/// Whether an entry starts like our variables. Most differ in the first letter.
 fn is_one_of_ours(entry: *const c_char) -> bool {
     b"HUGETLB_".iter().enumerate().all(|(i, letter)| {
-        // SAFETY: all bytes before this one are letters, so the string has not
-        // ended before it.
+        // SAFETY: all earlier bytes are letters, so the string goes on.
         let byte = unsafe { entry.add(i) };
         // SAFETY: likewise.
         unsafe { byte.cast::<u8>().read() == *letter }

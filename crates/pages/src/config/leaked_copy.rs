@@ -1,9 +1,9 @@
-//! Copies of the program's environment, which the program may write over.
+//! Copies of environment strings, which the program may overwrite.
 #![expect(unsafe_code, reason = "hands out mapped memory")]
 
 use crate::sys;
 
-/// A copy that stays for ever; `None` where there is no memory for it.
+/// Copies `bytes` for ever; `None` without memory.
 pub fn keep(bytes: &[u8]) -> Option<&'static [u8]> {
     if bytes.is_empty() {
         return Some(&[]);
@@ -12,9 +12,9 @@ pub fn keep(bytes: &[u8]) -> Option<&'static [u8]> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping replaces nothing.
     let at = unsafe { sys::mmap(0, bytes.len(), prot, flags, -1, 0) }.ok()?;
-    // SAFETY: the new mapping has that length, and nobody else has it.
+    // SAFETY: the new mapping has that length, and nobody else uses it.
     unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
-    // SAFETY: written above; the mapping is never changed or given back.
+    // SAFETY: filled above, and never changed or unmapped.
     Some(unsafe { core::slice::from_raw_parts(at as *const u8, bytes.len()) })
 }
 

@@ -1,38 +1,38 @@
-//! What the user hears of a program that was started in turn: a server's own
-//! standard error is a log, while its starter waits at the terminal.
+//! Messages for the user of a program that runs deeper: a server's standard error is a
+//! log, while its starter's is the terminal.
 
 use core::fmt;
 
 use hugetools_contract::ledger::Kind;
 
 use crate::config;
-use crate::kernel::kin;
-use crate::rt::message::{self, Level, Line, is_heard};
+use crate::kernel::process;
+use crate::rt::message::{self, Level, Line, is_enabled};
 use crate::rt::outlet;
 use crate::rt::path::Path;
 use crate::sys::{self, File};
 
-/// Writes a warning as [`message`] does, where it is the first of its kind.
+/// Writes a warning if it is the first of its kind.
 pub fn warn(kind: Kind, text: fmt::Arguments<'_>) {
     say(config::level_once(kind), text);
 }
 
-/// Writes a message, also to the standard error of the process that hugectl
-/// started, where that is another file and the process has not ended; unless
-/// messages are kept off it.
+/// Writes a message, also to the standard error of the process that hugectl started if
+/// that is a different file. Redirected messages (`--messages`) are not copied.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
     message::say(level, text);
     let other = config::get().starter.map(|starter| starter.pid);
     let other = other.filter(|pid| *pid != sys::getpid());
-    let is_heard = is_heard(level) && sys::filter() != sys::Filter::Own && !outlet::is_elsewhere();
-    if let Some(pid) = other.filter(|_| is_heard) {
-        tell(pid, level, text);
+    let is_enabled =
+        is_enabled(level) && sys::filter() != sys::Filter::Own && !outlet::is_redirected();
+    if let Some(pid) = other.filter(|_| is_enabled) {
+        copy_to_starter(pid, level, text);
     }
 }
 
-fn tell(pid: u32, level: Level, text: fmt::Arguments<'_>) {
-    // Its number may be another's by now.
-    if !kin::is_ancestor(pid) {
+fn copy_to_starter(pid: u32, level: Level, text: fmt::Arguments<'_>) {
+    // The process ID may have been reused.
+    if !process::is_ancestor(pid) {
         return;
     }
     let Some(file) = error_output(pid) else {
@@ -48,9 +48,8 @@ fn tell(pid: u32, level: Level, text: fmt::Arguments<'_>) {
     }
 }
 
-/// The standard error of a process: the open file itself, so that what both
-/// write to a plain file comes one behind the other; where that may not be had,
-/// a terminal or a pipe by its name.
+/// Opens the standard error of a process: the same open file, so that appended lines
+/// don't overwrite each other; otherwise a terminal or pipe by name.
 fn error_output(pid: u32) -> Option<File> {
     if let Ok(file) = File::of_process(pid, 2) {
         return Some(file);

@@ -1,5 +1,4 @@
-//! Address space: reserved aligned, inaccessible, in the area by which heaps
-//! are known.
+//! Reserved address space: aligned, inaccessible, in the heap's area.
 #![expect(unsafe_code, reason = "maps address space")]
 
 use core::ffi::c_int;
@@ -9,11 +8,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetools_contract::segment::HEAP_AREA;
 
 use crate::extent::mlocked;
-use crate::sys::{self, Errno, Filter, Result};
+use crate::sys::{self, Filter, Result};
 
 const GIB: usize = 1 << 30;
 
-/// A part of the address space, and where in it the next extent is asked for.
+/// An area and the next address to try in it.
 struct Area {
     range: Range<u64>,
     next: AtomicUsize,
@@ -21,9 +20,8 @@ struct Area {
 
 static ARENAS: Area = Area::new(HEAP_AREA);
 
-/// Has the first reservation begin at an address, where that lies in the area;
-/// elsewhere a heap would not be known for one, so that the address is passed
-/// over.
+/// Sets the address of the first reservation. Addresses outside of the area are ignored:
+/// reports identify the heap by the area.
 pub fn begin_at(base: u64) {
     let inside = HEAP_AREA.contains(&base);
     if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
@@ -32,8 +30,7 @@ pub fn begin_at(base: u64) {
     }
 }
 
-/// Reserves `len` bytes at a multiple of `align`, without access and without
-/// memory behind them. `align` is a power of two.
+/// Reserves `len` bytes aligned to `align`, a power of two, without access or memory.
 pub fn reserve(len: usize, align: usize) -> Result<usize> {
     if let Some(hint) = ARENAS.next_hint(len, align) {
         let addr = map(hint, len)?;
@@ -45,7 +42,7 @@ pub fn reserve(len: usize, align: usize) -> Result<usize> {
     reserve_elsewhere(len, align)
 }
 
-/// The same, outside of the heap's area.
+/// Like [`reserve`], outside of the heap's area.
 pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
     let room = len.checked_add(align).ok_or(sys::Errno(libc::ENOMEM))?;
     let addr = map(0, room)?;
@@ -59,31 +56,18 @@ pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
     Ok(start)
 }
 
-/// Reserves address space at an address where nothing lies yet.
-///
-/// # Errors
-/// `ENOMEM`, also where something lies there.
-pub fn reserve_at(addr: usize, len: usize) -> Result<()> {
-    let found = map(addr, len)?;
-    if found == addr {
-        return Ok(());
-    }
-    release(found, len);
-    Err(Errno(libc::ENOMEM))
-}
-
-/// Gives reserved address space back, with whatever stands behind it.
+/// Unmaps reserved address space.
 pub(crate) fn release(addr: usize, len: usize) {
-    // SAFETY: reserved above and used by nobody yet.
+    // SAFETY: reserved above, and nobody uses it.
     let _ = unsafe { sys::munmap(addr, len) };
 }
 
-/// Makes a range inaccessible and frees what stood behind it.
+/// Makes a range inaccessible and frees its memory.
 ///
 /// # Safety
-/// The range must lie in reserved address space and be in use by nobody.
+/// The range must be reserved address space that nobody uses.
 pub unsafe fn clear(addr: usize, len: usize) -> Result<()> {
-    // Neither what goes nor what nobody can touch is to count as locked.
+    // Neither the old memory nor inaccessible memory may count as locked.
     let is_locked = may_unlock();
     if is_locked {
         let _ = sys::munlock(addr, len);
@@ -98,17 +82,17 @@ pub unsafe fn clear(addr: usize, len: usize) -> Result<()> {
 
 const FLAGS: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
-/// Whether what comes is locked; no where the program forbids itself calls.
+/// Whether new mappings are locked and may be unlocked under the program's filter.
 fn may_unlock() -> bool {
-    mlocked::is_later() && sys::filter() != Filter::Own
+    mlocked::locks_future() && sys::filter() != Filter::Own
 }
 
 fn map(hint: usize, len: usize) -> Result<usize> {
     map_unlocked(hint, len, libc::PROT_NONE)
 }
 
-/// Where what comes is locked (`MCL_FUTURE`) the kernel counts all of a mapping, also what
-/// nobody can touch. So a page comes, which is unlocked, and grows: that counts for nothing.
+/// Reserves address space that doesn't count as locked: with `MCL_FUTURE` the kernel counts
+/// inaccessible memory, too. An unlocked page that grows doesn't count.
 fn map_unlocked(hint: usize, len: usize, prot: c_int) -> Result<usize> {
     // SAFETY: without MAP_FIXED nothing is replaced.
     let map = |len| unsafe { sys::mmap(hint, len, prot, FLAGS, -1, 0) };
@@ -133,8 +117,7 @@ impl Area {
         }
     }
 
-    /// The next address in the area, at random where it begins; `None` where
-    /// the area is used up or too narrow for this one.
+    /// The next address to try; `None` if the area is used up.
     fn next_hint(&self, len: usize, align: usize) -> Option<usize> {
         let start = usize::try_from(self.range.start).ok()?;
         let limit = usize::try_from(self.range.end).ok()?;
@@ -158,9 +141,8 @@ impl Area {
     }
 }
 
-/// Up to 4 TiB in steps of 1 GiB: as random as where the kernel has put this
-/// library, from which large blocks of libc's own malloc lie as far. Random
-/// numbers of the process would end up in every address of a block.
+/// Up to 4 TiB in steps of 1 GiB, as random as this library's own address: libc's mappings
+/// lie at the same distance from it.
 fn random_offset() -> usize {
     let here = (&raw const ARENAS) as usize;
     ((here / sys::page_size()) & 0xfff) * GIB

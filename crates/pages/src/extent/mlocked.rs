@@ -1,45 +1,45 @@
-//! What of our memory the program has locked (`mlock(2)`). The kernel notes
-//! that for no hugetlb page; what takes the place of one must be locked again.
+//! Ranges of our memory that the program has locked (`mlock(2)`). The kernel records no lock
+//! on hugetlb pages; memory that replaces them must be locked again.
 
 use core::cell::UnsafeCell;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::rt::lock::Lock;
-use crate::rt::turn::Turn;
+use crate::rt::table_guard::TableGuard;
 use crate::sys;
 
-/// So many ranges are known. With more, all between the first and the last is
-/// taken for locked.
-const PLACES: usize = 64;
+/// Maximum number of ranges. When full, everything between the first and the last counts as
+/// locked.
+const SLOTS: usize = 64;
 
 struct Table {
     lock: Lock,
-    ranges: UnsafeCell<[(usize, usize); PLACES]>,
+    ranges: UnsafeCell<[(usize, usize); SLOTS]>,
 }
 
 #[expect(unsafe_code, reason = "shares the table between threads")]
-// SAFETY: the table is reached by whoever holds the lock.
+// SAFETY: only the lock's holder changes the table.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table {
     lock: Lock::new(),
-    ranges: UnsafeCell::new([(0, 0); PLACES]),
+    ranges: UnsafeCell::new([(0, 0); SLOTS]),
 };
 
-/// How many ranges there are: programs without any pay one load.
+/// Number of ranges, so that programs without any pay one load.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether memory that comes later is, too (`MCL_FUTURE`).
-static LATER: AtomicBool = AtomicBool::new(false);
+/// Whether new mappings are locked (`MCL_FUTURE`).
+static LOCK_FUTURE: AtomicBool = AtomicBool::new(false);
 
-/// Notes that a range is locked.
+/// Records that a range is locked.
 pub fn add(range: &Range<usize>) {
     if range.is_empty() {
         return;
     }
     change(|ranges| {
-        remove(ranges, range);
+        remove_from(ranges, range);
         let (mut start, mut end) = (range.start, range.end);
         if !ranges.iter().any(is_free) {
             for place in ranges.iter_mut() {
@@ -51,53 +51,53 @@ pub fn add(range: &Range<usize>) {
     });
 }
 
-/// Notes that it is not any more.
-pub fn cut(range: &Range<usize>) {
+/// Records that a range is not locked.
+pub fn remove(range: &Range<usize>) {
     if COUNT.load(Ordering::Acquire) != 0 {
-        change(|ranges| remove(ranges, range));
+        change(|ranges| remove_from(ranges, range));
     }
 }
 
-/// Notes whether what comes later is locked (`mlockall(2)`).
-pub fn set_later(locked: bool) {
-    LATER.store(locked, Ordering::Release);
+/// Records whether new mappings are locked (`mlockall(2)`).
+pub fn set_lock_future(locked: bool) {
+    LOCK_FUTURE.store(locked, Ordering::Release);
 }
 
-/// Whether what comes later is locked.
-pub fn is_later() -> bool {
-    LATER.load(Ordering::Acquire)
+/// Whether new mappings are locked.
+pub fn locks_future() -> bool {
+    LOCK_FUTURE.load(Ordering::Acquire)
 }
 
-/// Notes that a range has come: what was there before is gone.
-pub fn came(range: &Range<usize>) {
-    cut(range);
-    if is_later() {
+/// Records a new mapping.
+pub fn note_mapping(range: &Range<usize>) {
+    remove(range);
+    if locks_future() {
         add(range);
     }
 }
 
-/// Notes that nothing is locked any more (`munlockall(2)`).
-pub fn forget_all() {
-    set_later(false);
+/// Records that nothing is locked (`munlockall(2)`).
+pub fn clear() {
+    set_lock_future(false);
     if COUNT.load(Ordering::Acquire) != 0 {
         change(|ranges| ranges.fill((0, 0)));
     }
 }
 
-/// Whether the program has locked any of a range.
+/// Whether part of a range is locked.
 pub fn meets(range: &Range<usize>) -> bool {
     let is_met = |place: usize| {
         let (start, end) = at(place);
         start < range.end && range.start < end
     };
-    COUNT.load(Ordering::Acquire) != 0 && (0..PLACES).any(is_met)
+    COUNT.load(Ordering::Acquire) != 0 && (0..SLOTS).any(is_met)
 }
 
-/// Locks again what of a range the program has locked: other memory is there by
-/// now. Takes no lock: it may be called while the process is about to fork.
+/// Locks the recorded parts of a range, whose memory was replaced. Takes no lock: a fork
+/// calls it.
 pub fn restore(range: &Range<usize>) {
     if COUNT.load(Ordering::Acquire) != 0 {
-        for place in 0..PLACES {
+        for place in 0..SLOTS {
             let (from, to) = at(place);
             let (start, end) = (from.max(range.start), to.min(range.end));
             if start < end {
@@ -107,10 +107,9 @@ pub fn restore(range: &Range<usize>) {
     }
 }
 
-/// The same of memory that has just come in the place of a range of ours: where what comes
-/// is locked the kernel has locked it, also what the program has unlocked since.
+/// Like [`restore`], and unlocks the rest, which `MCL_FUTURE` has locked.
 pub fn restore_all(range: &Range<usize>) {
-    if is_later() {
+    if locks_future() {
         let _ = sys::munlock(range.start, range.len());
     }
     restore(range);
@@ -119,15 +118,14 @@ pub fn restore_all(range: &Range<usize>) {
 #[expect(unsafe_code, reason = "reads the table without its lock")]
 fn at(place: usize) -> (usize, usize) {
     let table = TABLE.ranges.get().cast::<(usize, usize)>();
-    // SAFETY: a place of the table.
+    // SAFETY: within the table.
     let at = unsafe { table.add(place) };
-    // SAFETY: likewise; a change that goes on meanwhile is one of what is locked
-    // just now, and either answer is right.
+    // SAFETY: likewise; during a change of this range either value is right.
     unsafe { at.read_volatile() }
 }
 
-fn change(change: impl FnOnce(&mut [(usize, usize); PLACES])) {
-    let _turn = Turn::take(&TABLE.lock);
+fn change(change: impl FnOnce(&mut [(usize, usize); SLOTS])) {
+    let _turn = TableGuard::take(&TABLE.lock);
     #[expect(unsafe_code, reason = "reaches into the table")]
     // SAFETY: the lock is held.
     let ranges = unsafe { &mut *TABLE.ranges.get() };
@@ -140,7 +138,7 @@ fn is_free(place: &(usize, usize)) -> bool {
     place.0 >= place.1
 }
 
-fn put(ranges: &mut [(usize, usize); PLACES], range: Range<usize>) {
+fn put(ranges: &mut [(usize, usize); SLOTS], range: Range<usize>) {
     if range.is_empty() {
         return;
     }
@@ -149,12 +147,12 @@ fn put(ranges: &mut [(usize, usize); PLACES], range: Range<usize>) {
     }
 }
 
-fn remove(ranges: &mut [(usize, usize); PLACES], range: &Range<usize>) {
-    for place in 0..PLACES {
+fn remove_from(ranges: &mut [(usize, usize); SLOTS], range: &Range<usize>) {
+    for place in 0..SLOTS {
         let (start, end) = ranges[place];
         let is_middle = start < range.start && range.end < end;
         if is_middle && !ranges.iter().any(is_free) {
-            // No place for a second part: rather too much than one of them forgotten.
+            // No slot for the second part: keep too much rather than too little.
             continue;
         }
         if start < range.end && range.start < end {
@@ -165,10 +163,10 @@ fn remove(ranges: &mut [(usize, usize); PLACES], range: &Range<usize>) {
     }
 }
 
-/// In the child of a fork, which inherits no locks of memory.
+/// Resets the child of a fork, which inherits no locks.
 pub fn in_child() {
     TABLE.lock.forget();
-    forget_all();
+    clear();
 }
 
 #[cfg(test)]
@@ -177,27 +175,24 @@ mod tests {
 
     #[test]
     fn ranges_are_cut_and_joined_when_there_are_many() {
-        let mut ranges = [(0, 0); PLACES];
+        let mut ranges = [(0, 0); SLOTS];
         put(&mut ranges, 10..50);
-        remove(&mut ranges, &(20..30));
+        remove_from(&mut ranges, &(20..30));
         let mut left: Vec<_> = ranges.into_iter().filter(|place| !is_free(place)).collect();
         left.sort_unstable();
         assert_eq!(left, [(10, 20), (30, 50)]);
-        remove(&mut ranges, &(0..100));
+        remove_from(&mut ranges, &(0..100));
         assert!(ranges.iter().all(is_free));
     }
 
-    /// What is unlocked in the middle leaves two parts, for which there may be no place.
+    /// Unlocking the middle leaves two parts, for which there may be no slot.
     #[test]
     fn a_full_table_forgets_nothing_that_is_locked() {
-        let mut ranges: [_; PLACES] = core::array::from_fn(|at| (at * 100, at * 100 + 50));
-        remove(&mut ranges, &(310..320));
+        let mut ranges: [_; SLOTS] = core::array::from_fn(|at| (at * 100, at * 100 + 50));
+        remove_from(&mut ranges, &(310..320));
         assert_eq!(ranges[3], (300, 350));
-        remove(&mut ranges, &(310..350));
+        remove_from(&mut ranges, &(310..350));
         assert_eq!(ranges[3], (300, 310));
-        assert_eq!(
-            ranges.iter().filter(|place| !is_free(place)).count(),
-            PLACES
-        );
+        assert_eq!(ranges.iter().filter(|place| !is_free(place)).count(), SLOTS);
     }
 }

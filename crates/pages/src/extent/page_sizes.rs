@@ -1,4 +1,4 @@
-//! Which pages an extent may have.
+//! The page sizes of an extent.
 
 use core::sync::atomic::AtomicBool;
 
@@ -9,37 +9,36 @@ use crate::kernel::{facts, hugetlb_pool};
 use crate::rt::message::{Level, say_once};
 use hugetools_kernfs::size_name::SizeName;
 
-/// The layout of an extent, decided from what was asked for and what this
-/// machine offers.
+/// The page sizes of an extent: the setting, as far as the machine supports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// The size of a unit in bytes: that of its huge pages.
+    /// Bytes of a unit, its smaller huge page.
     pub unit: usize,
-    /// Whether units may be hugetlb pages of the unit's size.
+    /// Whether units may be hugetlb pages.
     pub huge: bool,
-    /// The size of larger hugetlb pages to be tried first; 0 for none.
+    /// Larger hugetlb page to try first; 0 for none.
     pub big: usize,
 }
 
-/// Units are not larger than this, so that a small heap stays small.
+/// Largest unit, so that a small heap stays small.
 pub const LARGEST_UNIT: usize = 32 << 20;
 
-/// The unit where the machine's huge pages are larger than that.
+/// Unit on machines whose huge pages are larger.
 const PLAIN_UNIT: usize = 2 << 20;
 
 impl Layout {
-    /// The layout for `pages`.
+    /// The layout for a setting.
     pub fn of(pages: Pages) -> Layout {
         let default = facts::default_huge_size();
         Layout::choose(asked_size(pages), default, facts::thp_size())
     }
 
-    /// The layout of memory that is on pages of one size.
+    /// The layout of memory on pages of one size.
     pub fn of_pages(size: usize) -> Layout {
         Layout::choose(Some(size), None, PLAIN_UNIT)
     }
 
-    /// What a unit on hugetlb pages is, where they have one size.
+    /// State of a unit on hugetlb pages.
     pub fn page_state(&self) -> State {
         match self.huge {
             true => State::Huge,
@@ -47,7 +46,7 @@ impl Layout {
         }
     }
 
-    /// The decision itself.
+    /// Chooses the layout.
     fn choose(asked: Option<usize>, default: Option<usize>, thp: usize) -> Layout {
         let fits = |size: &usize| *size <= LARGEST_UNIT;
         let thp_unit = Some(thp).filter(fits).unwrap_or(PLAIN_UNIT);
@@ -75,8 +74,8 @@ impl Layout {
     }
 }
 
-/// The size of the pool pages that are asked for. A size that the machine has
-/// not is said and replaced by the default one.
+/// Size of the requested pool pages. An unsupported size is reported and replaced by the
+/// default.
 pub fn asked_size(pages: Pages) -> Option<usize> {
     match pages {
         Pages::Thp => None,

@@ -1,17 +1,15 @@
-//! How much address space may be reserved ahead where it is limited (`ulimit -v`): the
-//! program's own blocks and mappings come from there, too.
+//! How much address space to reserve ahead under `ulimit -v`: the program's own mappings
+//! need it, too.
 
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::{Holds, index};
 use crate::kernel::facts;
 use crate::sys::{self, SpaceLimit};
 
-/// What is reserved and not in use is at most such a part of what there is besides what is
-/// in use.
+/// Unused reservations are at most this fraction of the unused address space.
 const PART: usize = 4;
 
-/// How many bytes may be reserved beyond what is taken into use at once; `usize::MAX` where
-/// there is no limit.
+/// Bytes that may be reserved ahead; `usize::MAX` without a limit.
 pub fn ahead() -> usize {
     match sys::address_space_limit() {
         SpaceLimit::Bytes(limit) => ahead_of(limit),
@@ -21,7 +19,7 @@ pub fn ahead() -> usize {
 
 fn ahead_of(limit: usize) -> usize {
     let (mut reserved, mut used) = (0, 0);
-    index::look(|| {
+    index::read(|| {
         for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
             reserved += extent.len;
             used += extent.used_slices() * SLICE;
@@ -31,7 +29,7 @@ fn ahead_of(limit: usize) -> usize {
     part_of(limit.saturating_sub(taken), reserved.saturating_sub(used))
 }
 
-/// What may be reserved where so much is free, and so much reserved without being in use.
+/// What may be reserved if `free` bytes are left and `unused` are reserved without use.
 fn part_of(free: usize, unused: usize) -> usize {
     (free.saturating_add(unused) / PART).saturating_sub(unused)
 }

@@ -1,29 +1,29 @@
-//! Which slices of an extent are in use: one bit each.
+//! A bitmap of the slices in use.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The bytes of one slice: the smallest amount that is taken into use.
+/// Bytes of a slice, the smallest unit of use.
 pub const SLICE: usize = 64 << 10;
 
-/// The bits of an extent.
+/// The bitmap of an extent.
 #[derive(Debug, Clone, Copy)]
 pub struct Slices<'a>(pub &'a [AtomicU64]);
 
 impl Slices<'_> {
-    /// How many words `slices` bits need.
+    /// Words for so many bits.
     pub const fn words(slices: usize) -> usize {
         slices.div_ceil(64)
     }
 
-    /// Sets the bits of a range; how many were not set before.
+    /// Sets the bits of a range; returns how many were clear.
     pub fn set(&self, range: Range<usize>) -> u32 {
         self.change(range, |word, mask| {
             mask & !word.fetch_or(mask, Ordering::AcqRel)
         })
     }
 
-    /// Clears the bits of a range; how many were set before.
+    /// Clears the bits of a range; returns how many were set.
     pub fn clear(&self, range: Range<usize>) -> u32 {
         self.change(range, |word, mask| {
             mask & word.fetch_and(!mask, Ordering::AcqRel)
@@ -57,7 +57,7 @@ impl Slices<'_> {
     }
 }
 
-/// `count` bits from bit `from` on.
+/// A mask of `count` bits from bit `from`.
 const fn mask(from: usize, count: usize) -> u64 {
     match count {
         64 => u64::MAX,

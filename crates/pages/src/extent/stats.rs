@@ -1,27 +1,26 @@
-//! What stands behind the heap's extents, counted.
+//! Counts the heap by kind of page.
 
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds, index};
 use crate::rt::fork_gate;
 
-/// Bytes behind the extents of the heap.
+/// Bytes of the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// In use by the allocator, whatever the pages.
+    /// In use.
     pub taken: usize,
-    /// On pages of hugetlb pools: whole pages, in use or not.
+    /// On hugetlb pages, in use or not.
     pub hugetlb: usize,
-    /// In use, on memory that is advised to be on transparent huge pages. How
-    /// much of it is, the kernel tells in `/proc/self/smaps`.
+    /// In use, and advised to use transparent huge pages; smaps tells how much does.
     pub transparent: usize,
 }
 
 impl Stats {
-    /// Counts now; other threads may change it meanwhile.
+    /// Counts now; other threads may change the heap meanwhile.
     pub fn take() -> Stats {
         let _pass = fork_gate::GATE.pass();
-        index::look(|| {
+        index::read(|| {
             let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
             extents.fold(Stats::default(), Stats::with)
         })

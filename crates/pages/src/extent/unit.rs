@@ -1,25 +1,23 @@
-//! The unit of an extent: what stands behind one huge page's worth of
-//! addresses, and how much of it is in use.
+//! A unit: the state and use of one huge page's addresses.
 //!
-//! A unit that is being changed says who does it and what it was before, so
-//! that the child of a fork can go on from there: whoever changed it may have
-//! stayed behind in the parent.
+//! A busy unit records its owner and its state before, so that a forked child can finish
+//! the change.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::rt::bell::Bell;
+use crate::rt::wait_queue::WaitQueue;
 use crate::sys;
 
-/// Rung when a change of any unit is over.
-static CHANGED: Bell = Bell::new();
+/// Woken when a change ends.
+static CHANGED: WaitQueue = WaitQueue::new();
 
-/// What stands behind a unit.
+/// Backing of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
-    /// Nothing; accesses are faults.
+    /// No access.
     Empty = 0,
-    /// A hugetlb mapping without a page; must not be touched.
+    /// A hugetlb mapping without a page; don't touch it.
     EmptyHuge = 1,
     /// Being changed by one thread.
     Busy = 2,
@@ -46,24 +44,24 @@ impl State {
         }
     }
 
-    /// Whether nothing stands behind the unit.
+    /// Whether it has no memory.
     pub fn is_empty(self) -> bool {
         matches!(self, State::Empty | State::EmptyHuge)
     }
 
-    /// Whether a page of a hugetlb pool stands behind the unit.
+    /// Whether it is a hugetlb page.
     pub fn is_hugetlb(self) -> bool {
         matches!(self, State::Huge | State::Big)
     }
 }
 
-/// A unit's state and the number of its slices in use, in one word. While it is
-/// being changed, its state before as well, and the thread that changes it.
+/// State and number of used slices in one word; while busy also the state before and the
+/// owner.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Unit(AtomicU64);
 
-/// Where the parts of the word are.
+/// Bit positions in the word.
 const BEFORE: u32 = 8;
 const USED: u32 = 16;
 const OWNER: u32 = 40;
@@ -71,12 +69,12 @@ const OWNER: u32 = 40;
 const MOST_USED: u64 = (1 << (OWNER - USED)) - 1;
 
 impl Unit {
-    /// The state, and how many slices are in use.
+    /// State and number of used slices.
     pub fn load(&self) -> (State, u32) {
         unpack(self.0.load(Ordering::Acquire))
     }
 
-    /// The same; of a unit that is being changed what it was before.
+    /// Like [`Unit::load`]; a busy unit's state is the one before.
     pub(crate) fn load_before(&self) -> (State, u32) {
         let word = self.0.load(Ordering::Acquire);
         match unpack(word) {
@@ -85,8 +83,7 @@ impl Unit {
         }
     }
 
-    /// Moves from exactly `from`, in which nobody is changing it, to `to`;
-    /// whether that succeeded.
+    /// Changes the unit from `from` to `to`; returns whether it was in `from`.
     pub fn replace(&self, from: (State, u32), to: (State, u32)) -> bool {
         let to = match to.0 {
             State::Busy => pack(to) | (from.0 as u64) << BEFORE | me() << OWNER,
@@ -97,8 +94,7 @@ impl Unit {
             .is_ok()
     }
 
-    /// Takes the unit for a change: nobody else changes it until
-    /// [`Unit::publish`]. `None` where it is not in the state `from`.
+    /// Marks the unit busy until [`Unit::publish`]. `None` if it isn't in state `from`.
     pub fn claim(&self, from: State) -> Option<u32> {
         loop {
             let (state, used) = self.load();
@@ -111,8 +107,7 @@ impl Unit {
         }
     }
 
-    /// Takes the unit as [`Unit::claim`] does, where nothing in it is used;
-    /// waits while another thread changes it. Whether it was taken.
+    /// Like [`Unit::claim`], for an unused unit; waits while it is busy.
     pub fn claim_unused(&self, from: State) -> bool {
         loop {
             match self.settled() {
@@ -129,10 +124,10 @@ impl Unit {
     /// Ends a change.
     pub fn publish(&self, state: State, used: u32) {
         self.0.store(pack((state, used)), Ordering::SeqCst);
-        CHANGED.ring();
+        CHANGED.wake_all();
     }
 
-    /// The state, once nobody is changing it.
+    /// The state when the unit isn't busy.
     pub fn settled(&self) -> (State, u32) {
         let mut now = self.load();
         while now.0 == State::Busy {
@@ -142,9 +137,8 @@ impl Unit {
         now
     }
 
-    /// In the child of a fork: where another thread was changing the unit, that
-    /// never ends. `was` says what stands behind a unit that was in a state
-    /// before such a change.
+    /// Finishes, in the child of a fork, another thread's change. `was` maps the state before
+    /// the change to the one that now holds.
     pub(crate) fn adopt(&self, was: impl Fn(State) -> State) {
         let word = self.0.load(Ordering::Relaxed);
         let (state, used) = unpack(word);
@@ -153,15 +147,15 @@ impl Unit {
             let used = if before.is_empty() { 0 } else { used };
             self.0.store(pack((before, used)), Ordering::Relaxed);
         } else if state != State::Busy {
-            // What another has announced it is.
+            // Clears the bits of a previous owner.
             self.0.store(pack((state, used)), Ordering::Relaxed);
         }
     }
 }
 
-/// This thread, in as many bits as there are for it.
+/// This thread, hashed to the bits of the owner.
 fn me() -> u64 {
-    word_of(sys::thread_name())
+    word_of(sys::thread_key())
 }
 
 fn word_of(thread: usize) -> u64 {

@@ -1,23 +1,22 @@
-//! How much of all extents is in use.
+//! Bytes in use in all extents.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::report::reasons;
 
-/// A heap up to this size stays on base pages, so that shells and daemons that
-/// fork at their start pay nothing.
+/// A heap up to this size stays on base pages: shells and daemons that fork early pay nothing.
 pub const SMALL_HEAP: usize = reasons::SMALL_HEAP_BYTES;
 
-/// A heap of this size is not small any more, however little of it is touched.
+/// A heap of this size has grown, however little of it is touched.
 pub const GROWN_HEAP: usize = 2 * SMALL_HEAP;
 
 /// Bytes in use in all extents.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
-/// The most that were.
+/// The maximum of [`IN_USE`].
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// The most bytes that were in use in all extents.
+/// Maximum bytes in use in all extents.
 pub fn peak() -> usize {
     PEAK.load(Ordering::Relaxed)
 }
@@ -27,7 +26,7 @@ pub fn in_use() -> usize {
     IN_USE.load(Ordering::Relaxed)
 }
 
-/// Counts bytes that are taken into use.
+/// Counts bytes taken.
 pub(crate) fn add(bytes: usize) {
     let now = IN_USE
         .fetch_add(bytes, Ordering::Relaxed)
@@ -37,7 +36,7 @@ pub(crate) fn add(bytes: usize) {
     }
 }
 
-/// Counts bytes that are returned, or were counted though they should not be.
+/// Counts bytes returned.
 pub(crate) fn subtract(bytes: usize) {
     IN_USE.fetch_sub(bytes, Ordering::Relaxed);
 }

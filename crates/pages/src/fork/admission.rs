@@ -1,9 +1,8 @@
-//! Private memory on pools beside threads.
+//! Private pool memory beside threads.
 //!
-//! With one thread such memory can move off its pool at any time. With more, only write
-//! protection that also stops the kernel (`userfaultfd(2)` with full rights) makes that safe.
-//! So the first thread decides: without these rights all of it moves to ordinary memory
-//! before the thread exists, and the pools are closed for it from then on.
+//! With one thread such memory can move at any time. With more it needs write protection
+//! that also stops the kernel: `userfaultfd(2)` with full rights. Without these rights
+//! all of it moves to ordinary memory before the first thread exists, and stays there.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,15 +12,15 @@ use crate::kernel::facts;
 use crate::migrate::runs;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Closed};
-use crate::policy::{first_look, required};
+use crate::policy::{required, start_facts};
 use crate::sys::NoSignals;
 
 use super::evacuate::evacuate;
 
-/// Whether the first thread of this process has been seen.
+/// The first thread of this process was seen.
 static DECIDED: AtomicBool = AtomicBool::new(false);
 
-/// Called before the program makes a thread.
+/// Call it before the program creates a thread.
 #[inline]
 pub fn before_threads() {
     let is_decided = || DECIDED.load(Ordering::Relaxed) || DECIDED.swap(true, Ordering::AcqRel);
@@ -32,33 +31,33 @@ pub fn before_threads() {
 
 #[cold]
 fn decide() {
-    // Until then a filter is supposed, which would forbid userfaultfd.
-    first_look::take();
+    // Until this look a filter that forbids userfaultfd is assumed.
+    start_facts::take();
     if Shield::whole().is_none() {
         leave_pools();
     }
 }
 
-/// In the child of a fork, which has one thread again.
+/// Resets the child of a fork, which has one thread again.
 pub(super) fn forget() {
     DECIDED.store(false, Ordering::Relaxed);
 }
 
 fn may_have_pages() -> bool {
-    let has_data = || index::look(|| index::extents().any(|extent| extent.holds == Holds::Data));
+    let has_data = || index::read(|| index::extents().any(|extent| extent.holds == Holds::Data));
     config::heap_is_of_pool() || has_data()
 }
 
-/// Moves everything, and closes the pools.
+/// Closes the pools and moves everything off them.
 fn leave_pools() {
     pool_backoff::close(Closed::Threads);
-    // A thread that libc or a raw clone made may be writing by now.
+    // A thread of libc's own or of a raw clone may be writing.
     if facts::has_threads() {
         return;
     }
     let moved = {
         let _quiet = NoSignals::where_allowed();
-        index::look(|| {
+        index::read(|| {
             let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
             match total {
                 0 => 0,

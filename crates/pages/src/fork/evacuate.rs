@@ -1,9 +1,4 @@
-//! Private hugetlb memory moves to ordinary memory.
-//!
-//! A private hugetlb page that is written after a fork needs a second page of
-//! the pool; where there is none, the writer dies. Ordinary memory has no such
-//! end, and is as fast. So it is copied once, piece by piece, and the pool's
-//! pages are free for others.
+//! Moves private hugetlb memory to ordinary memory.
 
 use crate::extent::{Extent, Holds};
 use crate::migrate::off_pool;
@@ -13,12 +8,11 @@ use crate::policy::required;
 
 use crate::migrate::runs;
 
-/// At most so many pieces, since each is a mapping of its own and a process
-/// may have 65530.
+/// Maximum number of pieces: each is a VMA of its own, and a process may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves what these extents have on pools, `total` bytes; returns how many moved. Piece by
-/// piece: memory is needed twice for no more than that, and nobody waits for long.
+/// Moves the hugetlb memory of these extents, `total` bytes; returns how many moved.
+/// Each piece is copied by itself, which limits the memory needed twice.
 pub(super) fn evacuate(
     extents: impl Iterator<Item = &'static Extent>,
     total: usize,
@@ -28,18 +22,18 @@ pub(super) fn evacuate(
     let mut moved = 0;
     for extent in extents {
         if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {
-            // Before the first page has gone: a report may be made meanwhile.
+            // Set before the first page goes: a report may be made meanwhile.
             required::heap_moves();
         }
         moved += move_extent(extent, piece, shield);
-        // What is left had no address space to spare, but for one page.
+        // Retries page by page what lacked address space.
         moved += move_extent(extent, 0, shield);
     }
     pool_backoff::BACKOFF.note(Shortfall::Fork);
     moved
 }
 
-/// Moves one extent; how many bytes in use were moved.
+/// Moves one extent; returns the bytes in use that moved.
 fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
     let pieces = runs::pieces(extent, piece);
     pieces
@@ -47,7 +41,7 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
         .sum()
 }
 
-/// Says what was done.
+/// Reports what moved and what stayed.
 pub(super) fn report(moved: usize) {
     if moved > 0 {
         pool_backoff::say_moved(moved);

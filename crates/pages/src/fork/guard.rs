@@ -1,28 +1,27 @@
-//! What holds for a fork that is under way, from the end of `prepare` to the
-//! beginning of `parent` and `child`: signals stay out of this thread, and
-//! others out of what we hand out, for a moment.
+//! Guards a fork from the end of `prepare` to the beginning of `parent` and `child`:
+//! signals are blocked and the gate is closed.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::rt::fork_gate::GATE;
 use crate::sys;
 
-/// So many threads at most can be in a fork at the same time.
+/// Threads that can fork at the same time.
 const MOST: usize = 64;
 
-/// A fork under way.
+/// A fork in progress.
 struct Place {
-    /// The thread that forks, by name; 0 for an unused place.
+    /// The forking thread's ID; 0 for a free slot.
     thread: AtomicUsize,
-    /// The signals that it had blocked.
+    /// Its signal mask before the fork.
     signals: AtomicU64,
-    /// Whether it has closed the gate.
+    /// It has closed the gate.
     closed: AtomicBool,
 }
 
 static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
 
-/// The fork of this thread that is under way.
+/// This thread's fork in progress.
 #[derive(Debug)]
 pub(super) struct Guard(usize);
 
@@ -37,11 +36,10 @@ impl Place {
 }
 
 impl Guard {
-    /// Puts up the guard, the last thing that happens before libc forks. `None`,
-    /// with nothing done, where there is no place for it.
+    /// Sets up the guard. `None`, with nothing done, if all slots are taken.
     pub(super) fn put_up() -> Option<Guard> {
         let signals = sys::block_signals(!sys::FAULTS);
-        let me = sys::thread_name();
+        let me = sys::thread_key();
         let take = |place: &Place| {
             let thread = &place.thread;
             thread
@@ -58,10 +56,9 @@ impl Guard {
         Some(guard)
     }
 
-    /// That of the fork which this thread is in; the last one, where a handler of
-    /// a signal has forked in the middle of another.
+    /// Returns this thread's fork: the last one, if a signal handler forked inside another.
     pub(super) fn of_this_thread() -> Option<Guard> {
-        let me = sys::thread_name();
+        let me = sys::thread_key();
         let is_mine = |place: &Place| place.thread.load(Ordering::Relaxed) == me;
         PLACES.iter().rposition(is_mine).map(Guard)
     }
@@ -70,13 +67,12 @@ impl Guard {
         &PLACES[self.0]
     }
 
-    /// Whether the gate is closed: nobody else changes what we hand out, and
-    /// there is one such fork at a time.
+    /// Whether the gate is closed.
     pub(super) fn has_closed(&self) -> bool {
         self.place().closed.load(Ordering::Relaxed)
     }
 
-    /// Takes down the guard, in the parent.
+    /// Ends the guard in the parent.
     pub(super) fn take_down(self) {
         if self.has_closed() {
             GATE.open();
@@ -84,9 +80,9 @@ impl Guard {
         self.free();
     }
 
-    /// The same in the child, where there are no other threads.
+    /// Ends the guard in the child, which has no other threads.
     pub(super) fn take_down_in_child(self) {
-        let me = sys::thread_name();
+        let me = sys::thread_key();
         for place in &PLACES {
             if place.thread.load(Ordering::Relaxed) != me {
                 place.thread.store(0, Ordering::Relaxed);

@@ -1,5 +1,4 @@
-//! Putting pages behind units and taking them back: the ladder, from the pages
-//! that were asked for down to base pages.
+//! Puts pages behind units, from the requested size down to base pages, and takes them back.
 #![expect(unsafe_code, reason = "maps memory by address")]
 
 use core::ops::Range;
@@ -10,41 +9,38 @@ use crate::config;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, address_space};
-use crate::heap::{beginning, promote};
+use crate::heap::{promote, small_heap};
 use crate::kernel::{facts, hugetlb_pool, populate};
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
 use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
 use crate::sys::{self, Errno, Result};
 
-/// How many units one hugetlb mapping covers where it can: mappings of
-/// hugetlb pages do not merge, and a process may have 65530 mappings only.
+/// Units that one hugetlb mapping covers: hugetlb VMAs don't merge, and a process may have
+/// 65530.
 const UNITS_PER_MAPPING: usize = 32;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Takes a range of an extent into use: afterwards it can be read and written. What was in
-/// use already stays as it is. Returns whether all of it is fresh and zero. The allocator
-/// never takes or returns overlapping ranges at the same time.
+/// Makes a range of an extent accessible; parts in use keep their contents. Returns whether
+/// all of it is zero. The allocator never commits or decommits overlapping ranges at once.
 ///
 /// # Errors
-/// When no pages can be had, or the fallback is `none` and no huge pages are left.
+/// If there are no pages, or the fallback is `none` and no huge pages are left.
 pub fn commit(extent: &Extent, addr: usize, len: usize) -> Result<bool> {
     let _pass = fork_gate::GATE.pass();
-    let huge = config::get().heap.is_some() && !beginning::is_on_base_pages(len);
+    let huge = config::get().heap.is_some() && !small_heap::is_on_base_pages(len);
     put(extent, extent.slice_range(addr, len), huge)
 }
 
-/// Returns a range: its contents are lost, and it must be taken into use again before the
-/// next access.
+/// Returns a range, whose contents are lost.
 pub fn decommit(extent: &Extent, addr: usize, len: usize) {
     let _pass = fork_gate::GATE.pass();
     take_back(extent, extent.slice_range(addr, len));
 }
 
-/// Takes slices into use: puts pages behind the units that have none, and
-/// counts the slices in each. Whether all of it is fresh and zero. After an
-/// error what was put so far stays.
+/// Marks slices as used and puts pages behind units that have none. Returns whether all of it
+/// is zero. After an error the pages put so far stay.
 fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
     let per_unit = extent.layout.unit / SLICE;
     let last = slices.end.div_ceil(per_unit);
@@ -66,20 +62,19 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
         let run = claim(extent, unit..last, state);
         let (done, result) = fill(extent, run.clone(), state, huge, part);
         for left in done..run.end {
-            // What lies there now is not known: it is cleared before use.
+            // Its contents are unknown: it is cleared before use.
             extent.units()[left].publish(State::EmptyHuge, 0);
         }
         result?;
         unit = run.end;
         if huge {
-            promote::go_on();
+            promote::collapse_some();
         }
     }
     Ok(zero)
 }
 
-/// Counts slices in a unit that has pages; `false` where it has lost them
-/// meanwhile.
+/// Marks slices of a unit that has pages; `false` if it has none any more.
 fn add(extent: &Extent, unit: usize, part: Range<usize>) -> bool {
     let word = &extent.units()[unit];
     loop {
@@ -95,15 +90,15 @@ fn add(extent: &Extent, unit: usize, part: Range<usize>) -> bool {
     }
 }
 
-/// Claims the units from the start of `range` on that are in `state`.
+/// Claims the leading units of `range` that are in `state`.
 fn claim(extent: &Extent, range: Range<usize>, state: State) -> Range<usize> {
     let claimed = |unit: &usize| extent.units()[*unit].claim(state).is_some();
     let end = range.clone().find(|unit| !claimed(unit));
     range.start..end.unwrap_or(range.end)
 }
 
-/// Fills claimed units, one rung after the other, and publishes each. The
-/// first unit that was not filled, and why.
+/// Fills claimed units rung by rung and publishes them. Returns the first unit that was not
+/// filled, and why.
 fn fill(
     extent: &Extent,
     run: Range<usize>,
@@ -122,7 +117,7 @@ fn fill(
         at = fill_big(extent, at..run.end, state, &publish);
         at = fill_huge(extent, at..run.end, state, &publish);
         let left = (run.end - at) * extent.layout.unit;
-        if at < run.end && wants_hugetlb(extent) && !required::heap_may_fall(left) {
+        if at < run.end && wants_hugetlb(extent) && !required::heap_may_fall_back(left) {
             required::heap_refused(left);
             return (at, Err(Errno(libc::ENOMEM)));
         }
@@ -133,7 +128,7 @@ fn fill(
     match fill_plain(extent, at..run.end, huge) {
         Ok(state) => {
             if huge && !wants_hugetlb(extent) {
-                if let Err(error) = have_transparent(extent, at..run.end, state) {
+                if let Err(error) = populate_thp(extent, at..run.end, state) {
                     return (at, Err(error));
                 }
             }
@@ -144,13 +139,12 @@ fn fill(
     }
 }
 
-/// Where transparent huge pages are required, they come now, not on the first
-/// touch.
-fn have_transparent(extent: &Extent, run: Range<usize>, state: State) -> Result<()> {
+/// Populates transparent huge pages if they are required.
+fn populate_thp(extent: &Extent, run: Range<usize>, state: State) -> Result<()> {
     let (addr, len) = (extent.address(run.start), run.len() * extent.layout.unit);
     // SAFETY: claimed and mapped just now, zero, and not handed out.
     let has = || state == State::Thp && unsafe { thp::have(addr, len) }.is_ok();
-    if config::share_of_heap().is_none() || has() || required::heap_may_fall(len) {
+    if config::share_of_heap().is_none() || has() || required::heap_may_fall_back(len) {
         return Ok(());
     }
     required::heap_refused(len);
@@ -167,8 +161,7 @@ fn may_try_hugetlb(backoff: &PoolBackoff, bytes: usize) -> bool {
     backoff.is_worth_a_try(bytes) && pool_backoff::may_have_hugetlb()
 }
 
-/// The larger pages: a whole group of units for each, where all of it is
-/// unused. Ends at the first unit that gets none.
+/// Fills whole groups with larger pages, up to the first that gets none.
 fn fill_big(
     extent: &Extent,
     run: Range<usize>,
@@ -194,8 +187,7 @@ fn fill_big(
     at
 }
 
-/// One larger page. `ours` are units of the group that are claimed already;
-/// the others must be unused, and belong to the page afterwards.
+/// Fills a group with one larger page. `ours` are claimed; the others must be unused.
 fn fill_group(extent: &Extent, group: Range<usize>, ours: Range<usize>) -> bool {
     let others = || (group.start..ours.start).chain(ours.end..group.end);
     let claimed = others().take_while(|unit| extent.units()[*unit].claim(State::Empty).is_some());
@@ -218,7 +210,7 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
     let mut result = unsafe { hugetlb_pool::map_private_over(addr, size, size) };
     if result.is_ok() {
         // SAFETY: mapped just now.
-        result = unsafe { have(addr, size) };
+        result = unsafe { populate_within_quota(addr, size) };
     }
     if result.is_err() {
         // SAFETY: as the caller says; nothing was handed out.
@@ -229,11 +221,11 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
     true
 }
 
-/// Has one hugetlb page now, if this process may have it.
+/// Populates one hugetlb page within the quota.
 ///
 /// # Safety
-/// It must be mapped, zero, and not handed out yet.
-unsafe fn have(addr: usize, size: usize) -> Result<()> {
+/// It must be mapped, zero, and not handed out.
+unsafe fn populate_within_quota(addr: usize, size: usize) -> Result<()> {
     if quota::take(size, size) == 0 {
         return Err(Errno(libc::ENOMEM));
     }
@@ -241,7 +233,7 @@ unsafe fn have(addr: usize, size: usize) -> Result<()> {
     unsafe { populate::populate(addr, size, size) }.inspect_err(|_| quota::give(size, size))
 }
 
-/// Pages of the unit's size. Ends at the first unit that gets none.
+/// Fills units with hugetlb pages, up to the first that gets none.
 fn fill_huge(
     extent: &Extent,
     run: Range<usize>,
@@ -257,7 +249,7 @@ fn fill_huge(
     }
     for unit in run.clone() {
         // SAFETY: claimed and mapped, not handed out yet.
-        let result = unsafe { have(extent.address(unit), size) };
+        let result = unsafe { populate_within_quota(extent.address(unit), size) };
         if result.is_err() {
             BACKOFF.heap_failed(size);
             return unit;
@@ -267,11 +259,10 @@ fn fill_huge(
     run.end
 }
 
-/// Maps hugetlb memory over a claimed run, and over the unused units behind
-/// it, so that there are few mappings.
+/// Maps hugetlb memory over a claimed run and the unused units behind it, to save VMAs.
 fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
     let size = extent.layout.unit;
-    // Under a limit of data (RLIMIT_DATA) each mapped page counts, with memory or without.
+    // RLIMIT_DATA counts mapped hugetlb pages, populated or not.
     let limit = match facts::has_data_limit() {
         true => run.end,
         false => run.end.next_multiple_of(UNITS_PER_MAPPING),
@@ -296,15 +287,14 @@ fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
     mapped
 }
 
-/// Ordinary memory, advised to be on transparent huge pages or not. It
-/// replaces whatever lies there: perhaps a hugetlb mapping, which must never
-/// be handed out without its pages.
+/// Maps ordinary memory, with or without advice for transparent huge pages. It replaces a
+/// hugetlb mapping, which must not be handed out without pages.
 fn fill_plain(extent: &Extent, run: Range<usize>, huge: bool) -> Result<State> {
     let (addr, len) = (extent.address(run.start), run.len() * extent.layout.unit);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     // SAFETY: claimed and not handed out.
     unsafe { sys::mmap(addr, len, READ_WRITE, flags, -1, 0)? };
-    // Where base pages are to follow, the kernel's own setting gives no others.
+    // With fallback=base the advice is needed against THP=always.
     if !huge && config::get().fallback != Fallback::Base {
         return Ok(State::Base);
     }
@@ -312,7 +302,7 @@ fn fill_plain(extent: &Extent, run: Range<usize>, huge: bool) -> Result<State> {
     Ok(unsafe { thp::advise(addr, len) })
 }
 
-/// Returns slices, and frees the pages of units that have none left.
+/// Returns slices and frees units that become unused.
 fn take_back(extent: &Extent, slices: Range<usize>) {
     let per_unit = extent.layout.unit / SLICE;
     let mut at = slices.start;
@@ -346,9 +336,8 @@ fn take_back_in(extent: &Extent, unit: usize, part: Range<usize>) {
     }
 }
 
-/// Frees a larger page, once nothing in any of its units is used. Its units
-/// are claimed in order, so that two who try at once do not wait for each
-/// other, and the later one sees what the earlier one has returned.
+/// Frees a larger page if all its units are unused. Units are claimed in order: two threads
+/// don't deadlock, and the later one sees the returns of the earlier one.
 fn free_group(extent: &Extent, unit: usize) {
     let Some(group) = extent.group_of(unit) else {
         return;
@@ -368,14 +357,14 @@ fn free_group(extent: &Extent, unit: usize) {
     }
 }
 
-/// Frees what stands behind a claimed, unused unit; what it is then.
+/// Frees a claimed, unused unit; returns its new state.
 fn free(extent: &Extent, unit: usize, state: State) -> State {
     let (addr, len) = (extent.address(unit), extent.layout.unit);
     if state == State::Big {
-        // The page belongs to other units too; see `free_group`.
+        // Other units share the page; see `free_group`.
         return state;
     }
-    // The mapping stays for the next page; since Linux 5.18.
+    // The mapping stays for the next page (Linux 5.18).
     let stays = state == State::Huge && !facts::has_data_limit();
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
@@ -391,7 +380,7 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
     now
 }
 
-/// Frees the base pages of slices within a unit that stays in use. Huge pages stay whole.
+/// Frees base pages of unused slices in a used unit. Huge pages stay whole.
 fn trim(extent: &Extent, part: Range<usize>, state: State) -> State {
     if state == State::Base {
         let (addr, len) = (extent.base + part.start * SLICE, part.len() * SLICE);

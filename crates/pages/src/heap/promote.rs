@@ -1,5 +1,5 @@
-//! What began on base pages becomes transparent huge pages once the heap has grown, where
-//! most of it is touched. Nothing moves to the pool: it would have to be copied.
+//! Collapses base pages of a grown heap into transparent huge pages where most are touched.
+//! Nothing moves to the pool: that would need a copy.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
 use core::ops::Range;
@@ -11,27 +11,27 @@ use crate::kernel::facts;
 use crate::policy::thp;
 use crate::sys;
 
-/// So many units are passed each time.
+/// Units per call.
 const AT_ONCE: usize = 32;
 
-/// The number of units passed so far, over all extents.
-static PASSED: AtomicUsize = AtomicUsize::new(0);
+/// Units checked so far, over all extents.
+static CHECKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Goes through some units. To be called when the heap got huge pages, without a unit taken.
-pub(super) fn go_on() {
-    // `mincore` is needed, which a filter may not allow.
+/// Checks some units. Called after the heap got huge pages, with no unit claimed.
+pub(super) fn collapse_some() {
+    // `mincore` may be forbidden by a filter.
     if facts::has_filter() || !thp::may_serve_heap() || thp::serves_private().is_err() {
         return;
     }
-    index::look(|| match next() {
+    index::read(|| match next() {
         Some((extent, units)) => collapse(extent, units),
-        None => PASSED.store(0, Ordering::Relaxed),
+        None => CHECKED.store(0, Ordering::Relaxed),
     });
 }
 
 /// The next units; none after the last.
 fn next() -> Option<(&'static Extent, Range<usize>)> {
-    let mut at = PASSED.fetch_add(AT_ONCE, Ordering::Relaxed);
+    let mut at = CHECKED.fetch_add(AT_ONCE, Ordering::Relaxed);
     for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
         let count = extent.units().len();
         if at < count {
@@ -54,7 +54,7 @@ fn collapse(extent: &Extent, units: Range<usize>) {
         };
         // SAFETY: mapped by us; the advice changes no contents.
         let state = unsafe { thp::advise(addr, len) };
-        // SAFETY: likewise. Where it fails the pages stay as they are.
+        // SAFETY: likewise. After a failure the pages stay.
         let _ = unsafe { thp::collapse(addr, len) };
         unit.publish(state, used);
     }
@@ -69,7 +69,7 @@ fn is_mostly_touched(addr: usize, len: usize) -> bool {
         let mut exists = [0_u8; PAGES];
         let len = (PAGES * page).min(addr + len - part);
         let call = [part, len, exists.as_mut_ptr() as usize, 0, 0, 0];
-        // SAFETY: one byte for each page, and there is room for them.
+        // SAFETY: the buffer has one byte for each page.
         if unsafe { sys::any_call(libc::SYS_mincore, call) }.is_err() {
             return false;
         }

@@ -1,5 +1,4 @@
-//! Devices and rings that may write to the program's memory by page, not by address: what
-//! moves then misses what they write later.
+//! Devices and rings that write to physical pages: their writes are lost if memory moves.
 
 use core::ffi::{CStr, c_int};
 
@@ -7,7 +6,7 @@ use crate::kernel::facts;
 use crate::rt::path::Path;
 use crate::sys::{self, Dir};
 
-/// Devices that only write while a system call waits for it.
+/// Devices that write only during a system call.
 const HARMLESS: [&[u8]; 11] = [
     b"/dev/null",
     b"/dev/zero",
@@ -22,8 +21,8 @@ const HARMLESS: [&[u8]; 11] = [
     b"/dev/userfaultfd",
 ];
 
-/// Whether one may be writing: memory is pinned, a ring or a device is open, or beside
-/// threads a file past the page cache (`O_DIRECT`). No where that cannot be told.
+/// Whether memory is pinned, a ring or device is open, or beside threads a file with
+/// `O_DIRECT`. `false` if that is unknown.
 pub fn may_write() -> bool {
     if facts::pinned_memory().is_some_and(|pinned| pinned > 0) {
         return true;
@@ -36,7 +35,7 @@ pub fn may_write() -> bool {
     any
 }
 
-/// Whether an entry of `/proc/self/fd` is one that may be writing.
+/// Whether an entry of `/proc/self/fd` may be writing.
 fn is_writer(name: &CStr, has_threads: bool) -> bool {
     let mut buffer = [0; 64];
     let text = name.to_str().unwrap_or_default();

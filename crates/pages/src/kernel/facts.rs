@@ -1,4 +1,4 @@
-//! What this kernel offers, read when it is first needed.
+//! Facts about the kernel and the process, read when first needed.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,7 @@ use crate::kernel::cgroup::{self, Left};
 use crate::kernel::procfile;
 use crate::sys::{self, Filter, SpaceLimit};
 
-/// A number that is found out once. Finding it out twice, by two threads at
-/// once, does no harm.
+/// A number that is read once. Two threads may both read it.
 struct Lazy(AtomicUsize);
 
 impl Lazy {
@@ -32,15 +31,14 @@ impl Lazy {
     }
 }
 
-/// The kernel's default huge page size in bytes; `None` where it has none.
+/// The kernel's default huge page size in bytes.
 pub fn default_huge_size() -> Option<usize> {
     static SIZE: Lazy = Lazy::new();
     let size = SIZE.get(|| memory(b"Hugepagesize:").unwrap_or_else(none_or_unknown));
     (size.is_power_of_two() && size != Lazy::UNKNOWN).then_some(size)
 }
 
-/// What is kept of a line that was not found: none where the file could be read,
-/// else it is looked for again.
+/// Caches a missing line as 0 if the file was readable; otherwise it is read again.
 fn none_or_unknown() -> usize {
     match available_memory() {
         Some(_) => 0,
@@ -53,37 +51,28 @@ pub fn thp_size() -> usize {
     static SIZE: Lazy = Lazy::new();
     SIZE.get(|| {
         let path = c"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
-        let size = procfile::look(|| procfile::number(path));
+        let size = procfile::if_allowed(|| procfile::number(path));
         match size.and_then(|size| usize::try_from(size).ok()) {
             Some(size) if size.is_power_of_two() => size,
-            // Before Linux 4.12 it is not told; a page table's worth of pages.
+            // Linux before 4.12 doesn't tell: one page table of pages.
             _ => sys::page_size() * (sys::page_size() / size_of::<u64>()),
         }
     })
 }
 
-/// Memory that can be had without swapping, in bytes.
+/// Memory that is available without swapping, in bytes.
 pub fn available_memory() -> Option<usize> {
     memory(b"MemAvailable:").or_else(|| memory(b"MemFree:"))
 }
 
-/// The machine's memory, in bytes.
-pub fn total_memory() -> Option<usize> {
-    static SIZE: Lazy = Lazy::new();
-    let size = SIZE.get(|| memory(b"MemTotal:").unwrap_or_else(none_or_unknown));
-    (size != 0 && size != Lazy::UNKNOWN).then_some(size)
-}
-
-/// Whether the process's data was limited (`RLIMIT_DATA`) when it was first asked.
+/// Whether `RLIMIT_DATA` was set when this was first called.
 pub fn has_data_limit() -> bool {
     static HAS: Lazy = Lazy::new();
     HAS.get(|| usize::from(matches!(sys::data_limit(), SpaceLimit::Bytes(_)))) == 1
 }
 
-/// What the machine and the memory control groups leave this process for ordinary memory,
-/// in bytes; `None` where it cannot be told. A group that cannot be seen, as in a chroot,
-/// has to hold plainly, too, what this is asked for: memory that moves off a pool, or a copy
-/// of it for a child.
+/// Ordinary memory that the machine and the memory control groups leave this process, in
+/// bytes; `None` if unknown. An invisible group, as in a chroot, counts as no limit.
 pub fn room() -> Option<usize> {
     let available = available_memory()?;
     let room = match cgroup::memory_left() {
@@ -95,11 +84,11 @@ pub fn room() -> Option<usize> {
     Some(room)
 }
 
-/// What [`room`] was when it could be told.
+/// The last known result of [`room`].
 static LAST_ROOM: AtomicUsize = AtomicUsize::new(0);
 
-/// The same; where it cannot be told just now, as without a descriptor, half of
-/// what it was last, and no more than the machine has free.
+/// Like [`room`]. If that is unknown now (no descriptor left), half of the last result, at
+/// most what the machine has free.
 pub fn room_or_last() -> Option<usize> {
     room().or_else(|| match LAST_ROOM.load(Ordering::Relaxed) {
         0 => None,
@@ -107,53 +96,49 @@ pub fn room_or_last() -> Option<usize> {
     })
 }
 
-/// Has it told once, so that [`room_or_last`] knows something later, whatever the program
-/// denies itself by then.
+/// Calls [`room`] once, so that [`room_or_last`] has a result even if the program denies
+/// itself files later.
 pub fn learn_room() {
     if LAST_ROOM.load(Ordering::Relaxed) == 0 {
         let _ = room();
     }
 }
 
-/// Bytes that the kernel says of the machine's memory.
+/// A line of `/proc/meminfo`, in bytes.
 fn memory(tag: &[u8]) -> Option<usize> {
     bytes_in(c"/proc/meminfo", tag)
 }
 
-/// Memory of this process that devices write to by themselves, in bytes: it
-/// must stay where it is.
+/// Memory of this process that devices write to directly, in bytes. It must not move.
 pub fn pinned_memory() -> Option<usize> {
     bytes_in(STATUS, b"VmPin:")
 }
 
 const STATUS: &CStr = c"/proc/self/status";
 
-/// A number of kilobytes that the kernel says, in bytes.
+/// A line in kB, converted to bytes.
 fn bytes_in(path: &CStr, tag: &[u8]) -> Option<usize> {
-    let kib = procfile::look(|| procfile::tagged_in(path, tag))?;
+    let kib = procfile::if_allowed(|| procfile::tagged_in(path, tag))?;
     usize::try_from(kib).ok()?.checked_mul(1024)
 }
 
-/// What the kernel says of the process when the program begins.
-pub(crate) struct Beginning {
-    /// Whether transparent huge pages are enabled for it: 1 or 0, `None` where that is not
-    /// said (before Linux 5.0).
+/// State of the process when the program starts.
+pub(crate) struct StartState {
+    /// Whether transparent huge pages are enabled for it: 1 or 0; `None` before Linux 5.0.
     pub(crate) thp: Option<u64>,
-    /// How many filters of system calls are in force, 0 where that is not said (before
-    /// Linux 5.9); `None` where there is none.
+    /// Number of seccomp filters; 0 if unknown (before Linux 5.9), `None` without a filter.
     pub(crate) filters: Option<u64>,
 }
 
-/// Finds that out, in one look. Where it cannot be told whether a filter of system calls
-/// is in force there is one.
-pub(crate) fn begin() -> Beginning {
+/// Reads it in one pass. An unknown filter state counts as a filter.
+pub(crate) fn start_state() -> StartState {
     let (mut seccomp, mut filters, mut thp) = (None, None, None);
-    procfile::look(|| {
+    procfile::if_allowed(|| {
         procfile::each_line(STATUS, |line| {
             seccomp = seccomp.or_else(|| keyed::number_in(line, b"Seccomp:"));
             filters = filters.or_else(|| keyed::number_in(line, b"Seccomp_filters:"));
             thp = thp.or_else(|| keyed::number_in(line, b"THP_enabled:"));
-            // The lines of filters stand behind that of huge pages.
+            // The kernel prints the filters after THP_enabled.
             thp.and(seccomp)
                 .and(filters.or(seccomp.filter(|mode| *mode == 0)))
         })
@@ -163,52 +148,38 @@ pub(crate) fn begin() -> Beginning {
         sys::note_no_filter();
     }
     let filters = (!has_none).then_some(filters.unwrap_or(0));
-    Beginning { thp, filters }
+    StartState { thp, filters }
 }
 
-/// Whether a filter of system calls is in force, which may end the process for
-/// calls that its program does not make (`SystemCallFilter=` of systemd); yes
-/// where it cannot be told. One that the program has set without our knowing is
-/// found here.
+/// Whether a seccomp filter is in force (`SystemCallFilter=` of systemd), which may kill the
+/// process for calls of ours; `true` if unknown. Finds filters set by a raw system call, too.
 pub fn has_filter() -> bool {
     sys::filter() != Filter::None
-        || procfile::look(|| procfile::tagged_in(STATUS, b"Seccomp:")) != Some(0) && has_seccomp()
+        || procfile::if_allowed(|| procfile::tagged_in(STATUS, b"Seccomp:")) != Some(0)
+            && has_seccomp()
 }
 
-/// Whether the kernel may have filters at all: before Linux 3.8, and where it
-/// was built without, it says nothing of them.
+/// Whether the kernel supports seccomp: `Threads:` without `Seccomp:` means no.
 fn has_seccomp() -> bool {
-    procfile::look(|| procfile::tagged_in(STATUS, b"Threads:")).is_none()
-        || procfile::look(|| procfile::tagged_in(STATUS, b"Seccomp:")).is_some()
+    procfile::if_allowed(|| procfile::tagged_in(STATUS, b"Threads:")).is_none()
+        || procfile::if_allowed(|| procfile::tagged_in(STATUS, b"Seccomp:")).is_some()
 }
 
-/// The address space that this process has taken, in bytes.
+/// Virtual size of this process in bytes.
 pub fn address_space() -> Option<usize> {
     let text = |buffer: &mut [u8; 32]| number::leading(procfile::head(c"/proc/self/statm", buffer));
-    let pages = procfile::look(|| text(&mut [0; 32]))?;
+    let pages = procfile::if_allowed(|| text(&mut [0; 32]))?;
     usize::try_from(pages).ok()?.checked_mul(sys::page_size())
 }
 
-/// Private memory of this process that is there, in bytes.
-pub fn resident_memory() -> Option<usize> {
-    let text = |buffer: &mut [u8; 128]| {
-        let text = procfile::head(c"/proc/self/statm", buffer);
-        let mut pages = text.split(|b| *b == b' ').skip(1).map(number::leading);
-        let (resident, shared) = (pages.next()??, pages.next()??);
-        usize::try_from(resident.saturating_sub(shared)).ok()
-    };
-    let pages = procfile::look(|| text(&mut [0; 128]))?;
-    pages.checked_mul(sys::page_size())
-}
-
-/// Whether other threads run; yes where it cannot be told.
+/// Whether other threads run; `true` if unknown.
 pub fn has_threads() -> bool {
     threads() != 1
 }
 
-/// How many threads the process has; 0 where it cannot be told.
+/// Number of threads; 0 if unknown.
 pub fn threads() -> usize {
-    // Of a folder, two are its own.
+    // A directory has two links of its own.
     match sys::links(c"/proc/self/task") {
         Some(links) => usize::try_from(links)
             .unwrap_or(usize::MAX)
@@ -231,10 +202,7 @@ mod tests {
     fn a_second_thread_is_seen() {
         // The test runner has threads of its own.
         assert!(has_threads());
-        let available = available_memory().unwrap();
-        assert!(available > 0 && Some(available) < total_memory());
-        let resident = resident_memory().unwrap();
-        assert!(resident > 0 && resident < available);
+        assert!(available_memory().unwrap() > 0);
         assert!(room().is_none_or(|room| room > 0));
         assert_eq!(pinned_memory(), Some(0));
     }

@@ -1,13 +1,12 @@
-//! Looking what the kernel says of a mapping.
+//! Queries about a mapped file.
 
 use hugetools_kernfs::keyed;
 use hugetools_kernfs::smaps::records;
 
 use crate::kernel::procfile::each_line;
 
-/// Bytes of the mapping that holds `addr` that are mapped by huge pages
-/// of its file. `None` where there is no such mapping, or it cannot be told.
-/// Reads no further than that mapping, since the kernel counts as it goes.
+/// Bytes mapped by huge pages of the file in the mapping at `addr`; `None` if unknown. Reads
+/// only up to that mapping: the kernel counts the pages of each one it prints.
 pub fn file_huge_bytes(addr: usize) -> Option<u64> {
     let mut is_here = false;
     each_line(c"/proc/self/smaps", |line| {
@@ -21,8 +20,7 @@ pub fn file_huge_bytes(addr: usize) -> Option<u64> {
     })
 }
 
-/// The name of the file that is mapped at `addr`. `None` where there is none,
-/// or its name is too long.
+/// Name of the file mapped at `addr`; `None` without one or if it is too long.
 pub fn file_name(addr: usize, buffer: &mut [u8]) -> Option<&[u8]> {
     let len = each_line(c"/proc/self/maps", |line| {
         let record = records(line).next()?;

@@ -1,4 +1,4 @@
-//! Pages of a hugetlb pool.
+//! Hugetlb pools: flags, counters and hints.
 #![expect(unsafe_code, reason = "maps memory by address")]
 
 use core::ffi::{CStr, c_int};
@@ -12,12 +12,12 @@ use hugetools_kernfs::size_name::SizeName;
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// The flags that ask `mmap` for pages of this size.
+/// `mmap` flags for pages of this size.
 pub fn map_flags(size: usize) -> c_int {
     libc::MAP_HUGETLB | size_bits(size, libc::MAP_HUGE_SHIFT)
 }
 
-/// The flags that ask `shmget` for pages of this size.
+/// `shmget` flags for pages of this size.
 pub fn shm_flags(size: usize) -> c_int {
     const SHM_HUGE_SHIFT: c_int = 26;
     libc::SHM_HUGETLB | size_bits(size, SHM_HUGE_SHIFT)
@@ -27,10 +27,8 @@ fn size_bits(size: usize, shift: c_int) -> c_int {
     cast::signed(size.trailing_zeros()) << shift
 }
 
-/// Maps private huge pages over a range, without a reservation: none of them
-/// may be touched before it was populated. Where pages take turns on memory
-/// nodes (`numactl --interleave`), the kernel goes by their offset: as for
-/// ordinary memory that is the address, or each mapping would begin anew.
+/// Maps private huge pages over a range without a reservation; populate them before use.
+/// The offset equals the address, because `numactl --interleave` distributes pages by offset.
 ///
 /// # Safety
 /// The range must be the caller's to replace.
@@ -40,47 +38,46 @@ pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<(
     unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, addr) }.map(drop)
 }
 
-/// A file of such pages without a name and of length 0, for a program to keep.
+/// Creates an empty, unnamed hugetlb file for the program to keep.
 pub fn inherited_file(name: &CStr, size: usize) -> Result<c_int> {
-    const MFD_HUGE_SHIFT: c_int = 26;
-    let flags = crate::sys::cast::signed(libc::MFD_HUGETLB) | size_bits(size, MFD_HUGE_SHIFT);
-    sys::memory_file(name, flags)
+    sys::memory_file(name, memfd_flags(size))
 }
 
-/// Maps shared huge pages with a reservation, anywhere.
+fn memfd_flags(size: usize) -> c_int {
+    const MFD_HUGE_SHIFT: c_int = 26;
+    cast::signed(libc::MFD_HUGETLB) | size_bits(size, MFD_HUGE_SHIFT)
+}
+
+/// Maps shared, reserved huge pages anywhere.
 pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping replaces nothing.
     unsafe { sys::mmap(0, len, prot, flags | map_flags(size), -1, 0) }
 }
 
-/// A file of pages of this size, without a name and of length 0.
+/// Creates an empty, unnamed hugetlb file.
 ///
 /// # Errors
 /// As [`sys::File::hugetlb`].
 pub fn file(name: &CStr, size: usize) -> Result<sys::File> {
-    const MFD_HUGE_SHIFT: c_int = 26;
-    let flags = cast::signed(libc::MFD_HUGETLB) | size_bits(size, MFD_HUGE_SHIFT);
-    sys::File::hugetlb(name, flags)
+    sys::File::hugetlb(name, memfd_flags(size))
 }
 
-/// A counter of the pool of this size, as `free_hugepages`; `None` where the
-/// machine has no such size.
+/// Reads a counter of a pool, such as `free_hugepages`; `None` for an unknown size.
 pub fn counter(size: usize, name: &str) -> Option<u64> {
     let dir = "/sys/kernel/mm/hugepages/hugepages-";
-    procfile::look(|| {
+    procfile::if_allowed(|| {
         let path = Path::of(format_args!("{dir}{}kB/{name}", size >> 10))?;
         procfile::number(path.c_str())
     })
 }
 
-/// Whether the machine offers pages of this size.
+/// Whether the kernel supports this size.
 pub fn is_offered(size: usize) -> bool {
     size.is_power_of_two() && counter(size, "nr_hugepages").is_some()
 }
 
-/// Pages that a pool could give without growing: free and not reserved; `None` where its
-/// counters cannot be read. For a message: `3 are free`.
+/// Free, unreserved pages of a pool; `None` if unreadable. Formats as `3 are free`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Free(pub Option<u64>);
 
@@ -93,25 +90,25 @@ impl fmt::Display for Free {
     }
 }
 
-/// Those of the pool of this size.
+/// Reads the free pages of a pool.
 pub fn free(size: usize) -> Free {
     let count = |name| counter(size, name).map(pool::count);
     let counts = count("free_hugepages").zip(count("resv_hugepages"));
     Free(counts.map(|(free, reserved)| free.saturating_sub(reserved)))
 }
 
-/// The command that adds what a pool lacks for so many pages, for the end of a
-/// message; nothing where it has them, or where what it has is unknown.
-pub struct ToGrow {
-    /// The size of its pages.
+/// Formats the command that adds the missing pages to a pool; empty if none are missing or
+/// their number is unknown.
+pub struct GrowHint {
+    /// Page size.
     pub size: usize,
-    /// How many are needed.
+    /// Pages needed.
     pub needed: usize,
-    /// How many it could give.
+    /// Pages available.
     pub free: Free,
 }
 
-impl fmt::Display for ToGrow {
+impl fmt::Display for GrowHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = SizeName(self.size);
         let Free(free) = self.free;
@@ -125,11 +122,11 @@ impl fmt::Display for ToGrow {
     }
 }
 
-/// The same of memory that is had as a whole or not at all; and where the pool has
-/// the pages, that something else is in the way.
-pub struct ToHave(pub ToGrow);
+/// Like [`GrowHint`], for requests that succeed only as a whole: if the pool has the pages,
+/// names limits as the cause.
+pub struct WholeHint(pub GrowHint);
 
-impl fmt::Display for ToHave {
+impl fmt::Display for WholeHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.free {
             Free(Some(free)) if free >= self.0.needed as u64 => f.write_str(
@@ -141,16 +138,14 @@ impl fmt::Display for ToHave {
     }
 }
 
-/// The most pages that the pool may come to have: those that it has and those
-/// that it may still make; `None` where that cannot be read.
+/// Maximum size of the pool: persistent pages and possible surplus; `None` if unreadable.
 pub fn most(size: usize) -> Option<u64> {
     let count = |name| counter(size, name).map(pool::count);
     let persistent = count("nr_hugepages")?.saturating_sub(count("surplus_hugepages")?);
     Some(persistent.saturating_add(counter(size, "nr_overcommit_hugepages")?))
 }
 
-/// Whether the pool could give so many pages, surplus pages included that may still be
-/// made; `None` where its counters cannot be read.
+/// Whether the pool could provide so many pages, surplus included; `None` if unreadable.
 pub fn could_give(size: usize, pages: usize) -> Option<bool> {
     let surplus = counter(size, "surplus_hugepages").map(pool::count)?;
     let surplus = counter(size, "nr_overcommit_hugepages")?.saturating_sub(surplus);
@@ -158,11 +153,9 @@ pub fn could_give(size: usize, pages: usize) -> Option<bool> {
     Some(all >= pages as u64)
 }
 
-/// Whether the kernel keeps pages of this size apart from others, as on POWER
-/// with a hashed page table, whose huge pages have 16 MiB and 16 GiB: a slice of
-/// 256 MiB or 1 TiB has pages of one size, and an `mremap` into another one
-/// fails after it has unmapped what was there.
-pub fn has_slices(size: usize) -> bool {
+/// Whether the kernel keeps page sizes in separate address slices: POWER's hashed page table
+/// with pages of 16 MiB and 16 GiB. An `mremap` across slices fails after unmapping its target.
+pub fn has_address_slices(size: usize) -> bool {
     cfg!(target_arch = "powerpc64") && size >> 24 & 0x401 != 0
 }
 
@@ -178,15 +171,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_advised_is_what_is_missing() {
-        let said = |needed, free| {
+    fn the_hint_names_the_missing_pages() {
+        let text = |needed, free| {
             let (size, free) = (2 << 20, Free(free));
-            format!("{free}{}", ToGrow { size, needed, free })
+            format!("{free}{}", GrowHint { size, needed, free })
         };
         let advice = "300 are free (to grow the pool: hugeadm --pool-pages-min 2MB:+237)";
-        assert_eq!(said(537, Some(300)), advice);
-        assert_eq!(said(300, Some(300)), "300 are free");
-        assert_eq!(said(300, None), "how many are free cannot be read");
+        assert_eq!(text(537, Some(300)), advice);
+        assert_eq!(text(300, Some(300)), "300 are free");
+        assert_eq!(text(300, None), "how many are free cannot be read");
     }
 
     #[test]

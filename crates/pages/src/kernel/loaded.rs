@@ -1,41 +1,40 @@
-//! Whether a segment is still what the loader has mapped: constructors of libraries run
-//! before the program, and may map, protect or advise a part of its variables or code. Such
-//! a segment is not replaced, since what takes its place would know nothing of that.
+//! Whether a segment is still as the loader mapped it. Constructors of libraries may map,
+//! protect or advise parts of it first; such a segment is not replaced.
 
 use core::ffi::c_int;
 use core::ops::Range;
 
 use hugetools_kernfs::smaps::{self, Record};
 
-use crate::kernel::procfile::{each_line, look};
+use crate::kernel::procfile::{each_line, if_allowed};
 use crate::sys;
 
-/// What the loader has mapped.
+/// A segment as the loader maps it.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// Its addresses.
     pub range: Range<usize>,
-    /// Where what comes from the file ends, and memory without a file begins.
+    /// End of the part from the file.
     pub file_end: usize,
-    /// The address at which the file would begin, were all of it mapped likewise.
+    /// Address that corresponds to offset 0 of the file.
     pub file_start: usize,
-    /// Its access, as for `mmap`.
+    /// Its protection, as for `mmap`.
     pub prot: c_int,
 }
 
 impl Loaded {
-    /// Whether all of it is private, has its access, and comes from its place in the file
-    /// or from none; no where it cannot be told.
-    pub fn is_mapped_so(&self) -> bool {
+    /// Whether all of it is private, has its protection, and comes from its place in the
+    /// file or from no file; `false` if unknown.
+    pub fn is_unchanged(&self) -> bool {
         let mut rest = self.range.clone();
         let is_so = |line: &[u8]| {
             let record = smaps::records(line).next()?;
             self.next(&record, &mut rest)
         };
-        look(|| each_line(c"/proc/self/maps", is_so)) == Some(true)
+        if_allowed(|| each_line(c"/proc/self/maps", is_so)) == Some(true)
     }
 
-    /// Takes a mapping from what was not seen yet; whether all is so, once that is known.
+    /// Checks the next mapping; returns the result once it is known.
     fn next(&self, record: &Record<'_>, rest: &mut Range<usize>) -> Option<bool> {
         let address = |word| usize::try_from(word).unwrap_or(usize::MAX);
         let (start, end) = (address(record.start), address(record.end));
@@ -56,7 +55,7 @@ impl Loaded {
         let start = usize::try_from(record.start).ok();
         let file_start = start.zip(offset).map(|(start, at)| start.wrapping_sub(at));
         let file_end = self.file_end.next_multiple_of(sys::page_size());
-        // Without a file are zeros, and copies that another has made.
+        // Anonymous pages are zeros, or copies made by another library.
         let is_own = file_start == Some(self.file_start) && end.min(self.range.end) <= file_end;
         let is_placed = !is_file || is_own && from < file_end;
         let is_same = record.accessible
@@ -89,13 +88,13 @@ mod tests {
     #[test]
     fn variables_as_they_were_mapped_are_known() {
         let loaded = map(16);
-        assert!(loaded.is_mapped_so());
+        assert!(loaded.is_unchanged());
         let (start, len) = (loaded.range.start, sys::page_size());
         // SAFETY: memory of the test.
         unsafe { sys::madvise(start, 3 * len, libc::MADV_HUGEPAGE).unwrap() };
-        assert!(loaded.is_mapped_so());
+        assert!(loaded.is_unchanged());
         let prot = libc::PROT_READ;
-        assert!(!Loaded { prot, ..loaded }.is_mapped_so());
+        assert!(!Loaded { prot, ..loaded }.is_unchanged());
     }
 
     #[test]
@@ -123,9 +122,9 @@ mod tests {
         for (index, change) in changes.into_iter().enumerate() {
             let loaded = map(16);
             change(loaded.range.start + 3 * page, page);
-            assert!(!loaded.is_mapped_so(), "change {index}");
+            assert!(!loaded.is_unchanged(), "change {index}");
             let range = loaded.range.start..loaded.range.start + 3 * page;
-            assert!(Loaded { range, ..loaded }.is_mapped_so());
+            assert!(Loaded { range, ..loaded }.is_unchanged());
         }
     }
 
@@ -148,8 +147,8 @@ mod tests {
         };
         put(0);
         let start = loaded.range.start;
-        assert!(with(start + 2 * page, start).is_mapped_so());
-        assert!(!with(start, start).is_mapped_so(), "behind the file's end");
-        assert!(!with(end, start - page).is_mapped_so(), "another place");
+        assert!(with(start + 2 * page, start).is_unchanged());
+        assert!(!with(start, start).is_unchanged(), "behind the file's end");
+        assert!(!with(end, start - page).is_unchanged(), "another place");
     }
 }

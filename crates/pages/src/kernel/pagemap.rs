@@ -1,5 +1,4 @@
-//! `/proc/self/pagemap`: which base pages of a range are there, and whether
-//! they are the process's own.
+//! `/proc/self/pagemap`: the state of base pages.
 
 use core::ops::Range;
 
@@ -7,17 +6,16 @@ use hugetools_kernfs::pagemap::Entry;
 
 use crate::sys::{self, File, Result};
 
-/// What stands behind a base page.
+/// State of a base page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Page {
-    /// Nothing yet; a first touch brings it.
+    /// Not populated.
     Absent,
-    /// A page of a file, or of shared memory.
+    /// A page of a file or of shared memory.
     File,
     /// A page of this process alone.
     Private,
-    /// Such a page that is swapped out, or that the kernel is just moving to another place
-    /// of memory; or a mark where none is.
+    /// A private page that is swapped out or under migration, or a marker.
     Swapped,
 }
 
@@ -32,14 +30,13 @@ impl Page {
     }
 }
 
-/// Bytes that are read at once: of the entries of 2 MiB in pages of 4 KiB.
+/// Bytes per read: the entries of 2 MiB in 4 KiB pages.
 const AT_ONCE: usize = 512 * Entry::LEN;
 
-/// Calls `visit` with the address of each base page of a range, which is whole
-/// base pages.
+/// Calls `visit` with each base page of an aligned range.
 ///
 /// # Errors
-/// When the file cannot be read: no page was visited then, or only some.
+/// If reading fails; some pages may have been visited.
 pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<()> {
     const ENTRY: usize = Entry::LEN;
     let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY)?;

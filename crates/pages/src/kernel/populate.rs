@@ -1,38 +1,38 @@
-//! Having a page now instead of on its first touch: what cannot be had is an
-//! error here, where a touch would be `SIGBUS`.
+//! Populates pages before they are used: a missing page is an error here, where a touch
+//! would raise SIGBUS.
 #![expect(unsafe_code, reason = "asks the kernel to fill memory by address")]
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::sys::{self, Errno, File, Result};
 
-/// An advice, and whether the kernel knows it. `EINVAL` does not tell: it is the
-/// answer for memory that may not be read or written as well.
+/// A `madvise` advice and whether the kernel supports it. `EINVAL` doesn't tell: memory
+/// without access fails with it, too.
 struct Advice {
     number: i32,
     known: AtomicU8,
 }
 
 /// Since Linux 5.14.
-static READ: Advice = Advice::numbered(22);
-static WRITE: Advice = Advice::numbered(23);
+static READ: Advice = Advice::new(22);
+static WRITE: Advice = Advice::new(23);
 
-const UNASKED: u8 = 0;
+const UNTESTED: u8 = 0;
 const KNOWN: u8 = 1;
 const UNKNOWN: u8 = 2;
 
 impl Advice {
-    const fn numbered(number: i32) -> Advice {
+    const fn new(number: i32) -> Advice {
         Advice {
             number,
-            known: AtomicU8::new(UNASKED),
+            known: AtomicU8::new(UNTESTED),
         }
     }
 
-    /// Whether the kernel knows it; no where it cannot be told. Asked once.
+    /// Whether the kernel supports it; `false` if unknown. Tested once.
     fn is_known(&self) -> bool {
         match self.known.load(Ordering::Relaxed) {
-            UNASKED => {
+            UNTESTED => {
                 let is_known = sys::knows_advice(self.number);
                 let known = if is_known { KNOWN } else { UNKNOWN };
                 self.known.store(known, Ordering::Relaxed);
@@ -48,14 +48,13 @@ impl Advice {
     }
 }
 
-/// Makes the pages of a writable mapping present, `step` bytes each.
+/// Populates a writable mapping; `step` is the page size.
 ///
 /// # Errors
-/// What a touch would come to.
+/// As a touch would fail.
 ///
 /// # Safety
-/// The range must be mapped writable, hold nothing but zero, and be the
-/// caller's.
+/// The range must be mapped writable, all zero, and owned by the caller.
 pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
     match WRITE.is_known() {
         true => write(addr, len, step),
@@ -64,8 +63,8 @@ pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
     }
 }
 
-/// Each page by its last bytes first: the kernel ends clearing a huge page where it is
-/// touched, and forwards it is done in a third of the time that backwards takes.
+/// Touches each page by its last bytes first: the kernel clears a huge page so that the
+/// touched part comes last, and clearing forwards takes a third of the time.
 fn write(addr: usize, len: usize, step: usize) -> Result<()> {
     let last = sys::page_size();
     let end = addr + len;
@@ -78,36 +77,34 @@ fn write(addr: usize, len: usize, step: usize) -> Result<()> {
     WRITE.give(addr, len)
 }
 
-/// Makes the pages of shared memory present, `step` bytes each. Others may have
-/// it, too: nothing is stored there.
+/// Populates shared memory without writing, since other processes may use it.
 ///
 /// # Errors
-/// What a touch would come to.
+/// As a touch would fail.
 pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
     match write(addr, len, step) {
-        // Not known, or not allowed: the kernel has to look at each page.
-        Err(Errno(libc::EINVAL | libc::EPERM | libc::ENOSYS)) => look_at_each(addr, len, step),
+        // Unsupported or forbidden: fault pages in one by one.
+        Err(Errno(libc::EINVAL | libc::EPERM | libc::ENOSYS)) => probe_each(addr, len, step),
         result => result,
     }
 }
 
-/// Makes the pages of a readable mapping present, `step` bytes each, without
-/// changing them. As much as can be had.
+/// Populates a readable mapping without changing it, as far as possible.
 pub fn for_reading(addr: usize, len: usize, step: usize) {
     let _ = match READ.is_known() {
         true => READ.give(addr, len),
-        false => look_at_each(addr, len, step),
+        false => probe_each(addr, len, step),
     };
 }
 
-/// Has the kernel read of each page, `step` bytes each, up to one that it cannot
-/// have.
-fn look_at_each(addr: usize, len: usize, step: usize) -> Result<()> {
-    (addr..addr + len).step_by(step).try_for_each(sys::look_at)
+/// Faults in each page by a read of the kernel's, up to the first that fails.
+fn probe_each(addr: usize, len: usize, step: usize) -> Result<()> {
+    (addr..addr + len)
+        .step_by(step)
+        .try_for_each(sys::probe_read)
 }
 
-/// For older kernels: a system call that stores into a page fails with
-/// `EFAULT` where the page cannot be had.
+/// For Linux before 5.14: a `read(2)` into a page that can't be populated returns `EFAULT`.
 ///
 /// # Safety
 /// As for [`populate`]; a zero byte is stored into each page.
@@ -163,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_no_kernel_knows_is_told_from_what_it_refuses() {
-        let advice = Advice::numbered(9999);
+        let advice = Advice::new(9999);
         assert!(!advice.is_known() && !advice.is_known());
         assert_eq!(advice.known.load(Ordering::Relaxed), UNKNOWN);
     }
@@ -171,7 +168,7 @@ mod tests {
     #[test]
     fn pages_can_be_looked_at_without_a_fault() {
         let (good, none) = (mapping(libc::PROT_READ), mapping(libc::PROT_NONE));
-        assert_eq!(look_at_each(good, LEN, 4096), Ok(()));
-        assert!(look_at_each(none, LEN, 4096).is_err());
+        assert_eq!(probe_each(good, LEN, 4096), Ok(()));
+        assert!(probe_each(none, LEN, 4096).is_err());
     }
 }

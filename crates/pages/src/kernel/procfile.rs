@@ -6,17 +6,15 @@ use hugetools_kernfs::{keyed, number};
 
 use crate::sys;
 
-/// Reads files, where files may be read at all: else `None`, and it cannot be told what they
-/// say.
-pub fn look<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
+/// Calls `read` unless the program's own seccomp filter forbids files.
+pub fn if_allowed<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
     match sys::filter() {
         sys::Filter::Own => None,
         _ => read(),
     }
 }
 
-/// The first bytes of a file, as many as `buffer` holds; none where it cannot
-/// be read.
+/// Reads the start of a file; empty on failure.
 pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     match sys::File::open(path, libc::O_RDONLY) {
         Ok(file) => fill(&file, buffer),
@@ -24,7 +22,7 @@ pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     }
 }
 
-/// The next bytes of a file, as many as `buffer` holds.
+/// Fills the buffer from a file.
 pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -36,10 +34,10 @@ pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
     &buffer[..filled]
 }
 
-/// Longer lines, those of mappings with very long names, are passed over.
+/// Longer lines (mappings with very long names) are skipped.
 const LINE: usize = 4608;
 
-/// Calls `visit` with each line of a file, until it finds what it looks for.
+/// Calls `visit` with each line until it returns a value.
 pub fn each_line<T>(path: &CStr, mut visit: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
     let file = sys::File::open(path, libc::O_RDONLY).ok()?;
     let mut buffer = [0; LINE];
@@ -62,14 +60,13 @@ pub fn each_line<T>(path: &CStr, mut visit: impl FnMut(&[u8]) -> Option<T>) -> O
     }
 }
 
-/// A file that holds one number.
+/// Reads a file that holds one number.
 pub fn number(path: &CStr) -> Option<u64> {
     let mut buffer = [0; 32];
     number::leading(head(path, &mut buffer))
 }
 
-/// The number that the first line about a name says, however long the file is; see
-/// [`keyed`].
+/// Reads the number in the first line with a name; see [`keyed`].
 pub fn tagged_in(path: &CStr, name: &[u8]) -> Option<u64> {
     each_line(path, |line| keyed::number_in(line, name))
 }

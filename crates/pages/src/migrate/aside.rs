@@ -1,5 +1,5 @@
-//! Memory that is prepared aside, then moved over what it is to replace in one system
-//! call. A step that fails has changed nothing for the program.
+//! Prepares memory aside, then moves it over what it replaces in one system call. A step that
+//! fails changes nothing for the program.
 #![expect(unsafe_code, reason = "maps memory and moves it by address")]
 
 use core::ffi::{CStr, c_int};
@@ -12,71 +12,74 @@ use crate::sys::{self, Errno, Result};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Memory that is prepared aside; given back when dropped.
+/// Memory being prepared; unmapped when dropped.
 #[derive(Debug)]
 pub struct Aside {
-    /// Where it is now.
+    /// Its address.
     pub addr: usize,
     len: usize,
-    /// The size of its pages, where they are of a pool.
+    /// Its page size if it uses a pool.
     pool: Option<usize>,
 }
 
 impl Aside {
-    /// Ordinary memory, writable, advised to be on transparent huge pages; nothing where
-    /// this process gets none for so much, as in a control group that has little left.
+    /// Writable ordinary memory, advised for the fallback; returns its state, too.
     ///
     /// # Errors
-    /// When there is no address space or no memory.
-    pub fn ordinary(len: usize) -> Result<Option<Aside>> {
-        let addr = address_space::reserve_elsewhere(len, facts::thp_size())?;
+    /// If there is no address space or no memory.
+    pub fn ordinary(len: usize, align: usize) -> Result<(Aside, State)> {
+        let addr = address_space::reserve_elsewhere(len, align)?;
         let pool = None;
         let aside = Aside { addr, len, pool };
-        // SAFETY: reserved just now.
+        // SAFETY: reserved above.
         unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: likewise.
         let state = unsafe { thp::advise(addr, len) };
+        Ok((aside, state))
+    }
+
+    /// Like [`Aside::ordinary`], but `None` if it gets no transparent huge pages.
+    ///
+    /// # Errors
+    /// If there is no address space or no memory.
+    pub fn transparent(len: usize) -> Result<Option<Aside>> {
+        let (aside, state) = Aside::ordinary(len, facts::thp_size())?;
         Ok((state == State::Thp).then_some(aside))
     }
 
-    /// Whether all of it is on transparent huge pages: it is from now on.
+    /// Populates all of it with transparent huge pages.
     ///
     /// # Errors
     /// As [`thp::have`].
     pub fn have(&self) -> Result<()> {
-        // SAFETY: ours, and used by nobody.
+        // SAFETY: ours, and nobody uses it.
         unsafe { thp::have(self.addr, self.len) }
     }
 
-    /// Private pages of a pool, of which the first is there; for the others, as many as
-    /// this process may have: [`Aside::fill`].
+    /// Private pages of a pool, as many as the quota allows; the first is populated.
     ///
     /// # Errors
-    /// When none can be had.
+    /// If there is no page.
     pub fn from_pool(len: usize, size: usize) -> Result<Aside> {
-        // Whoever looks meanwhile sees no heap.
-        Aside::at(address_space::reserve_elsewhere(len, size)?, len, size)
-    }
-
-    /// Pages of a pool in address space that was reserved just now.
-    fn at(addr: usize, len: usize, size: usize) -> Result<Aside> {
+        // Outside of the heap's area, by which reports identify the heap.
+        let addr = address_space::reserve_elsewhere(len, size)?;
         let pool = Some(size);
         let mut aside = Aside { addr, len, pool };
-        aside.unmap_behind(quota::take(size, len));
+        aside.truncate(quota::take(size, len));
         let len = aside.len;
         if len == 0 {
             return Err(Errno(libc::ENOMEM));
         }
-        // SAFETY: reserved just now.
+        // SAFETY: reserved above.
         unsafe { hugetlb_pool::map_private_over(addr, len, size)? };
-        // SAFETY: mapped just now, and zero.
+        // SAFETY: mapped above, and zero.
         unsafe { populate::populate(addr, size, size)? };
         Ok(aside)
     }
 
-    /// Fills it page by page, each as soon as it is there, while the processor's caches
-    /// still have it: `write` is given how far in a page begins, where that is, and its
-    /// length. What cannot be had is unmapped; how much there is then.
+    /// Populates and fills it page by page, while the CPU cache holds the page. `write` gets
+    /// offset, address and length. Pages that can't be populated are unmapped; returns the
+    /// length filled.
     pub fn fill(&mut self, mut write: impl FnMut(usize, usize, usize)) -> usize {
         let Aside { addr, len, pool } = *self;
         let write = |at, len| write(at, addr + at, len);
@@ -88,59 +91,47 @@ impl Aside {
         // SAFETY: likewise.
         let filled = unsafe { fill(addr, len, size, write) };
         quota::give(size, len - filled);
-        self.unmap_behind(filled);
+        self.truncate(filled);
         filled
     }
 
-    /// How much there is.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Unmaps what is behind the first `len` bytes.
-    fn unmap_behind(&mut self, len: usize) {
+    /// Unmaps what follows the first `len` bytes.
+    fn truncate(&mut self, len: usize) {
         if len < self.len {
-            // SAFETY: ours, and used by nobody.
+            // SAFETY: ours, and nobody uses it.
             let _ = unsafe { sys::munmap(self.addr + len, self.len - len) };
             self.len = len;
         }
     }
 
-    /// Gives it the access that the program had.
+    /// Gives it the program's access.
     ///
     /// # Errors
-    /// When the system does not allow it, as for code in memory that was
-    /// written.
+    /// If the system forbids it, such as execution of written memory.
     pub fn protect(&self, prot: c_int) -> Result<()> {
-        // SAFETY: ours, and used by nobody.
+        // SAFETY: ours, and nobody uses it.
         unsafe { sys::mprotect(self.addr, self.len, prot) }
     }
 
-    /// Names it in `/proc/<pid>/maps`, where the kernel can.
+    /// Names it in `/proc/PID/maps`.
     pub fn name(&self, name: &CStr) {
         sys::name_memory(self.addr, self.len, name);
     }
 
-    /// Moves it to other free address space, to see whether the kernel can: an
-    /// `mremap` that fails may have unmapped what it was to replace. Only while
-    /// no other thread runs.
+    /// Tests whether the kernel can move it, by a move to other free address space: a failed
+    /// `mremap` may have unmapped its target. Only while no other thread runs.
     ///
     /// # Errors
-    /// When the kernel cannot; before Linux 5.16 for hugetlb memory.
+    /// If the kernel can't; before Linux 5.16 for hugetlb memory.
     pub fn try_to_move(&mut self, align: usize) -> Result<()> {
         let other = address_space::reserve(self.len, align)?;
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: both are ours, and used by nobody.
+        // SAFETY: both are ours, and nobody uses them.
         match unsafe { sys::mremap(self.addr, self.len, self.len, flags, other) } {
             Ok(_) => self.addr = other,
             Err(error) => {
-                // SAFETY: reserved above. Where it is unmapped already nothing
-                // has taken its place, since no other thread runs.
+                // SAFETY: reserved above. If it is unmapped already, nothing has taken its
+                // place, since no other thread runs.
                 let _ = unsafe { sys::munmap(other, self.len) };
                 return Err(error);
             }
@@ -148,13 +139,13 @@ impl Aside {
         Ok(())
     }
 
-    /// Moves it in the place of the program's memory at `addr`.
+    /// Moves it over the program's memory at `addr`.
     ///
     /// # Errors
-    /// When the kernel cannot.
+    /// If the kernel can't.
     ///
     /// # Safety
-    /// It must hold what is there, and nobody may write there meanwhile.
+    /// It must hold the same contents, and nobody may write there meanwhile.
     pub unsafe fn replace(mut self, addr: usize) -> Result<()> {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         // SAFETY: as the caller says.
@@ -168,14 +159,14 @@ impl Drop for Aside {
     fn drop(&mut self) {
         if self.len > 0 {
             self.pool.inspect(|size| quota::give(*size, self.len));
-            // SAFETY: ours, and used by nobody.
+            // SAFETY: ours, and nobody uses it.
             let _ = unsafe { sys::munmap(self.addr, self.len) };
         }
     }
 }
 
-/// Makes pages present from the beginning on, and has each written to, given how far in
-/// it begins and its length; how many bytes.
+/// Populates pages in order, and calls `write` with offset and length of each; returns the
+/// bytes populated.
 ///
 /// # Safety
 /// As for [`populate::populate`].
@@ -192,8 +183,7 @@ pub(crate) unsafe fn fill(
     offsets.take_while(page).map(written).count() * size
 }
 
-/// The same with transparent huge pages, where they can be had, and base pages for what
-/// is written elsewhere.
+/// Fills ordinary memory; `write` populates what has no huge page.
 ///
 /// # Safety
 /// As for [`fill`].
@@ -201,7 +191,8 @@ unsafe fn fill_ordinary(addr: usize, len: usize, mut write: impl FnMut(usize, us
     let (size, page) = (facts::thp_size(), sys::page_size());
     for at in (0..len).step_by(size) {
         let part = size.min(len - at);
-        // SAFETY: as the caller says; the last bytes, for which it is made forwards.
+        // SAFETY: as the caller says. The last bytes are touched first: the kernel then clears
+        // the page forwards, which is faster.
         let _ = unsafe { populate::populate(addr + at + part - page, page, page) };
         write(at, part);
     }
@@ -213,8 +204,8 @@ mod tests {
     use hugetools_contract::segment::HEAP_AREA;
 
     #[test]
-    fn a_copy_that_is_being_made_is_no_heap() {
-        let copy = Aside::ordinary(4 << 20).unwrap().unwrap();
+    fn a_copy_lies_outside_of_the_heap_area() {
+        let copy = Aside::transparent(4 << 20).unwrap().unwrap();
         assert!(!HEAP_AREA.contains(&(copy.addr as u64)));
         assert_eq!(copy.addr % facts::thp_size(), 0);
     }

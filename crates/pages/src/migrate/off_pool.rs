@@ -1,5 +1,5 @@
-//! Hugetlb memory moves to ordinary memory where the program does something to
-//! it that base pages can and hugetlb pages cannot, and before forks.
+//! Moves hugetlb memory to ordinary memory, before forks and before operations on part of a
+//! huge page.
 
 use core::ops::Range;
 
@@ -13,32 +13,31 @@ use crate::policy::release;
 use crate::rt::fork_gate;
 use crate::sys::{Errno, NoSignals, Result};
 
-/// What became of memory that was to move.
+/// Result of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// All of it is ordinary memory.
     Moved,
-    /// Some of it is written by a device or a ring, by page and not by address,
-    /// or another thread has it just now, and stays.
+    /// Part of it stays: a device or ring may write there, or another thread is changing it.
     InUse,
-    /// There was no memory for some of it.
+    /// Part of it stays: there is no memory.
     NoMemory,
 }
 
-/// Moves a range off hugetlb pages before the program treats single base pages of it
-/// differently. Memory that the program itself asked for as huge pages stays.
+/// Moves a range off hugetlb pages, before an operation on part of them. The program's own
+/// huge pages stay.
 pub fn step_down(addr: usize, len: usize) -> Outcome {
     let range = addr..addr.saturating_add(len);
     let _pass = fork_gate::GATE.pass();
-    index::look(|| {
+    index::read(|| {
         if pages_in(&range).next().is_none() {
             return Outcome::Moved;
         }
-        lower(pages_in(&range))
+        move_pages(pages_in(&range))
     })
 }
 
-/// The hugetlb pages that a range touches, and what each is.
+/// The hugetlb pages that overlap a range, with their states.
 fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Range<usize>, State)> {
     let range = range.clone();
     index::extents().flat_map(move |extent| {
@@ -55,27 +54,26 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
     })
 }
 
-/// Moves some pages, all at one go.
-fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
-    // The program may have no descriptor to spare.
-    // A handler that writes there would wait for this thread.
+/// Moves pages under one shield.
+fn move_pages(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
+    // A signal handler that writes there would wait for this thread.
     let _quiet = NoSignals::where_allowed();
     let Some(shield) = Shield::best().ok().filter(|_| !dma_users::may_write()) else {
         return Outcome::InUse;
     };
     let mut outcome = Outcome::Moved;
     for (extent, page, state) in pages {
-        let became = move_page(extent, page, state, &shield);
-        if outcome == Outcome::Moved || became == Outcome::InUse {
-            outcome = became;
+        let result = move_page(extent, page, state, &shield);
+        if outcome == Outcome::Moved || result == Outcome::InUse {
+            outcome = result;
         }
     }
     outcome
 }
 
-/// Moves a page, which another thread may be changing just now.
+/// Moves a page; retries while another thread is changing it.
 fn move_page(extent: &Extent, page: Range<usize>, state: State, shield: &Shield) -> Outcome {
-    /// A page that another thread has changed and left where it is.
+    /// Number of tries.
     const TIMES: u32 = 3;
     let word = &extent.units()[page.start];
     let mut outcome = Outcome::InUse;
@@ -95,15 +93,13 @@ fn move_page(extent: &Extent, page: Range<usize>, state: State, shield: &Shield)
     outcome
 }
 
-/// Another thread, a device or a ring has the page.
+/// Another thread is changing the page.
 const BUSY: Errno = Errno(libc::EBUSY);
 
-/// Moves whole pages that are in one state, while the shield keeps others from
-/// writing; how many bytes in use were moved.
+/// Moves whole pages of one state under the shield; returns the bytes in use that moved.
 ///
 /// # Errors
-/// They stay: `EBUSY` where another thread has them, or those of
-/// [`replace::replace`].
+/// If they stay: `EBUSY` if another thread is changing them, or those of [`replace::replace`].
 pub(crate) fn move_units(
     extent: &Extent,
     units: Range<usize>,
@@ -117,7 +113,7 @@ pub(crate) fn move_units(
         .take_while(|unit| unit.claim(state).is_some())
         .count();
     if claimed < words.len() {
-        // Another thread changes one of them just now.
+        // Another thread is changing one of them.
         publish(&words[..claimed], state);
         return Err(BUSY);
     }

@@ -1,4 +1,4 @@
-//! Private hugetlb pages that a child may write to.
+//! Private hugetlb pages that a forked child could write.
 
 use core::ops::Range;
 
@@ -6,13 +6,12 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds, index};
 
-/// The extents whose pages a child may write to.
+/// The extents with such pages.
 pub(crate) fn writable() -> impl Iterator<Item = &'static Extent> {
     index::extents().filter(|extent| extent.holds != Holds::Text)
 }
 
-/// How much of an extent is in use on hugetlb pages, also where another thread is
-/// changing that, or copies it for a child.
+/// Bytes of an extent in use on hugetlb pages, busy units included.
 pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {
     let units = extent.units().iter();
     let slices = units.map(|unit| match unit.load_before() {
@@ -22,20 +21,20 @@ pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {
     slices.sum::<usize>() * SLICE
 }
 
-/// The hugetlb pages of an extent that a child inherits, in pieces of at most `piece` bytes, and at least one page; and what
-/// they are. Each is found when the iterator gets there.
+/// The hugetlb pages of an extent in runs of at most `piece` bytes, and at least one page, with
+/// their states.
 pub(crate) fn pieces(extent: &Extent, piece: usize) -> impl Iterator<Item = (Range<usize>, State)> {
     let most = (piece / extent.layout.unit).max(1);
     let mut at = 0;
     core::iter::from_fn(move || {
         let last = extent.units().len();
-        let first = (at..last).find(|unit| inherited(extent, *unit).is_some())?;
-        let state = inherited(extent, first)?;
+        let first = (at..last).find(|unit| hugetlb_state(extent, *unit).is_some())?;
+        let state = hugetlb_state(extent, first)?;
         let units = match state {
             State::Big => extent.page_of(first, state),
             _ => {
                 let limit = first.saturating_add(most).min(last);
-                let differs = |unit: &usize| inherited(extent, *unit) != Some(state);
+                let differs = |unit: &usize| hugetlb_state(extent, *unit) != Some(state);
                 first..(first..limit).find(differs).unwrap_or(limit)
             }
         };
@@ -44,8 +43,8 @@ pub(crate) fn pieces(extent: &Extent, piece: usize) -> impl Iterator<Item = (Ran
     })
 }
 
-/// What stands behind a unit, where it is a hugetlb page that a child inherits.
-fn inherited(extent: &Extent, unit: usize) -> Option<State> {
+/// The state of a unit on hugetlb pages.
+fn hugetlb_state(extent: &Extent, unit: usize) -> Option<State> {
     let (state, _) = extent.units()[unit].load();
     state.is_hugetlb().then_some(state)
 }

@@ -1,39 +1,33 @@
-//! Keeping others from writing to memory while other memory with the same
-//! contents takes its place.
-//!
-//! Whoever writes meanwhile waits, and nobody waits for long: a piece is
-//! protected, copied, replaced and open again before anything else happens, and
-//! no code but ours runs between.
+//! Keeps others from writing to memory while it is replaced. A piece is protected, copied,
+//! replaced and released without other work between, so that nobody waits long.
 
 use core::ops::Range;
 
 use crate::kernel::facts;
 use crate::sys::{self, Errno, Result, WriteProtection};
 
-/// A way to keep others from writing.
+/// Protection against writers.
 #[derive(Debug)]
 pub enum Shield {
-    /// None is needed: the process has one thread, and no device writes.
+    /// None needed: the process has one thread, and no device writes.
     Alone,
-    /// By `userfaultfd(2)`: who writes waits in the kernel, also one that is in a
-    /// system call, has blocked all signals, or is another process.
+    /// `userfaultfd(2)`: writers wait in the kernel, even inside a system call or in another
+    /// process.
     Whole(WriteProtection),
 }
 
 impl Shield {
-    /// The one by `userfaultfd(2)` that holds for system calls; `None` where the
-    /// process may not have it. A call that the program does not make may be
-    /// deadly under a filter.
+    /// Write protection by `userfaultfd(2)`; `None` without the rights, or under a seccomp
+    /// filter, which might kill the process for it.
     pub fn whole() -> Option<Shield> {
-        // That a program has no descriptor left must not make a difference.
         let open = || WriteProtection::open().ok().map(Shield::Whole);
         (!facts::has_filter()).then(open).flatten()
     }
 
-    /// The one for this process.
+    /// The protection that this process needs.
     ///
     /// # Errors
-    /// `EBUSY`: it has other threads, and nothing keeps them from writing.
+    /// `EBUSY` if it has other threads and lacks the rights.
     pub fn best() -> Result<Shield> {
         match facts::has_threads() {
             false => Ok(Shield::Alone),
@@ -41,7 +35,7 @@ impl Shield {
         }
     }
 
-    /// How much may be replaced at once, in bytes: others wait until it is done.
+    /// Bytes to replace at once while writers wait.
     pub fn piece(&self) -> usize {
         match self {
             Shield::Alone => 16 << 20,
@@ -49,18 +43,12 @@ impl Shield {
         }
     }
 
-    /// Whether others may write.
-    pub fn is_needed(&self) -> bool {
-        !matches!(self, Shield::Alone)
-    }
-
-    /// Runs `replace`, which puts other memory with the same contents in the
-    /// place of the range, while nobody else can write to it. Where it fails the
-    /// range is writable as before.
+    /// Runs `replace` while nobody else can write to the range. On failure the range becomes
+    /// writable again.
     ///
     /// # Errors
-    /// Those of `replace`, or that nobody can be kept from writing. `EBUSY` where this
-    /// thread's own stack or record lies there: it writes there meanwhile.
+    /// Those of `replace`; `EBUSY` if the range contains this thread's stack or thread block,
+    /// which it writes meanwhile.
     ///
     /// # Safety
     /// The range must be memory of ours, mapped readable and writable.
@@ -71,7 +59,7 @@ impl Shield {
         replace: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let here = 0_u8;
-        let own = [sys::thread_name(), (&raw const here) as usize];
+        let own = [sys::thread_key(), (&raw const here) as usize];
         if own.iter().any(|addr| range.contains(addr)) {
             return Err(Errno(libc::EBUSY));
         }
@@ -89,11 +77,11 @@ impl Shield {
     }
 }
 
-/// Protects a range, once no other thread protects any of it.
+/// Protects a range; waits while another thread protects part of it.
 fn protect(protection: &WriteProtection, range: &Range<usize>) -> Result<()> {
-    /// How long (ms) another thread's copy is waited for.
-    const PATIENCE: u64 = 5000;
-    let end = sys::now() + PATIENCE;
+    /// Timeout in ms for another thread's copy.
+    const TIMEOUT: u64 = 5000;
+    let end = sys::now() + TIMEOUT;
     loop {
         match protection.protect(range) {
             Err(Errno(libc::EBUSY)) if sys::now() < end => sys::yield_now(),

@@ -1,4 +1,4 @@
-//! A copy in memory that nobody has touched, made so that it costs the least.
+//! Copies into fresh memory without populating zeros.
 #![expect(unsafe_code, reason = "copies memory by address")]
 
 use core::ops::Range;
@@ -6,13 +6,12 @@ use core::ops::Range;
 use crate::kernel::facts;
 use crate::sys;
 
-/// Copies by transparent huge pages of the copy. Zeros are there already, and are left
-/// out, so that what was never used takes no memory. Of the others the last byte is
-/// touched first: the kernel ends clearing a page where that was, and is faster forwards.
+/// Copies by huge pages, except zero ones. Touches the last byte of each first: the kernel
+/// clears the touched part of a huge page last, and clearing forwards is faster.
 ///
 /// # Safety
-/// Both must be `len` bytes of memory, whole base pages, the original readable and the
-/// copy writable, zero and the caller's alone.
+/// Both must be `len` bytes in whole base pages; the original readable, the copy writable,
+/// zero and the caller's alone.
 pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
     let size = facts::thp_size();
     let mut at = 0;
@@ -30,8 +29,7 @@ pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
     }
 }
 
-/// Copies what holds something, base page by base page, and leaves the others out. Of shared
-/// memory a page that was only looked at is there, too; of this copy it is not.
+/// Copies by base pages, except zero ones: reading a hole of shared memory populates it.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -45,30 +43,30 @@ pub(crate) unsafe fn copy_what_is_there(from: usize, to: usize, len: usize) {
     }
 }
 
-/// The parts of whole base pages that are zero, each page of them, and those that are not.
+/// Runs of base pages that are zero, or not.
 fn runs(from: usize, len: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
     let page = sys::page_size();
     let end = from + len;
-    // SAFETY: as the callers' callers say.
-    let look = move |at: usize| unsafe { is_zero(at, page.min(end - at)) };
+    // SAFETY: the callers' condition.
+    let is_zero_page = move |at: usize| unsafe { is_zero(at, page.min(end - at)) };
     let mut at = from;
     core::iter::from_fn(move || {
         let start = at;
-        let is_zero = (start < end).then(|| look(start))?;
+        let is_zero = (start < end).then(|| is_zero_page(start))?;
         at += page;
-        while at < end && look(at) == is_zero {
+        while at < end && is_zero_page(at) == is_zero {
             at += page;
         }
         Some((start..at.min(end), is_zero))
     })
 }
 
-/// Whether whole base pages are zero, up to the first byte that is not.
+/// Whether whole base pages are zero.
 ///
 /// # Safety
 /// They must be readable.
 unsafe fn is_zero(addr: usize, len: usize) -> bool {
-    /// What is looked at in one go, by the processor's widest registers.
+    /// Compared at once with wide registers.
     type Block = [usize; 64];
     let mut blocks = (addr..addr + len).step_by(size_of::<Block>());
     // SAFETY: as the caller says; a base page is whole blocks.
@@ -81,7 +79,7 @@ mod tests {
     use super::*;
     use crate::kernel::pagemap;
 
-    fn are_there(range: Range<usize>) -> usize {
+    fn populated_pages(range: Range<usize>) -> usize {
         let mut there = 0;
         pagemap::scan(range, |_, page| {
             there += usize::from(page != pagemap::Page::Absent);
@@ -112,7 +110,7 @@ mod tests {
         }
         // SAFETY: memory of the test.
         unsafe { copy_what_is_there(from, to, 16 * page) };
-        assert_eq!(are_there(to..to + 16 * page), 4);
+        assert_eq!(populated_pages(to..to + 16 * page), 4);
         assert!(is_same());
     }
 
@@ -134,7 +132,7 @@ mod tests {
         }
         // SAFETY: memory of the test.
         unsafe { copy(from, to, 4 * size) };
-        assert_eq!(are_there(to + size..to + 2 * size), 0);
+        assert_eq!(populated_pages(to + size..to + 2 * size), 0);
         for at in (0..4 * size).step_by(8) {
             let is = if written.contains(&at) { at } else { 0 };
             // SAFETY: memory of the test.

@@ -1,10 +1,9 @@
 //! Huge pages that the program requests by itself (`MAP_HUGETLB`, `SHM_HUGETLB`) in a
 //! control group with a limit (`hugetlb.SIZE.max`).
 //!
-//! The kernel charges this limit at the first touch, and kills the program with SIGBUS when
-//! a page exceeds it. With `--shm` or `--anon` such a request fails with ENOMEM instead, as
-//! it would under `hugetlb.SIZE.rsvd.max`: every such program has a fallback for that. So
-//! the pages are populated before the program gets them. Without a limit, and for requests
+//! The kernel charges this limit at the first touch, and kills the program with SIGBUS if a
+//! page exceeds it. With `--shm` or `--anon` pages are populated first, so that the request
+//! fails with ENOMEM, as under `hugetlb.SIZE.rsvd.max`. Without a limit, and for requests
 //! with `MAP_NORESERVE`, nothing is done.
 #![expect(unsafe_code, reason = "unmaps what the group cannot cover")]
 
@@ -31,7 +30,7 @@ pub struct OwnRequest {
     is_shared: bool,
 }
 
-/// Where the size of a huge page stands in the flags of `mmap` and of `shmget`.
+/// Position of the page size in the flags of `mmap` and `shmget`.
 const SIZE_SHIFT: c_int = libc::MAP_HUGE_SHIFT;
 const SIZE_MASK: c_int = 0x3f;
 
@@ -56,7 +55,7 @@ pub fn map(
     request.admit()?;
     let at = map()?;
     if prot & libc::PROT_WRITE != 0 && request.populate(at).is_err() {
-        // SAFETY: mapped just now, and known to nobody.
+        // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(at, request.len) };
         return Err(request.refused());
     }
@@ -121,11 +120,12 @@ impl OwnRequest {
     pub fn refused(&self) -> Errno {
         let (call, page) = (self.call, SizeName(self.page));
         let (len, left) = (Amount(self.len), Amount(self.left));
-        let warn =
-            |text: core::fmt::Arguments<'_>| match self.is_shared && config::get().shm.is_some() {
-                true => required::tell_of_shm(Kind::Shm, required::shm_may_fall(self.len), text),
-                false => starter_message::warn(Kind::Mappings, text),
-            };
+        let warn = |text: core::fmt::Arguments<'_>| match self.is_shared
+            && config::get().shm.is_some()
+        {
+            true => required::report_shm(Kind::Shm, required::shm_may_fall_back(self.len), text),
+            false => starter_message::warn(Kind::Mappings, text),
+        };
         warn(format_args!(
             "{call}: the program's own request for {len} of {page} pages fails (ENOMEM): the \
              hugetlb.{page}.max of its control group leaves {left}"

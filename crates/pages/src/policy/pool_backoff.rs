@@ -1,50 +1,49 @@
-//! How asking the pools went: what has kept memory from the pages that were
-//! asked for, and when it is worth asking again.
+//! Results of asking the pools: the reason of the last failure, and when to ask again.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Share};
+use hugetools_contract::ladder::{Rung, below_pools};
 use hugetools_contract::ledger::Kind;
 
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;
 use crate::policy::{quota, thp};
-use crate::rt::message::{Amount, Level, say, say_news, say_once};
+use crate::rt::message::{Amount, Level, say, say_once, say_once_at};
 use crate::{config, sys};
 use hugetools_kernfs::size_name::SizeName;
 
-/// What has kept memory from the huge pages that were asked for.
+/// Why memory isn't on the requested huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Shortfall {
-    /// Nothing has.
+    /// No reason.
     None = 0,
     /// The pool has no page left.
     PoolEmpty = 1,
-    /// The pool has pages, but this process may not have them: a limit of the
-    /// hugetlb cgroup, a cpuset or a memory policy.
+    /// The pool has pages, but a hugetlb cgroup, cpuset or memory policy limits this process.
     Limited = 2,
-    /// Hugetlb pages were given up before a fork.
+    /// Memory moved off hugetlb pages before a fork.
     Fork = 3,
     /// The address space is too small for extents.
     AddressSpace = 5,
-    /// This process has taken as much of the pool as it may.
+    /// This process has used up its quota.
     Own = 6,
     /// Valgrind runs the program.
     Valgrind = 7,
-    /// There were forks for which hugetlb pages had to be moved.
+    /// Several forks had to move memory.
     Forks = 8,
-    /// The pool gave no page, and why cannot be told: its counters cannot be read.
+    /// The pool gave no page, and its counters are unreadable.
     PoolUnread = 9,
-    /// This user may have no segments of pool pages.
+    /// This user isn't allowed System V segments on pool pages.
     ShmGroup = 10,
-    /// The process has threads, and cannot move private memory beside them.
+    /// The process has threads and can't move private memory beside them.
     Threads = 11,
 }
 
 impl Shortfall {
-    /// The reason in words, for a report.
+    /// The reason in words.
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Shortfall::None => None,
@@ -64,34 +63,32 @@ impl Shortfall {
     }
 }
 
-/// Why there is no page of a pool whose counters are hidden.
+/// Reason if a pool's counters are unreadable.
 pub const POOL_UNREAD: &str = "the pool gave no page, and what it has cannot be read";
 
-/// Why private memory stays off pools under valgrind.
+/// Reason under valgrind.
 pub const VALGRIND: &str = "off pools under valgrind";
 
-/// Why a heap stays off pools that was on their pages at several forks.
+/// Reason after several forks that moved memory.
 pub const FORKS_SEEN: &str = "off pools, since forks had to move what is on their pages";
 
-/// Why private memory stays off pools beside threads.
+/// Reason beside threads.
 pub const THREADS: &str = "off pools beside threads, since this user has no full userfaultfd";
 
-/// How hugetlb pages went so far: when to try again, and what was wrong.
+/// State of asking one pool.
 #[derive(Debug)]
 pub struct PoolBackoff {
-    /// Bytes for which the pool is not asked.
+    /// Bytes of growth before the pool is asked again.
     skip: AtomicUsize,
     last: AtomicU8,
     said: AtomicBool,
 }
 
-/// For how much memory the pool is not asked after a failed try, in bytes:
-/// asking an empty one costs a few system calls each time, and it may have pages
-/// again some day.
+/// Bytes of growth during which a failed pool isn't asked: each try costs system calls.
 const SPARED: usize = 128 << 20;
 
 impl PoolBackoff {
-    /// No bad backoff yet.
+    /// Nothing failed yet.
     pub const fn new() -> PoolBackoff {
         PoolBackoff {
             skip: AtomicUsize::new(0),
@@ -100,7 +97,7 @@ impl PoolBackoff {
         }
     }
 
-    /// Whether it is worth asking a pool now, for so many bytes; at least 1.
+    /// Whether to ask the pool for `bytes` (at least 1) now.
     pub fn is_worth_a_try(&self, bytes: usize) -> bool {
         let spare = |skip: usize| skip.checked_sub(bytes);
         let skip = &self.skip;
@@ -111,27 +108,26 @@ impl PoolBackoff {
         spared.is_err()
     }
 
-    /// Notes that the pool has a page again: this process has given it back.
+    /// Notes that this process returned a page to the pool.
     pub fn gave_back(&self) {
         self.skip.store(0, Ordering::Relaxed);
     }
 
-    /// Notes that the pool of this size gave the heap no page, and says so
-    /// once.
+    /// Notes that the pool of this size gave the heap no page; reports it once.
     pub fn heap_failed(&self, bytes: usize) {
         self.skip.store(SPARED, Ordering::Relaxed);
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = || match config::get().heap {
-            // Then the request fails, which is said as an error.
+            // The request fails with an error of its own.
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
-            // Not what was asked for: a rung below it.
+            // A lower rung than requested.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
             _ => config::level(Kind::Heap),
         };
         let next = next_rung(bytes);
         match shortfall {
-            // As it was asked to be.
+            // The user set this limit.
             Shortfall::Own => say_once(
                 &self.said,
                 Level::Info,
@@ -140,7 +136,7 @@ impl PoolBackoff {
                      {next}"
                 ),
             ),
-            Shortfall::Limited => say_news(
+            Shortfall::Limited => say_once_at(
                 &self.said,
                 level,
                 format_args!(
@@ -148,12 +144,12 @@ impl PoolBackoff {
                      (hugetlb cgroup, cpuset or memory policy); {next}"
                 ),
             ),
-            Shortfall::PoolUnread => say_news(
+            Shortfall::PoolUnread => say_once_at(
                 &self.said,
                 level,
                 format_args!("heap: the pool of {size} pages: {POOL_UNREAD}; {next}"),
             ),
-            _ => say_news(
+            _ => say_once_at(
                 &self.said,
                 level,
                 format_args!(
@@ -164,12 +160,12 @@ impl PoolBackoff {
         }
     }
 
-    /// Notes what went wrong.
+    /// Records a failure.
     pub fn note(&self, shortfall: Shortfall) {
         self.last.store(shortfall as u8, Ordering::Relaxed);
     }
 
-    /// What went wrong last.
+    /// The last failure.
     pub fn shortfall(&self) -> Shortfall {
         match self.last.load(Ordering::Relaxed) {
             1 => Shortfall::PoolEmpty,
@@ -187,7 +183,7 @@ impl PoolBackoff {
     }
 }
 
-/// Why a pool of this size did not give so many pages.
+/// Why a pool of this size doesn't provide so many pages.
 pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
     match hugetlb_pool::could_give(size, pages) {
         Some(true) => Shortfall::Limited,
@@ -196,7 +192,7 @@ pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
     }
 }
 
-/// The same for private memory, of which the process may have a limit.
+/// Like [`shortfall_of`], for private memory, which has a quota.
 pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
     match quota::is_spent(size) {
         _ if sys::is_under_valgrind() => Shortfall::Valgrind,
@@ -205,7 +201,7 @@ pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
     }
 }
 
-/// Notes whether the heap is to stay off pools from the beginning, and says so.
+/// Reports at the start if the heap stays off pools.
 pub fn begin() {
     let heap = config::get().heap;
     if heap.is_some_and(|pages| pages != Pages::Thp) && sys::is_under_valgrind() {
@@ -223,13 +219,13 @@ impl Default for PoolBackoff {
     }
 }
 
-/// How hugetlb pages of the unit's size went so far.
+/// State of asking for pages of the unit's size.
 pub static BACKOFF: PoolBackoff = PoolBackoff::new();
 
-/// How larger ones went.
+/// State of asking for larger pages.
 pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 
-/// What kept the heap from the pages that were asked for.
+/// Why the heap isn't on the requested pages.
 pub fn shortfall() -> Shortfall {
     match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
         _ if closed() == Some(Closed::Threads) => Shortfall::Threads,
@@ -238,14 +234,14 @@ pub fn shortfall() -> Shortfall {
     }
 }
 
-/// Says that a fork has moved so many bytes: the first time so that whoever asked for the
-/// pool's pages hears it, unless it is an error for them ([`required`](super::required)).
+/// Reports that a fork moved memory. The first time it is a warning, unless an error follows
+/// ([`required`](super::required)).
 pub(crate) fn say_moved(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let (level, next) = thp::below_pools();
     let is_news = config::share_of_heap().is_none() && !SAID.swap(true, Ordering::Relaxed);
     let level = match is_news {
-        true => level.min(config::level_of_news(Kind::Moved)),
+        true => level.min(config::level_unpredicted(Kind::Moved)),
         false => level,
     };
     say(
@@ -257,7 +253,7 @@ pub(crate) fn say_moved(moved: usize) {
     );
 }
 
-/// Says that so many bytes stay on pages of a pool at a fork, and why.
+/// Reports that memory stays on a pool at a fork.
 pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
     say(
         config::level_once(Kind::Left),
@@ -269,7 +265,7 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
     );
 }
 
-/// Says once that the heap stays off pools after forks, if it does.
+/// Reports once that the heap stays off pools after forks.
 pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if closed() == Some(Closed::Forks) {
@@ -278,15 +274,15 @@ pub(crate) fn say_forks() {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
             _ => config::level(Kind::Forks),
         };
-        say_news(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
+        say_once_at(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
     }
 }
 
-/// Why the pools are closed for private memory of this process, for good.
+/// Why the pools are closed for private memory, for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Closed {
-    /// It has moved at several forks.
+    /// Memory has moved at several forks.
     Forks = 1,
     /// The process has threads, and no full `userfaultfd(2)`.
     Threads = 2,
@@ -301,10 +297,10 @@ impl Closed {
     }
 }
 
-/// A [`Closed`]; 0 while the pools are open.
+/// A [`Closed`], or 0.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Closes the pools for private memory, for good. The first reason stays.
+/// Closes the pools for private memory, for good. The first reason is kept.
 pub(crate) fn close(why: Closed) {
     let _ = CLOSED.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
 }
@@ -317,20 +313,20 @@ fn closed() -> Option<Closed> {
     }
 }
 
-/// Says once that private memory has left the pools beside threads, or gets none of their
-/// pages (`moved` is 0 then), and what to do.
+/// Reports once that private memory has left the pools (`moved` > 0) or doesn't get their pages
+/// because of threads.
 pub(crate) fn say_threads(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     const CURE: &str = "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
                         --set-userfaultfd-group GROUP, or hugectl --fork=kernel)";
-    let level = || config::level_of_news(Kind::Threads);
+    let level = || config::level_unpredicted(Kind::Threads);
     match moved {
-        0 => say_news(
+        0 => say_once_at(
             &SAID,
             level,
             format_args!("threads: no hugetlb pages for the heap, {CURE}"),
         ),
-        _ => say_news(
+        _ => say_once_at(
             &SAID,
             level,
             format_args!(
@@ -342,43 +338,41 @@ pub(crate) fn say_threads(moved: usize) {
     }
 }
 
-/// Whether memory of this process was moved off hugetlb pages before a fork.
+/// Whether memory has moved off hugetlb pages before a fork.
 pub static MOVED: AtomicBool = AtomicBool::new(false);
 
-/// How many forks are under way: what a child would find half done, or share, is
-/// not taken meanwhile.
+/// Forks in progress.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes no hugetlb pages until the fork that begins is over.
+/// Takes no hugetlb pages during a fork.
 pub(crate) fn pause() {
     FORKS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Ends that, in the parent.
+/// Ends [`pause`] in the parent.
 pub(crate) fn go_on() {
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// The same in the child, where no other fork is under way.
+/// Ends [`pause`] in the child.
 pub(crate) fn go_on_alone() {
     FORKS.store(0, Ordering::SeqCst);
 }
 
-/// Whether a fork is under way.
+/// Whether a fork is in progress.
 pub(crate) fn is_forking() -> bool {
     FORKS.load(Ordering::SeqCst) > 0
 }
 
-/// Whether the heap is to take hugetlb pages at all: not during a fork, never
-/// again after some forks, and after a move not while there is a child, since
-/// the next fork, and the next move, may be near; not under valgrind.
+/// Whether the heap may take hugetlb pages now: not under valgrind, not during a fork, not
+/// after several forks, and after the first one not while a child lives.
 pub fn may_have_hugetlb() -> bool {
-    // Where it cannot be told, there is one.
+    // Unknown counts as a child.
     let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
     !is_forking() && !is_closed() && !is_parent() && !sys::is_under_valgrind()
 }
 
-/// Whether the pools are closed; says why, where only the heap's growth shows it.
+/// Whether the pools are closed; reports it if threads are the reason.
 fn is_closed() -> bool {
     let closed = closed();
     if closed == Some(Closed::Threads) {
@@ -388,12 +382,17 @@ fn is_closed() -> bool {
 }
 
 fn next_rung(size: usize) -> &'static str {
-    match config::get().fallback {
-        _ if config::share_of_heap() == Some(Share::Whole) => "the request fails",
-        _ if size > LARGEST_UNIT => "smaller pages follow",
-        Fallback::Thp if thp::serves_private().is_ok() => "transparent huge pages follow",
-        Fallback::Thp | Fallback::Base => "base pages follow",
-        Fallback::None => "requests for more fail",
+    let fallback = config::get().fallback;
+    let is_strict = config::share_of_heap() == Some(Share::Whole);
+    if size > LARGEST_UNIT && !is_strict {
+        return "smaller pages follow";
+    }
+    let has_thp = fallback == Fallback::Thp && thp::serves_private().is_ok();
+    match below_pools(fallback, is_strict, has_thp) {
+        Rung::Fail if is_strict => "the request fails",
+        Rung::Fail => "requests for more fail",
+        Rung::Thp => "transparent huge pages follow",
+        Rung::Pool | Rung::Base => "base pages follow",
     }
 }
 
@@ -402,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_try_spares_some() {
+    fn a_failed_try_skips_some_growth() {
         let backoff = PoolBackoff::new();
         let page = 2 << 20;
         assert!(backoff.is_worth_a_try(page) && backoff.is_worth_a_try(page));
@@ -410,13 +409,16 @@ mod tests {
         assert!(!backoff.is_worth_a_try(page) && !backoff.is_worth_a_try(page));
         assert!(backoff.is_worth_a_try(page));
         backoff.skip.store(SPARED, Ordering::Relaxed);
-        assert!(backoff.is_worth_a_try(SPARED + page), "more than is spared");
+        assert!(
+            backoff.is_worth_a_try(SPARED + page),
+            "more than is skipped"
+        );
         backoff.gave_back();
         assert!(backoff.is_worth_a_try(page));
     }
 
     #[test]
-    fn of_counters_that_cannot_be_read_nothing_is_claimed() {
+    fn unreadable_counters_are_a_reason_of_their_own() {
         assert_eq!(shortfall_of(1 << 50, 1), Shortfall::PoolUnread);
     }
 

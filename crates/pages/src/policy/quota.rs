@@ -1,10 +1,7 @@
-//! What this process may take of the pools (`HUGETLB_LIMIT`), and what it has
-//! taken: its private pages, those of heap, data and bss, and of copies of its
-//! text. Shared memory, the shared copy of the text, and what the program asks
-//! for by name are not counted.
+//! The quota of this process (`HUGETLB_LIMIT`). It counts private pool pages: heap, data, bss
+//! and copies of code; not shared memory, shared code, or the program's own requests.
 //!
-//! Without a limit nothing is counted. After a fork the child goes on with the
-//! counts of its parent, less what it got ordinary memory for.
+//! Without a limit nothing is counted. A child inherits the counts.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,40 +13,40 @@ use crate::kernel::hugetlb_pool;
 /// Page sizes are powers of two.
 const SIZES: usize = usize::BITS as usize;
 
-/// Bytes that were taken, of each size and of all.
+/// Bytes taken, by page size and in total.
 static TAKEN: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
 static ALL: AtomicUsize = AtomicUsize::new(0);
 
-/// What a part of each pool came to when it was last found out, in bytes.
+/// Bytes of one part of each pool when last read.
 static PARTS: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
 
-/// Takes pages of this size: as many of `wanted` bytes as this process may
-/// have. How many bytes; they must be given back where the pool does not have
-/// them.
+/// Takes up to `wanted` bytes of pages of this size; returns how many are allowed. Give back
+/// what the pool doesn't have.
 pub fn take(size: usize, wanted: usize) -> usize {
     let Some(limit) = config::get().limit else {
         return wanted;
     };
     let taken = count(limit, size);
-    let first = take_of(taken, known(limit, size), size, wanted);
+    let first = take_of(taken, last_limit(limit, size), size, wanted);
     if first == wanted {
         return first;
     }
     // The pool may have grown.
-    first + take_of(taken, find_out(limit, size), size, wanted - first)
+    first + take_of(taken, read_limit(limit, size), size, wanted - first)
 }
 
-/// Gives pages of this size back, so many bytes.
+/// Returns bytes of pages of this size.
 pub fn give(size: usize, bytes: usize) {
     if let Some(limit) = config::get().limit {
         give_to(count(limit, size), bytes);
     }
 }
 
-/// Whether this process may have no further page of this size.
+/// Whether this process may have no more page of this size.
 pub fn is_spent(size: usize) -> bool {
     config::get().limit.is_some_and(|limit| {
-        let rest = known(limit, size).saturating_sub(count(limit, size).load(Ordering::Relaxed));
+        let rest =
+            last_limit(limit, size).saturating_sub(count(limit, size).load(Ordering::Relaxed));
         rest < size
     })
 }
@@ -65,22 +62,22 @@ fn count(limit: Limit, size: usize) -> &'static AtomicUsize {
     }
 }
 
-/// What this process may have, as far as it is known.
-fn known(limit: Limit, size: usize) -> usize {
+/// The quota when last read.
+fn last_limit(limit: Limit, size: usize) -> usize {
     match limit {
         Limit::Bytes(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
         Limit::Part(_) => PARTS[place(size)].load(Ordering::Relaxed),
     }
 }
 
-/// What this process may have now.
-fn find_out(limit: Limit, size: usize) -> usize {
+/// Reads the quota.
+fn read_limit(limit: Limit, size: usize) -> usize {
     if let Limit::Part(parts) = limit {
-        // Of a pool that cannot be seen no part can be told, and nothing is taken.
+        // A part of an unreadable pool is nothing.
         let part = hugetlb_pool::most(size).map_or(0, |most| part_of(most, parts, size));
         PARTS[place(size)].store(part, Ordering::Relaxed);
     }
-    known(limit, size)
+    last_limit(limit, size)
 }
 
 /// The bytes of one part of a pool, in whole pages.
@@ -89,7 +86,7 @@ fn part_of(pages: u64, parts: u64, size: usize) -> usize {
     usize::try_from(pages).map_or(usize::MAX, |pages| pages.saturating_mul(size))
 }
 
-/// Takes whole pages of what is allowed and not taken; how many bytes.
+/// Takes whole pages within the quota; returns the bytes.
 fn take_of(taken: &AtomicUsize, allowed: usize, size: usize, wanted: usize) -> usize {
     let grant = |taken: usize| allowed.saturating_sub(taken).min(wanted) / size * size;
     let add = |taken: usize| taken.checked_add(grant(taken));

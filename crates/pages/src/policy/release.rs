@@ -1,13 +1,12 @@
-//! Pages that a pool has again.
+//! Returns pages to a pool.
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds};
 use crate::policy::pool_backoff::{BACKOFF, BIG_BACKOFF};
 use crate::policy::quota;
 
-/// Gives back what stood behind a part of an extent, in this state, and is in
-/// the pool again: it may be asked again. Of text it is not known whether it was
-/// shared, so that it stays counted.
+/// Counts a part of an extent as returned to its pool, which may be asked again. Code stays
+/// counted: it may have been shared.
 pub(crate) fn give_units(extent: &Extent, state: State, len: usize) {
     if !state.is_hugetlb() {
         return;

@@ -1,5 +1,5 @@
-//! What must be on huge pages (`HUGETLB_REQUIRE`): whether a request may go to other
-//! pages than those that were asked for, and what is said when it may not.
+//! Segments that must be on huge pages (`HUGETLB_REQUIRE`): whether a request may use lower
+//! pages, and the error if it may not.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::usage::SMALL_HEAP;
 use crate::extent::{Extent, Holds, index, page_sizes};
-use crate::policy::{pool_backoff, thp, witnessed};
+use crate::policy::{pool_backoff, thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
 use hugetools_kernfs::size_name::SizeName;
 
@@ -21,41 +21,40 @@ mod account;
 
 pub use account::{ANON, Account, SHM, STACK};
 
-/// Whether `more` bytes of the heap may lie on pages below those asked for, which
-/// cannot be had for them. The gate must be passed.
-pub(crate) fn heap_may_fall(more: usize) -> bool {
+/// Whether `more` bytes of the heap may use pages below the requested ones. Pass the gate first.
+pub(crate) fn heap_may_fall_back(more: usize) -> bool {
     match config::share_of_heap() {
         None => config::get().fallback != Fallback::None,
         Some(Share::Whole) => false,
         Some(share) => {
-            let standing = Standing::take();
-            let (more, all) = (more as u64, standing.huge + standing.fallen);
-            share.has_room(more, standing.fallen, all)
+            let bytes_of_heap = HeapBytes::take();
+            let (more, all) = (more as u64, bytes_of_heap.huge + bytes_of_heap.other);
+            share.has_room(more, bytes_of_heap.other, all)
         }
     }
 }
 
-/// Bytes of the heap: on the pages that were asked for, and on others.
+/// Bytes of the heap on the requested pages, and on others.
 #[derive(Debug, Clone, Copy, Default)]
-struct Standing {
+struct HeapBytes {
     huge: u64,
-    fallen: u64,
+    other: u64,
 }
 
-impl Standing {
-    /// Counts. The small beginning is on base pages whatever was asked for.
-    fn take() -> Standing {
-        let all = index::look(|| {
+impl HeapBytes {
+    /// Counts them, without the first base pages of every heap.
+    fn take() -> HeapBytes {
+        let all = index::read(|| {
             let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
-            extents.fold(Standing::default(), Standing::with)
+            extents.fold(HeapBytes::default(), HeapBytes::with)
         });
-        Standing {
-            fallen: all.fallen.saturating_sub(SMALL_HEAP as u64),
+        HeapBytes {
+            other: all.other.saturating_sub(SMALL_HEAP as u64),
             ..all
         }
     }
 
-    fn with(mut self, extent: &Extent) -> Standing {
+    fn with(mut self, extent: &Extent) -> HeapBytes {
         for unit in extent.units() {
             let (state, used) = unit.load();
             let bytes = used as u64 * SLICE as u64;
@@ -65,31 +64,31 @@ impl Standing {
             };
             match is_asked {
                 true => self.huge += bytes,
-                false => self.fallen += bytes,
+                false => self.other += bytes,
             }
         }
         self
     }
 }
 
-/// Whether something of the heap could not be had.
-static HEAP_FELL: AtomicBool = AtomicBool::new(false);
+/// Whether part of the heap could not be provided.
+static HEAP_REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether all of a required segment could be had so far, of those that grow.
-pub fn is_kept(segment: Segment) -> bool {
+/// Whether a growing segment has met its requirement so far.
+pub fn is_met(segment: Segment) -> bool {
     match segment {
-        Segment::Heap => !HEAP_FELL.load(Ordering::Relaxed),
-        segment => account(segment).is_none_or(Account::is_kept),
+        Segment::Heap => !HEAP_REFUSED.load(Ordering::Relaxed),
+        segment => account(segment).is_none_or(Account::is_met),
     }
 }
 
-/// Notes that a requirement of a segment that grows is not met.
+/// Notes that a growing segment doesn't meet its requirement.
 pub fn note_refused(segment: Segment) {
     match segment {
-        Segment::Heap => HEAP_FELL.store(true, Ordering::Relaxed),
+        Segment::Heap => HEAP_REFUSED.store(true, Ordering::Relaxed),
         segment => account(segment).into_iter().for_each(Account::note_refused),
     }
-    witnessed::note(bit(segment));
+    unmet::note(bit(segment));
 }
 
 fn account(segment: Segment) -> Option<&'static Account> {
@@ -101,15 +100,14 @@ fn account(segment: Segment) -> Option<&'static Account> {
     }
 }
 
-/// Says once that the heap cannot have `more` bytes as it is required. The gate
-/// must be passed.
+/// Reports once that the heap can't grow as required. Pass the gate first.
 pub(crate) fn heap_refused(more: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
         return;
     };
     note_refused(Segment::Heap);
-    let huge = usize::try_from(Standing::take().huge).unwrap_or(usize::MAX);
+    let huge = usize::try_from(HeapBytes::take().huge).unwrap_or(usize::MAX);
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
     let asked = config::get().heap.and_then(page_sizes::asked_size);
     match asked {
@@ -137,20 +135,20 @@ pub(crate) fn heap_refused(more: usize) {
 
 const NO_PAGE: &str = "the kernel has no huge page left";
 
-/// Notes that a heap leaves the pages of its pool at a fork, where it was required.
+/// Notes that a required heap leaves its pool at a fork.
 pub(crate) fn heap_moves() {
     if config::share_of_heap().is_some() {
         note_refused(Segment::Heap);
     }
 }
 
-/// Says once that a required heap has left its pool, among so many bytes.
+/// Reports once that a required heap has left its pool.
 pub(crate) fn heap_moved(moved: usize, when: &str) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
         return;
     };
-    if !HEAP_FELL.load(Ordering::Relaxed) {
+    if !HEAP_REFUSED.load(Ordering::Relaxed) {
         return;
     }
     say_once(
@@ -165,30 +163,27 @@ pub(crate) fn heap_moved(moved: usize, when: &str) {
     );
 }
 
-/// Whether so much shared memory may lie on pages below those asked for, which
-/// cannot be had for it.
-pub fn shm_may_fall(len: usize) -> bool {
+/// Whether shared memory may use pages below the requested ones.
+pub fn shm_may_fall_back(len: usize) -> bool {
     match SHM.share() {
         None => config::get().fallback != Fallback::None,
         Some(share) => SHM.has_room(share, len),
     }
 }
 
-/// Whether transparent huge pages are required of so much shared memory, and the
-/// machine gives it none.
+/// Whether shared memory requires transparent huge pages and the machine has none.
 pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
     let is_large = || len >= crate::kernel::facts::thp_size();
     pages == Pages::Thp && SHM.share().is_some() && is_large() && thp::serves_shared().is_err()
 }
 
-/// Counts shared memory that the program got; `fell` says that it is not on the
-/// pages that were asked for.
-pub fn count_shm(len: usize, fell: bool) {
-    SHM.count(len, fell);
+/// Counts shared memory; `is_other` means that it isn't on the requested pages.
+pub fn count_shm(len: usize, is_other: bool) {
+    SHM.count(len, is_other);
 }
 
-/// Says that shared memory falls short: an error, where it is required.
-pub fn tell_of_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
+/// Reports that shared memory falls short: as an error if it is required.
+pub fn report_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
     match SHM.share().filter(|_| !may_follow) {
         None => starter_message::warn(kind, text),
         Some(share) => {

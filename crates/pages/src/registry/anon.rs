@@ -1,20 +1,18 @@
-//! Large private anonymous mappings that the program has made by itself, where they are
-//! to be on transparent huge pages (`HUGETLB_ANON`): what it puts into such a mapping
-//! later belongs to it, and is advised with it, so that mappings merge as they would
-//! without us.
+//! Large private anonymous mappings of the program that get transparent huge pages
+//! (`HUGETLB_ANON`). Later changes inside such a mapping are advised alike, so that VMAs
+//! merge as they would without us.
 //!
-//! No locks: an entry is a hint for an advice, which changes no contents. Two threads
-//! that change neighbours at once may leave an entry out or one that is too long.
+//! No locks: an entry only hints at an advice. Concurrent changes of neighbours may lose or
+//! lengthen an entry.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many are known, neighbours counted as one. What comes beyond them is advised when
-/// it is mapped, and not known later.
+/// Maximum number of entries; neighbours share one. Others are advised only when mapped.
 const PLACES: usize = 512;
 
-/// Where a mapping begins and ends; both are 0 in an unused place. Ends are those of
-/// pages: the lowest bit says whether all of it was advised.
+/// Start and end of a mapping, page aligned; 0 if unused. The end's lowest bit is
+/// [`ADVISED`].
 struct Place {
     start: AtomicUsize,
     end: AtomicUsize,
@@ -27,7 +25,7 @@ static TABLE: [Place; PLACES] = [const {
     }
 }; PLACES];
 
-/// Behind the last place that was ever used.
+/// End of the slots ever used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 const ADVISED: usize = 1;
@@ -37,7 +35,7 @@ const ADVISED: usize = 1;
 pub struct Known {
     /// Its addresses.
     pub range: Range<usize>,
-    /// Whether all of it was advised, also what is not accessible yet. Else each part is
+    /// Whether all of it is advised, even what is inaccessible. Otherwise each part is advised
     /// when it becomes writable.
     pub is_advised: bool,
 }
@@ -63,7 +61,7 @@ impl Place {
         self.start.store(0, Ordering::Release);
     }
 
-    /// Takes an unused place.
+    /// Takes an unused slot.
     fn take(&self, known: &Known) -> bool {
         let (unused, start) = (0, known.range.start);
         let taken = self
@@ -75,7 +73,7 @@ impl Place {
         taken.is_ok()
     }
 
-    /// Makes a mapping longer by its neighbour.
+    /// Extends an adjacent mapping.
     fn join(&self, other: &Known) -> bool {
         let Some(mine) = self
             .get()
@@ -106,24 +104,24 @@ fn used() -> impl Iterator<Item = (&'static Place, Known)> {
     places.filter_map(|place| Some((place, place.get()?)))
 }
 
-/// Whether there may be any.
+/// Whether there never was an entry.
 pub fn is_empty() -> bool {
     USED.load(Ordering::Acquire) == 0
 }
 
-/// The mapping that holds all of a range.
+/// The mapping that contains a range.
 pub fn holding(range: &Range<usize>) -> Option<Known> {
     let holds = |known: &Known| known.range.start <= range.start && range.end <= known.range.end;
     used().map(|(_, known)| known).find(holds)
 }
 
-/// Whether a range lies beside a mapping that was advised, or partly in one.
+/// Whether a range touches or overlaps an advised mapping.
 pub fn is_beside(range: &Range<usize>) -> bool {
     let meets = |other: &Range<usize>| other.start <= range.end && range.start <= other.end;
     used().any(|(_, known)| known.is_advised && meets(&known.range))
 }
 
-/// The parts of a range that lie in such mappings.
+/// The parts of a range that lie in known mappings.
 pub fn parts(range: &Range<usize>) -> impl Iterator<Item = Known> + use<> {
     let (start, end) = (range.start, range.end);
     used().filter_map(move |(_, known)| {
@@ -132,7 +130,7 @@ pub fn parts(range: &Range<usize>) -> impl Iterator<Item = Known> + use<> {
     })
 }
 
-/// Enters a mapping, in the place of what was known there.
+/// Adds a mapping, replacing entries in its range.
 pub fn enter(known: &Known) {
     cut(&known.range);
     insert(known);
@@ -147,7 +145,7 @@ fn insert(known: &Known) {
     }
 }
 
-/// Takes a range out: it is unmapped, or something else is there by now.
+/// Removes a range.
 pub fn cut(range: &Range<usize>) {
     for (place, known) in used() {
         let old = &known.range;
@@ -205,7 +203,7 @@ mod tests {
         assert_eq!(holding(&(6 * MIB..31 * MIB)), None);
         assert!(is_beside(&(30 * MIB..31 * MIB)) && is_beside(&(4 * MIB..5 * MIB)));
         assert!(is_beside(&(6 * MIB..7 * MIB)) && !is_beside(&(31 * MIB..32 * MIB)));
-        // Of another kind: no neighbour.
+        // Of another kind: not joined.
         enter(&Known {
             range: 30 * MIB..40 * MIB,
             is_advised: false,

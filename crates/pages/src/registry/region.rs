@@ -1,20 +1,20 @@
-//! Shared memory that was handed out on hugetlb pages.
+//! A region of shared memory on hugetlb pages.
 
 use core::ops::Range;
 
 use crate::rt::fork_gate;
 use crate::sys;
 
-/// What stands behind a region.
+/// Kind of shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backing {
-    /// Pages that only this process and its children can have.
+    /// Anonymous memory, shared with children only.
     Anonymous,
     /// A System V segment.
     Segment,
 }
 
-/// When and where memory was made, from which follows who may share it.
+/// Identifies the process that created a region, and how often it had forked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Born {
     forks: u32,
@@ -31,36 +31,35 @@ impl Born {
         }
     }
 
-    /// Whether a process that was forked since may share it.
-    pub fn may_have_heirs(&self) -> bool {
+    /// Whether a process forked since then may share the region.
+    pub fn may_be_inherited(&self) -> bool {
         *self != Born::now()
     }
 }
 
-/// A piece of shared memory with one access; a mapping or an attachment has
-/// more than one where the program has changed or unmapped a part.
+/// A piece of shared memory with one protection. A mapping has several pieces if the program
+/// has unmapped or protected part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// The first address; 0 for an unused place.
+    /// Address; 0 for an unused slot.
     pub base: usize,
-    /// The length that the program knows, in whole base pages.
+    /// Length that the program knows, in base pages.
     pub len: usize,
-    /// The length that is mapped, in whole huge pages.
+    /// Mapped length, in huge pages.
     pub mapped: usize,
     /// The size of its huge pages.
     pub page: usize,
-    /// The access that the program gave it.
+    /// Its protection.
     pub prot: i32,
-    /// What it is a piece of: the same number for the same mapping or
-    /// attachment.
+    /// ID of the mapping or attachment it belongs to.
     pub origin: u32,
-    /// How far into that it begins.
+    /// Offset in that mapping.
     pub offset: usize,
-    /// How long that was, in whole base pages: behind it there is nothing.
+    /// Length of that mapping, in base pages.
     pub whole: usize,
-    /// What stands behind it.
+    /// Its kind.
     pub backing: Backing,
-    /// When and where it was made.
+    /// Its creator.
     pub born: Born,
 }
 
@@ -78,23 +77,23 @@ impl Region {
         born: Born::NEVER,
     };
 
-    /// What the program knows of it.
+    /// The range that the program knows.
     pub fn known(&self) -> Range<usize> {
         self.base..self.base + self.len
     }
 
-    /// What is mapped.
+    /// The mapped range.
     pub fn mapped(&self) -> Range<usize> {
         self.base..self.base + self.mapped
     }
 
-    /// Where the mapping or attachment begins that it is a piece of.
-    pub fn beginning(&self) -> usize {
+    /// Start of the mapping it belongs to.
+    pub fn origin_start(&self) -> usize {
         self.base - self.offset
     }
 
-    /// What a part of it is in whole huge pages, where it is such; the end of
-    /// what the program knows is the end of what is mapped.
+    /// Expands a part to whole huge pages: the program's end becomes the mapped end. `None` if
+    /// it isn't aligned.
     pub fn whole_pages(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let end = match part.end == self.known().end {
             true => self.mapped().end,
@@ -104,7 +103,7 @@ impl Region {
         (whole(part.start) && whole(end)).then_some(part.start..end)
     }
 
-    /// Both sides of a multiple of its pages.
+    /// Splits the region at a page boundary.
     pub(super) fn halves(&self, at: usize) -> (Region, Region) {
         let cut = at - self.base;
         let before = Region {
@@ -148,6 +147,6 @@ mod tests {
     fn halves_are_side_by_side() {
         let (before, after) = REGION.halves(1300);
         assert_eq!((before.len, after.len, after.mapped), (300, 650, 700));
-        assert_eq!((after.offset, after.beginning()), (300, 1000));
+        assert_eq!((after.offset, after.origin_start()), (300, 1000));
     }
 }

@@ -5,9 +5,9 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::region::{Backing, Born, Region};
 use crate::rt::lock::Lock;
-use crate::rt::turn::Turn;
+use crate::rt::table_guard::TableGuard;
 
-/// So many regions at once; more are left on base pages.
+/// Maximum number of regions; others stay on base pages.
 const PLACES: usize = 256;
 
 /// The table and the lock that guards it.
@@ -17,7 +17,7 @@ struct Table {
 }
 
 #[expect(unsafe_code, reason = "shares the table between threads")]
-// SAFETY: the table is reached through `Open` only, which holds the lock.
+// SAFETY: only `Open`, which holds the lock, reaches the table.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table {
@@ -25,16 +25,15 @@ static TABLE: Table = Table {
     regions: core::cell::UnsafeCell::new([Region::UNUSED; PLACES]),
 };
 
-/// What is mapped of each region, for looks without the lock; the end is 0 for
-/// an unused place. A region is entered before another one makes room for it,
-/// so that no address is ever missing.
+/// Mapped range of each region for readers without the lock; the end is 0 if unused. A region
+/// is added before another one shrinks, so that no address is ever missing.
 static BOUNDS: [(AtomicUsize, AtomicUsize); PLACES] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES];
 
-/// No region stands at or behind this place.
+/// End of the slots ever used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether any region may meet the range. Takes no lock.
+/// Whether a region may overlap the range. Takes no lock.
 pub fn meets(range: &Range<usize>) -> bool {
     let used = USED.load(Ordering::Acquire);
     BOUNDS[..used].iter().any(|(base, end)| {
@@ -43,32 +42,32 @@ pub fn meets(range: &Range<usize>) -> bool {
     })
 }
 
-/// Whether there has been any region.
+/// Whether there ever was a region.
 pub fn has_any() -> bool {
     USED.load(Ordering::Acquire) != 0
 }
 
-/// The table, open to this thread alone.
+/// The locked table.
 #[derive(Debug)]
-pub struct Open(#[expect(dead_code, reason = "held until it is dropped")] Turn);
+pub struct Open(#[expect(dead_code, reason = "held until it is dropped")] TableGuard);
 
-/// Opens the table.
+/// Locks the table.
 pub fn open() -> Open {
-    Open(Turn::take(&TABLE.lock))
+    Open(TableGuard::take(&TABLE.lock))
 }
 
-pub(super) fn forget_turn() {
+pub(super) fn free_lock() {
     TABLE.lock.forget();
 }
 
 impl Open {
     #[expect(unsafe_code, reason = "reaches into the table")]
     fn regions(&mut self) -> &mut [Region; PLACES] {
-        // SAFETY: the lock is held for as long as `self` lives.
+        // SAFETY: the lock is held as long as `self` lives.
         unsafe { &mut *TABLE.regions.get() }
     }
 
-    /// Enters memory mapped just now; whether there was a place for it.
+    /// Adds a new mapping; returns whether there was a slot.
     pub fn enter(
         &mut self,
         base: usize,
@@ -112,13 +111,13 @@ impl Open {
         USED.fetch_max(place + 1, Ordering::AcqRel);
     }
 
-    /// Whether so many pieces more can be entered.
+    /// Whether `count` slots are free.
     pub fn has_places(&mut self, count: usize) -> bool {
         let free = self.regions().iter().filter(|place| place.base == 0);
         free.take(count).count() == count
     }
 
-    /// The region with the lowest address that meets the range.
+    /// The lowest region that overlaps the range.
     pub fn first(&mut self, range: &Range<usize>) -> Option<Region> {
         let meets = |region: &&Region| {
             region.base != 0 && region.base < range.end && range.start < region.mapped().end
@@ -127,14 +126,14 @@ impl Open {
         found.min_by_key(|region| region.base).copied()
     }
 
-    /// A piece that `wanted` picks, the one with the lowest address.
+    /// The lowest region that `wanted` accepts.
     pub fn find(&mut self, wanted: impl Fn(&Region) -> bool) -> Option<Region> {
         let found = self.regions().iter();
         let found = found.filter(|region| region.base != 0 && wanted(region));
         found.min_by_key(|region| region.base).copied()
     }
 
-    /// Replaces what is known of the region at `base`, or forgets it.
+    /// Replaces the region at `base`, or removes it.
     pub fn update(&mut self, base: usize, region: Option<Region>) {
         let place = self.regions().iter().position(|place| place.base == base);
         if let Some(place) = place {
@@ -142,8 +141,7 @@ impl Open {
         }
     }
 
-    /// Makes a range of whole huge pages of a region a region of its own. There
-    /// must be two places.
+    /// Splits off a range of whole huge pages as a region of its own. Needs two free slots.
     pub fn isolate(&mut self, region: Region, range: &Range<usize>) -> Region {
         let mut middle = region;
         if range.start > middle.base {
@@ -189,7 +187,7 @@ mod tests {
         assert!(meets(&(base + 4 * PAGE - 1..base + 4 * PAGE)));
         let last = open.first(&(middle.end..middle.end + 1)).unwrap();
         assert_eq!((last.len, last.offset), (2 * PAGE - 4096, 2 * PAGE));
-        assert_eq!(last.beginning(), base);
+        assert_eq!(last.origin_start(), base);
         for base in [base, middle.end] {
             open.update(base, None);
         }

@@ -1,67 +1,65 @@
-//! A gate that many may pass and one may close: whoever changes the memory
-//! that we hand out passes it, a fork closes it.
+//! A gate that many threads pass and a fork closes. Whoever changes memory that we handed
+//! out passes it.
 //!
-//! A closed gate is a request, not a wall. Whoever finds it closed waits a
-//! moment and then goes through all the same, since the one who has closed it
-//! may be waiting for a lock of libc's that this very thread holds. The closer
-//! itself goes through at once, and so does who is inside already.
+//! A closed gate delays, it does not block: a thread waits a moment and then passes, since
+//! the closer may be waiting for a lock of libc that this thread holds. The closer and
+//! threads already inside pass at once.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use crate::rt::bell::Bell;
+use crate::rt::wait_queue::WaitQueue;
 use crate::sys;
 
-/// So many threads inside are known by name; more are only counted.
-const NAMES: usize = 64;
+/// Threads inside that are recorded by ID; more are only counted.
+const MAX_IDS: usize = 64;
 
-/// How long (ms) a thread blocks on a closed gate: a fork is done in that time,
-/// unless it waits itself.
-const MOMENT: u64 = 10;
+/// How long (ms) a thread blocks on a closed gate; most forks take less.
+const PASS_TIMEOUT: u64 = 10;
 
-/// How long (ms) the closer waits for those inside: they may be filling gigabytes,
-/// but one of them may have been stopped, too.
-const PATIENCE: u64 = 2000;
+/// How long (ms) the closer waits for threads inside: they may be filling gigabytes, or
+/// be stopped.
+const CLOSE_TIMEOUT: u64 = 2000;
 
-/// See the module.
+/// A gate.
 #[derive(Debug)]
 pub struct Gate {
-    /// The thread that has closed it, by name; 0 while it is open.
+    /// ID of the closing thread; 0 while the gate is open.
     closer: AtomicUsize,
-    /// Who is inside: a name for each time. What is counted besides would not be right for a thread that a signal has
-    /// interrupted in the middle of going in or out.
-    names: [AtomicUsize; NAMES],
-    /// How many are inside without a name.
-    unnamed: AtomicU32,
-    bell: Bell,
+    /// IDs of threads inside, once per entry. A counter beside them would be wrong for a
+    /// thread that a signal interrupted while entering or leaving.
+    ids: [AtomicUsize; MAX_IDS],
+    /// Number of threads inside that are only counted.
+    without_id: AtomicU32,
+    wait_queue: WaitQueue,
 }
 
-/// Being inside of a [`Gate`].
+/// A passage through a [`Gate`].
 #[derive(Debug)]
 pub struct Pass<'a>(&'a Gate);
 
-/// Passed by whoever changes what stands behind extents, closed by a fork.
+/// The gate around changes of extents.
 pub static GATE: Gate = Gate::new();
 
 impl Gate {
-    /// An open gate with nobody inside.
+    /// An open, empty gate.
     pub const fn new() -> Gate {
         Gate {
             closer: AtomicUsize::new(0),
-            names: [const { AtomicUsize::new(0) }; NAMES],
-            unnamed: AtomicU32::new(0),
-            bell: Bell::new(),
+            ids: [const { AtomicUsize::new(0) }; MAX_IDS],
+            without_id: AtomicU32::new(0),
+            wait_queue: WaitQueue::new(),
         }
     }
 
-    /// Enters, once the gate is open or a moment is over.
+    /// Enters when the gate is open or after `PASS_TIMEOUT`.
     pub fn pass(&self) -> Pass<'_> {
         self.enter();
         Pass(self)
     }
 
-    /// Enters as [`Gate::pass`] does, to be left by [`Gate::leave`].
+    /// Enters like [`Gate::pass`]; pairs with [`Gate::leave`].
     pub fn enter(&self) {
-        let me = sys::thread_name();
+        let me = sys::thread_key();
         let is_inside = self.is_inside(me);
         self.count_in(me);
         let closer = self.closer.load(Ordering::SeqCst);
@@ -73,30 +71,30 @@ impl Gate {
     #[cold]
     fn wait_outside(&self, me: usize) {
         self.count_out(me);
-        self.bell.ring();
-        self.bell.wait_for(MOMENT, || self.is_open());
+        self.wait_queue.wake_all();
+        self.wait_queue.wait_for(PASS_TIMEOUT, || self.is_open());
         self.count_in(me);
     }
 
     /// Leaves after [`Gate::enter`].
     pub fn leave(&self) {
-        self.count_out(sys::thread_name());
+        self.count_out(sys::thread_key());
         if !self.is_open() {
-            self.bell.ring();
+            self.wait_queue.wake_all();
         }
     }
 
     fn count_in(&self, me: usize) {
-        if !self.names.iter().any(|name| change(name, 0, me)) {
-            self.unnamed.fetch_add(1, Ordering::SeqCst);
+        if !self.ids.iter().any(|id| change(id, 0, me)) {
+            self.without_id.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     fn count_out(&self, me: usize) {
-        if !self.names.iter().any(|name| change(name, me, 0)) {
+        if !self.ids.iter().any(|id| change(id, me, 0)) {
             let one_less = |count: u32| count.checked_sub(1);
-            // Nobody is counted who was inside in the parent of a fork.
-            let _ = (self.unnamed).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+            // A forked child doesn't count those inside in its parent.
+            let _ = (self.without_id).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
         }
     }
 
@@ -105,60 +103,60 @@ impl Gate {
     }
 
     fn is_inside(&self, me: usize) -> bool {
-        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) == me;
-        self.names.iter().any(is_mine)
+        let is_mine = |id: &AtomicUsize| id.load(Ordering::Relaxed) == me;
+        self.ids.iter().any(is_mine)
     }
 
-    /// Whether nobody is inside but this thread.
+    /// Whether no other thread is inside.
     fn has_no_other(&self, me: usize) -> bool {
-        let is_other = |name: &AtomicUsize| {
-            let name = name.load(Ordering::SeqCst);
-            name != 0 && name != me
+        let is_other = |id: &AtomicUsize| {
+            let id = id.load(Ordering::SeqCst);
+            id != 0 && id != me
         };
-        self.unnamed.load(Ordering::SeqCst) == 0 && !self.names.iter().any(is_other)
+        self.without_id.load(Ordering::SeqCst) == 0 && !self.ids.iter().any(is_other)
     }
 
-    /// Closes the gate and waits until nobody is inside, or patience is over.
-    /// `false`, with nothing closed, where this very thread is inside: it was
-    /// interrupted by a signal, and would wait for itself; or where another
-    /// thread has it closed and does not open it.
+    /// Closes the gate and waits until it is empty or `CLOSE_TIMEOUT` is over. Returns
+    /// `false`, with nothing closed, if this thread is inside (a signal interrupted it) or
+    /// another thread keeps the gate closed.
     pub fn close(&self) -> bool {
-        let me = sys::thread_name();
+        let me = sys::thread_key();
         if self.is_inside(me) {
             return false;
         }
-        let taken = (self.bell).wait_for(PATIENCE, || change(&self.closer, 0, me));
+        let taken = (self.wait_queue).wait_for(CLOSE_TIMEOUT, || change(&self.closer, 0, me));
         if taken {
-            self.bell.wait_for(PATIENCE, || self.has_no_other(me));
+            self.wait_queue
+                .wait_for(CLOSE_TIMEOUT, || self.has_no_other(me));
         }
         taken
     }
 
-    /// Whether nobody is inside just now.
+    /// Whether no thread is inside.
     pub fn is_empty(&self) -> bool {
         self.has_no_other(0)
     }
 
-    /// Opens the gate again.
+    /// Opens the gate.
     pub fn open(&self) {
         self.closer.store(0, Ordering::SeqCst);
-        self.bell.ring();
+        self.wait_queue.wake_all();
     }
 
-    /// In the child of a fork: only this thread has come along.
+    /// Resets the gate in the child of a fork.
     pub fn forget_others(&self) {
-        let me = sys::thread_name();
-        for name in &self.names {
-            if name.load(Ordering::Relaxed) != me {
-                name.store(0, Ordering::Relaxed);
+        let me = sys::thread_key();
+        for id in &self.ids {
+            if id.load(Ordering::Relaxed) != me {
+                id.store(0, Ordering::Relaxed);
             }
         }
-        self.unnamed.store(0, Ordering::SeqCst);
+        self.without_id.store(0, Ordering::SeqCst);
         self.closer.store(0, Ordering::SeqCst);
     }
 }
 
-/// Changes a word that is `from`; whether it was.
+/// Changes a word from one value to another; returns whether it did.
 fn change(word: &AtomicUsize, from: usize, to: usize) -> bool {
     word.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
         .is_ok()
@@ -176,15 +174,15 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// How many forks there were, or are about to be.
+/// Forks prepared by this process and its ancestors.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// How many forks this process has prepared, or was made by.
+/// Number of forks that this process has prepared, or stems from.
 pub fn forks() -> u32 {
     COUNT.load(Ordering::Acquire)
 }
 
-/// Notes one more, which is about to be.
+/// Counts a fork that is about to happen.
 pub fn note_fork() {
     COUNT.fetch_add(1, Ordering::AcqRel);
 }
@@ -215,9 +213,9 @@ mod tests {
                         let begun = Instant::now();
                         assert!(GATE.close());
                         let inside = INSIDE.load(Ordering::SeqCst);
-                        let is_over = begun.elapsed() >= Duration::from_millis(MOMENT);
+                        let is_over = begun.elapsed() >= Duration::from_millis(PASS_TIMEOUT);
                         GATE.open();
-                        // A thread may have had to wait for a processor as long as that.
+                        // A loaded machine may take longer than PASS_TIMEOUT.
                         assert!(inside == 0 || is_over);
                     }
                 });

@@ -1,22 +1,22 @@
-//! A descriptor that stays open for us in a program that knows nothing of it: it may
-//! close it, or give its number to another file.
+//! A descriptor that we keep open. The program doesn't know it and may close it or reuse
+//! its number.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::sys::{self, File};
 
-/// A descriptor, and which file it was when it was kept. Kept once, at the start.
+/// A descriptor and the identity of its file. Set once, at the start.
 #[derive(Debug)]
 pub struct KeptFile {
-    /// -1 where there is none.
+    /// -1 for none.
     descriptor: AtomicI32,
     device: AtomicU64,
     inode: AtomicU64,
 }
 
 impl KeptFile {
-    /// None yet.
+    /// No descriptor.
     pub const fn none() -> KeptFile {
         KeptFile {
             descriptor: AtomicI32::new(-1),
@@ -25,7 +25,7 @@ impl KeptFile {
         }
     }
 
-    /// Keeps a descriptor; whether it is open.
+    /// Keeps a descriptor; returns whether it is open.
     pub fn keep(&self, fd: c_int) -> bool {
         let identity = sys::identity(fd);
         if let Some((device, inode)) = identity {
@@ -36,15 +36,14 @@ impl KeptFile {
         identity.is_some()
     }
 
-    /// Keeps a file of ours open.
+    /// Keeps a file of ours.
     pub fn keep_open(&self, file: File) {
         if self.keep(file.fd()) {
             file.into_fd();
         }
     }
 
-    /// The descriptor, if the program has neither closed it nor given its number to
-    /// another file.
+    /// Returns the descriptor if it still refers to the same file.
     pub fn get(&self) -> Option<c_int> {
         let fd = self.descriptor.load(Ordering::Acquire);
         let then = (

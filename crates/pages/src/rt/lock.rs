@@ -1,8 +1,5 @@
-//! A lock of one word.
-//!
-//! The word says in which process it was taken, by how many forks lie between
-//! that one and the first: in the child of a fork a lock is free that another
-//! thread held, who did not come along.
+//! A lock of one word, which includes the number of forks before it was taken: a lock
+//! held by a thread of the parent is free in a forked child.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,25 +7,25 @@ use crate::sys;
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-const WAITED_FOR: u32 = 2;
+const CONTENDED: u32 = 2;
 
-/// What of the word is one of these; the rest is the generation.
-const HOW: u32 = 3;
+/// Mask of the state; the other bits are the generation.
+const STATE: u32 = 3;
 
-/// How many forks this process is away from the first, in steps beside [`HOW`].
+/// Number of forks since the first process, in steps of `STATE + 1`.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// In the child of a fork: whoever held a lock did not come along.
+/// Frees all locks in the child of a fork.
 pub(crate) fn forget_others() {
-    GENERATION.fetch_add(HOW + 1, Ordering::Relaxed);
+    GENERATION.fetch_add(STATE + 1, Ordering::Relaxed);
 }
 
-/// A lock; all bits zero are a free one.
+/// A lock; all zero is free.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Lock(AtomicU32);
 
-/// Holding a [`Lock`].
+/// A held [`Lock`].
 #[derive(Debug)]
 pub struct Held<'a>(&'a Lock);
 
@@ -47,11 +44,11 @@ impl Lock {
     /// Takes the lock.
     pub fn take(&self) {
         let generation = GENERATION.load(Ordering::Relaxed);
-        let mut how = TAKEN;
+        let mut state = TAKEN;
         let mut now = FREE;
         loop {
-            let is_free = now & HOW == FREE || now & !HOW != generation;
-            let next = generation | if is_free { how } else { WAITED_FOR };
+            let is_free = now & STATE == FREE || now & !STATE != generation;
+            let next = generation | if is_free { state } else { CONTENDED };
             if now != next {
                 match (self.0).compare_exchange(now, next, Ordering::Acquire, Ordering::Relaxed) {
                     Ok(_) if is_free => return,
@@ -63,15 +60,15 @@ impl Lock {
                 }
             }
             sys::futex_wait(&self.0, next);
-            // There may be others who wait.
-            how = WAITED_FOR;
+            // Others may be waiting.
+            state = CONTENDED;
             now = self.0.load(Ordering::Relaxed);
         }
     }
 
     /// Gives the lock back.
     pub fn release(&self) {
-        if self.0.swap(FREE, Ordering::Release) & HOW == WAITED_FOR {
+        if self.0.swap(FREE, Ordering::Release) & STATE == CONTENDED {
             sys::futex_wake(&self.0);
         }
     }
@@ -115,8 +112,8 @@ mod tests {
     #[test]
     fn a_lock_of_another_process_is_free() {
         let generation = GENERATION.load(Ordering::Relaxed);
-        for how in [TAKEN, WAITED_FOR] {
-            let lock = Lock(AtomicU32::new(generation.wrapping_sub(HOW + 1) | how));
+        for state in [TAKEN, CONTENDED] {
+            let lock = Lock(AtomicU32::new(generation.wrapping_sub(STATE + 1) | state));
             let held = lock.lock();
             assert_eq!(lock.0.load(Ordering::Relaxed), generation | TAKEN);
             drop(held);

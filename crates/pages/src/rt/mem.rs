@@ -1,13 +1,10 @@
-//! Copying, filling and comparing of bytes, as libc's functions do it.
+//! memcpy, memset and memcmp of our own.
 //!
-//! libc's own are chosen by a function that runs while the loader binds them,
-//! and where libc comes before this library in the program's list, that
-//! function would run before libc itself is bound: the program would die
-//! before its first line. So the libraries bring their own, and refer to none
-//! of libc's.
+//! libc's are IFUNCs. If libc precedes this library in the program's list, their resolvers would
+//! run before libc is relocated, and the program would crash. So the libraries refer to none.
 //!
-//! Loops over memory hold a fence of the compiler: it would make a call of the
-//! very function that it stands in of them.
+//! Loops contain a compiler fence: without it the compiler would turn them into calls of the very
+//! function they implement.
 
 mod compare;
 mod copy;

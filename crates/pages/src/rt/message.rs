@@ -1,6 +1,5 @@
-//! Messages: one `write(2)` each, by the [`outlet`]. They raise no signal, do not
-//! wait for a reader that does not read, and take none of the program's stack. A
-//! program that has filtered its own system calls gets none.
+//! Messages: one `write(2)` each to the [`outlet`]. They raise no signal and never wait
+//! for a reader. A program that filters its own system calls gets none.
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -13,19 +12,19 @@ use crate::sys;
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(DEFAULT_VERBOSITY);
 
-/// Sets which messages are written.
+/// Sets the verbosity.
 pub fn set_verbosity(verbosity: u8) {
     VERBOSITY.store(verbosity, Ordering::Relaxed);
 }
 
 /// Whether messages of this level are written.
-pub fn is_heard(level: Level) -> bool {
+pub fn is_enabled(level: Level) -> bool {
     level.is_shown(VERBOSITY.load(Ordering::Relaxed))
 }
 
 /// Writes a message.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
-    if is_heard(level) && sys::filter() != sys::Filter::Own {
+    if is_enabled(level) && sys::filter() != sys::Filter::Own {
         write_line(level, text);
     }
 }
@@ -36,20 +35,20 @@ fn write_line(level: Level, text: fmt::Arguments<'_>) {
     }
     let name = level.name();
     let own = sys::getpid();
-    let line = match (is_heard(Level::Debug), outlet::is_elsewhere()) {
+    let line = match (is_enabled(Level::Debug), outlet::is_redirected()) {
         (true, _) => Line::of(format_args!("libhugetlbfs{Whose}: {name}: {text}")),
-        // Every process of a start writes such lines.
+        // Each process of a start writes such lines.
         (false, _) if level == Level::Info => Line::of(format_args!(
             "libhugetlbfs: {name}: process {own} ({ProgramName}): {text}"
         )),
         (false, false) => Line::of(format_args!("libhugetlbfs: {name}: {text}")),
-        // Of all processes, whatever else they write.
+        // A shared file gets lines of all processes.
         (false, true) => Line::of(format_args!("libhugetlbfs: {name}: process {own}: {text}")),
     };
     outlet::write(line.bytes());
 }
 
-/// The kernel's name of this process, as `ps` shows it.
+/// The process's name as `ps` shows it.
 struct ProgramName;
 
 impl fmt::Display for ProgramName {
@@ -62,8 +61,7 @@ impl fmt::Display for ProgramName {
     }
 }
 
-/// Which process of which machine says it, as it was always said to whoever
-/// wants to hear everything.
+/// Host and process, which libhugetlbfs printed at its highest verbosity, too.
 struct Whose;
 
 impl fmt::Display for Whose {
@@ -74,20 +72,19 @@ impl fmt::Display for Whose {
     }
 }
 
-/// Writes a message the first time that `once` is passed.
+/// Writes a message unless `once` is set, and sets it.
 pub fn say_once(once: &AtomicBool, level: Level, text: fmt::Arguments<'_>) {
-    say_news(once, || level, text);
+    say_once_at(once, || level, text);
 }
 
-/// The same, of which only who says it finds out how loud: to ask whether it is news makes it
-/// none, and two threads may come at once.
-pub fn say_news(once: &AtomicBool, level: impl FnOnce() -> Level, text: fmt::Arguments<'_>) {
+/// Like [`say_once`], with a level that is computed only for the first message.
+pub fn say_once_at(once: &AtomicBool, level: impl FnOnce() -> Level, text: fmt::Arguments<'_>) {
     if !once.swap(true, Ordering::Relaxed) {
         say(level(), text);
     }
 }
 
-/// One line on the stack; what does not fit is cut off.
+/// One line on the stack, cut off if too long.
 pub(crate) struct Line {
     bytes: [u8; 512],
     len: usize,
@@ -103,7 +100,7 @@ impl Default for Line {
 }
 
 impl Line {
-    /// The line of a text.
+    /// Formats a line.
     pub(crate) fn of(text: fmt::Arguments<'_>) -> Line {
         let mut line = Line::default();
         let _ = line.write_fmt(text);
@@ -117,7 +114,7 @@ impl Line {
         self.len = at + 1;
     }
 
-    /// With its end.
+    /// The line, including the line feed.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

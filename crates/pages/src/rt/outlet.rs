@@ -1,9 +1,8 @@
-//! Where messages go: to descriptor 2, while it still is the file that it was when
-//! the process started; or to where `hugectl --messages` has said, and then nowhere
-//! else, since who asks for that has a use for standard error of its own.
+//! The file that gets messages: descriptor 2 while it is still the file of the start, or
+//! only the one of `hugectl --messages`.
 //!
-//! The file is open from the start: the process may drop its rights, or change its
-//! root. Where it has closed it, it is opened anew by its name.
+//! It is opened at the start, since the process may drop its rights or change its root,
+//! and reopened by name if the program has closed it.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -15,71 +14,70 @@ use crate::rt::path::Path;
 use crate::sys::{self, File};
 
 /// The open file.
-static PLACE: KeptFile = KeptFile::none();
+static OUTPUT: KeptFile = KeptFile::none();
 
-/// Where messages go instead of standard error; null where they do not.
-static ELSEWHERE: AtomicPtr<Messages<'static>> = AtomicPtr::new(core::ptr::null_mut());
+/// The destination if it isn't standard error; otherwise null.
+static REDIRECT: AtomicPtr<Messages<'static>> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Finds the place, standard error where none is named; to be called once, at the
-/// start.
+/// Opens the destination, by default standard error. Called once, at the start.
 pub fn prepare(messages: Option<&'static Messages<'static>>) {
     match messages {
         None => {
-            PLACE.keep(2);
+            OUTPUT.keep(2);
         }
         Some(messages) => {
-            ELSEWHERE.store(core::ptr::from_ref(messages).cast_mut(), Ordering::Release);
-            open_elsewhere(messages);
+            REDIRECT.store(core::ptr::from_ref(messages).cast_mut(), Ordering::Release);
+            open_redirect(messages);
         }
     }
 }
 
-/// Whether messages are kept off standard error.
-pub fn is_elsewhere() -> bool {
-    elsewhere().is_some()
+/// Whether messages go elsewhere than to standard error.
+pub fn is_redirected() -> bool {
+    redirect().is_some()
 }
 
-fn elsewhere() -> Option<&'static Messages<'static>> {
-    let messages = ELSEWHERE.load(Ordering::Acquire);
+fn redirect() -> Option<&'static Messages<'static>> {
+    let messages = REDIRECT.load(Ordering::Acquire);
     #[expect(unsafe_code, reason = "reads what was put there at the start")]
-    // SAFETY: null, or a reference that holds for ever.
+    // SAFETY: null, or a reference with static lifetime.
     unsafe {
         messages.as_ref()
     }
 }
 
-/// Whether somebody gets what is written now.
+/// Whether a message would be written.
 pub fn is_open() -> bool {
-    PLACE.get().is_some() || is_elsewhere()
+    OUTPUT.get().is_some() || is_redirected()
 }
 
-/// Writes with the descriptor, where there is one.
+/// Writes to the destination, if there is one.
 pub fn write(bytes: &[u8]) {
-    if let Some(fd) = PLACE.get() {
+    if let Some(fd) = OUTPUT.get() {
         let _ = sys::write_quietly(fd, bytes);
         return;
     }
-    if let Some(file) = elsewhere().and_then(open) {
+    if let Some(file) = redirect().and_then(open) {
         let _ = sys::write_quietly(file.fd(), bytes);
     }
 }
 
-fn open_elsewhere(messages: &Messages<'_>) {
+fn open_redirect(messages: &Messages<'_>) {
     let handed = messages.handed.and_then(|handed| {
         let fd = c_int::try_from(handed.number).ok()?;
         let file = sys::identity(fd)?;
         (handed.file.is_none() || handed.file == Some(file)).then_some(fd)
     });
     if let Some(fd) = handed {
-        PLACE.keep(fd);
+        OUTPUT.keep(fd);
         return;
     }
-    if let Some(file) = open(messages).and_then(File::out_of_the_way) {
-        PLACE.keep_open(file);
+    if let Some(file) = open(messages).and_then(File::with_high_number) {
+        OUTPUT.keep_open(file);
     }
 }
 
-/// Opens the file by its name. A pipe that nobody reads is none.
+/// Opens the file by name. Fails for a pipe without a reader.
 fn open(messages: &Messages<'_>) -> Option<File> {
     let path = Path::of_bytes(messages.path?)?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOCTTY | libc::O_NONBLOCK;

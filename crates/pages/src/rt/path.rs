@@ -1,9 +1,9 @@
-//! Paths made of pieces, on the stack.
+//! Paths on the stack.
 
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 
-/// A path made of pieces, on the stack.
+/// A formatted path on the stack.
 #[derive(Debug)]
 pub struct Path {
     bytes: [u8; Path::ROOM],
@@ -13,7 +13,7 @@ pub struct Path {
 impl Path {
     const ROOM: usize = 1024;
 
-    /// The path that the pieces make; `None` for one that is too long.
+    /// Formats a path; `None` if it is too long.
     pub fn of(pieces: fmt::Arguments<'_>) -> Option<Path> {
         let mut path = Path {
             bytes: [0; Path::ROOM],
@@ -23,7 +23,7 @@ impl Path {
         Some(path)
     }
 
-    /// The path of these bytes; `None` for one that is too long.
+    /// Copies a path; `None` if it is too long.
     pub fn of_bytes(bytes: &[u8]) -> Option<Path> {
         let mut path = Path {
             bytes: [0; Path::ROOM],
@@ -35,7 +35,7 @@ impl Path {
 
     fn add(&mut self, bytes: &[u8]) -> fmt::Result {
         let end = self.len + bytes.len();
-        // One byte stays zero, to end the string.
+        // The last byte stays zero.
         if end >= Path::ROOM {
             return Err(fmt::Error);
         }
@@ -44,7 +44,7 @@ impl Path {
         Ok(())
     }
 
-    /// The path for a system call; empty where a piece holds a zero byte.
+    /// The path for a system call; empty if it contains a zero byte.
     pub fn c_str(&self) -> &CStr {
         CStr::from_bytes_with_nul(&self.bytes[..=self.len]).unwrap_or(c"")
     }

@@ -1,14 +1,10 @@
-//! Functions of libc that not every libc has, or has elsewhere: words that the
-//! loader fills with an address or leaves null. A strong reference that is not
-//! found would keep every program from starting.
+//! Functions that not every libc has: words that the loader fills with an address or
+//! leaves null. A missing strong reference would keep every program from starting.
 #![expect(unsafe_code, reason = "declares words that the loader fills")]
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 
-use hugetools_kernfs::number::leading;
-
-// For powerpc64 the C compiler assembles it, and all other assembly of ours: Rust
-// does so since 1.95.
+// Rust has no assembly for powerpc64 before 1.95: there the C compiler assembles it.
 #[cfg(not(target_arch = "powerpc64"))]
 core::arch::global_asm!(
     include_str!("word_macros.s"),
@@ -30,23 +26,22 @@ word!(hugetools_register_atfork);
 word!(hugetools_pthread_atfork);
 word!(hugetools_gnu_get_libc_version);
 
-/// A handler of `pthread_atfork`.
+/// A handler for `pthread_atfork`.
 pub type ForkHandler = extern "C" fn();
 
-/// Reads a word as a function of a type; `None` where there is none.
+/// Reads a word as a function pointer; `None` if it is null.
 #[macro_export]
 macro_rules! weak_function {
     ($word:ident as $type:ty) => {{
-        // SAFETY: a word of this library, written by the loader before any of
-        // its code runs.
+        // SAFETY: a word of this library that the loader wrote before any code ran.
         let address = unsafe { $word.load(core::sync::atomic::Ordering::Relaxed) };
-        // SAFETY: the address of the function of that name, whose type is that.
+        // SAFETY: the address of the function of that name and type.
         (address != 0).then(|| unsafe { core::mem::transmute::<usize, $type>(address) })
     }};
 }
 
-/// Registers handlers for forks; whether libc could. glibc's own entry is
-/// taken first: `pthread_atfork` is not in every `libc.so.6`.
+/// Registers fork handlers; returns whether libc did. glibc's entry is tried first:
+/// not every `libc.so.6` exports `pthread_atfork`.
 pub fn atfork(prepare: ForkHandler, parent: ForkHandler, child: ForkHandler) -> bool {
     type Glibc = extern "C" fn(ForkHandler, ForkHandler, ForkHandler, *mut c_void) -> c_int;
     type Posix = extern "C" fn(ForkHandler, ForkHandler, ForkHandler) -> c_int;
@@ -65,18 +60,6 @@ pub fn is_glibc() -> bool {
     weak_function!(hugetools_gnu_get_libc_version as Version).is_some()
 }
 
-/// Whether it is glibc 2.`minor` or older than that, itself not included.
-pub fn is_glibc_before(minor: u32) -> bool {
-    type Version = extern "C" fn() -> *const c_char;
-    let Some(version) = weak_function!(hugetools_gnu_get_libc_version as Version) else {
-        return false;
-    };
-    // SAFETY: a string of libc's own.
-    let text = unsafe { CStr::from_ptr(version()) }.to_bytes();
-    let number = text.strip_prefix(b"2.").and_then(leading);
-    number.is_some_and(|number| number < u64::from(minor))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +67,5 @@ mod tests {
     #[test]
     fn what_this_libc_has() {
         assert!(is_glibc());
-        assert!(is_glibc_before(1000) && !is_glibc_before(17));
     }
 }

@@ -1,5 +1,5 @@
-//! What of a segment holds something, and must be copied: the contents of the
-//! file, and of the zeros behind them what was written already.
+//! The parts of a segment that must be copied: the file's contents, and bss pages that are not
+//! zero.
 #![expect(unsafe_code, reason = "copies the program's variables")]
 
 use core::ops::Range;
@@ -8,13 +8,12 @@ use super::load::Load;
 use crate::kernel::pagemap::{self, Page};
 use crate::sys;
 
-/// Calls `visit` for each run of base pages that hold something, in order. All
-/// of the range, where it cannot be told.
+/// Calls `visit` for each run of base pages with contents, in order. Unknown pages count.
 pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
     let page = sys::page_size();
     let file_end = load.file_end.next_multiple_of(page);
     let mut at = range.start;
-    // What comes from the file need not be there yet.
+    // Pages of the file may not be populated yet.
     if file_end > at {
         at = file_end.min(range.end);
         visit(range.start..at);
@@ -41,22 +40,21 @@ pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize
     }
 }
 
-/// Whether a part of a segment holds anything.
+/// Whether a part of a segment has contents.
 pub fn any(load: &Load, range: &Range<usize>) -> bool {
     let mut any = false;
     runs(load, range, |_| any = true);
     any
 }
 
-/// Copies what a part of a segment holds to memory of the same length at `to`,
-/// which is zero.
+/// Copies the contents of a part of a segment to zeroed memory at `to`.
 ///
 /// # Safety
 /// The range must be readable, `to` writable, and nobody may write to either.
 pub unsafe fn copy(load: &Load, range: &Range<usize>, to: usize) {
     runs(load, range, |run| {
         let to = to + (run.start - range.start);
-        // SAFETY: as the caller says; two mappings do not overlap.
+        // SAFETY: as the caller says; the mappings don't overlap.
         unsafe {
             core::ptr::copy_nonoverlapping(run.start as *const u8, to as *mut u8, run.len());
         }
@@ -75,7 +73,7 @@ mod tests {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping.
         let start = unsafe { sys::mmap(0, 100 * page, prot, flags, -1, 0).unwrap() };
-        // SAFETY: base pages, each of which is looked at by itself.
+        // SAFETY: base pages, so that each has its own entry.
         unsafe { sys::madvise(start, 100 * page, libc::MADV_NOHUGEPAGE).unwrap() };
         for touched in [50, 51, 99] {
             // SAFETY: mapped just now.

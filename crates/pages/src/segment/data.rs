@@ -1,5 +1,5 @@
-//! Data and bss: what the program writes to. Only while no other thread runs,
-//! and no signal handler: a write between the copy and the move would be lost.
+//! Data and bss. They are copied only while no other thread and no signal handler runs: a write
+//! between copy and move would be lost.
 #![expect(unsafe_code, reason = "replaces the program's variables by a copy")]
 
 use core::ffi::c_int;
@@ -10,10 +10,10 @@ use hugetools_contract::env::Fallback;
 
 use super::contents;
 use super::divide::{Piece, divide};
-use super::got::Got;
 use super::load::{Load, inner};
-use super::why::Why;
-use super::wish::Wish;
+use super::placement::Placement;
+use super::reason::Reason;
+use super::rungs::Rungs;
 use crate::config;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
@@ -23,24 +23,23 @@ use crate::migrate::aside::Aside;
 use crate::policy::{pool_backoff, thp};
 use crate::sys::{self, Errno, NoSignals};
 
-/// Puts a segment on huge pages; one of which a part is no longer as it was loaded is
-/// left alone. Where other threads run already, only what
-/// nobody has written to yet.
-pub fn put(load: &Load, wish: &Wish) -> Got {
-    let (first, second) = wish.sizes();
-    let mut got = Got {
+/// Puts a segment on huge pages, unless part of it has changed since it was loaded. Beside
+/// other threads only pages without contents are advised.
+pub fn put(load: &Load, rungs: &Rungs) -> Placement {
+    let (first, second) = rungs.sizes();
+    let mut got = Placement {
         whole: load.inner(second).len(),
-        ..Got::default()
+        ..Placement::default()
     };
-    if got.whole > 0 && !load.loaded().is_mapped_so() {
-        got.why = Some(Why::Taken);
+    if got.whole > 0 && !load.loaded().is_unchanged() {
+        got.why = Some(Reason::Modified);
         return got;
     }
     let is_alone = !facts::has_threads();
     let _quiet = NoSignals::begin();
     for piece in divide(&load.range, first, second) {
         let rest = match is_alone {
-            true => wish.take_from_pools(&piece, |piece| {
+            true => rungs.take_from_pools(&piece, |piece| {
                 let done = move_to_pool(load, piece);
                 got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
             }),
@@ -48,71 +47,70 @@ pub fn put(load: &Load, wish: &Wish) -> Got {
         };
         let rest = inner(&rest, facts::thp_size());
         if !rest.is_empty() {
-            to_thp(load, wish, &rest, is_alone, &mut got);
+            to_thp(load, rungs, &rest, is_alone, &mut got);
         }
     }
     got
 }
 
-/// Touches each huge page of a segment, so that it can be told which there are.
+/// Touches each huge page of a segment to populate it.
 pub fn touch(load: &Load) {
     let range = load.inner(facts::thp_size());
     for at in range.step_by(facts::thp_size()) {
         // SAFETY: a writable segment of the program; nothing changes.
         let byte = unsafe { AtomicU8::from_ptr(at as *mut u8) };
         let is = byte.load(Ordering::Relaxed);
-        // A write; whoever else has written meanwhile has done it, too.
+        // A write of the same value; a failure means that somebody else has written.
         let _ = byte.compare_exchange(is, is, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
-fn shortfall(piece: &Piece, bytes: usize) -> Why {
+fn shortfall(piece: &Piece, bytes: usize) -> Reason {
     pool_backoff::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
-/// Moves the beginning of a piece to pages of a pool; how many bytes.
-fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
+/// Moves the beginning of a piece to pool pages; returns the bytes moved.
+fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let (range, size) = (&piece.range, piece.size);
     if sys::is_under_valgrind() {
-        return Err(Why::Valgrind);
+        return Err(Reason::Valgrind);
     }
-    if hugetlb_pool::has_slices(size) {
-        return Err(Why::Slices);
+    if hugetlb_pool::has_address_slices(size) {
+        return Err(Reason::AddressSlices);
     }
-    Why::of_filter()?;
+    Reason::of_filter()?;
     let aside = Aside::from_pool(range.len(), size);
     let mut aside = aside.map_err(|_| shortfall(piece, range.len()))?;
-    aside.try_to_move(size).map_err(Why::of_move)?;
+    aside.try_to_move(size).map_err(Reason::of_move)?;
     let layout = Layout::of_pages(size);
     let extent = index::adopt(range.clone(), layout, Holds::Data, load.prot);
-    let extent = extent.map_err(|_| Why::NoMemory)?;
+    let extent = extent.map_err(|_| Reason::NoMemory)?;
     fork::watch();
-    // SAFETY: this thread is alone, and takes no signals.
+    // SAFETY: no other thread runs, and signals are blocked.
     let moved = unsafe { fill_and_replace(load, range.start, aside) };
     let done = moved.inspect_err(|_| index::destroy(extent))?;
     extent.publish_first(done, layout.page_state());
     Ok(done)
 }
 
-/// Puts a copy in the place of what begins at `start`; how many bytes.
+/// Replaces memory at `start` by a copy; returns the bytes replaced.
 ///
 /// # Safety
-/// Nobody may write there, as far as `aside` is long, meanwhile.
-unsafe fn fill_and_replace(load: &Load, start: usize, mut aside: Aside) -> Result<usize, Why> {
+/// Nobody may write to that memory meanwhile.
+unsafe fn fill_and_replace(load: &Load, start: usize, mut aside: Aside) -> Result<usize, Reason> {
     let done = aside.fill(|offset, to, len| {
         let part = start + offset..start + offset + len;
         read_ahead(load, &part);
-        // SAFETY: a segment of the program that is readable; `aside` is ours, and
-        // writable.
+        // SAFETY: a readable segment; `aside` is ours and writable.
         unsafe { contents::copy(load, &part, to) };
     });
-    aside.protect(load.prot).map_err(|_| Why::Denied)?;
-    // SAFETY: as the caller says, it holds what is there.
-    unsafe { aside.replace(start) }.map_err(Why::of_replace)?;
+    aside.protect(load.prot).map_err(|_| Reason::ExecDenied)?;
+    // SAFETY: as the caller says; the contents are the same.
+    unsafe { aside.replace(start) }.map_err(Reason::of_replace)?;
     Ok(done)
 }
 
-/// Maps what comes from the file in one go, instead of page by page.
+/// Populates the file's part at once instead of page by page.
 fn read_ahead(load: &Load, range: &Range<usize>) {
     let end = load.file_end.clamp(range.start, range.end);
     let len = (end - range.start).next_multiple_of(sys::page_size());
@@ -122,13 +120,12 @@ fn read_ahead(load: &Load, range: &Range<usize>) {
     }
 }
 
-/// Has a range, whole transparent huge pages, on such: what holds something is
-/// copied, the rest only advised.
-fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &mut Got) {
-    if !wish.thp {
-        got.why = Some(Why::NoFallback);
+/// Puts whole huge pages on transparent ones: copies those with contents, advises the others.
+fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got: &mut Placement) {
+    if !rungs.thp {
+        got.why = Some(Reason::NoFallback);
         if config::get().fallback == Fallback::Base {
-            // Where they are set to `always`, bss would have them unasked.
+            // With THP=always bss would get them without advice.
             let _ = advise(range, libc::MADV_NOHUGEPAGE);
         }
         return;
@@ -147,9 +144,9 @@ fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &
         }
         let result = match (holds, is_alone) {
             (false, _) => advise(&(at..end), libc::MADV_HUGEPAGE),
-            // SAFETY: this thread is alone, and takes no signals.
+            // SAFETY: no other thread runs, and signals are blocked.
             (true, true) => unsafe { copy(load, &(at..end)) },
-            (true, false) => Err(Why::Threads),
+            (true, false) => Err(Reason::Threads),
         };
         match result {
             Ok(()) => got.thp += end - at,
@@ -159,21 +156,21 @@ fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &
     }
 }
 
-fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Why> {
+fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Reason> {
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(range.start, range.len(), advice) };
     advised.map_err(|error| match error {
-        Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Why::ThpRefused,
-        _ => Why::ThpAbsent,
+        Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Reason::MadviseRejected,
+        _ => Reason::ThpAbsent,
     })
 }
 
 /// # Safety
 /// Nobody may write to the range meanwhile.
-unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Why> {
-    Why::of_filter()?;
-    let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
-    let aside = aside.ok_or_else(Why::of_no_thp)?;
+unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
+    Reason::of_filter()?;
+    let aside = Aside::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
+    let aside = aside.ok_or_else(Reason::of_no_thp)?;
     // SAFETY: as the caller says.
     unsafe { fill_and_replace(load, range.start, aside) }.map(drop)
 }
@@ -181,17 +178,16 @@ unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Why> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::wish::Own;
+    use crate::segment::rungs::PageCache;
 
-    const THP: Wish = Wish {
+    const THP: Rungs = Rungs {
         first: None,
         second: None,
-        own: Own::First,
+        page_cache: PageCache::First,
         thp: true,
     };
 
-    /// Memory like data and bss: 3 MB of contents, then zeros, of which a few
-    /// were written to.
+    /// Data and bss: 3 MB of contents, then zeros, of which one word is written.
     fn segment() -> Load {
         let size = facts::thp_size();
         let prot = libc::PROT_READ | libc::PROT_WRITE;
@@ -243,7 +239,7 @@ mod tests {
         }
         let load = segment();
         let range = load.inner(facts::thp_size());
-        let mut got = Got::default();
+        let mut got = Placement::default();
         to_thp(&load, &THP, &range, true, &mut got);
         assert_eq!((got.thp, got.why), (range.len(), None));
         let mut there = 0;
@@ -264,7 +260,7 @@ mod tests {
         // SAFETY: memory of the test.
         unsafe { sys::mprotect(page, sys::page_size(), libc::PROT_READ).unwrap() };
         let got = put(&load, &THP);
-        assert_eq!((got.bytes(), got.why), (0, Some(Why::Taken)));
+        assert_eq!((got.bytes(), got.why), (0, Some(Reason::Modified)));
         check(&load);
     }
 
@@ -276,7 +272,7 @@ mod tests {
         let load = segment();
         let got = put(&load, &THP);
         assert!(0 < got.thp && got.thp < got.whole);
-        assert_eq!(got.why, Some(Why::Threads));
+        assert_eq!(got.why, Some(Reason::Threads));
         check(&load);
     }
 }

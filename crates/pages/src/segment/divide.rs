@@ -1,21 +1,20 @@
-//! Dividing a segment among page sizes.
+//! Divides a segment among page sizes.
 
 use core::ops::Range;
 
 use super::load::inner;
 
-/// A part of a segment, and the size of pages that it consists of.
+/// A part of a segment and its page size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Its addresses, whole pages of that size.
+    /// Its addresses, whole pages.
     pub range: Range<usize>,
-    /// The size of its pages.
+    /// Its page size.
     pub size: usize,
 }
 
-/// The pieces of a range: as much as possible in pages of `first`, what is left
-/// on both sides in pages of `second`. What is in neither stays out. In order
-/// of address.
+/// Divides a range: as much as possible in pages of `first`, the rest on both sides in pages of
+/// `second`, in order of address. Partial pages are left out.
 pub fn divide(range: &Range<usize>, first: usize, second: usize) -> impl Iterator<Item = Piece> {
     let middle = inner(range, first);
     let (before, after) = match middle.is_empty() {

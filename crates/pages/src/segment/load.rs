@@ -1,5 +1,4 @@
-//! What the program headers say of the segments of an object: where they lie
-//! and what may be replaced.
+//! The segments of an object, from its program headers.
 
 use core::ffi::c_int;
 use core::ops::Range;
@@ -8,7 +7,7 @@ use libc::Elf64_Phdr;
 
 use crate::kernel::loaded::Loaded;
 
-/// `PF_LINUX_HUGETLB`, by which hugeedit and ld.hugetlbfs mark a segment.
+/// `PF_LINUX_HUGETLB`, the mark of hugeedit and ld.hugetlbfs.
 pub const MARK: u32 = 0x0010_0000;
 
 /// `PT_GNU_RELRO`
@@ -17,22 +16,19 @@ const RELRO: u32 = 0x6474_e552;
 /// A segment in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Load {
-    /// Its addresses, in whole base pages. What the loader protects after
-    /// relocation is no part of it.
+    /// Its addresses in whole base pages, without RELRO.
     pub range: Range<usize>,
-    /// Where the contents of the file end, and zeros begin.
+    /// End of the file's contents.
     pub file_end: usize,
-    /// The address at which the file would begin, were all of it mapped as
-    /// this segment is.
+    /// Address that corresponds to offset 0 of the file.
     pub file_start: usize,
-    /// It lies at the same address at each start, modulo this.
+    /// Its address is constant at each start, modulo this.
     pub modulus: usize,
-    /// What its own header asks to be aligned to.
+    /// `p_align`.
     pub align: usize,
-    /// Where the next segment of the object begins; the largest address where
-    /// there is none.
+    /// Start of the object's next segment, or the largest address.
     pub next: usize,
-    /// Its access, as for `mmap`.
+    /// Its protection, as for `mmap`.
     pub prot: c_int,
     /// Whether it is marked for huge pages.
     pub is_marked: bool,
@@ -44,8 +40,8 @@ impl Load {
         self.prot & libc::PROT_WRITE != 0
     }
 
-    /// The same segment up to the end of its last page of this size, where it was
-    /// linked for such pages and the object has nothing else there; else as it is.
+    /// Extends the segment to the end of its last page of this size, if it was linked for such
+    /// pages and no other segment follows in it.
     pub fn with_tail(&self, size: usize) -> Load {
         let end = self.range.end.checked_next_multiple_of(size);
         let is_ours = |end: &usize| {
@@ -57,15 +53,14 @@ impl Load {
         load
     }
 
-    /// Whether it was linked for pages of this size: by its alignment or, if it is marked, by
-    /// its address. Old linker scripts place marked segments so and leave the alignment at a
-    /// base page.
+    /// Whether it was linked for pages of this size: by alignment, or by the address if it is
+    /// marked. Old linker scripts leave the alignment of a marked segment at a base page.
     fn is_linked_for(&self, size: usize) -> bool {
         let by_address = self.is_marked && self.range.start % size == 0;
         self.align >= size && self.align % size == 0 || by_address
     }
 
-    /// What the loader has mapped of it, by which it can be told whether that is so still.
+    /// The mapping that the loader made.
     pub(super) fn loaded(&self) -> Loaded {
         Loaded {
             range: self.range.clone(),
@@ -75,27 +70,27 @@ impl Load {
         }
     }
 
-    /// What lies in whole pages of this size; empty where none fits.
+    /// Its whole pages of this size.
     pub fn inner(&self, size: usize) -> Range<usize> {
         inner(&self.range, size)
     }
 }
 
-/// The part of a range that consists of whole pages of this size.
+/// The whole pages of this size in a range.
 pub fn inner(range: &Range<usize>, size: usize) -> Range<usize> {
     let start = range.start.checked_next_multiple_of(size);
     let start = start.unwrap_or(range.end);
     start..(range.end / size * size).max(start)
 }
 
-/// The segments of an object that was loaded at `base`.
+/// The segments of an object loaded at `base`.
 pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<Item = Load> {
     let relro = headers.iter().find(|header| header.p_type == RELRO);
     let relro = relro.map(|header| pages_of(header, base, page));
     let loads = headers
         .iter()
         .filter(|header| header.p_type == libc::PT_LOAD);
-    // The kernel places all of a program by the largest of its alignments.
+    // The kernel places a program by its largest alignment.
     let align = loads.clone().map(|header| word(header.p_align)).max();
     let modulus = match base {
         0 => usize::MAX,
@@ -109,7 +104,7 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
     })
 }
 
-/// Where the segments of an object begin.
+/// Start addresses of an object's segments.
 fn starts(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<Item = usize> {
     let loads = headers
         .iter()
@@ -129,7 +124,7 @@ fn load(
     let is_writable = header.p_flags & libc::PF_W != 0;
     if let Some(relro) = relro.filter(|relro| is_writable && meet(relro, &range)) {
         if relro.start > range.start {
-            // Variables on both sides: no linker does that.
+            // Writable data on both sides of RELRO: no linker does that.
             return None;
         }
         range.start = relro.end.min(range.end);
@@ -146,7 +141,7 @@ fn load(
     })
 }
 
-/// The whole base pages that a header speaks of.
+/// The base pages of a header.
 fn pages_of(header: &Elf64_Phdr, base: usize, page: usize) -> Range<usize> {
     let start = base.wrapping_add(word(header.p_vaddr));
     let end = start.saturating_add(word(header.p_memsz));
@@ -186,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_loader_protects_is_left_out() {
+    fn relro_is_left_out() {
         let headers = [
             header(
                 libc::PT_LOAD,
@@ -223,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_was_linked_for_huge_pages_has_its_last_one() {
+    fn a_segment_linked_for_huge_pages_extends_to_its_last_page() {
         const SIZE: u64 = 0x20_0000;
         let linked = |kind, flags, vaddr, len| Elf64_Phdr {
             p_align: SIZE,
@@ -238,10 +233,10 @@ mod tests {
         let all: Vec<_> = loads(&headers, 0x1000_0000, 0x1000).collect();
         let size = 0x20_0000;
         assert_eq!(all[0].with_tail(size).range, 0x1040_0000..0x1060_0000);
-        // The next one begins before that.
+        // The next segment begins before that.
         assert_eq!(all[1].with_tail(size).range, 0x1060_0000..0x1081_0000);
         assert_eq!(all[1].next, 0x1090_0000);
-        // Not from the beginning of a huge page.
+        // It doesn't begin at a huge page.
         assert_eq!(all[2].with_tail(size).range, 0x1090_0000..0x1090_1000);
         assert_eq!(all[0].with_tail(1 << 30), all[0]);
         let plain = header(libc::PT_LOAD, read, 0x40_0000, 0x1234, 0x1234);
@@ -249,9 +244,9 @@ mod tests {
         assert_eq!(plain.with_tail(size), plain);
     }
 
-    /// As libhugetlbfs' own linker scripts made it: the alignment is that of a base page.
+    /// As libhugetlbfs' linker scripts made it: aligned to a base page.
     #[test]
-    fn of_a_marked_segment_the_address_counts() {
+    fn the_address_of_a_marked_segment_counts() {
         let read = libc::PF_R;
         let headers = [
             header(libc::PT_LOAD, read | libc::PF_X, 0x40_0000, 0x1234, 0x1234),

@@ -1,12 +1,11 @@
-//! Putting pages of a pool in the place of a part of a segment, by a file without a
-//! name: filled aside, then mapped over the part in one system call. A step that fails
-//! has changed nothing for the program.
+//! Replaces part of a segment by a mapping of an unnamed hugetlb file, filled first. A step that
+//! fails changes nothing for the program.
 #![expect(unsafe_code, reason = "replaces parts of the program")]
 
 use core::ffi::{CStr, c_int};
 use core::ops::Range;
 
-use super::why::Why;
+use super::reason::Reason;
 use crate::kernel::{hugetlb_pool, populate};
 use crate::migrate::aside::fill;
 use crate::policy::quota;
@@ -14,26 +13,25 @@ use crate::sys::{self, Errno, Result};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Pages of a pool in a file without a name, filled by `write` and then mapped
-/// in the place of the program's memory. From the beginning of the range on, as
-/// many as can be had; how many bytes.
+/// Maps pool pages in an unnamed file, filled by `write`, over the program's memory, as many as
+/// there are; returns the bytes replaced.
 ///
 /// # Errors
-/// When none can be had, or the file may not be mapped with this access.
+/// If there is none, or the file can't be mapped with this access.
 ///
 /// # Safety
-/// `write`, which is given an offset into the range, an address and a length, must write
-/// there what is in the range. Nobody may write to the range.
+/// `write` gets offset, address and length, and must copy that part of the range. Nobody may
+/// write to the range.
 pub unsafe fn replace_by_file(
     range: &Range<usize>,
     size: usize,
     prot: c_int,
     name: &CStr,
     write: impl FnMut(usize, usize, usize),
-) -> core::result::Result<usize, Why> {
+) -> core::result::Result<usize, Reason> {
     let taken = quota::take(size, range.len());
     if taken == 0 {
-        return Err(Why::PoolEmpty);
+        return Err(Reason::PoolEmpty);
     }
     let range = range.start..range.start + taken;
     // SAFETY: as the caller says.
@@ -50,21 +48,21 @@ unsafe fn map_file(
     prot: c_int,
     name: &CStr,
     mut write: impl FnMut(usize, usize, usize),
-) -> core::result::Result<usize, Why> {
-    let no_page = |_| Why::PoolEmpty;
+) -> core::result::Result<usize, Reason> {
+    let no_page = |_| Reason::PoolEmpty;
     let file = hugetlb_pool::file(name, size).map_err(|error| match error {
-        Errno(libc::EPERM) => Why::NoFile,
-        _ => Why::PoolEmpty,
+        Errno(libc::EPERM) => Reason::MemfdRejected,
+        _ => Reason::PoolEmpty,
     })?;
     file.set_len(range.len()).map_err(no_page)?;
     let view = View::of(&file, range.len()).map_err(no_page)?;
     let filled = view.fill(size, |offset, len| write(offset, view.addr + offset, len));
     if filled == 0 {
-        return Err(Why::PoolEmpty);
+        return Err(Reason::PoolEmpty);
     }
     drop(view);
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
-    // SAFETY: as the caller says, the file holds what is there.
+    // SAFETY: as the caller says; the file has the same contents.
     let mapped = unsafe { sys::mmap(range.start, filled, prot, flags, file.fd(), 0) };
     match mapped {
         Ok(_) if prot & libc::PROT_READ != 0 => {
@@ -72,14 +70,14 @@ unsafe fn map_file(
             Ok(filled)
         }
         Ok(_) => Ok(filled),
-        Err(Errno(libc::EACCES | libc::EPERM)) => Err(Why::Denied),
-        Err(_) => Err(Why::NoMemory),
+        Err(Errno(libc::EACCES | libc::EPERM)) => Err(Reason::ExecDenied),
+        Err(_) => Err(Reason::NoMemory),
     }
 }
 
-/// A file, mapped to be written.
+/// A writable mapping of a file.
 pub(super) struct View {
-    /// Where it is mapped.
+    /// Its address.
     pub(super) addr: usize,
     len: usize,
 }
@@ -92,8 +90,8 @@ impl View {
         Ok(View { addr, len })
     }
 
-    /// Makes its pages, of this size, present from the beginning on, and has each written
-    /// to, given its offset and length; how many bytes.
+    /// Populates its pages in order and calls `write` with offset and length of each; returns
+    /// the bytes populated.
     pub(super) fn fill(&self, size: usize, write: impl FnMut(usize, usize)) -> usize {
         // SAFETY: a new file, which is zero.
         unsafe { fill(self.addr, self.len, size, write) }
@@ -102,7 +100,7 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        // SAFETY: ours, and used by nobody.
+        // SAFETY: ours, and nobody uses it.
         let _ = unsafe { sys::munmap(self.addr, self.len) };
     }
 }

@@ -1,18 +1,17 @@
-//! One copy of the text for all processes of a user: a file on a hugetlbfs,
-//! made by the first that needs it, mapped by all.
+//! One copy of the code for all processes of a user: a file on hugetlbfs, made by the first
+//! process.
 //!
-//! * [`Shelf`]: the directory of these files, and who may write to it.
-//! * `name`: a file is known by the inode of its program and by when that was
-//!   changed, so that nobody gets the text of another program, nor that of an
-//!   earlier version; by its path, so that earlier versions go away.
+//! * [`ShareDir`]: the directory of these files and its checks.
+//! * `name`: a file is named by the program's inode and change time, so that no process maps
+//!   another program's or version's code, and by its path, so that old versions are removed.
 //! * `make`: the file appears complete, under a lock that ends with its holder.
 #![expect(unsafe_code, reason = "replaces the program's code by a copy")]
 
 use core::ops::Range;
 
 use super::load::Load;
-use super::own_pages;
-use super::why::Why;
+use super::page_cache;
+use super::reason::Reason;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::kernel::{file_mapping, populate};
@@ -20,34 +19,33 @@ use crate::sys::{self, Errno, File};
 
 mod make;
 mod name;
-mod shelf;
+mod share_dir;
 
-pub use shelf::{NoShelf, Shelf};
+pub use share_dir::{ShareDir, ShareDirError};
 
-/// Puts a part of the program's text, whole pages of the shelf, on the shared
-/// copy of it.
+/// Maps the shared copy over whole pages of the program's code.
 ///
 /// # Errors
-/// Why it is not so; nothing has changed for the program then.
-pub fn put(load: &Load, range: &Range<usize>, shelf: &Shelf) -> Result<(), Why> {
-    if load.modulus < shelf.page_size() {
-        return Err(Why::Wanders);
+/// Reason not; nothing has changed then.
+pub fn put(load: &Load, range: &Range<usize>, share_dir: &ShareDir) -> Result<(), Reason> {
+    if load.modulus < share_dir.page_size() {
+        return Err(Reason::RandomAddress);
     }
-    if !own_pages::is_unchanged(range) {
-        return Err(Why::Changed);
+    if !page_cache::is_unchanged(range) {
+        return Err(Reason::Changed);
     }
     let mut path = [0; 4096];
-    let program = program(range.start, &mut path).ok_or(Why::OtherFile)?;
+    let program = program(range.start, &mut path).ok_or(Reason::OtherFile)?;
     let part = name::Part {
         offset: range.start - load.file_start,
         len: range.len(),
     };
-    let file = make::get(shelf, &program, &part)?;
-    map(load, range, shelf.page_size(), &file)
+    let file = make::get(share_dir, &program, &part)?;
+    map(load, range, share_dir.page_size(), &file)
 }
 
-/// The file of the program, whose code is at `addr`. None where that is not
-/// what was executed: a loader may have been, with the program as its argument.
+/// The program's file, if the code at `addr` is mapped from it: with an explicit loader,
+/// `/proc/self/exe` is the loader.
 fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
     let len = sys::read_link(c"/proc/self/exe", path).ok()?;
     let path = path.get(..len)?;
@@ -57,20 +55,19 @@ fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
     is_executed.then(|| make::Program::of(file, path))?
 }
 
-/// Maps the copy in the place of the text, and registers it, so that what then
-/// wants to change a part of it finds it on ordinary pages again.
-fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<(), Why> {
+/// Maps the copy and registers it, so that partial operations move it to base pages first.
+fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<(), Reason> {
     let layout = Layout::of_pages(size);
     let extent = index::adopt(range.clone(), layout, Holds::Text, load.prot);
-    let extent = extent.map_err(|_| Why::NoMemory)?;
+    let extent = extent.map_err(|_| Reason::NoMemory)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
-    // SAFETY: the file holds what is there, and nobody writes to it.
+    // SAFETY: the file has the same contents, and nobody writes to it.
     let mapped = unsafe { sys::mmap(range.start, range.len(), load.prot, flags, file.fd(), 0) };
     if let Err(error) = mapped {
         index::destroy(extent);
         return Err(match error {
-            Errno(libc::EACCES | libc::EPERM) => Why::Denied,
-            _ => Why::NoMemory,
+            Errno(libc::EACCES | libc::EPERM) => Reason::ExecDenied,
+            _ => Reason::NoMemory,
         });
     }
     extent.publish_first(range.len(), layout.page_state());

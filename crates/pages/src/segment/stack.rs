@@ -1,12 +1,9 @@
-//! Stacks on transparent huge pages (`HUGETLB_STACK`), the main thread's and those that
-//! libc makes for others: whole huge pages of them are advised, and touched as far as was
-//! asked (`HUGETLB_STACK_DEPTH`). The first 64 kB stay on base pages, so that a thread that
-//! needs no more takes none.
+//! Stacks on transparent huge pages (`HUGETLB_STACK`), and populated down to
+//! `HUGETLB_STACK_DEPTH`. The first 64 kB stay on base pages: most threads need no more.
 //!
-//! The main thread's stack stays one mapping: libc tells its size by what the kernel says of
-//! that. It is advised as a whole, and made longer at once, since a mapping that grows page
-//! by page has no place for a huge page. Of a thread's stack the mapping is divided; the
-//! pages at its end that nobody may touch lie in none of the parts that are advised.
+//! The main stack stays one VMA, since libc reads its size from `/proc/self/maps`. It is
+//! lengthened at once: a VMA that grows page by page has no room for a huge page. Other stacks
+//! are advised without their guard pages.
 #![expect(unsafe_code, reason = "advises stacks by address")]
 
 use core::ops::Range;
@@ -19,28 +16,28 @@ use hugetools_kernfs::smaps;
 use crate::config;
 use crate::kernel::{facts, populate, procfile};
 use crate::policy::required::STACK;
-use crate::policy::{first_look, thp};
-use crate::rt::message::{Level, say_news};
+use crate::policy::{start_facts, thp};
+use crate::rt::message::{Level, say_once_at};
 use crate::sys::{self, Filter};
 
-/// So much of a stack is on base pages.
+/// Bytes of a stack on base pages.
 const FIRST: usize = 64 << 10;
 
-/// The length that the main thread's stack gets if its limit allows. It costs one page and its
-/// page table, but counts in `ulimit -v`, in vm.overcommit_memory=2 and for `mlockall`. The
-/// kernel keeps 128 MB below a stack free.
+/// Length of the main stack if its limit allows. It costs one page and its page table, but
+/// counts for `ulimit -v`, vm.overcommit_memory=2 and `mlockall`. The kernel keeps 128 MB below
+/// a stack free.
 const LONG: usize = 64 << 20;
 
-/// The usual limit of a stack.
+/// The usual limit.
 const ORDINARY: usize = 8 << 20;
 
-/// Whether stacks are concerned.
+/// Whether stacks get huge pages.
 pub fn is_asked() -> bool {
     let config = config::get();
     config.stack.is_some() && config.fallback != Fallback::Base && sys::filter() != Filter::Own
 }
 
-/// Whether a stack of this length may have a huge page; says once where not.
+/// Whether a stack of this length has room for a huge page; reports once if not.
 pub fn is_long_enough(len: usize) -> bool {
     let is_long = len >= facts::thp_size() + FIRST;
     if !is_long {
@@ -50,30 +47,29 @@ pub fn is_long_enough(len: usize) -> bool {
 }
 
 fn say_too_small(len: usize) {
-    // Of a stack that must have one it is said that the program does not start for that.
+    // A required stack is an error of its own.
     if STACK.share().is_some() {
         return;
     }
     static SAID: AtomicBool = AtomicBool::new(false);
     let kb = len >> 10;
-    say_news(
+    say_once_at(
         &SAID,
         || match config::get().speaker {
-            // It may be in the environment of everything that a user runs, and such a program
-            // is as it is.
+            // The setting may be in a user's environment, for all programs.
             None => Level::Info,
-            Some(_) => config::level_of_news(Kind::SmallStacks),
+            Some(_) => config::level_unpredicted(Kind::SmallStacks),
         },
         format_args!("stacks: one of {kb} kB has no place for a whole huge page"),
     );
 }
 
-/// For the main thread, on its stack: before the program begins.
+/// Prepares the main stack, from that stack, before the program begins.
 pub fn prepare_main() {
     if !is_asked() || sys::is_under_valgrind() {
         return;
     }
-    first_look::take();
+    start_facts::take();
     let here = here();
     let (depth, size) = (depth_of_main(), facts::thp_size());
     let asked = ahead(&whole(0, here, size), here, depth, size);
@@ -82,12 +78,12 @@ pub fn prepare_main() {
         return;
     };
     let limit = sys::stack_limit().unwrap_or(ORDINARY);
-    // What is asked for is counted from here on, and ends where a huge page does.
+    // The depth counts from here, and the end rounds to a huge page.
     let reach = (mapping.end - here)
         .saturating_add(depth)
         .saturating_add(size);
     let longest = reach.max(LONG).min(limit);
-    // One page more is touched below.
+    // `lengthen` touches one page more.
     let low = mapping.end.saturating_sub(longest) + sys::page_size();
     let Some([whole, ahead]) = parts(low, here, limit, depth) else {
         return;
@@ -99,9 +95,8 @@ pub fn prepare_main() {
     }
 }
 
-/// What is to be on huge pages of a stack of this length, and what of that is to be there
-/// at once; see [`whole`] and [`ahead`]. None where that is nothing, which is said once, or
-/// there are no huge pages for it.
+/// The parts of a stack to advise and to populate; see [`whole`] and [`ahead`]. `None`, with a
+/// message, if there are none.
 fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usize>; 2]> {
     let size = facts::thp_size();
     let whole = whole(low, here, size);
@@ -113,8 +108,7 @@ fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usi
     serves(ahead.len().max(size)).then_some([whole, ahead])
 }
 
-/// Whether so many bytes may be on huge pages. Where they must be it is said later why
-/// not.
+/// Whether transparent huge pages serve; a required stack reports why not later.
 fn serves(len: usize) -> bool {
     match STACK.share() {
         Some(_) => thp::serves(len).is_ok(),
@@ -122,58 +116,54 @@ fn serves(len: usize) -> bool {
     }
 }
 
-/// Bytes of whole huge pages of the main thread's stack that were to be there at once,
-/// whatever its limit.
+/// Bytes of the main stack to populate, whatever its limit.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
-/// The mapping of the main thread's stack, and what of it was to be on huge pages at once;
-/// on that stack.
+/// The main stack's VMA and the bytes of it to populate. Call it on that stack.
 pub fn main_stack() -> Option<(Range<usize>, usize)> {
     Some((main_mapping(here())?, ASKED.load(Ordering::Relaxed)))
 }
 
-/// Whether a thread with such a stack may begin, where stacks must be on huge pages; says
-/// why not.
+/// Whether a thread with this stack may start if stacks are required; reports why not.
 pub fn may_begin(len: usize, guard: usize) -> bool {
     let size = facts::thp_size();
     let promised = depth().min(len.saturating_sub(guard)).max(size);
     !is_asked() || STACK.admits(promised)
 }
 
-/// Huge pages at once, from the upper one on, and then the room for all of them.
+/// Populates huge pages from the top down, then extends the stack.
 fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
     for at in ahead.clone().step_by(facts::thp_size()).rev() {
-        // SAFETY: this thread's stack, below all that it uses.
-        if unsafe { sys::written_by_kernel(at) }.is_err() {
+        // SAFETY: this thread's stack, below the part in use.
+        if unsafe { sys::probe_write(at) }.is_err() {
             return;
         }
     }
     if ahead.start > whole.start {
-        // `ulimit -v` may forbid the first of these lengths.
+        // `ulimit -v` may forbid the first length.
         let lowest = whole
             .end
             .saturating_sub(ORDINARY / facts::thp_size() * facts::thp_size());
         let _ = [whole.start, lowest.max(whole.start)].iter().any(|start| {
             // SAFETY: likewise.
-            unsafe { sys::written_by_kernel(start - sys::page_size()) }.is_ok()
+            unsafe { sys::probe_write(start - sys::page_size()) }.is_ok()
         });
     }
 }
 
-/// Whether a thread that is made now has its stack prepared. Under valgrind nothing is won,
-/// and helgrind takes what our threads tell each other for races of the program's.
+/// Whether new threads' stacks are prepared. Not under valgrind: helgrind reports races between
+/// our threads' start and the program.
 pub fn is_for_threads() -> bool {
     is_asked() && (STACK.share().is_some() || !sys::is_under_valgrind())
 }
 
-/// For another thread, on its stack: before it begins. `end` is an address above all that it
-/// uses; below that are `len` bytes, of which the lowest `guard` may be such that nobody may
-/// touch.
+/// Prepares a thread's stack, from that stack, before its function. `end` is above the part in
+/// use; the lowest `guard` of the `len` bytes below may be guard pages.
 pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     if !is_asked() {
         return;
     }
-    first_look::take();
+    start_facts::take();
     let low = end.saturating_sub(len).saturating_add(guard.max(FIRST));
     let Some([whole, ahead]) = parts(low, here(), len, depth()) else {
         return;
@@ -181,26 +171,26 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() && !ahead.is_empty() {
-        // What cannot be had comes when it is used.
+        // Pages that can't be populated come when touched.
         let had = populate::shared(ahead.start, ahead.len(), sys::page_size());
         if let Some(share) = STACK.share() {
-            // SAFETY: of this thread's stack, below all that it uses.
+            // SAFETY: this thread's stack, below the part in use.
             let is_huge = unsafe { thp::collapse(ahead.start, ahead.len()) };
             if had.is_err() || is_huge.is_err() {
-                STACK.tell_late(share, ahead.len());
+                STACK.report_late(share, ahead.len());
             }
         }
     }
 }
 
-/// The whole huge pages of a stack that is used down to `here` and ends at `low`.
+/// The whole huge pages of a stack between `low` and the part in use at `here`.
 fn whole(low: usize, here: usize, size: usize) -> Range<usize> {
     let end = here.saturating_sub(FIRST) / size * size;
     let start = low.checked_next_multiple_of(size).unwrap_or(end);
     start.min(end)..end
 }
 
-/// Those that so many bytes below `here` reach into.
+/// Those within `depth` below `here`.
 fn ahead(whole: &Range<usize>, here: usize, depth: usize, size: usize) -> Range<usize> {
     let start = here.saturating_sub(depth) / size * size;
     start.clamp(whole.start, whole.end)..whole.end
@@ -211,7 +201,7 @@ fn depth() -> usize {
     usize::try_from(depth).unwrap_or(usize::MAX)
 }
 
-/// What must be on huge pages is measured, so that there is one at least.
+/// A required stack is measured, so it needs at least one huge page.
 fn depth_of_main() -> usize {
     match STACK.share() {
         Some(_) => depth().max(FIRST + facts::thp_size()),
@@ -219,14 +209,14 @@ fn depth_of_main() -> usize {
     }
 }
 
-/// Where this thread's stack is used.
+/// An address in this thread's stack.
 #[inline(always)]
 fn here() -> usize {
     let here = 0u8;
     (&raw const here) as usize
 }
 
-/// The mapping of the main thread's stack, if that is where `here` is.
+/// The VMA of the main stack if it contains `here`.
 fn main_mapping(here: usize) -> Option<Range<usize>> {
     let of_line = |line: &[u8]| {
         let record = smaps::records(line).next()?;
@@ -235,7 +225,7 @@ fn main_mapping(here: usize) -> Option<Range<usize>> {
         let is_it = record.name == b"[stack]" && start <= here && here < end;
         is_it.then_some(start..end)
     };
-    procfile::look(|| procfile::each_line(c"/proc/self/maps", of_line))
+    procfile::if_allowed(|| procfile::each_line(c"/proc/self/maps", of_line))
 }
 
 #[cfg(test)]
@@ -249,7 +239,7 @@ mod tests {
     fn whole_huge_pages_of_a_stack() {
         let of = |low, here| whole(low, here, 2 * MIB);
         assert_eq!(of(92 * MIB, 99 * MIB), 92 * MIB..98 * MIB);
-        // Those below the first 64 kB only, and not the one that begins below the end.
+        // Not the first 64 kB, and no page that begins below `low`.
         assert_eq!(of(92 * MIB + 1, 98 * MIB + 63 * KIB), 94 * MIB..96 * MIB);
         assert_eq!(of(92 * MIB + 1, 98 * MIB + 64 * KIB), 94 * MIB..98 * MIB);
         assert!(of(99 * MIB, 99 * MIB + 128 * KIB).is_empty());

@@ -1,38 +1,36 @@
-//! The functions that an ELF file names, read from its symbol table. The file
-//! is a program that runs; but it may have been stripped, packed or damaged
-//! since, so nothing in it is believed.
+//! Reads functions from an ELF symbol table. The file may have been stripped, packed or damaged,
+//! so nothing in it is trusted.
 
 use core::ops::Range;
 
-/// A function by the address and the name in its file.
+/// A function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Function<'a> {
-    /// `st_value`: its address before anything is added.
+    /// `st_value`, an address without load bias.
     pub addr: u64,
-    /// Its length in bytes, not 0.
+    /// Length in bytes, not 0.
     pub size: u64,
-    /// Its name, not empty.
+    /// Name, not empty.
     pub name: &'a [u8],
 }
 
 const SHT_SYMTAB: u32 = 2;
 const SHT_DYNSYM: u32 = 11;
 
-/// Lengths of the structures of a 64-bit file.
+/// Sizes of structures in a 64-bit file.
 const FILE_HEADER: usize = 64;
 const SECTION_HEADER: usize = 64;
 const SYMBOL: usize = 24;
 
-/// The functions of a 64-bit file of this machine's byte order: those of its
-/// symbol table or, where it was stripped, those that it exports. None where
-/// the file is anything else.
+/// The functions of a native 64-bit file: from its symbol table or, if stripped, its dynamic
+/// symbols.
 pub fn functions(file: &[u8]) -> impl Iterator<Item = Function<'_>> {
     let (symbols, names) = tables(file).unwrap_or_default();
     let symbols = symbols.chunks_exact(SYMBOL);
     symbols.filter_map(move |symbol| function(symbol, names))
 }
 
-/// The symbol table, and the names of its symbols.
+/// The symbol table and its string table.
 fn tables(file: &[u8]) -> Option<(&[u8], &[u8])> {
     let native = if cfg!(target_endian = "big") { 2 } else { 1 };
     if !file.starts_with(&[0x7f, b'E', b'L', b'F', 2, native]) || file.len() < FILE_HEADER {

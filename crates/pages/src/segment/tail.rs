@@ -1,6 +1,5 @@
-//! The end of a program that was linked for huge pages: its segments begin with a
-//! huge page, and between the end of one and the end of its last huge page there is
-//! nothing. That becomes part of the segment, so that all of it can be on huge pages.
+//! The last, partial huge page of a segment that was linked for huge pages: the unmapped rest of
+//! that page becomes part of the segment.
 #![expect(unsafe_code, reason = "maps memory beside the program's own")]
 
 use core::ffi::c_int;
@@ -8,8 +7,8 @@ use core::ffi::c_int;
 use super::load::Load;
 use crate::sys;
 
-/// The segment with what is behind it up to the end of its last page of this size,
-/// which reads as zero; as it is where that is in use, or may be soon.
+/// Extends the segment by zeros to the end of its last page of this size, unless that space is
+/// in use or the heap may grow into it.
 pub fn take(load: &Load, size: usize) -> Load {
     let with = load.with_tail(size);
     let tail = load.range.end..with.range.end;
@@ -23,26 +22,23 @@ pub fn take(load: &Load, size: usize) -> Load {
     }
 }
 
-/// Whether what the program gets by `brk(2)` comes to lie in a tail that ends there: the
-/// break is in it, or just before it. Without random addresses it begins behind the last
-/// segment, be that variables or code; below a segment it grows no further than up to that.
-/// 0 stands for one that cannot be told.
+/// Whether the program break is or may come to lie in the tail. Without address randomisation
+/// the break starts behind the last segment. 0 stands for an unknown break.
 fn is_met_by(program_break: usize, load: &Load, tail_end: usize) -> bool {
     program_break == 0 || (load.range.start..tail_end).contains(&program_break)
 }
 
-/// Gives that back where no huge page has come to be there.
+/// Unmaps the tail if it got no huge page.
 pub fn give_back(load: &Load, with: &Load) {
     let (start, end) = (load.range.end, with.range.end);
     if start < end {
-        // SAFETY: mapped by `take`, and the program knows nothing of it.
+        // SAFETY: mapped by `take`, and the program doesn't know it.
         let _ = unsafe { sys::munmap(start, end - start) };
     }
 }
 
-/// Whether there is memory now where there was none. Behind variables the kernel makes one
-/// mapping of both, or the huge page that they share could not come by a touch: so it is
-/// accounted for as they are.
+/// Maps zeros at a free address. Behind data it must be accounted alike, so that the kernel
+/// merges both VMAs: a touch then gives a huge page.
 fn map(addr: usize, len: usize, prot: c_int) -> bool {
     let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     if prot & libc::PROT_WRITE == 0 {
@@ -52,8 +48,8 @@ fn map(addr: usize, len: usize, prot: c_int) -> bool {
     match unsafe { sys::mmap(addr, len, prot, flags | libc::MAP_FIXED_NOREPLACE, -1, 0) } {
         Ok(at) if at == addr => true,
         Ok(elsewhere) => {
-            // Before Linux 4.17 the flag is none.
-            // SAFETY: mapped just now.
+            // Linux before 4.17 ignores the flag.
+            // SAFETY: mapped above.
             let _ = unsafe { sys::munmap(elsewhere, len) };
             false
         }
@@ -66,8 +62,7 @@ mod tests {
     use super::*;
     use crate::kernel::facts;
 
-    /// A segment of one base page at the beginning of a huge page, with nothing
-    /// behind it.
+    /// A segment of one base page at the start of a huge page, with nothing behind it.
     fn linked(size: usize) -> Load {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let prot = libc::PROT_READ | libc::PROT_WRITE;
@@ -89,7 +84,7 @@ mod tests {
         }
     }
 
-    /// The same, of zeros that the program may write to.
+    /// Like [`linked`], writable.
     fn variables(size: usize) -> Load {
         let load = linked(size);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
@@ -129,7 +124,7 @@ mod tests {
     fn variables_and_what_is_behind_them_are_one_mapping() {
         let size = facts::thp_size();
         let load = variables(size);
-        // Not by `take`, which asks for the program's break.
+        // `take` would ask for the real program break.
         let with = load.with_tail(size);
         assert!(map(
             load.range.end,

@@ -1,15 +1,15 @@
-//! Code and read-only data. Nobody writes there, so other threads may run.
+//! Code and read-only data. They are never written, so other threads may run.
 #![expect(unsafe_code, reason = "replaces the program's code by a copy")]
 
 use core::ops::Range;
 
 use super::divide::{Piece, divide};
-use super::got::Got;
 use super::load::{Load, inner};
-use super::share::{self, Shelf};
-use super::why::Why;
-use super::wish::{Own, Wish};
-use super::{own_pages, pool_file, unshared};
+use super::placement::Placement;
+use super::reason::Reason;
+use super::rungs::{PageCache, Rungs};
+use super::share::{self, ShareDir};
+use super::{page_cache, pool_file, private_copy};
 use crate::config;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
@@ -18,15 +18,14 @@ use crate::migrate::aside::Aside;
 use crate::policy::{pool_backoff, thp};
 use crate::sys::{self, Errno};
 
-/// Puts a segment on huge pages. `stays` says that it is never unloaded, so
-/// that it can be registered: what then wants to change a part of it, by
-/// `mprotect` as an example, finds it on ordinary pages again. With a `shelf`
-/// the copy there comes before one of its own.
-pub fn put(load: &Load, wish: &Wish, stays: bool, shelf: Option<&Shelf>) -> Got {
-    let (first, second) = wish.sizes();
-    let mut got = Got {
+/// Puts a segment on huge pages. If it is never unloaded (`stays`), it is registered, so that
+/// partial operations move it to base pages first. A copy on the `share_dir` is preferred to a
+/// private one.
+pub fn put(load: &Load, rungs: &Rungs, stays: bool, share_dir: Option<&ShareDir>) -> Placement {
+    let (first, second) = rungs.sizes();
+    let mut got = Placement {
         whole: load.inner(second).len(),
-        ..Got::default()
+        ..Placement::default()
     };
     if let Err(why) = may_replace(load, got.whole) {
         got.why = Some(why);
@@ -34,49 +33,48 @@ pub fn put(load: &Load, wish: &Wish, stays: bool, shelf: Option<&Shelf>) -> Got 
     }
     let none = load.range.start..load.range.start;
     let all = from_file(load, &load.range);
-    let done = match wish.own == Own::First && take_own(load, &all, &mut got) {
+    let done = match rungs.page_cache == PageCache::First && take_page_cache(load, &all, &mut got) {
         true => all,
-        false => shelf.map_or(none, |shelf| take_shared(load, shelf, &mut got)),
+        false => share_dir.map_or(none, |share_dir| take_shared(load, share_dir, &mut got)),
     };
     for rest in [load.range.start..done.start, done.end..load.range.end] {
         for piece in divide(&rest, first, second) {
-            put_piece(load, wish, &piece, stays, &mut got);
+            put_piece(load, rungs, &piece, stays, &mut got);
         }
     }
     got
 }
 
-/// Whether other memory may take its place, of which so much is in whole huge pages.
-fn may_replace(load: &Load, whole: usize) -> Result<(), Why> {
-    // Reading it would be a fault.
+/// Whether the segment may be replaced; `whole` bytes of it are whole huge pages.
+fn may_replace(load: &Load, whole: usize) -> Result<(), Reason> {
+    // Execute-only code can't be copied.
     if load.prot & libc::PROT_READ == 0 {
-        return Err(Why::Unreadable);
+        return Err(Reason::Unreadable);
     }
     let mut loaded = load.loaded();
-    // What was added behind its end is never executed.
+    // The tail behind the file's end is never executed.
     let end = load.file_end.next_multiple_of(sys::page_size());
     loaded.range.end = loaded.range.end.min(end);
-    match whole == 0 || loaded.range.is_empty() || loaded.is_mapped_so() {
+    match whole == 0 || loaded.range.is_empty() || loaded.is_unchanged() {
         true => Ok(()),
-        false => Err(Why::Taken),
+        false => Err(Reason::Modified),
     }
 }
 
-/// What of a range, in whole transparent huge pages, comes from the file.
+/// The whole huge pages of a range that the file backs.
 fn from_file(load: &Load, range: &Range<usize>) -> Range<usize> {
     let end = load.file_end.next_multiple_of(sys::page_size());
     inner(&(range.start..range.end.min(end)), facts::thp_size())
 }
 
-/// The part that is on the shared copy now; an empty one at the beginning where
-/// none is.
-fn take_shared(load: &Load, shelf: &Shelf, got: &mut Got) -> Range<usize> {
-    let range = load.inner(shelf.page_size());
+/// Maps the shared copy; returns the range replaced, or an empty one.
+fn take_shared(load: &Load, share_dir: &ShareDir, got: &mut Placement) -> Range<usize> {
+    let range = load.inner(share_dir.page_size());
     let none = load.range.start..load.range.start;
     if range.is_empty() {
         return none;
     }
-    match share::put(load, &range, shelf) {
+    match share::put(load, &range, share_dir) {
         Ok(()) => {
             got.pool += range.len();
             range
@@ -88,24 +86,24 @@ fn take_shared(load: &Load, shelf: &Shelf, got: &mut Got) -> Range<usize> {
     }
 }
 
-/// Puts a segment on its file's own huge pages, or leaves it alone.
-pub fn put_own(load: &Load) -> Got {
-    let mut got = Got::default();
+/// Maps a segment by its file's own huge pages, if possible.
+pub fn put_page_cache(load: &Load) -> Placement {
+    let mut got = Placement::default();
     let range = load.inner(facts::thp_size());
-    if load.prot & libc::PROT_READ != 0 && take_own(load, &range, &mut got) {
+    if load.prot & libc::PROT_READ != 0 && take_page_cache(load, &range, &mut got) {
         got.whole = range.len();
     }
     got.why = None;
     got
 }
 
-fn take_own(load: &Load, range: &Range<usize>, got: &mut Got) -> bool {
+fn take_page_cache(load: &Load, range: &Range<usize>, got: &mut Placement) -> bool {
     if range.is_empty() {
         return false;
     }
-    match own_pages::take(load, range) {
+    match page_cache::take(load, range) {
         Ok(()) => {
-            got.own += range.len();
+            got.page_cache += range.len();
             true
         }
         Err(why) => {
@@ -115,10 +113,10 @@ fn take_own(load: &Load, range: &Range<usize>, got: &mut Got) -> bool {
     }
 }
 
-fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got) {
-    let may_copy = unshared::may_copy();
+fn put_piece(load: &Load, rungs: &Rungs, piece: &Piece, stays: bool, got: &mut Placement) {
+    let may_copy = private_copy::may_copy();
     let rest = match may_copy {
-        Ok(()) => wish.take_from_pools(piece, |piece| {
+        Ok(()) => rungs.take_from_pools(piece, |piece| {
             let done = copy_to_pool(load, piece, stays);
             got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
         }),
@@ -126,7 +124,7 @@ fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got
     };
     let mut rest = inner(&rest, facts::thp_size());
     let own = from_file(load, &rest);
-    if wish.own == Own::Second && take_own(load, &own, got) {
+    if rungs.page_cache == PageCache::Second && take_page_cache(load, &own, got) {
         rest.start = own.end;
     }
     if rest.is_empty() {
@@ -134,8 +132,8 @@ fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got
     }
     if let Err(why) = may_copy {
         got.why = Some(why);
-    } else if !wish.thp {
-        got.why = Some(Why::NoFallback);
+    } else if !rungs.thp {
+        got.why = Some(Reason::NoFallback);
     } else if let Err(why) = to_thp(load, &rest) {
         got.why = Some(why);
     } else {
@@ -143,17 +141,17 @@ fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got
     }
 }
 
-fn shortfall(piece: &Piece, bytes: usize) -> Why {
+fn shortfall(piece: &Piece, bytes: usize) -> Reason {
     pool_backoff::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
-fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
+fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Reason> {
     if !stays {
         return replace_by_pool(load, piece);
     }
     let layout = Layout::of_pages(piece.size);
     let extent = index::adopt(piece.range.clone(), layout, Holds::Text, load.prot);
-    let extent = extent.map_err(|_| Why::NoMemory)?;
+    let extent = extent.map_err(|_| Reason::NoMemory)?;
     let result = replace_by_pool(load, piece);
     match result {
         Ok(done) => extent.publish_first(done, layout.page_state()),
@@ -162,67 +160,67 @@ fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
     result
 }
 
-fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
+fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let (range, size) = (&piece.range, piece.size);
-    // perf looks for names of its own list only where there is no file.
-    if config::get().perf_map && !facts::has_threads() && Why::of_filter().is_ok() {
+    // perf reads its own symbol list only for memory without a file.
+    if config::get().perf_map && !facts::has_threads() && Reason::of_filter().is_ok() {
         if let Ok(done) = replace_by_memory(load, piece) {
             return Ok(done);
         }
     }
     let copy = |offset: usize, to: usize, len: usize| {
-        // SAFETY: the segment is readable, and `to` new memory of that length.
+        // SAFETY: the segment is readable; `to` is new memory of that length.
         unsafe { copy(range.start + offset, to, len) };
     };
-    // SAFETY: the copy is what the segment is, and nobody writes to it.
+    // SAFETY: the copy is exact, and nobody writes to the segment.
     let done =
         unsafe { pool_file::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
     done.map_err(|why| match why {
-        Why::PoolEmpty => shortfall(piece, range.len()),
+        Reason::PoolEmpty => shortfall(piece, range.len()),
         why => why,
     })
 }
 
-/// The same with memory that has no file, where the kernel can move such.
+/// Uses memory without a file, if the kernel can move it.
 fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
     let mut aside = Aside::from_pool(piece.range.len(), piece.size)?;
     aside.try_to_move(piece.size)?;
     let start = piece.range.start;
-    // SAFETY: the segment is readable, and the other new memory of that length.
+    // SAFETY: the segment is readable; the copy is new memory of that length.
     let done = aside.fill(|offset, to, len| unsafe { copy(start + offset, to, len) });
     aside.protect(load.prot)?;
-    // SAFETY: it is what the segment is, and nobody writes to it.
+    // SAFETY: the copy is exact, and nobody writes to the segment.
     unsafe { aside.replace(piece.range.start)? };
     Ok(done)
 }
 
-/// Copies a range to ordinary memory on transparent huge pages.
-fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
-    Why::of_filter()?;
+/// Copies a range to transparent huge pages.
+fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
+    Reason::of_filter()?;
     thp::serves_copy(range.len())?;
-    unshared::take_memory(range.len())?;
-    let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
-    // A copy on base pages would only take memory.
-    let mut aside = aside.ok_or_else(Why::of_no_thp)?;
-    // SAFETY: the segment is readable, and the other new memory of that length.
+    private_copy::take_memory(range.len())?;
+    let aside = Aside::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
+    // A copy on base pages would only cost memory.
+    let mut aside = aside.ok_or_else(Reason::of_no_thp)?;
+    // SAFETY: the segment is readable; the copy is new memory of that length.
     aside.fill(|offset, to, len| unsafe { copy(range.start + offset, to, len) });
     aside.protect(load.prot).map_err(denied)?;
     aside.name(c"hugetlbfs-text");
-    // SAFETY: it is what the segment is, and nobody writes to it.
-    unsafe { aside.replace(range.start) }.map_err(Why::of_replace)
+    // SAFETY: the copy is exact, and nobody writes to the segment.
+    unsafe { aside.replace(range.start) }.map_err(Reason::of_replace)
 }
 
 /// # Safety
-/// So much must be readable at `from`, and writable at `to`, which nobody else knows.
+/// `from` must be readable, and `to` writable and unknown to others.
 unsafe fn copy(from: usize, to: usize, len: usize) {
     // SAFETY: as the caller says.
     unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
 }
 
-fn denied(error: Errno) -> Why {
+fn denied(error: Errno) -> Reason {
     match error {
-        Errno(libc::EACCES | libc::EPERM) => Why::Denied,
-        _ => Why::NoMemory,
+        Errno(libc::EACCES | libc::EPERM) => Reason::ExecDenied,
+        _ => Reason::NoMemory,
     }
 }
 
@@ -260,15 +258,15 @@ mod tests {
             prot,
             is_marked: false,
         };
-        let wish = Wish {
+        let rungs = Rungs {
             first: None,
             second: None,
-            own: Own::First,
+            page_cache: PageCache::First,
             thp: true,
         };
-        let got = put(&load, &wish, true, None);
-        assert_eq!((got.own, got.pool, got.thp), (0, 0, got.whole));
-        assert_eq!(got.why, Some(Why::Elsewhere));
+        let got = put(&load, &rungs, true, None);
+        assert_eq!((got.page_cache, got.pool, got.thp), (0, 0, got.whole));
+        assert_eq!(got.why, Some(Reason::Misaligned));
         for at in words {
             // SAFETY: mapped memory of the test.
             assert_eq!(unsafe { (at as *const usize).read() }, at);

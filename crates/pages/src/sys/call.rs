@@ -1,4 +1,4 @@
-//! The one way into the kernel, and errors as the kernel and as C have them.
+//! System call entry and error values.
 #![expect(unsafe_code, reason = "makes system calls and reaches errno")]
 
 #[cfg(not(target_arch = "powerpc64"))]
@@ -14,18 +14,18 @@ use crate::sys::cast::{int, long, word};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub c_int);
 
-/// What a system call gives.
+/// Result of a system call.
 pub type Result<T> = core::result::Result<T, Errno>;
 
-/// The largest number that stands for an error: such results are negative.
+/// Results from -4095 to -1 are errors.
 const LAST_ERRNO: usize = 4095;
 
-/// Runs a system call: directly, since others stand before libc's `syscall`
-/// (torsocks, libfaketime) and may call malloc there. `errno` is not touched.
+/// Makes a system call directly: libc's `syscall` may be interposed (torsocks, libfaketime)
+/// and call malloc. Keeps `errno`.
 #[inline]
 pub(super) fn call(number: c_long, args: [usize; 6]) -> Result<usize> {
-    // SAFETY: each wrapper below passes what its system call takes; the caller
-    // of a wrapper vouches for the memory that it names.
+    // SAFETY: each wrapper below passes its system call's arguments; the wrapper's caller
+    // vouches for the memory.
     let result = unsafe { enter_kernel(word(number), args) };
     match result.wrapping_neg() {
         error @ 1..=LAST_ERRNO => Err(Errno(int(error))),
@@ -33,8 +33,7 @@ pub(super) fn call(number: c_long, args: [usize; 6]) -> Result<usize> {
     }
 }
 
-/// In the number of a request to `ioctl`: that the kernel only reads what is passed, that it
-/// only writes it, and that nothing is passed. On powerpc this takes three bits.
+/// Direction bits of `ioctl` requests; powerpc uses three.
 pub(super) const NONE: usize = match cfg!(target_arch = "powerpc64") {
     true => 1 << 29,
     false => 0,
@@ -42,7 +41,7 @@ pub(super) const NONE: usize = match cfg!(target_arch = "powerpc64") {
 pub(super) const READS: usize = 1 << 30 << cfg!(target_arch = "powerpc64") as usize;
 pub(super) const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as usize;
 
-/// Any system call, for one that a program asks for.
+/// Any system call, on behalf of the program.
 ///
 /// # Errors
 /// As the call.
@@ -53,42 +52,39 @@ pub unsafe fn any_call(number: c_long, args: [usize; 6]) -> Result<usize> {
     call(number, args)
 }
 
-/// Runs a system call that reads files, where one may be made; see
-/// [`super::seccomp_filter`].
-pub(super) fn look(number: c_long, args: [usize; 6]) -> Result<usize> {
+/// Makes a call that reads files, unless [`super::seccomp_filter`] forbids it.
+pub(super) fn file_call(number: c_long, args: [usize; 6]) -> Result<usize> {
     match seccomp_filter::may_read() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
     }
 }
 
-/// Runs a system call that a program would not expect of its malloc, where one
-/// may be made; see [`super::seccomp_filter`].
-pub(super) fn ask(number: c_long, args: [usize; 6]) -> Result<usize> {
-    match seccomp_filter::may_ask() {
+/// Makes a call that malloc would not make, unless [`super::seccomp_filter`] forbids it.
+pub(super) fn unfiltered_call(number: c_long, args: [usize; 6]) -> Result<usize> {
+    match seccomp_filter::may_make_any_call() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
     }
 }
 
-/// Runs a system call that makes a file without a name, where one may be made; see
-/// [`super::seccomp_filter`].
-pub(super) fn make_file(number: c_long, args: [usize; 6]) -> Result<usize> {
+/// Makes a call that creates an unnamed file, unless [`super::seccomp_filter`] forbids it.
+pub(super) fn create_call(number: c_long, args: [usize; 6]) -> Result<usize> {
     match seccomp_filter::may_make_files() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
     }
 }
 
-/// Whether a call may be made that malloc makes, too.
-pub(super) fn pass(call: seccomp_filter::Call) -> Result<()> {
-    match seccomp_filter::is_barred(call) {
+/// Fails with `EPERM` if the inherited filter rejects this call.
+pub(super) fn check_filter(call: seccomp_filter::Call) -> Result<()> {
+    match seccomp_filter::is_rejected(call) {
         true => Err(Errno(libc::EPERM)),
         false => Ok(()),
     }
 }
 
-/// What the kernel returns: a result, or a negative error number.
+/// Enters the kernel; returns a result or a negative error number.
 ///
 /// # Safety
 /// As the system call says.
@@ -199,34 +195,34 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     unsafe { hugetools_enter_kernel(a, b, c, d, e, f, number) }
 }
 
-/// Where this thread's `errno` is.
+/// Address of this thread's `errno`.
 fn errno_at() -> *mut c_int {
     // SAFETY: takes nothing.
     unsafe { libc::__errno_location() }
 }
 
-/// A number that tells this thread from others: where its `errno` is.
-pub fn thread_name() -> usize {
+/// Identifies this thread without a system call: the address of its `errno`.
+pub fn thread_key() -> usize {
     errno_at() as usize
 }
 
-/// This thread's `errno`, after a call of libc's that failed.
+/// This thread's `errno`.
 pub fn errno() -> Errno {
     // SAFETY: this thread's errno.
     Errno(unsafe { errno_at().read() })
 }
 
-/// Sets `errno`, for calls that fail as the program's own.
+/// Sets `errno`.
 pub fn set_errno(error: Errno) {
     // SAFETY: this thread's errno.
     unsafe { errno_at().write(error.0) };
 }
 
-/// Runs a system call as libc's `syscall` does: `errno` set, and −1.
+/// Makes a system call like libc's `syscall`: sets `errno` and returns -1 on failure.
 ///
 /// # Safety
 /// As the system call says.
-pub unsafe fn as_libc(number: c_long, args: [usize; 6]) -> c_long {
+pub unsafe fn libc_syscall(number: c_long, args: [usize; 6]) -> c_long {
     match call(number, args) {
         Ok(result) => long(result),
         Err(error) => {
@@ -236,7 +232,7 @@ pub unsafe fn as_libc(number: c_long, args: [usize; 6]) -> c_long {
     }
 }
 
-/// The result of an interposed call, as C has it: `errno` set, and −1.
+/// Converts a result to C: sets `errno` and returns -1 on failure.
 pub fn c_result(result: Result<()>) -> c_int {
     match result {
         Ok(()) => 0,
@@ -247,7 +243,7 @@ pub fn c_result(result: Result<()>) -> c_int {
     }
 }
 
-/// What a `mmap` of C's has come to; its error is in `errno`.
+/// Converts the result of C's `mmap`; the error is in `errno`.
 pub fn address(at: *mut c_void) -> Result<usize> {
     match at {
         libc::MAP_FAILED => Err(errno()),
@@ -255,7 +251,7 @@ pub fn address(at: *mut c_void) -> Result<usize> {
     }
 }
 
-/// The address of an interposed `mmap`, as C has it.
+/// Converts an address to C's `mmap` result.
 pub fn c_address(result: Result<usize>) -> *mut c_void {
     match result {
         Ok(addr) => addr as *mut c_void,

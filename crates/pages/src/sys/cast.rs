@@ -1,5 +1,4 @@
-//! The same bits as another type, for arguments and results of system calls.
-//! Only for 64-bit machines: elsewhere this does not compile.
+//! Bit-preserving casts for system calls, for 64-bit machines only.
 
 use core::ffi::{c_int, c_long};
 
@@ -13,12 +12,12 @@ pub const fn signed(value: u32) -> c_int {
     c_int::from_ne_bytes(value.to_ne_bytes())
 }
 
-/// A length as a place in a file.
+/// A length as a file offset.
 pub const fn offset(value: usize) -> i64 {
     i64::from_ne_bytes(value.to_ne_bytes())
 }
 
-/// What a system call gives, as a signed number.
+/// The result of a system call as a signed number.
 pub const fn result(value: usize) -> isize {
     isize::from_ne_bytes(value.to_ne_bytes())
 }

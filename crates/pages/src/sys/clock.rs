@@ -1,12 +1,12 @@
-//! Clocks, by libc's `clock_gettime`, which makes no system call.
+//! Clocks through libc's `clock_gettime`, which uses the vDSO.
 #![expect(unsafe_code, reason = "calls a function of libc")]
 
-/// Milliseconds of a clock that only goes forward.
+/// Monotonic milliseconds.
 pub fn now() -> u64 {
     milliseconds(libc::CLOCK_MONOTONIC)
 }
 
-/// The same as of the last tick, a few milliseconds ago: cheaper.
+/// Monotonic milliseconds of the last tick: cheaper.
 pub fn about_now() -> u64 {
     milliseconds(libc::CLOCK_MONOTONIC_COARSE)
 }
@@ -16,7 +16,7 @@ pub fn wall_clock() -> u64 {
     milliseconds(libc::CLOCK_REALTIME)
 }
 
-/// Milliseconds since the machine was started, sleep included.
+/// Milliseconds since boot, including suspend.
 pub fn since_boot() -> u64 {
     milliseconds(libc::CLOCK_BOOTTIME)
 }

@@ -1,4 +1,4 @@
-//! A directory and the files in it, by names relative to it.
+//! Directories and the files in them.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::{CStr, c_int};
@@ -12,27 +12,27 @@ use crate::sys::cast::extended;
 #[derive(Debug)]
 pub struct Dir(File);
 
-/// What tells who may put files into a directory.
+/// Who may create files in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
-    /// Its owner.
+    /// Owner.
     pub uid: u32,
-    /// Whether group or others may write to it.
+    /// Whether group or others may write.
     pub others_write: bool,
 }
 
-/// What tells one version of a file from another.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
-    /// The device it lies on.
+    /// Device.
     pub device: u64,
-    /// Its inode there.
+    /// Inode.
     pub inode: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub size: i64,
-    /// When its contents were last changed, in nanoseconds.
+    /// Last change of the contents, in nanoseconds.
     pub modified: i128,
-    /// When its inode was last changed, in nanoseconds.
+    /// Last change of the inode, in nanoseconds.
     pub changed: i128,
 }
 
@@ -47,7 +47,7 @@ pub fn make_dir(path: &CStr, mode: usize) -> Result<()> {
 }
 
 impl Dir {
-    /// Opens a directory, which no symbolic link may be.
+    /// Opens a directory; symbolic links are refused.
     ///
     /// # Errors
     /// `ENOTDIR` for anything else.
@@ -56,7 +56,7 @@ impl Dir {
         File::open(path, flags).map(Dir)
     }
 
-    /// Whose it is.
+    /// Owner and write permission.
     pub fn owner(&self) -> Option<Owner> {
         let stat = status(self.0.fd())?;
         Some(Owner {
@@ -65,8 +65,7 @@ impl Dir {
         })
     }
 
-    /// The page size of the hugetlbfs that it lies on; `None` on any other
-    /// file system.
+    /// Page size if it lies on hugetlbfs.
     pub fn page_size(&self) -> Option<usize> {
         const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
         let mut state = core::mem::MaybeUninit::<libc::statfs>::zeroed();
@@ -80,8 +79,7 @@ impl Dir {
             .flatten()
     }
 
-    /// Opens a file in it, which no symbolic link may be; with `O_CREAT` its
-    /// owner's alone.
+    /// Opens a file in it; symbolic links are refused. `O_CREAT` uses mode 0600.
     pub fn file(&self, name: &CStr, flags: c_int) -> Result<File> {
         File::open_at(self.0.fd(), name, flags | libc::O_NOFOLLOW, 0o600)
     }
@@ -99,8 +97,7 @@ impl Dir {
         call(libc::SYS_unlinkat, args).map(drop)
     }
 
-    /// Calls `visit` with the name of each entry that is there now, as far as
-    /// they can be read. Entries may be removed meanwhile.
+    /// Calls `visit` with each entry's name, as far as readable.
     pub fn each(&self, mut visit: impl FnMut(&CStr)) {
         let mut buffer = [0_u64; 512];
         loop {
@@ -118,7 +115,7 @@ impl Dir {
     }
 }
 
-/// The names in what `getdents64(2)` has filled.
+/// Parses a buffer of `getdents64(2)`.
 fn each_entry(mut bytes: &[u8], visit: &mut impl FnMut(&CStr)) {
     const LEN: usize = offset_of!(libc::dirent64, d_reclen);
     const NAME: usize = offset_of!(libc::dirent64, d_name);
@@ -135,7 +132,7 @@ fn each_entry(mut bytes: &[u8], visit: &mut impl FnMut(&CStr)) {
 }
 
 impl File {
-    /// Which version of which file it is.
+    /// Identifies this version of the file.
     pub fn version(&self) -> Option<Version> {
         let stat = status(self.fd())?;
         let time = |seconds: i64, nanoseconds: i64| {
@@ -155,11 +152,10 @@ impl File {
         status(self.fd()).map(|stat| stat.st_uid)
     }
 
-    /// Locks it for this open file alone, without waiting; unlocked when it is
-    /// closed, or its process killed.
+    /// Locks the file without waiting, until it is closed.
     ///
     /// # Errors
-    /// `EAGAIN` while another one holds it.
+    /// `EAGAIN` while another process holds the lock.
     pub fn try_lock(&self) -> Result<()> {
         let operation = extended(libc::LOCK_EX | libc::LOCK_NB);
         call(

@@ -1,13 +1,13 @@
-//! Files, none of which outlives its use or an `exec`.
+//! Files, closed after use and at `exec`.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Errno, Result, ask, call, look, make_file};
+use super::call::{Errno, Result, call, create_call, file_call, unfiltered_call};
 use super::{NoSignals, limit};
 use crate::sys::cast::{extended, int, unsigned};
 
-/// An open file, closed when dropped, never inherited across `exec`.
+/// An open file.
 #[derive(Debug)]
 pub struct File(c_int);
 
@@ -17,12 +17,12 @@ impl File {
         File::open_mode(path, flags, 0)
     }
 
-    /// Opens a file, creating it with `mode` where `flags` say so.
+    /// Opens a file; `mode` is for `O_CREAT`.
     pub fn open_mode(path: &CStr, flags: c_int, mode: usize) -> Result<File> {
         File::open_at(libc::AT_FDCWD, path, flags, mode)
     }
 
-    /// The same by a name relative to an open directory.
+    /// Opens a file relative to a directory.
     pub(super) fn open_at(dir: c_int, path: &CStr, flags: c_int, mode: usize) -> Result<File> {
         let args = [
             extended(dir),
@@ -32,39 +32,37 @@ impl File {
             0,
             0,
         ];
-        look(libc::SYS_openat, args).map(|fd| File(int(fd)))
+        file_call(libc::SYS_openat, args).map(|fd| File(int(fd)))
     }
 
-    /// An open file of another process, shared with it: since Linux 5.6, and
-    /// where that process may be traced.
+    /// Duplicates another process's descriptor (Linux 5.6; needs ptrace rights).
     pub fn of_process(pid: u32, fd: c_int) -> Result<File> {
-        let process = ask(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0])?;
+        let process = unfiltered_call(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0])?;
         let process = File(int(process));
         let args = [extended(process.0), extended(fd), 0, 0, 0, 0];
-        ask(libc::SYS_pidfd_getfd, args).map(|fd| File(int(fd)))
+        unfiltered_call(libc::SYS_pidfd_getfd, args).map(|fd| File(int(fd)))
     }
 
-    /// An open file that is ours to close.
+    /// Takes ownership of a descriptor.
     pub fn from_fd(fd: c_int) -> File {
         File(fd)
     }
 
-    /// The same file under a high number, for long: the program's own files get the
-    /// numbers that they would have without it. None where there is no such number.
-    pub fn out_of_the_way(self) -> Option<File> {
+    /// Moves to a high descriptor, so that the program's files keep their usual numbers.
+    pub fn with_high_number(self) -> Option<File> {
         const LEAST: usize = 500;
         let command = libc::F_DUPFD_CLOEXEC as usize;
         let args = [extended(self.0), command, LEAST, 0, 0, 0];
-        let moved = look(libc::SYS_fcntl, args);
+        let moved = file_call(libc::SYS_fcntl, args);
         moved.ok().map(|fd| File(int(fd)))
     }
 
-    /// The descriptor, which stays open.
+    /// Returns the descriptor, left open.
     pub fn into_fd(self) -> c_int {
         core::mem::ManuallyDrop::new(self).0
     }
 
-    /// Reads once into a buffer; how much.
+    /// Reads once; returns the length.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
         let args = [
             extended(self.0),
@@ -77,18 +75,18 @@ impl File {
         call(libc::SYS_read, args)
     }
 
-    /// A file of hugetlb pages without a name, by `memfd_create(2)`. `flags`
-    /// hold the page size. Mappings of it can be executed.
+    /// Creates an unnamed hugetlb file (`memfd_create(2)`), executable. `flags` holds the
+    /// page size.
     ///
     /// # Errors
-    /// As `memfd_create`, or `ENODEV` where there are no pages of that size.
+    /// As `memfd_create`; `ENODEV` for an unsupported size.
     pub fn hugetlb(name: &CStr, flags: c_int) -> Result<File> {
-        // Since Linux 6.3; before, nothing else was to be had.
+        // Linux 6.3; older kernels have no other kind.
         const MFD_EXEC: c_int = 0x10;
         let create = |more: c_int| {
             let flags = unsigned(flags | more) | libc::MFD_CLOEXEC;
             let args = [name.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
-            make_file(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
+            create_call(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
         };
         match create(MFD_EXEC) {
             Err(Errno(libc::EINVAL)) => create(0),
@@ -101,15 +99,12 @@ impl File {
         self.0
     }
 
-    /// How long it is; `None` where it cannot be told.
+    /// Its length; `None` if unknown.
     pub fn size(&self) -> Option<usize> {
         usize::try_from(status(self.0)?.st_size).ok()
     }
 
-    /// `ftruncate(2)`, without the signal of one that is longer than files may be.
-    ///
-    /// # Errors
-    /// As `ftruncate`, `EFBIG` for that.
+    /// `ftruncate(2)`, but returns `EFBIG` where the kernel would also raise SIGXFSZ.
     pub fn set_len(&self, len: usize) -> Result<()> {
         if !limit::may_be_as_long(len) {
             return Err(Errno(libc::EFBIG));
@@ -118,13 +113,12 @@ impl File {
         call(libc::SYS_ftruncate, args).map(drop)
     }
 
-    /// Reads once from an offset into a buffer; how much.
+    /// Reads once at an offset; returns the length.
     pub fn read_at(&self, buffer: &mut [u8], offset: usize) -> Result<usize> {
         read_at(self.0, buffer, offset)
     }
 
-    /// Reads one byte to an address that need not be mapped: a page that
-    /// cannot be had is an error here, where a store would be a signal.
+    /// Reads one byte to an address. A page that can't be populated is an error.
     ///
     /// # Safety
     /// The byte must be the caller's to overwrite.
@@ -132,11 +126,7 @@ impl File {
         call(libc::SYS_read, [extended(self.0), addr, 1, 0, 0, 0])
     }
 
-    /// Writes a buffer to the beginning of a file that was opened just now, without the
-    /// signal of one that is longer than files may be.
-    ///
-    /// # Errors
-    /// As `write(2)`, `EFBIG` for that.
+    /// Writes to a file just opened; returns `EFBIG` where the kernel would raise SIGXFSZ.
     pub fn write_first(&self, buffer: &[u8]) -> Result<usize> {
         match limit::may_be_as_long(buffer.len()) {
             true => write(self.0, buffer),
@@ -151,7 +141,7 @@ impl Drop for File {
     }
 }
 
-/// `write(2)` to a descriptor that is not ours.
+/// `write(2)` to a descriptor of the program.
 pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
     let args = [
         extended(fd),
@@ -164,12 +154,11 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
     call(libc::SYS_write, args)
 }
 
-/// Writes once to a descriptor that is not ours, unless nobody takes it for some
-/// time. What a write raises does not reach the program: `SIGPIPE` where the
-/// reader is gone, `SIGXFSZ` where the file is as long as it may be.
+/// Writes once to a descriptor of the program, unless its reader is stuck. Consumes SIGPIPE
+/// and SIGXFSZ raised by the write.
 ///
 /// # Errors
-/// When the file does not take all of it; not when nobody reads it.
+/// If the file doesn't take all of it; a missing reader is no error.
 pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     if !takes_bytes(fd) {
         return Ok(());
@@ -187,7 +176,7 @@ pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     };
     let set = 1_u64 << (raised - 1);
     if before & set == 0 {
-        take_signal(set);
+        consume_signal(set);
     }
     match raised {
         libc::SIGPIPE => Ok(()),
@@ -195,9 +184,9 @@ pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     }
 }
 
-/// Whether a descriptor takes bytes now, or in a moment.
+/// Whether a descriptor is writable within 100 ms.
 fn takes_bytes(fd: c_int) -> bool {
-    // The kernel writes back what is left of it.
+    // The kernel writes back the rest.
     let mut patience = [0_u64, 100_000_000];
     let mut file = libc::pollfd {
         fd,
@@ -209,7 +198,7 @@ fn takes_bytes(fd: c_int) -> bool {
     call(libc::SYS_ppoll, args) == Ok(1)
 }
 
-/// Signals that wait for this thread or for the process.
+/// Signals pending for this thread or the process.
 fn pending_signals() -> u64 {
     let mut set = 0_u64;
     let at = core::ptr::from_mut(&mut set) as usize;
@@ -217,23 +206,23 @@ fn pending_signals() -> u64 {
     set
 }
 
-/// Takes a signal of the set away, if one waits.
-fn take_signal(set: u64) {
+/// Consumes a pending signal of the set.
+fn consume_signal(set: u64) {
     let now = [0_u64; 2];
     let (set, now) = (core::ptr::from_ref(&set), now.as_ptr());
     let args = [set as usize, 0, now as usize, size_of::<u64>(), 0, 0];
     let _ = call(libc::SYS_rt_sigtimedwait, args);
 }
 
-/// `readlink(2)`; how long the name is.
+/// `readlink(2)`; returns the length.
 pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
     let (start, len) = (buffer.as_mut_ptr() as usize, buffer.len());
     let name = path.as_ptr() as usize;
     let args = [extended(libc::AT_FDCWD), name, start, len, 0, 0];
-    look(libc::SYS_readlinkat, args)
+    file_call(libc::SYS_readlinkat, args)
 }
 
-/// Reads once from an offset of an open file into a buffer; how much.
+/// Reads once at an offset; returns the length.
 pub fn read_at(fd: c_int, buffer: &mut [u8], offset: usize) -> Result<usize> {
     let args = [
         extended(fd),
@@ -246,19 +235,18 @@ pub fn read_at(fd: c_int, buffer: &mut [u8], offset: usize) -> Result<usize> {
     call(libc::SYS_pread64, args)
 }
 
-/// What tells one open file from another: device and inode.
+/// Device and inode of an open file.
 pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     status(fd).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// The flags of an open file; `None` for none.
+/// Flags of an open file.
 pub fn open_flags(fd: c_int) -> Option<c_int> {
     let args = [extended(fd), extended(libc::F_GETFL), 0, 0, 0, 0];
-    ask(libc::SYS_fcntl, args).ok().map(int)
+    unfiltered_call(libc::SYS_fcntl, args).ok().map(int)
 }
 
-/// Whether an open file has all that is asked for at once, or ends: a plain one,
-/// or `/dev/zero` and its like.
+/// Whether reads never wait: a regular file, block device, `/dev/zero` and the like.
 pub fn is_plain_file(fd: c_int) -> bool {
     const MEMORY: u32 = 1;
     status(fd).is_some_and(|stat| match stat.st_mode & libc::S_IFMT {
@@ -268,14 +256,13 @@ pub fn is_plain_file(fd: c_int) -> bool {
     })
 }
 
-/// The device of a file that lies in memory, as those of `memfd_create(2)` and
-/// `shm_open(3)` do: major and minor number. `None` for any other, and for what cannot be
-/// told.
+/// Major and minor number of a tmpfs file's device (`memfd_create(2)`, `shm_open(3)`);
+/// `None` for others.
 pub fn device_in_memory(fd: c_int) -> Option<(u64, u64)> {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     let mut state = core::mem::MaybeUninit::<libc::statfs>::zeroed();
     let args = [extended(fd), state.as_mut_ptr() as usize, 0, 0, 0, 0];
-    look(libc::SYS_fstatfs, args).ok()?;
+    file_call(libc::SYS_fstatfs, args).ok()?;
     // SAFETY: all bits zero are a valid state, and the kernel has filled it.
     let kind = unsafe { state.assume_init() }.f_type;
     let is_tmpfs = u64::try_from(kind & 0xffff_ffff).is_ok_and(|kind| kind == TMPFS_MAGIC);
@@ -283,40 +270,35 @@ pub fn device_in_memory(fd: c_int) -> Option<(u64, u64)> {
     Some((libc::major(device).into(), libc::minor(device).into()))
 }
 
-/// `fstat(2)`; `None` for no open file.
+/// `fstat(2)`; `None` for a closed descriptor.
 pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let args = [extended(fd), stat.as_mut_ptr() as usize, 0, 0, 0, 0];
-    look(libc::SYS_fstat, args).ok()?;
+    file_call(libc::SYS_fstat, args).ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
     Some(unsafe { stat.assume_init() })
 }
 
-/// The number of links of a file, which for `/proc/self/task` is two more
-/// than there are threads.
+/// Number of links; for `/proc/self/task` it is the number of threads plus two.
 pub fn links(path: &CStr) -> Option<libc::nlink_t> {
     stat(path).map(|stat| stat.st_nlink)
 }
 
-/// What tells one file from another, by its name: device and inode.
+/// Device and inode of a path.
 pub fn identity_of(path: &CStr) -> Option<(u64, u64)> {
     stat(path).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// The inode of a file.
+/// Inode of a path.
 pub fn inode(path: &CStr) -> Option<u64> {
     stat(path).map(|stat| stat.st_ino)
 }
 
-pub(super) fn stat(path: &CStr) -> Option<libc::stat> {
-    stat_of(path).ok()
-}
-
-fn stat_of(path: &CStr) -> Result<libc::stat> {
+fn stat(path: &CStr) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let (name, start) = (path.as_ptr() as usize, stat.as_mut_ptr() as usize);
     let args = [extended(libc::AT_FDCWD), name, start, 0, 0, 0];
-    look(libc::SYS_newfstatat, args)?;
+    file_call(libc::SYS_newfstatat, args).ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
-    Ok(unsafe { stat.assume_init() })
+    Some(unsafe { stat.assume_init() })
 }

@@ -1,12 +1,11 @@
-//! Sleeping on a word for a while.
+//! Futex with a timeout.
 
 use core::sync::atomic::AtomicU32;
 
 use super::call::call;
 use crate::sys::cast::extended;
 
-/// Waits while `word` holds `value`, at most until it is woken, or for so many
-/// milliseconds.
+/// Waits while `word` holds `value`, at most so many milliseconds.
 pub fn futex_wait_for(word_at: &AtomicU32, value: u32, milliseconds: u64) {
     let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
     let args = [

@@ -1,18 +1,18 @@
-//! What the process may have (`getrlimit(2)`).
+//! Resource limits (`getrlimit(2)`).
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::mem::MaybeUninit;
 
-use super::call::{Result, look};
+use super::call::{Result, file_call};
 
-/// The most that the process may have of something, in bytes.
+/// A limit in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpaceLimit {
-    /// There is no limit.
+    /// No limit.
     None,
-    /// So many bytes.
+    /// Bytes.
     Bytes(usize),
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -21,14 +21,13 @@ pub fn address_space_limit() -> SpaceLimit {
     limit_in_bytes(libc::RLIMIT_AS as usize)
 }
 
-/// How much memory the process may have mapped that it alone can write to
-/// (`RLIMIT_DATA`), since Linux 4.7.
+/// `RLIMIT_DATA`: private writable mappings, since Linux 4.7.
 pub fn data_limit() -> SpaceLimit {
     limit_in_bytes(libc::RLIMIT_DATA as usize)
 }
 
-/// Whether a file may be so long (`RLIMIT_FSIZE`): else the kernel sends `SIGXFSZ` to who
-/// makes it so. No where that cannot be told.
+/// Whether `RLIMIT_FSIZE` allows this length; otherwise the kernel raises SIGXFSZ. `false`
+/// if unknown.
 pub(super) fn may_be_as_long(len: usize) -> bool {
     match limit_in_bytes(libc::RLIMIT_FSIZE as usize) {
         SpaceLimit::None => true,
@@ -47,11 +46,10 @@ fn limit_in_bytes(resource: usize) -> SpaceLimit {
     }
 }
 
-/// How far the main thread's stack may grow (`RLIMIT_STACK`), in bytes; `usize::MAX`
-/// without a limit.
+/// `RLIMIT_STACK` in bytes; `usize::MAX` without a limit.
 ///
 /// # Errors
-/// Where it cannot be told.
+/// If it is unknown.
 pub fn stack_limit() -> Result<usize> {
     let limit = limit_of(libc::RLIMIT_STACK as usize)?.rlim_cur;
     Ok(usize::try_from(limit).unwrap_or(usize::MAX))
@@ -60,7 +58,7 @@ pub fn stack_limit() -> Result<usize> {
 fn limit_of(resource: usize) -> Result<libc::rlimit64> {
     let mut limit = MaybeUninit::<libc::rlimit64>::zeroed();
     let args = [0, resource, 0, limit.as_mut_ptr() as usize, 0, 0];
-    look(libc::SYS_prlimit64, args)?;
+    file_call(libc::SYS_prlimit64, args)?;
     // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
     Ok(unsafe { limit.assume_init() })
 }

@@ -1,11 +1,11 @@
-//! Mappings, and what memory is free.
+//! Memory calls.
 #![expect(unsafe_code, reason = "takes addresses and lengths")]
 
 use core::ffi::{CStr, c_int, c_long, c_uint};
 use core::mem::MaybeUninit;
 
-use super::call::{Errno, Result, ask, call, pass};
-use super::seccomp_filter::{Call, Filter, filter};
+use super::call::{Result, call, check_filter, unfiltered_call};
+use super::seccomp_filter::Call;
 use crate::sys::cast::extended;
 
 /// `mmap(2)`.
@@ -29,7 +29,7 @@ pub unsafe fn mmap(
         offset,
     ];
     if cfg!(target_arch = "s390x") {
-        // This machine's takes all of them at one address.
+        // s390x passes the address of its arguments.
         return call(libc::SYS_mmap, [args.as_ptr() as usize, 0, 0, 0, 0, 0]);
     }
     call(libc::SYS_mmap, args)
@@ -46,10 +46,10 @@ pub unsafe fn munmap(addr: usize, len: usize) -> Result<()> {
 /// `mprotect(2)`.
 ///
 /// # Safety
-/// Nobody may rely on accesses to the range that `prot` does not allow.
+/// Nobody may rely on accesses that `prot` forbids.
 pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
     if prot & libc::PROT_EXEC != 0 {
-        pass(Call::Mprotect)?;
+        check_filter(Call::Mprotect)?;
     }
     call(libc::SYS_mprotect, [addr, len, extended(prot), 0, 0, 0]).map(drop)
 }
@@ -57,9 +57,9 @@ pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
 /// `madvise(2)`.
 ///
 /// # Safety
-/// With an advice that drops contents, they must be the caller's to drop.
+/// If the advice drops contents, they must be the caller's to drop.
 pub unsafe fn madvise(addr: usize, len: usize, advice: c_int) -> Result<()> {
-    pass(Call::Madvise)?;
+    check_filter(Call::Madvise)?;
     call(libc::SYS_madvise, [addr, len, extended(advice), 0, 0, 0]).map(drop)
 }
 
@@ -74,13 +74,12 @@ pub unsafe fn mremap(
     flags: c_int,
     new_addr: usize,
 ) -> Result<usize> {
-    pass(Call::Mremap)?;
+    check_filter(Call::Mremap)?;
     let args = [addr, old_len, new_len, extended(flags), new_addr, 0];
     call(libc::SYS_mremap, args)
 }
 
-/// Gives anonymous memory a name in `/proc/<pid>/maps`; since Linux 5.17, with
-/// `CONFIG_ANON_VMA_NAME`.
+/// Names anonymous memory in `/proc/PID/maps` (Linux 5.17 with `CONFIG_ANON_VMA_NAME`).
 pub fn name_memory(addr: usize, len: usize, name: &CStr) {
     let args = [
         extended(libc::PR_SET_VMA),
@@ -90,42 +89,21 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
         name.as_ptr() as usize,
         0,
     ];
-    let _ = ask(libc::SYS_prctl, args);
+    let _ = unfiltered_call(libc::SYS_prctl, args);
 }
 
-/// Has the kernel write there, as it does with what a call returns: where no memory is, and
-/// none can be, that is an error, and no signal. A stack grows as far as that.
+/// Has the kernel write eight bytes, which grows a stack; without memory there it is an error
+/// instead of a signal.
 ///
 /// # Errors
 /// `EFAULT`.
 ///
 /// # Safety
-/// Eight bytes there must be nobody's.
-pub unsafe fn written_by_kernel(addr: usize) -> Result<()> {
+/// Nobody else may use these eight bytes.
+pub unsafe fn probe_write(addr: usize) -> Result<()> {
     const WORD: usize = 8;
-    // Without a new set it only tells the one of now.
+    // Without a new mask the call only stores the current one.
     call(libc::SYS_rt_sigprocmask, [0, 0, addr, WORD, 0, 0]).map(drop)
-}
-
-/// Whether the kernel can read where a range begins and where it ends, so that who reads
-/// there gets no signal. Of a program that filters its own calls it is not asked, and holds.
-pub fn is_readable(range: &core::ops::Range<usize>) -> bool {
-    filter() == Filter::Own || can_be_read(range, is_there)
-}
-
-fn can_be_read(range: &core::ops::Range<usize>, is_there: fn(usize) -> bool) -> bool {
-    let (first, last) = (range.start, range.end.saturating_sub(1).max(range.start));
-    let is_one = first / WORD == last / WORD;
-    is_there(first) && (is_one || is_there(last))
-}
-
-/// What is asked about at once.
-const WORD: usize = 8;
-
-fn is_there(at: usize) -> bool {
-    const NO_SUCH_WAY: c_int = -1;
-    let args = [extended(NO_SUCH_WAY), at & !(WORD - 1), 0, WORD, 0, 0];
-    call(libc::SYS_rt_sigprocmask, args) != Err(Errno(libc::EFAULT))
 }
 
 /// `mlock(2)`
@@ -153,7 +131,7 @@ pub fn munlockall() -> Result<()> {
     call(libc::SYS_munlockall, [0; 6]).map(drop)
 }
 
-/// The number of `pkey_mprotect(2)`, which the libc crate lacks for two machines.
+/// `pkey_mprotect(2)`, which the libc crate lacks for two machines.
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
 const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;
 /// See above.
@@ -163,7 +141,7 @@ const PKEY_MPROTECT: c_long = 386;
 #[cfg(target_arch = "s390x")]
 const PKEY_MPROTECT: c_long = 384;
 
-/// `pkey_mprotect(2)`, for which `-1` is no key.
+/// `pkey_mprotect(2)`; key `-1` means none.
 ///
 /// # Safety
 /// As for [`mprotect`].
@@ -172,26 +150,25 @@ pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) ->
     call(PKEY_MPROTECT, args).map(drop)
 }
 
-/// Whether the kernel knows an advice for `madvise(2)`.
+/// Whether the kernel supports a `madvise(2)` advice.
 pub fn knows_advice(advice: c_int) -> bool {
     let anywhere = super::process::page_size();
-    let may_ask = pass(Call::Madvise).is_ok();
-    may_ask && call(libc::SYS_madvise, [anywhere, 0, extended(advice), 0, 0, 0]).is_ok()
+    let may_make_any_call = check_filter(Call::Madvise).is_ok();
+    may_make_any_call && call(libc::SYS_madvise, [anywhere, 0, extended(advice), 0, 0, 0]).is_ok()
 }
 
-/// Memory that nothing is in, in bytes, by `sysinfo(2)`: it counts no cache, and
-/// knows no control group.
+/// Free memory in bytes (`sysinfo(2)`), without the page cache and regardless of control groups.
 pub fn free_memory() -> Option<usize> {
-    let mut told = MaybeUninit::<libc::sysinfo>::zeroed();
-    ask(
+    let mut info = MaybeUninit::<libc::sysinfo>::zeroed();
+    unfiltered_call(
         libc::SYS_sysinfo,
-        [told.as_mut_ptr() as usize, 0, 0, 0, 0, 0],
+        [info.as_mut_ptr() as usize, 0, 0, 0, 0, 0],
     )
     .ok()?;
-    // SAFETY: all bits zero are such a table, and the kernel has filled it.
-    let told = unsafe { told.assume_init() };
-    let unit = usize::try_from(told.mem_unit).ok()?;
-    usize::try_from(told.freeram).ok()?.checked_mul(unit)
+    // SAFETY: all bits zero are a valid `sysinfo`, and the kernel has filled it.
+    let info = unsafe { info.assume_init() };
+    let unit = usize::try_from(info.mem_unit).ok()?;
+    usize::try_from(info.freeram).ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]
@@ -202,7 +179,7 @@ mod tests {
     #[test]
     fn a_failed_call_leaves_errno_alone() {
         set_errno(Errno(libc::EXDEV));
-        // SAFETY: an odd address is refused before anything is unmapped.
+        // SAFETY: the kernel rejects an odd address before it unmaps anything.
         let result = unsafe { munmap(1, 1) };
         assert_eq!(result, Err(Errno(libc::EINVAL)));
         assert_eq!(

@@ -1,11 +1,11 @@
-//! The process: who it is, what it may have, whom it waits for.
+//! Process, threads, signals, futexes.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::call::{Errno, Result, ask, call, look};
+use super::call::{Errno, Result, call, file_call, unfiltered_call};
 use super::clock::now;
 use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::{extended, int, unsigned};
@@ -15,31 +15,29 @@ pub fn getpid() -> u32 {
     call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
-/// `exit_group(2)`: ends the process at once.
+/// `exit_group(2)`.
 pub fn exit(status: c_int) -> ! {
     loop {
         let _ = call(libc::SYS_exit_group, [extended(status), 0, 0, 0, 0, 0]);
     }
 }
 
-/// Where the memory ends that the program gets by `brk(2)`; 0 where it cannot be
-/// told.
+/// The program break (`brk(2)`); 0 if unknown.
 pub fn program_break() -> usize {
-    look(libc::SYS_brk, [0; 6]).unwrap_or(0)
+    file_call(libc::SYS_brk, [0; 6]).unwrap_or(0)
 }
 
-/// `gettid(2)`: a number that no other thread of the machine has.
+/// `gettid(2)`.
 pub fn gettid() -> u32 {
     call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
 }
 
-/// The name of the machine, as `uname(2)` gives it; `None` where it has none, as in a
-/// namespace without one.
+/// The host name; `None` if it is empty.
 pub fn host(buffer: &mut [u8; 65]) -> Option<&str> {
     let mut names = core::mem::MaybeUninit::<libc::utsname>::zeroed();
     let args = [names.as_mut_ptr() as usize, 0, 0, 0, 0, 0];
-    ask(libc::SYS_uname, args).ok()?;
-    // SAFETY: all bits zero are names, and the kernel has filled them in.
+    unfiltered_call(libc::SYS_uname, args).ok()?;
+    // SAFETY: all bits zero are a valid `utsname`, and the kernel has filled it.
     let names = unsafe { names.assume_init() };
     for (byte, letter) in buffer.iter_mut().zip(names.nodename) {
         *byte = letter.to_ne_bytes()[0];
@@ -60,11 +58,6 @@ pub fn getppid() -> u32 {
     call(libc::SYS_getppid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
-/// `getgid(2)`.
-pub(super) fn getgid() -> u32 {
-    call(libc::SYS_getgid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
-}
-
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
     call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
@@ -75,25 +68,23 @@ pub fn geteuid() -> u32 {
     call(libc::SYS_geteuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
 }
 
-/// Whether this process has a child that it has not waited for; `None` where it
-/// cannot be told. Nothing changes by the question: the program's own `wait(2)`
-/// finds the child as before.
+/// Whether this process has an unreaped child; `None` if unknown. The program's own `wait(2)`
+/// still finds it.
 pub fn has_child() -> Option<bool> {
     const ANY: usize = libc::P_ALL as usize;
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // The kernel takes null for the answer as well; valgrind calls that a fault.
+    // Null would do for the kernel; valgrind reports it.
     let mut answer = MaybeUninit::<libc::siginfo_t>::uninit();
     let answer = answer.as_mut_ptr() as usize;
-    match ask(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0, 0]) {
+    match unfiltered_call(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0, 0]) {
         Ok(_) => Some(true),
         Err(Errno(libc::ECHILD)) => Some(false),
         Err(_) => None,
     }
 }
 
-/// Whether nobody else runs in this memory, as the kernel knows it without `/proc`: to have
-/// it apart from others changes nothing then, and is refused where there are any. `None`
-/// where it cannot be told; under a filter it is not asked.
+/// Whether this process has a single thread, without `/proc`: `unshare(CLONE_VM)` has no
+/// effect then, and fails otherwise. `None` if unknown.
 pub fn is_alone() -> Option<bool> {
     if filter() != Filter::None {
         return None;
@@ -105,15 +96,14 @@ pub fn is_alone() -> Option<bool> {
     }
 }
 
-/// Sleeps so many milliseconds, or until a signal.
+/// Sleeps, or until a signal.
 pub fn sleep(milliseconds: u64) {
     let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
     let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]);
 }
 
-/// Lets others run for a moment: by a short wait for what nobody wakes.
-/// `sched_yield(2)` lets nobody run who has a lower priority, and is no call
-/// that a malloc makes.
+/// Lets other threads run for a moment, by a futex wait with a timeout. `sched_yield(2)`
+/// would not let lower priorities run, and malloc doesn't call it.
 pub fn yield_now() {
     static NOTHING: AtomicU32 = AtomicU32::new(0);
     const MOMENT: [u64; 2] = [0, 20_000];
@@ -128,20 +118,19 @@ pub fn yield_now() {
     let _ = call(libc::SYS_futex, args);
 }
 
-/// Whether `prctl(PR_SET_THP_DISABLE)` is in force; `None` where it cannot be
-/// told.
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force; `None` if unknown.
 pub fn thp_disabled() -> Option<bool> {
     let args = [extended(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];
-    let state = ask(libc::SYS_prctl, args).ok()?;
+    let state = unfiltered_call(libc::SYS_prctl, args).ok()?;
     Some(state == 1)
 }
 
-/// Keeps signals from this thread until it is dropped.
+/// Blocks signals in this thread until dropped.
 #[derive(Debug)]
 pub struct NoSignals(u64);
 
 impl NoSignals {
-    /// Blocks all signals that can be blocked.
+    /// Blocks all signals.
     pub fn begin() -> NoSignals {
         let mut before = 0;
         set_blocked(libc::SIG_SETMASK, &u64::MAX, &mut before);
@@ -149,8 +138,7 @@ impl NoSignals {
     }
 }
 
-/// The signals by which the kernel tells a thread of its own faults, as the
-/// kernel's set. Blocked, they would kill.
+/// Signals for a thread's own faults. The kernel kills a thread that blocks them.
 pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGBUS - 1)
     | 1 << (libc::SIGFPE - 1)
@@ -159,16 +147,14 @@ pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGSYS - 1);
 
 impl NoSignals {
-    /// Blocks all signals that can be blocked but those for the thread's own
-    /// faults.
+    /// Blocks all signals except faults.
     pub fn but_faults() -> NoSignals {
         let mut before = 0;
         set_blocked(libc::SIG_BLOCK, &!FAULTS, &mut before);
         NoSignals(before)
     }
 
-    /// The same, but not in a program that filters its own system calls: it may allow none
-    /// that blocks signals.
+    /// Blocks all signals except faults, unless the program's own seccomp filter may forbid it.
     pub fn where_allowed() -> Option<NoSignals> {
         (filter() != Filter::Own).then(NoSignals::but_faults)
     }
@@ -180,19 +166,19 @@ impl Drop for NoSignals {
     }
 }
 
-/// Blocks these signals, too, and returns which ones were blocked before.
+/// Blocks more signals; returns those blocked before.
 pub fn block_signals(signals: u64) -> u64 {
     let mut before = 0;
     set_blocked(libc::SIG_BLOCK, &signals, &mut before);
     before
 }
 
-/// Blocks these signals and no others.
+/// Replaces the set of blocked signals.
 pub fn set_blocked_signals(signals: u64) {
     set_blocked(libc::SIG_SETMASK, &signals, &mut 0);
 }
 
-/// `rt_sigprocmask(2)`, with the kernel's own sets of 64 signals.
+/// `rt_sigprocmask(2)`.
 fn set_blocked(how: c_int, signals: &u64, before: &mut u64) {
     let args = [
         extended(how),
@@ -205,7 +191,7 @@ fn set_blocked(how: c_int, signals: &u64, before: &mut u64) {
     let _ = call(libc::SYS_rt_sigprocmask, args);
 }
 
-/// Waits while `word` holds `value`, at most until it is woken.
+/// Waits while `word` holds `value`.
 pub fn futex_wait(word_at: &AtomicU32, value: u32) {
     let args = [
         word_at.as_ptr() as usize,
@@ -218,10 +204,9 @@ pub fn futex_wait(word_at: &AtomicU32, value: u32) {
     let _ = call(libc::SYS_futex, args);
 }
 
-/// Has the kernel look at a word of memory: where its page cannot be had that
-/// is `EFAULT`, and no signal. For a wait that is over at once the kernel
-/// compares the word.
-pub fn look_at(addr: usize) -> Result<()> {
+/// Has the kernel read a word: a page that can't be populated is `EFAULT`, not a signal. The
+/// kernel compares the word for a futex wait that ends at once.
+pub fn probe_read(addr: usize) -> Result<()> {
     const NEVER: usize = 0x5a5a_5a5a;
     let no_time = [0i64; 2];
     let args = [
@@ -238,7 +223,7 @@ pub fn look_at(addr: usize) -> Result<()> {
     }
 }
 
-/// Wakes all who wait on `word`.
+/// Wakes all waiters of `word`.
 pub fn futex_wake(word_at: &AtomicU32) {
     let args = [
         word_at.as_ptr() as usize,
@@ -251,8 +236,7 @@ pub fn futex_wake(word_at: &AtomicU32) {
     let _ = call(libc::SYS_futex, args);
 }
 
-/// The base page size in bytes, from the auxiliary vector; looked up once. Two threads
-/// that look it up at once find the same.
+/// Base page size in bytes.
 pub fn page_size() -> usize {
     static SIZE: AtomicUsize = AtomicUsize::new(0);
     match SIZE.load(Ordering::Relaxed) {
@@ -268,23 +252,22 @@ pub fn page_size() -> usize {
     }
 }
 
-/// Whether the process is set-user-id or the like and must not trust its
-/// environment.
+/// Whether the process is set-user-id or the like and must not trust its environment.
 pub fn is_secure() -> bool {
     auxv(libc::AT_SECURE) != 0
 }
 
-/// A random number, for names that others should not have taken.
+/// A random number for unique names.
 pub fn random() -> u64 {
     const NO_WAIT: usize = 1;
     let mut number = 0_u64;
     let at = core::ptr::from_mut(&mut number) as usize;
-    match ask(
+    match unfiltered_call(
         libc::SYS_getrandom,
         [at, size_of::<u64>(), NO_WAIT, 0, 0, 0],
     ) {
         Ok(_) => number,
-        // Before Linux 3.17, or where it may not be asked.
+        // Before Linux 3.17, or forbidden by a filter.
         Err(_) => now() << 20 ^ u64::from(getpid()) ^ at as u64,
     }
 }
@@ -307,7 +290,7 @@ mod tests {
         let mut child = child.unwrap();
         assert_eq!(has_child(), Some(true));
         drop(child.stdin.take());
-        // The question takes nothing away from the answer to this one.
+        // The query must not reap the child.
         assert!(child.wait().unwrap().success());
         assert_eq!(has_child(), Some(false));
     }

@@ -1,45 +1,39 @@
-//! Whether a filter of system calls (`seccomp(2)`) is in force, and which calls
-//! are made then: the process may end at one that its program would not make.
+//! Which system calls are made under a seccomp filter, which may kill the process for a call
+//! that its program never makes.
 //!
-//! What its own malloc would do, libc's, is always done: `mmap`, `munmap`,
-//! `mremap`, `mprotect`, `madvise`, `futex`. Where a filter was there before the
-//! program began, files are read, too, as the loader of every program does. Once
-//! the program has set one by itself nothing else is done at all; what would
-//! have been asked then cannot be told.
+//! * Always: what libc's malloc makes (`mmap`, `munmap`, `mremap`, `mprotect`, `madvise`,
+//!   `futex`), except calls that hugectl found rejected.
+//! * Under a filter older than the program: reading files, too, as every loader does.
+//! * Under the program's own filter: nothing else.
 //!
-//! Of these, what hugectl has tried and was not let through is left out. Where a filter
-//! was set between hugectl and the program, nobody has tried it: then nothing is copied
-//! in the place of the program's segments, which no malloc would do.
+//! A filter set between hugectl and the program is untested: then segments are not copied.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
-/// Which filter there is.
+/// The filter in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// None, as far as is known: one that was set by an instruction of the
-    /// program's own instead of a function of libc's goes unseen until
-    /// somebody looks.
+    /// None, as far as known: a filter set by a raw system call is unseen until checked.
     None,
-    /// One that was there when the program began, or may have been: nobody has looked.
+    /// A filter older than the program, or not checked yet.
     Inherited,
-    /// One that the program has set, or is about to.
+    /// A filter that the program has set or is setting.
     Own,
 }
 
-/// Whether there was one when the program began, or may have been.
+/// A filter older than the program, or not checked yet.
 const INHERITED: u32 = 1;
 
-/// One that the program has set, or is about to: how many there are is counted.
+/// Each filter of the program adds this.
 const OWN: u32 = 2;
 
-/// Until somebody looks; in unit tests nobody does.
+/// Initially unknown; unit tests have no filter.
 const BEFORE: u32 = match cfg!(test) {
     true => 0,
     false => INHERITED,
 };
 
-/// What is known: [`INHERITED`], and [`OWN`] for each call that has set one, or that nobody
-/// knows yet to have failed.
+/// [`INHERITED`], plus [`OWN`] for each call that sets a filter and hasn't failed.
 struct Known(AtomicU32);
 
 static KNOWN: Known = Known(AtomicU32::new(BEFORE));
@@ -66,23 +60,22 @@ impl Known {
     }
 }
 
-/// Which filter there is.
+/// The filter in force.
 pub fn filter() -> Filter {
     KNOWN.filter()
 }
 
-/// Notes that the program is about to set one: from now on it is there.
+/// Notes that the program is about to set a filter.
 pub fn note_own_filter() {
     KNOWN.one_more();
 }
 
-/// Notes that a call which [`note_own_filter`] was for has failed: without those of other
-/// calls there is what was there before.
+/// Notes that the call announced by [`note_own_filter`] failed.
 pub fn note_failed_filter() {
     KNOWN.one_less();
 }
 
-/// Notes that none was there when the program began.
+/// Notes that no filter was set before the program.
 pub(crate) fn note_no_filter() {
     KNOWN.none_before();
 }
@@ -93,11 +86,11 @@ pub(super) fn may_read() -> bool {
 }
 
 /// Whether any call may be made.
-pub(super) fn may_ask() -> bool {
+pub(super) fn may_make_any_call() -> bool {
     filter() == Filter::None
 }
 
-/// A call that a filter does not let through.
+/// A call that a filter may reject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Call {
@@ -105,42 +98,42 @@ pub(crate) enum Call {
     Mremap = 1,
     /// `madvise(2)`
     Madvise = 2,
-    /// `mprotect(2)`, to what may be executed.
+    /// `mprotect(2)` with `PROT_EXEC`.
     Mprotect = 4,
 }
 
-static BARRED: AtomicU8 = AtomicU8::new(0);
+static REJECTED: AtomicU8 = AtomicU8::new(0);
 
-/// Notes that a filter does not let a call through: it is made no more.
-pub(crate) fn bar(call: Call) {
-    BARRED.fetch_or(call as u8, Ordering::Relaxed);
+/// Notes that the filter rejects a call.
+pub(crate) fn note_rejected(call: Call) {
+    REJECTED.fetch_or(call as u8, Ordering::Relaxed);
 }
 
-/// Whether a call is not made, since a filter does not let it through.
-pub(crate) fn is_barred(call: Call) -> bool {
-    BARRED.load(Ordering::Relaxed) & call as u8 != 0
+/// Whether the filter rejects a call.
+pub(crate) fn is_rejected(call: Call) -> bool {
+    REJECTED.load(Ordering::Relaxed) & call as u8 != 0
 }
 
-static UNTRIED: AtomicBool = AtomicBool::new(false);
+static UNTESTED: AtomicBool = AtomicBool::new(false);
 
-/// Notes that there is a filter which was set after hugectl looked.
-pub(crate) fn note_untried_filter() {
-    UNTRIED.store(true, Ordering::Relaxed);
+/// Notes a filter that was set after hugectl's check.
+pub(crate) fn note_untested_filter() {
+    UNTESTED.store(true, Ordering::Relaxed);
 }
 
-/// Whether there is one.
-pub(crate) fn is_filter_untried() -> bool {
-    UNTRIED.load(Ordering::Relaxed)
+/// Whether a filter was set after hugectl's check.
+pub(crate) fn is_filter_untested() -> bool {
+    UNTESTED.load(Ordering::Relaxed)
 }
 
 static FILES_PASS: AtomicBool = AtomicBool::new(false);
 
-/// Notes that a filter that was there lets `memfd_create` and `ftruncate` through.
+/// Notes that the inherited filter allows `memfd_create` and `ftruncate`.
 pub(crate) fn note_files_pass() {
     FILES_PASS.store(true, Ordering::Relaxed);
 }
 
-/// Whether files without a name may be made.
+/// Whether unnamed files may be created.
 pub(super) fn may_make_files() -> bool {
     match filter() {
         Filter::None => true,
@@ -159,7 +152,7 @@ mod tests {
         known.one_more();
         known.one_more();
         known.one_less();
-        // The other call may have set one.
+        // The other call may have succeeded.
         assert_eq!(known.filter(), Filter::Own);
         known.one_less();
         assert_eq!(known.filter(), Filter::Inherited);

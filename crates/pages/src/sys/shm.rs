@@ -11,24 +11,24 @@ pub fn shmget(key: c_int, size: usize, flags: c_int) -> Result<c_int> {
     call(SYS_SHMGET, [extended(key), size, extended(flags), 0, 0, 0]).map(int)
 }
 
-/// `shmat(2)`; at 0, anywhere.
+/// `shmat(2)`; address 0 means anywhere.
 pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Result<usize> {
     call(SYS_SHMAT, [extended(id), addr, extended(flags), 0, 0, 0])
 }
 
-/// What the kernel says of a System V segment.
+/// State of a System V segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShmState {
-    /// Its size in bytes, as it was asked for.
+    /// Requested size in bytes.
     pub size: usize,
-    /// How many mappings it has, of all processes.
+    /// Number of attaches in all processes.
     pub attached: usize,
 }
 
 /// `shmctl(id, IPC_STAT)`.
 ///
 /// # Errors
-/// `EINVAL`, `EIDRM`: there is no such segment any more; `EACCES`.
+/// `EINVAL` or `EIDRM` if the segment is gone; `EACCES`.
 pub fn shm_state(id: c_int) -> Result<ShmState> {
     let mut state = core::mem::MaybeUninit::<libc::shmid_ds>::zeroed();
     let at = state.as_mut_ptr() as usize;
@@ -45,7 +45,7 @@ pub fn shm_state(id: c_int) -> Result<ShmState> {
 /// `shmdt(2)`.
 ///
 /// # Safety
-/// The segment must be attached there by the caller.
+/// The caller must have attached the segment there.
 pub unsafe fn shmdt(addr: usize) -> Result<()> {
     call(SYS_SHMDT, [addr, 0, 0, 0, 0, 0]).map(drop)
 }
@@ -56,8 +56,7 @@ pub fn shm_remove(id: c_int) -> Result<()> {
     call(SYS_SHMCTL, args).map(drop)
 }
 
-/// The numbers of these calls. Since Linux 5.1 every architecture has them;
-/// before, powerpc64 and s390x had `ipc(2)` only, and fail here with ENOSYS.
+/// Call numbers. Before Linux 5.1 powerpc64 and s390x have `ipc(2)` only: ENOSYS.
 #[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
 mod numbers {
     use core::ffi::c_long;

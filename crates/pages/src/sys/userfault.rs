@@ -1,9 +1,8 @@
-//! `userfaultfd(2)` for write protection: who writes to protected memory waits
-//! in the kernel until the protection ends.
+//! Write protection by `userfaultfd(2)`: writers wait in the kernel until it ends.
 
 use core::ops::Range;
 
-use super::call::{Errno, NONE, READS, Result, WRITES, ask, call};
+use super::call::{Errno, NONE, READS, Result, WRITES, call, unfiltered_call};
 use super::file::File;
 use super::{seccomp_filter, valgrind};
 use crate::sys::cast::{extended, int};
@@ -18,23 +17,22 @@ const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
 const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
 const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
 const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
-/// Of `/dev/userfaultfd`: gives a descriptor to whoever may open the device;
-/// since Linux 6.1.
+/// Opens a userfaultfd through `/dev/userfaultfd` (Linux 6.1).
 const USERFAULTFD_IOC_NEW: usize = NONE | 0xaa00;
 
-/// An open userfaultfd; all protection ends when it is closed.
+/// An open userfaultfd; closing it ends all protection.
 #[derive(Debug)]
 pub struct WriteProtection(File);
 
 impl WriteProtection {
-    /// Opens one that holds for system calls, too. Needs `CAP_SYS_PTRACE`,
-    /// `vm.unprivileged_userfaultfd` or access to `/dev/userfaultfd`.
+    /// Opens one that stops system calls, too. Needs `CAP_SYS_PTRACE`,
+    /// `vm.unprivileged_userfaultfd` or `/dev/userfaultfd`.
     ///
     /// # Errors
-    /// `EPERM`, or `EINVAL` where the kernel cannot do it for hugetlb memory.
+    /// `EPERM`; `EINVAL` if the kernel lacks it for hugetlb memory.
     pub fn open() -> Result<WriteProtection> {
         if valgrind::is_under_valgrind() {
-            // It does not know the call, and says so each time.
+            // Valgrind doesn't support the call and prints a warning each time.
             return Err(Errno(libc::ENOSYS));
         }
         let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
@@ -44,31 +42,30 @@ impl WriteProtection {
         Ok(new)
     }
 
-    /// Protects a range of mapped memory.
+    /// Write-protects a range.
     ///
     /// # Errors
-    /// When it cannot be; it is not then.
+    /// If the range could not be protected.
     pub fn protect(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = words(range);
         self.ioctl(UFFDIO_REGISTER, &mut [start, len, MODE_WP, 0])?;
         self.ioctl(UFFDIO_WRITEPROTECT, &mut [start, len, 1])
     }
 
-    /// Ends the protection of a range; who waited goes on.
+    /// Ends the protection; waiting writers go on.
     pub fn release(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = self.ioctl(UFFDIO_WRITEPROTECT, &mut [start, len, 0]);
     }
 
-    /// Lets those go on who waited for a range that something else has taken the
-    /// place of.
+    /// Wakes writers of a range that has been replaced.
     pub fn replaced(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = self.ioctl(UFFDIO_WAKE, &mut [start, len]);
     }
 
-    /// Lets go of a range whose protection has ended: whoever has come to the
-    /// descriptor by a fork does not keep it from being protected by another one.
+    /// Unregisters a released range, so that a forked child's copy of the descriptor doesn't
+    /// keep it from being registered again.
     pub fn forget(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = self.ioctl(UFFDIO_UNREGISTER, &mut [start, len]);
@@ -85,13 +82,13 @@ impl WriteProtection {
 }
 
 fn descriptor(flags: usize) -> Result<usize> {
-    match ask(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
-        Err(Errno(libc::EPERM)) if seccomp_filter::may_ask() => from_device(flags),
+    match unfiltered_call(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
+        Err(Errno(libc::EPERM)) if seccomp_filter::may_make_any_call() => from_device(flags),
         other => other,
     }
 }
 
-/// The descriptor that the device gives.
+/// Opens a descriptor through the device.
 fn from_device(flags: usize) -> Result<usize> {
     let device = File::open(c"/dev/userfaultfd", libc::O_RDWR)?;
     let args = [extended(device.fd()), USERFAULTFD_IOC_NEW, flags, 0, 0, 0];

@@ -1,26 +1,23 @@
-//! Valgrind, which runs the program's instructions itself, and is spoken to by a
-//! sequence of them that changes nothing where it does not look on. Known on `x86_64`
-//! and `aarch64`.
+//! Detects valgrind by its client request: instructions without effect elsewhere. Supported
+//! on `x86_64` and `aarch64`.
 #![cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     expect(unsafe_code, reason = "asks by a sequence of instructions")
 )]
 
-/// Whether this process runs under valgrind. There a handler that mends a fault
-/// cannot have the program go on: its registers are exact at a fault only with
-/// `--px-default=allregs-at-mem-access`. So nothing that the program writes to may
-/// need that. Costs a few instructions that do nothing elsewhere.
+/// Whether valgrind runs this process. Its registers are exact at a fault only with
+/// `--px-default=allregs-at-mem-access`.
 pub fn is_under_valgrind() -> bool {
     const RUNNING_ON_VALGRIND: usize = 0x1001;
     request([RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0]) != 0
 }
 
-/// A request and its answer; 0 where valgrind does not look on.
+/// Makes a client request; 0 without valgrind.
 #[cfg(target_arch = "x86_64")]
 fn request(words: [usize; 6]) -> usize {
     let answer: usize;
-    // SAFETY: rotated by 128 bits in all, a register is what it was; valgrind
-    // reads the words and answers in rdx.
+    // SAFETY: the rotations add up to 128 bits and restore the register; valgrind reads the
+    // words and answers in rdx.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3",
@@ -36,7 +33,7 @@ fn request(words: [usize; 6]) -> usize {
     answer
 }
 
-/// A request and its answer; 0 where valgrind does not look on.
+/// Makes a client request; 0 without valgrind.
 #[cfg(target_arch = "aarch64")]
 fn request(words: [usize; 6]) -> usize {
     let answer: usize;
@@ -56,7 +53,7 @@ fn request(words: [usize; 6]) -> usize {
     answer
 }
 
-/// Elsewhere valgrind is not asked.
+/// Other machines never run under valgrind.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn request(_: [usize; 6]) -> usize {
     0

@@ -1,20 +1,19 @@
-//! What an advice of `madvise(2)` asks of memory on hugetlb pages, of which the kernel
-//! takes whole ones only.
+//! Kinds of `madvise(2)` advice on hugetlb pages, which the kernel takes for whole pages only.
 
 use core::ffi::c_int;
 
-/// What a kind of advice asks for.
+/// Kind of an advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing that a program could tell: on huge pages it is ignored.
+    /// Ignored on huge pages.
     Hint,
-    /// The contents go: of shared memory only from this process's page tables.
+    /// Drops contents; those of shared memory only from this process's page tables.
     Drops,
-    /// An error for shared memory.
+    /// Fails on shared memory.
     OnlyPrivate,
-    /// Another treatment of exactly these pages.
+    /// Changes exactly these pages.
     Changes,
-    /// What the kernel does to any page; and what nobody knows.
+    /// Left to the kernel, as unknown advice is.
     Kernel,
 }
 
@@ -26,7 +25,7 @@ const MADV_GUARD_INSTALL: c_int = 102;
 const MADV_GUARD_REMOVE: c_int = 103;
 
 impl Kind {
-    /// That of an advice.
+    /// The kind of an advice.
     pub fn of(advice: c_int) -> Kind {
         match advice {
             libc::MADV_NORMAL

@@ -1,26 +1,22 @@
-//! Large private anonymous mappings that the program makes by itself, as its own
-//! allocator or virtual machine does: aligned where the kernel did not, and advised to be
-//! on transparent huge pages before they are touched (`HUGETLB_ANON`).
+//! Large private anonymous mappings of the program, such as its own allocator's or a virtual
+//! machine's: aligned if the kernel didn't, and advised before they are touched
+//! (`HUGETLB_ANON`).
 //!
-//! Each call does what it would do without us. An address that the program names is kept,
-//! and pages of a pool are never taken: of those no part could be unmapped, protected or
-//! dropped. So nothing has to be undone for what the program does later: transparent huge
-//! pages are split by the kernel.
+//! A named address is kept, and pool pages are never used, since no part of one could be
+//! unmapped, protected or dropped. The kernel splits transparent huge pages as needed.
 //!
-//! What is reserved without access is advised with all that will be committed in it, so
-//! that commits merge with each other. Where a control group limits memory, each commit
-//! is advised by itself, as far as there is room: [`crate::policy::thp`].
+//! Inaccessible reservations are advised as a whole, so that commits in them merge. In a limited
+//! memory control group each commit is advised by itself, as far as there is room:
+//! [`crate::policy::thp`].
 //!
-//! Small mappings stay as they are.
-//!
-//! Under a filter of system calls that the program has set, nothing is done at all.
+//! Small mappings, and programs with their own seccomp filter, are left alone.
 #![expect(unsafe_code, reason = "fills mappings by address")]
 
 use core::ffi::c_int;
 use core::ops::Range;
 
 use crate::kernel::{facts, populate};
-use crate::policy::{first_look, thp};
+use crate::policy::{start_facts, thp};
 use crate::registry::anon::{self as registry, Known};
 use crate::sys::Result;
 use call::{advise, is_active, large, range};
@@ -36,22 +32,22 @@ pub use program_break::break_moved;
 pub use remap::remapped;
 pub use required::{commit, growth};
 
-/// What becomes of a mapping.
+/// What to do with a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Plan {
-    /// Whether it is advised.
+    /// Whether to advise it.
     advise: bool,
     entry: Entry,
 }
 
-/// What becomes of what is known of the range.
+/// What to do with the registry's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
-    /// It belongs to what is there.
+    /// It stays.
     Stays,
-    /// A mapping of its own.
+    /// A new entry.
     New,
-    /// Nothing of ours.
+    /// Removed.
     Gone,
 }
 
@@ -66,7 +62,7 @@ fn plan(call: &Call, large: usize) -> Plan {
             entry: Entry::Stays,
         };
     }
-    // What fills a gap beside such a mapping merges with it, as it would without us.
+    // A mapping that fills a gap beside an advised one merges with it.
     let is_part = || range(call.addr, call.len).is_some_and(|range| registry::is_beside(&range));
     let is_large = call.len >= large || call.names_its_place() && is_part();
     let serves = || match call.is_writable() {
@@ -79,15 +75,15 @@ fn plan(call: &Call, large: usize) -> Plan {
     }
 }
 
-/// Does a call that is concerned. `map` makes the mapping with this address and these flags.
+/// Makes a mapping; `map` calls `mmap` with this address and these flags.
 ///
 /// # Errors
-/// Those of `map`, and `ENOMEM` where more of it must be on huge pages than can be.
+/// Those of `map`; `ENOMEM` if a required huge page is missing.
 pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Result<usize> {
-    first_look::take();
+    start_facts::take();
     let plan = plan(call, large());
     required::before(call, plan)?;
-    // What is filled before it is advised is filled with base pages.
+    // MAP_POPULATE would populate base pages before the advice.
     let is_filled = plan.advise && call.is_filled();
     let flags = match is_filled {
         true => call.flags & !libc::MAP_POPULATE,
@@ -100,8 +96,8 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     }
     required::after(call, plan, at)?;
     if is_filled {
-        // What cannot be had is no error of such a call.
-        // SAFETY: mapped just now, writable, and known to nobody.
+        // A failure is no error of MAP_POPULATE.
+        // SAFETY: mapped above, writable, and nobody knows it.
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
     if let Some(range) = range(at, call.len) {
@@ -119,14 +115,13 @@ fn enter(range: Range<usize>, plan: Plan) {
     }
 }
 
-/// After the program has made memory accessible: what was reserved without being advised
-/// is now.
+/// After memory became accessible: advises reservations that weren't.
 pub fn committed(addr: usize, len: usize, prot: c_int) {
-    // What is required was advised before.
+    // Required memory was advised before.
     if required::is_any() {
         return;
     }
-    for part in opened(addr, len, prot).filter(|part| !part.is_advised) {
+    for part in made_writable(addr, len, prot).filter(|part| !part.is_advised) {
         let part = part.range;
         if thp::serves_mapping(part.len()) {
             advise(part.start, part.len());
@@ -134,15 +129,15 @@ pub fn committed(addr: usize, len: usize, prot: c_int) {
     }
 }
 
-/// What a call makes accessible of what is known.
-fn opened(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
+/// The known parts that a call makes writable.
+fn made_writable(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
     let is_meant = prot & libc::PROT_WRITE != 0 && !registry::is_empty() && is_active();
     let range = range(addr, len).filter(|_| is_meant);
     range.into_iter().flat_map(|range| registry::parts(&range))
 }
 
-/// After the program has unmapped a range, or mapped another kind of memory there.
-pub fn gone(addr: usize, len: usize) {
+/// After the program has unmapped or replaced a range.
+pub fn note_unmapped(addr: usize, len: usize) {
     if registry::is_empty() {
         return;
     }
@@ -151,20 +146,19 @@ pub fn gone(addr: usize, len: usize) {
     }
 }
 
-/// After the program has turned transparent huge pages off for itself: what it has mapped
-/// and not used yet gets none any more, as a database's buffers do.
-pub fn banned() {
+/// After the program has disabled transparent huge pages for itself: reports that untouched
+/// mappings get none, such as a database's buffers.
+pub fn report_disabled() {
     if !registry::is_empty() && is_active() {
-        // Says it once.
+        // Reports it once.
         let _ = thp::serves_mapping(0);
     }
 }
 
-/// After an advice of the program's own: where it wants no huge pages there are none, also
-/// where it commits more.
+/// After the program's own advice: `MADV_NOHUGEPAGE` also covers later commits.
 pub fn advised(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
-        gone(addr, len);
+        note_unmapped(addr, len);
     }
 }
 

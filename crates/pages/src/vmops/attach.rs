@@ -1,11 +1,11 @@
-//! System V segments: what of them is on hugetlb pages is noted, and the rest advised.
+//! System V segments: those on hugetlb pages are recorded, others advised.
 
 use core::ffi::c_int;
 
 use super::map_shared::advise;
 use crate::config;
 use crate::extent::{mlocked, page_sizes};
-use crate::policy::first_look;
+use crate::policy::start_facts;
 use crate::registry::region::Backing;
 use crate::registry::shared::{has_any, open};
 use crate::sys::{self, Errno, Result};
@@ -15,14 +15,14 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
     let Some(pages) = config::get().shm else {
         return;
     };
-    first_look::take();
+    start_facts::take();
     let Ok(state) = sys::shm_state(id) else {
         return;
     };
     let len = state.size.next_multiple_of(sys::page_size());
     if flags & libc::SHM_REMAP != 0 {
         super::after_fixed(at, len);
-        super::anon::gone(at, len);
+        super::anon::note_unmapped(at, len);
     }
     let page = page_sizes::asked_size(pages);
     match page.filter(|page| at % page == 0 && is_on_huge_pages(at)) {
@@ -39,19 +39,18 @@ fn enter(at: usize, (len, page): (usize, usize), flags: c_int) {
     if flags & libc::SHM_EXEC != 0 {
         prot |= libc::PROT_EXEC;
     }
-    mlocked::came(&(at..at + len));
+    mlocked::note_mapping(&(at..at + len));
     let shape = (len, len.next_multiple_of(page), page);
-    // Without a place it is left to the kernel.
+    // Without a free slot it is the kernel's alone.
     let _ = open().enter(at, shape, prot, Backing::Segment);
 }
 
-/// Whether hugetlb pages stand behind memory: the kernel is asked to leave its
-/// second base page as it is, and takes no such question for a part of a huge
-/// page (since Linux 5.16).
+/// Whether memory is on hugetlb pages: an `mremap` of its second base page to itself fails for
+/// part of a huge page (Linux 5.16).
 #[expect(unsafe_code, reason = "asks the kernel about memory by address")]
 fn is_on_huge_pages(at: usize) -> bool {
     let page = sys::page_size();
-    // SAFETY: neither the place nor the length changes.
+    // SAFETY: neither address nor length changes.
     let asked = unsafe { sys::mremap(at + page, page, page, 0, 0) };
     asked == Err(Errno(libc::EINVAL))
 }
@@ -63,12 +62,12 @@ pub fn shmdt(addr: usize) -> Option<Result<()>> {
     }
     let mut open = open();
     let found =
-        open.find(|region| region.backing == Backing::Segment && region.beginning() == addr)?;
+        open.find(|region| region.backing == Backing::Segment && region.origin_start() == addr)?;
     #[expect(unsafe_code, reason = "detaches a segment")]
     // SAFETY: the program detaches it.
     let result = unsafe { sys::shmdt(addr) };
     if result.is_ok() {
-        mlocked::cut(&(addr..addr + found.whole));
+        mlocked::remove(&(addr..addr + found.whole));
         while let Some(piece) = open.find(|piece| piece.origin == found.origin) {
             open.update(piece.base, None);
         }

@@ -1,9 +1,6 @@
-//! `mmap(MAP_SHARED)` of files that lie in memory, those of `memfd_create(2)`,
-//! `shm_open(3)` and any tmpfs: transparent huge pages, where the kernel serves them.
-//!
-//! Pages of a pool are none for these: the file has the length that the program has given
-//! it, is read and written by system calls, and may be mapped by others in parts. So
-//! nothing changes but the advice.
+//! `mmap(MAP_SHARED)` of tmpfs files (`memfd_create(2)`, `shm_open(3)`): advised to use
+//! transparent huge pages. Pool pages can't serve them: the program sets the length, uses system
+//! calls on the file, and other processes map parts of it.
 #![expect(unsafe_code, reason = "advises mappings of the program's")]
 
 use core::ffi::c_int;
@@ -17,14 +14,14 @@ use hugetools_kernfs::number;
 
 use crate::config::{self, starter_message};
 use crate::kernel::{facts, procfile};
-use crate::policy::first_look;
+use crate::policy::start_facts;
 use crate::policy::thp::{self, NoThp};
 use crate::rt::message::Amount;
 use crate::sys;
 
 const MAP_TYPE: c_int = 0xf;
 
-/// Whether a mapping may be one of these, and large enough.
+/// Whether a mapping may be of such a file, and is large enough.
 #[inline]
 pub fn is_concerned(len: usize, prot: c_int, flags: c_int) -> bool {
     let config = config::get();
@@ -44,14 +41,10 @@ pub fn is_concerned(len: usize, prot: c_int, flags: c_int) -> bool {
 
 /// After such a mapping was made.
 pub fn mapped(addr: usize, len: usize, fd: c_int) {
-    advise(addr, len, fd);
-}
-
-fn advise(addr: usize, len: usize, fd: c_int) {
     let Some(device) = sys::device_in_memory(fd) else {
         return;
     };
-    first_look::take();
+    start_facts::take();
     if thp::is_scarce() {
         return;
     }
@@ -61,7 +54,7 @@ fn advise(addr: usize, len: usize, fd: c_int) {
     }
 }
 
-/// Says once why there are none.
+/// Reports once why it gets no huge pages.
 fn say_why_not(device: (u64, u64), len: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     if SAID.load(Ordering::Relaxed) {
@@ -79,19 +72,19 @@ fn say_why_not(device: (u64, u64), len: usize) {
     }
 }
 
-/// Why files of a device have no transparent huge pages.
-enum Why {
-    /// The kernel serves none, or not to this process.
+/// Reason a file gets no transparent huge pages.
+enum Reason {
+    /// The kernel or this process has none.
     Thp(NoThp),
-    /// The file system is mounted without, or with other than that.
+    /// Its mount lacks `huge=advise`.
     Mount,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Thp(why) => f.write_str(why.reason()),
-            Why::Mount => f.write_str(
+            Reason::Thp(why) => f.write_str(why.reason()),
+            Reason::Mount => f.write_str(
                 "its tmpfs is mounted without huge=advise, as by: mount -o \
                  remount,huge=advise /dev/shm",
             ),
@@ -99,16 +92,16 @@ impl fmt::Display for Why {
     }
 }
 
-fn why_not(device: (u64, u64)) -> Option<Why> {
-    match procfile::look(|| Some(mount_serves(device))).flatten() {
+fn why_not(device: (u64, u64)) -> Option<Reason> {
+    match procfile::if_allowed(|| Some(mount_serves(device))).flatten() {
         Some(true) => None,
-        Some(false) => Some(Why::Mount),
-        // A file of no mount is one of `memfd_create`.
-        None => thp::serves_shared().err().map(Why::Thp),
+        Some(false) => Some(Reason::Mount),
+        // Files of `memfd_create` have no mount.
+        None => thp::serves_shared().err().map(Reason::Thp),
     }
 }
 
-/// Whether the mount of a device serves them; `None` where there is none.
+/// Whether a device's mount serves them; `None` without a mount.
 fn mount_serves(device: (u64, u64)) -> Option<bool> {
     procfile::each_line(c"/proc/self/mountinfo", |line| {
         let mount = Mount::of_mountinfo(line)?;
@@ -123,7 +116,7 @@ fn serves(mount: &Mount<'_>) -> bool {
         .any(|option| mount.has_fs_option(option))
 }
 
-/// The numbers of `98:0`.
+/// Parses `98:0`.
 fn numbers(device: &[u8]) -> Option<(u64, u64)> {
     let at = device.iter().position(|byte| *byte == b':')?;
     let (major, minor) = device.split_at(at);

@@ -1,7 +1,6 @@
-//! What a program does to memory of its heap or its segments: guard pages by
-//! `mprotect`, contents dropped by `madvise`, other memory in its place. Hugetlb
-//! pages know none of that for a part of them, so the memory concerned becomes
-//! ordinary memory first. For what is only a hint it stays.
+//! Calls on the heap and on segments: `mprotect` for guard pages, `madvise`, unmapping. Hugetlb
+//! pages allow none of that on part of a page, so the memory becomes ordinary first. For mere
+//! hints it stays.
 #![expect(unsafe_code, reason = "passes the program's advice on")]
 
 use core::ffi::c_int;
@@ -14,7 +13,7 @@ use crate::extent::{Extent, index, mlocked};
 use crate::migrate::off_pool::{self, Outcome};
 use crate::sys::{self, Errno, Result};
 
-/// Prepares memory for a call that changes its access, or unmaps it.
+/// Prepares memory for a call that protects or unmaps it.
 pub(super) fn before_change(range: &Range<usize>) {
     if index::meets(range) {
         off_pool::step_down(range.start, range.len());
@@ -22,7 +21,7 @@ pub(super) fn before_change(range: &Range<usize>) {
     }
 }
 
-/// `mprotect`; `None` where none of it is ours.
+/// `mprotect`; `None` if none of it is ours.
 pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()>> {
     if !index::meets(range) {
         return None;
@@ -31,7 +30,7 @@ pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()
         return Some(Err(Errno(libc::ENOMEM)));
     }
     mlocked::restore(range);
-    // SAFETY: the program's own access.
+    // SAFETY: the program's own call.
     Some(unsafe { access.give(range) })
 }
 
@@ -43,18 +42,18 @@ pub(super) fn madvise(range: &Range<usize>, advice: c_int) -> Result<()> {
     }
     // SAFETY: the program's own advice.
     match unsafe { sys::madvise(range.start, range.len(), advice) } {
-        // Of a part of a huge page.
+        // The range is part of a huge page.
         Err(Errno(libc::EINVAL)) if kind == Kind::Hint && has_huge_pages(range) => Ok(()),
         result => result,
     }
 }
 
-/// Whether pages of a pool stand in a range.
+/// Whether a range contains hugetlb pages.
 fn has_huge_pages(range: &Range<usize>) -> bool {
     let has = |extent: &Extent| {
         let part = overlap(range, &(extent.base..extent.base + extent.len));
         let is_huge = |at| extent.units()[extent.unit_at(at)].settled().0.is_hugetlb();
         part.step_by(extent.layout.unit).any(is_huge)
     };
-    index::look(|| index::extents().any(has))
+    index::read(|| index::extents().any(has))
 }

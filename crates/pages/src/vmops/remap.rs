@@ -14,7 +14,7 @@ pub(super) mod call;
 
 pub use call::{Call, MREMAP_DONTUNMAP};
 
-/// `mremap(2)`; `None` where shared memory of ours has nothing to do with it.
+/// `mremap(2)`; `None` if it doesn't concern shared memory of ours.
 pub fn mremap(call: Call) -> Option<Result<usize>> {
     let old = call.old()?;
     private::before_change(&old);
@@ -43,7 +43,7 @@ fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) 
         let gone = super::munmap(new.end, old.end - new.end);
         return gone.unwrap_or(Ok(())).map(|()| call.addr);
     }
-    let object = region.beginning() + region.whole;
+    let object = region.origin_start() + region.whole;
     if is_plain && old.end == region.known().end && new.end <= region.mapped().end.min(object) {
         let len = new.end - region.base;
         open.update(region.base, Some(Region { len, ..region }));
@@ -55,7 +55,7 @@ fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) 
         false => error,
     })?;
     drop(open);
-    // SAFETY: ordinary memory by now, which the program moves.
+    // SAFETY: ordinary memory, which the program moves.
     let now = unsafe { call.pass_on()? };
     replaced_by(&call);
     Ok(now)

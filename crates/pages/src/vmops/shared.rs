@@ -1,8 +1,8 @@
-//! What a program does to a region of shared memory on hugetlb pages.
+//! Calls on a region of shared memory on hugetlb pages.
 //!
-//! A call on whole huge pages is the kernel's. A call on a part of one first
-//! turns the region into ordinary shared memory, where [`step_down`](super::step_down)
-//! can; else it fails, as the kernel's own does on huge pages, and one line says so.
+//! The kernel does calls on whole huge pages. For part of one the region becomes ordinary shared
+//! memory if [`step_down`](super::step_down) can; otherwise the call fails as the kernel's does
+//! on huge pages, and one line says so.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]
 
 use core::ffi::c_int;
@@ -21,7 +21,7 @@ use crate::sys::{self, Errno, Result};
 const INVALID: Errno = Errno(libc::EINVAL);
 const NOT_MAPPED: Errno = Errno(libc::ENOMEM);
 
-/// The access that a program asks for.
+/// The access that a program requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// `PROT_READ` and so on.
@@ -31,7 +31,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// The call as it is.
+    /// Makes the call.
     ///
     /// # Safety
     /// As for [`sys::mprotect`].
@@ -64,11 +64,11 @@ pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Re
     }
 }
 
-/// The huge pages that a part of a region is, where it is whole ones. Else the region is
-/// ordinary memory afterwards, and there are none.
+/// Expands a part of a region to whole huge pages. If it isn't aligned the region becomes
+/// ordinary memory, and the result is `None`.
 ///
 /// # Errors
-/// `EINVAL` where it cannot become ordinary memory.
+/// `EINVAL` if it can't become ordinary memory.
 fn whole_pages(
     open: &mut Open,
     region: Region,
@@ -83,10 +83,10 @@ fn whole_pages(
     Ok(pages)
 }
 
-/// Has a region become ordinary memory for a call on a part of it.
+/// Turns a region into ordinary memory for a call on a part of it.
 ///
 /// # Errors
-/// `EINVAL` where it cannot, or what [`step_down`] says.
+/// `EINVAL` if it can't, or those of [`step_down`].
 pub(super) fn make_ordinary(
     open: &mut Open,
     region: Region,
@@ -99,8 +99,7 @@ pub(super) fn make_ordinary(
     }
 }
 
-/// Before something else is mapped over a part: whole huge pages can be
-/// replaced as they are.
+/// Before a fixed mapping: whole huge pages can be replaced as they are.
 pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
     let whole = |addr: usize| (addr - region.base) % region.page == 0;
     match whole(part.start) && whole(part.end) && open.has_places(2) {
@@ -109,7 +108,7 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
     }
 }
 
-/// After something else was mapped over whole huge pages.
+/// After a fixed mapping over whole huge pages.
 pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
     if open.has_places(2) {
         let piece = open.isolate(region, part);
@@ -140,8 +139,8 @@ pub(super) fn mprotect(
     Ok(())
 }
 
-/// `mbind`, by `bind`. Under a policy whose nodes have no page a first touch would kill, so
-/// all pages are there before.
+/// `mbind`, by `bind`. Populates first: under a policy whose nodes have no free page a touch
+/// would raise SIGBUS.
 pub(super) fn mbind(
     open: &mut Open,
     region: Region,
@@ -158,8 +157,7 @@ pub(super) fn mbind(
     }
 }
 
-/// Says that a call on a part of a huge page cannot be done, and with which
-/// error it fails.
+/// Reports a call on part of a huge page that can't be done; returns its error.
 pub(super) fn refuse(call: &str, part: &Range<usize>) -> Errno {
     static SAID: AtomicBool = AtomicBool::new(false);
     say_once(
@@ -189,11 +187,11 @@ pub(super) fn madvise(
         return Err(INVALID);
     }
     let range = match Kind::of(advice) {
-        // What is dropped of shared memory is there at the next look.
+        // Dropped pages of shared memory come back with their contents.
         Kind::Hint | Kind::Drops => return Ok(()),
         Kind::OnlyPrivate => return Err(INVALID),
         Kind::Kernel => known,
-        // A page that went back to the pool might not be had again.
+        // A removed page would return to the pool, and might be missing later.
         Kind::Changes if advice == libc::MADV_REMOVE => {
             make_ordinary(open, region, "madvise", &known)?;
             known

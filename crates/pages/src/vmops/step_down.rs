@@ -1,6 +1,5 @@
-//! Turning a mapping of shared memory on hugetlb pages into ordinary shared memory with the
-//! same contents and access. Only while this process alone has it and has one thread: nobody
-//! writes there meanwhile.
+//! Turns a mapping of shared memory on hugetlb pages into ordinary shared memory, while only
+//! this process has it and has one thread.
 #![expect(unsafe_code, reason = "replaces the program's memory")]
 
 use core::ops::Range;
@@ -15,26 +14,25 @@ use crate::sys::{self, Result};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Memory that stays for others.
+/// Bytes of free memory to leave for others.
 const MARGIN: usize = 64 << 20;
 
-/// Whether a region can become ordinary memory. A System V segment cannot: others find it
-/// by its number.
+/// Whether a region can become ordinary memory. A System V segment can't: others attach it by
+/// its ID.
 pub(super) fn can_step_down(region: &Region) -> bool {
-    let is_alone = region.backing == Backing::Anonymous && !region.born.may_have_heirs();
+    let is_alone = region.backing == Backing::Anonymous && !region.born.may_be_inherited();
     is_alone && !facts::has_threads() && has_room(region.whole)
 }
 
-/// Whether it is known that there is memory for a copy.
+/// Whether there is memory for a copy; `false` if unknown.
 fn has_room(len: usize) -> bool {
     facts::room_or_last().is_some_and(|room| room >= len.saturating_add(MARGIN))
 }
 
-/// Does it, with all pieces of the mapping. What of it was entered before is not there
-/// afterwards.
+/// Turns all pieces of the mapping into ordinary memory and removes their entries.
 ///
 /// # Errors
-/// The kernel's; what is entered still is as it was.
+/// The kernel's; the remaining entries stay valid.
 pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
@@ -49,16 +47,16 @@ pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
         }
         open.update(piece.base, None);
     }
-    // SAFETY: the pieces have mappings of their own.
+    // SAFETY: the pieces are mappings of their own by now.
     unsafe { sys::munmap(aside, region.whole)? };
     result
 }
 
-/// Puts the part of a new object that is mapped at `aside` in the place of a piece.
+/// Replaces a piece by the part of the new object at `aside`.
 fn replace_piece(piece: &Region, aside: usize) -> Result<()> {
     // SAFETY: the piece is ours to change, and no other process shares it.
     unsafe { sys::mprotect(piece.base, piece.mapped, piece.prot | libc::PROT_READ)? };
-    // SAFETY: two mappings of this length, of which nobody writes to the first.
+    // SAFETY: two mappings of this length; nobody writes to the first.
     unsafe { fresh_copy::copy_what_is_there(piece.base, aside, piece.len) };
     let put = put_over(piece, aside);
     if put.is_err() {
@@ -68,27 +66,26 @@ fn replace_piece(piece: &Region, aside: usize) -> Result<()> {
     }
     unmap_tail(&(piece.known().end..piece.mapped().end))?;
     mlocked::restore_all(&piece.known());
-    // From now on the kernel knows.
-    mlocked::cut(&piece.known());
+    // The kernel records locks on ordinary memory.
+    mlocked::remove(&piece.known());
     Ok(())
 }
 
-/// Maps the part of what is mapped at `aside` where the piece is, too, with the access that
-/// the program gave the piece.
+/// Maps the part at `aside` over the piece, with the piece's access.
 fn put_over(piece: &Region, aside: usize) -> Result<()> {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: ours; the other mapping takes its access from this one.
+    // SAFETY: ours; the new mapping inherits this access.
     unsafe { sys::mprotect(aside, piece.len, piece.prot)? };
-    // A length of 0 leaves the mapping there, as it is shared.
-    // SAFETY: what is there now has the same contents.
+    // For shared memory an old length of 0 duplicates the mapping.
+    // SAFETY: the contents are the same.
     unsafe { sys::mremap(aside, 0, piece.mapped, flags, piece.base) }.map(drop)
 }
 
-/// Unmaps what lies behind the end that the program knows.
+/// Unmaps the padding behind the program's length.
 fn unmap_tail(tail: &Range<usize>) -> Result<()> {
     match tail.is_empty() {
         true => Ok(()),
-        // SAFETY: the program does not know of it.
+        // SAFETY: the program doesn't know it.
         false => unsafe { sys::munmap(tail.start, tail.len()) },
     }
 }

@@ -1,7 +1,5 @@
-//! The public functions, as the whole process knows them: a program that
-//! defines one of them has its own called here. Each goes through a word that
-//! the loader fills, since a direct call would be to our own, or its result
-//! even be known to the compiler.
+//! The public functions as the process sees them, possibly the program's own. They are called
+//! through words that the loader fills: the compiler would call ours directly.
 #![expect(unsafe_code, reason = "calls functions by address")]
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
@@ -16,7 +14,7 @@ macro_rules! functions {
         pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
             type Function = unsafe extern "C" fn($($type),*) -> $result;
             let Some(function) = weak_function!($word as Function) else {
-                // The loader leaves no word of a name that we define empty.
+                // The loader fills the word of a name that we define.
                 unreachable!()
             };
             // SAFETY: as the caller says.

@@ -1,5 +1,5 @@
-//! Cache colouring: regions that all begin at a multiple of a huge page compete
-//! for the same lines of a cache; these begin at different lines.
+//! Cache colouring: huge pages begin at the same cache lines; regions are shifted to different
+//! ones.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use hugetools_pages::kernel::procfile;
 use hugetools_pages::sys;
 
-/// The line of the second cache where the kernel does not tell it.
+/// Line size if the kernel doesn't tell it.
 const USUAL_LINE: usize = 64;
 
 /// An address at a pseudo-random cache line among the first `room` bytes.
@@ -32,8 +32,7 @@ fn line() -> usize {
     line
 }
 
-/// A number below `limit`: splitmix64, each step of which is one addition, so
-/// that threads need no lock.
+/// A number below `limit`, by splitmix64: one addition per step needs no lock.
 fn random(limit: usize) -> usize {
     static STATE: AtomicU64 = AtomicU64::new(0);
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

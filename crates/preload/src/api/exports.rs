@@ -1,5 +1,4 @@
-//! The public functions. Each is one line; a second copy of the library only
-//! forwards to the first one (see `marker`).
+//! The public functions. A second copy of the library forwards to the first one (see `marker`).
 #![expect(unsafe_code, reason = "exports functions that take addresses")]
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
@@ -7,7 +6,7 @@ use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use super::{calls, color, files, mounts, regions, sizes};
 use crate::rt::marker;
 
-/// Our own answer, or that of the copy that came before this one.
+/// Calls ours, or the first copy's.
 macro_rules! first {
     ($ours:expr, $theirs:expr) => {
         match marker::is_first() {
@@ -27,7 +26,7 @@ pub extern "C" fn gethugepagesize() -> c_long {
 /// `gethugepagesizes(3)`
 ///
 /// # Safety
-/// `sizes` must have room for so many, or be null.
+/// `sizes` must have room for `room` values, or be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int {
     first!(
@@ -50,8 +49,7 @@ pub unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int 
     )
 }
 
-/// For tests of programs that pretend to be another machine: the kernel's
-/// default size is read again.
+/// Reads the kernel's default size again, for tests that simulate another machine.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tp_kernel_default_hugepage_size_reset() {
     first!(sizes::forget(), calls::reset());
@@ -116,8 +114,7 @@ pub extern "C" fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free_huge_pages(start: *mut c_void) {
     first!(
-        // SAFETY: as the caller says.
-        unsafe { regions::free_huge_pages(start) },
+        regions::free_huge_pages(start),
         calls::free_huge_pages(start)
     );
 }
@@ -138,14 +135,12 @@ pub extern "C" fn get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
     first!(
-        // SAFETY: as the caller says.
-        unsafe { regions::free_region(start) },
+        regions::free_region(start),
         calls::free_hugepage_region(start)
     );
 }
 
-/// What `get_hugepage_region` calls for `GHR_COLOR`. Never documented, but
-/// always exported: an address within the first `room` bytes from `start` on.
+/// Undocumented, but always exported: returns an address within `room` bytes of `start`.
 ///
 /// # Safety
 /// As for a pointer that moves within a block.

@@ -1,5 +1,5 @@
-//! Files of huge pages without a name: `hugetlbfs_unlinked_fd` and
-//! `hugetlbfs_unlinked_fd_for_size`. As ever they are inherited across `exec`.
+//! Unnamed hugetlb files: `hugetlbfs_unlinked_fd` and `hugetlbfs_unlinked_fd_for_size`. They are
+//! inherited across `exec`, as ever.
 #![expect(unsafe_code, reason = "calls functions by address, with paths")]
 
 use core::ffi::{CStr, c_int, c_long};
@@ -16,21 +16,20 @@ use super::calls;
 pub(crate) fn unlinked() -> c_int {
     // SAFETY: takes nothing.
     match unsafe { calls::gethugepagesize() } {
-        // With the errno of that.
+        // It has set errno.
         -1 => -1,
         // SAFETY: takes a number.
         size => unsafe { calls::unlinked_fd_for_size(size) },
     }
 }
 
-/// `hugetlbfs_unlinked_fd_for_size`: on a mount, or without one where the
-/// kernel has such files.
+/// `hugetlbfs_unlinked_fd_for_size`: a file on a mount, or a memfd.
 pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
     // SAFETY: takes a number.
     let dir = unsafe { calls::find_path_for_size(size) };
     let file = match dir.is_null() {
         true => without_mount(size),
-        // SAFETY: what that function gives: a C string that stays.
+        // SAFETY: that function returns a static C string.
         false => on_mount(unsafe { CStr::from_ptr(dir) }),
     };
     file.unwrap_or_else(|error| {
@@ -63,7 +62,7 @@ fn without_mount(size: c_long) -> Result<c_int> {
 fn on_mount(dir: &CStr) -> Result<c_int> {
     let nameless = libc::O_TMPFILE | libc::O_RDWR;
     let file = match sys::open_inherited(dir, nameless, 0o600) {
-        // Before Linux 5.1, or on what the program says is a hugetlbfs.
+        // Linux before 5.1, or what the program calls a hugetlbfs.
         Err(Errno(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) => named_and_removed(dir),
         result => result,
     };
@@ -77,7 +76,7 @@ fn on_mount(dir: &CStr) -> Result<c_int> {
     })
 }
 
-/// Makes a file under a name that nobody has, and removes the name.
+/// Creates a file with a unique name and removes the name.
 fn named_and_removed(dir: &CStr) -> Result<c_int> {
     const TRIES: u64 = 100;
     let dir = dir.to_str().map_err(|_| Errno(libc::EINVAL))?;

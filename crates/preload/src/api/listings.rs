@@ -1,6 +1,5 @@
-//! The kernel's lists of sizes and mounts. They are opened by libc's `open` and
-//! `opendir`, on exactly these paths: programs put their own in the place of
-//! those to pretend to be on another machine.
+//! The kernel's lists of sizes and mounts, opened by libc's `open` and `opendir` with exactly
+//! these paths: programs replace these functions to simulate another machine.
 #![expect(unsafe_code, reason = "calls functions of libc")]
 
 use core::ffi::CStr;
@@ -13,7 +12,7 @@ use hugetools_pages::sys::{Errno, File, Result, errno};
 
 const SIZES: &CStr = c"/sys/kernel/mm/hugepages/";
 
-/// Opens a file for reading, as the program would.
+/// Opens a file by the process's `open`.
 fn open(path: &CStr) -> Result<File> {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     // SAFETY: a path and flags that need no third argument.
@@ -32,8 +31,8 @@ pub(crate) fn kernel_default() -> Option<usize> {
     kib.checked_mul(1024).filter(|size| *size > 0)
 }
 
-/// Calls `each` for every huge page size in bytes, in the kernel's order. A
-/// kernel without the directory has none but the default one.
+/// Calls `each` for every huge page size, in the kernel's order. Without the directory there is
+/// only the default size.
 pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
     // SAFETY: a path.
     let dir = unsafe { libc::opendir(SIZES.as_ptr()) };
@@ -44,12 +43,12 @@ pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
         };
     }
     loop {
-        // SAFETY: a directory that is open.
+        // SAFETY: an open directory.
         let entry = unsafe { libc::readdir(dir) };
         if entry.is_null() {
             break;
         }
-        // SAFETY: an entry that stays until the next is read.
+        // SAFETY: an entry, valid until the next one is read.
         let name = unsafe { &(*entry).d_name };
         // SAFETY: a C string within the entry.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) };
@@ -57,7 +56,7 @@ pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
             each(size);
         }
     }
-    // SAFETY: a directory that is open, and used no more.
+    // SAFETY: an open directory, not used any more.
     unsafe { libc::closedir(dir) };
     Ok(())
 }
@@ -68,7 +67,7 @@ fn size_of_name(name: &CStr) -> Option<usize> {
     kib.checked_mul(1024)
 }
 
-/// Calls `each` for the mount point of every hugetlbfs.
+/// Calls `each` for every hugetlbfs mount point.
 pub(crate) fn each_mount(mut each: impl FnMut(&CStr)) -> Result<()> {
     let table = open(c"/proc/mounts").or_else(|_| open(c"/etc/mtab"))?;
     let mut scanner = Scanner::new();

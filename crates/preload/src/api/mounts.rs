@@ -1,4 +1,4 @@
-//! Mounts of hugetlbfs: `hugetlbfs_test_path`, `hugetlbfs_find_path` and
+//! Mounts of hugetlbfs: `hugetlbfs_test_path`, `hugetlbfs_find_path`,
 //! `hugetlbfs_find_path_for_size`.
 #![expect(
     unsafe_code,
@@ -20,12 +20,12 @@ use super::{calls, listings};
 /// The type of a hugetlbfs.
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
 
-/// So many sizes; no architecture has as many.
+/// Maximum number of page sizes; no architecture has as many.
 const SIZES: usize = 16;
 
-/// Where a hugetlbfs of one size is mounted.
+/// A mount of hugetlbfs.
 struct Mount {
-    /// The page size in bytes; 0 for an unused place.
+    /// Page size in bytes; 0 if unused.
     size: usize,
     path: [u8; PATH_MAX],
 }
@@ -37,7 +37,7 @@ struct Table {
 
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The thread that is making the table just now.
+/// The thread that is building the table.
 static MAKER: AtomicU32 = AtomicU32::new(0);
 
 /// `hugetlbfs_test_path`
@@ -71,21 +71,19 @@ pub(crate) fn find_path_for_size(size: c_long) -> *const c_char {
     find(size).map_or(core::ptr::null(), CStr::as_ptr)
 }
 
-/// Whether pages of this size can be had by a mount.
+/// Whether pages of this size have a mount.
 pub(crate) fn has(size: usize) -> bool {
     find(size).is_some()
 }
 
-/// Where copies of text for this user's processes lie, unless told otherwise:
-/// below the mount for pages of `size` bytes. `None` without such a mount. The
-/// directory need not exist.
+/// The default directory for shared code: below the mount for pages of `size` bytes. It may not
+/// exist yet.
 pub fn share_dir(size: usize) -> Option<Path> {
     let mount = find(size)?.to_str().ok()?;
     Path::of(format_args!("{mount}/elflink-uid-{}", sys::getuid()))
 }
 
-/// The mount for pages of `size` bytes: of those that `HUGETLB_PATH` names, or
-/// else of all that this user may use, the first one.
+/// The first usable mount for pages of `size` bytes, among those of `HUGETLB_PATH` if set.
 pub fn find(size: usize) -> Option<&'static CStr> {
     let mount = table()?
         .mounts
@@ -94,13 +92,12 @@ pub fn find(size: usize) -> Option<&'static CStr> {
     CStr::from_bytes_until_nul(&mount.path).ok()
 }
 
-/// The table, made at the first call. Two threads at once make two, of which
-/// one is kept: the program's own `hugetlbfs_test_path` or `open` may run
-/// meanwhile, so no lock is held. `None` while this very thread is making it,
-/// further up the stack, or where there is no memory.
+/// The table, built at the first call. No lock is held, since the program's own functions may run:
+/// two threads may build two tables, of which one is kept. `None` while this thread is building it
+/// in an outer frame, or without memory.
 fn table() -> Option<&'static Table> {
     let known = TABLE.load(Ordering::Acquire);
-    // SAFETY: a table that was published is complete and stays for ever.
+    // SAFETY: a published table is complete and stays for ever.
     if let Some(table) = unsafe { known.as_ref() } {
         return Some(table);
     }
@@ -114,22 +111,21 @@ fn table() -> Option<&'static Table> {
     made
 }
 
-/// Makes the table and publishes it.
+/// Builds and publishes the table.
 fn make() -> Option<&'static Table> {
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
     let at = unsafe { sys::mmap(0, size_of::<Table>(), prot, flags, -1, 0) }.ok()?;
     let new = at as *mut Table;
-    // SAFETY: all bits zero are a table of unused places, and nobody else has
-    // this mapping.
+    // SAFETY: all bits zero are an empty table, and nobody else uses the mapping.
     unsafe { &mut *new }.fill();
     let null = core::ptr::null_mut();
     match TABLE.compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: complete, and from now on never written.
+        // SAFETY: complete, and never written again.
         Ok(_) => unsafe { new.as_ref() },
         Err(first) => {
-            // SAFETY: mapped above and known to nobody.
+            // SAFETY: mapped above, and nobody knows it.
             let _ = unsafe { sys::munmap(at, size_of::<Table>()) };
             // SAFETY: a published table.
             unsafe { first.as_ref() }
@@ -162,7 +158,7 @@ impl Table {
         }
     }
 
-    /// Adds what `HUGETLB_PATH` names.
+    /// Adds a mount of `HUGETLB_PATH`.
     fn add_named(&mut self, bytes: &[u8]) {
         let mut path = [0; PATH_MAX];
         let warn = |what: &str| {
@@ -190,8 +186,7 @@ impl Table {
         }
     }
 
-    /// Adds a mount, unless there is one of that size; `level` is how much that
-    /// matters.
+    /// Adds a mount, unless its size has one; that is reported at `level`.
     fn add(&mut self, path: &CStr, size: usize, level: Level) {
         let same = |mount: &&mut Mount| mount.size == size || mount.size == 0;
         let text = path.to_str().unwrap_or("a path");
@@ -213,7 +208,7 @@ impl Table {
     }
 }
 
-/// The page size of a mount that this user may make files in.
+/// The page size of a mount where this user may create files.
 fn usable(path: &CStr) -> Option<usize> {
     // SAFETY: a C string.
     let is_hugetlbfs = unsafe { calls::test_path(path.as_ptr()) } == 1;

@@ -1,18 +1,17 @@
-//! What was handed out, by its first address, so that it can be freed by that alone.
+//! Regions that were handed out, by address.
 //!
-//! No locks: each place is taken and given up by one exchange of its first address.
+//! No locks: a slot is taken and freed by one exchange of its address.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many are known at once. Of more, those on pages of a pool are found among the mappings
-/// of the process.
-const PLACES: usize = 256;
+/// Maximum number of regions.
+const PLACES: usize = 4096;
 
 struct Place {
-    /// 0 in a free place, 1 in one that is being filled.
+    /// Address; 0 in a free slot, 1 while it is filled.
     start: AtomicUsize,
     len: AtomicUsize,
-    /// How far behind the first address a pointer may lie that still means all of it.
+    /// Length of the range of pointers that mean this region.
     reach: AtomicUsize,
 }
 
@@ -27,7 +26,7 @@ static TABLE: [Place; PLACES] = [const {
 const FREE: usize = 0;
 const BEING_FILLED: usize = 1;
 
-/// Enters memory; whether there was a place for it.
+/// Adds a region; returns whether there was a slot.
 pub(super) fn enter(start: usize, len: usize, reach: usize) -> bool {
     let take = |place: &&Place| {
         let taken =
@@ -45,15 +44,15 @@ pub(super) fn enter(start: usize, len: usize, reach: usize) -> bool {
     true
 }
 
-/// Whether memory with this first address is known.
+/// Whether a region begins at this address.
 pub(super) fn knows(start: usize) -> bool {
     TABLE
         .iter()
         .any(|place| place.start.load(Ordering::Acquire) == start)
 }
 
-/// Takes out what begins at an address, or, where `shifted`, has it within its reach: where
-/// it begins, and its length.
+/// Removes the region that begins at an address or, if `shifted`, has it within its reach; returns
+/// its start and length.
 pub(super) fn take(addr: usize, shifted: bool) -> Option<(usize, usize)> {
     TABLE.iter().find_map(|place| {
         let start = place.start.load(Ordering::Acquire);

@@ -1,12 +1,7 @@
-//! Memory for the program: `get_huge_pages`, `get_hugepage_region`, and what
-//! frees it.
+//! Memory: `get_huge_pages`, `get_hugepage_region`, and the functions that free it.
 //!
-//! Huge pages are a private mapping as the kernel has it, with a reservation, and populated:
-//! what a pool or a control group does not give is an error here. Forks treat it as the
-//! kernel does.
-//!
-//! What is handed out is known by its first address (`region_table`). Another pointer is
-//! looked up among the mappings of the process (`stray`).
+//! Huge pages are a private mapping with a reservation, populated at once: missing pages are an
+//! error. Forks treat it as the kernel does.
 #![expect(unsafe_code, reason = "calls functions of the program")]
 
 use core::ffi::{c_int, c_ulong, c_void};
@@ -16,22 +11,21 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::extent::address_space;
-use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
+use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint, WholeHint};
 use hugetools_pages::kernel::{facts, populate};
-use hugetools_pages::policy::{first_look, thp};
+use hugetools_pages::policy::{start_facts, thp};
 use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
 
-use super::{calls, region_table, sizes, stray};
+use super::{calls, region_table, sizes};
 
-/// All flags of `get_huge_pages`; none of them changes anything.
+/// All flags of `get_huge_pages`; none has an effect.
 const GHP_MASK: c_ulong = 0x01;
-/// `get_hugepage_region`: on other pages, where huge pages cannot be had.
+/// `get_hugepage_region`: fall back to other pages.
 const GHR_FALLBACK: c_ulong = 0x2000_0000;
-/// `get_hugepage_region`: beginning at any cache line.
+/// `get_hugepage_region`: begin at any cache line.
 const GHR_COLOR: c_ulong = 0x4000_0000;
-/// All flags of `get_hugepage_region`; the third one says that neither of the
-/// others is meant.
+/// All flags of `get_hugepage_region`; the third one is the default.
 const GHR_MASK: c_ulong = 0x7000_0000;
 
 /// `get_huge_pages`
@@ -43,7 +37,7 @@ pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
         );
     }
     keeping_errno(|| {
-        first_look::take();
+        start_facts::take();
         let page = default_page();
         let result = page.and_then(|page| hand_out(len, page));
         let start = result.inspect_err(|error| failed(*error, len, page))?;
@@ -51,7 +45,7 @@ pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
     })
 }
 
-/// The pointer for C: `errno` is set where there is none, else as before.
+/// Returns the pointer to C; sets `errno` on failure only.
 fn keeping_errno(get: impl FnOnce() -> Result<*mut c_void>) -> *mut c_void {
     let before = sys::errno();
     match get() {
@@ -66,7 +60,7 @@ fn keeping_errno(get: impl FnOnce() -> Result<*mut c_void>) -> *mut c_void {
     }
 }
 
-/// What `gethugepagesize` says.
+/// The size that `gethugepagesize` returns.
 fn default_page() -> Result<usize> {
     // SAFETY: takes nothing.
     let size = unsafe { calls::gethugepagesize() };
@@ -77,10 +71,10 @@ fn default_page() -> Result<usize> {
     }
 }
 
-/// Pages of the kernel's default size need no file; for the others a mount is
-/// asked first, which an administrator may have given to this user alone.
+/// Maps pages. The kernel's default size needs no file; other sizes use a mount first, which may
+/// be reserved for this user.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
-    let anonymous = config::get().features.map_hugetlb;
+    let anonymous = config::get().map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
         let flags = libc::MAP_ANONYMOUS | hugetlb_pool::map_flags(page);
         return map_populated(len, page, flags, -1);
@@ -97,7 +91,7 @@ fn hand_out(len: usize, page: usize) -> Result<usize> {
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 const NO_MEMORY: Errno = Errno(libc::ENOMEM);
 
-/// Maps whole huge pages and has all of them now.
+/// Maps whole huge pages and populates them.
 fn map_populated(len: usize, page: usize, flags: c_int, fd: c_int) -> Result<usize> {
     if len == 0 {
         return Err(Errno(libc::EINVAL));
@@ -106,18 +100,17 @@ fn map_populated(len: usize, page: usize, flags: c_int, fd: c_int) -> Result<usi
     // SAFETY: a new mapping.
     let start = unsafe { sys::mmap(0, len, READ_WRITE, libc::MAP_PRIVATE | flags, fd, 0) };
     let start = start.map_err(|_| NO_MEMORY)?;
-    // SAFETY: mapped just now, and zero.
-    if unsafe { populate::populate(start, len, page) }.is_err() {
-        // SAFETY: mapped just now and known to nobody.
+    // SAFETY: mapped above, and zero.
+    let is_populated = unsafe { populate::populate(start, len, page) }.is_ok();
+    if !is_populated || !region_table::enter(start, len, page) {
+        // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(start, len) };
         return Err(NO_MEMORY);
     }
-    region_table::enter(start, len, page);
     Ok(start)
 }
 
-/// Maps whole base pages, on transparent huge pages where they are the fallback. Where they
-/// begin, and how many bytes they are.
+/// Maps base pages, or transparent huge pages if they are the fallback; returns address and length.
 fn map_fallback(len: usize) -> Result<(usize, usize)> {
     if len == 0 {
         return Err(Errno(libc::EINVAL));
@@ -128,31 +121,31 @@ fn map_fallback(len: usize) -> Result<(usize, usize)> {
     let align = if huge { facts::thp_size() } else { page };
     let start = address_space::reserve_elsewhere(len, align).map_err(|_| NO_MEMORY)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: reserved just now.
+    // SAFETY: reserved above.
     let mapped = unsafe { sys::mmap(start, len, READ_WRITE, flags, -1, 0) };
     if mapped.is_err() || !region_table::enter(start, len, page) {
-        // SAFETY: reserved above and known to nobody.
+        // SAFETY: reserved above, and nobody knows it.
         let _ = unsafe { sys::munmap(start, len) };
         return Err(NO_MEMORY);
     }
     if huge {
-        // SAFETY: mapped just now.
+        // SAFETY: mapped above.
         unsafe { thp::advise(start, len) };
     }
     Ok((start, len))
 }
 
-/// Unmaps what was handed out; whether it was.
+/// Unmaps a region; returns whether it is known.
 fn take_back(addr: usize, shifted: bool) -> bool {
     let Some((start, len)) = region_table::take(addr, shifted) else {
         return false;
     };
-    // SAFETY: the program has given it back.
+    // SAFETY: the program has freed it.
     let _ = unsafe { sys::munmap(start, len) };
     true
 }
 
-/// The `errno` of a function that failed, and may be the program's own.
+/// The `errno` of a failed function, possibly the program's own.
 fn last_error() -> Errno {
     match sys::errno() {
         Errno(0) => Errno(libc::ENOMEM),
@@ -160,10 +153,10 @@ fn last_error() -> Errno {
     }
 }
 
-/// The thread that is in `get_hugepage_region`, which calls `get_huge_pages`; 0 if none is.
+/// The thread inside `get_hugepage_region`, which calls `get_huge_pages`; 0 for none.
 static IN_REGION: AtomicU32 = AtomicU32::new(0);
 
-/// The function that the program has called, for a message.
+/// The function that the program has called.
 fn called() -> &'static str {
     match IN_REGION.load(Ordering::Relaxed) == sys::gettid() {
         true => "get_hugepage_region",
@@ -171,7 +164,7 @@ fn called() -> &'static str {
     }
 }
 
-/// Says why there is no memory.
+/// Reports why there is no memory.
 fn failed(error: Errno, len: usize, page: Result<usize>) {
     let (call, amount) = (called(), Amount(len));
     match (error, page) {
@@ -191,7 +184,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
                 format_args!(
                     "{call}: {amount} cannot be on {name} pages: {pages} are needed, \
                      {free}{}",
-                    ToHave(ToGrow { size, needed, free })
+                    WholeHint(GrowHint { size, needed, free })
                 ),
             );
         }
@@ -206,16 +199,9 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
 }
 
 /// `free_huge_pages`
-///
-/// # Safety
-/// As the exported function's.
-pub(crate) unsafe fn free_huge_pages(start: *mut c_void) {
+pub(crate) fn free_huge_pages(start: *mut c_void) {
     let addr = start as usize;
-    if addr == 0 || take_back(addr, false) {
-        return;
-    }
-    // SAFETY: as the caller says.
-    if !unsafe { stray::free(&[addr]) } {
+    if addr != 0 && !take_back(addr, false) {
         unknown("free_huge_pages", addr);
     }
 }
@@ -236,20 +222,20 @@ pub(crate) fn get_region(len: usize, flags: c_ulong) -> *mut c_void {
         );
     }
     keeping_errno(|| {
-        first_look::take();
+        start_facts::take();
         let room = match on_huge_pages(len) {
             Err(_) if flags & GHR_FALLBACK != 0 => on_other_pages(len)?,
             result => result?,
         };
         match flags & GHR_COLOR {
             0 => Ok(room.start),
-            // SAFETY: moves within the memory that was just had.
+            // SAFETY: moves within the new memory.
             _ => Ok(unsafe { calls::cachecolor(room.start, len, room.spare) }),
         }
     })
 }
 
-/// Memory and how much more than asked for it is.
+/// Memory, and its length beyond the request.
 struct Room {
     start: *mut c_void,
     spare: usize,
@@ -267,7 +253,7 @@ fn on_huge_pages(len: usize) -> Result<Room> {
         return Err(last_error());
     }
     if !region_table::knows(start as usize) {
-        // From a function of the program's own.
+        // From the program's own function.
         region_table::enter(start as usize, whole, page);
     }
     Ok(Room {
@@ -291,22 +277,10 @@ fn on_other_pages(len: usize) -> Result<Room> {
     })
 }
 
-/// `free_hugepage_region`: as for `get_huge_pages`, but the pointer may have
-/// been moved by cache lines.
-///
-/// # Safety
-/// As the exported function's.
-pub(crate) unsafe fn free_region(start: *mut c_void) {
+/// `free_hugepage_region`; the pointer may be shifted by cache lines.
+pub(crate) fn free_region(start: *mut c_void) {
     let addr = start as usize;
-    if addr == 0 || take_back(addr, true) {
-        return;
-    }
-    let before = sys::errno();
-    let base = addr - addr % hugetools_pages::sys::page_size();
-    let huge = default_page().map_or(base, |page| addr - addr % page);
-    sys::set_errno(before);
-    // SAFETY: as the caller says.
-    if !unsafe { stray::free(&[addr, base, huge]) } {
+    if addr != 0 && !take_back(addr, true) {
         unknown("free_hugepage_region", addr);
     }
 }

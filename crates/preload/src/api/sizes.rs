@@ -14,13 +14,13 @@ use hugetools_pages::sys::{self, Errno};
 
 use super::{calls, listings, mounts};
 
-/// A size that was not looked for yet.
+/// Not read yet.
 const UNKNOWN: usize = usize::MAX;
 
-/// The kernel's default size; 0 where it has none.
+/// The kernel's default size; 0 for none.
 static KERNEL: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
-/// The library's default size; 0 where there is none.
+/// The library's default size; 0 for none.
 static DEFAULT: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// The kernel's default huge page size in bytes.
@@ -28,8 +28,8 @@ pub(crate) fn kernel_default() -> Option<usize> {
     known(&KERNEL, listings::kernel_default)
 }
 
-/// Reads a size, or finds it out. The program's own code may run meanwhile, so
-/// no lock is held: two threads at once find the same.
+/// Reads a size once. No lock is held, since the program's own code may run: two threads may both
+/// read.
 fn known(size: &AtomicUsize, find: impl FnOnce() -> Option<usize>) -> Option<usize> {
     let mut now = size.load(Ordering::Relaxed);
     if now == UNKNOWN {
@@ -41,7 +41,7 @@ fn known(size: &AtomicUsize, find: impl FnOnce() -> Option<usize>) -> Option<usi
     (now != 0).then_some(now)
 }
 
-/// Has the kernel's default size looked for again.
+/// Forgets the kernel's default size.
 pub(crate) fn forget() {
     KERNEL.store(UNKNOWN, Ordering::Relaxed);
 }
@@ -61,8 +61,8 @@ pub(crate) fn default_size() -> c_long {
     }
 }
 
-/// `HUGETLB_DEFAULT_PAGE_SIZE` where it is the kernel's default or there is a
-/// mount for it, else the kernel's default.
+/// `HUGETLB_DEFAULT_PAGE_SIZE` if it is the kernel's default or has a mount, else the kernel's
+/// default.
 fn choose_default() -> Option<usize> {
     let kernel = kernel_default();
     let asked = match config::get().default_size {
@@ -83,7 +83,7 @@ fn choose_default() -> Option<usize> {
     kernel
 }
 
-/// Why the size that was asked for is not the default.
+/// Formats why the requested size isn't the default.
 struct NoSuchSize(usize);
 
 impl fmt::Display for NoSuchSize {
@@ -103,7 +103,7 @@ impl fmt::Display for NoSuchSize {
     }
 }
 
-/// The program's array, filled from the front.
+/// The program's array.
 struct Sizes {
     at: *mut c_long,
     room: usize,
@@ -111,14 +111,14 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// `None` for arguments that make no sense. Null and 0 only count.
+    /// `None` for invalid arguments. Null and 0 only count.
     fn new(at: *mut c_long, room: c_int) -> Option<Sizes> {
         let room = usize::try_from(room).ok()?;
         (room == 0 || !at.is_null()).then_some(Sizes { at, room, count: 0 })
     }
 
     /// # Safety
-    /// The array must have its room.
+    /// The array must have room for `room` values.
     unsafe fn put(&mut self, size: usize) {
         let Ok(size) = c_long::try_from(size) else {
             return;
@@ -145,11 +145,10 @@ fn failed(error: Errno) -> c_int {
     -1
 }
 
-/// `gethugepagesizes`: the default size first, then the others in the kernel's
-/// order.
+/// `gethugepagesizes`: the default size first, then the kernel's order.
 ///
 /// # Safety
-/// `sizes` must have room for `room`, or be null.
+/// `sizes` must have room for `room` values, or be null.
 pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     let Some(mut sizes) = Sizes::new(sizes, room) else {
         return failed(Errno(libc::EINVAL));
@@ -186,7 +185,7 @@ pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     unsafe { all.put(sys::page_size()) };
     let rest = match sizes.is_null() {
         true => sizes,
-        // SAFETY: behind what was put, at most at the end of the array.
+        // SAFETY: behind the last value, at most at the end of the array.
         false => unsafe { sizes.add(all.count) },
     };
     let room = room - if rest.is_null() { 0 } else { all.count() };

@@ -1,4 +1,4 @@
-//! `mremap(2)`: memory of ours becomes fit for it.
+//! `mremap(2)`
 #![expect(unsafe_code, reason = "a function of libc that is replaced")]
 
 use core::ffi::{c_int, c_void};
@@ -9,8 +9,7 @@ use hugetools_pages::vmops::{self, remap};
 
 use crate::next;
 
-/// `mremap(2)`. The last argument is read only where the flags say that there
-/// is one.
+/// `mremap(2)`. The last argument is read only if the flags announce it.
 ///
 /// # Safety
 /// As libc's.
@@ -22,7 +21,7 @@ pub unsafe extern "C" fn mremap(
     flags: c_int,
     new_addr: *mut c_void,
 ) -> *mut c_void {
-    // musl's reads it with the first of these only.
+    // musl reads it with MREMAP_FIXED only.
     let keeps_old = flags & remap::MREMAP_DONTUNMAP != 0 && weak::is_glibc();
     let has_new = flags & libc::MREMAP_FIXED != 0 || keeps_old;
     let new_addr = if has_new {
@@ -37,9 +36,6 @@ pub unsafe extern "C" fn mremap(
         flags,
         new_addr: new_addr as usize,
     };
-    if flags & libc::MREMAP_FIXED != 0 {
-        super::wait_as_libc(call.new_addr, new_len);
-    }
     let done = vmops::mremap(&call);
     match done {
         Some(result) => sys::c_address(result),

@@ -1,4 +1,4 @@
-//! The end of the data segment, which some allocators move by themselves.
+//! The program break, which some allocators move themselves.
 #![expect(unsafe_code, reason = "functions of libc that are replaced")]
 
 use core::ffi::c_void;
@@ -19,7 +19,7 @@ pub unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
     unsafe { moved(&SBRK, increment) }
 }
 
-/// `sbrk(2)`, by glibc's own name: tcmalloc's `sbrk` calls it.
+/// `__sbrk`, which tcmalloc's `sbrk` calls under glibc.
 ///
 /// # Safety
 /// As libc's.
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
 }
 
 /// # Safety
-/// As libc's; `next` is one of the two.
+/// As libc's; `next` is one of the two above.
 unsafe fn moved(next: &Next, increment: isize) -> *mut c_void {
     let was = call_later!(
         next,

@@ -1,5 +1,4 @@
-//! `syscall(2)`: filters of system calls and the end of the process are noticed when a
-//! program makes them by their numbers. All other numbers are passed on.
+//! `syscall(2)`: notices seccomp filters and the end of the process by number.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::c_long;
@@ -10,7 +9,7 @@ use crate::next;
 use crate::process::seccomp;
 use crate::report::end;
 
-/// `syscall(2)`, with as many arguments as a call may have.
+/// `syscall(2)` with the maximum number of arguments.
 ///
 /// # Safety
 /// As libc's.

@@ -31,7 +31,7 @@ pub unsafe extern "C" fn thrd_create(
     start: *const c_void,
     argument: *mut c_void,
 ) -> c_int {
-    threads::one_is_near();
+    threads::before_create();
     call_later!(
         THRD_CREATE,
         fn(*mut libc::pthread_t, *const c_void, *mut c_void) -> c_int,

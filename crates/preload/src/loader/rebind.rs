@@ -1,9 +1,7 @@
-//! Changes what names of a loaded file mean, in this process only: the loader binds what it
-//! loads from then on to the new addresses.
+//! Redefines symbols of a loaded object in this process: later loads bind to the new addresses.
 //!
-//! A library that is opened with `RTLD_DEEPBIND` finds libc's own functions before ours. Its
-//! calls cannot be caught later, since its constructors run before `dlopen` returns. So
-//! libc's table of symbols is changed before the first such library is loaded.
+//! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and its constructors
+//! run before `dlopen` returns. So libc's symbol table is changed before.
 #![expect(unsafe_code, reason = "changes a table of a loaded file")]
 
 use core::ffi::{CStr, c_int};
@@ -15,12 +13,11 @@ use hugetools_pages::sys;
 use crate::loader::objects::{self, Object};
 use crate::loader::symbols::{LOCAL_ENTRY, Symbol};
 
-/// A name, and the address that it is to mean.
+/// A name and its new address.
 pub type Meaning = (&'static CStr, usize);
 
-/// The addresses of functions that this library exports by these names; 0 for a name that it
-/// does not export. They are not written in our code, since the loader would then look each
-/// of them up at the start of every program.
+/// The addresses of our exported functions; 0 if not exported. Code that named them would have
+/// the loader look each up at every start.
 pub fn own<const N: usize>(names: [&'static CStr; N]) -> [Meaning; N] {
     let mut all = names.map(|name| (name, 0));
     objects::each(|object| {
@@ -35,7 +32,7 @@ pub fn own<const N: usize>(names: [&'static CStr; N]) -> [Meaning; N] {
     all
 }
 
-/// Calls `visit` with glibc, if the program has it. The loader's lock is held meanwhile.
+/// Calls `visit` with glibc, if loaded, under the loader's lock.
 pub fn with_glibc(mut visit: impl FnMut(&Object<'_>)) {
     objects::each(|object| match object.own_name() {
         Some(name) if name == c"libc.so.6" && object.address_of(c"malloc").is_some() => {
@@ -46,8 +43,8 @@ pub fn with_glibc(mut visit: impl FnMut(&Object<'_>)) {
     });
 }
 
-/// Gives names in an object's table new meanings, but for a meaning of 0; `false` if the table
-/// cannot be written.
+/// Redefines symbols of an object; address 0 means unchanged. `false` if its table can't be
+/// written.
 pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     let (mut first, mut last) = (usize::MAX, 0);
     for (name, _) in meanings {
@@ -78,8 +75,7 @@ pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     true
 }
 
-/// Writes what is to be added to the object's address, whoever calls. Other threads
-/// may look at it meanwhile.
+/// Writes a symbol's value. Other threads may read it meanwhile.
 fn put(symbol: *mut Symbol, value: usize) {
     // SAFETY: one of the object's symbols.
     let other = unsafe { &raw mut (*symbol).st_other };
@@ -88,8 +84,7 @@ fn put(symbol: *mut Symbol, value: usize) {
     byte.fetch_and(!LOCAL_ENTRY, Ordering::Release);
     // SAFETY: one of the object's symbols.
     let place = unsafe { &raw mut (*symbol).st_value };
-    // SAFETY: an aligned word of the object's table, which `change` made
-    // writable.
+    // SAFETY: an aligned word of the object's table, which `change` made writable.
     let word = unsafe { AtomicU64::from_ptr(place) };
     word.store(value as u64, Ordering::Release);
 }

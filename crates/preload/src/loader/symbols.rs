@@ -1,4 +1,4 @@
-//! The symbols that a loaded file defines, by name, as the loader finds them.
+//! Symbols of a loaded object by name, as the loader finds them.
 #![expect(unsafe_code, reason = "reads tables of loaded files")]
 
 use core::ffi::CStr;
@@ -8,10 +8,10 @@ use crate::loader::objects::{Object, STRTAB, SYMTAB};
 const HASH: i64 = 4;
 const GNU_HASH: i64 = 0x6fff_fef5;
 
-/// A symbol in a loaded file's table.
+/// An entry of a symbol table.
 pub type Symbol = libc::Elf64_Sym;
 
-/// The tables by which a loaded file's symbols are found, for many names at once.
+/// The tables needed to find symbols.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tables<'a> {
     object: &'a Object<'a>,
@@ -20,7 +20,7 @@ pub(crate) struct Tables<'a> {
     hash: Hash,
 }
 
-/// A table of hashes, of either kind.
+/// A hash table of either kind.
 #[derive(Debug, Clone, Copy)]
 enum Hash {
     Gnu(usize),
@@ -28,46 +28,30 @@ enum Hash {
 }
 
 impl Tables<'_> {
-    /// Calls `visit` with each symbol of that name that the file defines.
+    /// Calls `visit` with each definition of a name.
     fn definitions(&self, name: &CStr, hash: u32, mut visit: impl FnMut(*mut Symbol)) {
-        let mut look_at = |index: usize| {
+        let mut check = |index: usize| {
             let symbol = (self.symbols + index * size_of::<Symbol>()) as *mut Symbol;
-            // SAFETY: one of the object's symbols, which stay while it is
-            // loaded.
+            // SAFETY: one of the object's symbols, which stay while it is loaded.
             let known = unsafe { &*symbol };
             let at = self.strings + known.st_name as usize;
-            // SAFETY: a C string in the object's table of strings.
+            // SAFETY: a C string in the object's string table.
             if known.st_shndx != 0 && unsafe { is_named(at, name) } {
                 visit(symbol);
             }
         };
         match self.hash {
             // SAFETY: the object's table, which stays while it is loaded.
-            Hash::Gnu(table) => unsafe { each_of_chain(table, hash, &mut look_at) },
+            Hash::Gnu(table) => unsafe { each_of_chain(table, hash, &mut check) },
             Hash::Old(table) => {
                 // SAFETY: likewise.
                 let count = unsafe { count_of_symbols(table) };
-                (1..count).for_each(look_at);
+                (1..count).for_each(check);
             }
         }
     }
 
-    /// The address of the first of them, and where calls from its own file enter it.
-    fn entries_of(&self, name: &CStr, hash: u32) -> Option<[usize; 2]> {
-        let mut found = None;
-        self.definitions(name, hash, |symbol| {
-            // SAFETY: one of the object's symbols, which stay while it is
-            // loaded.
-            let symbol = unsafe { &*symbol };
-            let value = usize::try_from(symbol.st_value).unwrap_or(0);
-            let address = self.object.base.wrapping_add(value);
-            let entry = address.wrapping_add(local_entry(symbol.st_other));
-            found.get_or_insert([address, entry]);
-        });
-        found
-    }
-
-    /// The function of a name with that hash.
+    /// The function of a name, given its hash.
     pub(crate) fn function(&self, name: &CStr, hash: u32) -> Option<Function> {
         let mut found = None;
         self.definitions(name, hash, |symbol| {
@@ -83,20 +67,20 @@ impl Tables<'_> {
     }
 }
 
-/// The type of a symbol whose function tells the address of another, which is meant.
+/// `STT_GNU_IFUNC`
 const INDIRECT: u8 = 10;
 
-/// A function, as a table of symbols knows it.
+/// A function in a symbol table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
     /// Its address.
     At(usize),
-    /// The loader asks another function for its address.
+    /// A resolver returns its address.
     Indirect,
 }
 
 impl Object<'_> {
-    /// Its tables, where it has them.
+    /// Its symbol tables.
     pub(crate) fn tables(&self) -> Option<Tables<'_>> {
         let [gnu, strings, symbols] = self.tables_of([GNU_HASH, STRTAB, SYMTAB]);
         let old = || self.table(HASH).map(Hash::Old);
@@ -108,49 +92,43 @@ impl Object<'_> {
         })
     }
 
-    /// Calls `visit` with each symbol of that name that it defines: there may
-    /// be one for each version.
+    /// Calls `visit` with each definition of a name: there may be several versions.
     pub fn definitions(&self, name: &CStr, visit: impl FnMut(*mut Symbol)) {
         if let Some(tables) = self.tables() {
             tables.definitions(name, gnu_hash(name), visit);
         }
     }
 
-    /// The address of the first of them.
+    /// The address of the first definition.
     pub fn address_of(&self, name: &CStr) -> Option<usize> {
-        self.entries_of(name).map(|[address, _]| address)
-    }
-
-    /// The address of the first of them, and where calls from its own file enter
-    /// it.
-    pub fn entries_of(&self, name: &CStr) -> Option<[usize; 2]> {
-        self.tables()?.entries_of(name, gnu_hash(name))
+        let mut found = None;
+        self.definitions(name, |symbol| {
+            // SAFETY: one of the object's symbols, which stay while it is loaded.
+            let value = unsafe { (*symbol).st_value };
+            let value = usize::try_from(value).unwrap_or(0);
+            found.get_or_insert(self.base.wrapping_add(value));
+        });
+        found
     }
 }
 
-/// Whether a name stands there.
+/// Whether a string equals a name.
 ///
 /// # Safety
-/// A C string must.
+/// There must be a C string at `at`.
 unsafe fn is_named(at: usize, name: &CStr) -> bool {
     let mut bytes = name.to_bytes_with_nul().iter().enumerate();
     // SAFETY: the string has not ended before the first byte that differs.
     bytes.all(|(place, byte)| unsafe { ((at + place) as *const u8).read() } == *byte)
 }
 
-/// The part of `st_other` that says how far behind its address a function is
-/// entered from its own file, which on powerpc64le is behind where it finds the
-/// file's own table.
+/// The bits of `st_other` for the distance of the local entry point (powerpc64le).
 pub const LOCAL_ENTRY: u8 = match cfg!(target_arch = "powerpc64") {
     true => 0xe0,
     false => 0,
 };
 
-fn local_entry(other: u8) -> usize {
-    1 << ((other & LOCAL_ENTRY) >> 5) & !3
-}
-
-/// How the newer tables order names.
+/// The hash of `DT_GNU_HASH`.
 pub(crate) const fn gnu_hash(name: &CStr) -> u32 {
     let bytes = name.to_bytes();
     let (mut hash, mut at) = (5381_u32, 0);
@@ -161,10 +139,10 @@ pub(crate) const fn gnu_hash(name: &CStr) -> u32 {
     hash
 }
 
-/// Calls `visit` with the index of each symbol whose name may be of that hash.
+/// Calls `visit` with the index of each symbol that may have that hash.
 ///
 /// # Safety
-/// `table` must be a table of that kind, of a loaded file.
+/// `table` must be a loaded object's `DT_GNU_HASH`.
 unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) {
     // SAFETY: as the caller says; so for all of these.
     let word = |at: usize| unsafe { (at as *const u32).read() };
@@ -190,11 +168,10 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
     }
 }
 
-/// How many symbols there are, by the older kind of table, whose words are
-/// wider on one machine.
+/// Number of symbols by `DT_HASH`, whose words are wider on s390x.
 ///
 /// # Safety
-/// `table` must be a table of that kind, of a loaded file.
+/// `table` must be a loaded object's `DT_HASH`.
 unsafe fn count_of_symbols(table: usize) -> usize {
     if cfg!(target_arch = "s390x") {
         // SAFETY: as the caller says.

@@ -1,5 +1,5 @@
-//! Functions that most programs call seldom or never: each is looked up when it is called,
-//! and all of them before the first thread.
+//! Functions that most programs call rarely: looked up at the first call, and all of them before
+//! the first thread.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,10 +10,6 @@ use crate::loader::objects;
 
 pub(crate) static EXIT: Next = Next::named(c"exit");
 pub(crate) static EXIT_AT_ONCE: Next = Next::named(c"_exit");
-pub(crate) static EXECVE: Next = Next::named(c"execve");
-pub(crate) static EXECV: Next = Next::named(c"execv");
-pub(crate) static EXECVP: Next = Next::named(c"execvp");
-pub(crate) static EXECVPE: Next = Next::named(c"execvpe");
 pub(crate) static SBRK: Next = Next::named(c"sbrk");
 pub(crate) static GLIBCS_SBRK: Next = Next::named(c"__sbrk");
 pub(crate) static PTHREAD_ATFORK: Next = Next::named(c"pthread_atfork");
@@ -25,13 +21,9 @@ pub(crate) static GETGUARDSIZE: Next = Next::named(c"pthread_attr_getguardsize")
 pub(crate) static GETATTR_DEFAULT: Next = Next::named(c"pthread_getattr_default_np");
 pub(crate) static PTHREAD_SELF: Next = Next::named(c"pthread_self");
 
-static ALL: [&Next; 16] = [
+static ALL: [&Next; 12] = [
     &EXIT,
     &EXIT_AT_ONCE,
-    &EXECVE,
-    &EXECV,
-    &EXECVP,
-    &EXECVPE,
     &SBRK,
     &GLIBCS_SBRK,
     &PTHREAD_ATFORK,
@@ -44,7 +36,7 @@ static ALL: [&Next; 16] = [
     &PTHREAD_SELF,
 ];
 
-/// Whether all were looked up: nobody is asked again.
+/// All were looked up; nothing is looked up again.
 static ALL_FOUND: AtomicBool = AtomicBool::new(false);
 
 /// Looks all of them up.
@@ -57,14 +49,14 @@ fn find(names: &[&Next]) {
     objects::each_behind_ours(|object| {
         take_from(object, names);
     });
-    // Where the program has loaded this library by itself libc is not behind it.
+    // libc isn't behind this library if the program loaded it by `dlopen`.
     for next in names.iter().filter(|next| next.address() == 0) {
         next.ask();
     }
 }
 
 impl Next {
-    /// Where it is; `None` where nobody but this library has it.
+    /// Its address; `None` if only this library has it.
     pub(crate) fn found(&self) -> Option<usize> {
         if self.address() == 0 && !ALL_FOUND.load(Ordering::Acquire) {
             find(&[self]);
@@ -73,13 +65,13 @@ impl Next {
     }
 }
 
-/// Calls the next function of that type, or does what stands behind `else`.
+/// Calls the next function, or evaluates the expression after `else`.
 macro_rules! call_later {
     ($next:expr, fn($($type:ty),*) -> $result:ty, ($($argument:expr),*), else $otherwise:expr) => {{
         type Next = unsafe extern "C" fn($($type),*) -> $result;
         match $next.found() {
             Some(address) => {
-                // SAFETY: the address of the function of that name, whose type is that.
+                // SAFETY: the address of the function of that name and type.
                 let next = unsafe { core::mem::transmute::<usize, Next>(address) };
                 // SAFETY: as the caller says.
                 unsafe { next($($argument),*) }
@@ -91,7 +83,7 @@ macro_rules! call_later {
 
 pub(crate) use call_later;
 
-/// What a function gives that is not there.
+/// The result of a missing function.
 pub(crate) fn no_function() -> i32 {
     sys::c_result(Err(Errno(libc::ENOSYS)))
 }

@@ -1,5 +1,5 @@
-//! Handlers for forks, as libraries register them: ours come first, whoever's
-//! constructor runs before ours.
+//! Registration of fork handlers: ours come first, even if another library's constructor runs
+//! earlier.
 #![expect(
     unsafe_code,
     reason = "exports functions of libc and calls them by address"
@@ -15,7 +15,7 @@ use crate::rt::marker;
 
 type Handler = Option<extern "C" fn()>;
 
-/// What `pthread_atfork(3)` calls in each library under glibc.
+/// `pthread_atfork(3)` in each library calls this under glibc.
 #[unsafe(no_mangle)]
 pub extern "C" fn __register_atfork(
     prepare: Handler,
@@ -35,7 +35,7 @@ pub extern "C" fn __register_atfork(
     }
 }
 
-/// `pthread_atfork(3)`, which is a function of libc's in musl only.
+/// `pthread_atfork(3)`; only musl's libc exports it.
 #[unsafe(no_mangle)]
 pub extern "C" fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int {
     be_first();

@@ -1,9 +1,6 @@
-//! A program that confines itself: from then on nothing is asked of the kernel
-//! that the program does not expect of its malloc. libc has two doors by which
-//! filters of system calls are set, `prctl` and `syscall`; both are watched here
-//! and otherwise left as they are. A call that fails has set none: programs ask so what
-//! the kernel knows. Which calls are made then is for `hugetools_pages::sys`, in its file
-//! `seccomp_filter`.
+//! Seccomp filters that the program sets for itself, by `prctl` or `syscall`. From then on only
+//! calls that malloc makes are made: see `seccomp_filter` in `hugetools_pages::sys`. A failed call
+//! has set no filter; programs probe the kernel so.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::{c_int, c_long};
@@ -11,15 +8,14 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env;
 use hugetools_pages::config;
-use hugetools_pages::policy::{first_look, thp};
+use hugetools_pages::policy::{start_facts, thp};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::vmops::anon;
 
 use crate::next;
 
-/// `prctl(2)`. Which arguments there are depends on the first; the others are
-/// passed on as they are found.
+/// `prctl(2)`. All arguments are passed on.
 ///
 /// # Safety
 /// As libc's.
@@ -43,8 +39,7 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     result
 }
 
-/// Whether a ban of transparent huge pages is not to be carried out, since whoever started
-/// the program has asked for that.
+/// Whether a ban of transparent huge pages is to be ignored: `HUGETLB_THP_POLICY=always`.
 pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
     let is_lifted = option == libc::PR_SET_THP_DISABLE && value != 0 && config::get().lift_thp_ban;
@@ -63,18 +58,18 @@ pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
 fn note_disabled(yes: bool) {
     thp::note_disabled(yes);
     if yes {
-        anon::banned();
+        anon::report_disabled();
     }
 }
 
-/// The last moment at which anything may be asked or set.
+/// Reads what will be needed, and notes the filter.
 fn begin() {
-    first_look::take();
+    start_facts::take();
     sys::note_own_filter();
 }
 
-/// Makes a call that sets a filter, unless it fails. While it is made another thread's may
-/// set one, too, for all of them.
+/// Makes a call that sets a filter; undoes the note if it fails. Another thread's call may set
+/// one at the same time.
 fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -> T {
     begin();
     let result = call();
@@ -84,8 +79,7 @@ fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -
     result
 }
 
-/// Makes a call by number that sets a filter; `None` for all others, of which is noted what
-/// they are about to do.
+/// Makes a call by number if it sets a filter; otherwise `None`, with `PR_SET_THP_DISABLE` noted.
 #[inline]
 pub(crate) fn by_number(
     number: c_long,
@@ -108,8 +102,7 @@ pub(crate) fn by_number(
 }
 
 fn is_setting(number: c_long, operation: c_int) -> bool {
-    /// The operations of `seccomp(2)` that set a filter: a strict one and one of
-    /// the program's own.
+    /// `SECCOMP_SET_MODE_STRICT` and `SECCOMP_SET_MODE_FILTER`.
     const SETTING: [c_int; 2] = [0, 1];
     match number {
         libc::SYS_seccomp => SETTING.contains(&operation),
@@ -117,9 +110,8 @@ fn is_setting(number: c_long, operation: c_int) -> bool {
     }
 }
 
-/// Whether a call with these flags has set a filter: its result is 0 then, or a descriptor
-/// where one was asked for. Another number is that of a thread which cannot have it, so
-/// that none has.
+/// Whether the call has set a filter: it returned 0, or a listener's descriptor if requested.
+/// Another positive number is a thread that could not be synchronised.
 fn has_set(result: c_long, flags: usize) -> bool {
     const NEW_LISTENER: usize = 1 << 3;
     result == 0 || result > 0 && flags & NEW_LISTENER != 0

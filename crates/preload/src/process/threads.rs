@@ -1,9 +1,8 @@
-//! New threads: where their stacks are asked to be on huge pages, each prepares its own
-//! before it begins.
+//! New threads. If stacks are to be on huge pages, each thread prepares its own before its
+//! function runs.
 //!
-//! What a thread is to do then is passed in one of a few places of ours, which the thread
-//! frees at once; where all are taken it begins as it would without us. The function that
-//! runs first stays below the program's own: `pthread_exit` and exceptions go through it.
+//! The task is passed in one of a few slots, freed at once; without a free slot the thread starts
+//! plainly. `pthread_exit` and exceptions unwind through our start function.
 #![expect(unsafe_code, reason = "calls libc's functions by their addresses")]
 
 use core::cell::UnsafeCell;
@@ -23,23 +22,22 @@ use crate::next::later::{
 };
 use crate::program_segments;
 
-/// What a thread does.
+/// A thread's function.
 pub(crate) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 type Attributes = libc::pthread_attr_t;
 
-/// So many threads may be on their way at once.
-const PLACES: usize = 64;
+/// Threads that can be starting at the same time.
+const SLOTS: usize = 64;
 
-/// Where it is told what a thread is to do.
-struct Place {
+/// A slot for a task.
+struct Slot {
     is_taken: AtomicBool,
     task: UnsafeCell<Option<Task>>,
 }
 
-// SAFETY: the task belongs to whoever has taken the place: first the one that makes the
-// thread, then that thread.
-unsafe impl Sync for Place {}
+// SAFETY: the slot's taker owns the task: the creating thread, then the created one.
+unsafe impl Sync for Slot {}
 
 #[derive(Debug, Clone, Copy)]
 struct Task {
@@ -48,25 +46,25 @@ struct Task {
     shape: Shape,
 }
 
-/// Lengths of a stack and of its end that nobody may touch.
+/// Lengths of a stack and its guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     len: usize,
     guard: usize,
 }
 
-static ALL: [Place; PLACES] = [const {
-    Place {
+static TASKS: [Slot; SLOTS] = [const {
+    Slot {
         is_taken: AtomicBool::new(false),
         task: UnsafeCell::new(None),
     }
-}; PLACES];
+}; SLOTS];
 
-/// The program is about to make a thread. What is asked of the loader is asked before the
-/// first: none can hold its lock by now.
-pub(crate) fn one_is_near() {
-    static KNOWN: AtomicBool = AtomicBool::new(false);
-    if !KNOWN.load(Ordering::Relaxed) && !KNOWN.swap(true, Ordering::Relaxed) {
+/// Called before the program creates a thread. What the loader is asked for is asked before the
+/// first one, while no other thread can hold its lock.
+pub(crate) fn before_create() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
         program_segments::before_threads();
         later::find_all();
         lock::note_threads();
@@ -89,7 +87,7 @@ pub(crate) unsafe fn create(
     let Some(address) = PTHREAD_CREATE.found() else {
         return libc::EAGAIN;
     };
-    one_is_near();
+    before_create();
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Call>(address) };
     let shape = match stack::is_for_threads() {
@@ -101,7 +99,7 @@ pub(crate) unsafe fn create(
         return libc::EAGAIN;
     }
     let place = shape.and_then(|shape| {
-        pass(Task {
+        store(Task {
             start,
             argument,
             shape,
@@ -112,7 +110,7 @@ pub(crate) unsafe fn create(
         return unsafe { next(thread, attributes, start, argument) };
     };
     let passed = ptr::from_ref(place).cast_mut().cast();
-    // SAFETY: likewise; what begins is ours, and does what the caller wants.
+    // SAFETY: likewise; `begin` calls the program's function.
     let result = unsafe { next(thread, attributes, begin, passed) };
     if result != 0 {
         place.is_taken.store(false, Ordering::Release);
@@ -120,19 +118,19 @@ pub(crate) unsafe fn create(
     result
 }
 
-/// Leaves a task in a free place.
-fn pass(task: Task) -> Option<&'static Place> {
-    let is_free = |place: &&Place| !place.is_taken.swap(true, Ordering::Acquire);
-    let place = ALL.iter().find(is_free)?;
-    // SAFETY: taken just now.
+/// Stores a task in a free slot.
+fn store(task: Task) -> Option<&'static Slot> {
+    let is_free = |place: &&Slot| !place.is_taken.swap(true, Ordering::Acquire);
+    let place = TASKS.iter().find(is_free)?;
+    // SAFETY: taken above.
     unsafe { *place.task.get() = Some(task) };
     Some(place)
 }
 
-/// What a thread does first.
+/// A thread's first function.
 ///
 /// # Safety
-/// With a place that was taken for it.
+/// `place` must be a slot taken for this thread.
 unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
     // SAFETY: as the caller says.
     let task = unsafe { take(place.cast()) };
@@ -140,19 +138,19 @@ unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
         return ptr::null_mut();
     };
     let Shape { len, guard } = task.shape;
-    if let Some(end) = own() {
+    if let Some(end) = thread_descriptor() {
         stack::prepare_thread(end, len, guard);
     }
-    // SAFETY: what the program has passed with it.
+    // SAFETY: the program's function and argument.
     unsafe { (task.start)(task.argument) }
 }
 
-/// Frees a place.
+/// Frees a slot and returns its task.
 ///
 /// # Safety
-/// It was taken for this thread.
-unsafe fn take(place: *const Place) -> Option<Task> {
-    // SAFETY: one of ours.
+/// The slot must be taken for this thread.
+unsafe fn take(place: *const Slot) -> Option<Task> {
+    // SAFETY: a static slot.
     let place = unsafe { &*place };
     // SAFETY: as the caller says.
     let task = unsafe { *place.task.get() };
@@ -160,19 +158,17 @@ unsafe fn take(place: *const Place) -> Option<Task> {
     task
 }
 
-/// An address above all that this thread uses of its stack: libc keeps what it knows of the
-/// thread there.
-fn own() -> Option<usize> {
+/// An address above this thread's stack in use, where libc keeps its thread descriptor.
+fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
     let address = PTHREAD_SELF.found()?;
     // SAFETY: the address of the function of that name.
-    let own = unsafe { core::mem::transmute::<usize, Call>(address) };
-    // In both libcs that is the address of its record.
-    own().checked_next_multiple_of(sys::page_size())
+    let pthread_self = unsafe { core::mem::transmute::<usize, Call>(address) };
+    // In both libcs this is the descriptor's address.
+    pthread_self().checked_next_multiple_of(sys::page_size())
 }
 
-/// The stack that libc makes; `None` where the program brings its own, or where it is too
-/// small.
+/// The stack that libc will allocate; `None` if the program provides one, or if it is too small.
 ///
 /// # Safety
 /// Null, or attributes of a thread.
@@ -188,22 +184,22 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
             (unsafe { default(usual.as_mut_ptr()) } == 0).then_some(usual.as_ptr())?
         }
         // SAFETY: as the caller says.
-        false if unsafe { is_own(attributes) } => return None,
+        false if unsafe { has_own_stack(attributes) } => return None,
         false => attributes,
     };
-    // SAFETY: as the caller says, or filled by libc just now.
-    let len = unsafe { number(&GETSTACKSIZE, attributes)? };
+    // SAFETY: as the caller says, or filled by libc above.
+    let len = unsafe { get_number(&GETSTACKSIZE, attributes)? };
     // SAFETY: likewise.
-    let guard = unsafe { number(&GETGUARDSIZE, attributes)? };
+    let guard = unsafe { get_number(&GETGUARDSIZE, attributes)? };
     let shape = Shape { len, guard };
     stack::is_long_enough(shape.len).then_some(shape)
 }
 
-/// Whether the program brings the stack.
+/// Whether the program provides the stack.
 ///
 /// # Safety
 /// Attributes of a thread.
-unsafe fn is_own(attributes: *const Attributes) -> bool {
+unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
     let Some(address) = GETSTACK.found() else {
         return true;
@@ -211,17 +207,16 @@ unsafe fn is_own(attributes: *const Attributes) -> bool {
     // SAFETY: the address of the function of that name.
     let stack = unsafe { core::mem::transmute::<usize, Call>(address) };
     let (mut at, mut len) = (0, 0);
-    // SAFETY: as the caller says. musl's refuses where there is none; glibc's then has one
-    // that ends at 0.
+    // SAFETY: as the caller says. Without a stack musl's fails, and glibc's ends at 0.
     let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
     result == 0 && at.wrapping_add(len) != 0
 }
 
-/// What a function says of attributes.
+/// Calls a getter of attributes.
 ///
 /// # Safety
-/// It takes attributes and room for a number.
-unsafe fn number(function: &Next, attributes: *const Attributes) -> Option<usize> {
+/// The function must take attributes and a pointer to a number.
+unsafe fn get_number(function: &Next, attributes: *const Attributes) -> Option<usize> {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
     // SAFETY: the address of the function of that name.
     let call = unsafe { core::mem::transmute::<usize, Call>(function.found()?) };

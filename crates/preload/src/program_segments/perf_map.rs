@@ -1,5 +1,4 @@
-//! `/tmp/perf-PID.map`: the functions of code that is a copy, for perf(1),
-//! which looks there for the names of what belongs to no file.
+//! `/tmp/perf-PID.map`: symbols of copied code for perf(1).
 #![expect(unsafe_code, reason = "maps the file that holds the symbols")]
 
 use core::ffi::CStr;
@@ -10,12 +9,11 @@ use hugetools_pages::segment::load::Load;
 use hugetools_pages::segment::symbols;
 use hugetools_pages::sys::{self, File};
 
-/// Whether this process has begun its file.
+/// This process has created its file.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Adds the functions of a segment of `file`, which was loaded at `base`, where
-/// it holds code. Without symbols, or where the list cannot be written, perf
-/// knows no names; nothing else depends on it.
+/// Adds the functions of an executable segment of `file`, loaded at `base`. Without symbols, or if
+/// the file can't be written, perf shows no names.
 pub(crate) fn add(file: &CStr, base: usize, load: &Load) {
     if load.prot & libc::PROT_EXEC == 0 {
         return;
@@ -39,9 +37,7 @@ fn write_functions(lines: &mut Lines, file: &[u8], base: usize, load: &Load) -> 
     Ok(())
 }
 
-/// The list of this process. Its directory is everybody's: nothing that is
-/// there already is written to, and what an earlier process of the same number
-/// left is removed.
+/// Opens the map. `/tmp` is shared: an existing file is never written to but removed.
 fn open() -> Option<File> {
     let mut name = Name([0; 32], 0);
     write!(name, "/tmp/perf-{}.map", sys::getpid()).ok()?;
@@ -54,7 +50,7 @@ fn open() -> Option<File> {
     File::open_mode(path, write | libc::O_CREAT | libc::O_EXCL, 0o644).ok()
 }
 
-/// A short name, ended by a zero.
+/// A short file name.
 struct Name([u8; 32], usize);
 
 impl Write for Name {
@@ -69,7 +65,7 @@ impl Write for Name {
     }
 }
 
-/// A whole file in memory.
+/// A mapped file.
 struct Mapped {
     addr: usize,
     len: usize,
@@ -86,20 +82,19 @@ impl Mapped {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped so long. A program or library in use is replaced by
-        // another file, not changed or cut.
+        // SAFETY: mapped with this length. A program in use is replaced, not truncated.
         unsafe { core::slice::from_raw_parts(self.addr as *const u8, self.len) }
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: ours, and nothing refers to it any more.
+        // SAFETY: ours, and nobody uses it.
         let _ = unsafe { sys::munmap(self.addr, self.len) };
     }
 }
 
-/// Lines on their way to a file, some thousand bytes at a time.
+/// Buffered lines.
 struct Lines {
     file: File,
     buffer: [u8; 4096],
@@ -117,7 +112,7 @@ impl Lines {
 
     fn flush(&mut self) {
         let (fd, text) = (self.file.fd(), &self.buffer[..self.len]);
-        // Without the signal of a file that is as long as it may be.
+        // Suppresses SIGXFSZ.
         let _ = sys::write_quietly(fd, text);
         self.len = 0;
     }

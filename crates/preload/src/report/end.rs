@@ -1,4 +1,4 @@
-//! The end of a program: the report, where one was asked for.
+//! The report at the end of a program.
 #![expect(unsafe_code, reason = "places a function among the destructors")]
 
 use core::ffi::c_int;
@@ -11,17 +11,17 @@ use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::facts;
-use hugetools_pages::kernel::kin::Kin;
+use hugetools_pages::kernel::process::Process;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
+use hugetools_pages::segment::reason::{self, Reason};
 use hugetools_pages::segment::stack;
-use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, Filter};
 
 use crate::loader::host_malloc;
 use crate::report::extents::Extents;
-use crate::report::own_memory::{Mappings, Status};
+use crate::report::own_memory::{Mappings, most_resident};
 use crate::report::{past_malloc, report_file, required, shared_page};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
@@ -32,26 +32,25 @@ use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;
 
-/// Whether anything can be asked: not in a program that has filtered its own
-/// system calls. hugectl reports what it saw last.
-fn may_ask() -> bool {
+/// Whether a report can be made: not under the program's own seccomp filter. hugectl then reports
+/// what it saw last.
+fn may_report() -> bool {
     marker::is_first() && sys::filter() != Filter::Own
 }
 
 extern "C" fn end() {
-    if !may_ask() || !is_wanted() || is_told() {
+    if !may_report() || !is_wanted() || is_reported() {
         return;
     }
-    // A report that cannot be made must not keep the program from ending.
+    // Failures are ignored: the program must end.
     let _ = report(status());
 }
 
-/// The status that was given to `exit`, which destructors are not told; with
-/// [`KNOWN`] where there is one.
+/// The status passed to `exit`, with [`KNOWN`] if there is one.
 static STATUS: AtomicU32 = AtomicU32::new(0);
 const KNOWN: u32 = 1 << 8;
 
-/// Notes with which status the program will end.
+/// Notes the exit status.
 pub(crate) fn note_status(status: c_int) {
     let status = u32::from(status.to_le_bytes()[0]);
     STATUS.store(status | KNOWN, Ordering::Relaxed);
@@ -63,42 +62,40 @@ fn status() -> Ended {
     Ended::Exit(is_known.then(|| i32::from(status.to_le_bytes()[0])))
 }
 
-/// Reports where the program ends without destructors: in the process where it
-/// began, as in a child of `vfork` all memory is its parent's.
+/// Reports at `_exit`, except in a child of `vfork`, which shares its parent's memory.
 pub(crate) fn at_once(status: c_int) {
-    if shared_page::has_begun() {
-        tell(status);
+    if shared_page::is_own_process() {
+        report_once(status);
     }
 }
 
-/// The status of a program that does not begin, as of hugectl's own failures.
+/// The status of a program that doesn't begin, as of hugectl's own failures.
 const REFUSED: c_int = 125;
 
-/// The same of a program that does not begin, whether somebody watches it or not; and
-/// ends it.
+/// Ends a program that may not begin, with a report.
 pub(crate) fn refuse() -> ! {
-    tell(REFUSED);
+    report_once(REFUSED);
     sys::exit(REFUSED)
 }
 
-/// Reports, where that was asked for and has not been done.
-fn tell(status: c_int) {
-    if may_ask() && is_wanted() && !is_told() {
+/// Reports once, if requested.
+fn report_once(status: c_int) {
+    if may_report() && is_wanted() && !is_reported() {
         note_status(status);
         let _ = report(self::status());
     }
 }
 
-/// The process that has reported already.
-static TOLD: AtomicU32 = AtomicU32::new(0);
+/// The process that has reported.
+static REPORTED: AtomicU32 = AtomicU32::new(0);
 
-/// Whether this one has: a handler of its end may end it again.
-fn is_told() -> bool {
+/// Whether this process has reported: an exit handler may end it again.
+fn is_reported() -> bool {
     let pid = sys::getpid();
-    TOLD.swap(pid, Ordering::AcqRel) == pid
+    REPORTED.swap(pid, Ordering::AcqRel) == pid
 }
 
-/// Whether this process reports: to hugectl, or where there is none by itself.
+/// Whether this process reports, through hugectl or by itself.
 fn is_wanted() -> bool {
     match config::get().report {
         None => false,
@@ -110,31 +107,30 @@ fn is_wanted() -> bool {
 
 fn report(ended: Ended) -> Option<()> {
     let text = compose(ended)?;
-    if !shared_page::leave(text.bytes()) {
+    if !shared_page::publish(text.bytes()) {
         report_file::send(text.bytes());
     }
     Some(())
 }
 
-/// The text of a report, as it is now.
+/// Formats the report.
 fn compose(ended: Ended) -> Option<Text> {
-    let status = Status::read();
+    let peak = most_resident();
     let mappings = Mappings::find()?;
     let exe = scratch::link(c"/proc/self/exe")?;
-    // No object has more of either than three for each mapping; extents of the
-    // heap may be one mapping together.
+    // An object has at most three entries for each mapping; heap extents may share a mapping.
     let (count, names) = mappings.count();
-    let extents = Extents::find((count * 3 + 512).min(4096), exe)?;
-    // Each name can be a file's or that of shared memory; others have none.
+    let extents = Extents::collect((count * 3 + 512).min(4096), exe)?;
+    // A name is a file's or shared memory's.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
     let rows = scratch::values(most.min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
-    past_malloc::explain(rows, status.most_resident);
+    past_malloc::explain(rows, peak);
     let mut stat = [0; 1024];
-    let own = Kin::own_and_name(&mut stat);
+    let own = Process::own_and_name(&mut stat);
     let mut met = required::NONE;
     let mut host = [0; 65];
     let proof = Proof {
@@ -143,18 +139,18 @@ fn compose(ended: Ended) -> Option<Text> {
         name: own.map_or(report::base(exe), |(_, name)| name),
         origin: Origin {
             host: sys::host(&mut host).map(str::as_bytes),
-            rank: scratch::look(c"/proc/self/environ", report::rank).flatten(),
+            rank: scratch::with_file(c"/proc/self/environ", report::rank).flatten(),
             parent: Some(sys::getppid()),
         },
         required: required::met(rows, &mut met),
         rows,
         warning: None,
-        life: own.map(|(own, _)| life(ended, own.start * TICK, rows, status.most_resident)),
+        life: own.map(|(own, _)| life(ended, own.start * TICK, rows, peak)),
     };
     written(&proof, SHORT).or_else(|| written(&proof, 1 << 20))
 }
 
-/// The room that is enough for most reports, and needs no mapping of its own.
+/// Room for most reports: the address space may be nearly full.
 const SHORT: usize = 32 << 10;
 
 fn written(proof: &Proof<'_>, room: usize) -> Option<Text> {
@@ -163,7 +159,7 @@ fn written(proof: &Proof<'_>, room: usize) -> Option<Text> {
     Some(text)
 }
 
-/// `start` is in milliseconds since the machine was started.
+/// `start` is in milliseconds since boot.
 fn life(ended: Ended, start: u64, rows: &[Row<'_>], most: Option<u64>) -> Life {
     let now = sys::wall_clock();
     let age = sys::since_boot().saturating_sub(start);
@@ -178,19 +174,18 @@ fn life(ended: Ended, start: u64, rows: &[Row<'_>], most: Option<u64>) -> Life {
     }
 }
 
-/// The milliseconds of a tick, in which the kernel counts the time of a start:
-/// the same on all machines.
+/// Milliseconds of a tick, the unit of a start time.
 const TICK: u64 = 10;
 
-/// Why a segment that was to be on huge pages is not, as far as we know.
+/// Sets the reason a segment isn't on huge pages.
 fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
     let config = config::get();
     let is_program = row.object == exe;
     if row.segment == Segment::Text && is_program {
-        row.reason = why::TEXT
+        row.reason = reason::TEXT
             .why()
             .filter(|why| why.is_of_file())
-            .map(Why::reason);
+            .map(Reason::reason);
     }
     if row.segment == Segment::Heap {
         row.reason = off_pools(row, config.heap);
@@ -199,9 +194,9 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         return;
     }
     row.reason = match row.segment {
-        Segment::Text if is_program => segment_reason(&why::TEXT, config.elfmap.text.is_some()),
+        Segment::Text if is_program => segment_reason(&reason::TEXT, config.elfmap.text.is_some()),
         Segment::Data | Segment::Bss if is_program => {
-            segment_reason(&why::DATA, config.elfmap.data.is_some())
+            segment_reason(&reason::DATA, config.elfmap.data.is_some())
         }
         Segment::Heap if config.heap.is_some() && past_malloc::is_most(row) => {
             Some(reasons::PAST_MALLOC)
@@ -220,8 +215,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
     };
 }
 
-/// Why a heap is not on the pages of pools that were asked for: it may be huge all the
-/// same, by transparent pages, or since what would be on base pages was never touched.
+/// Why a heap isn't on the requested pool, even if transparent huge pages serve it.
 fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let shortfall = pool_backoff::shortfall();
     let is_fork = matches!(
@@ -233,12 +227,12 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     shortfall.reason().filter(|_| is_asked && is_here)
 }
 
-/// Whether there is more of it than threads' stacks and small things.
+/// Whether there is more of it than threads' stacks.
 fn unreached(row: &Row<'_>) -> bool {
     row.resident.saturating_sub(row.huge_bytes()) > SMALL_HEAP as u64
 }
 
-fn segment_reason(outcome: &why::Outcome, is_wanted: bool) -> Option<&'static str> {
+fn segment_reason(outcome: &reason::Outcome, is_wanted: bool) -> Option<&'static str> {
     let edges = "only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest";
     match outcome.why() {
         Some(why) => Some(why.reason()),
@@ -272,13 +266,13 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     );
     let thp = thp::serves_private();
     match reason(pool_backoff::shortfall(), pages, thp) {
-        // The pool has served the rest.
+        // The pool served the rest.
         None => reasons::of_head(base, huge).or(thp.err().map(NoThp::reason)),
         found => found,
     }
 }
 
-/// Where pages of the pool may not be had, that is to be mended, and not what follows.
+/// Reports missing rights for the pool before missing transparent huge pages.
 fn shm_reason(pages: Option<Pages>) -> Option<&'static str> {
     match SHM_BACKOFF.shortfall() {
         Shortfall::ShmGroup => Shortfall::ShmGroup.reason(),

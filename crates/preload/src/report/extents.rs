@@ -1,5 +1,4 @@
-//! What is known by address: the regions and extents that we handed out, and
-//! the program and its libraries by their program headers.
+//! Memory known by address: our regions and extents, and the segments of loaded objects.
 
 use core::ops::ControlFlow;
 
@@ -11,26 +10,25 @@ use hugetools_pages::sys;
 use crate::loader::objects::{self, Object};
 use crate::rt::scratch::{self, List};
 
-/// A list that is filled from the front.
+/// The known ranges.
 pub(crate) struct Extents {
     list: List<Extent<'static>>,
     exe: &'static [u8],
     names: &'static mut [u8],
 }
 
-/// Room for the names of libraries; what does not fit has none.
+/// Bytes for the names of libraries.
 const NAMES: usize = 64 << 10;
 
 impl Extents {
-    /// Finds all known, at most `most`. `exe` is the name of the program, which the
-    /// loader does not tell.
-    pub(crate) fn find(most: usize, exe: &'static [u8]) -> Option<Extents> {
+    /// Finds at most `most` ranges. `exe` is the program's name, which the loader doesn't know.
+    pub(crate) fn collect(most: usize, exe: &'static [u8]) -> Option<Extents> {
         let mut known = Extents {
             list: List::with_room(most)?,
             exe,
             names: scratch::bytes(NAMES).unwrap_or_default(),
         };
-        index::look(|| {
+        index::read(|| {
             let heap = index::extents().filter(|extent| extent.holds == Holds::Heap);
             for extent in heap {
                 known.put(extent.base, extent.base + extent.len, Segment::Heap, None);
@@ -41,14 +39,14 @@ impl Extents {
             known.put(range.start, range.end, Segment::Shm, None);
         });
         let put = |object: &Object<'_>| {
-            known.put_object(object);
+            known.add_object(object);
             ControlFlow::Continue(())
         };
         objects::each(put);
         Some(known)
     }
 
-    /// What was found.
+    /// The ranges.
     pub(crate) fn all(&self) -> &[Extent<'static>] {
         self.list.all()
     }
@@ -62,21 +60,21 @@ impl Extents {
         });
     }
 
-    fn keep(&mut self, name: &[u8]) -> Option<&'static [u8]> {
+    fn copy_name(&mut self, name: &[u8]) -> Option<&'static [u8]> {
         let (place, rest) = core::mem::take(&mut self.names).split_at_mut_checked(name.len())?;
         place.copy_from_slice(name);
         self.names = rest;
         Some(place)
     }
 
-    fn put_object(&mut self, object: &Object<'_>) {
+    fn add_object(&mut self, object: &Object<'_>) {
         if object.is_vdso() {
             return;
         }
         let name = match object.is_program {
             true => Some(self.exe),
-            // A copy, since the loader's own goes away with the object.
-            false => self.keep(object.name.to_bytes()),
+            // A copy: the loader's string is freed with the object.
+            false => self.copy_name(object.name.to_bytes()),
         };
         let (base, page) = (object.base, sys::page_size());
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);

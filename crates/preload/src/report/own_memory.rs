@@ -1,4 +1,4 @@
-//! What the kernel says of this process's memory, for its report.
+//! The kernel's figures about this process.
 
 use hugetools_kernfs::keyed;
 use hugetools_kernfs::smaps::{self, Record};
@@ -6,11 +6,11 @@ use hugetools_pages::rt::message::{Level, say};
 
 use crate::rt::scratch;
 
-/// The mappings of this process: the text of `/proc/self/smaps`.
+/// The text of `/proc/self/smaps`.
 pub(crate) struct Mappings(&'static [u8]);
 
 impl Mappings {
-    /// Asks for them; where they cannot be had, that is said.
+    /// Reads it; reports a failure.
     pub(crate) fn find() -> Option<Mappings> {
         let text = scratch::read(c"/proc/self/smaps");
         if text.is_none() {
@@ -22,12 +22,12 @@ impl Mappings {
         text.map(Mappings)
     }
 
-    /// All of them.
+    /// Its records.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record<'static>> {
         smaps::records(self.0)
     }
 
-    /// How many there are, and how many of them have another name than the one before.
+    /// Number of records, and of records whose name differs from the previous one.
     pub(crate) fn count(&self) -> (usize, usize) {
         let (mut count, mut names) = (0, 0);
         let mut last: &[u8] = b"";
@@ -40,21 +40,8 @@ impl Mappings {
     }
 }
 
-/// What the kernel says of this process as a whole.
-#[derive(Debug, Default)]
-pub(crate) struct Status {
-    /// The most bytes that were resident, pages of pools apart; `None` where that is not
-    /// known.
-    pub(crate) most_resident: Option<u64>,
-}
-
-impl Status {
-    /// Reads it, as far as that can be had.
-    pub(crate) fn read() -> Status {
-        let text = scratch::read_short(c"/proc/self/status").unwrap_or_default();
-        let kib = keyed::number(text, b"VmHWM:");
-        Status {
-            most_resident: kib.and_then(|kib| kib.checked_mul(1024)),
-        }
-    }
+/// Maximum resident bytes of the process, without pool pages.
+pub(crate) fn most_resident() -> Option<u64> {
+    let text = scratch::read(c"/proc/self/status")?;
+    keyed::number(text, b"VmHWM:")?.checked_mul(1024)
 }

@@ -1,5 +1,5 @@
-//! Memory that a program maps itself, as virtual machines do, and gave back before
-//! the report: the heap was small because of it.
+//! Memory that a program maps itself, as virtual machines do, and may have unmapped before the
+//! report: it explains a small heap.
 
 use hugetools_contract::report::reasons::{ITS_OWN, SMALL_HEAP};
 use hugetools_contract::segment::{Row, Segment};
@@ -11,8 +11,8 @@ const SMALL_BESIDE: &str =
 
 const GIVEN_BACK: &str = "most was given back; mapped by the program itself, not by malloc";
 
-/// Replaces the reasons of heap and other memory where most of it was the program's
-/// own. `peak` is the most that was resident, where it is known.
+/// Sets the reasons of heap and anonymous memory if most of it was the program's own. `peak` is
+/// the maximum resident size.
 pub(crate) fn explain(rows: &mut [Row<'static>], peak: Option<u64>) {
     let is_larger = |row: &Row<'_>| row.segment == Segment::Heap && row.reason != Some(SMALL_HEAP);
     if config::get().heap.is_none() || rows.iter().any(is_larger) {
@@ -31,15 +31,14 @@ pub(crate) fn explain(rows: &mut [Row<'static>], peak: Option<u64>) {
     }
 }
 
-/// Whether most of what lies where the heap does was never ours.
+/// Whether most of a heap row was never ours.
 pub(crate) fn is_most(heap: &Row<'_>) -> bool {
     let base = heap.resident.saturating_sub(heap.huge_bytes());
     let ours = (usage::peak() as u64).saturating_add(GROWN_HEAP as u64);
     base > ours
 }
 
-/// Whether more was resident once than the heap has ever had, and what is there
-/// still of files and the like.
+/// Whether the peak exceeds the heap's maximum and the remaining files.
 fn was_large(rows: &[Row<'_>], peak: Option<u64>) -> bool {
     let others = rows
         .iter()

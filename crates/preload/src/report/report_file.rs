@@ -1,45 +1,43 @@
-//! The file of the report, opened at the start: at the end the program may have
-//! dropped its rights, or have another root directory. And how a report gets there.
+//! The report's file. It is opened at the start: at the end the program may have dropped its rights
+//! or changed its root.
 
 use core::ffi::c_int;
 use core::fmt;
 
 use hugetools_contract::env::Report;
 use hugetools_contract::report::Proof;
-use hugetools_kernfs::{keyed, number};
 use hugetools_pages::config;
 use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::outlet;
 use hugetools_pages::sys::{self, Errno, File, Result};
 
-use crate::rt::scratch::{self, Text};
+use crate::rt::scratch::Text;
 
 /// The open file.
 static REPORT: KeptFile = KeptFile::none();
 
-/// Opens it, where a report is to be written to one.
+/// Opens the file.
 pub(crate) fn prepare() {
-    let kept = open().and_then(Result::ok).and_then(File::out_of_the_way);
+    let kept = open().and_then(Result::ok).and_then(File::with_high_number);
     if let Some(file) = kept {
         REPORT.keep_open(file);
     }
 }
 
-/// The descriptor, if the program has neither closed it nor given its number
-/// to another file.
+/// The descriptor if it still refers to the file.
 pub(crate) fn kept() -> Option<c_int> {
     REPORT.get()
 }
 
-/// Opens it anew; none where no report goes to a file.
+/// Opens the file again; `None` if reports go elsewhere.
 pub(crate) fn open() -> Option<Result<File>> {
     let path = config::report_path()?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
     Some(File::open_mode(path, flags, 0o666))
 }
 
-/// Writes a report in the form that was asked for.
+/// Formats a report.
 pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
     match is_json() {
         false => proof.write_table(text),
@@ -47,7 +45,7 @@ pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
     }
 }
 
-/// Whether reports are lines of JSON.
+/// Whether reports are JSON.
 fn is_json() -> bool {
     !matches!(
         config::get().report,
@@ -55,8 +53,7 @@ fn is_json() -> bool {
     )
 }
 
-/// Where the report goes: a file is appended to with one call, so that reports
-/// of several processes do not mix.
+/// Sends a report: a file gets one write, so that reports of several processes don't mix.
 pub(crate) fn send(text: &[u8]) {
     if let Err(error) = try_send(text) {
         lost("opened", error);
@@ -75,63 +72,17 @@ fn try_send(text: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The report is not where it was to be.
+/// Reports a failure.
 fn lost(verb: &str, Errno(number): Errno) {
     let file = name().unwrap_or("its file");
-    let user = user();
+    let user = sys::geteuid();
     say(
         Level::Warning,
-        format_args!(
-            "no report: {file} cannot be {verb} (errno {number}){}",
-            Cure { file, number, user }
-        ),
+        format_args!("no report: {file} cannot be {verb} by user {user} (errno {number})"),
     );
 }
 
-/// What can be done about it.
-struct Cure<'a> {
-    file: &'a str,
-    number: c_int,
-    /// The effective user, where that is told.
-    user: Option<u64>,
-}
-
-impl fmt::Display for Cure<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.file;
-        match (self.number, self.user) {
-            (libc::EACCES | libc::EPERM, Some(user)) => write!(
-                f,
-                ": the program runs as user {user}, who may not write to it; let that user have \
-                 it and reach its directory, as by chown {user} {file}, or name a file that user \
-                 {user} may write to"
-            ),
-            (libc::EACCES | libc::EPERM, None) => {
-                f.write_str(": name a file that the user of the program may write to")
-            }
-            (libc::ENOENT | libc::ENOTDIR, _) => {
-                f.write_str(": its directory is not there, or not in the root of the program")
-            }
-            (libc::EROFS | libc::ENOSPC | libc::EDQUOT, _) => {
-                f.write_str(": name a file on another file system")
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The effective user now: what the program began as may be long ago.
-fn user() -> Option<u64> {
-    scratch::look(c"/proc/self/status", |status| {
-        let effective = keyed::value(status, b"Uid:")?
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty())
-            .nth(1)?;
-        number::leading(effective)
-    })?
-}
-
-/// The file that was asked for.
+/// The file's name.
 fn name() -> Option<&'static str> {
     match config::get().report {
         Some(Report::File(path)) => core::str::from_utf8(path).ok(),
@@ -139,8 +90,7 @@ fn name() -> Option<&'static str> {
     }
 }
 
-/// Where the reader is gone, or the file is as long as it may be, the program
-/// ends as it would have.
+/// Appends; suppresses SIGPIPE and SIGXFSZ.
 fn append(fd: c_int, text: &[u8]) {
     if let Err(error) = sys::write_quietly(fd, text) {
         lost("written", error);

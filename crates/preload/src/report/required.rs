@@ -1,6 +1,6 @@
-//! What must be on huge pages before the program begins: text, data, bss and the main
-//! thread's stack are measured, of heap, private mappings and shared memory it is tried
-//! whether there is any. Where that is too little, the program does not begin.
+//! `--require` before the program begins: code, data, bss and the main stack are measured; heap,
+//! private mappings and shared memory are probed. If a requirement isn't met the program doesn't
+//! begin.
 #![expect(
     unsafe_code,
     reason = "unmaps what was mapped to see whether it can be"
@@ -16,16 +16,16 @@ use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_kernfs::smaps::{Record, records};
 use hugetools_pages::config::{self, Config};
-use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, kin, populate};
+use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, populate, process};
 use hugetools_pages::migrate::aside::Aside;
 use hugetools_pages::policy::thp::{self, NoThp};
-use hugetools_pages::policy::{first_look, required};
+use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::segment::data;
 use hugetools_pages::segment::load::{Load, loads};
+use hugetools_pages::segment::reason::{self, Reason};
+use hugetools_pages::segment::rungs::Rungs;
 use hugetools_pages::segment::stack;
-use hugetools_pages::segment::why::{self, Why};
-use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::sys;
 
 use crate::loader::host_malloc;
@@ -34,14 +34,14 @@ use crate::program_segments::pages_for;
 use crate::report::shared_page;
 use crate::rt::{marker, scratch};
 
-/// Whether what is required of the program's start is met; says what is not.
+/// Whether all requirements are met; reports those that aren't.
 pub(crate) fn is_met() -> bool {
     let config = config::get();
     let require = config.require;
     if !require.is_any() {
         return true;
     }
-    first_look::take();
+    start_facts::take();
     let is_of_file = |segment| SEGMENTS.contains(&segment);
     if require.all().any(|(segment, _)| is_of_file(segment)) {
         measure_all(config);
@@ -58,17 +58,17 @@ pub(crate) fn is_met() -> bool {
         };
         met.is_err()
     });
-    // All of them are said.
+    // `count` visits all of them.
     let refused = refused.count();
     shared_page::note_required(met(&[], &mut NONE.clone()));
     refused == 0
 }
 
-/// Says what is not met.
+/// Reports an unmet requirement.
 fn refuse(segment: Segment, share: Share, why: &dyn fmt::Display) {
     required::note_refused(segment);
-    let mut name = [0; kin::NAME];
-    let name = kin::name(sys::getpid(), &mut name).unwrap_or(b"the program");
+    let mut name = [0; process::NAME];
+    let name = process::name(sys::getpid(), &mut name).unwrap_or(b"the program");
     say(
         Level::Error,
         format_args!(
@@ -79,7 +79,7 @@ fn refuse(segment: Segment, share: Share, why: &dyn fmt::Display) {
     );
 }
 
-/// As many as can be required.
+/// Room for all requirements.
 pub(crate) const NONE: [Met; COUNT] = [Met {
     required: Required(Segment::Text, Share::Whole),
     bytes: 0,
@@ -89,7 +89,7 @@ pub(crate) const NONE: [Met; COUNT] = [Met {
 
 const COUNT: usize = Require::SEGMENTS.len();
 
-/// What was required, and whether it is met, for a report with these rows.
+/// The requirements and whether they are met, for a report with these rows.
 pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Met] {
     let mut count = 0;
     let all = config::get().require.all();
@@ -109,7 +109,7 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Me
             required: Required(segment, share),
             bytes,
             huge,
-            met: required::is_kept(segment)
+            met: required::is_met(segment)
                 && (!is_measured || share.is_met(measure.huge, measure.whole, measure.all)),
         };
         count += 1;
@@ -117,17 +117,16 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Me
     &places[..count]
 }
 
-/// Those of the program's file.
+/// Segments of the program's file.
 const SEGMENTS: [Segment; 3] = [Segment::Text, Segment::Data, Segment::Bss];
 
-/// Those that are measured before the program begins.
+/// Segments that are measured before the program begins.
 const MEASURABLE: [Segment; 4] = [Segment::Text, Segment::Data, Segment::Bss, Segment::Stack];
 
-/// What was measured of each of [`MEASURABLE`]: all its bytes, those in whole huge
-/// pages, and those on huge pages.
+/// Measurements of [`MEASURABLE`]: all bytes, those in whole huge pages, those on huge pages.
 static MEASURED: [[AtomicU64; 3]; 4] = [const { [const { AtomicU64::new(0) }; 3] }; 4];
 
-/// What was measured of a segment, in bytes.
+/// Bytes of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Measure {
     pub(crate) all: u64,
@@ -136,7 +135,7 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// What was measured before the program began.
+    /// The measurement before the program began.
     pub(crate) fn of(segment: Segment) -> Measure {
         let at = MEASURABLE.iter().position(|other| *other == segment);
         let [all, whole, huge] = at.map_or([0; 3], |at| {
@@ -167,7 +166,7 @@ impl Measure {
         let (whole, tenth) = (tenths / 10, tenths % 10);
         let because = Because(segment, self);
         let (huge, of) = (huge / 1024, of / 1024);
-        // Not by a variable, which Rust 1.85 would not keep long enough.
+        // No variable: Rust 1.85 would drop the temporary too early.
         refuse(
             segment,
             share,
@@ -177,7 +176,7 @@ impl Measure {
     }
 }
 
-/// What kept the rest from huge pages, where it is known.
+/// Formats why the rest isn't on huge pages.
 struct Because(Segment, Measure);
 
 impl fmt::Display for Because {
@@ -185,15 +184,19 @@ impl fmt::Display for Because {
         let Because(segment, measure) = self;
         let outcome = match segment {
             Segment::Stack => return because_of_stack(*measure, f),
-            Segment::Text => &why::TEXT,
-            _ => &why::DATA,
+            Segment::Text => &reason::TEXT,
+            _ => &reason::DATA,
         };
-        let small = Some(Why::Small);
+        let small = Some(Reason::Small);
         let edges = "only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest";
         match outcome.why() {
             _ if config::get().elfmap.off => f.write_str(": it was to stay where it is"),
             _ if measure.whole == 0 => {
-                write!(f, ": {} (ld.hugetlbfs(1) aligns it)", Why::Small.reason())
+                write!(
+                    f,
+                    ": {} (ld.hugetlbfs(1) aligns it)",
+                    Reason::Small.reason()
+                )
             }
             Some(why) if Some(why) != small && measure.huge < measure.whole => {
                 write!(f, ": {}", why.reason())
@@ -204,7 +207,7 @@ impl fmt::Display for Because {
     }
 }
 
-/// What kept the main thread's stack from huge pages.
+/// Formats why the main stack isn't on huge pages.
 fn because_of_stack(measure: Measure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let needed = measure.whole + facts::thp_size() as u64;
     match (thp::serves_private(), sys::stack_limit()) {
@@ -221,7 +224,7 @@ fn because_of_stack(measure: Measure, f: &mut fmt::Formatter<'_>) -> fmt::Result
     }
 }
 
-/// Measures the main thread's stack, of which some was made before.
+/// Measures the main stack.
 fn measure_stack() {
     let Some((mapping, whole)) = stack::main_stack() else {
         return;
@@ -230,7 +233,7 @@ fn measure_stack() {
         whole: whole as u64,
         ..Measure::default()
     };
-    let _ = scratch::look(c"/proc/self/smaps", |smaps| {
+    let _ = scratch::with_file(c"/proc/self/smaps", |smaps| {
         let is_it = |record: &Record<'_>| record.start == mapping.start as u64;
         for record in records(smaps).filter(is_it) {
             let pmd = facts::thp_size() as u64;
@@ -255,14 +258,14 @@ fn measure_all(config: &Config) {
 
 fn measure(object: &Object<'_>, config: &Config) {
     let mut sums = [Measure::default(); 3];
-    // What lies in whole huge pages of the file: the end of a segment has no place there.
+    // The file's own pages don't include the last, partial page.
     let (mut in_file, mut is_of_file) = (0, false);
     let loads = || loads(object.headers, object.base, sys::page_size());
     for load in loads() {
         let Some(pages) = pages_for(&load, config) else {
             continue;
         };
-        let page = Wish::of(pages).sizes().1;
+        let page = Rungs::of(pages).sizes().1;
         let [bounds, rest] = parts(&load);
         for (part, sum) in [bounds, rest].into_iter().zip(places(&load)) {
             let whole = load.with_tail(page).inner(page);
@@ -277,7 +280,7 @@ fn measure(object: &Object<'_>, config: &Config) {
             data::touch(&load);
         }
     }
-    let _ = scratch::look(c"/proc/self/smaps", |smaps| {
+    let _ = scratch::with_file(c"/proc/self/smaps", |smaps| {
         for record in records(smaps) {
             for load in loads() {
                 for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
@@ -307,7 +310,7 @@ fn measure(object: &Object<'_>, config: &Config) {
         .for_each(|(segment, measure)| measure.note(segment));
 }
 
-/// What of a load comes from the file, and what starts as zero.
+/// The part from the file, and the bss.
 fn parts(load: &Load) -> [Range<usize>; 2] {
     let range = &load.range;
     let middle = match load.is_writable() {
@@ -317,7 +320,7 @@ fn parts(load: &Load) -> [Range<usize>; 2] {
     [range.start..middle, middle..range.end]
 }
 
-/// Which of [`SEGMENTS`] its parts belong to.
+/// Indices of the parts in [`SEGMENTS`].
 fn places(load: &Load) -> [usize; 2] {
     match load.is_writable() {
         true => [1, 2],
@@ -325,11 +328,11 @@ fn places(load: &Load) -> [usize; 2] {
     }
 }
 
-/// Why no heap could begin on what was asked for.
+/// Why no heap can begin on the requested pages.
 enum NoHeap {
     NotOurs,
-    Kept(host_malloc::Whom),
-    /// Of pages of this size.
+    Kept(host_malloc::Reason),
+    /// The pool of this page size.
     Pool(usize),
     Transparent(Option<NoThp>),
 }
@@ -340,7 +343,7 @@ impl fmt::Display for NoHeap {
             NoHeap::NotOurs => {
                 f.write_str("malloc is not ours (libhugetlbfs_heap.so is not loaded)")
             }
-            NoHeap::Kept(whom) => write!(f, "the program has its own allocator ({whom})"),
+            NoHeap::Kept(reason) => write!(f, "the program has its own allocator ({reason})"),
             NoHeap::Pool(size) => write!(
                 f,
                 "this process gets no page of the pool (to grow it: hugeadm --pool-pages-min {}:+N)",
@@ -358,15 +361,15 @@ fn heap(config: &Config) -> Result<(), NoHeap> {
     if !marker::has_heap() || config.heap.is_none() {
         return Err(NoHeap::NotOurs);
     }
-    if let Some(whom) = host_malloc::by_whom() {
-        return Err(NoHeap::Kept(whom));
+    if let Some(reason) = host_malloc::reason() {
+        return Err(NoHeap::Kept(reason));
     }
     let pages = config.heap.ok_or(NoHeap::NotOurs)?;
-    let wish = Wish::of(pages);
-    let Some(first) = wish.first else {
+    let rungs = Rungs::of(pages);
+    let Some(first) = rungs.first else {
         return transparent();
     };
-    let mut sizes = [Some(first), wish.second].into_iter().flatten();
+    let mut sizes = [Some(first), rungs.second].into_iter().flatten();
     let is_had = |size: usize| Aside::from_pool(size, size).is_ok();
     sizes.any(is_had).then_some(()).ok_or(NoHeap::Pool(first))
 }
@@ -374,14 +377,14 @@ fn heap(config: &Config) -> Result<(), NoHeap> {
 fn transparent() -> Result<(), NoHeap> {
     thp::serves_private().map_err(|why| NoHeap::Transparent(Some(why)))?;
     let size = facts::thp_size();
-    let aside = Aside::ordinary(size).map_err(|_| NoHeap::Transparent(None))?;
+    let aside = Aside::transparent(size).map_err(|_| NoHeap::Transparent(None))?;
     let scarce = NoHeap::Transparent(Some(NoThp::Scarce));
     let had = aside.ok_or(scarce)?.have();
     had.map_err(|_| NoHeap::Transparent(None))
 }
 
 fn shm(config: &Config) -> Result<(), NoHeap> {
-    let Some(size) = config.shm.and_then(|pages| Wish::of(pages).first) else {
+    let Some(size) = config.shm.and_then(|pages| Rungs::of(pages).first) else {
         return thp::serves_shared().map_err(|why| NoHeap::Transparent(Some(why)));
     };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
@@ -390,7 +393,7 @@ fn shm(config: &Config) -> Result<(), NoHeap> {
         true => populate::shared(at, size, size),
         false => Ok(()),
     };
-    // SAFETY: mapped just now and known to nobody.
+    // SAFETY: mapped above, and nobody knows it.
     let _ = unsafe { sys::munmap(at, size) };
     had.map_err(|_| NoHeap::Pool(size))
 }

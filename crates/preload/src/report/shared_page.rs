@@ -1,8 +1,6 @@
-//! The page that the program shares with hugectl, which waits for it: see
-//! [`hugetools_contract::report_page`].
-//!
-//! The page is mapped at the start and stays, so that the program may drop its rights,
-//! change its root and close all descriptors.
+//! The page shared with hugectl, which waits for the program: see
+//! [`hugetools_contract::report_page`]. It is mapped at the start and stays, whatever rights, root
+//! or descriptors the program drops.
 #![expect(unsafe_code, reason = "maps memory that another process has too")]
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -10,29 +8,28 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use hugetools_contract::report::{Met, Peak};
 use hugetools_contract::report_page::{HEAD_LEN, LEN, Page, TEXT_LEN};
 use hugetools_pages::config;
-use hugetools_pages::policy::witnessed;
+use hugetools_pages::policy::unmet;
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, File, Filter};
 
-/// Where the page is mapped, or 0.
+/// Address of the page, or 0.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// The program that has the page; 0 for none.
+/// The process that has the page; 0 for none.
 static PROGRAM: AtomicU32 = AtomicU32::new(0);
 
-/// The process in which the library began, or that was forked; 0 where no report is asked
-/// for.
-static BEGAN: AtomicU32 = AtomicU32::new(0);
+/// The process that ran our constructor, or was forked; 0 if no report is requested.
+static OWN_PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// Maps the page, in the program that hugectl has started.
+/// Maps the page in the program that hugectl has started.
 pub(crate) fn begin() {
     if config::get().report.is_none() {
         return;
     }
     let own = sys::getpid();
-    BEGAN.store(own, Ordering::Release);
-    weak::atfork(nothing, nothing, in_child);
+    OWN_PROCESS.store(own, Ordering::Release);
+    weak::atfork(no_op, no_op, in_child);
     let watcher = config::get().watcher;
     let Some(watcher) = watcher.filter(|watcher| watcher.program == own) else {
         return;
@@ -46,13 +43,13 @@ pub(crate) fn begin() {
     }
 }
 
-extern "C" fn nothing() {}
+extern "C" fn no_op() {}
 
-/// A child is a process of its own, which reports by itself.
+/// A forked child reports by itself.
 extern "C" fn in_child() {
     if sys::filter() != Filter::Own {
-        BEGAN.store(sys::getpid(), Ordering::Release);
-        witnessed::set(None);
+        OWN_PROCESS.store(sys::getpid(), Ordering::Release);
+        unmet::set(None);
     }
 }
 
@@ -67,29 +64,26 @@ fn map(pid: u32, fd: u32) -> Option<usize> {
     unsafe { sys::mmap(0, LEN, prot, libc::MAP_SHARED, file.fd(), 0) }.ok()
 }
 
-/// The page, in the program itself: no forked child of it, nor one that still shares all
-/// memory with it.
+/// The page, in the program itself: not in forked or `vfork` children.
 fn page() -> Option<&'static Page> {
     if !is_own() {
         return None;
     }
     let at = PAGE.load(Ordering::Acquire) as *const Page;
-    // SAFETY: null, or mapped for ever, of this length at least, and all of it are atomic
-    // numbers, which may have any value.
+    // SAFETY: null, or mapped for ever with this length; the type consists of atomic integers.
     unsafe { at.as_ref() }
 }
 
-/// Whether this process may report where it ends at once: no child of `vfork(2)`, which
-/// still shares all memory with its parent.
-pub(crate) fn has_begun() -> bool {
-    match BEGAN.load(Ordering::Acquire) {
-        // A program that confines itself need not expect the call.
+/// Whether this process may report at `_exit`: not a child of `vfork(2)`.
+pub(crate) fn is_own_process() -> bool {
+    match OWN_PROCESS.load(Ordering::Acquire) {
+        // Without a report getpid(2) isn't called, which a filter may forbid.
         0 => false,
-        began => began == sys::getpid(),
+        own => own == sys::getpid(),
     }
 }
 
-/// Whether this process is the program that has the page.
+/// Whether this process is the one that has the page.
 pub(crate) fn is_own() -> bool {
     match PROGRAM.load(Ordering::Acquire) {
         0 => false,
@@ -97,21 +91,21 @@ pub(crate) fn is_own() -> bool {
     }
 }
 
-/// The most that hugectl has seen.
+/// The peak that hugectl has seen.
 pub(crate) fn peak() -> Peak {
     page().map(Page::peak).unwrap_or_default()
 }
 
-/// Notes what is required of the program, and from now on when it is not kept.
+/// Records the requirements, and failures from now on.
 pub(crate) fn note_required(all: &[Met]) {
     if let Some(page) = page() {
         page.demands.set(all);
-        witnessed::set(Some(page.demands.failed()));
+        unmet::set(Some(page.demands.failed()));
     }
 }
 
-/// Leaves the report for hugectl to print; whether it can.
-pub(crate) fn leave(text: &[u8]) -> bool {
+/// Copies the report to the page; returns whether hugectl will print it.
+pub(crate) fn publish(text: &[u8]) -> bool {
     let (Some(page), Ok(len)) = (page(), u32::try_from(text.len())) else {
         return false;
     };
@@ -119,8 +113,8 @@ pub(crate) fn leave(text: &[u8]) -> bool {
         return false;
     }
     let room = PAGE.load(Ordering::Acquire) + HEAD_LEN;
-    // SAFETY: mapped for ever, of this length. Only the one thread that makes a report is
-    // here; hugectl reads the room once this process has ended.
+    // SAFETY: mapped for ever with this length. Only the reporting thread writes; hugectl reads
+    // after this process has ended.
     let room = unsafe { core::slice::from_raw_parts_mut(room as *mut u8, text.len()) };
     room.copy_from_slice(text);
     page.publish(len);

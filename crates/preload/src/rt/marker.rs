@@ -1,8 +1,6 @@
-//! One process, one of our libraries at work. A program that is linked with
-//! `-lhugetlbfs` and started by hugectl may load two copies, where the loader
-//! does not match them by name (musl; older files of another SONAME). The
-//! exported marker of the first one is what both see; the second one does
-//! nothing by itself.
+//! One active copy for each process. A program linked with `-lhugetlbfs` and started by hugectl
+//! may load two copies if the loader doesn't match their names (musl, older SONAMEs). Both see the
+//! first one's exported marker; the second one does nothing.
 #![expect(unsafe_code, reason = "defines and compares symbols")]
 
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,15 +14,15 @@ unsafe extern "C" {
     static hugetools_heap_seen: AtomicUsize;
 }
 
-/// Whether this copy is the first one in the process.
+/// Whether this copy is the first one.
 pub(crate) fn is_first() -> bool {
-    // SAFETY: a word of this library, written by the loader.
+    // SAFETY: a word of this library that the loader wrote.
     let seen = unsafe { hugetools_marker_seen.load(Ordering::Relaxed) };
     seen == &raw const hugetools_marker_here as usize
 }
 
-/// Whether malloc is part of this library.
+/// Whether this library contains malloc.
 pub(crate) fn has_heap() -> bool {
-    // SAFETY: a word of this library, written by the loader.
+    // SAFETY: a word of this library that the loader wrote.
     unsafe { hugetools_heap_seen.load(Ordering::Relaxed) != 0 }
 }

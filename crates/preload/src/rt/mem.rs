@@ -1,6 +1,5 @@
-//! The functions that compilers call by themselves, under the names that they
-//! call them by. The linker's script keeps the names inside of the library:
-//! see [`hugetools_pages::rt::mem`] why libc's are not used.
+//! Functions that compilers call by name. The linker script keeps them local; see
+//! [`hugetools_pages::rt::mem`] for why libc's aren't used.
 #![expect(unsafe_code, reason = "defines functions that compilers call")]
 
 use core::ffi::{c_char, c_int, c_void};
@@ -8,14 +7,13 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::rt::mem;
 
-/// libc's `memset`, once all is bound; 0 before that. It has the processor's
-/// widest stores, which `calloc` of some hundred bytes gains by.
+/// libc's `memset`, or 0 before it is bound. Its wide stores speed up `calloc` of larger blocks.
 static LIBCS_MEMSET: AtomicUsize = AtomicUsize::new(0);
 
-/// So much is worth a call of libc's.
+/// Minimum length for a call of libc's.
 const WORTH: usize = 128;
 
-/// Tells where libc's `memset` is.
+/// Sets the address of libc's `memset`.
 ///
 /// # Safety
 /// It must be the address of such a function, or 0.
@@ -45,7 +43,7 @@ unsafe extern "C" fn memset(to: *mut c_void, value: c_int, len: usize) -> *mut c
     if len > WORTH {
         let address = LIBCS_MEMSET.load(Ordering::Relaxed);
         if address != 0 {
-            // SAFETY: as `know_memset` was promised.
+            // SAFETY: as the caller of `know_memset` promised.
             let memset = unsafe { core::mem::transmute::<usize, Memset>(address) };
             // SAFETY: as the caller says.
             return unsafe { memset(to, value, len) };

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_model::mount::{self, Mount};
 use hugetools_model::{KPath, PageSize, Root};
-use nix::mount::{MntFlags, MsFlags};
-use nix::sched::{CloneFlags, unshare};
 
 use super::{Scan, Stat};
 use crate::who::{Kind, MountReservation};
@@ -23,8 +20,6 @@ pub(super) struct Place {
     pub(super) path: PathBuf,
     /// The device number, if the kernel shows it.
     pub(super) device: Option<u64>,
-    /// Mounts in our own namespace that cover this one, topmost first.
-    covers: Option<Vec<PathBuf>>,
     /// Pages that the mount reserves (`min_size`), and their size.
     kept: Option<(PageSize, u64)>,
 }
@@ -67,19 +62,16 @@ pub(super) fn all_mounts(root: &Root) -> Places {
 
 impl Places {
     fn add(&mut self, mounts: Vec<Mount>, above: Option<&Path>) {
-        for (at, mount) in mounts.iter().enumerate() {
+        for mount in &mounts {
             if !mount.is_hugetlbfs() {
                 self.others.extend(mount.device);
                 continue;
             }
-            let later = mounts[at + 1..].iter().rev().map(|mount| &mount.point);
-            let covers = later.filter(|point| mount.point.starts_with(point));
             let inside = mount.point.strip_prefix("/").unwrap_or(&mount.point);
             self.huge.push(Place {
                 path: above.map_or_else(|| mount.point.clone(), |above| above.join(inside)),
                 point: mount.point.clone(),
                 device: mount.device,
-                covers: above.is_none().then(|| covers.cloned().collect()),
                 kept: kept(mount),
             });
         }
@@ -123,25 +115,6 @@ fn list(top: &Path, device: u64) -> Listed {
     listed
 }
 
-/// Lists the files of a covered mount. Works in a new mount namespace of a temporary
-/// thread, and unmounts the covering mounts there.
-fn list_hidden(point: &Path, covers: &[PathBuf], device: u64) -> io::Result<Listed> {
-    let uncovered = || {
-        unshare(CloneFlags::CLONE_NEWNS)?;
-        let none: Option<&str> = None;
-        nix::mount::mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
-        for cover in covers {
-            nix::mount::umount2(cover, MntFlags::MNT_DETACH)?;
-        }
-        match fs::metadata(point)?.dev() == device {
-            true => Ok(list(point, device)),
-            false => Err(io::Error::other("it is covered")),
-        }
-    };
-    let listed = std::thread::scope(|scope| scope.spawn(uncovered).join());
-    listed.unwrap_or_else(|_| Err(io::Error::other("it is covered")))
-}
-
 impl Scan<'_> {
     /// Adds all files of a mount.
     pub(super) fn walk(&mut self, place: &Place) {
@@ -157,18 +130,13 @@ impl Scan<'_> {
             self.mount_reservations
                 .insert(device, MountReservation { point, size, pages });
         }
-        let is_hidden = top != Some(device);
-        let listed = match &place.covers {
-            _ if !is_hidden => Ok(list(&path, device)),
-            Some(covers) => list_hidden(&path, covers, device),
-            None => Err(io::Error::other("it is covered")),
-        };
-        let Ok(listed) = listed else {
+        if top != Some(device) {
             return self.unread(format!(
                 "the files on {}, which is covered by another mount",
                 place.point.display()
             ));
-        };
+        }
+        let listed = list(&path, device);
         for why in listed.unread {
             self.unread(why);
         }
@@ -179,12 +147,9 @@ impl Scan<'_> {
             let inside = path.strip_prefix(&place.path).unwrap_or(&path);
             let text = |path: &Path| path.to_string_lossy().into_owned();
             let seen = text(&place.point.join(inside));
-            let kind = match is_hidden {
-                true => Kind::Nameless(format!("{seen} (below another mount)")),
-                false => Kind::File {
-                    path: seen,
-                    here: text(&path),
-                },
+            let kind = Kind::File {
+                path: seen,
+                here: text(&path),
             };
             self.object((found.dev(), found.ino()), size, kind, Stat::of(&found));
         }

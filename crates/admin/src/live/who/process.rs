@@ -11,9 +11,27 @@ use hugetools_model::{KPath, PageSize, Root, keyed};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
 
-use super::frames::{Page, page_size};
 use super::{Key, Scan, Stat};
 use crate::who::{Kind, Private};
+
+/// Identifies a page: by its frame if the kernel shows it, else by a substitute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Page {
+    /// The first frame of the page.
+    Frame(u64),
+    /// A page of one process: pid and address.
+    Own(u32, u64),
+    /// A page that processes share since a fork: inode and address of the mapping.
+    Inherited(u64, u64),
+}
+
+/// Bytes of a base page, the unit of `/proc/PID/pagemap`.
+fn page_size() -> u64 {
+    let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
+    let size = size.ok().flatten();
+    size.and_then(|size| u64::try_from(size).ok())
+        .unwrap_or(4096)
+}
 
 /// A present huge page of a mapping.
 struct PresentPage {
@@ -125,11 +143,6 @@ impl Scan<'_> {
                     .promised
                     .extend(first..first + record.mapped() / size.get());
             }
-            let file_backed = present.iter().filter(|it| it.file_backed);
-            self.mapped
-                .entry(key)
-                .or_default()
-                .extend(file_backed.map(|it| it.page));
         }
         if !record.shared {
             self.private(pid, size, record, key, &present);
@@ -150,7 +163,7 @@ impl Scan<'_> {
                 .filter(|it| !it.file_backed)
                 .map(|it| it.page)
         };
-        let fresh: Vec<Page> = own().filter(|page| self.private.insert(*page)).collect();
+        let fresh = own().filter(|page| self.private.insert(*page)).count() as u64;
         let length = record.mapped() / size.get();
         // A child doesn't inherit reservations across fork.
         let is_first = self.owners.insert((key, record.start));
@@ -158,7 +171,6 @@ impl Scan<'_> {
             true => length.saturating_sub(own().count() as u64),
             false => 0,
         };
-        let nodes = self.memory.nodes(&fresh);
         let number = pid.get();
         let found = (self.seen.processes.iter_mut()).find(|it| it.pid == number && it.size == size);
         let process = match found {
@@ -170,16 +182,12 @@ impl Scan<'_> {
                     size,
                     pages: 0,
                     reserved: 0,
-                    nodes: std::collections::BTreeMap::new(),
                 });
                 self.seen.processes.last_mut().expect("just pushed")
             }
         };
-        process.pages += fresh.len() as u64;
+        process.pages += fresh;
         process.reserved += reserved;
-        for (node, pages) in nodes {
-            *process.nodes.entry(node).or_default() += pages;
-        }
     }
 
     /// Whether a line of `maps` can be a hugetlb mapping. Those have a file, on a

@@ -14,9 +14,6 @@ const MIN_AVAILABLE: u64 = 512 << 20;
 /// Memory that must stay available (percent of the total). The larger of both counts.
 const MIN_AVAILABLE_PERCENT: u64 = 5;
 
-/// Percentage of the memory above which a warning says that pools leave too little.
-const CROWDED_PERCENT: u64 = 90;
-
 /// The sum of all pools in bytes.
 struct Pools {
     /// Persistent pages now.
@@ -50,75 +47,43 @@ impl Pools {
     }
 }
 
-/// The sum of the pools on one node in bytes.
-struct Share<'m> {
-    node: &'m Node,
-    before: u64,
-    after: u64,
+/// Returns the nodes whose share is set and grows, with the bytes of all their pools
+/// before and after. When the kernel divides a whole pool, it stays within each node's
+/// memory by itself.
+fn growing_nodes<'m, 'a>(
+    machine: &'m Machine,
+    pools: impl Iterator<Item = &'a Planned<'a>> + Clone,
+) -> Vec<(&'m Node, u64, u64)> {
+    let share = |node: &'m Node| {
+        let (mut before, mut after) = (0u64, 0u64);
+        for planned in pools.clone() {
+            let size = planned.pool().size;
+            let bytes = |pages: PageCount| size.of(pages).map_or(u64::MAX, Bytes::get);
+            let now = node.pool(size).map_or(PageCount::ZERO, NodePool::minimum);
+            let changed = planned.nodes().find(|(id, ..)| *id == node.id);
+            before = before.saturating_add(bytes(now));
+            after = after.saturating_add(bytes(changed.map_or(now, |(_, _, after)| after)));
+        }
+        (node, before, after)
+    };
+    let shares = machine.nodes.iter().map(share);
+    shares.filter(|(_, before, after)| after > before).collect()
 }
 
-impl<'m> Share<'m> {
-    /// Returns the nodes whose share is set and grows. When the kernel divides a
-    /// whole pool, it stays within each node's memory by itself.
-    fn of_nodes<'a>(
-        machine: &'m Machine,
-        pools: impl Iterator<Item = &'a Planned<'a>> + Clone,
-    ) -> Vec<Share<'m>> {
-        let nodes = machine.nodes.iter();
-        let share = |node: &'m Node| {
-            let mut share = Share {
-                node,
-                before: 0,
-                after: 0,
-            };
-            for planned in pools.clone() {
-                let size = planned.pool().size;
-                let bytes = |pages: PageCount| size.of(pages).map_or(u64::MAX, Bytes::get);
-                let now = node.pool(size).map_or(PageCount::ZERO, NodePool::minimum);
-                let changed = planned.nodes().find(|(id, ..)| *id == node.id);
-                let after = changed.map_or(now, |(_, _, after)| after);
-                share.before = share.before.saturating_add(bytes(now));
-                share.after = share.after.saturating_add(bytes(after));
-            }
-            share
-        };
-        let shares = nodes.map(share);
-        shares.filter(|share| share.after > share.before).collect()
-    }
-
-    /// Reports more pages than the node has memory.
-    fn impossible(&self) -> Option<String> {
-        let (node, total) = (self.node.id, self.node.total.get());
-        match total {
-            0 => Some(format!("node {node} has no memory of its own")),
-            _ if self.after <= total => None,
-            _ => Some(format!(
-                "the pools of node {node} would take {} MB, but it has only {} MB of memory",
-                self.after >> 20,
-                total >> 20
-            )),
-        }
-    }
-
-    /// Reports too little memory left on a node. The rest is for kernel data that
-    /// must be on the node; other programs can use other nodes.
-    fn harmful(&self) -> Option<String> {
-        let available = self.node.available?.get();
-        let margin = self.node.total.percent(MIN_AVAILABLE_PERCENT)?.get();
-        let rest = available.saturating_sub(self.after.saturating_sub(self.before));
-        (rest < margin).then(|| {
-            format!(
-                "of {} MB available on node {}, {} MB would be left, but {} MB must stay for \
-                 other programs\n  ask for at most {} MB more there, or override this with \
-                 --force",
-                available >> 20,
-                self.node.id,
-                rest >> 20,
-                margin >> 20,
-                available.saturating_sub(margin) >> 20
-            )
-        })
-    }
+/// Reports too little memory left: on the machine or, `on` a node, for kernel data that
+/// must be there.
+fn harmful(available: u64, taken: i128, margin: u64, on: &str) -> Option<String> {
+    let rest = i128::from(available) - taken;
+    (taken > 0 && rest < i128::from(margin)).then(|| {
+        format!(
+            "of {} MB of available memory{on}, {} MB would be left, but {} MB must stay for \
+             other programs\n  ask for at most {} MB more, or override this with --force",
+            available >> 20,
+            rest.max(0) >> 20,
+            margin >> 20,
+            available.saturating_sub(margin) >> 20
+        )
+    })
 }
 
 /// Refuses a maximum larger than the memory.
@@ -151,70 +116,55 @@ pub(super) fn refusal<'a>(
     request: &Request,
     pools: impl Iterator<Item = &'a Planned<'a>> + Clone,
 ) -> Option<Refusal> {
-    let nodes = Share::of_nodes(machine, pools.clone());
+    let nodes = growing_nodes(machine, pools.clone());
     let pools = Pools::of(pools);
-    let total = machine.meminfo.total.get();
-    let options: Vec<&str> = request
-        .pool_min
-        .iter()
-        .map(|change| change.option.as_str())
-        .collect();
-    let options = options.join(" ");
-    let mut nodes = nodes.iter();
-    if let Some(why) = nodes.clone().find_map(Share::impossible) {
-        return Some(Refusal::Impossible(format!("{options}: {why}")));
+    let options = request.pool_min.iter().map(|it| it.option.as_str());
+    let options = options.collect::<Vec<_>>().join(" ");
+    let impossible = |why| Some(Refusal::Impossible(format!("{options}: {why}")));
+    for (node, _, after) in &nodes {
+        let (id, total) = (node.id, node.total.get());
+        if total == 0 {
+            return impossible(format!("node {id} has no memory of its own"));
+        }
+        if *after > total {
+            return impossible(format!(
+                "the pools of node {id} would take {} MB, but it has only {} MB of memory",
+                after >> 20,
+                total >> 20
+            ));
+        }
     }
+    let memory = &machine.meminfo;
+    let total = memory.total.get();
     // A recorded tree may lack the total memory.
     if pools.after <= pools.before || total == 0 {
         return None;
     }
     if pools.after > total {
-        return Some(Refusal::Impossible(format!(
-            "{options}: the pools would take {} MB, but there are only {} MB of memory",
+        return impossible(format!(
+            "the pools would take {} MB, but there are only {} MB of memory",
             pools.after >> 20,
             total >> 20
-        )));
+        ));
     }
     if request.growth.force {
         return None;
     }
-    if let Some(why) = nodes.find_map(Share::harmful) {
-        return Some(Refusal::Harmful(format!("{options}: {why}")));
-    }
-    let available = machine.meminfo.available?.get();
-    let margin = margin(machine.meminfo.total)?;
-    let rest = i128::from(available) - pools.taken;
-    if pools.taken <= 0 || rest >= i128::from(margin) {
-        return None;
-    }
-    Some(Refusal::Harmful(format!(
-        "{options}: of {} MB of available memory, {} MB would be left, but {} MB must stay for \
-         other programs\n  ask for at most {} MB more, or override this with --force",
-        available >> 20,
-        rest.max(0) >> 20,
-        margin >> 20,
-        available.saturating_sub(margin) >> 20
-    )))
-}
-
-/// Bytes that must stay available on a machine with `total` memory.
-pub(crate) fn margin(total: Bytes) -> Option<u64> {
-    Some(MIN_AVAILABLE.max(total.percent(MIN_AVAILABLE_PERCENT)?.get()))
-}
-
-/// Warns when pools take nearly all of the memory.
-pub(super) fn crowding<'a>(
-    machine: &Machine,
-    pools: impl Iterator<Item = &'a Planned<'a>>,
-) -> Option<String> {
-    let pools = Pools::of(pools);
-    let total = machine.meminfo.total;
-    let crowded = pools.after > pools.before && pools.after > total.percent(CROWDED_PERCENT)?.get();
-    crowded.then(|| {
-        format!(
-            "the pools would take {} of {} MB of memory: all other programs share the rest",
-            pools.after >> 20,
-            total.get() >> 20
+    let on_node = nodes.iter().find_map(|(node, before, after)| {
+        let margin = node.total.percent(MIN_AVAILABLE_PERCENT)?.get();
+        let on = format!(" on node {}", node.id);
+        harmful(
+            node.available?.get(),
+            i128::from(after - before),
+            margin,
+            &on,
         )
-    })
+    });
+    let anywhere = || {
+        let margin = memory.total.percent(MIN_AVAILABLE_PERCENT)?.get();
+        let margin = margin.max(MIN_AVAILABLE);
+        harmful(memory.available?.get(), pools.taken, margin, "")
+    };
+    let why = on_node.or_else(anywhere)?;
+    Some(Refusal::Harmful(format!("{options}: {why}")))
 }

@@ -5,17 +5,12 @@ use std::collections::BTreeMap;
 use hugetools_model::hugetlb::node::{
     NodeId, node_compact_path, node_pool_path, node_surplus_path,
 };
-use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path};
 use hugetools_model::{KPath, Machine, PageCount};
 
-use super::{mempolicy_number, overcommit_file, whole_number};
-use crate::plan::swap::last_resort;
+use super::{mempolicy_number, whole_number};
 use crate::request::{Change, Growth};
-use crate::step::{Effort, Number, Pages, Step, Value, What, Write};
-
-/// Gigantic sizes have an overcommit file, but before Linux 6.19 the kernel refuses
-/// writes to it.
-const NO_OVERCOMMIT: &str = "gigantic pages have no overcommit before Linux 6.19";
+use crate::step::{Effort, Impossible, Number, Pages, Step, Value, What, Write};
 
 /// The state of a pool after all steps so far, if they succeed.
 pub(super) struct Planned<'a> {
@@ -165,12 +160,12 @@ impl<'a> Planned<'a> {
             steps.push(self.write_whole(self.minimum));
             return steps;
         }
-        let refused = self.overcommit.is_none().then_some(NO_OVERCOMMIT);
-        let value = self.overcommit_value(overcommit);
-        steps.push(self.limit_overcommit(value, true, refused));
-        if self.overcommit.is_some() {
-            self.overcommit = Some(overcommit);
+        if self.overcommit.is_none() {
+            return vec![self.no_overcommit()];
         }
+        let value = self.overcommit_value(overcommit);
+        steps.push(self.write_overcommit(value, true));
+        self.overcommit = Some(overcommit);
         steps
     }
 
@@ -178,7 +173,7 @@ impl<'a> Planned<'a> {
     fn raise(&self, overcommit: Option<PageCount>) -> Vec<Step> {
         match overcommit {
             Some(more) if self.overcommit < overcommit => {
-                vec![self.write_overcommit(Value::Plain(more.get()))]
+                vec![self.write_overcommit(Value::Plain(more.get()), false)]
             }
             _ => Vec::new(),
         }
@@ -192,7 +187,7 @@ impl<'a> Planned<'a> {
         self.overcommit = overcommit;
         if let (Some(overcommit), false) = (overcommit, same) {
             let value = self.overcommit_value(overcommit);
-            steps.push(self.write_overcommit(value));
+            steps.push(self.write_overcommit(value, false));
         }
     }
 
@@ -254,11 +249,8 @@ impl<'a> Planned<'a> {
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
-        grows.then(|| Effort {
-            compact,
-            hard: self.growth.hard,
-            swap: last_resort(self.growth, self.pool.size),
-        })
+        let hard = self.growth.hard;
+        grows.then_some(Effort { compact, hard })
     }
 
     fn write_pages(
@@ -277,23 +269,13 @@ impl<'a> Planned<'a> {
                 gigantic: self.pool.overcommit.is_none(),
                 effort,
             }),
-            refused: None,
         })
     }
 
-    fn write_overcommit(&self, value: Value) -> Step {
-        self.limit_overcommit(value, false, None)
-    }
-
-    fn limit_overcommit(
-        &self,
-        value: Value,
-        is_limit: bool,
-        refused: Option<&'static str>,
-    ) -> Step {
+    fn write_overcommit(&self, value: Value, is_limit: bool) -> Step {
         Step::Write(Write {
             file: Number {
-                path: overcommit_file(self.pool),
+                path: self.overcommit_file(),
                 surplus: None,
             },
             value,
@@ -301,7 +283,23 @@ impl<'a> Planned<'a> {
                 size: self.pool.size,
                 is_limit,
             },
-            refused,
         })
+    }
+
+    /// Gigantic sizes have an overcommit file, but before Linux 6.19 the kernel refuses
+    /// writes to it.
+    fn no_overcommit(&self) -> Step {
+        Step::Impossible(Impossible {
+            subject: self.overcommit_file().to_string(),
+            why: "gigantic pages have no overcommit before Linux 6.19".to_owned(),
+            hint: format!(
+                "set the minimum instead with --pool-pages-min {}:AMOUNT",
+                self.pool.size
+            ),
+        })
+    }
+
+    fn overcommit_file(&self) -> KPath {
+        counter_path(self.pool, Counter::NrOvercommitHugepages)
     }
 }

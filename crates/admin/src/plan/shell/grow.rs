@@ -2,8 +2,7 @@
 
 use hugetools_model::{KPath, Root};
 
-use super::{cat, quote, swap};
-use crate::plan::swap_directories;
+use super::{cat, quote};
 use crate::step::{Effort, Number};
 
 /// The file that drops the page cache.
@@ -34,7 +33,6 @@ pub(super) fn lines(
         lines.push(format!(
             "! {short} || {{ sync; {drop}; {compact}; {write}; }}"
         ));
-        lines.extend(last_resort(&short, effort, root));
         let now = number(file, root);
         lines.push(format!("had={now} left={TRIES}"));
         lines.push(format!("while {short} && [ $left -gt 0 ]; do"));
@@ -52,17 +50,6 @@ pub(super) fn lines(
 fn trigger(path: &KPath, root: &Root) -> String {
     let path = quote(root, path.as_str());
     format!("[ ! -w {path} ] || echo 1 > {path}")
-}
-
-fn last_resort(short: &str, effort: &Effort, root: &Root) -> Option<String> {
-    let swap = effort.swap.as_ref()?;
-    let directories = swap_directories(&swap.path);
-    let mut commands: Vec<String> = directories
-        .into_iter()
-        .map(|dir| super::line(&dir, root))
-        .collect();
-    commands.push(swap::on(swap, root));
-    Some(format!("! {short} || {{ {}; }}", commands.join("; ")))
 }
 
 /// Returns the number in a file as a shell word.

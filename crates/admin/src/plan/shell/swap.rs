@@ -13,7 +13,7 @@ pub(super) fn on(swap: &Swap, root: &Root) -> String {
         None => on,
         Some(size) => {
             let size = size.get();
-            format!("(umask 077 && fallocate -l {size} {path}) && {on}")
+            format!("(umask 077 && head -c {size} /dev/zero > {path}) && {on}")
         }
     }
 }
@@ -22,15 +22,7 @@ pub(super) fn on(swap: &Swap, root: &Root) -> String {
 pub(super) fn off(swap: &Swap, root: &Root) -> String {
     let path = quote(root, &swap.path);
     match swap.size {
-        None => format!(
-            "! grep -q {} /proc/swaps || swapoff {path}",
-            quote_pattern(&path)
-        ),
+        None => format!("! grep -q '^{path} ' /proc/swaps || swapoff {path}"),
         Some(_) => format!("[ ! -e {path} ] || {{ swapoff {path}; rm -f {path}; }}"),
     }
-}
-
-/// A grep pattern for a device at the start of a line.
-fn quote_pattern(path: &str) -> String {
-    format!("'^{path} '")
 }

@@ -1,4 +1,4 @@
-//! A heap that stays with glibc, which is told by its tunables.
+//! A heap that stays with glibc, configured by its tunables.
 
 use hugetools_contract::env::{self, Pages};
 use hugetools_model::PageSize;
@@ -8,8 +8,8 @@ use crate::probe::dynamic_loader::glibc_tunables;
 use crate::probe::heap_engine::Engine;
 
 impl Maker<'_> {
-    /// Transparent huge pages are what is safe: a child that writes to a private
-    /// page of a pool may find none left for its copy.
+    /// Sets the tunables. Without a size, glibc gets transparent huge pages: a forked child
+    /// that writes to a private pool page may find none left for its copy.
     pub(super) fn tunables(&mut self) {
         if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
             return;
@@ -53,8 +53,8 @@ impl Maker<'_> {
         self.set(glibc_tunables::VARIABLE, glibc_tunables::with(list, &more));
     }
 
-    /// The heap's variable, for the program or for what it starts. Where glibc
-    /// was asked to keep the heap, nobody takes it from it.
+    /// Sets the heap's variable, for the program or for what it starts. With
+    /// `--heap-engine=libc` no program gets our heap.
     pub(super) fn heap(&mut self) {
         if self.findings.decision.engine == Engine::Libc && self.run.wants_libc() {
             if self.caller.var(env::MORECORE).is_some() {

@@ -1,4 +1,4 @@
-//! Where the report goes, and what it will lack.
+//! The report: where it goes, and which ends it misses.
 
 use hugetools_contract::env;
 
@@ -30,13 +30,19 @@ impl Maker<'_> {
         self.describe_report();
     }
 
-    /// Warns of ends that the report will not have.
+    /// Warns about ends that the report misses.
     fn describe_report(&mut self) {
         let last_seen = "its report is what it had when it was last seen";
-        if self.is_left_out() && self.run.report == Some(ReportTo::Terminal) {
-            let list = self.list();
-            self.warn(format!("no report will come: {list} does not name the program; --report=FILE has those of all that it names"));
-        } else if self.run.dry_run || self.is_left_out() {
+        if self.is_left_out && self.run.report == Some(ReportTo::Terminal) {
+            let list = match self.run.only {
+                Some(_) => "--only",
+                None => env::RESTRICT_EXE,
+            };
+            self.warn(format!(
+                "no report will come: {list} does not name the program; --report=FILE has those of \
+                 all that it names"
+            ));
+        } else if self.run.dry_run || self.is_left_out {
             self.warn(
                 "no report comes of an end by a signal, nor of a Go program: nobody watches then",
             );
@@ -44,7 +50,7 @@ impl Maker<'_> {
             self.warn(format!(
                 "the program is static, so no library can be added to it: {last_seen}"
             ));
-        } else if !matches!(self.findings.library, Some(Found::At(_))) {
+        } else if matches!(self.findings.library, None | Some(Found::Nowhere(_))) {
             self.warn(match self.run.preload {
                 Preload::Never => format!(
                     "unless the program is linked with our library (--no-preload), {last_seen}"
@@ -54,9 +60,9 @@ impl Maker<'_> {
         }
     }
 
-    /// Where hugectl itself reports, as the parent of the program.
+    /// Where hugectl reports as the parent of the program.
     pub(super) fn watched(&self) -> Option<To> {
-        if self.is_left_out() {
+        if self.is_left_out {
             return None;
         }
         match (self.run.report.as_ref()?, &self.findings.report) {

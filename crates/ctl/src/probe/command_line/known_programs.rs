@@ -1,352 +1,319 @@
-//! Programs that are known: virtual machines, servers, and allocators inside programs. A
-//! table says of each what `--heap` does not reach, the program's own switch, and what
-//! `--auto` asks for.
-//!
-//! The table is data: `crates/ctl/share/programs.d`, with what a machine and a user add
-//! to it (`catalog`). What is not reached is said before the start, unless the switch is set.
+//! Known programs: language run-times, servers, and allocators inside programs. The table
+//! says of each which memory `--heap` doesn't reach, the program's own switch, and the
+//! options that `--auto` takes.
 
-mod catalog;
-pub(crate) mod entry;
-mod marks;
+pub(crate) mod table;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
-use std::path::Path;
 
+use hugetools_contract::env::Pages;
 use hugetools_elf::Elf;
+use hugetools_model::Root;
 use hugetools_model::thp::Thp;
-use hugetools_model::units::size::Quantity;
-use hugetools_model::{Bytes, Root};
 
 use crate::caller::Caller;
-use crate::probe::allocator::Own;
-use crate::probe::command_line::wrapped::layers;
-use crate::probe::target::{self, Opened};
+use crate::probe::command_line::wrappers::base;
+use crate::probe::target::Opened;
+use crate::request::Run;
+use crate::request::thp_policy::ThpPolicy;
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-use catalog::Catalog;
-use entry::{Done, Entry, Reach, Takes, Text, Word};
-use marks::Examined;
-
-/// What reaches any private memory.
-const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
-
-/// What is known of a command line.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Known {
-    /// The program that it leads to by wrappers.
-    pub(crate) program: Option<Entry>,
-    /// What is to be said of its memory.
-    pub(crate) beyond: Option<Beyond>,
-    /// What of the tables cannot be used.
-    pub(crate) faults: Vec<String>,
+/// What is known about a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KnownProgram {
+    pub(crate) name: &'static str,
+    /// File names; a version may follow.
+    files: &'static [&'static str],
+    /// How the names of libraries that it needs begin.
+    needed: &'static [&'static str],
+    /// Whether it has the note of Go's linker.
+    is_go: bool,
+    /// Its memory that does not come from malloc.
+    pub(crate) memory: Option<OwnMemory>,
+    /// The argument by which it takes pages of the default pool at its start, and the
+    /// arguments that begin with their size.
+    pub(crate) takes: Option<(&'static str, &'static [&'static str])>,
+    /// Its own way to huge pages.
+    pub(crate) own_switch: Option<&'static str>,
+    /// Whether it turns transparent huge pages off for itself.
+    pub(crate) bans_thp: bool,
+    /// The options that `--auto` takes.
+    pub(crate) auto: &'static [Choice],
+    /// Why these.
+    pub(crate) why: &'static str,
+    /// What to look out for.
+    pub(crate) beware: Option<&'static str>,
 }
 
-impl Known {
-    /// Looks a command line up. `first` is what it begins with.
-    pub(crate) fn find(
-        command: &[OsString],
-        first: &Opened,
-        caller: &Caller,
-        root: &Root,
-    ) -> Known {
-        let catalog = Catalog::read(caller);
-        let lookup = Lookup {
-            catalog: &catalog,
-            caller,
-            command,
-        };
-        let mut known = Known::default();
-        if let Some(led) = lookup.leads_to(first, &|_| true) {
-            known.program = Some(led.to.clone());
-            known.beyond = match led.to.memory {
-                Some(_) => lookup.beyond(&led, root),
-                None => lookup.beyond_of_other(first, root),
-            };
+/// Begins an entry.
+const fn program(name: &'static str, files: &'static [&'static str]) -> KnownProgram {
+    KnownProgram {
+        name,
+        files,
+        needed: &[],
+        is_go: false,
+        memory: None,
+        takes: None,
+        own_switch: None,
+        bans_thp: false,
+        auto: &[],
+        why: "",
+        beware: None,
+    }
+}
+
+impl KnownProgram {
+    const fn needs(mut self, needed: &'static [&'static str]) -> Self {
+        self.needed = needed;
+        self
+    }
+
+    const fn is_go(mut self) -> Self {
+        self.is_go = true;
+        self
+    }
+
+    const fn memory(mut self, what: &'static str, anon: Reach, switch: Switch) -> Self {
+        self.memory = Some(OwnMemory { what, anon, switch });
+        self
+    }
+
+    const fn takes(mut self, switch: &'static str, sizes: &'static [&'static str]) -> Self {
+        self.takes = Some((switch, sizes));
+        self
+    }
+
+    const fn own_switch(mut self, own_switch: &'static str) -> Self {
+        self.own_switch = Some(own_switch);
+        self
+    }
+
+    const fn bans_thp(mut self) -> Self {
+        self.bans_thp = true;
+        self
+    }
+
+    const fn auto(mut self, auto: &'static [Choice], why: &'static str) -> Self {
+        self.auto = auto;
+        self.why = why;
+        self
+    }
+
+    const fn beware(mut self, beware: &'static str) -> Self {
+        self.beware = Some(beware);
+        self
+    }
+}
+
+/// Memory of a program that does not come from malloc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnMemory {
+    what: &'static str,
+    /// How much of it `--anon` reaches.
+    anon: Reach,
+    switch: Switch,
+}
+
+/// How much of some memory `--anon` reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    None,
+    Part,
+    All,
+}
+
+/// How it shows that the memory has huge pages already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Switch {
+    /// The system gives transparent huge pages to all memory.
+    ThpAlways,
+    /// One of these is in an argument or in the environment.
+    Words(&'static [&'static str]),
+}
+
+/// An option that `--auto` takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// `--text`
+    Text,
+    /// `--heap`
+    Heap,
+    /// `--heap=thp`
+    HeapThp,
+    /// `--anon`
+    Anon,
+    /// `--shm`
+    Shm,
+    /// `--thp-policy=always`
+    ThpAlways,
+}
+
+impl Choice {
+    /// The option as typed.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Choice::Text => "--text",
+            Choice::Heap => "--heap",
+            Choice::HeapThp => "--heap=thp",
+            Choice::Anon => "--anon",
+            Choice::Shm => "--shm",
+            Choice::ThpAlways => "--thp-policy=always",
         }
-        known.faults = catalog.faults;
-        known
-    }
-}
-
-/// What is known of a command line, or of all others where nothing is.
-pub(crate) fn entry_of(
-    command: &[OsString],
-    first: &Opened,
-    caller: &Caller,
-) -> (Option<Entry>, Vec<String>) {
-    let catalog = Catalog::read(caller);
-    let lookup = Lookup {
-        catalog: &catalog,
-        caller,
-        command,
-    };
-    let has_choice: Fits<'_> = &|entry| entry.why.is_some();
-    let found = lookup.leads_to(first, has_choice).map(|led| led.to);
-    let others = || catalog.entries().find(|entry| entry.is_for_others());
-    (found.or_else(others).cloned(), catalog.faults)
-}
-
-impl Entry {
-    /// What `--auto` takes for it, and why.
-    pub(crate) fn choice(&self) -> Option<String> {
-        let why = self.why.as_ref()?;
-        Some(match self.auto.is_empty() {
-            true => format!("nothing for {}: {why}", self.name),
-            false => format!("{} for {}: {why}", self.auto.join(" "), self.name),
-        })
     }
 
-    /// The size that the program takes from the default pool by itself, as its command
-    /// line or a variable says it; the last word that says it counts.
-    pub(crate) fn takes(&self, command: &[OsString], caller: &Caller) -> Option<(Bytes, String)> {
-        let Takes { with, size } = self.takes.as_ref()?;
-        let words = words_for(&self.done, command, caller);
-        let takes = |word: &String| with.iter().any(|option| word == option);
-        let sized = |word: &String| {
-            let mut values = size.iter().filter_map(|o| word.strip_prefix(o.as_ref()));
-            let bytes = values.find_map(|value| value.parse::<Quantity>().ok()?.bytes().ok())?;
-            Some((bytes, word.clone()))
+    /// Sets the option unless it was given.
+    pub(crate) fn apply(self, run: &mut Run) {
+        let (option, pages) = match self {
+            Choice::Text => (&mut run.segments.text, Pages::Default),
+            Choice::Heap => (&mut run.heap, Pages::Default),
+            Choice::HeapThp => (&mut run.heap, Pages::Thp),
+            Choice::Anon => (&mut run.anon, Pages::Default),
+            Choice::Shm => (&mut run.shm, Pages::Default),
+            Choice::ThpAlways => {
+                run.thp_policy.get_or_insert(ThpPolicy::Always);
+                return;
+            }
         };
-        let is_on = words.iter().any(takes);
-        words.iter().rev().find_map(sized).filter(|_| is_on)
+        option.get_or_insert(pages);
     }
 }
 
-/// The arguments of a program, behind those that it has in variables.
-fn words_for(done: &Done, command: &[OsString], caller: &Caller) -> Vec<String> {
-    let text = |word: &OsStr| word.to_string_lossy().into_owned();
-    let variables: &[Text] = match done {
-        Done::Argument { variables, .. } => variables,
-        _ => &[],
-    };
-    let values = variables
-        .iter()
-        .filter_map(|name| caller.var(name).map(text));
-    let words = values.chain(command.iter().skip(1).map(|word| text(word)));
-    let words: Vec<String> = words.collect();
-    let words = words.iter().flat_map(|words| words.split_whitespace());
-    words.map(str::to_owned).collect()
+/// Returns the entry that matches a program.
+pub(crate) fn find(opened: &Opened) -> Option<&'static KnownProgram> {
+    let target = &opened.target;
+    let names = [&target.path, &target.program].map(|path| base(path.as_os_str()));
+    let elf = opened.elf.as_ref();
+    table::PROGRAMS.iter().find(|entry| {
+        let mut files = entry.files.iter();
+        let is_named = files.any(|file| names.iter().any(|name| is_version_of(name, file)));
+        let needs = || elf.is_some_and(|elf| entry.needed.iter().any(|name| needs(elf, name)));
+        let is_go = || elf.is_some_and(|elf| matches!(elf.has_note(b"Go"), Ok(true)));
+        is_named || needs() || entry.is_go && is_go()
+    })
 }
 
-/// Memory that is not malloc's.
+/// `php` and `php8.2`, but not `phpize`.
+fn is_version_of(file: &[u8], name: &str) -> bool {
+    let rest = file.strip_prefix(name.as_bytes());
+    let in_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.' || *byte == b'-';
+    rest.is_some_and(|rest| rest.iter().all(in_version))
+}
+
+fn needs(elf: &Elf<File>, prefix: &str) -> bool {
+    let needed = elf.dynamic().map(|dynamic| dynamic.needed.as_slice());
+    let mut needed = needed.unwrap_or_default().iter();
+    needed.any(|library| library.starts_with(prefix.as_bytes()))
+}
+
+/// Memory that `--heap` does not reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beyond {
-    /// What it is.
-    pub(crate) memory: String,
-    /// What is so.
-    pub(crate) fact: String,
-    /// What reaches it.
-    pub(crate) instead: String,
-    /// Whether `--anon` does, where that is known.
-    pub(crate) by_anon: Option<bool>,
-    /// Whether `--anon` reaches a part of it.
-    pub(crate) in_part: bool,
+pub(crate) struct Beyond {
+    memory: &'static str,
+    anon: Reach,
+    cure: &'static str,
 }
 
 impl Beyond {
-    /// What falls short, where `--heap` or `--anon` is asked for.
+    /// Returns the memory of a known program that `--heap` doesn't reach, unless the program's
+    /// own switch is set.
+    pub(crate) fn of(
+        known: &KnownProgram,
+        command: &[OsString],
+        caller: &Caller,
+        root: &Root,
+    ) -> Option<Beyond> {
+        let memory = known.memory.as_ref()?;
+        let is_set = match memory.switch {
+            Switch::ThpAlways => {
+                let thp = Thp::read(root).ok().flatten();
+                thp.is_some_and(|thp| thp.enabled.as_deref() == Some("always"))
+            }
+            Switch::Words(words) => command.iter().chain(&caller.env).any(|text| {
+                let text = text.to_string_lossy();
+                words.iter().any(|word| text.contains(word))
+            }),
+        };
+        (!is_set).then_some(Beyond {
+            memory: memory.what,
+            anon: memory.anon,
+            cure: known.own_switch.unwrap_or_default(),
+        })
+    }
+
+    /// Whether `--anon` reaches none of it.
+    pub(crate) fn is_past_anon(&self) -> bool {
+        self.anon == Reach::None
+    }
+
+    /// Returns the shortfall if `--heap` or `--anon` is asked for.
     pub(crate) fn shortfall(&self, heap: bool, anon: bool) -> Option<Shortfall> {
-        let past_anon = anon && (self.by_anon == Some(false) || self.in_part);
-        let is_reached = anon && self.by_anon == Some(true);
-        let (subject, fact) = match (heap && !is_reached, past_anon) {
-            (false, false) => return None,
-            (true, false) => (Subject::HEAP, self.fact.clone()),
-            (false, true) => (
-                Subject::ANON,
-                match self.in_part {
-                    true => format!("--anon reaches only a part of {}", self.memory),
-                    false => format!("--anon does not reach {}", self.memory),
-                },
-            ),
-            (true, true) => (
-                Subject::HEAP | Subject::ANON,
-                match self.in_part {
-                    true => format!("{}, and --anon reaches only a part", self.fact),
-                    false => format!("{}, nor does --anon", self.fact),
-                },
-            ),
+        let memory = self.memory;
+        let (subject, reached) = match (heap, anon, self.anon) {
+            (false, false, _) | (_, true, Reach::All) => return None,
+            (true, false, _) => (Subject::HEAP, "--heap does not reach it"),
+            (_, true, Reach::Part) => (Subject::ANON, "--anon reaches only a part of it"),
+            (_, true, Reach::None) => (Subject::ANON, "--anon does not reach it"),
         };
-        Some(Shortfall::new(subject, fact).advise(&self.instead))
-    }
-}
-
-/// Which entries are looked for.
-type Fits<'f> = &'f dyn Fn(&Entry) -> bool;
-
-/// A program that is known, and how it is come to.
-struct Led<'e> {
-    to: &'e Entry,
-    /// By which words.
-    by: Vec<OsString>,
-}
-
-struct Lookup<'e> {
-    catalog: &'e Catalog,
-    caller: &'e Caller,
-    /// All of the command line.
-    command: &'e [OsString],
-}
-
-impl<'e> Lookup<'e> {
-    /// The innermost program that an entry fits.
-    fn leads_to(&self, first: &Opened, which: Fits<'_>) -> Option<Led<'e>> {
-        let is_program = |name: &OsStr| target::is_program(name, self.caller);
-        let layers = layers(self.command, &is_program).enumerate();
-        let found = layers.filter_map(|(at, by)| {
-            let to = match at {
-                0 => self.of_target(first, which),
-                _ => self.of_target(&target::open(by.first()?, self.caller).ok()?, which),
-            };
-            let by = by.to_vec();
-            to.map(|to| Led { to, by })
-        });
-        found.last()
-    }
-
-    fn of_target(&self, Opened { target, elf }: &Opened, which: Fits<'_>) -> Option<&'e Entry> {
-        let program = || self.find(&target.program, elf.as_ref(), which);
-        match target.program == target.path {
-            true => program(),
-            // What leads to a program is a text, known by its name alone.
-            false => self.find(&target.path, None, which).or_else(program),
-        }
-    }
-
-    fn find(&self, program: &Path, elf: Option<&Elf<File>>, which: Fits<'_>) -> Option<&'e Entry> {
-        if self.is_hugectl(program) {
-            return None;
-        }
-        let program = Examined::new(program, elf);
-        let mut all = self.catalog.entries();
-        all.find(|entry| which(entry) && program.fits(entry))
-    }
-
-    /// Whether it is hugectl once more, which has the marks of all programs in it.
-    fn is_hugectl(&self, program: &Path) -> bool {
-        let file = std::fs::canonicalize(program).ok();
-        file.is_some() && file == self.caller.exe
-    }
-
-    /// What is to be said where what is known of the program is nothing about its memory.
-    fn beyond_of_other(&self, first: &Opened, root: &Root) -> Option<Beyond> {
-        let has_memory: Fits<'_> = &|entry| entry.memory.is_some();
-        self.beyond(&self.leads_to(first, has_memory)?, root)
-    }
-
-    /// What is to be said of its memory, unless its own switch is set.
-    fn beyond(&self, Led { to, by }: &Led<'_>, root: &Root) -> Option<Beyond> {
-        let (memory, own) = (to.memory.as_ref()?, to.own.as_ref()?);
-        let is_done = is_done(&to.done, by, self.caller, root) || self.sets(&to.done, by);
-        (!is_done).then(|| Beyond {
-            memory: memory.to_string(),
-            fact: format!("{memory} is not taken from malloc, so --heap does not reach it"),
-            instead: match to.anon {
-                Some(Reach::All(true)) => format!("--anon reaches it; or {own}"),
-                _ => own.to_string(),
-            },
-            by_anon: match to.anon {
-                Some(Reach::All(all)) => Some(all),
-                Some(Reach::Some(_)) | None => None,
-            },
-            in_part: matches!(to.anon, Some(Reach::Some(_))),
-        })
-    }
-
-    /// Whether what comes before the words of a program sets the variable, as `env` does.
-    fn sets(&self, done: &Done, by: &[OsString]) -> bool {
-        let Done::Variable { variable, has } = done else {
-            return false;
+        let subject = match heap {
+            true => subject | Subject::HEAP,
+            false => subject,
         };
-        let before = self.command.len().saturating_sub(by.len());
-        self.command[..before].iter().any(|word| {
-            let word = word.to_string_lossy();
-            let set = word.strip_prefix(variable.as_ref());
-            let value = set.and_then(|rest| rest.strip_prefix('='));
-            value.is_some_and(|value| value.contains(has.as_ref()))
-        })
-    }
-}
-
-/// Whether a variable has a part in its value.
-fn is_set(name: &str, part: &str, caller: &Caller) -> bool {
-    let value = caller.var(name).unwrap_or_default();
-    value.to_string_lossy().contains(part)
-}
-
-/// Whether the memory is reached already.
-fn is_done(done: &Done, command: &[OsString], caller: &Caller, root: &Root) -> bool {
-    match done {
-        Done::Never => false,
-        Done::Word(Word::ThpAlways) => is_always(root),
-        Done::Variable { variable, has } => is_set(variable, has, caller),
-        Done::Argument { arguments, .. } => {
-            let is_option = |word: &String| {
-                let mut options = arguments.iter();
-                options.any(|option| word.starts_with(option.as_ref()))
-            };
-            words_for(done, command, caller).iter().any(is_option)
-        }
-    }
-}
-
-/// Where jemalloc is told of huge pages.
-const JEMALLOC: (&str, &str) = ("MALLOC_CONF", "thp:always");
-
-const TO_JEMALLOC: &str = "MALLOC_CONF=thp:always in its environment";
-
-/// What is to be said where a program keeps an allocator that has a switch.
-pub(crate) fn own_switch(own: &Own, caller: &Caller) -> Option<Beyond> {
-    let is_jemalloc = matches!(
-        own,
-        Own::Called {
-            is_jemalloc: true,
-            ..
-        }
-    );
-    (is_jemalloc && !is_set(JEMALLOC.0, JEMALLOC.1, caller)).then(|| Beyond {
-        memory: "what jemalloc hands out".to_owned(),
-        fact: "jemalloc takes transparent huge pages only when it is told to".to_owned(),
-        instead: format!("--anon reaches it; or {TO_JEMALLOC}"),
-        by_anon: Some(true),
-        in_part: false,
-    })
-}
-
-/// What is to be said where `new` is taken from this library.
-pub(crate) fn of_new(by: &Path, caller: &Caller, root: &Root) -> Option<Beyond> {
-    let name = by.display().to_string();
-    let (is_done, own) = match name.contains("jemalloc") {
-        true => (is_set(JEMALLOC.0, JEMALLOC.1, caller), TO_JEMALLOC),
-        false => (is_always(root), ALWAYS),
-    };
-    // tcmalloc takes its memory by sbrk.
-    let by_anon = ["jemalloc", "tcmalloc"].iter().any(|it| name.contains(it));
-    let instead = match by_anon {
-        true => format!("--anon reaches it; or {own}"),
-        false => own.to_owned(),
-    };
-    (!is_done).then(|| Beyond {
-        memory: format!("what {name} hands out"),
-        fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
-        instead,
-        by_anon: by_anon.then_some(true),
-        in_part: false,
-    })
-}
-
-/// Whether all private memory may have transparent huge pages, unasked.
-fn is_always(root: &Root) -> bool {
-    let Ok(Some(thp)) = Thp::read_whole(root, false) else {
-        return false;
-    };
-    let of_size = thp.sizes.first().and_then(|size| size.enabled.as_deref());
-    match of_size {
-        None | Some("inherit") => thp.enabled.as_deref() == Some("always"),
-        Some(word) => word == "always",
+        let cure = match self.anon {
+            Reach::All => format!("--anon reaches it; or {}", self.cure),
+            Reach::Part | Reach::None => self.cure.to_owned(),
+        };
+        let fact = format!("{memory} is not taken from malloc, so {reached}");
+        Some(Shortfall::new(subject, fact).advise(cure))
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_have_a_version() {
+        for (file, name, expected) in [
+            ("php", "php", true),
+            ("php8.2", "php", true),
+            ("python3.11", "python", true),
+            ("phpize", "php", false),
+            ("ph", "php", false),
+        ] {
+            assert_eq!(is_version_of(file.as_bytes(), name), expected, "{file}");
+        }
+    }
+
+    #[test]
+    fn memory_that_options_do_not_reach() {
+        for (anon, with_heap, with_anon, reached) in [
+            (Reach::All, true, false, Some("so --heap does not reach it")),
+            (Reach::All, true, true, None),
+            (
+                Reach::Part,
+                true,
+                true,
+                Some("so --anon reaches only a part of it"),
+            ),
+            (
+                Reach::None,
+                false,
+                true,
+                Some("so --anon does not reach it"),
+            ),
+            (Reach::None, false, false, None),
+        ] {
+            let beyond = Beyond {
+                memory: "it",
+                anon,
+                cure: "x",
+            };
+            let short = beyond.shortfall(with_heap, with_anon);
+            let fact = short.map(|short| short.fact);
+            let expected = reached.map(|reached| format!("it is not taken from malloc, {reached}"));
+            assert_eq!(fact, expected);
+        }
+    }
+}

@@ -1,73 +1,49 @@
-//! The program that wrappers lead to: `nice`, `setpriv` and their like only change
-//! how it runs.
+//! Wrappers: programs that become the program named in their arguments, as in
+//! `nice -n 5 taskset -c 0,1 ./solver`.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use crate::caller::Caller;
-use crate::files::accounts;
-use crate::probe::command_line::wrapped::{base, layers};
-use crate::probe::target::{self, Target};
-use crate::request::Run;
+use crate::probe::target::{self, Opened};
 
-/// What runs behind them, if there are some.
-pub(crate) fn wrappers(run: &Run, caller: &Caller) -> Option<Target> {
+/// Their names, separated by blanks.
+const WRAPPERS: &str = "busybox catchsegv chrt env ionice linux32 linux64 mpiexec mpirun nice nohup \
+    numactl prlimit script setarch setpriv setsid srun stdbuf strace taskset time timeout toybox \
+    unshare xargs";
+
+/// Returns the file name of a path.
+pub(crate) fn base(word: &OsStr) -> &[u8] {
+    Path::new(word).file_name().map_or(&[], OsStrExt::as_bytes)
+}
+
+/// Returns the command line and the command lines that its wrappers start, outermost first.
+/// The wrapped program is the first argument for which `is_program` is true, since options
+/// may have values.
+pub(crate) fn layers<'c>(
+    command: &'c [OsString],
+    is_program: &'c dyn Fn(&OsStr) -> bool,
+) -> impl Iterator<Item = &'c [OsString]> {
+    let first = (!command.is_empty()).then_some(command);
+    std::iter::successors(first, |outer| {
+        let (wrapper, words) = outer.split_first()?;
+        let name = base(wrapper);
+        WRAPPERS.split(' ').find(|known| known.as_bytes() == name)?;
+        let is_wrapped = |word: &OsString| {
+            let bytes = word.as_bytes();
+            !bytes.starts_with(b"-") && !bytes.contains(&b'=') && is_program(word)
+        };
+        let at = words.iter().position(is_wrapped)?;
+        Some(&words[at..])
+    })
+}
+
+/// Opens the program behind all wrappers, if there is a wrapper.
+pub(crate) fn open_wrapped(command: &[OsString], caller: &Caller) -> Option<Opened> {
     let is_program = |name: &OsStr| target::is_program(name, caller);
-    let all: Vec<&[OsString]> = layers(&run.command, &is_program).collect();
-    let [_, .., innermost] = all.as_slice() else {
-        return None;
-    };
-    let caller = all.windows(2).fold(caller.clone(), |caller, pair| {
-        let options = pair[0].len().saturating_sub(pair[1].len());
-        as_whom(caller, pair[0].get(..options).unwrap_or_default())
-    });
-    let mut target = target::find(innermost.first()?, &caller).ok()?;
-    if run.command.iter().any(rules_set_user_id_out) {
-        target.secure = None;
-    }
-    Some(target)
-}
-
-/// Whether a word tells `setpriv` that no program gains rights by its file.
-fn rules_set_user_id_out(word: &OsString) -> bool {
-    word == "--no-new-privs" || word == "--nnp"
-}
-
-/// As whom a wrapper runs its program: whether that one is set-user-id is a question
-/// of its real user.
-fn as_whom(mut caller: Caller, words: &[OsString]) -> Caller {
-    if words.first().is_some_and(|name| base(name) == b"setpriv") {
-        if let Some(uid) = value(words, ["--reuid", "--ruid"]) {
-            caller.uid = uid
-                .parse()
-                .ok()
-                .or(accounts::uid(&uid))
-                .unwrap_or(caller.uid);
-        }
-        if let Some(gid) = value(words, ["--regid", "--rgid"]) {
-            caller.gid = gid
-                .parse()
-                .ok()
-                .or(accounts::gid(&gid))
-                .unwrap_or(caller.gid);
-        }
-    }
-    caller
-}
-
-/// The value of the first of two options, behind `=` or in the next word.
-fn value(words: &[OsString], names: [&str; 2]) -> Option<String> {
-    let text = |word: &OsString| word.to_string_lossy().into_owned();
-    let mut words = words.iter().map(text);
-    while let Some(word) = words.next() {
-        for name in names {
-            match word.strip_prefix(name) {
-                Some("") => return words.next(),
-                Some(rest) if rest.starts_with('=') => return Some(rest[1..].to_owned()),
-                _ => {}
-            }
-        }
-    }
-    None
+    let innermost = layers(command, &is_program).skip(1).last()?;
+    target::open(innermost.first()?, caller).ok()
 }
 
 #[cfg(test)]
@@ -75,18 +51,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whom_setpriv_runs_it_as() {
-        let mut caller = Caller::this([]);
-        (caller.uid, caller.gid) = (7, 7);
-        let of = |line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let caller = as_whom(caller.clone(), &words);
-            (caller.uid, caller.gid)
+    fn the_innermost_program_is_found() {
+        let is_program = |word: &OsStr| {
+            let word = word.to_str().unwrap();
+            word.contains('/') || ["nice", "taskset", "env", "solver", "sudo"].contains(&word)
         };
-        assert_eq!(of("setpriv --reuid=5 --clear-groups"), (5, 7));
-        assert_eq!(of("/usr/bin/setpriv --ruid 5 --regid=6"), (5, 6));
-        assert_eq!(of("setpriv --reuid root"), (0, 7));
-        assert_eq!(of("setpriv --reuid nobody-at-all"), (7, 7));
-        assert_eq!(of("nice --reuid=5"), (7, 7));
+        for (line, inner) in [
+            ("solver -x nice", "solver -x nice"),
+            ("nice -n 5 taskset -c 0,1 solver -x", "solver -x"),
+            ("/usr/bin/env -i A=/b/c solver", "solver"),
+            ("timeout 5 /opt/solver a", "/opt/solver a"),
+            ("sudo nice solver", "sudo nice solver"),
+            ("nice", "nice"),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let last = layers(&words, &is_program).last().unwrap();
+            assert_eq!(last.join(OsStr::new(" ")), inner, "{line}");
+        }
     }
 }

@@ -1,31 +1,29 @@
-//! What of a program's segments can be on huge pages, and what of its text is
-//! on those of its own file.
+//! Measures of a program's segments: how much of them can be on huge pages.
 
 use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::probe::coverage::page_cache::Prepared;
-use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::preflight::Needs;
+use crate::probe::kernel::Wants;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 
-/// What was found out about the segments that are asked for.
+/// The segments that are asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parts {
-    /// Code and read-only data, where asked for.
+    /// Code and read-only data.
     pub text: Option<Part>,
-    /// Data and bss, where asked for.
+    /// Data and bss.
     pub data: Option<Part>,
     /// Why the program's text cannot be on huge pages of its file.
     pub obstacle: Option<Obstacle>,
-    /// The files whose text can be: the program first, where it can.
+    /// The files whose text can be; the program is the first, if it can.
     pub prepared: Vec<Prepared>,
 }
 
 impl Parts {
-    /// Measures what is asked for, in pages of the default `size` or of the one
-    /// that is asked for, if that is smaller.
+    /// Measures what is asked for, in pages of `size` or of the size that is asked for, if
+    /// that is smaller.
     pub(crate) fn measure(target: &Target, wants: Wants, size: Option<PageSize>) -> Parts {
         let size = |pages: Option<Pages>| pages.and_then(|pages| smallest(pages, size));
         let layout = &target.layout;
@@ -36,7 +34,7 @@ impl Parts {
         }
     }
 
-    /// What is wanted, without what cannot be had.
+    /// Returns what is wanted and possible.
     pub(crate) fn possible(&self, wants: Wants) -> Wants {
         let has_page = |part: Option<Part>| part.is_some_and(|part| part.inner > Bytes::default());
         Wants {
@@ -46,44 +44,30 @@ impl Parts {
         }
     }
 
-    /// What of the program's text is on huge pages of its file.
+    /// Returns how much of the program's text is on huge pages of its file.
     pub fn own(&self, target: &Target) -> Bytes {
         let mut own = self.prepared.iter();
         let own = own.find(|prepared| prepared.job.path == target.program && prepared.is_huge());
         own.map_or(Bytes::default(), |prepared| prepared.wanted)
     }
 
-    /// What is to come from elsewhere.
-    pub(crate) fn needs(&self, target: &Target, wants: Wants, kernel: &Kernel) -> Needs {
-        let (layout, own) = (&target.layout, self.own(target));
-        let text = wants.text.zip(self.text).map(|(pages, part)| {
-            let size = kernel.size(pages).unwrap_or(part.size);
-            let part = layout.text(size);
-            let whole = match own > Bytes::default() {
-                true => part.full,
-                false => part.pages,
-            };
+    /// What text takes of other pages than the file's own.
+    pub(crate) fn needs(&self, target: &Target, wants: Wants) -> Bytes {
+        let own = self.own(target);
+        let part = self.text.filter(|_| wants.text.is_some());
+        part.map_or(Bytes::default(), |part| {
+            let whole = if own.get() > 0 { part.full } else { part.pages };
             Bytes::new(whole.get().saturating_sub(own.get()))
-        });
-        let data = wants
-            .data
-            .zip(self.data)
-            .map(|(pages, part)| layout.data(kernel.size(pages).unwrap_or(part.size)).pages);
-        Needs {
-            text: text.unwrap_or_default(),
-            data: data.unwrap_or_default(),
-            ..Needs::default()
-        }
+        })
     }
 }
 
-/// Whether anything of ours can get to the program's segments: by a library,
-/// or by the page cache alone.
+/// Whether a library or the page cache can put the program's segments on huge pages.
 pub(crate) fn is_reachable(target: &Target) -> bool {
     target.secure.is_none() && matches!(target.image, Image::Dynamic(_) | Image::Static)
 }
 
-/// The smallest huge pages that a request may come to.
+/// Returns the smallest huge pages that may serve a request.
 fn smallest(pages: Pages, size: Option<PageSize>) -> Option<PageSize> {
     match pages {
         Pages::Default | Pages::Thp => size,

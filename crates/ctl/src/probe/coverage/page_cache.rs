@@ -1,5 +1,4 @@
-//! The first rung for text, "the file's own pages": what the page cache is to hold of it
-//! in huge pages, and what a start would begin with. `apply` does it.
+//! The first rung for text: huge pages of the file in the page cache. `apply` fills them.
 
 pub(crate) mod attempt_log;
 
@@ -13,60 +12,59 @@ use hugetools_model::{Bytes, PageSize};
 
 use crate::caller::Caller;
 use crate::files;
-use attempt_log::{Identity, Memory};
 
 /// A file whose text may be on huge pages of the page cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The file.
     pub path: PathBuf,
-    /// The parts of it, in whole pages.
+    /// Its parts, in whole pages.
     pub parts: Vec<Range<u64>>,
     /// The size of these pages.
     pub size: PageSize,
 }
 
-/// What the page cache has of a file's text.
+/// How a file's text fares in the page cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// The file.
     pub job: Job,
-    /// What can be huge.
+    /// How much can be huge.
     pub wanted: Bytes,
-    /// How it went.
+    /// The result.
     pub state: State,
-    /// What it cost the start.
+    /// How long it took.
     pub cost: Duration,
 }
 
-/// How it went.
+/// The result for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// All was huge already.
+    /// All of it was huge already.
     Ready,
-    /// All is huge now.
+    /// All of it is huge now.
     Made,
-    /// It is left to the start.
+    /// The start will show.
     Left,
-    /// Not all is huge.
+    /// Not all of it is huge.
     Short {
-        /// What is, if it was looked at.
+        /// How much is, if known.
         huge: Option<Bytes>,
-        /// Why not all is.
+        /// Why.
         why: Why,
     },
 }
 
-/// Why not all is huge.
+/// Why not all of a file's text is huge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// The file system has no huge pages in the page cache.
     FileSystem,
-    /// Other processes use it, or there was no huge page for it.
+    /// Other processes use the file, or there was no huge page.
     InUse,
-    /// Another hugectl was at it for too long.
+    /// Another hugectl held the lock for too long.
     Waited,
-    /// There is nowhere to remember what was tried: the reason.
+    /// No directory for the log of attempts: why.
     NoMemory(String),
     /// The kernel's reason.
     Failed(String),
@@ -79,12 +77,11 @@ impl Prepared {
     }
 }
 
-/// What a start would begin with; nothing is changed, nor looked at but the
-/// memory of earlier starts.
-pub(crate) fn foresee(job: Job, caller: &Caller) -> Prepared {
+/// Predicts the result by the log of earlier attempts. Changes nothing.
+pub(crate) fn predict(job: Job, caller: &Caller) -> Prepared {
     let state = match open(&job) {
         Err(error) => failed(&error),
-        Ok(opened) => match Memory::of(caller).recall(&opened.identity) {
+        Ok(opened) => match attempt_log::recall(caller, &opened.name) {
             Some(why) => short(None, why),
             None => State::Left,
         },
@@ -101,11 +98,11 @@ pub(crate) fn prepared(job: Job, state: State, cost: Duration) -> Prepared {
     }
 }
 
-/// A file that was found to be what its headers say.
+/// A file that is as long as its headers say.
 pub(crate) struct Opened {
     pub(crate) file: File,
-    pub(crate) identity: Identity,
-    pub(crate) parts: Vec<Range<u64>>,
+    /// The name of its record.
+    pub(crate) name: String,
 }
 
 pub(crate) fn open(job: &Job) -> io::Result<Opened> {
@@ -114,8 +111,7 @@ pub(crate) fn open(job: &Job) -> io::Result<Opened> {
     match job.parts.iter().all(|part| part.end <= whole) {
         true => Ok(Opened {
             file,
-            identity: Identity::of(&metadata),
-            parts: job.parts.clone(),
+            name: attempt_log::name(&metadata),
         }),
         false => Err(io::Error::other("the file is shorter than its headers say")),
     }

@@ -1,9 +1,11 @@
-//! `GLIBC_TUNABLES`: what a glibc is told about huge pages.
+//! `GLIBC_TUNABLES`: settings of glibc's malloc.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+
+use memchr::memmem;
 
 use crate::files;
 
@@ -14,31 +16,29 @@ pub(crate) const VARIABLE: &str = "GLIBC_TUNABLES";
 /// those of the default pool, else the size of another pool's.
 pub(crate) const HUGETLB: &str = "glibc.malloc.hugetlb";
 
-/// From which size on a block is a mapping of its own.
+/// Minimum size of a block that gets its own mapping.
 pub(crate) const MMAP_THRESHOLD: &str = "glibc.malloc.mmap_threshold";
 
-/// The largest threshold that glibc takes, and the one that it comes to by
-/// itself with time. From the start, because a mapping that is smaller than a
-/// huge page gets none: of 200 kB blocks not one.
+/// The largest threshold that glibc accepts, and the value to which it grows by itself. We set
+/// it from the start because a mapping smaller than a huge page gets none.
 pub(crate) const LARGEST_THRESHOLD: u64 = 4 * size_of::<usize>() as u64 * (1 << 20);
 
-/// By how much glibc asks for more than it needs just now.
+/// Bytes by which glibc asks for more than it needs.
 pub(crate) const TOP_PAD: &str = "glibc.malloc.top_pad";
 
-/// That amount with pages of a pool. glibc maps such memory anew for each
-/// growth, in whole pages, and loses what is left of the last one: with its own
-/// 128 kB, blocks of 1 MiB took a page of 2 MiB each, 400 MB for 200. With this
-/// one they take 240. With more they take less, 217 with 16 MiB, but once a pool
-/// cannot hold a growth glibc asks it no more, and what it has left is lost.
+/// The padding for a heap on pool pages. glibc maps whole pages for each growth and loses the
+/// rest of the last one: with its default of 128 kB, blocks of 1 MiB took a page of 2 MiB
+/// each; with this value, 200 MB take 240 MB. A larger value takes less, but once a pool
+/// cannot serve a growth, glibc never asks it again.
 pub(crate) const POOL_PAD: u64 = 4 << 20;
 
-/// The value that the list gives to a tunable.
+/// Returns the value of a tunable in a list.
 pub(crate) fn value<'l>(list: Option<&'l OsStr>, name: &str) -> Option<&'l [u8]> {
     let mut entries = list?.as_bytes().split(|byte| *byte == b':');
     entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
-/// The list with tunables added behind what is there.
+/// Appends tunables to a list.
 pub(crate) fn with(list: Option<&OsStr>, more: &[(&str, u64)]) -> OsString {
     let mut merged = list.unwrap_or_default().as_bytes().to_vec();
     for (name, value) in more {
@@ -50,44 +50,27 @@ pub(crate) fn with(list: Option<&OsStr>, more: &[(&str, u64)]) -> OsString {
     OsString::from_vec(merged)
 }
 
-/// Whether a file, a static program or a loader, is of a glibc that knows the
-/// tunable: its name is then somewhere in it.
-///
-/// # Errors
-/// When the file cannot be read.
-pub(crate) fn is_known_to(program: &Path) -> io::Result<bool> {
-    let (file, _) = files::open_regular(program)?;
-    holds(file, HUGETLB.as_bytes())
+/// Whether a static program, or a loader, belongs to a glibc that knows the tunable: its name
+/// is then somewhere in the file. Files that cannot be read don't.
+pub(crate) fn is_known_to(program: &Path) -> bool {
+    let file = files::open_regular(program);
+    file.is_ok_and(|(file, _)| contains(file, HUGETLB.as_bytes()).unwrap_or(false))
 }
 
-fn holds(mut file: impl Read, name: &[u8]) -> io::Result<bool> {
-    const STEP: usize = 1 << 18;
-    let mut window: Vec<u8> = Vec::with_capacity(STEP + name.len());
-    loop {
-        let read = file.by_ref().take(STEP as u64).read_to_end(&mut window)?;
-        if read == 0 {
-            return Ok(false);
-        }
-        if find(&window, name) {
+/// Searches a file in steps, since static programs may be large.
+fn contains(mut file: impl Read, text: &[u8]) -> io::Result<bool> {
+    /// Bytes to read at once.
+    const STEP: u64 = 1 << 18;
+    let mut window = Vec::new();
+    while file.by_ref().take(STEP).read_to_end(&mut window)? > 0 {
+        if memmem::find(&window, text).is_some() {
             return Ok(true);
         }
-        let tail = window.len().min(name.len() - 1);
-        window.drain(..window.len() - tail);
+        // The text may lie across the boundary.
+        let kept = window.len().min(text.len() - 1);
+        window.drain(..window.len() - kept);
     }
-}
-
-fn find(bytes: &[u8], name: &[u8]) -> bool {
-    let Some(first) = name.first() else {
-        return true;
-    };
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| byte == first) {
-        if rest[at..].starts_with(name) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -115,13 +98,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_is_found_wherever_it_lies(before in 0usize..600_000, behind in 0usize..10) {
+        fn a_text_is_found_wherever_it_lies(before in 0usize..600_000, behind in 0usize..10) {
             let mut bytes = vec![b'g'; before];
             bytes.extend(HUGETLB.bytes());
             bytes.extend(vec![b'g'; behind]);
-            prop_assert!(holds(&bytes[..], HUGETLB.as_bytes()).unwrap());
+            prop_assert!(contains(&bytes[..], HUGETLB.as_bytes()).unwrap());
             bytes.truncate(before + HUGETLB.len() - 1);
-            prop_assert!(!holds(&bytes[..], HUGETLB.as_bytes()).unwrap());
+            prop_assert!(!contains(&bytes[..], HUGETLB.as_bytes()).unwrap());
         }
     }
 }

@@ -1,56 +1,41 @@
-//! Who may have System V segments of pool pages.
+//! Who may have System V segments of pool pages (`SHM_HUGETLB`).
 
 use hugetools_model::memory::sysctl;
 use hugetools_model::{FileError, KPath, Root, keyed};
 
-/// Where a process has its rights and its groups.
-pub const STATUS: &str = "/proc/self/status";
-
-/// Whether the caller may have System V segments of pool pages.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum MayLock {
-    /// By a capability or by group; or nobody asked.
-    #[default]
-    Yes,
-    /// Not before this group is set.
-    Group {
-        /// One of the caller's.
-        group: String,
-        /// What the sysctl says now; `None` where it cannot be read.
-        now: Option<u64>,
-    },
-    /// It cannot be told: nothing says what rights the caller has.
-    Unknown,
-}
-
 use crate::caller::Caller;
+use crate::caller::filter::STATUS;
 use crate::files::accounts;
 use crate::probe::kernel::namespace::user_namespace;
 
-/// Whether the caller may have `SHM_HUGETLB`: by `CAP_IPC_LOCK` or by group.
-pub(super) fn may_lock(root: &Root, caller: &Caller) -> Result<MayLock, FileError> {
-    let Some(status) = root.read_opt(&KPath::from(STATUS))? else {
-        return Ok(MayLock::Unknown);
-    };
-    // That of another user namespace does not count.
-    let is_own = user_namespace(root)?.is_none();
-    if is_own && has_capability(&status) {
-        return Ok(MayLock::Yes);
-    }
-    let now = root.number_opt(&sysctl::shm_group_path())?;
-    let is_in = |gid| gid == u64::from(caller.egid) || has_group(&status, gid);
-    // Group 0 is what the sysctl says when no group is set; it counts all the
-    // same.
-    Ok(match now.is_some_and(is_in) {
-        true => MayLock::Yes,
-        false => MayLock::Group {
-            group: accounts::group(caller.egid),
-            now,
-        },
-    })
+/// Why the caller may not have them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShmGroup {
+    /// A group of the caller's that could be allowed to.
+    pub group: String,
+    /// The group that `vm.hugetlb_shm_group` allows now.
+    pub now: u64,
 }
 
-/// Whether a process whose `/proc/PID/status` this is has `CAP_IPC_LOCK`.
+/// Returns the obstacle; `None` for members of the group, with `CAP_IPC_LOCK`, and if
+/// the rights cannot be read.
+pub(super) fn read(root: &Root, caller: &Caller) -> Result<Option<ShmGroup>, FileError> {
+    let status = root.read_opt(&KPath::from(STATUS))?;
+    let now = root.number_opt(&sysctl::shm_group_path())?;
+    let (Some(status), Some(now)) = (status, now) else {
+        return Ok(None);
+    };
+    // Capabilities of another user namespace don't count.
+    let is_capable = has_capability(&status) && user_namespace(root)?.is_none();
+    // 0 means that no group is set, but group 0 has the right all the same.
+    let is_member = now == u64::from(caller.egid) || is_in_group(&status, now);
+    Ok((!is_capable && !is_member).then(|| ShmGroup {
+        group: accounts::group(caller.egid),
+        now,
+    }))
+}
+
+/// Whether a process with this `/proc/PID/status` has `CAP_IPC_LOCK`.
 pub(crate) fn has_capability(status: &[u8]) -> bool {
     const CAP_IPC_LOCK: u64 = 1 << 14;
     let set = words(status, b"CapEff:").next();
@@ -58,18 +43,14 @@ pub(crate) fn has_capability(status: &[u8]) -> bool {
     set.is_some_and(|set| set & CAP_IPC_LOCK != 0)
 }
 
-/// Whether it has a group besides its effective one.
-fn has_group(status: &[u8], gid: u64) -> bool {
-    words(status, b"Groups:").any(|word| word.parse() == Ok(gid))
-}
-
-/// Whether it is in a group, by its effective one or another.
+/// Whether it is in a group, effective or supplementary.
 pub(crate) fn is_in_group(status: &[u8], gid: u64) -> bool {
     let effective = words(status, b"Gid:").nth(1);
-    effective.is_some_and(|word| word.parse() == Ok(gid)) || has_group(status, gid)
+    let mut groups = words(status, b"Groups:").chain(effective);
+    groups.any(|word| word.parse() == Ok(gid))
 }
 
-/// The words of a line.
+/// Returns the words of a line.
 fn words<'a>(status: &'a [u8], name: &[u8]) -> impl Iterator<Item = &'a str> + use<'a> {
     let line = keyed::value(status, name).and_then(|line| std::str::from_utf8(line).ok());
     line.unwrap_or_default().split_ascii_whitespace()

@@ -1,97 +1,83 @@
-//! What cannot be seen of the kernel, as in a chroot or a container.
+//! Kernel files that cannot be seen, as in a chroot or a container.
 
 use std::fmt;
 
 use hugetools_model::{KPath, Root};
 
-/// Where the kernel has its settings of memory, whatever it was built with.
-pub const SETTINGS: &str = "/sys/kernel/mm";
+/// The directory of the memory settings. Every kernel has it.
+const SETTINGS: &str = "/sys/kernel/mm";
 
-/// A file, or folder, that each kernel has, and that does not show here what it holds.
+const MEMINFO: &str = "/proc/meminfo";
+
+/// A file or directory of every kernel that cannot be seen here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hidden {
-    /// It is not there, as in a chroot without `/sys`.
-    Absent(&'static str),
-    /// Something empty lies over it, as container engines put there.
-    Empty(&'static str),
+pub struct Hidden {
+    /// Its path.
+    pub path: &'static str,
+    /// `absent`, as in a chroot; `empty`, as under a mount of a container engine.
+    pub value: &'static str,
 }
 
 impl Hidden {
-    /// Its path.
-    pub fn path(self) -> &'static str {
-        match self {
-            Hidden::Absent(path) | Hidden::Empty(path) => path,
-        }
+    const fn absent(path: &'static str) -> Hidden {
+        let value = "absent";
+        Hidden { path, value }
     }
 
-    /// What is found of it, in a word.
-    pub fn value(self) -> &'static str {
-        match self {
-            Hidden::Absent(_) => "absent",
-            Hidden::Empty(_) => "empty",
+    /// Returns the command that makes it visible.
+    pub fn remedy(self) -> &'static str {
+        match self.path.starts_with("/proc") {
+            true => "mount -t proc proc /proc",
+            false => "mount -t sysfs sysfs /sys",
         }
-    }
-
-    /// The command that makes it appear.
-    pub fn to_see(self) -> &'static str {
-        to_see(self.path())
     }
 }
 
 impl fmt::Display for Hidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Hidden::Absent(path) => write!(f, "{path} is not there"),
-            Hidden::Empty(path) => write!(f, "{path} is empty"),
+        match self.value {
+            "absent" => write!(f, "{} is not there", self.path),
+            value => write!(f, "{} is {value}", self.path),
         }
     }
 }
 
-/// Whether none of the kernel's settings of memory can be seen, and how that shows.
+/// Returns the directory of the memory settings if it cannot be seen.
 pub fn hidden_settings(root: &Root) -> Option<Hidden> {
+    // Listing a directory takes five times as long.
+    if root.exists(&KPath::from("/sys/kernel/mm/transparent_hugepage")) {
+        return None;
+    }
     let path = KPath::from(SETTINGS);
     if !root.exists(&path) {
-        return Some(Hidden::Absent(SETTINGS));
+        return Some(Hidden::absent(SETTINGS));
     }
     let is_empty = root.list(&path).is_ok_and(|names| names.is_empty());
-    is_empty.then_some(Hidden::Empty(SETTINGS))
+    is_empty.then_some(Hidden {
+        path: SETTINGS,
+        value: "empty",
+    })
 }
 
-/// What is so where no pool was found: there may be some that cannot be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoPools {
-    /// The machine has none.
-    Absent,
-    /// This would tell, and cannot be seen.
-    Hidden(Hidden),
-}
+/// Why no pool was found: the machine has none, or this file is hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NoPools(pub Option<Hidden>);
 
 impl NoPools {
-    /// Looks why there are none.
+    /// Finds out why there are none.
     pub fn find(root: &Root) -> NoPools {
-        const MEMINFO: &str = "/proc/meminfo";
-        if !root.exists(&KPath::from(MEMINFO)) {
-            return NoPools::Hidden(Hidden::Absent(MEMINFO));
-        }
-        hidden_settings(root).map_or(NoPools::Absent, NoPools::Hidden)
+        NoPools(match root.exists(&KPath::from(MEMINFO)) {
+            true => hidden_settings(root),
+            false => Some(Hidden::absent(MEMINFO)),
+        })
     }
 }
 
 impl fmt::Display for NoPools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoPools::Absent => f.write_str("this machine has no huge page pools"),
-            NoPools::Hidden(hidden) => {
-                write!(f, "no huge page pool can be seen, since {hidden}")
-            }
+        match self.0 {
+            None => f.write_str("this machine has no huge page pools"),
+            Some(hidden) => write!(f, "no huge page pool can be seen, since {hidden}"),
         }
-    }
-}
-
-/// The command that makes a file below `/proc` or `/sys` appear which is not there.
-pub fn to_see(path: &str) -> &'static str {
-    match path.starts_with("/proc") {
-        true => "mount -t proc proc /proc",
-        false => "mount -t sysfs sysfs /sys",
     }
 }

@@ -1,8 +1,8 @@
-//! Namespaces: what root of one may do elsewhere.
+//! User namespaces: root of one has no rights outside of it.
 
 use hugetools_model::{FileError, KPath, Root};
 
-/// The map of a user namespace that is not the machine's own.
+/// Returns the map of the process's user namespace unless it is the machine's own.
 pub(crate) fn user_namespace(root: &Root) -> Result<Option<String>, FileError> {
     let map = root.read_opt(&KPath::from("/proc/self/uid_map"))?;
     let map = map.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

@@ -1,44 +1,46 @@
-//! The pool of one size, and what limits it.
+//! The pool of one page size, and what limits it.
 
 use std::collections::BTreeSet;
 
+use hugetools_contract::ladder::{self, Rest};
 use hugetools_model::hugetlb::node::{self, NodeId};
 use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::machine::MEMINFO;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::cgroup::{self, Limit};
+use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
 
 use super::{USEFUL, hidden_settings};
 use crate::caller::filter::{Answer, Filter};
+use crate::say::shortfall::Shortfall;
 use crate::sys;
 
-/// The pool of a size that is asked for, and what limits it.
+/// The pool of a requested size, and what limits it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The pool.
     pub pool: Pool,
-    /// The tightest control group limit.
+    /// The tightest limit of the hugetlb control groups.
     pub limit: Option<Limit>,
-    /// What it has on the nodes that the process may use, where these are not
-    /// all.
+    /// The pool on the nodes of the process, unless these are all nodes.
     pub share: Option<Share>,
-    /// Whether its own files cannot be seen: then its figures are those of
-    /// `/proc/meminfo`.
+    /// Whether the pool's files are hidden: its figures are those of `/proc/meminfo`.
     pub is_hidden: bool,
 }
 
-/// A pool's pages on some nodes.
+/// The pages of a pool on some nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
     /// The nodes.
     pub nodes: BTreeSet<u32>,
-    /// The pages that nobody uses.
+    /// Free pages.
     pub free: PageCount,
 }
 
 impl Source {
-    /// Bytes that a new mapping can get: free pages that are not promised, and
-    /// those that the kernel may make on demand.
+    /// Returns the bytes that a new mapping can get, apart from control groups: free
+    /// unreserved pages, and pages that overcommit adds.
     pub fn available(&self) -> Bytes {
         let room = match self.pool.overcommit {
             Some(overcommit) => overcommit.saturating_sub(self.pool.surplus),
@@ -53,18 +55,95 @@ impl Source {
         bytes.unwrap_or(Bytes::new(u64::MAX))
     }
 
-    /// The same, within the limit. Of one that cannot be told it is not known that
-    /// anything is left.
+    /// Returns the same within the control groups' limit; 0 if their usage is unknown.
     pub fn obtainable(&self) -> Bytes {
-        match &self.limit {
-            Some(limit) => self.available().min(limit.rest().unwrap_or_default()),
-            None => self.available(),
+        let limit = self.limit.as_ref();
+        let rest = limit.map(|limit| limit.rest().unwrap_or_default());
+        rest.map_or(self.available(), |rest| self.available().min(rest))
+    }
+
+    /// Returns the facts for the ladder.
+    pub(crate) fn facts(&self, quota: u64, taken: u64) -> ladder::Pool {
+        let rest = self.limit.as_ref().map(Limit::rest);
+        ladder::Pool {
+            size: self.pool.size.get(),
+            pages: self.available().get() / self.pool.size.get(),
+            group: match rest {
+                None => Rest::Unlimited,
+                Some(None) => Rest::Unknown,
+                Some(Some(bytes)) => Rest::Bytes(bytes.get()),
+            },
+            quota,
+            taken,
         }
+    }
+
+    /// Returns the share if it has fewer pages than the whole pool.
+    fn short_share(&self) -> Option<&Share> {
+        let share = self.share.as_ref();
+        share.filter(|share| share.free < self.pool.available())
+    }
+
+    /// Returns in words why the pool has no page.
+    pub(crate) fn shortage(&self) -> String {
+        let pool = &self.pool;
+        match (pool.total.get(), self.short_share()) {
+            (0, _) => "is empty".to_owned(),
+            (total, Some(share)) => format!(
+                "has no page left on node {}, which this process is bound to ({total} in all)",
+                format_list(&share.nodes)
+            ),
+            (total, None) => format!(
+                "has no page left ({total} in all, {} free, {} of them reserved)",
+                pool.free, pool.reserved
+            ),
+        }
+    }
+
+    /// Adds the file with the pool's free pages, and the command that adds pages.
+    pub(crate) fn remedy(&self, short: Shortfall, pages: u64) -> Shortfall {
+        let size = self.pool.size;
+        let reserved = |name: &str| match self.pool.reserved.get() {
+            0 => self.pool.free.to_string(),
+            reserved => format!("{} ({name} {reserved})", self.pool.free),
+        };
+        let short = match self.short_share() {
+            Some(share) => short.says(share.file(size), share.free),
+            None if self.is_hidden => {
+                let free = reserved("HugePages_Rsvd:");
+                short.says(MEMINFO, format!("HugePages_Free: {free}"))
+            }
+            None => short.says(
+                pool::pool_dir(size).join("free_hugepages"),
+                reserved("resv_hugepages"),
+            ),
+        };
+        let share = self.share.as_ref();
+        let nodes = share.map(|share| format!("@{}", format_list(&share.nodes)));
+        let nodes = nodes.unwrap_or_default();
+        let purpose = match short.subject.is_of_file() {
+            true => "to fill it",
+            // Memory that grows may take more.
+            false => "to fill it, at least",
+        };
+        let command = format!("hugeadm --pool-pages-min {size}{nodes}:+{}", pages.max(1));
+        short.mend(purpose, command)
     }
 }
 
-/// Reads the pool of a size, and what limits it where it has something to
-/// give, or where that is asked for.
+impl Share {
+    /// Returns the file with the free pages of a node; of several, with a list of nodes.
+    fn file(&self, size: PageSize) -> String {
+        let nodes = match self.nodes.len() {
+            1 => format_list(&self.nodes),
+            _ => format!("[{}]", format_list(&self.nodes)),
+        };
+        let pool = format!("hugepages-{}kB", size.kib());
+        format!("/sys/devices/system/node/node{nodes}/hugepages/{pool}/free_hugepages")
+    }
+}
+
+/// Reads the pool of a size. Reads limits if the pool has pages, or if `thorough`.
 pub(super) fn read(
     root: &Root,
     size: PageSize,
@@ -98,8 +177,7 @@ pub(super) fn read(
     Ok(Some(source))
 }
 
-/// What the pool has on the nodes that the process may use. Most processes may
-/// use all, and then one file says so.
+/// Reads the pool's pages on the nodes that the process may use; `None` if these are all.
 pub(super) fn read_share(
     root: &Root,
     size: PageSize,
@@ -120,8 +198,8 @@ pub(super) fn read_share(
     Ok(Some(Share { nodes, free }))
 }
 
-/// The counters of the default size, which `/proc/meminfo` holds as well: one
-/// file instead of five. On a recorded tree only the pool's own files count.
+/// Returns the pool of the default size as `/proc/meminfo` has it: one file instead of
+/// five. On a recorded tree only the pool's own files count.
 fn pool_in_meminfo(size: PageSize, meminfo: &Meminfo) -> Option<Pool> {
     if meminfo.huge_page_size != Some(size) {
         return None;

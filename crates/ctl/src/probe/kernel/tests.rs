@@ -1,162 +1,60 @@
 use super::*;
-use hugetools_model::PageCount;
-use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::process::cgroup::Limit;
 use std::fs;
 use std::io::Write;
 
-struct Tree(tempfile::TempDir);
-
-impl Tree {
-    fn new(files: &[(&str, &str)]) -> Tree {
-        let tree = Tree(tempfile::tempdir().unwrap());
-        fs::create_dir_all(tree.0.path().join("proc")).unwrap();
-        for (path, text) in files {
-            let path = tree.0.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::File::create(path)
-                .unwrap()
-                .write_all(text.as_bytes())
-                .unwrap();
-        }
-        tree
+/// A recorded tree.
+fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut file = fs::File::create(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
     }
-
-    fn root(&self) -> Root {
-        Root::at(self.0.path()).unwrap()
-    }
+    let root = Root::at(dir.path()).unwrap();
+    (dir, root)
 }
-
-fn two() -> PageSize {
-    PageSize::new(2 << 20).unwrap()
-}
-
-const NODES: [(&str, &str); 3] = [
-    ("sys/devices/system/node/online", "0-1\n"),
-    (
-        "sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages",
-        "500\n",
-    ),
-    (
-        "sys/devices/system/node/node1/hugepages/hugepages-2048kB/free_hugepages",
-        "12\n",
-    ),
-];
 
 #[test]
 fn a_share_is_what_the_allowed_nodes_have() {
-    let tree = Tree::new(&NODES);
+    let free = |node| {
+        format!("sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/free_hugepages")
+    };
+    let (first, second) = (free(0), free(1));
+    let (_dir, root) = tree(&[
+        ("proc/meminfo", ""),
+        ("sys/devices/system/node/online", "0-1\n"),
+        (&first, "500\n"),
+        (&second, "12\n"),
+    ]);
     let share = |nodes: &[u32]| {
+        let size = PageSize::new(2 << 20).unwrap();
         let nodes = nodes.iter().copied().collect();
-        source::read_share(&tree.root(), two(), Some(nodes))
-            .unwrap()
-            .map(|share| share.free.get())
+        let share = source::read_share(&root, size, Some(nodes)).unwrap();
+        share.map(|share| share.free.get())
     };
     assert_eq!(share(&[0, 1]), None);
     assert_eq!(share(&[1]), Some(12));
     assert_eq!(share(&[7]), Some(0));
-    assert_eq!(
-        source::read_share(&Tree::new(&[]).root(), two(), Some([0].into())).unwrap(),
-        None
-    );
 }
 
 #[test]
 fn only_what_is_asked_for_is_read() {
-    // Files that make no sense are not even looked at.
-    let tree = Tree::new(&[
+    // Other files make no sense, and would be errors.
+    let (_dir, root) = tree(&[
         ("proc/meminfo", "Hugepagesize: odd\n"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "odd odd\n"),
     ]);
-    let caller = Caller::this([]);
     let read = |heap| {
         let wants = Wants {
             heap,
             ..Wants::default()
         };
-        Kernel::read(&tree.root(), wants, &caller)
+        Kernel::read(&root, wants, &Caller::this([]))
     };
     assert_eq!(read(None), Ok(Kernel::default()));
     let error = read(Some(Pages::Thp)).unwrap_err().to_string();
-    assert!(
-        error.contains("transparent_hugepage/enabled: no choice is marked"),
-        "{error}"
-    );
+    assert!(error.contains("transparent_hugepage/enabled"), "{error}");
     let error = read(Some(Pages::Default)).unwrap_err().to_string();
     assert!(error.starts_with("cannot read /proc/meminfo"), "{error}");
-}
-
-#[test]
-fn sizes_are_those_of_the_machine() {
-    let tree = Tree::new(&[
-        ("proc/meminfo", "Hugepagesize: 2048 kB\n"),
-        (
-            "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages",
-            "0\n",
-        ),
-    ]);
-    let check = |bytes| check_size(&tree.root(), "--heap", Some(Pages::Size(bytes)));
-    assert_eq!(check(1 << 30), Ok(()));
-    assert_eq!(check(2 << 20), Ok(()));
-    let failure = check(3 << 20).unwrap_err();
-    assert_eq!(failure.status(), 125);
-    let text = "--heap=3MB: this machine has no huge pages of that size; it has 2MB, 1GB";
-    assert_eq!(failure.to_string(), text);
-    assert_eq!(check_size(&tree.root(), "--heap", Some(Pages::Thp)), Ok(()));
-}
-
-#[test]
-fn pages_that_are_promised_are_not_available() {
-    let pages = PageCount::new;
-    let mut source = Source {
-        pool: Pool {
-            size: two(),
-            default: true,
-            total: pages(20),
-            free: pages(10),
-            reserved: pages(4),
-            surplus: pages(1),
-            overcommit: Some(pages(3)),
-            demote_size: None,
-        },
-        limit: None,
-        share: None,
-        is_hidden: false,
-    };
-    assert_eq!(source.available(), Bytes::new((6 + 2) << 21));
-    source.share = Some(Share {
-        nodes: [0].into(),
-        free: pages(5),
-    });
-    assert_eq!(source.available(), Bytes::new((5 + 2) << 21));
-    source.limit = Some(Limit {
-        file: KPath::from("/x"),
-        limit: Bytes::new(4 << 21),
-        used: Some(Bytes::new(3 << 21)),
-    });
-    assert_eq!(source.obtainable(), Bytes::new(1 << 21));
-}
-
-/// Segments count in base pages, each rounded up.
-#[test]
-fn present_segments_use_up_what_all_may_have() {
-    let tree = Tree::new(&[
-        ("proc/meminfo", "MemTotal: 4096000 kB\n"),
-        ("proc/sys/kernel/shmmax", "3000000\n"),
-        ("proc/sys/kernel/shmall", "1000\n"),
-        (
-            "proc/sysvipc/shm",
-            "key shmid perms size\n 0 1 600 4097 1 1 0\n 0 2 600 8192 1 1 0\n",
-        ),
-    ]);
-    // The type AT_PAGESZ and its value.
-    let auxv = [6u64, 4096].map(u64::to_ne_bytes).concat();
-    let file = tree.0.path().join("proc/self/auxv");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::File::create(file).unwrap().write_all(&auxv).unwrap();
-    let root = tree.root();
-    let limits = ShmLimits::read(&root, &Meminfo::read(&root).unwrap()).unwrap();
-    assert_eq!(limits.largest, Some(Bytes::new(3_000_000)));
-    let all = limits.all.unwrap();
-    assert_eq!((all.pages, all.left.get()), (1000, 996 * 4096));
 }

@@ -1,5 +1,4 @@
-//! How much of a program's text, data and bss can be on huge pages: only whole
-//! pages can, and those from their own beginning on.
+//! The segments of a program, and how much of them lies in whole huge pages.
 
 use std::ops::Range;
 
@@ -8,15 +7,15 @@ use hugetools_model::{Bytes, PageSize};
 
 use crate::ranges::joined;
 
-/// The parts of a file that go into memory.
+/// The segments of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
     loads: Vec<Load>,
-    /// Data that the loader closes to writing; it stays where it is.
+    /// Data that the loader write-protects. It stays on base pages.
     relro: Option<Range<u64>>,
-    /// Whether its address is known at the start only.
+    /// Whether the kernel chooses the address.
     moves: bool,
-    /// Whether a part is marked for huge pages (`PF_LINUX_HUGETLB`).
+    /// Whether a segment is marked for huge pages (`PF_LINUX_HUGETLB`).
     pub marked: bool,
 }
 
@@ -25,44 +24,41 @@ pub struct Layout {
 pub struct Part {
     /// The size of the huge pages.
     pub size: PageSize,
-    /// All of it.
+    /// Its length.
     pub all: Bytes,
-    /// What lies in whole huge pages.
+    /// Bytes in whole huge pages.
     pub inner: Bytes,
-    /// What fills whole huge pages: less, where the last one of a segment is its own beyond
-    /// its end. Only this has a place on huge pages of the file.
+    /// Bytes that fill whole huge pages: less than `inner` if the segment's last page extends
+    /// beyond its end. Only these can be on huge pages of the file.
     pub full: Bytes,
-    /// These pages: more than that where the last one of a segment, which was linked
-    /// so, is its own beyond its end.
+    /// The size of these pages: more than `inner` if the last page extends beyond the end.
     pub pages: Bytes,
-    /// Whether that is known; else it is the most that can be.
+    /// Whether this is exact, not a maximum.
     pub exact: bool,
 }
 
-/// Why huge pages of the page cache cannot be mapped where the text is.
+/// Why huge pages of the page cache cannot be mapped as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// No whole page lies in it.
+    /// The text contains no whole huge page.
     Small,
-    /// The file can be loaded where they would not fit; its headers say that
-    /// it is aligned to these bytes only.
+    /// The kernel aligns the file only to so many bytes.
     Alignment(u64),
-    /// Addresses and offsets in the file do not agree.
+    /// Addresses and file offsets differ modulo the page size.
     Offsets,
 }
 
-/// Who chooses the address.
+/// What is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The kernel at the start of a program, by the alignment in its headers.
+    /// A program. The kernel chooses the address by the alignment in its headers.
     Program,
-    /// The kernel for a mapping of a loader: large ones go where huge pages of
-    /// the page cache fit.
+    /// A library. The kernel aligns large mappings to huge pages.
     Library,
 }
 
 impl Layout {
-    /// What the headers say.
+    /// Reads the headers.
     pub fn of<S: Source>(elf: &Elf<S>) -> Layout {
         Layout {
             loads: elf.loads().to_vec(),
@@ -72,30 +68,21 @@ impl Layout {
         }
     }
 
-    /// A program at fixed addresses.
-    #[cfg(test)]
-    pub(crate) fn fixed(loads: Vec<Load>) -> Layout {
-        Layout {
-            loads,
-            ..Layout::default()
-        }
-    }
-
-    /// Code and read-only data.
+    /// Measures code and read-only data.
     pub fn text(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| !load.writable);
         self.part(loads.map(|load| (load, load.address..load.end())), size)
     }
 
-    /// Data and bss, without what the loader closes to writing.
+    /// Measures data and bss, without what the loader write-protects.
     pub fn data(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| load.writable);
         let parts = |load| self.open_parts(load).map(|range| (load, range));
         self.part(loads.flat_map(parts), size)
     }
 
-    /// What of data and bss comes from the file: that in all, and that in whole
-    /// pages; the rest of [`Layout::data`] is bss.
+    /// Returns the bytes of data and bss that come from the file: all, and those in whole
+    /// pages. The rest of [`Layout::data`] is bss.
     pub fn initialised(&self, size: PageSize) -> (Bytes, Bytes) {
         let (mut all, mut inner) = (0u64, 0u64);
         for load in self.loads.iter().filter(|load| load.writable) {
@@ -115,7 +102,7 @@ impl Layout {
         (Bytes::new(all), Bytes::new(inner))
     }
 
-    /// Whether it is known before the start what lies in whole pages.
+    /// Whether the address is known modulo the page size.
     fn is_exact(&self, size: PageSize) -> bool {
         !self.moves || self.align() >= size.get()
     }
@@ -151,15 +138,14 @@ impl Layout {
     }
 
     /// Whether a segment was linked for pages of this size: by its alignment or, if it is
-    /// marked, by its address. Old linker scripts place marked segments so and leave the
-    /// alignment at a base page.
+    /// marked, by its address. Old linker scripts don't set the alignment.
     fn is_linked_for(&self, load: &Load, size: PageSize) -> bool {
         let by_address = load.marked && !self.moves && load.address % size.get() == 0;
         load.align >= size.get() || by_address
     }
 
-    /// What of a part of a segment lies in whole pages: up to its end, where it was
-    /// linked for such pages and nothing else lies in the last one.
+    /// Returns the bytes of a range in whole pages: up to the segment's end, if it was linked
+    /// for such pages and has the last one to itself.
     fn whole(&self, load: &Load, range: &Range<u64>, size: PageSize) -> Option<Range<u64>> {
         let end = range.end.checked_next_multiple_of(size.get())?;
         let next = self.loads.iter().map(|load| load.address);
@@ -181,16 +167,15 @@ impl Layout {
         ]
     }
 
-    /// The alignment that the kernel loads a program to.
+    /// Returns the alignment to which the kernel loads a program.
     pub(crate) fn align(&self) -> u64 {
         self.loads.iter().map(|load| load.align).max().unwrap_or(0)
     }
 
-    /// The parts of the file whose huge pages in the page cache can be mapped
-    /// as its text.
+    /// Returns the parts of the file whose huge pages in the page cache can be mapped as text.
     ///
     /// # Errors
-    /// When there are none: why.
+    /// Why there are none.
     pub fn own_pages(&self, size: PageSize, place: Place) -> Result<Vec<Range<u64>>, Obstacle> {
         let fits = |load: &&Load| {
             load.file_size >= size.get() && (self.moves || within(&memory(load), size).is_some())
@@ -226,7 +211,7 @@ fn memory(load: &Load) -> Range<u64> {
     load.address..load.file_end()
 }
 
-/// The whole pages in a range; `None` if there are none.
+/// Returns the whole pages in a range, if there are any.
 fn within(range: &Range<u64>, size: PageSize) -> Option<Range<u64>> {
     let start = range.start.checked_next_multiple_of(size.get())?;
     let end = range.end - range.end % size.get();

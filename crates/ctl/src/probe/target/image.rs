@@ -7,11 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hugetools_elf::{Elf, Ident, Kind};
+use nix::sys::prctl::get_no_new_privs;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::Refused;
 use crate::caller::Caller;
-use crate::caller::filter::Answer;
 use crate::files::accounts;
 use crate::sys;
 
@@ -37,20 +37,20 @@ impl fmt::Display for Libc {
     }
 }
 
-/// What kind of program it is.
+/// The kind of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Image {
-    /// A loader starts it, and takes libraries to preload.
+    /// A loader starts it and preloads libraries.
     Dynamic(Libc),
-    /// The kernel starts it: no library can be added.
+    /// The kernel starts it; no library can be added.
     Static,
-    /// For another machine than hugectl's libraries.
+    /// It is for another machine than our libraries.
     Foreign(Ident),
-    /// It cannot be told; the kernel may know what to do with it.
+    /// Unknown: why.
     Unknown(String),
 }
 
-/// Why a loader ignores what the user tells it.
+/// Why a loader ignores the user's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secure {
     /// It runs as another user.
@@ -72,7 +72,7 @@ impl fmt::Display for Secure {
 }
 
 impl Secure {
-    /// As whom the mark changes nothing.
+    /// Says which user may start the program with settings.
     pub(crate) fn instead(self, program: &Path) -> String {
         let metadata = std::fs::metadata(program);
         let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
@@ -94,17 +94,16 @@ impl Secure {
     }
 }
 
-/// Sorts a program by its headers.
+/// Determines the kind of a program by its headers.
 pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
-    // First: where binfmt_misc has an emulator for it, that looks for its loader below a
-    // root of its own, and where there is none, execve says so.
+    // An emulator (binfmt_misc) looks for its loader below another root.
     if elf.ident() != Ident::native() {
         return Ok(Image::Foreign(elf.ident()));
     }
     if let Some(loader) = elf.interpreter() {
         let loader = Path::new(std::ffi::OsStr::from_bytes(loader));
         if let Err(error) = std::fs::metadata(loader) {
-            let mut refused = Refused::io(loader, &error);
+            let mut refused = Refused::io(&error, loader);
             refused.text = format!("its loader {}", refused.text);
             return Err(refused);
         }
@@ -147,7 +146,7 @@ fn libc_of(elf: &Elf<File>) -> Libc {
         .unwrap_or(Libc::Other)
 }
 
-/// The C library whose loader has the name.
+/// Returns the C library whose loader has this name.
 fn libc_by_name(loader: &[u8]) -> Option<Libc> {
     let glibc: [&[u8]; 5] = [b"ld-linux", b"ld64.so", b"ld.so.1", b"ld-2.", b"ld.so.2"];
     if loader.starts_with(b"ld-musl-") {
@@ -157,7 +156,7 @@ fn libc_by_name(loader: &[u8]) -> Option<Libc> {
     is_glibc.then_some(Libc::Glibc)
 }
 
-/// Whether the kernel tells the loader to be careful (`AT_SECURE`).
+/// Returns why the kernel will set `AT_SECURE`, if it will.
 pub(super) fn secure(path: &Path, metadata: &Metadata, caller: &Caller) -> Option<Secure> {
     const SET_USER_ID: u32 = 0o4000;
     const SET_GROUP_ID: u32 = 0o2010;
@@ -172,15 +171,6 @@ pub(super) fn secure(path: &Path, metadata: &Metadata, caller: &Caller) -> Optio
         return None;
     };
     let ignored = statvfs(path).is_ok_and(|fs| fs.flags().contains(FsFlags::ST_NOSUID))
-        || gains_nothing(caller);
+        || get_no_new_privs().unwrap_or(false);
     (!ignored).then_some(found)
-}
-
-/// Whether no program gives this process rights (`PR_SET_NO_NEW_PRIVS`), nor those that it
-/// starts. Without it only root can set a filter of system calls.
-fn gains_nothing(caller: &Caller) -> bool {
-    match caller.filter.prctl {
-        Answer::Ends => caller.uid != 0,
-        _ => nix::sys::prctl::get_no_new_privs().unwrap_or(false),
-    }
 }

@@ -4,34 +4,33 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// How much of a file the kernel looks at, since Linux 5.1.
-pub(crate) const LOOKED_AT: usize = 256;
+/// Bytes at the start of a file that the kernel reads, since Linux 5.1.
+pub(crate) const HEAD: usize = 256;
 
-/// How many scripts may lead from one to the next before the program.
-pub(crate) const DEEPEST: usize = 5;
+/// Maximum number of scripts that lead from one to the next.
+pub(crate) const MOST_SCRIPTS: usize = 5;
 
 /// A script's first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     /// The program that runs the script, found without `PATH`.
     pub(crate) interpreter: PathBuf,
-    /// Its argument: all that follows, blanks included.
+    /// Its argument: the rest of the line, blanks included.
     pub(crate) argument: Option<OsString>,
 }
 
-/// What a file's first bytes say.
+/// The kind of a file, by its first bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Head {
     /// `#!` and a program.
     Script(Line),
     /// An ELF file.
     Elf,
-    /// Neither: the shell runs it, if no handler is registered for it.
+    /// Neither. The shell runs it, unless binfmt_misc does.
     Text,
 }
 
-/// Looks at the first [`LOOKED_AT`] bytes of a file, or at all of a shorter
-/// one.
+/// Parses the first [`HEAD`] bytes of a file, or all of a shorter one.
 pub(crate) fn parse(head: &[u8]) -> Head {
     if head.starts_with(b"\x7fELF") {
         return Head::Elf;
@@ -45,13 +44,12 @@ pub(crate) fn parse(head: &[u8]) -> Head {
     }
 }
 
-/// `rest` is what follows `#!`. A name that may go on behind what is looked at
-/// counts as no name.
-fn parse_line(rest: &[u8], looked_at: usize) -> Option<Line> {
+/// Parses the text behind `#!`. A name that may be cut off counts as no name.
+fn parse_line(rest: &[u8], read: usize) -> Option<Line> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let (line, whole) = match rest.iter().position(|byte| *byte == b'\n') {
         Some(end) => (&rest[..end], true),
-        None => (rest, looked_at < LOOKED_AT),
+        None => (rest, read < HEAD),
     };
     let start = line.iter().position(|byte| !is_blank(byte))?;
     let line = &line[start..];
@@ -97,51 +95,34 @@ mod tests {
         }
     }
 
-    fn just(name: &str) -> Option<(String, Option<String>)> {
-        Some((name.to_owned(), None))
-    }
-
     #[test]
     fn first_lines() {
-        assert_eq!(line(b"#!/bin/sh\necho"), just("/bin/sh"));
-        assert_eq!(line(b"#! \t/bin/sh \t\n"), just("/bin/sh"));
-        let awk = Some(("/usr/bin/awk".to_owned(), Some("-f -v".to_owned())));
-        assert_eq!(line(b"#!/usr/bin/awk  -f -v \n"), awk);
-        assert_eq!(line(b"#!/bin/sh"), just("/bin/sh"));
-        assert_eq!(line(b"#!/bin/sh\0x\n"), just("/bin/sh"));
-        assert_eq!(line(b"#!/bin/sh\r\n"), just("/bin/sh\r"));
-    }
-
-    #[test]
-    fn what_is_no_script() {
-        for head in [
-            &b"#!\n/bin/sh\n"[..],
-            b"#!",
-            b"#!  \n",
-            b"# !/bin/sh\n",
-            b"",
-            b"echo",
+        let sh = |name: &str| Some((name.to_owned(), None));
+        let awk = ("/usr/bin/awk".to_owned(), Some("-f -v".to_owned()));
+        for (head, expected) in [
+            (&b"#!/bin/sh\necho"[..], sh("/bin/sh")),
+            (b"#! \t/bin/sh \t\n", sh("/bin/sh")),
+            (b"#!/usr/bin/awk  -f -v \n", Some(awk)),
+            (b"#!/bin/sh", sh("/bin/sh")),
+            (b"#!/bin/sh\0x\n", sh("/bin/sh")),
+            (b"#!/bin/sh\r\n", sh("/bin/sh\r")),
+            (b"#!\n/bin/sh\n", None),
+            (b"#!", None),
+            (b"#!  \n", None),
+            (b"# !/bin/sh\n", None),
+            (b"", None),
+            // The name may be cut off.
+            (&[b"#!/".as_slice(), &[b'x'; HEAD - 3]].concat(), None),
         ] {
-            assert_eq!(parse(head), Head::Text, "{head:?}");
+            assert_eq!(line(head), expected, "{}", head.escape_ascii());
         }
         assert_eq!(parse(b"\x7fELF"), Head::Elf);
-    }
-
-    #[test]
-    fn a_name_that_may_be_cut_off_counts_as_none() {
-        let mut head = [b'x'; LOOKED_AT];
-        head[..3].copy_from_slice(b"#!/");
-        assert_eq!(parse(&head), Head::Text);
-        head[100] = b' ';
-        assert!(matches!(parse(&head), Head::Script(_)));
     }
 
     proptest! {
         #[test]
         fn parsing_never_panics(rest in prop::collection::vec(any::<u8>(), 0..254)) {
-            let mut head = b"#!".to_vec();
-            head.extend(rest);
-            let _ = parse(&head);
+            let _ = parse(&[&b"#!"[..], &rest].concat());
         }
     }
 }

@@ -1,6 +1,5 @@
-//! What was asked for of one kind of memory so far, and what of it fell: of memory that
-//! comes as it is touched, it is known at the request only whether the machine gives huge
-//! pages for it.
+//! Counts requests for one segment, and those below the requested pages. Memory that is
+//! populated later is judged by the machine's settings.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,16 +9,16 @@ use hugetools_contract::report_page::demands::bit;
 use hugetools_contract::segment::Segment;
 
 use crate::config;
-use crate::policy::{thp, witnessed};
+use crate::policy::{thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
 
-/// Requests for one kind of memory.
+/// Requests for one segment.
 #[derive(Debug)]
 pub struct Account {
     segment: Segment,
     all: AtomicU64,
-    fallen: AtomicU64,
-    fell: AtomicBool,
+    other: AtomicU64,
+    is_broken: AtomicBool,
     said: AtomicBool,
 }
 
@@ -35,52 +34,49 @@ impl Account {
         Account {
             segment,
             all: AtomicU64::new(0),
-            fallen: AtomicU64::new(0),
-            fell: AtomicBool::new(false),
+            other: AtomicU64::new(0),
+            is_broken: AtomicBool::new(false),
             said: AtomicBool::new(false),
         }
     }
 
-    /// How much of it must be on huge pages, where any.
+    /// Share that must be on huge pages.
     pub fn share(&self) -> Option<Share> {
         config::share_of(self.segment)
     }
 
-    /// Whether so many bytes may be on other pages than those that were asked for.
+    /// Whether so many more bytes may be on other pages.
     pub fn has_room(&self, share: Share, len: usize) -> bool {
-        let (fallen, all) = (&self.fallen, &self.all);
+        let (other, all) = (&self.other, &self.all);
         share.has_room(
             len as u64,
-            fallen.load(Ordering::Relaxed),
+            other.load(Ordering::Relaxed),
             all.load(Ordering::Relaxed),
         )
     }
 
-    /// Counts what the program got; `fell` says that it is not on the pages that were
-    /// asked for.
-    pub fn count(&self, len: usize, fell: bool) {
+    /// Counts memory; `is_other` means that it isn't on the requested pages.
+    pub fn count(&self, len: usize, is_other: bool) {
         if self.share().is_some() {
             self.all.fetch_add(len as u64, Ordering::Relaxed);
-            let fallen = if fell { len as u64 } else { 0 };
-            self.fallen.fetch_add(fallen, Ordering::Relaxed);
+            let other = if is_other { len as u64 } else { 0 };
+            self.other.fetch_add(other, Ordering::Relaxed);
         }
     }
 
-    /// Notes that the requirement is not met.
+    /// Notes that the requirement isn't met.
     pub fn note_refused(&self) {
-        self.fell.store(true, Ordering::Relaxed);
-        witnessed::note(bit(self.segment));
+        self.is_broken.store(true, Ordering::Relaxed);
+        unmet::note(bit(self.segment));
     }
 
-    /// Whether all could be had so far.
-    pub fn is_kept(&self) -> bool {
-        !self.fell.load(Ordering::Relaxed)
+    /// Whether the requirement was met so far.
+    pub fn is_met(&self) -> bool {
+        !self.is_broken.load(Ordering::Relaxed)
     }
 
-    /// Whether so many bytes may be asked for: where the machine gives transparent huge
-    /// pages for them, or where so many may fall. Says why not. Counts them.
-    ///
-    /// Where nothing is required, always.
+    /// Counts a request and returns whether it is allowed: transparent huge pages serve, or so
+    /// much may be on base pages. Reports why not.
     pub fn admits(&self, len: usize) -> bool {
         let Some(share) = self.share() else {
             return true;
@@ -90,13 +86,13 @@ impl Account {
                 self.count(len, false);
                 true
             }
-            Err(why) => self.lets_fall(share, len, &why.reason()),
+            Err(why) => self.allows_fallback(share, len, &why.reason()),
         }
     }
 
-    /// Whether so many bytes, for which there are no huge pages, may be had. Says why not.
-    /// Counts them.
-    pub fn lets_fall(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
+    /// Counts a request for which there are no huge pages, if that is allowed; otherwise reports
+    /// why not.
+    pub fn allows_fallback(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
         if self.has_room(share, len) {
             self.count(len, true);
             return true;
@@ -114,8 +110,8 @@ impl Account {
         false
     }
 
-    /// Says that what was given is not on huge pages, where it is too late to refuse it.
-    pub fn tell_late(&self, share: Share, len: usize) {
+    /// Reports that memory isn't on huge pages after it was handed out.
+    pub fn report_late(&self, share: Share, len: usize) {
         self.note_refused();
         say_once(
             &self.said,
@@ -148,8 +144,8 @@ mod tests {
         static ACCOUNT: Account = Account::of(Segment::Anon);
         ACCOUNT.count(1 << 20, true);
         assert_eq!(ACCOUNT.all.load(Ordering::Relaxed), 0);
-        assert!(ACCOUNT.admits(1 << 20) && ACCOUNT.is_kept());
+        assert!(ACCOUNT.admits(1 << 20) && ACCOUNT.is_met());
         ACCOUNT.note_refused();
-        assert!(!ACCOUNT.is_kept());
+        assert!(!ACCOUNT.is_met());
     }
 }

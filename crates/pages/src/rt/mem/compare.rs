@@ -1,4 +1,4 @@
-//! Comparing, and finding the end of a text.
+//! memcmp and strlen.
 #![expect(unsafe_code, reason = "reads memory by address")]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
@@ -11,7 +11,7 @@ use core::sync::atomic::{self, compiler_fence};
 
 const WORD: usize = size_of::<u64>();
 
-/// How the bytes at two places compare, as numbers from 0 to 255.
+/// Compares bytes as unsigned numbers.
 ///
 /// # Safety
 /// Both must be readable for that length.
@@ -19,7 +19,7 @@ const WORD: usize = size_of::<u64>();
 pub unsafe fn compare(a: *const u8, b: *const u8, len: usize) -> Ordering {
     let mut at = 0;
     while at + WORD <= len {
-        // SAFETY: within the length, as the caller says; so for all of these.
+        // SAFETY: within the length, as the caller says.
         let (x, y) = unsafe { (word(a, at), word(b, at)) };
         if x != y {
             return x.cmp(&y);
@@ -39,7 +39,7 @@ pub unsafe fn compare(a: *const u8, b: *const u8, len: usize) -> Ordering {
     Ordering::Equal
 }
 
-/// Eight bytes as a number that compares as they do.
+/// Eight bytes as a number that compares like them.
 ///
 /// # Safety
 /// They must be readable.
@@ -51,14 +51,14 @@ unsafe fn word(from: *const u8, at: usize) -> u64 {
     u64::from_be(unsafe { from.cast::<u64>().read_unaligned() })
 }
 
-/// The length of a text that ends with a zero byte.
+/// The length of a C string.
 ///
 /// # Safety
-/// It must be such a text.
+/// It must be a C string.
 #[inline]
 pub unsafe fn length(text: *const c_char) -> usize {
     let mut len = 0;
-    // SAFETY: no byte before this one was the last.
+    // SAFETY: no earlier byte was the last.
     while unsafe { text.add(len).read() } != 0 {
         compiler_fence(atomic::Ordering::SeqCst);
         len += 1;

@@ -1,9 +1,7 @@
-//! Copying, forwards and backwards.
+//! memcpy and memmove.
 //!
-//! What fits into sixteen words is read whole before any of it is written, so
-//! that it does not matter whether the two places overlap. More goes by blocks
-//! of four vectors; much of it, on machines that have one, by the processor's
-//! own instruction for it.
+//! Up to sixteen words are read before any is written, so that overlap doesn't matter. Longer
+//! copies use blocks of four vectors, and `rep movsq` on `x86_64`.
 #![expect(unsafe_code, reason = "copies memory by address")]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
@@ -12,13 +10,13 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// Sixteen bytes: one vector register where the machine has such.
+/// A vector register, if the machine has them.
 type Vector = u128;
 
 const VECTOR: usize = size_of::<Vector>();
 const BLOCK: usize = 4 * VECTOR;
 
-/// Copies `len` bytes of one place to another.
+/// Copies `len` bytes between places that don't overlap.
 ///
 /// # Safety
 /// `from` must be readable and `to` writable for that length, and they must not
@@ -37,7 +35,7 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies `len` bytes of one place to another, of which parts may be the same.
+/// Copies `len` bytes between places that may overlap.
 ///
 /// # Safety
 /// `from` must be readable and `to` writable for that length.
@@ -83,15 +81,14 @@ unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
     unsafe { to.cast::<T>().write_unaligned(value) };
 }
 
-/// Copies the first and the last `T`'s bytes of a length between one and two
-/// of them.
+/// Copies the first and the last `T` of a length between one and two of them.
 ///
 /// # Safety
 /// As for [`copy_overlapping`].
 #[inline(always)]
 unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, len: usize) {
     let last = len - size_of::<T>();
-    // SAFETY: within the length, as the caller says; so for all of these.
+    // SAFETY: within the length, as the caller says.
     let ends: [T; 2] = unsafe { [get(from, 0), get(from, last)] };
     let [first, second] = ends;
     // SAFETY: likewise.
@@ -106,7 +103,7 @@ unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, len: usize) {
 /// As for [`copy_overlapping`].
 #[inline(always)]
 unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: as the caller says; so for all of these.
+    // SAFETY: as the caller says.
     unsafe {
         match len {
             0 => {}
@@ -121,13 +118,13 @@ unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies more than a block from the first byte on.
+/// Copies more than a block forwards.
 ///
 /// # Safety
 /// As for [`copy_overlapping`]; `to` must not be within `from`.
 unsafe fn forwards(to: *mut u8, from: *const u8, len: usize) {
     let last = len - BLOCK;
-    // SAFETY: within the length, as the caller says; so for all of these.
+    // SAFETY: within the length, as the caller says.
     let end: [Vector; 4] = unsafe { get(from, last) };
     let mut at = 0;
     while at < last {
@@ -142,13 +139,12 @@ unsafe fn forwards(to: *mut u8, from: *const u8, len: usize) {
     unsafe { put(to, last, end) };
 }
 
-/// Copies more than a block from the last byte on.
+/// Copies more than a block backwards.
 ///
 /// # Safety
-/// As for [`copy_overlapping`]; `from` must not be within `to`, but where they
-/// begin at the same place.
+/// As for [`copy_overlapping`]; `from` must not be inside `to`, except at the same start.
 unsafe fn backwards(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: within the length, as the caller says; so for all of these.
+    // SAFETY: within the length, as the caller says.
     let start: [Vector; 4] = unsafe { get(from, 0) };
     let mut at = len;
     while at > BLOCK {
@@ -163,14 +159,13 @@ unsafe fn backwards(to: *mut u8, from: *const u8, len: usize) {
     unsafe { put(to, 0, start) };
 }
 
-/// Whether the processor's own instruction is the faster way.
+/// Whether `rep movsq` is faster.
 #[inline(always)]
 fn is_much(len: usize) -> bool {
     cfg!(target_arch = "x86_64") && len >= 2048
 }
 
-/// Copies by the processor's own instruction, word by word: that is fast on
-/// all of them, while byte by byte is so only on newer ones.
+/// Copies by `rep movsq`: unlike `rep movsb` it is fast on all processors.
 ///
 /// # Safety
 /// As for [`copy`]; at least a word.
@@ -179,11 +174,11 @@ fn is_much(len: usize) -> bool {
 unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
     const WORD: usize = size_of::<u64>();
     let last = len - BLOCK;
-    // SAFETY: within the length, as the caller says; so for all of these.
+    // SAFETY: within the length, as the caller says.
     let start: [Vector; 4] = unsafe { get(from, 0) };
     // SAFETY: likewise.
     let end: [Vector; 4] = unsafe { get(from, last) };
-    // Writes that are aligned to lines of the cache are much faster.
+    // Writes aligned to cache lines are much faster.
     let lead = BLOCK - (to as usize) % BLOCK;
     let words = (len - lead) / WORD;
     // SAFETY: likewise.
@@ -214,7 +209,7 @@ unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
 mod tests {
     use super::*;
 
-    /// Lengths at which the way changes, and those around them.
+    /// Lengths around those at which the method changes.
     fn lengths() -> impl Iterator<Item = usize> {
         let changes = [128, 192, 256, 2048, 4096, 65536];
         let around = changes.into_iter().flat_map(|n| n - 9..n + 70);

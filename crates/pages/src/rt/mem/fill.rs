@@ -1,4 +1,4 @@
-//! Filling with one byte.
+//! memset.
 #![expect(unsafe_code, reason = "fills memory by address")]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
@@ -18,7 +18,7 @@ const BLOCK: usize = 4 * size_of::<Vector>();
 #[inline]
 pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
     let word = Vector::from_ne_bytes([value; 16]);
-    // SAFETY: as the caller says; so for all of these.
+    // SAFETY: as the caller says.
     unsafe {
         match len {
             0 => {}
@@ -76,13 +76,13 @@ unsafe fn fill_blocks(to: *mut u8, word: Vector, len: usize) {
     unsafe { put(to, last, [word; 4]) };
 }
 
-/// Whether the processor's own instruction is the faster way.
+/// Whether `rep stosq` is faster.
 #[inline(always)]
 fn is_much(len: usize) -> bool {
     cfg!(target_arch = "x86_64") && len >= 2048
 }
 
-/// Fills by the processor's own instruction, word by word.
+/// Fills by `rep stosq`.
 ///
 /// # Safety
 /// As for [`fill`]; at least a block.
@@ -91,7 +91,7 @@ fn is_much(len: usize) -> bool {
 unsafe fn fill_much(to: *mut u8, value: u8, len: usize) {
     const WORD: usize = size_of::<u64>();
     let word = Vector::from_ne_bytes([value; 16]);
-    // SAFETY: within the length, as the caller says; so for all of these.
+    // SAFETY: within the length, as the caller says.
     unsafe { put(to, 0, [word; 4]) };
     // SAFETY: likewise.
     unsafe { put(to, len - BLOCK, [word; 4]) };

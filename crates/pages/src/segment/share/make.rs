@@ -1,20 +1,19 @@
-//! Getting the shared copy, and making it where there is none.
+//! Opens the shared copy, or makes it.
 #![expect(unsafe_code, reason = "maps the file to fill it")]
 
 use super::name::{Names, Part};
-use super::shelf::Shelf;
+use super::share_dir::ShareDir;
 use crate::segment::pool_file::View;
-use crate::segment::why::Why;
+use crate::segment::reason::Reason;
 use crate::sys::{self, Errno, File, Version};
 
-/// So long, in milliseconds, another process may take to make the copy; then we
-/// make one of our own.
-const PATIENCE: u64 = 1000;
+/// Timeout in ms for another process that makes the copy.
+const TIMEOUT: u64 = 1000;
 
-/// Milliseconds between two looks.
+/// Milliseconds between tries.
 const PAUSE: u64 = 5;
 
-/// The program that runs.
+/// The running program.
 pub(super) struct Program<'a> {
     file: File,
     version: Version,
@@ -22,7 +21,7 @@ pub(super) struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What is known of the program in this file, of this path.
+    /// Describes the program in this file.
     pub(super) fn of(file: File, path: &[u8]) -> Option<Program<'_>> {
         Some(Program {
             version: file.version()?,
@@ -32,31 +31,34 @@ impl Program<'_> {
     }
 }
 
-/// The shared copy, open to be mapped.
+/// Opens the shared copy, made if necessary.
 ///
 /// # Errors
-/// When it can neither be had nor made.
-pub(super) fn get(shelf: &Shelf, program: &Program<'_>, part: &Part) -> Result<File, Why> {
-    let names = Names::of(program.path, &program.version, part).ok_or(Why::OtherFile)?;
-    let end = sys::now() + PATIENCE;
+/// If there is none and it can't be made.
+pub(super) fn get(
+    share_dir: &ShareDir,
+    program: &Program<'_>,
+    part: &Part,
+) -> Result<File, Reason> {
+    let names = Names::of(program.path, &program.version, part).ok_or(Reason::OtherFile)?;
+    let end = sys::now() + TIMEOUT;
     loop {
-        if let Some(file) = find(shelf, &names, part) {
+        if let Some(file) = find(share_dir, &names, part) {
             return Ok(file);
         }
-        if let Some(file) = make(shelf, &names, program, part)? {
+        if let Some(file) = make(share_dir, &names, program, part)? {
             return Ok(file);
         }
         if sys::now() >= end {
-            return Err(Why::Busy);
+            return Err(Reason::Busy);
         }
         sys::sleep(PAUSE);
     }
 }
 
-/// The complete copy, if there is one. It is this user's own, since nobody else
-/// can make files there.
-fn find(shelf: &Shelf, names: &Names, part: &Part) -> Option<File> {
-    let file = shelf
+/// Opens the complete copy, if this user owns it.
+fn find(share_dir: &ShareDir, names: &Names, part: &Part) -> Option<File> {
+    let file = share_dir
         .dir
         .file(names.finished.c_str(), libc::O_RDONLY)
         .ok()?;
@@ -66,62 +68,60 @@ fn find(shelf: &Shelf, names: &Names, part: &Part) -> Option<File> {
 
 /// Makes the copy; `None` while another process does.
 fn make(
-    shelf: &Shelf,
+    share_dir: &ShareDir,
     names: &Names,
     program: &Program<'_>,
     part: &Part,
-) -> Result<Option<File>, Why> {
+) -> Result<Option<File>, Reason> {
     let unfinished = names.unfinished.c_str();
-    let file = shelf.dir.file(unfinished, libc::O_RDWR | libc::O_CREAT);
-    let file = file.map_err(|_| Why::NoShelf)?;
-    if file.try_lock().is_err() || !is_still(shelf, names, &file) {
+    let file = share_dir.dir.file(unfinished, libc::O_RDWR | libc::O_CREAT);
+    let file = file.map_err(|_| Reason::NoShareDir)?;
+    if file.try_lock().is_err() || !is_still(share_dir, names, &file) {
         return Ok(None);
     }
-    let filled = fill(&file, shelf.page_size(), program, part);
+    let filled = fill(&file, share_dir.page_size(), program, part);
     let named = filled.and_then(|()| {
-        let renamed = shelf.dir.rename(unfinished, names.finished.c_str());
-        renamed.map_err(|_| Why::NoShelf)
+        let renamed = share_dir.dir.rename(unfinished, names.finished.c_str());
+        renamed.map_err(|_| Reason::NoShareDir)
     });
     match named {
-        Ok(()) => shelf.dir.each(|name| {
+        Ok(()) => share_dir.dir.each(|name| {
             if names.is_outdated(name) {
-                let _ = shelf.dir.unlink(name);
+                let _ = share_dir.dir.unlink(name);
             }
         }),
         Err(why) => {
-            let _ = shelf.dir.unlink(unfinished);
+            let _ = share_dir.dir.unlink(unfinished);
             return Err(why);
         }
     }
     Ok(Some(file))
 }
 
-/// Whether the name still is that of the file that we have locked: its maker
-/// may have completed and renamed it meanwhile.
-fn is_still(shelf: &Shelf, names: &Names, file: &File) -> bool {
+/// Whether the name still belongs to the locked file: its maker may have renamed it.
+fn is_still(share_dir: &ShareDir, names: &Names, file: &File) -> bool {
     let inode = |file: &File| file.version().map(|version| version.inode);
-    let found = shelf.dir.file(names.unfinished.c_str(), libc::O_RDONLY);
+    let found = share_dir.dir.file(names.unfinished.c_str(), libc::O_RDONLY);
     found.is_ok_and(|found| inode(&found) == inode(file))
 }
 
-/// Fills the file from the program's, from the beginning: another process may
-/// have been killed while it did.
-fn fill(file: &File, size: usize, program: &Program<'_>, part: &Part) -> Result<(), Why> {
-    let no_page = |_: Errno| Why::PoolEmpty;
+/// Fills the file from the start: an earlier maker may have been killed.
+fn fill(file: &File, size: usize, program: &Program<'_>, part: &Part) -> Result<(), Reason> {
+    let no_page = |_: Errno| Reason::PoolEmpty;
     file.set_len(0).map_err(no_page)?;
     file.set_len(part.len).map_err(no_page)?;
     let view = View::of(file, part.len).map_err(no_page)?;
     if view.fill(size, |_, _| {}) < part.len {
-        return Err(Why::PoolEmpty);
+        return Err(Reason::PoolEmpty);
     }
-    // SAFETY: mapped so long, writable, and nobody else's.
+    // SAFETY: mapped with this length, writable, and nobody else uses it.
     let bytes = unsafe { core::slice::from_raw_parts_mut(view.addr as *mut u8, part.len) };
     let mut done = 0;
     while done < part.len {
         match program.file.read_at(&mut bytes[done..], part.offset + done) {
             Ok(0) => break,
             Ok(read) => done += read,
-            Err(_) => return Err(Why::OtherFile),
+            Err(_) => return Err(Reason::OtherFile),
         }
     }
     Ok(())

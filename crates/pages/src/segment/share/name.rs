@@ -1,33 +1,32 @@
-//! What a shared copy is called.
+//! Names of shared copies.
 
 use core::ffi::CStr;
 
 use crate::rt::path::Path;
 use crate::sys::Version;
 
-/// A part of a program's file, in whole pages of the shelf.
+/// A part of a program's file, in whole huge pages.
 pub(super) struct Part {
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub(super) offset: usize,
-    /// Its length in memory. The file may end before; then zeros follow.
+    /// Length in memory; zeros follow the file's end.
     pub(super) len: usize,
 }
 
-/// The names that belong to a part of a program.
+/// The file names for a part of a program.
 pub(super) struct Names {
-    /// Of the complete file.
+    /// The complete file.
     pub(super) finished: Path,
-    /// Of the file while it is made, which is the lock as well.
+    /// The file being made, which is also the lock.
     pub(super) unfinished: Path,
-    /// What the names of all versions of this program begin with.
+    /// Prefix for all versions of this program.
     program: Path,
-    /// And those of this version.
+    /// Prefix for this version.
     version: Path,
 }
 
 impl Names {
-    /// The names for a program of this path and version. `None` where they are
-    /// too long.
+    /// The names for a program; `None` if too long.
     pub(super) fn of(path: &[u8], version: &Version, part: &Part) -> Option<Names> {
         let Version {
             device,
@@ -55,14 +54,14 @@ impl Names {
         })
     }
 
-    /// Whether a name is that of another version of this program.
+    /// Whether a name belongs to another version of this program.
     pub(super) fn is_outdated(&self, name: &CStr) -> bool {
         let begins = |prefix: &Path| name.to_bytes().starts_with(prefix.c_str().to_bytes());
         begins(&self.program) && !begins(&self.version)
     }
 }
 
-/// What people call the program, as far as it can be a part of a name.
+/// The program's base name, shortened.
 fn word(path: &[u8]) -> &str {
     const MOST: usize = 40;
     let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
@@ -73,7 +72,7 @@ fn word(path: &[u8]) -> &str {
     }
 }
 
-/// FNV-1a, of 64 bits.
+/// 64-bit FNV-1a.
 fn hash(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

@@ -1,6 +1,5 @@
-//! The place of a mapping that may be anywhere: at a multiple of the huge page, where that
-//! gives it one more of them. Since Linux 6.7 the kernel does so by itself, for lengths of
-//! whole huge pages.
+//! Aligns a new mapping to the huge page if that gains one page. Linux 6.7 does so itself, for
+//! lengths of whole huge pages.
 #![expect(
     unsafe_code,
     reason = "replaces mappings that nobody knows yet, and moves others"
@@ -13,16 +12,14 @@ use crate::extent::address_space;
 use crate::kernel::procfile;
 use crate::sys::{self, SpaceLimit};
 
-/// What says nothing of the place, and fills nothing at once.
+/// Flags that allow another address and don't populate.
 const ANYWHERE: c_int =
     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE;
 
-/// Takes an aligned mapping in the place of a new one that nobody knows yet, where that is
-/// of use and the program has named no place; where it is then. `size` is that of a huge
-/// page.
+/// Replaces a new mapping by an aligned one if the program named no address; returns the final
+/// address.
 ///
-/// Not by `mremap`: the page tables at the ends of the old one come along, and where there
-/// is one no huge page comes.
+/// Not by `mremap`: it moves page tables along, and where one exists no huge page comes.
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
     let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.is_filled();
     let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
@@ -31,7 +28,7 @@ pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
         return at;
     }
     in_hole(call, size).map_or(at, |now| {
-        // SAFETY: mapped just now, and known to nobody.
+        // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(at, call.len) };
         now
     })
@@ -41,7 +38,7 @@ fn in_hole(call: &Call, size: usize) -> Option<usize> {
     let len = call.len.checked_next_multiple_of(sys::page_size())?;
     let hole = address_space::reserve_elsewhere(len, size).ok()?;
     let flags = call.flags & !libc::MAP_POPULATE | libc::MAP_FIXED;
-    // SAFETY: reserved just now, and known to nobody.
+    // SAFETY: reserved above, and nobody knows it.
     let mapped = unsafe { sys::mmap(hole, len, call.prot, flags, -1, 0) };
     if mapped.is_err() {
         address_space::release(hole, len);
@@ -49,26 +46,24 @@ fn in_hole(call: &Call, size: usize) -> Option<usize> {
     mapped.ok()
 }
 
-/// Whether memory is promised only as far as there is some: then no more of it is taken
-/// for a moment, which another thread might need.
+/// Whether overcommit is limited: a second mapping could starve another thread.
 fn may_lack_memory(call: &Call) -> bool {
     let find = || procfile::number(c"/proc/sys/vm/overcommit_memory");
-    call.is_writable() && !matches!(procfile::look(find), Some(0 | 1))
+    call.is_writable() && !matches!(procfile::if_allowed(find), Some(0 | 1))
 }
 
-/// Whether a mapping holds more huge pages where its beginning is aligned.
+/// Whether an aligned mapping holds more huge pages.
 fn gains(at: usize, len: usize, size: usize) -> bool {
     let inside = (at + len) / size - at.div_ceil(size).min((at + len) / size);
     len / size > inside
 }
 
-/// Whether address space is scarce: then no more of it is taken for a moment, which
-/// another thread might need.
+/// Whether address space is limited: a second mapping could starve another thread.
 pub(super) fn is_space_limited() -> bool {
     matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
 }
 
-/// The same of writable memory by itself. The program may have set that limit just now.
+/// Whether writable memory is limited. The limit may be new, so it isn't cached.
 fn is_data_limited(call: &Call) -> bool {
     call.is_writable() && matches!(sys::data_limit(), SpaceLimit::Bytes(_))
 }

@@ -1,4 +1,4 @@
-//! What `mmap` is asked for, and whether that is any matter of ours.
+//! The arguments of `mmap`, and which calls concern us.
 #![expect(unsafe_code, reason = "advises mappings by address")]
 
 use core::ffi::c_int;
@@ -12,12 +12,12 @@ use crate::policy::required::ANON;
 use crate::sys::{self, Filter};
 use crate::vmops::range::range_of;
 
-/// What `mmap` is asked for.
+/// The arguments of `mmap`.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// The address that is named; 0 for any.
+    /// Address; 0 for any.
     pub addr: usize,
-    /// How long it is.
+    /// Length.
     pub len: usize,
     /// `PROT_READ` and so on.
     pub prot: c_int,
@@ -27,31 +27,29 @@ pub struct Call {
 
 const MAP_TYPE: c_int = 0xf;
 
-/// Memory of another kind: pages of a pool, and what grows as a stack does or is one, of
-/// which the first pages are used only.
+/// Flags of other memory: hugetlb, and stacks, of which only the first pages are used.
 const OTHER: c_int = libc::MAP_HUGETLB | libc::MAP_GROWSDOWN | libc::MAP_STACK;
 
-/// Whether anything of the kind was asked for.
+/// Whether private mappings are to get huge pages.
 pub fn is_asked() -> bool {
     let config = config::get();
     config.anon.is_some() && config.fallback != Fallback::Base
 }
 
-/// The same, where something may be done about it.
+/// The same, unless the program's own seccomp filter forbids it.
 pub(super) fn is_active() -> bool {
     is_asked() && sys::filter() != Filter::Own
 }
 
 impl Call {
-    /// Whether it is for private memory of the program's own, which was asked to be on
-    /// huge pages.
+    /// Whether this is a private mapping that is to get huge pages.
     #[inline]
     pub fn is_concerned(&self) -> bool {
         is_asked() && self.is_private_memory() && self.is_allowed()
     }
 
-    /// Whether nothing forbids what is to be done. Under a filter of the program's own not
-    /// even a message can be written: the report says that a requirement is not met.
+    /// Whether we may act. The program's own filter forbids even messages; the report then says
+    /// that a requirement isn't met.
     fn is_allowed(&self) -> bool {
         let is_allowed = is_active();
         if !is_allowed && self.is_writable() && self.len >= large() && ANON.share().is_some() {
@@ -70,7 +68,7 @@ impl Call {
         self.flags & libc::MAP_FIXED != 0
     }
 
-    /// Whether it may be at the named address only.
+    /// Whether only the named address will do.
     pub(super) fn names_its_place(&self) -> bool {
         self.flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0
     }
@@ -79,14 +77,14 @@ impl Call {
         self.prot & libc::PROT_WRITE != 0
     }
 
-    /// Whether the kernel is to make all of it present at once.
+    /// Whether the kernel is to populate all of it.
     pub(super) fn is_filled(&self) -> bool {
         let how = self.flags & (libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_LOCKED);
         self.is_writable() && how == libc::MAP_POPULATE
     }
 }
 
-/// From which length on a mapping counts as large.
+/// The minimum length of a large mapping.
 pub(super) fn large() -> usize {
     let asked = config::get().anon_min;
     asked.map_or_else(facts::thp_size, |len| {
@@ -94,7 +92,7 @@ pub(super) fn large() -> usize {
     })
 }
 
-/// Advises memory to be on transparent huge pages.
+/// Advises memory to use transparent huge pages.
 pub(super) fn advise(addr: usize, len: usize) {
     // SAFETY: the advice changes no contents.
     let _ = unsafe { sys::madvise(addr, len, libc::MADV_HUGEPAGE) };

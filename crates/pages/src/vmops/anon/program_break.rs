@@ -1,35 +1,32 @@
-//! The end of the data segment, which some allocators move by themselves, as tcmalloc does:
-//! step by step, each smaller than a huge page. So none comes by a fault there; what was
-//! used is collapsed once the end is a huge page further on.
+//! The program break of allocators that call `sbrk` themselves, such as tcmalloc. Each step is
+//! smaller than a huge page, so faults give none: used memory is collapsed once the break is a
+//! huge page further.
 //!
-//! The end stays where the program has set it: libc moves it, too, and knows only of its
-//! own steps.
-//!
-//! No locks: each word is a hint for what changes no contents.
+//! The break itself isn't moved: libc tracks it. No locks: the words are hints.
 #![expect(unsafe_code, reason = "collapses huge pages by address")]
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::call::{advise, is_active, large};
 use crate::kernel::facts;
-use crate::policy::{first_look, thp};
+use crate::policy::{start_facts, thp};
 use crate::sys;
 
-/// Where the program's own steps begin; 0 before the first.
+/// The program's first break; 0 before its first step.
 static FROM: AtomicUsize = AtomicUsize::new(0);
 
-/// All below was collapsed.
+/// End of the collapsed part.
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
-/// After the program has moved the end from `was` on by so many bytes.
+/// After the program has raised its break from `was`.
 pub fn break_moved(was: usize, grown: usize) {
     if !is_active() {
         return;
     }
-    first_look::take();
+    start_facts::take();
     let size = facts::thp_size();
     let (from, done) = (FROM.load(Ordering::Relaxed), DONE.load(Ordering::Relaxed));
-    // It may have gone back meanwhile.
+    // The break may have been lowered meanwhile.
     let from = if from == 0 { was } else { from.min(was) };
     let done = done.min(was / size * size).max(first(from, size));
     FROM.store(from, Ordering::Relaxed);
@@ -41,10 +38,10 @@ pub fn break_moved(was: usize, grown: usize) {
     let low = if was - from < large() { from } else { was };
     let low = low / page * page;
     advise(low, end - low);
-    // What lies below was used, as far as it will be.
+    // Memory below is in use by now.
     let last = (was / size * size).max(done);
     if last > done {
-        // SAFETY: memory of the program's, of which the contents stay.
+        // SAFETY: the program's memory; the contents stay.
         let _ = unsafe { thp::collapse(done, last - done) };
     }
     DONE.store(last, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! `mremap` of large private mappings: what is known of them afterwards.
+//! The registry's entries after `mremap` of private mappings.
 
 use core::ops::Range;
 
@@ -6,11 +6,11 @@ use hugetools_kernfs::smaps;
 
 use super::call::{advise, is_active, large, range};
 use crate::kernel::procfile;
-use crate::policy::{first_look, thp};
+use crate::policy::{start_facts, thp};
 use crate::registry::anon::{self as registry, Known};
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
 
-/// After `mremap` has succeeded: where the mapping is now.
+/// After a successful `mremap`.
 pub fn remapped(call: &Call, now: usize) {
     if !is_active() {
         return;
@@ -37,7 +37,7 @@ pub fn remapped(call: &Call, now: usize) {
     }
 }
 
-/// What is known of memory that consists of several parts, some of them.
+/// Up to eight known parts of a range.
 struct Parts([Option<Known>; 8]);
 
 impl Parts {
@@ -46,7 +46,7 @@ impl Parts {
         Parts(core::array::from_fn(|_| parts.next()))
     }
 
-    /// Where they are now.
+    /// Enters them at the new address.
     fn enter(self, old: &Range<usize>, new: &Range<usize>) {
         for Known { range, is_advised } in self.0.into_iter().flatten() {
             let at = |at: usize| (new.start + (at - old.start)).min(new.end);
@@ -58,14 +58,14 @@ impl Parts {
     }
 }
 
-/// One that was too small before.
+/// Advises a mapping that was small before.
 fn become_large(old: &Range<usize>, new: Range<usize>) {
     registry::cut(&new);
     let has_grown = old.len() < large() && new.len() >= large();
     if !has_grown || !is_private_memory(&new) {
         return;
     }
-    first_look::take();
+    start_facts::take();
     let is_advised = thp::serves_mapping(new.len());
     if is_advised {
         advise(new.start, new.len());
@@ -76,8 +76,7 @@ fn become_large(old: &Range<usize>, new: Range<usize>) {
     });
 }
 
-/// Whether a range is one of private memory without a file that can be written. No where
-/// it cannot be told.
+/// Whether a range is private, writable, anonymous memory; `false` if unknown.
 pub(super) fn is_private_memory(range: &Range<usize>) -> bool {
     let of_line = |line: &[u8]| {
         let record = smaps::records(line).next()?;
@@ -90,7 +89,7 @@ pub(super) fn is_private_memory(range: &Range<usize>) -> bool {
         holds(range.start).then_some(is_private && holds(range.end - 1))
     };
     let find = || procfile::each_line(c"/proc/self/maps", of_line);
-    procfile::look(find).unwrap_or(false)
+    procfile::if_allowed(find).unwrap_or(false)
 }
 
 #[cfg(test)]

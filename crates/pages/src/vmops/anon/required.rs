@@ -1,9 +1,8 @@
-//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request for such
-//! memory fails where the machine gives no huge pages for it. Whether each comes is known
-//! only when it is touched.
+//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request fails if the
+//! machine gives none. Whether each page comes is known only at the touch.
 //!
-//! What counts is memory that may be written: a mapping of a huge page and more when it is
-//! made, what was reserved without access when that is opened.
+//! Writable mappings of at least a huge page count when made, reservations when they become
+//! writable.
 #![expect(unsafe_code, reason = "takes a mapping back that is refused")]
 
 use core::ffi::c_int;
@@ -11,7 +10,7 @@ use core::ffi::c_int;
 use hugetools_contract::env::Share;
 
 use super::call::{Call, advise, is_active, large, range};
-use super::{Entry, Plan, opened, remap};
+use super::{Entry, Plan, made_writable, remap};
 use crate::kernel::facts;
 use crate::policy::required::ANON;
 use crate::policy::thp;
@@ -19,13 +18,12 @@ use crate::registry::anon as registry;
 use crate::sys::{self, Errno, Result};
 use crate::vmops::remap::call::Call as Remap;
 
-/// Whether such memory is required at all.
+/// Whether private mappings are required.
 pub(super) fn is_any() -> bool {
     ANON.share().is_some()
 }
 
-/// Whether so many bytes may be on huge pages. Where they must be it is said later why
-/// not.
+/// Whether transparent huge pages serve; a required mapping reports why not later.
 pub(super) fn serves(len: usize) -> bool {
     match is_any() {
         true => thp::serves(len).is_ok(),
@@ -33,7 +31,7 @@ pub(super) fn serves(len: usize) -> bool {
     }
 }
 
-/// Whether a whole huge page lies in a range.
+/// Whether a range contains a whole huge page.
 fn has_whole(at: usize, len: usize) -> bool {
     let size = facts::thp_size();
     let end = at.checked_next_multiple_of(size);
@@ -54,8 +52,8 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
     let is_placed = || !call.is_fixed() || plan.entry == Entry::Stays || has_whole_of(call);
     match is_meant && call.is_writable() {
         false => Ok(()),
-        true if !plan.advise || thp::is_disabled() => fall(share, call.len, None),
-        true if !is_placed() => fall(share, call.len, Some(NO_PLACE)),
+        true if !plan.advise || thp::is_disabled() => fall_back(share, call.len, None),
+        true if !is_placed() => fall_back(share, call.len, Some(NO_PLACE)),
         true => {
             ANON.count(call.len, false);
             Ok(())
@@ -67,7 +65,7 @@ fn has_whole_of(call: &Call) -> bool {
     has_whole(call.addr, call.len)
 }
 
-/// After a mapping was made at `at`: one that lies so that no huge page fits is taken back.
+/// After a mapping was made: unmaps one without room for a huge page.
 pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
@@ -77,20 +75,20 @@ pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     if !is_meant || !is_large || has_whole(at, call.len) {
         return Ok(());
     }
-    let fell = fall(share, call.len, Some(NO_PLACE));
-    if fell.is_err() {
-        // SAFETY: mapped just now, and known to nobody.
+    let result = fall_back(share, call.len, Some(NO_PLACE));
+    if result.is_err() {
+        // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(at, call.len) };
     }
-    fell
+    result
 }
 
 const NO_PLACE: &str = "no whole huge page fits where it is to lie";
 
-/// What the machine gives no huge pages for: an error, where it may not fall.
-fn fall(share: Share, len: usize, why: Option<&str>) -> Result<()> {
+/// Counts a mapping without huge pages; an error if that isn't allowed.
+fn fall_back(share: Share, len: usize, why: Option<&str>) -> Result<()> {
     let machine = || thp::serves_private().map_or_else(thp::NoThp::reason, |()| TOO_LITTLE);
-    match ANON.lets_fall(share, len, &why.unwrap_or_else(machine)) {
+    match ANON.allows_fallback(share, len, &why.unwrap_or_else(machine)) {
         true => Ok(()),
         false => Err(Errno(libc::ENOMEM)),
     }
@@ -98,15 +96,15 @@ fn fall(share: Share, len: usize, why: Option<&str>) -> Result<()> {
 
 const TOO_LITTLE: &str = "there is too little memory for whole huge pages";
 
-/// Before the program makes memory accessible: what was reserved is advised now.
+/// Before memory becomes accessible: advises reservations.
 ///
 /// # Errors
-/// `ENOMEM` where it must be on huge pages and cannot be.
+/// `ENOMEM` if it must be on huge pages and can't.
 pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
     };
-    for known in opened(addr, len, prot) {
+    for known in made_writable(addr, len, prot) {
         let (part, is_advised) = (known.range, known.is_advised);
         match thp::serves(if is_advised { 0 } else { part.len() }) {
             Ok(()) if is_advised => {}
@@ -114,16 +112,16 @@ pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
                 ANON.count(part.len(), false);
                 advise(part.start, part.len());
             }
-            Err(why) => fall(share, part.len(), Some(why.reason()))?,
+            Err(why) => fall_back(share, part.len(), Some(why.reason()))?,
         }
     }
     Ok(())
 }
 
-/// Before a mapping is made longer.
+/// Before a mapping grows.
 ///
 /// # Errors
-/// `ENOMEM` where it must be on huge pages and cannot be.
+/// `ENOMEM` if it must be on huge pages and can't.
 pub fn growth(call: &Remap) -> Result<()> {
     let size = facts::thp_size();
     let is_meant = call.new_len > call.old_len && call.new_len >= size && is_active();
@@ -147,7 +145,7 @@ pub fn growth(call: &Remap) -> Result<()> {
             ANON.count(more, false);
             Ok(())
         }
-        Err(why) => fall(share, more, Some(why.reason())),
+        Err(why) => fall_back(share, more, Some(why.reason())),
     }
 }
 

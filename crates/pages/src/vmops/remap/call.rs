@@ -7,23 +7,23 @@ use core::ops::Range;
 use crate::sys::{self, Result};
 use crate::vmops::range::{overlap, pages};
 
-/// What of the flags is known.
+/// Supported flags.
 const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
-/// Since Linux 5.7.
+/// Linux 5.7.
 pub const MREMAP_DONTUNMAP: c_int = 4;
 
-/// The arguments.
+/// The arguments of `mremap`.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// Where the memory is.
+    /// Address.
     pub addr: usize,
-    /// How long it is; 0 for one more mapping of the same.
+    /// Length; 0 duplicates a shared mapping.
     pub old_len: usize,
-    /// How long it is to be.
+    /// New length.
     pub new_len: usize,
     /// `MREMAP_MAYMOVE` and so on.
     pub flags: c_int,
-    /// Where it is to be, with flags that say so.
+    /// New address, with `MREMAP_FIXED` or `MREMAP_DONTUNMAP`.
     pub new_addr: usize,
 }
 
@@ -32,12 +32,12 @@ impl Call {
         self.flags & libc::MREMAP_FIXED != 0
     }
 
-    /// Whether it names no new address and keeps nothing at the old one.
+    /// Whether it names no new address and leaves nothing at the old one.
     pub(crate) fn is_plain(&self) -> bool {
         self.flags & !libc::MREMAP_MAYMOVE == 0
     }
 
-    /// The memory as it is, or `None` for what the kernel refuses.
+    /// The old range, or `None` for a call that the kernel rejects.
     pub(crate) fn old(&self) -> Option<Range<usize>> {
         let keeps_old = self.flags & MREMAP_DONTUNMAP != 0;
         let is_known = self.flags & !KNOWN == 0 && self.new_len > 0;

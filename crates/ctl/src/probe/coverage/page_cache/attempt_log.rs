@@ -1,113 +1,90 @@
-//! What is remembered about files between one start and the next: where
-//! preparing them was of no use. A file of that name in a directory of ours
-//! says so until it is too old.
+//! Records of files that could not be put on huge pages of the page cache: a small file
+//! each, in a directory of ours. `apply` writes them.
 
 use std::fs::{Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::Why;
 use crate::caller::Caller;
-use crate::files::places::{Place, places};
+use crate::files::places::places;
 
 /// The directory in ours.
-pub(crate) const NAME: &str = "page-cache";
+pub(crate) const DIR: &str = "page-cache";
 
-/// What is remembered, and for how long: another kernel may have what this one
-/// lacks, who uses a file ends some day, and what was written just now is on
-/// disk in a minute; some file systems (overlay) do not write it when told.
-pub(crate) const REASONS: [(&str, Why, Duration); 3] = [
-    (
-        "file system",
-        Why::FileSystem,
-        Duration::from_secs(24 * 60 * 60),
-    ),
-    ("in use", Why::InUse, Duration::from_secs(10 * 60)),
-    (YOUNG, Why::FileSystem, MINUTE),
-];
+/// How long a record is valid: other users of a file end, and pages just written become
+/// clean.
+const VALID: Duration = Duration::from_secs(10 * 60);
 
-/// The word for a file that was written just now.
-const YOUNG: &str = "young";
+const FILE_SYSTEM: &str = "file system";
+const IN_USE: &str = "in use";
 
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// What tells a file, and its contents, from all others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) name: String,
-    pub(crate) is_young: bool,
+/// The record's name, which tells the file and its contents from all others.
+pub(crate) fn name(file: &Metadata) -> String {
+    let (device, inode, len) = (file.dev(), file.ino(), file.len());
+    let (seconds, nanos) = (file.mtime(), file.mtime_nsec());
+    format!("{device:x}-{inode}-{len}-{seconds}.{nanos:09}")
 }
 
-impl Identity {
-    pub(crate) fn of(file: &Metadata) -> Identity {
-        let (device, inode, len) = (file.dev(), file.ino(), file.len());
-        let (seconds, nanos) = (file.mtime(), file.mtime_nsec());
-        let changed = u64::try_from(file.ctime()).unwrap_or(0);
-        let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(changed);
-        let age = SystemTime::now().duration_since(changed);
-        Identity {
-            name: format!("{device:x}-{inode}-{len}-{seconds}.{nanos:09}"),
-            is_young: age.is_ok_and(|age| age < MINUTE),
-        }
-    }
-
-    /// The word that says why, if that is worth remembering.
-    pub(crate) fn word(&self, why: &Why) -> Option<&'static str> {
-        let (word, _, _) = REASONS.iter().find(|(_, known, _)| known == why)?;
-        match self.is_young && *why == Why::FileSystem {
-            true => Some(YOUNG),
-            false => Some(word),
-        }
+/// A record's contents.
+pub(crate) fn word(why: &Why) -> &'static str {
+    match why {
+        Why::FileSystem => FILE_SYSTEM,
+        _ => IN_USE,
     }
 }
 
-/// Where a user's memory is.
-#[derive(Debug)]
-pub(crate) struct Memory {
-    pub(crate) places: Vec<Place>,
-    pub(crate) user: u32,
+/// Whether a record is valid.
+pub(crate) fn is_fresh(record: &Metadata) -> bool {
+    let modified = record.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    let age = SystemTime::now().duration_since(modified);
+    age.is_ok_and(|age| age < VALID)
 }
 
-impl Memory {
-    pub(crate) fn of(caller: &Caller) -> Memory {
-        Memory {
-            places: places(caller),
-            user: caller.euid,
-        }
-    }
+/// Why the file of this name failed, if a valid record says so.
+pub(crate) fn recall(caller: &Caller, name: &str) -> Option<Why> {
+    let places = places(caller);
+    let mut paths = places.iter().map(|place| place.dir().join(DIR).join(name));
+    paths.find_map(|path| read(&path, caller.euid))
+}
 
-    /// Why preparing the file was of no use, if that is not too long ago.
-    pub(crate) fn recall(&self, file: &Identity) -> Option<Why> {
-        let mut paths = self
-            .places
-            .iter()
-            .map(|place| place.dir().join(NAME).join(&file.name));
-        paths.find_map(|path| self.read(&path).ok().flatten())
+fn read(path: &Path, user: u32) -> Option<Why> {
+    let mut options = OpenOptions::new();
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let mut file = options.read(true).open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || metadata.uid() != user || !is_fresh(&metadata) {
+        return None;
     }
-
-    fn read(&self, path: &Path) -> io::Result<Option<Why>> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.uid() != self.user {
-            return Ok(None);
-        }
-        let mut word = [0; 32];
-        let read = file.read(&mut word)?;
-        let word = word.get(..read).unwrap_or_default();
-        let mut reasons = REASONS.iter();
-        let known = reasons.find(|(known, _, _)| known.as_bytes() == word);
-        let fresh = known.filter(|(_, _, limit)| age(&metadata).is_some_and(|age| age < *limit));
-        Ok(fresh.map(|(_, why, _)| why.clone()))
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    match text.as_str() {
+        FILE_SYSTEM => Some(Why::FileSystem),
+        IN_USE => Some(Why::InUse),
+        _ => None,
     }
 }
 
-pub(crate) fn age(metadata: &Metadata) -> Option<Duration> {
-    SystemTime::now()
-        .duration_since(metadata.modified().ok()?)
-        .ok()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{File, FileTimes};
+    use std::io::Write;
+
+    #[test]
+    fn a_record_is_valid_for_a_while_if_it_is_the_users_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record");
+        let user = nix::unistd::geteuid().as_raw();
+        let mut file = File::create(&path).unwrap();
+        assert_eq!(read(&path, user), None);
+        file.write_all(word(&Why::FileSystem).as_bytes()).unwrap();
+        assert_eq!(read(&path, user), Some(Why::FileSystem));
+        assert_eq!(read(&path, user + 1), None);
+        let old = FileTimes::new().set_modified(SystemTime::now() - VALID);
+        file.set_times(old).unwrap();
+        assert_eq!(read(&path, user), None);
+    }
 }

@@ -92,24 +92,6 @@ fn linked() -> Layout {
     }
 }
 
-/// As libhugetlbfs' own linker scripts made it: the alignment is that of a base page.
-#[test]
-fn of_a_marked_segment_the_address_counts() {
-    let at = |address, marked| Load {
-        marked,
-        ..load(address, 0x1234, true)
-    };
-    let inner = |load: Load, moves| {
-        let mut layout = Layout::fixed(vec![load]);
-        layout.moves = moves;
-        layout.data(two()).inner.get()
-    };
-    assert_eq!(inner(at(16 * MB, true), false), 0x1234);
-    assert_eq!(inner(at(16 * MB, false), false), 0);
-    assert_eq!(inner(at(16 * MB + 0x1000, true), false), 0);
-    assert_eq!(inner(at(16 * MB, true), true), 0);
-}
-
 #[test]
 fn a_program_that_was_linked_for_huge_pages_is_on_them_to_its_end() {
     let text = linked().text(two());
@@ -128,15 +110,6 @@ fn a_program_that_was_linked_for_huge_pages_is_on_them_to_its_end() {
     // Pages of another size were meant.
     let larger = PageSize::new(1 << 30).unwrap();
     assert_eq!(linked().text(larger).inner, Bytes::default());
-}
-
-#[test]
-fn of_a_program_that_moves_the_most_that_can_be() {
-    let unknown = pie(0x1000).text(two());
-    assert!(!unknown.exact);
-    assert_eq!(unknown.inner, Bytes::new((2 + 20 + 10) * MB));
-    let known = pie(2 * MB).text(two());
-    assert!(known.exact && known.inner == Bytes::new((2 + 18 + 8) * MB));
 }
 
 #[test]
@@ -186,16 +159,6 @@ fn why_there_are_no_own_pages() {
         ..Layout::default()
     };
     assert_eq!(own(&layout), Err(Obstacle::Small));
-}
-
-#[test]
-fn the_same_bytes_count_once() {
-    let layout = Layout {
-        loads: vec![load(0, 6 * MB, false), load(2 * MB, 4 * MB, false)],
-        ..Layout::default()
-    };
-    let once: Vec<_> = std::iter::once(0..6 * MB).collect();
-    assert_eq!(layout.own_pages(two(), Place::Program), Ok(once));
 }
 
 fn any_load() -> impl Strategy<Value = Load> {

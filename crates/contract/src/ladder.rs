@@ -1,0 +1,476 @@
+//! The ladder: which pages the memory of a segment gets, and why not better ones. hugectl
+//! predicts with it, and the libraries choose with it.
+//!
+//! The rungs are the pool of the requested size, the pool of the default size if that is
+//! smaller, transparent huge pages, and base pages or a failed request. Facts are plain
+//! values; whoever calls has read them.
+
+mod thp;
+
+pub use thp::{Mode, NoThp, ThpFacts};
+
+use crate::env::Fallback;
+
+/// A system call that a seccomp filter may refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// `memfd_create(2)`: makes a file of pool pages.
+    MemfdCreate,
+    /// `ftruncate(2)`: sizes such a file.
+    Ftruncate,
+    /// `mremap(2)`: moves a copy into place.
+    Mremap,
+    /// `mprotect(2)`: makes a copy executable.
+    Mprotect,
+}
+
+impl Call {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Call::MemfdCreate => "memfd_create",
+            Call::Ftruncate => "ftruncate",
+            Call::Mremap => "mremap",
+            Call::Mprotect => "mprotect",
+        }
+    }
+}
+
+/// The bytes that a limit leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rest {
+    /// Usage cannot be read; counts as 0.
+    Unknown,
+    /// This many bytes.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+impl Rest {
+    /// Returns the bytes.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Rest::Unknown => 0,
+            Rest::Bytes(bytes) => bytes,
+            Rest::Unlimited => u64::MAX,
+        }
+    }
+}
+
+/// The pool of one page size, for one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    /// Page size in bytes; never 0.
+    pub size: u64,
+    /// Free unreserved pages on the nodes of the process, and pages that overcommit adds.
+    pub pages: u64,
+    /// What the hugetlb control group leaves.
+    pub group: Rest,
+    /// Pages that `HUGETLB_LIMIT` allows.
+    pub quota: u64,
+    /// Pages that other segments of the process take first.
+    pub taken: u64,
+}
+
+impl Pool {
+    /// Returns the number of pages that the segment can get.
+    pub fn obtainable(&self) -> u64 {
+        let group = self.group.bytes() / self.size;
+        let pages = self.pages.min(group).min(self.quota);
+        pages.saturating_sub(self.taken)
+    }
+
+    /// Returns what limits [`Pool::obtainable`]. A quota larger than 0 is no reason: the
+    /// user set it.
+    fn reason(&self) -> Option<Reason> {
+        let size = self.size;
+        if self.quota < self.pages.min(self.group.bytes() / size) {
+            return (self.quota == 0).then_some(Reason::Quota { size });
+        }
+        Some(match self.group.bytes() / size < self.pages {
+            true => Reason::Group {
+                size,
+                rest: self.group,
+            },
+            false => Reason::Pool {
+                size,
+                pages: self.pages,
+            },
+        })
+    }
+}
+
+/// What decides about a segment.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The pool of the requested size, and that of the default size if it is smaller.
+    pub pools: &'a [Pool],
+    /// The refused call that the pool's pages need.
+    pub pool_barred: Option<Call>,
+    /// The refused call that a copy on transparent huge pages needs.
+    pub copy_barred: Option<Call>,
+    /// Transparent huge pages.
+    pub thp: ThpFacts,
+}
+
+/// What is requested for a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wish {
+    /// Whether pool pages are requested, not only transparent huge pages.
+    pub pool: bool,
+    /// What follows the pools.
+    pub fallback: Fallback,
+    /// Whether a request fails instead of stepping down (`--require`).
+    pub is_strict: bool,
+    /// The bytes in whole huge pages; of memory that grows, its first bytes.
+    pub bytes: u64,
+    /// Whether the memory grows as the program runs.
+    pub grows: bool,
+    /// The multiple of `bytes` that the memory control group must have left, for
+    /// transparent huge pages.
+    pub room: u64,
+}
+
+/// Where memory comes from, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rung {
+    /// A pool.
+    Pool,
+    /// Transparent huge pages.
+    Thp,
+    /// Base pages.
+    Base,
+    /// Nowhere: the request fails.
+    Fail,
+}
+
+/// Why a rung gives less than it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// No pool of the requested size can be seen.
+    NoPool,
+    /// The pool has too few pages.
+    Pool {
+        /// Page size in bytes.
+        size: u64,
+        /// Pages that a process can get.
+        pages: u64,
+    },
+    /// The hugetlb control group leaves too little.
+    Group {
+        /// Page size in bytes.
+        size: u64,
+        /// What it leaves.
+        rest: Rest,
+    },
+    /// `HUGETLB_LIMIT` is less than a page.
+    Quota {
+        /// Page size in bytes.
+        size: u64,
+    },
+    /// The segment has no whole page of the requested size.
+    TooSmall {
+        /// Page size in bytes.
+        size: u64,
+    },
+    /// A seccomp filter refuses a call.
+    Barred(Call),
+    /// `--fallback=base` excludes the transparent huge pages that are requested.
+    Excluded,
+    /// No transparent huge pages.
+    Thp(NoThp),
+}
+
+/// One rung for a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The rung.
+    pub rung: Rung,
+    /// The page size of a pool; 0 on other rungs, and if there is no pool.
+    pub size: u64,
+    /// The bytes that the segment gets here.
+    pub bytes: u64,
+    /// Pages that could be had of a pool.
+    pub pages: u64,
+    /// Pages that a pool lacks. For [`NoThp::Scarce`], the bytes that the memory control
+    /// group must leave.
+    pub missing: u64,
+    /// Why it gives less than asked.
+    pub reason: Option<Reason>,
+}
+
+impl Step {
+    const fn new(rung: Rung, bytes: u64, reason: Option<Reason>) -> Step {
+        Step {
+            rung,
+            size: 0,
+            bytes,
+            pages: 0,
+            missing: 0,
+            reason,
+        }
+    }
+}
+
+/// The rungs of a segment, best first. The last one takes the rest.
+#[derive(Debug, Clone, Copy)]
+pub struct Rungs {
+    steps: [Step; 4],
+    len: usize,
+}
+
+impl Rungs {
+    /// Returns the steps.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps[..self.len]
+    }
+
+    /// Returns the step that takes what the last short step leaves; `None` if no step is
+    /// short.
+    pub fn below_short(&self) -> Option<&Step> {
+        let steps = self.steps();
+        let short = steps.iter().rposition(|step| step.reason.is_some())?;
+        let rest = steps.get(short + 1..)?;
+        rest.iter().find(|step| step.bytes > 0).or(rest.last())
+    }
+
+    fn push(&mut self, step: Step) {
+        if let Some(place) = self.steps.get_mut(self.len) {
+            *place = step;
+            self.len += 1;
+        }
+    }
+}
+
+/// Returns the rungs of one segment.
+pub fn ladder(facts: &Facts<'_>, wish: &Wish) -> Rungs {
+    let mut rungs = Rungs {
+        steps: [Step::new(Rung::Fail, 0, None); 4],
+        len: 0,
+    };
+    let mut left = wish.bytes;
+    if wish.pool {
+        left = pools(facts, wish, left, &mut rungs);
+    }
+    let needed = left.saturating_mul(wish.room);
+    let thp = match (facts.copy_barred, left) {
+        // Only what is needed is judged: the facts may not have been read.
+        (_, 0) => Ok(()),
+        (Some(call), _) => Err(Reason::Barred(call)),
+        (None, _) => {
+            let verdict = facts.thp.verdict();
+            let verdict = verdict.and_then(|()| facts.thp.has_room(needed));
+            verdict.map_err(Reason::Thp)
+        }
+    };
+    if wants_thp(wish.pool, wish.fallback) && !(wish.pool && wish.is_strict) {
+        let bytes = if thp.is_ok() { left } else { 0 };
+        let is_scarce = thp == Err(Reason::Thp(NoThp::Scarce));
+        rungs.push(Step {
+            missing: if is_scarce {
+                needed.saturating_mul(2)
+            } else {
+                0
+            },
+            ..Step::new(Rung::Thp, bytes, thp.err())
+        });
+        left -= bytes;
+    } else if !wish.pool {
+        rungs.push(Step::new(Rung::Thp, 0, Some(Reason::Excluded)));
+    }
+    rungs.push(Step::new(last(wish), left, None));
+    rungs
+}
+
+/// Adds the pools. Returns the bytes that they leave.
+fn pools(facts: &Facts<'_>, wish: &Wish, mut left: u64, rungs: &mut Rungs) -> u64 {
+    if let Some(call) = facts.pool_barred {
+        rungs.push(Step::new(Rung::Pool, 0, Some(Reason::Barred(call))));
+        return left;
+    }
+    if facts.pools.is_empty() {
+        rungs.push(Step::new(Rung::Pool, 0, Some(Reason::NoPool)));
+    }
+    for (at, pool) in facts.pools.iter().take(2).enumerate() {
+        let (size, pages) = (pool.size, pool.obtainable());
+        let wanted = match wish.grows {
+            true => left.div_ceil(size),
+            false => left / size,
+        };
+        let given = wanted.min(pages);
+        let bytes = given.saturating_mul(size).min(left);
+        let reason = match wanted {
+            0 if at == 0 && left > 0 => Some(Reason::TooSmall { size }),
+            _ if given < wanted => pool.reason(),
+            _ => None,
+        };
+        left -= bytes;
+        rungs.push(Step {
+            size,
+            pages,
+            missing: wanted - given,
+            ..Step::new(Rung::Pool, bytes, reason)
+        });
+    }
+    left
+}
+
+/// Whether transparent huge pages follow the pools, or are requested and not excluded.
+pub const fn wants_thp(pool: bool, fallback: Fallback) -> bool {
+    match fallback {
+        Fallback::Thp => true,
+        Fallback::Base => false,
+        Fallback::None => !pool,
+    }
+}
+
+/// Returns the rung that follows the pools for memory that grows. `has_thp` is the verdict
+/// on transparent huge pages.
+pub fn below_pools(fallback: Fallback, is_strict: bool, has_thp: bool) -> Rung {
+    match fallback {
+        _ if is_strict => Rung::Fail,
+        Fallback::None => Rung::Fail,
+        Fallback::Thp if has_thp => Rung::Thp,
+        Fallback::Thp | Fallback::Base => Rung::Base,
+    }
+}
+
+/// The last rung. Segments of a file stay on base pages in any case, and so does memory
+/// for which only transparent huge pages were requested, unless they are required.
+fn last(wish: &Wish) -> Rung {
+    match wish.pool || wish.is_strict {
+        true if wish.grows => below_pools(wish.fallback, wish.is_strict, false),
+        _ => Rung::Base,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    const MIB: u64 = 1 << 20;
+
+    fn pool(size: u64, pages: u64) -> Pool {
+        Pool {
+            size,
+            pages,
+            group: Rest::Unlimited,
+            quota: u64::MAX,
+            taken: 0,
+        }
+    }
+
+    const WISH: Wish = Wish {
+        pool: true,
+        fallback: Fallback::Thp,
+        is_strict: false,
+        bytes: 22 * MIB,
+        grows: false,
+        room: 1,
+    };
+
+    const HEAP: Wish = Wish {
+        bytes: 16 * MIB,
+        grows: true,
+        ..WISH
+    };
+
+    fn climb(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Rungs {
+        let facts = Facts {
+            pools,
+            pool_barred: None,
+            copy_barred: None,
+            thp,
+        };
+        ladder(&facts, &wish)
+    }
+
+    fn rungs(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Vec<(Rung, u64, Option<Reason>)> {
+        let rungs = climb(pools, thp, wish);
+        let steps = rungs.steps().iter();
+        steps.map(|s| (s.rung, s.bytes / MIB, s.reason)).collect()
+    }
+
+    #[test]
+    fn a_short_pool_gives_what_it_has() {
+        let short = Reason::Pool {
+            size: 2 * MIB,
+            pages: 8,
+        };
+        let on = ThpFacts::ON;
+        assert_eq!(
+            rungs(&[pool(2 * MIB, 8)], on, WISH),
+            [
+                (Rung::Pool, 16, Some(short)),
+                (Rung::Thp, 6, None),
+                (Rung::Base, 0, None)
+            ]
+        );
+        let enough = climb(&[pool(2 * MIB, 8)], ThpFacts::OFF, HEAP);
+        assert!(enough.below_short().is_none(), "{enough:?}");
+        let short = climb(&[pool(2 * MIB, 7)], ThpFacts::OFF, HEAP);
+        assert_eq!(short.below_short().map(|step| step.rung), Some(Rung::Base));
+        let base = Wish {
+            fallback: Fallback::Base,
+            ..WISH
+        };
+        let base = rungs(&[pool(2 * MIB, 8)], on, base);
+        assert_eq!(base[1..], [(Rung::Base, 6, None)]);
+    }
+
+    #[test]
+    fn the_tightest_limit_is_the_reason() {
+        let size = 2 * MIB;
+        let reason = |pool: Pool| rungs(&[pool], ThpFacts::ON, HEAP)[0].2;
+        let full = pool(size, 512);
+        let rest = Rest::Bytes(4 * MIB);
+        let group = Pool {
+            group: rest,
+            ..full
+        };
+        assert_eq!(reason(group), Some(Reason::Group { size, rest }));
+        let quota = |quota| Pool { quota, ..full };
+        assert_eq!(reason(quota(0)), Some(Reason::Quota { size }));
+        assert_eq!(reason(quota(1)), None);
+        let taken = Pool { taken: 510, ..full };
+        assert_eq!(reason(taken), Some(Reason::Pool { size, pages: 512 }));
+    }
+
+    #[test]
+    fn the_default_size_follows_a_larger_one() {
+        let pools = [pool(1024 * MIB, 0), pool(2 * MIB, 512)];
+        let strict = Wish {
+            is_strict: true,
+            ..HEAP
+        };
+        let heap = rungs(&pools, ThpFacts::ON, strict);
+        let got: Vec<(Rung, u64)> = heap.iter().map(|step| (step.0, step.1)).collect();
+        assert_eq!(got, [(Rung::Pool, 0), (Rung::Pool, 16), (Rung::Fail, 0)]);
+        let data = rungs(&pools, ThpFacts::ON, WISH);
+        let small = Some(Reason::TooSmall { size: 1024 * MIB });
+        assert_eq!((data[0].2, data[1].1), (small, 22));
+    }
+
+    #[test]
+    fn transparent_huge_pages_alone() {
+        let wish = |fallback, is_strict| Wish {
+            pool: false,
+            fallback,
+            is_strict,
+            ..HEAP
+        };
+        let on = |fallback| rungs(&[], ThpFacts::ON, wish(fallback, false));
+        assert_eq!(on(Fallback::None)[0], (Rung::Thp, 16, None));
+        let excluded = [
+            (Rung::Thp, 0, Some(Reason::Excluded)),
+            (Rung::Base, 16, None),
+        ];
+        assert_eq!(on(Fallback::Base), excluded);
+        let off = rungs(&[], ThpFacts::OFF, wish(Fallback::Thp, true));
+        let never = Some(Reason::Thp(NoThp::Never));
+        assert_eq!(off, [(Rung::Thp, 0, never), (Rung::Fail, 16, None)]);
+    }
+}

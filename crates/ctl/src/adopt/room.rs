@@ -1,0 +1,132 @@
+//! How much a process may grow without harm to the machine or its memory control group.
+
+use std::borrow::Cow;
+
+use hugetools_model::Root;
+use hugetools_model::machine::MEMINFO;
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::memory::vmstat;
+use hugetools_model::process::{Pid, cgroup};
+
+/// The memory that is left, and its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Free bytes.
+    pub(super) free: u64,
+    /// Bytes by which the process may grow. The rest of `free` is a reserve, because a
+    /// process that fills its group is killed at its next allocation.
+    pub(super) growth: u64,
+    /// Why there is not more.
+    pub(super) reason: Cow<'static, str>,
+}
+
+impl Room {
+    /// Whether a huge page of `size` bytes fits that adds `growth` bytes. The kernel holds
+    /// the new page and the old ones at the same time.
+    pub(super) fn holds(&self, size: u64, growth: u64) -> bool {
+        self.free >= size && (growth == 0 || self.growth >= size.saturating_add(growth))
+    }
+}
+
+/// Reads how much a process may grow. If that is unknown, it may not.
+pub(super) fn room(root: &Root, pid: Pid) -> Room {
+    let unknown = |file: &str| Room {
+        free: 0,
+        growth: 0,
+        reason: Cow::Owned(format!(
+            "the memory that may be added is unknown: {file} cannot be read"
+        )),
+    };
+    let Some(available) = available(root) else {
+        return unknown(MEMINFO);
+    };
+    let machine = Room {
+        free: available,
+        growth: available,
+        reason: Cow::Borrowed("the machine has too little memory available"),
+    };
+    let group = match cgroup::tightest_memory(root, &pid.path("cgroup")) {
+        Ok(None) => return machine,
+        Ok(Some(limit)) => limit,
+        Err(_) => return unknown("the limit of its memory control group"),
+    };
+    let Some(rest) = group.rest() else {
+        return unknown(&format!("the usage for {}", group.file));
+    };
+    let free = rest
+        .get()
+        .saturating_add(cgroup::inactive_cache(root, &group).get());
+    let growth = free.saturating_sub(reserve(group.limit.get()));
+    match growth < machine.growth {
+        true => Room {
+            free: free.min(machine.free),
+            growth,
+            reason: Cow::Owned(format!("{} leaves no room for more memory", group.file)),
+        },
+        false => machine,
+    }
+}
+
+/// MemAvailable without the reserve.
+fn available(root: &Root) -> Option<u64> {
+    let meminfo = Meminfo::read(root).ok()?;
+    let available = meminfo.available?.get();
+    Some(available.saturating_sub(reserve(meminfo.total.get())))
+}
+
+/// The bytes of a limit that stay free: 512 MiB or 5 %, at most a quarter.
+fn reserve(limit: u64) -> u64 {
+    const LEAST: u64 = 512 << 20;
+    LEAST.max(limit / 20).min(limit / 4)
+}
+
+/// How often any process's collapse found no huge page.
+pub(super) fn failed_allocations(root: &Root) -> Option<u64> {
+    let counters = vmstat::read(root).ok().flatten()?;
+    counters.get("thp_collapse_alloc_failed").copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+
+    fn room_with(files: &[(&str, &str)]) -> (u64, u64, String) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("proc")).unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut file = fs::File::create(path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+        let root = Root::at(dir.path()).unwrap();
+        let room = room(&root, Pid::new(7).unwrap());
+        (room.free >> 20, room.growth >> 20, room.reason.into_owned())
+    }
+
+    #[test]
+    fn a_limit_leaves_a_reserve_and_an_unknown_one_no_room() {
+        let files = [
+            (
+                "proc/meminfo",
+                "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n",
+            ),
+            ("proc/7/cgroup", "0::/a\n"),
+            ("sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("sys/fs/cgroup/a/memory.max", "104857600\n"),
+            ("sys/fs/cgroup/a/memory.current", "4194304\n"),
+        ];
+        for (count, free, growth, reason) in [
+            (0, 0, 0, "/proc/meminfo cannot be read"),
+            (1, 3584, 3584, "the machine"),
+            (4, 0, 0, "/a/memory.max cannot be read"),
+            (5, 96, 71, "/a/memory.max leaves no room"),
+        ] {
+            let room = room_with(&files[..count]);
+            assert_eq!((room.0, room.1), (free, growth));
+            assert!(room.2.contains(reason), "{room:?}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Notes about the program's file: how much of text, data and bss lies in whole huge
+//! pages, and which text the page cache holds on huge pages.
+
+use std::os::unix::ffi::OsStrExt;
+
+use hugetools_contract::report::is_shell;
+use hugetools_model::Bytes;
+
+use crate::probe::Findings;
+use crate::probe::coverage::alignment::is_reachable;
+use crate::probe::coverage::page_cache::{Prepared, State, Why};
+use crate::probe::kernel::Hidden;
+use crate::probe::target::elf_layout::{Obstacle, Part};
+use crate::probe::target::{Image, Target};
+use crate::request::Run;
+use crate::say::amount::Amount;
+use crate::say::note::{Level, Note};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
+
+/// How to align all segments of a program.
+pub(crate) const RELINK: &str =
+    "link it with gcc -B<directory of ld.hugetlbfs> -Wl,--hugetlbfs-align";
+
+/// Returns the notes.
+pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
+    let mut notes: Vec<Note> = conflicts(run).into_iter().collect();
+    let target = findings.look.target.as_ref();
+    let Some(target) = target.filter(|target| is_reachable(target)) else {
+        return notes;
+    };
+    notes.extend(no_whole_page(run, findings, target));
+    let parts = &findings.parts;
+    notes.extend(requested(findings).filter_map(measure));
+    let wants_text = findings.asked.text.is_some() && parts.text.is_some_and(has_whole_page);
+    if target.image == Image::Static && wants_text && parts.own(target) == Bytes::default() {
+        notes.push(static_text_is_short());
+    }
+    notes.extend(parts.obstacle.and_then(|why| obstacle(why, target)));
+    // A start logs what it does itself.
+    let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Left;
+    notes.extend(parts.prepared.iter().filter(is_known).map(describe));
+    notes
+}
+
+/// Options that mask each other.
+fn conflicts(run: &Run) -> Option<Note> {
+    let text = match run.segments.off && run.segments.name_any() {
+        true => "--disable: text, data and bss stay where they are, although they are asked for",
+        false if run.segments.disagree() => {
+            "data and bss are one segment: the pages of --data count for both"
+        }
+        false => return None,
+    };
+    Some(Note::warning(text))
+}
+
+/// Returns the requested segments with their measure. Only the text of a static program
+/// can be on huge pages: those of the page cache.
+fn requested(findings: &Findings) -> impl Iterator<Item = (Subject, Option<Part>)> {
+    let (asked, served, parts) = (&findings.asked, &findings.served, &findings.parts);
+    let text = asked.text.map(|_| (Subject::TEXT, parts.text));
+    let data = served.data.map(|_| (Subject::DATA, parts.data));
+    text.into_iter().chain(data)
+}
+
+fn has_whole_page(part: Part) -> bool {
+    part.inner > Bytes::default()
+}
+
+/// One line for all segments without a whole huge page. Behind a wrapper, the segments of
+/// the program that it starts count.
+fn no_whole_page(run: &Run, findings: &Findings, target: &Target) -> Option<Note> {
+    let behind = findings.look.behind.as_ref();
+    if behind.is_some_and(|behind| !is_reachable(behind)) {
+        return None;
+    }
+    let measured = requested(findings).map(|(subject, part)| match (behind, part) {
+        (Some(behind), Some(part)) if subject == Subject::TEXT => {
+            (subject, Some(behind.layout.text(part.size)))
+        }
+        (Some(behind), Some(part)) => (subject, Some(behind.layout.data(part.size))),
+        (_, part) => (subject, part),
+    });
+    let none = measured.filter(|(_, part)| !part.is_some_and(has_whole_page));
+    let none: Vec<(Subject, Option<Part>)> = none.collect();
+    let subject = none.iter().fold(Subject::NONE, |all, (one, _)| all | *one);
+    if subject.is_none() {
+        return None;
+    }
+    let short = nothing_huge(findings, behind.unwrap_or(target), subject, &none);
+    // With --text-libs, libraries may be what was meant.
+    Some(match run.segments.libraries {
+        true => Note::info(short.to_string()),
+        false => Note::short(Level::Warning, short),
+    })
+}
+
+fn nothing_huge(
+    findings: &Findings,
+    target: &Target,
+    subject: Subject,
+    none: &[(Subject, Option<Part>)],
+) -> Shortfall {
+    let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+    let parts = none.iter().filter_map(|(_, part)| *part);
+    let Some(size) = parts.clone().next().map(|part| part.size) else {
+        let kernel = &findings.kernel;
+        let short = match kernel.no_pools.0.or(kernel.thp_hidden) {
+            Some(hidden) => unknown_sizes(subject, hidden),
+            None => Shortfall::new(subject, "this machine has no huge pages for them"),
+        };
+        return short.outcome(format!("{names} {stay} on base pages"));
+    };
+    let program = target.program.display();
+    let all: u64 = parts.map(|part| part.all.get()).sum();
+    let short = Shortfall::new(subject, format!("no whole {size} page lies there"));
+    let short = short.outcome(format!("{names} of {program} {stay} on base pages"));
+    let short = short.says(program, all);
+    match is_shell(target.program.as_os_str().as_bytes()) {
+        true => short.advise("what it starts may have some, as --report=FILE says of each process"),
+        false => short.mend_some_day(RELINK),
+    }
+}
+
+fn unknown_sizes(subject: Subject, hidden: Hidden) -> Shortfall {
+    let fact = format!("which huge pages there are cannot be told, since {hidden}");
+    let short = Shortfall::new(subject, fact).says(hidden.path, hidden.value);
+    short.mend("to see it", hidden.remedy())
+}
+
+/// How much of a segment lies in whole huge pages.
+fn measure((subject, part): (Subject, Option<Part>)) -> Option<Note> {
+    let part = part.filter(|part| has_whole_page(*part))?;
+    let (inner, all, size) = (Amount(part.inner), Amount(part.all), part.size);
+    let most = if part.exact { "" } else { "at most " };
+    let names = subject.names();
+    Some(Note::info(format!(
+        "{names}: {most}{inner} of {all} lie in whole {size} pages"
+    )))
+}
+
+/// The huge pages of the file are all that a static program could have.
+pub(crate) fn static_text_is_short() -> Note {
+    let fact = "the program is static, so no library can be added to it, and the huge pages \
+                of its file cannot be had";
+    let short = Shortfall::new(Subject::TEXT, fact).outcome("text stays on base pages");
+    Note::short(Level::Warning, short)
+}
+
+fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
+    let program = target.program.display();
+    let text = match why {
+        Obstacle::Small => return None,
+        Obstacle::Alignment(align) => format!(
+            "text cannot be on huge pages of its file: {program} is aligned to {} only; to change \
+             that: hugeedit --align {program}",
+            Bytes::new(align)
+        ),
+        Obstacle::Offsets => format!(
+            "text cannot be on huge pages of its file: addresses and offsets of {program} do not \
+             agree; to align it, {RELINK}"
+        ),
+    };
+    Some(Note::info(text))
+}
+
+/// What the page cache holds of a file's text.
+pub(crate) fn describe(prepared: &Prepared) -> Note {
+    let (wanted, path) = (Amount(prepared.wanted), prepared.job.path.display());
+    Note::info(match &prepared.state {
+        State::Ready => format!("text: {wanted} are huge pages of {path} already"),
+        State::Made => format!("text: {wanted} are huge pages of {path} now"),
+        State::Left => format!("text: {wanted} may be huge pages of {path}: the start will try"),
+        State::Short { huge, why } => {
+            let huge = match huge {
+                Some(huge) => format!("{} of {wanted} are", Amount(*huge)),
+                None => format!("{wanted} cannot all be"),
+            };
+            format!("text: {huge} huge pages of {path}: {}", reason(why))
+        }
+    })
+}
+
+fn reason(why: &Why) -> String {
+    match why {
+        Why::FileSystem => "its file system keeps it on base pages".to_owned(),
+        Why::InUse => "other processes use it on base pages, or there was no huge page".to_owned(),
+        Why::Waited => "another hugectl was at it for too long".to_owned(),
+        Why::NoMemory(why) => format!("there is no place to remember a try ({why})"),
+        Why::Failed(why) => why.clone(),
+    }
+}

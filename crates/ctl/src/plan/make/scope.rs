@@ -1,0 +1,184 @@
+//! The scope of huge pages: which programs get them (`--only`, `--no-inherit`), and how
+//! many each may take (`--limit`).
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use hugetools_contract::env::{self, Pages};
+use hugetools_contract::report::is_shell;
+
+use super::Maker;
+use crate::probe::Findings;
+use crate::probe::heap_engine::Engine;
+use crate::probe::target::Target;
+use crate::request::Run;
+use crate::say::note::{Level, Note};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
+
+impl Maker<'_> {
+    /// Sets the variables, and says whom they leave out.
+    pub(super) fn scope(&mut self) {
+        if let Some(limit) = self.run.limit {
+            self.set(env::LIMIT, limit.to_string());
+        }
+        let asked = self.findings.asked;
+        let is_limited = asked.heap.is_some() || asked.text.is_some() || asked.data.is_some();
+        if self.run.limit.is_some() && !is_limited {
+            self.warn("--limit does nothing: it is about heap, text, data and bss");
+        }
+        match (&self.run.only, &self.findings.only) {
+            (Some(_), Some(list)) => {
+                self.set(env::RESTRICT_EXE, list.clone());
+                self.describe_only();
+            }
+            (None, Some(list)) => self.describe_inherited(list),
+            _ => {}
+        }
+        // An inherited one stays in force, for what this program starts.
+        let inherited = self.caller.var(env::NO_INHERIT);
+        let is_in_force = inherited.is_some_and(|pid| !pid.is_empty() && pid != "0");
+        if self.run.no_inherit || is_in_force {
+            self.set_process(env::NO_INHERIT);
+            if self.is_left_out {
+                let fact = "PROGRAM alone may (--no-inherit), and --only does not name it";
+                let short = Shortfall::new(Subject::ALL, fact);
+                self.fall_short(short.outcome("nothing gets huge pages"));
+            }
+        }
+        self.describe_libc();
+    }
+
+    /// Says that an inherited list leaves the program out. It may name programs that this
+    /// one starts, so that is no warning.
+    fn describe_inherited(&mut self, list: &OsStr) {
+        let name = self.process_name();
+        let (variable, list) = (env::RESTRICT_EXE, Path::new(list).display());
+        if is_last(self.run, self.findings) && self.is_left_out {
+            let fact = format!("{variable}={list} does not name {name}");
+            let short = Shortfall::new(Subject::ALL, fact).outcome("it gets no huge pages");
+            self.notes.push(Note::short(Level::Info, short));
+        } else if self.is_left_out {
+            self.info(format!(
+                "{name} itself gets no huge pages: {variable} does not name it"
+            ));
+        }
+    }
+
+    /// Warns about names that no program has, and says that the program is left out.
+    fn describe_only(&mut self) {
+        let unknown = &self.findings.unknown_names;
+        if !unknown.is_empty() {
+            self.warn(format!(
+                "--only: no program named {} is in PATH, beside PROGRAM or on the command line: it \
+                 names nothing unless one comes",
+                unknown.join(" or ")
+            ));
+        }
+        if self.is_left_out {
+            let name = self.process_name();
+            if let Some(script) = self.named_script() {
+                self.warn(format!(
+                    "--only={script}: a script goes by the name of its interpreter, which is {name}"
+                ));
+            }
+            self.info(format!(
+                "{name} itself gets no huge pages: --only does not name it"
+            ));
+        }
+    }
+
+    /// Returns the script that is started if `--only` names it, not its interpreter.
+    fn named_script(&self) -> Option<String> {
+        let target = self.findings.look.target.as_ref()?;
+        let name = target.path.file_name()?;
+        let is_named = env::is_among(name.as_bytes(), self.run.only.as_ref()?.as_bytes());
+        (target.path != target.program && is_named).then(|| Path::new(name).display().to_string())
+    }
+
+    fn process_name(&self) -> String {
+        let target = self.findings.look.target.as_ref();
+        let name = target.and_then(|target| process_name(self.run, target));
+        Path::new(name.unwrap_or_default()).display().to_string()
+    }
+
+    /// If an inherited list leaves the program out, the variables are meant for others,
+    /// and only what was requested here is worth a warning.
+    pub(super) fn lower_inherited(&mut self) {
+        if self.run.only.is_some() || !self.is_left_out {
+            return;
+        }
+        let (run, segments) = (self.run, &self.run.segments);
+        let asked = Subject::HEAP.when(run.heap.is_some())
+            | Subject::SHM.when(run.shm.is_some())
+            | Subject::ANON.when(run.anon.is_some())
+            | Subject::STACK.when(run.stack.is_some())
+            | Subject::TEXT.when(segments.text.is_some() || segments.libraries)
+            | Subject::DATA.when(segments.writable().is_some());
+        for note in &mut self.notes {
+            let short = note.shortfall.as_ref();
+            let is_inherited = short.is_some_and(|short| !short.subject.meets(asked));
+            if note.level == Level::Warning && is_inherited {
+                note.level = Level::Info;
+            }
+        }
+    }
+
+    /// Returns the limit as it was given.
+    pub(super) fn limit_name(&self) -> String {
+        let limit = self.findings.asked.limit;
+        let limit = limit.map_or_else(String::new, |limit| limit.to_string());
+        match self.run.limit {
+            Some(_) => format!("--limit={limit}"),
+            None => format!("{}={limit}", env::LIMIT),
+        }
+    }
+
+    /// A static program that is left out must not get glibc's tunables.
+    pub(super) fn keeps_tunables_away(&self) -> bool {
+        self.is_static() && self.is_left_out
+    }
+
+    /// Warns about options that don't hold for a heap that stays with glibc.
+    fn describe_libc(&mut self) {
+        if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
+            return;
+        }
+        let is_pool = matches!(self.findings.served.heap, Some(Pages::Size(_)));
+        let is_scoped = self.run.only.is_some() || self.run.no_inherit;
+        let is_limited = self.run.limit.is_some() && is_pool;
+        if is_limited || is_scoped && (is_pool || self.is_left_out) {
+            self.warn(
+                "--limit, --only and --no-inherit do not hold for the heap: glibc takes pages by \
+                 itself, and GLIBC_TUNABLES reaches all that the program starts",
+            );
+        }
+    }
+}
+
+/// Whether `--only` or an inherited list doesn't name the program that is started.
+pub(super) fn is_left_out(run: &Run, findings: &Findings) -> bool {
+    let target = findings.look.target.as_ref();
+    let name = target.and_then(|target| process_name(run, target));
+    let (Some(names), Some(name)) = (&findings.only, name) else {
+        return false;
+    };
+    !env::is_among(name.as_bytes(), names.as_bytes())
+}
+
+/// Whether an inherited list is about this program alone. A shell or a wrapper leads to
+/// another one, which may be named.
+pub(super) fn is_last(run: &Run, findings: &Findings) -> bool {
+    let target = findings.look.target.as_ref();
+    let is_last = target.is_some_and(|target| !is_shell(target.program.as_os_str().as_bytes()));
+    run.only.is_none() && findings.look.behind.is_none() && is_last
+}
+
+/// The name of the program's process: for a script, that of the interpreter.
+fn process_name<'a>(run: &'a Run, target: &'a Target) -> Option<&'a OsStr> {
+    match target.program == target.path {
+        true => Path::new(run.command.first()?).file_name(),
+        false => target.program.file_name(),
+    }
+}

@@ -1,0 +1,50 @@
+//! The process that warns about shortfalls: hugectl, or the library in a process.
+
+use hugetools_contract::env::{self, Fallback};
+
+use super::Maker;
+use crate::probe::Findings;
+use crate::probe::heap_engine::Engine;
+use crate::say::subject::Subject;
+
+impl Maker<'_> {
+    /// Sets which process warns: none if hugectl has warned about all segments.
+    pub(super) fn choose_speaker(&mut self, warned: Subject) {
+        let Findings { served, kernel, .. } = self.findings;
+        let heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
+        let on_pools = Subject::HEAP.when(heap)
+            | Subject::TEXT.when(served.text.is_some())
+            | Subject::DATA.when(served.data.is_some());
+        let on_thp =
+            Subject::ANON.when(served.anon.is_some()) | Subject::STACK.when(served.stack.is_some());
+        if (on_pools | on_thp).is_none() {
+            return;
+        }
+        // The library warns about these only if it finds what hugectl cannot know.
+        let has_news = !warned.contains(on_thp);
+        let is_silent = match on_pools.is_none() {
+            true => !has_news,
+            false => is_warned(warned, on_pools),
+        };
+        if !is_silent {
+            // A program that is left out doesn't warn: one that gets huge pages does.
+            if !self.is_left_out {
+                self.set_process(env::PID);
+            }
+            return;
+        }
+        self.set(env::PID, "0");
+        // If the program disables transparent huge pages, the warning was wrong.
+        let is_announced = served.fallback == Fallback::Thp && kernel.serves_private();
+        if (is_announced || has_news) && self.run.shm.is_none() {
+            self.set_process(env::STARTER);
+        }
+    }
+}
+
+/// Whether the heap, and a segment of the file, were warned about if they are `on_pools`.
+fn is_warned(warned: Subject, on_pools: Subject) -> bool {
+    let heap = !on_pools.contains(Subject::HEAP) || warned.contains(Subject::HEAP);
+    let of_file = !on_pools.meets(Subject::OF_FILE) || warned.meets(Subject::OF_FILE);
+    heap && of_file
+}

@@ -1,0 +1,342 @@
+//! What each segment gets, by the ladder: computed once, in the order in which a start
+//! takes pages of the pools: text, data with bss, then what grows.
+
+mod of_file;
+
+use std::collections::BTreeMap;
+
+use hugetools_contract::env::{Fallback, Limit, Pages, Share};
+use hugetools_contract::ladder::{self, Facts, Reason, Rungs, ThpFacts, Wish};
+use hugetools_contract::segment::Segment;
+use hugetools_model::{Bytes, PageSize};
+use serde::{Serialize, Serializer};
+
+use crate::probe::Findings;
+use crate::probe::heap_engine::Engine;
+use crate::probe::kernel::{Kernel, Source, USEFUL};
+use crate::probe::target::Image;
+use crate::say::subject::Subject;
+
+/// A copy of text takes memory beside the original: the library copies if the memory
+/// control group leaves this many times as much.
+const COPY: u64 = 4;
+
+/// Where memory comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rung {
+    /// A pool.
+    Pool,
+    /// Transparent huge pages.
+    Thp,
+    /// Huge pages of the page cache: the file's own.
+    File,
+    /// Base pages.
+    Base,
+    /// Nowhere: requests fail.
+    None,
+}
+
+/// One rung of a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The segment.
+    #[serde(serialize_with = "name")]
+    pub segment: Segment,
+    /// The file of text, data and bss.
+    pub object: Option<String>,
+    /// The requested pages: `default`, `thp` or a size.
+    pub asked: String,
+    /// Where it comes from; `None` if unknown.
+    pub rung: Option<Rung>,
+    /// How, in the words of a report.
+    pub mechanism: Option<&'static str>,
+    /// How much; `None` if it grows as the program runs.
+    pub bytes: Option<u64>,
+    /// The number of huge pages by size; if it grows, those that a pool has.
+    pub pages: BTreeMap<u64, u64>,
+    /// Whether each mapping gets these pages whole or none: the kernel refuses a mapping
+    /// of shared memory that it cannot reserve whole.
+    pub whole: bool,
+    /// Whether `bytes` is an upper bound.
+    #[serde(skip)]
+    pub at_most: bool,
+}
+
+/// Serializes a segment by its name.
+pub(super) fn name<S: Serializer>(segment: &Segment, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(segment.name())
+}
+
+impl From<ladder::Rung> for Rung {
+    fn from(rung: ladder::Rung) -> Rung {
+        match rung {
+            ladder::Rung::Pool => Rung::Pool,
+            ladder::Rung::Thp => Rung::Thp,
+            ladder::Rung::Base => Rung::Base,
+            ladder::Rung::Fail => Rung::None,
+        }
+    }
+}
+
+/// Segments that get less than requested, for the same reasons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Short {
+    pub(crate) subject: Subject,
+    /// The reasons, one for each short rung.
+    pub(crate) reasons: Vec<Reason>,
+    /// The rung that takes the rest, and the page size if it is a pool.
+    pub(crate) next: (ladder::Rung, u64),
+}
+
+impl Short {
+    /// Whether both make one sentence.
+    fn is_like(&self, other: &Short) -> bool {
+        let same = (&self.reasons, self.next) == (&other.reasons, other.next);
+        same && self.is_certain() == other.is_certain()
+    }
+
+    /// Whether it concerns the program for certain. The library warns about shared memory
+    /// when the program has some, unless the machine never serves it.
+    pub(crate) fn is_certain(&self) -> bool {
+        use ladder::NoThp::Absent;
+        let is_never = |reason: &Reason| {
+            let never = [Reason::NoPool, Reason::Excluded, Reason::Thp(Absent)];
+            never.contains(reason)
+        };
+        self.subject != Subject::SHM || self.reasons.iter().any(is_never)
+    }
+
+    /// Whether it depends on the machine, not only on the program's file.
+    fn is_of_machine(&self) -> bool {
+        let is_of_file = |reason: &Reason| matches!(reason, Reason::TooSmall { .. });
+        !self.reasons.iter().all(is_of_file)
+    }
+}
+
+/// What all segments get.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prediction {
+    /// The rungs of each segment.
+    pub(crate) rows: Vec<Row>,
+    /// What falls short.
+    pub(crate) shorts: Vec<Short>,
+    /// The pages that each pool lacks for all segments, by page size. With key 0, the bytes
+    /// that the memory control group must leave.
+    pub(crate) missing: BTreeMap<u64, u64>,
+    /// All rungs of each segment, needed or not.
+    pub(crate) rungs: Vec<(Subject, Rungs)>,
+    /// What comes to transparent huge pages.
+    pub(crate) on_thp: Subject,
+}
+
+impl Prediction {
+    /// Predicts. `is_reached` is false if the program itself gets nothing; then the
+    /// shortfalls are those of the programs that it starts.
+    pub(crate) fn new(findings: &Findings, is_reached: bool) -> Prediction {
+        let mut predictor = Predictor {
+            findings,
+            is_reached,
+            taken: BTreeMap::new(),
+            found: Prediction::default(),
+        };
+        let (asked, served) = (&findings.asked, &findings.served);
+        if let Some(target) = &findings.look.target {
+            if let Some(pages) = asked.text {
+                predictor.text(target, pages);
+            }
+            if let Some(pages) = asked.data {
+                predictor.data(target, pages);
+            }
+        }
+        predictor.growing(Segment::Heap, asked.heap, served.heap);
+        predictor.growing(Segment::Shm, asked.shm, served.shm);
+        predictor.growing(Segment::Anon, asked.anon, served.anon);
+        predictor.growing(Segment::Stack, asked.stack, served.stack);
+        predictor.found
+    }
+
+    /// Returns the segments that hugectl warns about, so that the library doesn't.
+    pub(crate) fn warned(&self) -> Subject {
+        let shorts = self.shorts.iter();
+        let warned = shorts.filter(|short| short.is_certain() && short.is_of_machine());
+        warned.fold(Subject::NONE, |all, short| all | short.subject)
+    }
+}
+
+struct Predictor<'a> {
+    findings: &'a Findings,
+    is_reached: bool,
+    /// Pages that segments take of the pools.
+    taken: BTreeMap<PageSize, u64>,
+    found: Prediction,
+}
+
+impl Predictor<'_> {
+    fn kernel(&self) -> &Kernel {
+        &self.findings.kernel
+    }
+
+    /// Returns the rungs of a segment.
+    fn climb(&self, segment: Segment, pages: Pages, bytes: u64) -> Rungs {
+        let served = self.findings.served;
+        let is_of_file = Subject::of(segment).is_of_file();
+        let by_libc = self.findings.decision.engine == Engine::Libc && segment == Segment::Heap;
+        let copy_barred = match segment {
+            Segment::Text | Segment::Data => self.kernel().copy_barred(segment == Segment::Text),
+            _ => None,
+        };
+        let facts = Facts {
+            pools: &self.pools(segment, pages, by_libc),
+            pool_barred: match segment {
+                Segment::Text => self.kernel().file_barred(),
+                _ => copy_barred,
+            },
+            copy_barred,
+            thp: self.thp(segment),
+        };
+        let wish = Wish {
+            pool: pages != Pages::Thp,
+            fallback: match pages {
+                // glibc steps down by itself.
+                Pages::Thp if by_libc => Fallback::Thp,
+                _ if by_libc => Fallback::Base,
+                _ => served.fallback,
+            },
+            is_strict: !is_of_file && served.require.share(segment) == Some(Share::Whole),
+            bytes,
+            grows: !is_of_file,
+            room: if segment == Segment::Text { COPY } else { 1 },
+        };
+        ladder::ladder(&facts, &wish)
+    }
+
+    /// Returns the pools that the segment may take pages of. Shared memory is of one pool.
+    /// `HUGETLB_LIMIT` holds neither for it nor for glibc's heap.
+    fn pools(&self, segment: Segment, pages: Pages, by_libc: bool) -> Vec<ladder::Pool> {
+        let sizes = if segment == Segment::Shm { 1 } else { 2 };
+        let sizes = self.kernel().pool_sizes(pages).take(sizes);
+        let sources = sizes.filter_map(|size| self.kernel().of_size(size));
+        let limit = self.findings.served.limit;
+        let limit = limit.filter(|_| segment != Segment::Shm && !by_libc);
+        let facts = |source: &Source| {
+            let taken = self.taken.get(&source.pool.size).copied().unwrap_or(0);
+            let quota = limit.map_or(u64::MAX, |limit| pages_within(limit, source));
+            source.facts(quota, taken)
+        };
+        sources.map(facts).collect()
+    }
+
+    fn thp(&self, segment: Segment) -> ThpFacts {
+        let private = self.kernel().private_thp();
+        match segment {
+            Segment::Shm => self.kernel().shared_thp(),
+            // These are there before the program disables them.
+            Segment::Text | Segment::Data | Segment::Bss => private,
+            _ => ThpFacts {
+                is_disabled: private.is_disabled || self.kernel().thp_banned,
+                ..private
+            },
+        }
+    }
+
+    /// Takes the pages of the segment from the pools, and records what falls short.
+    fn settle(&mut self, subject: Subject, rungs: Rungs) {
+        let found = &mut self.found;
+        found.rungs.push((subject, rungs));
+        for step in rungs.steps() {
+            // How much growing memory takes is unknown.
+            if let Some(size) = PageSize::new(step.size).filter(|_| subject.is_of_file()) {
+                *self.taken.entry(size).or_default() += step.bytes / size.get();
+            }
+            let missing = found.missing.entry(step.size).or_default();
+            *missing = missing.saturating_add(step.missing);
+            let is_thp = step.rung == ladder::Rung::Thp && step.bytes > 0;
+            found.on_thp = found.on_thp | subject.when(is_thp);
+        }
+        let Some(next) = rungs.below_short() else {
+            return;
+        };
+        let mut reasons: Vec<Reason> = rungs.steps().iter().filter_map(|s| s.reason).collect();
+        reasons.dedup();
+        let short = Short {
+            subject,
+            reasons,
+            next: (next.rung, next.size),
+        };
+        match found.shorts.iter_mut().find(|old| old.is_like(&short)) {
+            Some(old) => old.subject = old.subject | subject,
+            None => found.shorts.push(short),
+        }
+    }
+
+    /// A segment that grows as the program runs.
+    fn growing(&mut self, segment: Segment, asked: Option<Pages>, served: Option<Pages>) {
+        let Some(asked) = asked else {
+            return;
+        };
+        let rungs = served.map(|pages| self.climb(segment, pages, USEFUL.get()));
+        if let Some(rungs) = rungs {
+            self.settle(Subject::of(segment), rungs);
+        }
+        let rungs = rungs.filter(|_| self.is_reached);
+        let is_known = self.is_known();
+        let steps = rungs.as_ref().map_or(&[][..], Rungs::steps);
+        for step in steps.iter().filter(|step| step.bytes > 0) {
+            let rung = Rung::from(step.rung);
+            let pages = (step.size, step.pages);
+            let is_pool = rung == Rung::Pool;
+            self.found.rows.push(Row {
+                pages: Some(pages).filter(|_| is_pool).into_iter().collect(),
+                whole: is_pool && segment == Segment::Shm,
+                ..row(segment, asked, Some(rung).filter(|_| is_known))
+            });
+        }
+        if steps.is_empty() {
+            let rung = Some(Rung::Base).filter(|_| is_known);
+            self.found.rows.push(row(segment, asked, rung));
+        }
+    }
+
+    /// Whether the program's file could be read.
+    fn is_known(&self) -> bool {
+        let target = self.findings.look.target.as_ref();
+        target.is_none_or(|target| !matches!(target.image, Image::Unknown(_)))
+    }
+}
+
+/// Returns the number of a pool's pages that one process may take.
+fn pages_within(limit: Limit, source: &Source) -> u64 {
+    let pool = &source.pool;
+    match limit {
+        Limit::Bytes(bytes) => bytes / pool.size.get(),
+        Limit::Part(parts) => {
+            let more = pool.overcommit.map_or(0, |pages| pages.get());
+            let most = pool.minimum().get().saturating_add(more);
+            most.checked_div(parts).unwrap_or(0)
+        }
+    }
+}
+
+fn row(segment: Segment, asked: Pages, rung: Option<Rung>) -> Row {
+    Row {
+        segment,
+        object: None,
+        asked: match asked {
+            Pages::Default => "default".to_owned(),
+            Pages::Thp => "thp".to_owned(),
+            Pages::Size(bytes) => Bytes::new(bytes).to_string(),
+        },
+        rung,
+        mechanism: match rung {
+            Some(Rung::Pool) => Some("hugetlb"),
+            Some(Rung::Thp) => Some("thp"),
+            Some(Rung::File) => Some("file"),
+            Some(Rung::Base | Rung::None) | None => None,
+        },
+        bytes: None,
+        pages: BTreeMap::new(),
+        whole: false,
+        at_most: false,
+    }
+}

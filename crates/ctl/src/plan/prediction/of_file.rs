@@ -1,0 +1,165 @@
+//! Text, data and bss: their size is known before the start.
+
+use hugetools_contract::env::Pages;
+use hugetools_contract::ladder::{self, Rungs};
+use hugetools_contract::segment::Segment;
+use hugetools_model::Bytes;
+
+use super::{Predictor, Row, Rung, row};
+use crate::probe::target::elf_layout::Part;
+use crate::probe::target::{Image, Target};
+use crate::say::subject::Subject;
+
+/// The bytes that a segment takes of one rung, and its page size.
+#[derive(Clone, Copy)]
+struct Taken {
+    rung: Rung,
+    size: u64,
+    bytes: u64,
+}
+
+impl Predictor<'_> {
+    pub(super) fn text(&mut self, target: &Target, asked: Pages) {
+        let (parts, served) = (&self.findings.parts, self.findings.served);
+        let Some(part) = parts.text else {
+            return self.unmeasured(&[Segment::Text], target, asked);
+        };
+        let own = parts.own(target).get();
+        let mut taken = Vec::new();
+        // The kernel maps huge pages of the page cache without the library.
+        if self.is_reached && served.text.is_some() || target.image == Image::Static {
+            let (rung, size) = (Rung::File, part.size.get());
+            taken.push(Taken {
+                rung,
+                size,
+                bytes: own,
+            });
+        }
+        let rest = part.pages.get().saturating_sub(own);
+        if let Some(pages) = served.text.filter(|_| rest > 0) {
+            let rungs = self.climb(Segment::Text, pages, rest);
+            // Beside the file's own pages, the end of the last page is no shortfall.
+            if parts.needs(target, served) > Bytes::default() {
+                self.settle(Subject::TEXT, rungs);
+            }
+            taken.extend(self.taken_of(&rungs, part));
+        }
+        self.add(
+            Segment::Text,
+            target,
+            asked,
+            &taken,
+            (part.all.get(), part.exact),
+        );
+    }
+
+    /// Data and bss are one segment to the kernel. Without `mremap` data cannot be moved,
+    /// but bss needs no copy.
+    pub(super) fn data(&mut self, target: &Target, asked: Pages) {
+        let Some(part) = self.findings.parts.data else {
+            return self.unmeasured(&[Segment::Data, Segment::Bss], target, asked);
+        };
+        let (all, inner) = target.layout.initialised(part.size);
+        let (whole, inner) = (part.pages.get(), inner.get());
+        let (mut data, mut bss) = (Vec::new(), Vec::new());
+        if let Some(pages) = self.findings.served.data.filter(|_| whole > 0) {
+            let rungs = self.climb(Segment::Data, pages, whole);
+            self.settle(Subject::DATA, rungs);
+            (data, bss) = split(&self.taken_of(&rungs, part), inner);
+            if self.kernel().copy_barred(false).is_some() {
+                let rest = whole.saturating_sub(inner);
+                let rungs = self.climb(Segment::Bss, Pages::Thp, rest - rest % part.size.get());
+                bss = self.taken_of(&rungs, part);
+            }
+        }
+        let rest = part.all.get().saturating_sub(all.get());
+        self.add(Segment::Data, target, asked, &data, (all.get(), part.exact));
+        self.add(Segment::Bss, target, asked, &bss, (rest, part.exact));
+    }
+
+    /// Returns the huge pages that the program's segment takes.
+    fn taken_of(&self, rungs: &Rungs, part: Part) -> Vec<Taken> {
+        let steps = rungs.steps().iter().filter(|_| self.is_reached);
+        let huge = steps.filter(|step| matches!(step.rung, ladder::Rung::Pool | ladder::Rung::Thp));
+        let taken = huge.map(|step| Taken {
+            rung: Rung::from(step.rung),
+            size: if step.size > 0 {
+                step.size
+            } else {
+                part.size.get()
+            },
+            bytes: step.bytes,
+        });
+        taken.collect()
+    }
+
+    /// Adds the rows of a segment: what is taken, then base pages. `is_exact` is false if
+    /// the huge pages are an upper bound.
+    fn add(
+        &mut self,
+        segment: Segment,
+        target: &Target,
+        asked: Pages,
+        taken: &[Taken],
+        (all, is_exact): (u64, bool),
+    ) {
+        let object = target.program.display().to_string();
+        let huge = taken.iter().filter(|taken| taken.bytes > 0);
+        let sum = huge.clone().map(|taken| taken.bytes).sum::<u64>();
+        let rows = huge.map(|one| Row {
+            at_most: !is_exact,
+            ..of_file(segment, object.clone(), asked, *one)
+        });
+        self.found.rows.extend(rows);
+        let bytes = all.saturating_sub(sum);
+        if bytes > 0 || sum == 0 {
+            let (rung, size) = (Rung::Base, 0);
+            let row = of_file(segment, object, asked, Taken { rung, size, bytes });
+            self.found.rows.push(row);
+        }
+    }
+
+    /// Segments that are not measured: no huge page size can be seen, or the file cannot
+    /// be read.
+    fn unmeasured(&mut self, segments: &[Segment], target: &Target, asked: Pages) {
+        let rung = Some(Rung::Base).filter(|_| self.is_known());
+        let rows = segments.iter().map(|segment| Row {
+            object: Some(target.program.display().to_string()),
+            ..row(*segment, asked, rung)
+        });
+        self.found.rows.extend(rows);
+    }
+}
+
+/// Divides what is taken at the end of data.
+fn split(taken: &[Taken], mut data: u64) -> (Vec<Taken>, Vec<Taken>) {
+    let halves = taken.iter().map(|one| {
+        let bytes = one.bytes.min(data);
+        data -= bytes;
+        let rest = one.bytes - bytes;
+        (
+            Taken { bytes, ..*one },
+            Taken {
+                bytes: rest,
+                ..*one
+            },
+        )
+    });
+    halves.unzip()
+}
+
+fn of_file(segment: Segment, object: String, asked: Pages, taken: Taken) -> Row {
+    let pages = match segment {
+        _ if taken.rung == Rung::Base => 0,
+        // A page that data and bss share counts for data.
+        Segment::Bss => taken.bytes.checked_div(taken.size).unwrap_or(0),
+        _ => taken.bytes.div_ceil(taken.size.max(1)),
+    };
+    let pages = Some((taken.size, pages)).filter(|(_, pages)| *pages > 0);
+    Row {
+        object: Some(object),
+        bytes: Some(taken.bytes),
+        pages: pages.into_iter().collect(),
+        ..row(segment, asked, Some(taken.rung))
+    }
+}

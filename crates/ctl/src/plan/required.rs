@@ -1,0 +1,232 @@
+//! `--require`: the verdict on each required segment, as far as it is known before the
+//! start. The program is not started if one certainly fails; the library measures the rest
+//! in the process.
+
+use std::fmt;
+
+use hugetools_contract::env::Share;
+use hugetools_contract::segment::Segment;
+use serde::Serialize;
+
+use super::file_notes::RELINK;
+use super::prediction::{Row, Rung, name};
+use crate::probe::Findings;
+use crate::probe::command_line::known_programs::Beyond;
+use crate::probe::coverage::alignment::Parts;
+use crate::probe::heap_engine::Engine;
+use crate::probe::target::Target;
+use crate::request::Run;
+use crate::say::note::Note;
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
+
+/// A required segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Required {
+    /// The segment.
+    #[serde(serialize_with = "name")]
+    pub segment: Segment,
+    /// The required percentage; `None` for all that lies in whole huge pages.
+    pub percent: Option<u8>,
+    /// The bytes that must be huge; `None` if the segment grows.
+    pub bytes: Option<u64>,
+    /// The bytes that will be huge, or an upper bound.
+    pub huge: Option<u64>,
+    /// Whether it is met; `None` if only the start shows it, or if other programs are
+    /// meant.
+    pub met: Option<bool>,
+}
+
+impl Required {
+    /// Whether it prevents the start.
+    pub fn is_refused(&self) -> bool {
+        self.met == Some(false)
+    }
+}
+
+impl fmt::Display for Required {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.segment.name())?;
+        match (self.percent, self.segment) {
+            (Some(percent), _) => write!(f, ", {percent}%")?,
+            (None, Segment::Heap | Segment::Shm | Segment::Anon) => f.write_str(", all")?,
+            (None, _) => f.write_str(", all in whole huge pages")?,
+        }
+        if let (Some(huge), Some(bytes)) = (self.huge, self.bytes) {
+            let at_most = match self.met {
+                None => "at most ",
+                Some(_) => "",
+            };
+            write!(f, ": {at_most}{} kB of {} kB", huge / 1024, bytes / 1024)?;
+        }
+        f.write_str(match (self.met, self.bytes) {
+            (Some(true), Some(_)) => ": will be met",
+            (Some(true), None) => ": the program is started; a request that falls short fails",
+            (Some(false), _) => ": not met, the program is not started",
+            (None, Some(_)) => ": measured at the start",
+            (None, None) if self.segment == Segment::Stack => ": measured at the start",
+            (None, None) => ": of programs that --only names",
+        })
+    }
+}
+
+/// Judges the required segments by what each would get. `is_of_others` if the program
+/// itself is not meant.
+pub(super) fn judge(
+    run: &Run,
+    findings: &Findings,
+    rows: &[Row],
+    is_of_others: bool,
+) -> Vec<Required> {
+    let target = findings.look.target.as_ref();
+    let one = |(segment, share): (Segment, Share)| {
+        let mut required = Required {
+            segment,
+            percent: match share {
+                Share::Percent(percent) => Some(percent),
+                Share::Whole => None,
+            },
+            bytes: None,
+            huge: None,
+            met: None,
+        };
+        match (segment, target) {
+            _ if is_of_others => {}
+            (Segment::Heap | Segment::Shm, _) => {
+                required.met = Some(begins(rows, segment));
+            }
+            (Segment::Anon, _) => {
+                let beyond = findings.look.beyond.as_ref();
+                let is_past = beyond.is_some_and(Beyond::is_past_anon);
+                required.met = Some(has_thp(rows, segment) && !is_past);
+            }
+            // The process knows how long it may grow.
+            (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, segment)),
+            (_, Some(target)) => of_file(&mut required, share, target, &findings.parts, rows),
+            (_, None) => {}
+        }
+        required
+    };
+    run.require.all().map(one).collect()
+}
+
+/// Whether memory that grows begins on the requested pages.
+fn begins(rows: &[Row], segment: Segment) -> bool {
+    let first = rows.iter().find(|row| row.segment == segment);
+    first.is_some_and(|row| match row.rung {
+        Some(Rung::Pool) => true,
+        Some(Rung::Thp) => row.asked == "thp",
+        _ => false,
+    })
+}
+
+/// Whether a segment gets transparent huge pages.
+fn has_thp(rows: &[Row], segment: Segment) -> bool {
+    let mut of_segment = rows.iter().filter(|row| row.segment == segment);
+    of_segment.any(|row| row.rung == Some(Rung::Thp))
+}
+
+/// Judges text, data or bss, whose size is known.
+fn of_file(required: &mut Required, share: Share, target: &Target, parts: &Parts, rows: &[Row]) {
+    let segment = required.segment;
+    let rows = rows.iter().filter(|row| row.segment == segment);
+    if rows.clone().any(|row| row.rung.is_none()) {
+        return;
+    }
+    let huge = rows.clone().filter(|row| row.rung != Some(Rung::Base));
+    let huge: u64 = huge.filter_map(|row| row.bytes).sum();
+    let all: u64 = rows.filter_map(|row| row.bytes).sum();
+    let (whole, is_exact) = whole(segment, target, parts);
+    required.huge = Some(huge);
+    required.bytes = Some(match share {
+        Share::Whole => whole,
+        Share::Percent(_) => all,
+    });
+    required.met = match share.is_met(huge, whole, all) {
+        true if !is_exact => None,
+        met => Some(met),
+    };
+}
+
+/// Returns the bytes in whole huge pages, and whether that is exact or an upper bound.
+fn whole(segment: Segment, target: &Target, parts: &Parts) -> (u64, bool) {
+    let part = match segment {
+        Segment::Text => parts.text,
+        _ => parts.data,
+    };
+    let Some(part) = part else {
+        return (0, true);
+    };
+    let inner = part.inner.get();
+    let data = target.layout.initialised(part.size).1.get().min(inner);
+    let whole = match segment {
+        Segment::Text if parts.own(target).get() > 0 => part.full.get(),
+        Segment::Text => inner,
+        Segment::Data => data,
+        _ => inner - data,
+    };
+    (whole, part.exact)
+}
+
+/// Returns why the program is not started, one line for each segment.
+pub(super) fn refusals(
+    run: &Run,
+    engine: Engine,
+    required: &[Required],
+    notes: &[Note],
+) -> Vec<String> {
+    if !run.require.is_any() {
+        return Vec::new();
+    }
+    let short = notes.iter();
+    let short: Vec<&Shortfall> = short.filter_map(|note| note.shortfall.as_deref()).collect();
+    if let Some(short) = short.iter().find(|short| short.subject == Subject::ALL) {
+        let list = run.require;
+        return vec![format!("--require={list} is not met: {}", cause(short))];
+    }
+    let refused = required.iter().filter(|required| required.is_refused());
+    refused
+        .map(|required| {
+            let subject = Subject::of(required.segment);
+            let why = short.iter().find(|short| short.subject.meets(subject));
+            let why = why.map_or_else(|| required.reason(engine), |why| cause(why));
+            format!("{}{why}", required.figure())
+        })
+        .collect()
+}
+
+impl Required {
+    /// Returns what is required, and what there would be.
+    fn figure(&self) -> String {
+        let percent = self.percent.map(|percent| format!(":{percent}"));
+        let percent = percent.unwrap_or_default();
+        let text = format!("--require={}{percent} is not met: ", self.segment.name());
+        let (Some(huge), Some(bytes @ 1..)) = (self.huge, self.bytes) else {
+            return text;
+        };
+        let tenths = huge.saturating_mul(1000).checked_div(bytes).unwrap_or(0);
+        let (whole, tenth) = (tenths / 10, tenths % 10);
+        let (huge, bytes) = (huge / 1024, bytes / 1024);
+        format!("{text}{huge} of {bytes} kB would be on huge pages ({whole}.{tenth}%): ")
+    }
+
+    /// Returns the reason if there is no shortfall.
+    fn reason(&self, engine: Engine) -> String {
+        match (self.segment, engine) {
+            (Segment::Heap, Engine::Libc) => {
+                "the heap stays with the program's own glibc".to_owned()
+            }
+            (Segment::Text | Segment::Data | Segment::Bss, _) => {
+                format!("only what lies in whole huge pages can be; to align all of it, {RELINK}")
+            }
+            _ => "none of what was asked for can be had".to_owned(),
+        }
+    }
+}
+
+/// Returns the fact and the remedy, without the consequence.
+fn cause(short: &Shortfall) -> String {
+    let remedy = short.command();
+    let remedy = remedy.map(|command| format!("; to mend it: {command}"));
+    format!("{}{}", short.fact, remedy.unwrap_or_default())
+}

@@ -1,0 +1,207 @@
+//! Starters: programs that start another one without the environment that they have, and so
+//! without hugectl's settings.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::caller::Caller;
+use crate::probe::command_line::wrappers::{base, layers};
+use crate::probe::target;
+use crate::request::Run;
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
+use crate::shell;
+
+/// When a starter drops the environment. Options are separated by blanks.
+#[derive(Clone, Copy)]
+enum Drops {
+    Always,
+    /// If one of these options is on the command line.
+    With(&'static str),
+    /// If one of these options is in front of the program.
+    WithLeading(&'static str),
+}
+
+/// How to start the program on huge pages instead.
+#[derive(Clone, Copy)]
+enum Cure {
+    /// Start hugectl by the starter.
+    Behind,
+    /// Start hugectl in the container.
+    Container,
+    /// Put the options that `--emit` prints for this kind on the container's command line.
+    Emit(&'static str),
+    /// Put hugectl into the job's script.
+    Job,
+    /// Put a drop-in next to the unit.
+    Unit,
+    /// Put lines into the environment file of the PostgreSQL cluster.
+    PostgresCluster,
+}
+
+/// Programs that drop the environment: their names, when, and what to do.
+const STARTERS: &[(&str, Drops, Cure)] = &[
+    (
+        "sudo doas pkexec systemd-run ssh",
+        Drops::Always,
+        Cure::Behind,
+    ),
+    ("su runuser", Drops::With("- -l --login"), Cure::Behind),
+    (
+        "env",
+        Drops::WithLeading("- -i --ignore-environment"),
+        Cure::Behind,
+    ),
+    ("setpriv", Drops::With("--reset-env"), Cure::Behind),
+    ("bwrap", Drops::With("--clearenv"), Cure::Behind),
+    (
+        "nix nix-shell",
+        Drops::With("--pure -i --ignore-environment"),
+        Cure::Behind,
+    ),
+    ("pg_ctlcluster", Drops::Always, Cure::PostgresCluster),
+    ("docker podman nerdctl", Drops::Always, Cure::Emit("docker")),
+    ("kubectl", Drops::Always, Cure::Emit("kubernetes")),
+    (
+        "crun runc flatpak distrobox toolbox lxc-attach machinectl",
+        Drops::Always,
+        Cure::Container,
+    ),
+    (
+        "apptainer singularity",
+        Drops::With("-e --cleanenv -C --containall"),
+        Cure::Container,
+    ),
+    (
+        "systemctl service invoke-rc.d rc-service",
+        Drops::Always,
+        Cure::Unit,
+    ),
+    (
+        "at batch cron crond crontab qsub condor_submit nomad",
+        Drops::Always,
+        Cure::Job,
+    ),
+    (
+        "sbatch",
+        Drops::With("--export=NONE --export=NIL"),
+        Cure::Job,
+    ),
+];
+
+/// Returns a warning if the command line contains a starter that drops the environment.
+pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
+    let is_program = |name: &OsStr| target::is_program(name, caller);
+    let (name, cure) = layers(&run.command, &is_program).find_map(dropping)?;
+    let fact = format!(
+        "{name} starts its program without this environment, so nothing of that goes on huge pages"
+    );
+    let hugectl = shell::line(hugectl_words(run));
+    Some(Shortfall::new(Subject::ALL, fact).advise(cure.advice(&name, &hugectl)))
+}
+
+/// Returns the name and the cure if a command line begins with a starter that drops the
+/// environment.
+fn dropping(words: &[OsString]) -> Option<(String, Cure)> {
+    let (first, arguments) = words.split_first()?;
+    let name = base(first);
+    let text = String::from_utf8_lossy(name).into_owned();
+    if Path::new(first).parent()?.ends_with("init.d") {
+        return Some((text, Cure::Unit));
+    }
+    let is_in = |word: &[u8], list: &str| list.split(' ').any(|known| known.as_bytes() == word);
+    let (_, drops, cure) = STARTERS.iter().find(|(names, ..)| is_in(name, names))?;
+    let has = |word: &OsString, options| is_in(word.as_bytes(), options);
+    let drops = match drops {
+        Drops::Always => true,
+        Drops::With(options) => arguments.iter().any(|word| has(word, options)),
+        Drops::WithLeading(options) => {
+            let mut leading = arguments.iter().take_while(|word| is_leading(word));
+            leading.any(|word| has(word, options))
+        }
+    };
+    drops.then_some((text, *cure))
+}
+
+/// Whether a word in front of the program is an option or an assignment.
+fn is_leading(word: &OsStr) -> bool {
+    word.as_bytes().starts_with(b"-") || word.as_bytes().contains(&b'=')
+}
+
+impl Cure {
+    /// `hugectl` is the name and the options of this call.
+    fn advice(self, name: &str, hugectl: &str) -> String {
+        let emitting = |kind: &str| {
+            let options = hugectl.strip_prefix("hugectl").unwrap_or_default();
+            format!("hugectl --emit={kind}{options}")
+        };
+        match self {
+            Cure::Behind => format!("start hugectl behind it: {name} ... {hugectl} PROGRAM"),
+            Cure::Container => format!(
+                "start hugectl inside, before the program of the container: {hugectl} PROGRAM"
+            ),
+            Cure::Emit(kind) => format!(
+                "start hugectl inside, before the program of the container, or add what this \
+                 prints: {}",
+                emitting(kind)
+            ),
+            Cure::Job => format!("in the job, put in front of its program: {hugectl}"),
+            Cure::Unit => format!(
+                "this prints a drop-in for the unit: {} UNIT; without systemd, this prints lines \
+                 for /etc/default: {}",
+                emitting("systemd"),
+                emitting("environment")
+            ),
+            Cure::PostgresCluster => format!(
+                "start the server without hugectl after this: {} \
+                 >>/etc/postgresql/VERSION/CLUSTER/environment",
+                emitting("environment")
+            ),
+        }
+    }
+}
+
+/// Returns `hugectl` and the options of this call that concern the program.
+fn hugectl_words(run: &Run) -> Vec<&OsStr> {
+    let mut words = vec![OsStr::new("hugectl")];
+    let mut options = run.options.iter();
+    while let Some(option) = options.next() {
+        match option.as_bytes() {
+            b"--explain" | b"--dry-run" | b"--" => {}
+            b"--sysroot" => _ = options.next(),
+            _ => words.push(option),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starters_that_drop_the_environment() {
+        let advice = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let (name, cure) = dropping(&words)?;
+            Some(cure.advice(&name, "hugectl --shm"))
+        };
+        for (line, expected) in [
+            ("sudo -u x y", "sudo ... hugectl --shm PROGRAM"),
+            ("/bin/su - x -c y", "su ... hugectl --shm PROGRAM"),
+            ("env -i A=b y", "env ... hugectl --shm PROGRAM"),
+            ("docker run x", "hugectl --emit=docker --shm"),
+            ("systemctl start x", "hugectl --emit=systemd --shm UNIT"),
+            ("/etc/init.d/x start", "--emit=environment --shm"),
+            ("pg_ctlcluster 15 main start", "/CLUSTER/environment"),
+            ("sbatch --export=NONE x", "in front of its program: hugectl"),
+        ] {
+            let advice = advice(line).expect(line);
+            assert!(advice.contains(expected), "{line}: {advice}");
+        }
+        for line in ["su x -c y", "env A=b y -i", "sbatch x", "y --reset-env"] {
+            assert_eq!(advice(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Selects processes by number, by name, or all with huge pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt;
+
+use hugetools_contract::report::base;
+use hugetools_model::machine::{self, MEMINFO};
+use hugetools_model::process::{self, Pid, others};
+use hugetools_model::smaps::records;
+use hugetools_model::{KPath, Root};
+
+use crate::request::Whom;
+use crate::say::failure::Failure;
+
+/// The selected processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// Each process once, in the order of their numbers.
+    pub pids: Vec<Pid>,
+    /// Processes that may have huge pages, but may not be inspected.
+    pub hidden: Vec<Pid>,
+    /// Why processes of other users are invisible.
+    pub unseen: Option<String>,
+}
+
+/// Selects processes; with `tree` their descendants, too.
+///
+/// # Errors
+/// No process has a name, or none is visible.
+pub fn select(root: &Root, wanted: &[Whom], tree: bool) -> Result<Selection, Failure> {
+    let mut selected = BTreeSet::new();
+    let mut hidden = Vec::new();
+    let is_search = |one: &Whom| !matches!(one, Whom::Pid(_));
+    let searches = wanted.iter().any(is_search);
+    let unseen = (tree || searches).then(|| hidepid(root)).flatten();
+    if searches && machine::unseen(root) == Some(MEMINFO) {
+        return Err(Failure::Own(
+            "no process can be seen: /proc is not mounted here; mount -t proc proc /proc"
+                .to_owned(),
+        ));
+    }
+    for one in wanted {
+        match one {
+            Whom::Pid(pid) => _ = selected.insert(pid.get()),
+            Whom::Name(name) => {
+                let before = selected.len();
+                let named = all(root).filter(|pid| has_name(root, *pid, name));
+                selected.extend(named.map(Pid::get));
+                if selected.len() == before {
+                    return Err(Failure::Own(match unseen {
+                        Some(why) => format!("no process {name} can be seen: {why}"),
+                        None => format!("there is no process {name}"),
+                    }));
+                }
+            }
+            Whom::All => {
+                for pid in all(root) {
+                    match has_huge_pages(root, pid) {
+                        Some(true) => _ = selected.insert(pid.get()),
+                        Some(false) => {}
+                        None => hidden.push(pid),
+                    }
+                }
+            }
+        }
+    }
+    if tree {
+        add_descendants(root, &mut selected);
+    }
+    Ok(Selection {
+        pids: selected.into_iter().filter_map(Pid::new).collect(),
+        hidden,
+        unseen,
+    })
+}
+
+/// Why processes of other users are invisible, if `/proc` hides them.
+pub(super) fn hidepid(root: &Root) -> Option<String> {
+    let option = others::hidden_by(root)?;
+    Some(format!(
+        "processes of others are hidden here (/proc is mounted with {option}); ask as root, or with \
+         CAP_SYS_PTRACE"
+    ))
+}
+
+/// All processes but this one.
+pub(crate) fn all(root: &Root) -> impl Iterator<Item = Pid> {
+    let names = root.list(&KPath::from("/proc")).unwrap_or_default();
+    let mut numbers: Vec<u32> = names
+        .iter()
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .filter(|number| !root.is_live() || *number != std::process::id())
+        .collect();
+    numbers.sort_unstable();
+    numbers.into_iter().filter_map(Pid::new)
+}
+
+/// Whether a process or its executable has this name. The kernel truncates a process's name
+/// to 15 bytes.
+fn has_name(root: &Root, pid: Pid, name: &str) -> bool {
+    const COMM_MAX: usize = 15;
+    let name = name.as_bytes();
+    let own = process::name(root, pid).unwrap_or_default();
+    if own == name || own.len() == COMM_MAX && name.starts_with(&own) {
+        return true;
+    }
+    process::exe(root, pid).is_ok_and(|exe| base(exe.as_os_str().as_bytes()) == name)
+}
+
+/// Whether a process has huge pages; `None` if it may not be inspected.
+fn has_huge_pages(root: &Root, pid: Pid) -> Option<bool> {
+    let text = match root.read_opt(&pid.path("smaps_rollup")) {
+        Ok(Some(text)) => text,
+        // A kernel thread, a process that has ended, or Linux before 4.14.
+        Ok(None) => root.read_opt(&pid.path("smaps")).ok()?.unwrap_or_default(),
+        Err(error) if matches!(error.errno(), Some(libc::EACCES | libc::EPERM)) => return None,
+        Err(_) => Vec::new(),
+    };
+    Some(records(&text).any(|record| record.thp() + record.hugetlb > 0))
+}
+
+/// Adds the children of the selected processes, and theirs.
+fn add_descendants(root: &Root, selected: &mut BTreeSet<u32>) {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for pid in all(root) {
+        if let Some(parent) = process::parent(root, pid) {
+            children.entry(parent).or_default().push(pid.get());
+        }
+    }
+    let mut next: Vec<u32> = selected.iter().copied().collect();
+    while let Some(pid) = next.pop() {
+        let found = children.remove(&pid).unwrap_or_default();
+        selected.extend(&found);
+        next.extend(found);
+    }
+}

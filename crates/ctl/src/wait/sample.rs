@@ -1,0 +1,85 @@
+//! Samples the program's memory while it runs.
+
+use std::time::{Duration, Instant};
+
+use hugetools_contract::report::Peak;
+use hugetools_model::process::Pid;
+use hugetools_model::{KPath, Root, keyed};
+
+use crate::status::Snapshot;
+use crate::sys::clock::{own_time, wall_clock};
+
+/// The time between two samples: at first, and later.
+const PERIOD_MIN: Duration = Duration::from_millis(4);
+const PERIOD_MAX: Duration = Duration::from_secs(1);
+
+/// Sampling takes at most one part in so many of a CPU.
+const SHARE: u32 = 100;
+
+/// The samples so far.
+#[derive(Debug)]
+pub(super) struct Samples<'r> {
+    root: &'r Root,
+    began: Instant,
+    due: Instant,
+    /// The last sample, and its time in milliseconds since 1970.
+    pub(super) last: Option<(Snapshot, u64)>,
+    pub(super) peak: Peak,
+    /// How many programs had mapped the report page before the last sample.
+    pub(super) images: u32,
+    /// The kernel's count of OOM kills at the last sample but one and at the last: the last
+    /// one may have been of a killed process.
+    oom_kills: [Option<u64>; 2],
+}
+
+impl<'r> Samples<'r> {
+    pub(super) fn new(root: &'r Root) -> Samples<'r> {
+        let now = Instant::now();
+        Samples {
+            root,
+            began: now,
+            due: now + PERIOD_MIN,
+            last: None,
+            peak: Peak::default(),
+            images: 0,
+            oom_kills: [None; 2],
+        }
+    }
+
+    /// The time until the next sample.
+    pub(super) fn timeout(&self) -> Duration {
+        self.due.saturating_duration_since(Instant::now())
+    }
+
+    /// Takes a sample if it is due. `images` programs have mapped the page by now.
+    pub(super) fn take(&mut self, pid: u32, images: u32) {
+        if Instant::now() < self.due {
+            return;
+        }
+        let begin = own_time();
+        let kills = oom_kills(self.root);
+        let snapshot = Pid::new(pid).and_then(|pid| Snapshot::take(self.root, pid, None).ok());
+        if let Some(snapshot) = snapshot {
+            let at = wall_clock();
+            self.peak = self.peak.with(&snapshot.peak(at));
+            self.last = Some((snapshot, at));
+            self.images = images;
+            self.oom_kills = [self.oom_kills[1].or(kills), kills];
+        }
+        let cost = own_time().saturating_sub(begin);
+        let period = (self.began.elapsed() / 4).clamp(PERIOD_MIN, PERIOD_MAX);
+        self.due = Instant::now() + period.max(cost * SHARE);
+    }
+
+    /// Whether the OOM killer has killed any process since the last samples.
+    pub(super) fn has_run_out_of_memory(&self) -> bool {
+        let before = self.oom_kills[0].zip(oom_kills(self.root));
+        before.is_some_and(|(before, now)| now > before)
+    }
+}
+
+/// How many processes the OOM killer has killed (Linux 4.13).
+fn oom_kills(root: &Root) -> Option<u64> {
+    let text = root.read(&KPath::from("/proc/vmstat")).ok()?;
+    keyed::number(&text, b"oom_kill ")
+}

@@ -1,0 +1,49 @@
+//! Whether private pool memory can move before a fork.
+
+use core::fmt;
+
+use crate::kernel::{dma_users, facts};
+use crate::migrate::shield::Shield;
+use crate::rt::message::Amount;
+
+/// Bytes of free memory to leave for others.
+const MARGIN: usize = 64 << 20;
+
+/// Blocker memory stays on the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocker {
+    /// Free bytes, which are too few.
+    TooLittle(usize),
+    /// Free memory is unknown: no `/proc`, or no descriptor left.
+    Unknown,
+    /// A device or ring may be writing.
+    Device,
+    /// Other threads may be writing, and we lack the rights to stop them.
+    Threads,
+}
+
+impl fmt::Display for Blocker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Blocker::TooLittle(room) => {
+                write!(f, "since only {} are free to move to", Amount(*room))
+            }
+            Blocker::Unknown => f.write_str("since it cannot be told how much memory is free"),
+            Blocker::Device => f.write_str("since a device or a ring may be writing there"),
+            Blocker::Threads => f.write_str("since other threads may be writing there"),
+        }
+    }
+}
+
+/// Returns what keeps others from writing while `total` bytes move.
+pub(super) fn shield_for(total: usize) -> Result<Shield, Blocker> {
+    // Not `sysinfo(2)`: a control group may leave less.
+    let room = facts::room_or_last().ok_or(Blocker::Unknown)?;
+    if room < total.saturating_add(MARGIN) {
+        return Err(Blocker::TooLittle(room));
+    }
+    if dma_users::may_write() {
+        return Err(Blocker::Device);
+    }
+    Shield::best().map_err(|_| Blocker::Threads)
+}

@@ -1,0 +1,38 @@
+//! Chooses base pages for a small heap and for the first blocks of each thread, so that small
+//! programs and thousands of threads need no more memory than without huge pages.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use crate::extent::slice_bitmap::SLICE;
+use crate::extent::usage;
+use crate::sys;
+
+/// Larger ranges (bytes) aren't pages of small blocks and don't count for the thread.
+const SMALL: usize = 512 << 10;
+
+/// Slices of small blocks that each thread takes on base pages.
+const YOUNG: u8 = 8;
+
+/// Slices taken, up to [`YOUNG`], by hash of the thread. After a collision a thread gets huge
+/// pages earlier.
+static TAKEN: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
+
+/// Whether a new range gets base pages.
+pub(super) fn is_on_base_pages(len: usize) -> bool {
+    let is_young = len <= SMALL && is_young(len);
+    is_young || usage::in_use() + len <= usage::SMALL_HEAP
+}
+
+/// Counts a range for this thread; returns whether the thread had few before.
+fn is_young(len: usize) -> bool {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let hash = (sys::thread_key() as u64).wrapping_mul(SPREAD) >> (u64::BITS - 12);
+    let counter = &TAKEN[usize::try_from(hash).unwrap_or(0)];
+    let taken = counter.load(Ordering::Relaxed);
+    if taken >= YOUNG {
+        return false;
+    }
+    let slices = u8::try_from(len.div_ceil(SLICE)).unwrap_or(YOUNG);
+    counter.store(taken.saturating_add(slices), Ordering::Relaxed);
+    true
+}

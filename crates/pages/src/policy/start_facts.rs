@@ -1,0 +1,49 @@
+//! Facts read once, before the program confines itself or changes its root, but not before
+//! memory of ours exists: other programs don't pay for it.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::kernel::facts;
+use crate::policy::thp;
+use crate::sys::Call;
+use crate::{config, sys};
+
+/// Reads the facts once. Until then a seccomp filter is assumed.
+#[inline]
+pub fn take() {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if !TAKEN.load(Ordering::Relaxed) && !TAKEN.swap(true, Ordering::Relaxed) {
+        read();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn read() {
+    let found = facts::start_state();
+    found.filters.into_iter().for_each(note_rejected_calls);
+    thp::begin(found.thp);
+}
+
+/// Notes the calls that hugectl found rejected by these filters.
+fn note_rejected_calls(filters: u64) {
+    let config = config::get();
+    match config.filter {
+        Some(tried) if u64::from(tried.count) == filters => {
+            let rejected = tried.barred;
+            let all = [
+                (rejected.mremap, Call::Mremap),
+                (rejected.madvise, Call::Madvise),
+                (rejected.mprotect, Call::Mprotect),
+            ];
+            let all = all.into_iter().filter(|(is_rejected, _)| *is_rejected);
+            all.for_each(|(_, call)| sys::note_rejected(call));
+            if !rejected.memfd_create {
+                sys::note_files_pass();
+            }
+        }
+        // hugectl has tested other filters.
+        tried if tried.is_some() || config.speaker.is_some() => sys::note_untested_filter(),
+        _ => {}
+    }
+}

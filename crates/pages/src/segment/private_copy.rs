@@ -1,0 +1,70 @@
+//! Whether code may be copied privately. The file's own pages exist once, a private copy once
+//! for each process. So under hugectl only the program that hugectl itself started makes one, not
+//! wrappers and helpers, and only for a small part of memory.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::reason::Reason;
+use crate::kernel::facts;
+use crate::rt::path::Path;
+use crate::{config, sys};
+
+/// Copies take at most this fraction of the available memory.
+const PART: usize = 16;
+
+/// Bytes that this process has copied.
+static COPIED: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a private copy may be made.
+///
+/// # Errors
+/// Reason not.
+pub fn may_copy() -> Result<(), Reason> {
+    let Some(copy) = config::get().text_copy else {
+        return Ok(());
+    };
+    if copy.pid != sys::getpid() || !is_running(copy.program) {
+        return Err(Reason::Wrapper);
+    }
+    Ok(())
+}
+
+/// Counts memory for a private copy if it is within the limit.
+///
+/// # Errors
+/// [`Reason::TooMuch`], or [`Reason::MemoryUnknown`].
+pub fn take_memory(len: usize) -> Result<(), Reason> {
+    if config::get().text_copy.is_none() {
+        return Ok(());
+    }
+    let most = facts::available_memory().ok_or(Reason::MemoryUnknown)? / PART;
+    match COPIED.load(Ordering::Relaxed).saturating_add(len) <= most {
+        true => {
+            COPIED.fetch_add(len, Ordering::Relaxed);
+            Ok(())
+        }
+        false => Err(Reason::TooMuch),
+    }
+}
+
+/// Whether this process executes a file.
+fn is_running(program: &[u8]) -> bool {
+    let text = core::str::from_utf8(program).ok();
+    let path = text.and_then(|text| Path::of(format_args!("{text}")));
+    let identity = |path: &CStr| sys::identity_of(path);
+    let wanted = path.and_then(|path| identity(path.c_str()));
+    wanted.is_some() && wanted == identity(c"/proc/self/exe")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_everybody_maps_is_mapped_elsewhere() {
+        let exe = std::env::current_exe().unwrap();
+        assert!(is_running(exe.as_os_str().as_encoded_bytes()));
+        assert!(!is_running(b"/bin/sh") && !is_running(b"/no/such/file"));
+    }
+}

@@ -1,0 +1,132 @@
+//! The rungs for a segment.
+
+use core::ops::Range;
+
+use hugetools_contract::env::{Fallback, Pages};
+
+use super::divide::Piece;
+use super::load::inner;
+use crate::config;
+use crate::extent::page_sizes;
+use crate::kernel::facts;
+
+/// When to try the file's own huge pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageCache {
+    /// Before pool pages.
+    First,
+    /// After pool pages, since a page size was requested.
+    Second,
+}
+
+/// The rungs for a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rungs {
+    /// Pool pages to try first.
+    pub first: Option<usize>,
+    /// Pool pages to try for the rest.
+    pub second: Option<usize>,
+    /// When to try the file's own huge pages.
+    pub page_cache: PageCache,
+    /// Whether to try transparent huge pages last.
+    pub thp: bool,
+}
+
+impl Rungs {
+    /// The rungs for a setting on this machine.
+    pub fn of(pages: Pages) -> Rungs {
+        let asked = page_sizes::asked_size(pages);
+        let default = facts::default_huge_size();
+        Rungs::choose(pages, asked, default, config::get().fallback)
+    }
+
+    fn choose(
+        pages: Pages,
+        asked: Option<usize>,
+        default: Option<usize>,
+        fallback: Fallback,
+    ) -> Rungs {
+        let smaller = |size: &usize| asked.is_some_and(|asked| *size < asked);
+        Rungs {
+            first: asked,
+            second: default.filter(smaller),
+            page_cache: match pages {
+                Pages::Size(_) => PageCache::Second,
+                Pages::Default | Pages::Thp => PageCache::First,
+            },
+            thp: match fallback {
+                Fallback::Thp => true,
+                Fallback::Base => false,
+                Fallback::None => pages == Pages::Thp,
+            },
+        }
+    }
+
+    /// The page sizes for [`divide`](super::divide::divide).
+    pub fn sizes(&self) -> (usize, usize) {
+        let thp = facts::thp_size();
+        let first = self.first.unwrap_or(thp);
+        (first, self.second.unwrap_or(thp.min(first)))
+    }
+
+    /// Takes a piece from the pools, larger pages first. `take` replaces the beginning of its
+    /// piece and returns the length. Returns the rest.
+    pub fn take_from_pools(
+        &self,
+        piece: &Piece,
+        mut take: impl FnMut(&Piece) -> usize,
+    ) -> Range<usize> {
+        let mut rest = piece.range.clone();
+        for size in [self.first, self.second].into_iter().flatten() {
+            let range = inner(&rest, size);
+            if size <= piece.size && !range.is_empty() {
+                rest.start = range.start + take(&Piece { range, size });
+            }
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+    const GIB: usize = 1 << 30;
+
+    #[test]
+    fn what_one_pool_has_not_the_next_one_gives() {
+        let rungs = Rungs::choose(
+            Pages::Size(GIB as u64),
+            Some(GIB),
+            Some(2 * MIB),
+            Fallback::Thp,
+        );
+        let piece = Piece {
+            range: GIB..4 * GIB,
+            size: GIB,
+        };
+        let mut asked = Vec::new();
+        let rest = rungs.take_from_pools(&piece, |piece| {
+            asked.push((piece.range.clone(), piece.size));
+            if piece.size == GIB { GIB } else { 6 * MIB }
+        });
+        assert_eq!(asked, [(GIB..4 * GIB, GIB), (2 * GIB..4 * GIB, 2 * MIB)]);
+        assert_eq!(rest, 2 * GIB + 6 * MIB..4 * GIB);
+    }
+
+    #[test]
+    fn rungs_for_what_was_asked() {
+        let rungs = |pages, asked| Rungs::choose(pages, asked, Some(2 * MIB), Fallback::Thp);
+        let default = rungs(Pages::Default, Some(2 * MIB));
+        assert_eq!((default.first, default.second), (Some(2 * MIB), None));
+        assert_eq!((default.page_cache, default.thp), (PageCache::First, true));
+        let gib = rungs(Pages::Size(GIB as u64), Some(GIB));
+        assert_eq!((gib.first, gib.second), (Some(GIB), Some(2 * MIB)));
+        assert_eq!(gib.page_cache, PageCache::Second);
+        let thp = rungs(Pages::Thp, None);
+        assert_eq!((thp.first, thp.second, thp.thp), (None, None, true));
+        let pool_only = Rungs::choose(Pages::Default, Some(2 * MIB), None, Fallback::Base);
+        assert!(!pool_only.thp);
+    }
+}

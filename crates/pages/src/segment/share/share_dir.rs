@@ -1,0 +1,107 @@
+//! The directory of shared copies.
+
+use core::ffi::CStr;
+use core::fmt;
+
+use crate::sys::{self, Dir, Errno};
+use hugetools_kernfs::size_name::SizeName;
+
+/// A directory on hugetlbfs that only this user and root can write: its files are executed.
+#[derive(Debug)]
+pub struct ShareDir {
+    pub(super) dir: Dir,
+    page_size: usize,
+}
+
+/// Reason a directory can't hold shared code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareDirError {
+    /// It can't be made or opened.
+    Unreachable(Errno),
+    /// It is on another file system.
+    NotHugetlbfs,
+    /// Its pages have this size instead of the requested one.
+    PageSize(usize),
+    /// It belongs to this user.
+    Owner(u32),
+    /// Group or others may write.
+    WritableByOthers,
+}
+
+impl ShareDir {
+    /// Opens a directory; `size` is the required page size.
+    ///
+    /// # Errors
+    /// See [`ShareDirError`].
+    pub fn open(path: &CStr, size: Option<usize>) -> Result<ShareDir, ShareDirError> {
+        let dir = Dir::open(path).map_err(ShareDirError::Unreachable)?;
+        let owner = dir
+            .owner()
+            .ok_or(ShareDirError::Unreachable(Errno(libc::EIO)))?;
+        let page_size = dir.page_size().ok_or(ShareDirError::NotHugetlbfs)?;
+        if size.is_some_and(|size| size != page_size) {
+            return Err(ShareDirError::PageSize(page_size));
+        }
+        if owner.uid != sys::geteuid() {
+            return Err(ShareDirError::Owner(owner.uid));
+        }
+        if owner.others_write {
+            return Err(ShareDirError::WritableByOthers);
+        }
+        Ok(ShareDir { dir, page_size })
+    }
+
+    /// Makes the directory with mode 0700 if necessary, and opens it.
+    ///
+    /// # Errors
+    /// See [`ShareDirError`].
+    pub fn make(path: &CStr, size: Option<usize>) -> Result<ShareDir, ShareDirError> {
+        match sys::make_dir(path, 0o700) {
+            Ok(()) | Err(Errno(libc::EEXIST)) => ShareDir::open(path, size),
+            Err(error) => Err(ShareDirError::Unreachable(error)),
+        }
+    }
+
+    /// Its page size.
+    pub fn page_size(&self) -> usize {
+        self.page_size
+    }
+}
+
+impl fmt::Display for ShareDirError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            ShareDirError::Unreachable(Errno(error)) => {
+                write!(f, "cannot be opened (errno {error})")
+            }
+            ShareDirError::NotHugetlbfs => f.write_str("is not on a hugetlbfs"),
+            ShareDirError::PageSize(size) => write!(f, "has pages of {}", SizeName(size)),
+            ShareDirError::Owner(uid) => write!(f, "is of user {uid}"),
+            ShareDirError::WritableByOthers => {
+                f.write_str("can be written to by others (chmod go-w)")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn only_a_hugetlbfs_will_do() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = CString::new(scratch.path().join("share_dir").as_os_str().as_bytes()).unwrap();
+        let absent = ShareDir::open(&path, None).unwrap_err();
+        assert_eq!(absent, ShareDirError::Unreachable(Errno(libc::ENOENT)));
+        assert_eq!(absent.to_string(), "cannot be opened (errno 2)");
+        let other = ShareDir::make(&path, None).unwrap_err();
+        assert_eq!(other, ShareDirError::NotHugetlbfs);
+        let below =
+            CString::new(scratch.path().join("no/share_dir").as_os_str().as_bytes()).unwrap();
+        let unmade = ShareDir::make(&below, None).unwrap_err();
+        assert_eq!(unmade, ShareDirError::Unreachable(Errno(libc::ENOENT)));
+    }
+}

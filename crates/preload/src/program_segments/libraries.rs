@@ -1,0 +1,102 @@
+//! Libraries loaded at the start, and those that a program loads by `dlopen`, as `java` loads
+//! `libjvm.so`.
+//!
+//! `dlopen` is left alone, since it depends on its caller. Instead the list is checked when the
+//! program maps memory while it has one thread, and before its first other thread.
+
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use hugetools_pages::config::{self, Config};
+use hugetools_pages::rt::fork_gate;
+use hugetools_pages::sys;
+
+use crate::loader::lock;
+use crate::loader::objects::{self, Object};
+
+/// Milliseconds between checks.
+const PAUSE: u64 = 200;
+
+/// Load addresses of the libraries seen; others are left alone.
+static SEEN: [AtomicUsize; 512] = [const { AtomicUsize::new(0) }; 512];
+
+/// Number of objects loaded at the last check.
+static LOADS: AtomicU64 = AtomicU64::new(0);
+
+/// Time of the last check.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// A thread is checking.
+static LOOKING: AtomicBool = AtomicBool::new(false);
+
+/// What to do with a new library.
+type Put = fn(&Object<'_>, &Config);
+
+/// Checks for new libraries now and then.
+pub(super) fn watch(put: Put) {
+    let config = config::get();
+    // In a forked child the loader's lock may be held for ever.
+    if !config.text_libs || fork_gate::forks() > 0 {
+        return;
+    }
+    let now = sys::now();
+    let last = LAST.load(Ordering::Relaxed);
+    // Before the first check there is nothing to compare with.
+    if last != 0 && now >= last + PAUSE {
+        check_once(config, put);
+    }
+}
+
+/// Checks for new libraries before the first thread.
+pub(super) fn check_last(put: Put) {
+    let config = config::get();
+    if config.text_libs && fork_gate::forks() == 0 && LAST.load(Ordering::Relaxed) != 0 {
+        check_once(config, put);
+    }
+}
+
+/// Checks, unless another thread does or may hold the loader's lock.
+fn check_once(config: &Config, put: Put) {
+    if LOOKING.swap(true, Ordering::Acquire) {
+        return;
+    }
+    match lock::is_free() {
+        true => check(config, put),
+        // Threads of libc's own may end again.
+        false => LAST.store(sys::now().max(1), Ordering::Relaxed),
+    }
+    LOOKING.store(false, Ordering::Release);
+}
+
+/// Checks all libraries if there are new ones.
+pub(super) fn check(config: &Config, put: Put) {
+    LAST.store(sys::now().max(1), Ordering::Relaxed);
+    objects::each(|object| {
+        if object.is_program {
+            let before = LOADS.swap(object.loads, Ordering::Relaxed);
+            return match before == object.loads && before != 0 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+        }
+        if !object.is_vdso() && is_new(object) && !object.has_text_relocations() {
+            put(object, config);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+fn is_new(object: &Object<'_>) -> bool {
+    let known = |place: &AtomicUsize| {
+        let taken = place.compare_exchange(0, object.base, Ordering::Relaxed, Ordering::Relaxed);
+        (taken != Ok(0)).then(|| taken == Err(object.base))
+    };
+    for place in &SEEN {
+        match known(place) {
+            None => return true,
+            Some(true) => return false,
+            Some(false) => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,96 @@
+//! Chooses the directory of the shared copy.
+
+use core::fmt;
+
+use hugetools_contract::env::{Pages, SHARE_PATH};
+use hugetools_kernfs::size_name::SizeName;
+use hugetools_pages::config;
+use hugetools_pages::extent::page_sizes::asked_size;
+use hugetools_pages::rt::message::{Level, say};
+use hugetools_pages::rt::path::Path;
+use hugetools_pages::segment::share::{ShareDir, ShareDirError};
+use hugetools_pages::sys::geteuid;
+
+use crate::api::mounts;
+use crate::loader::objects::Object;
+
+/// Opens `HUGETLB_SHARE_PATH`, or the user's directory on the mount for the requested pages. `None`
+/// if sharing isn't requested or, with a message, impossible.
+pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<ShareDir> {
+    let config = config::get();
+    let size = asked_size(pages).filter(|_| config.share_text)?;
+    if maps_its_code(program) {
+        say(
+            Level::Warning,
+            format_args!("text: not shared, since the program maps its code again from its file"),
+        );
+        return None;
+    }
+    match config.share_path {
+        Some(path) => named(path, pages),
+        None => own(size),
+    }
+}
+
+/// Whether a program maps its code again from `/proc/self/maps` and ends if that fails, as V8
+/// does: no part of a huge page can be mapped.
+fn maps_its_code(program: &Object<'_>) -> bool {
+    program.address_of(c"napi_create_function").is_some()
+}
+
+fn named(path: &[u8], pages: Pages) -> Option<ShareDir> {
+    let text = core::str::from_utf8(path).ok();
+    let Some(path) = text.and_then(|text| Path::of(format_args!("{text}"))) else {
+        say(
+            Level::Warning,
+            format_args!("text: {SHARE_PATH} is no path; not shared"),
+        );
+        return None;
+    };
+    let size = match pages {
+        Pages::Size(_) => asked_size(pages),
+        Pages::Default | Pages::Thp => None,
+    };
+    opened(&path, ShareDir::open(path.c_str(), size))
+}
+
+fn own(size: usize) -> Option<ShareDir> {
+    match mounts::share_dir(size) {
+        Some(path) => opened(&path, ShareDir::make(path.c_str(), Some(size))),
+        None => {
+            say(
+                Level::Warning,
+                format_args!(
+                    "text: not shared, since no hugetlbfs with pages of {} can be written to \
+                     (to mount one: hugeadm {})",
+                    SizeName(size),
+                    Mounts(geteuid())
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// The option of hugeadm that makes mounts for a user.
+struct Mounts(u32);
+
+impl fmt::Display for Mounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("--create-mounts"),
+            uid => write!(f, "--create-user-mounts {uid}"),
+        }
+    }
+}
+
+fn opened(path: &Path, share_dir: Result<ShareDir, ShareDirError>) -> Option<ShareDir> {
+    let path = path.c_str().to_str().unwrap_or("the directory");
+    if let Err(why) = &share_dir {
+        say(
+            Level::Warning,
+            format_args!("text: not shared: {path} {why}"),
+        );
+    }
+    share_dir.ok()
+}

@@ -1,0 +1,58 @@
+//! Memory control groups with little memory left.
+
+use crate::libs::judge::Judged;
+use crate::support::live::{Group, machine};
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+/// A heap that fills its group is on base pages in the end, and is not killed.
+#[test]
+fn a_full_memory_group_gets_base_pages() {
+    let Some(live) = machine("memory group") else {
+        return;
+    };
+    live.set_pool(0);
+    let Some(group) = Group::of_memory("memory group", "260M") else {
+        return;
+    };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
+    for mode in ["medium", "one", "threads"] {
+        let mut command = group.enter(tool("hugectl").args(["--heap=thp", "--report"]));
+        let ran: Ran = (command.arg(&program).args([mode, "200"]).output())
+            .unwrap()
+            .into();
+        assert_eq!(ran.status, 0, "{mode}: {ran:?}");
+        assert!(
+            Judged::find(&ran.out, mode).resident >= 195 << 10,
+            "{ran:?}"
+        );
+        if mode == "one" {
+            assert!(ran.err.contains("WARNING"), "{ran:?}");
+            let heap = ran.err.lines().find(|line| line.starts_with("heap "));
+            assert!(heap.unwrap().contains("little left"), "{ran:?}");
+        }
+    }
+}
+
+/// The original text stays in the page cache, so a copy would exceed the limit.
+#[test]
+fn text_is_not_copied_in_a_full_memory_group() {
+    let Some(live) = machine("a copy of code in a memory group") else {
+        return;
+    };
+    live.set_pool(0);
+    let Some(program) = build("segments", Libc::Glibc, &["-fPIE", "-pie"]) else {
+        return;
+    };
+    let Some(group) = Group::of_memory("a copy of code in a memory group", "24M") else {
+        return;
+    };
+    let mut command = group.enter(tool("hugectl").args(["--text=thp", "--report"]));
+    let ran: Ran = command.arg(&program).output().unwrap().into();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.out.starts_with("sum "), "{ran:?}");
+    let text = ran.err.lines().find(|line| line.starts_with("text "));
+    assert!(text.unwrap().contains("little left"), "{ran:?}");
+}

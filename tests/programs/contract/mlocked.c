@@ -1,0 +1,92 @@
+/* Locked memory. Without arguments: a block locked with mlock stays locked when the heap
+   moves before a fork. With MCL_FUTURE, after BEFORE MiB: what the program takes is locked
+   and counts under the limit, and what the heap only reserves does not.
+
+   mlocked [BEFORE THEN] */
+#include "contract.h"
+
+/* Whether the mapping of an address has this flag of VmFlags, given with a leading blank. */
+static int has_flag(const char *flag, const void *address)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "r");
+	unsigned long from, to;
+	int inside = 0, found = -1;
+	char line[512];
+
+	CHECK(smaps);
+	while (found < 0 && fgets(line, sizeof line, smaps)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			inside = from <= (size_t)address && (size_t)address < to;
+		else if (inside && !strncmp(line, "VmFlags:", 8))
+			found = strstr(line, flag) != NULL;
+	}
+	fclose(smaps);
+	CHECK(found >= 0);
+	return found;
+}
+
+/* Hugetlb pages are never swapped. */
+static int is_locked(const void *address)
+{
+	return has_flag(" lo", address) || has_flag(" ht", address);
+}
+
+static size_t locked_bytes(void)
+{
+	unsigned long value = 0;
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "r");
+
+	CHECK(file);
+	while (fgets(line, sizeof line, file))
+		if (sscanf(line, "VmLck: %lu", &value) == 1)
+			break;
+	fclose(file);
+	return (size_t)value * 1024;
+}
+
+static char *take(int mib)
+{
+	char *block = NULL;
+
+	for (; mib > 0; mib--)
+		memset(block = get(MIB), 1, MIB);
+	return block;
+}
+
+static void lock_later(int before, int then)
+{
+	char *last;
+
+	take(before);
+	CHECK(!mlockall(MCL_FUTURE));
+	last = take(then);
+	/* Blocks are rounded up, and huge pages are whole. */
+	if (locked_bytes() > (size_t)(then + then / 8 + 8) * MIB)
+		fail("%zu MiB are locked for %d", locked_bytes() / MIB, then);
+	if (locked_bytes() < (size_t)(then - 8) * MIB)
+		fail("only %zu MiB of %d are locked", locked_bytes() / MIB, then);
+	CHECK(has_flag(" lo", last) && has_flag(" lo", last + MIB - 1));
+	right();
+}
+
+int main(int argc, char **argv)
+{
+	char *block;
+	pid_t child;
+
+	if (argc > 2)
+		lock_later(number(argc, argv, 1, 0), number(argc, argv, 2, 100));
+	fill_heap(64);
+	block = memset(get(70000), 7, 70000);
+	CHECK(!mlock(block, 70000));
+	CHECK(is_locked(block) && is_locked(block + 69999));
+	if (!(child = fork()))
+		_exit(0);
+	wait_for(child, "fork");
+	CHECK(is_locked(block) && is_locked(block + 69999));
+	CHECK(block[0] == 7 && block[69999] == 7);
+	CHECK(!munlock(block, 70000));
+	check_heap("parent");
+	right();
+}
