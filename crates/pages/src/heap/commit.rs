@@ -68,7 +68,7 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
         result?;
         unit = run.end;
         if huge {
-            promote::collapse_some();
+            promote::collapse_once();
         }
     }
     Ok(zero)

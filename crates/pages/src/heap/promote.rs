@@ -2,8 +2,7 @@
 //! Nothing moves to the pool: that would need a copy.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
-use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds, index};
@@ -11,41 +10,25 @@ use crate::kernel::facts;
 use crate::policy::thp;
 use crate::sys;
 
-/// Units per call.
-const AT_ONCE: usize = 32;
-
-/// Units checked so far, over all extents.
-static CHECKED: AtomicUsize = AtomicUsize::new(0);
-
-/// Checks some units. Called after the heap got huge pages, with no unit claimed.
-pub(super) fn collapse_some() {
+/// Collapses them when the heap gets its first huge pages. Called with no unit claimed.
+pub(super) fn collapse_once() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if DONE.load(Ordering::Relaxed) || DONE.swap(true, Ordering::Relaxed) {
+        return;
+    }
     // `mincore` may be forbidden by a filter.
     if facts::has_filter() || !thp::may_serve_heap() || thp::serves_private().is_err() {
         return;
     }
-    index::read(|| match next() {
-        Some((extent, units)) => collapse(extent, units),
-        None => CHECKED.store(0, Ordering::Relaxed),
+    index::read(|| {
+        let heaps = index::extents().filter(|extent| extent.holds == Holds::Heap);
+        heaps.for_each(collapse);
     });
 }
 
-/// The next units; none after the last.
-fn next() -> Option<(&'static Extent, Range<usize>)> {
-    let mut at = CHECKED.fetch_add(AT_ONCE, Ordering::Relaxed);
-    for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
-        let count = extent.units().len();
-        if at < count {
-            return Some((extent, at..count.min(at + AT_ONCE)));
-        }
-        at -= count;
-    }
-    None
-}
-
-fn collapse(extent: &Extent, units: Range<usize>) {
-    for index in units {
-        let (unit, addr) = (&extent.units()[index], extent.address(index));
-        let len = extent.layout.unit;
+fn collapse(extent: &Extent) {
+    for (index, unit) in extent.units().iter().enumerate() {
+        let (addr, len) = (extent.address(index), extent.layout.unit);
         if unit.load().0 != State::Base || !is_mostly_touched(addr, len) {
             continue;
         }
