@@ -13,6 +13,7 @@ use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::process::Process;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
+use hugetools_pages::policy::start_facts;
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
 use hugetools_pages::segment::reason::{self, Reason};
@@ -115,6 +116,7 @@ fn report(ended: Ended) -> Option<()> {
 
 /// Formats the report.
 fn compose(ended: Ended) -> Option<Text> {
+    start_facts::take();
     let peak = most_resident();
     let mappings = Mappings::find()?;
     let exe = scratch::link(c"/proc/self/exe")?;
