@@ -102,12 +102,10 @@ fn a_relinked_program_meets_text() {
     );
     // Relinked segments fill whole huge pages.
     starts("--require=text:100,data,bss", &linked, "", RUNS);
-    starts(
-        "--require=text:100,data:100,bss:100",
-        &small_linked,
-        "heap 1",
-        "",
-    );
+    // In one start of 512 the heap begins in the last huge page, which then stays as it is.
+    let options = "--require=text:100,data:100,bss:100";
+    let is_started = |_| hugectl(options, &small_linked, "heap 1").status == 0;
+    assert!((0..3).any(is_started), "{options}");
     // No page is left for data and bss.
     live.set_pool(3);
     let short = "--require=text,data:100 --fallback=base";

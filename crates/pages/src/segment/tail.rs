@@ -10,15 +10,24 @@ use crate::sys;
 /// Extends the segment by zeros to the end of its last page of this size, unless that space is
 /// in use or the heap may grow into it.
 pub fn take(load: &Load, size: usize) -> Load {
-    let with = load.with_tail(size);
+    let with = extended(load, size);
     let tail = load.range.end..with.range.end;
-    if tail.is_empty() || is_met_by(sys::program_break(), load, tail.end) {
+    if tail.is_empty() {
         return load.clone();
     }
     let prot = load.prot & (libc::PROT_READ | libc::PROT_WRITE);
     match map(tail.start, tail.len(), prot) {
         true => with,
         false => load.clone(),
+    }
+}
+
+/// The segment with its last page of this size, unless the heap may grow into it.
+pub fn extended(load: &Load, size: usize) -> Load {
+    let with = load.with_tail(size);
+    match is_met_by(sys::program_break(), load, with.range.end) {
+        true => load.clone(),
+        false => with,
     }
 }
 

@@ -26,6 +26,7 @@ use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::reason::{self, Reason};
 use hugetools_pages::segment::rungs::Rungs;
 use hugetools_pages::segment::stack;
+use hugetools_pages::segment::tail;
 use hugetools_pages::sys;
 
 use crate::loader::host_malloc;
@@ -268,7 +269,7 @@ fn measure(object: &Object<'_>, config: &Config) {
         let page = Rungs::of(pages).sizes().1;
         let [bounds, rest] = parts(&load);
         for (part, sum) in [bounds, rest].into_iter().zip(places(&load)) {
-            let whole = load.with_tail(page).inner(page);
+            let whole = tail::extended(&load, page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
             sums[sum].whole += part.len() as u64;
         }
