@@ -21,7 +21,7 @@ static void *map(int kind) {
     return at;
 }
 
-/* Each word is its own number. */
+/* Each word hashes its index. */
 static void fill(uint64_t *at, size_t from, size_t to, size_t step) {
     for (size_t i = from / 8; i < to / 8; i += step)
         at[i] = i * 0x9e3779b97f4a7c15;

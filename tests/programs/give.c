@@ -1,5 +1,5 @@
-/* Takes memory, frees it, then takes and frees small blocks. Prints what smaps says: full,
-   freed, and later, when nearly all is given back. Exits with 2 if that doesn't happen.
+/* Takes memory, frees it, then takes and frees small blocks. Prints totals of smaps
+   when full, freed, and over 95 % given back. Exits with 2 if that takes over SECONDS.
 
    give mixed|one|threads MiB SECONDS PAUSE
    PAUSE is the time between two small blocks in milliseconds. */

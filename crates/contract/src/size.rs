@@ -15,7 +15,7 @@ pub enum SizeError {
 pub struct Lenient {
     /// Bytes.
     pub bytes: u64,
-    /// Whether text follows other than a unit with its `B`, `i` or `iB`.
+    /// Whether text follows number and unit (`M`, `MB`, `Mi`, `MiB`).
     pub tail: bool,
 }
 

@@ -24,7 +24,7 @@ use crate::probe::library::Found;
 use crate::request::{Emit, EmitKind, Library, Run};
 use crate::say::failure::Failure;
 
-/// The cure for a library that doesn't last.
+/// Advice for a missing or volatile library.
 const INSTALL: &str =
     "install hugetools (its package, or cargo ship install), and call that hugectl";
 

@@ -8,9 +8,9 @@
 //!   Adopt:  adopt (memory --plan--> steps --apply--> report)
 //! ```
 //!
-//! `plan` is a pure function of what was found. What changes something on disk or in
-//! the page cache is in `apply`, and no other room here leads there: a dry run is not
-//! calling it. Nothing here prints: what there is to say comes back as
+//! `plan` is a pure function of what was found. Only `apply` changes the disk or the page
+//! cache, and no other module here calls it: a dry run skips `apply`. Nothing here
+//! prints: what there is to say comes back as
 //! [`say::note::Note`]s and [`say::failure::Failure`]s.
 
 pub mod adopt;

@@ -88,7 +88,7 @@ pub struct Plan {
     pub library: Option<Bundled>,
     /// The files whose text is put on huge pages of the page cache.
     pub text: Vec<Job>,
-    /// Whether the text can be on no other huge pages.
+    /// Whether only the page cache can make text huge.
     pub text_is_static: bool,
 }
 
@@ -110,7 +110,7 @@ impl Plan {
         variables.any(|variable| variable.name == REQUIRE)
     }
 
-    /// Whether the libraries may warn about more than hugectl has.
+    /// Whether the libraries may print warnings beyond hugectl's.
     pub fn libraries_may_warn(&self) -> bool {
         self.variables.iter().any(|variable| match variable.name {
             STARTER | RESTRICT_EXE => true,

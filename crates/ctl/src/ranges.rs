@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The same bytes, each once, in order: ranges that touch become one.
+/// Returns the ranges sorted; merges overlapping and adjacent ones.
 pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
     let mut all: Vec<Range<u64>> = Vec::new();

@@ -218,10 +218,9 @@ impl Root {
         self.host_path(path.as_str()).exists()
     }
 
-    /// Writes a value with one `write(2)`, without creating the file. A recorded tree has
-    /// ordinary files: there it adds the kernel's newline and overwrites the rest of the
-    /// old value with newlines before it truncates the file. At any moment the file has
-    /// one of both values.
+    /// Writes a value with one `write(2)`, without creating the file. In a recorded tree
+    /// it adds a newline as the kernel does, overwrites the rest of the old value with
+    /// newlines, then truncates: a reader always sees the old or the new value.
     pub fn write(&self, path: &KPath, value: &str) -> Result<(), FileError> {
         self.write_io(path, value)
             .map_err(|error| FileError::io(Op::Write, path, &error).with_value(value))

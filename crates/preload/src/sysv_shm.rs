@@ -1,7 +1,7 @@
 //! System V shared memory: `shmget` on huge pages.
 //!
-//! Existing segments are looked up and never changed. A new one is created with `IPC_EXCL`, so
-//! that only segments of ours are treated as such.
+//! Existing segments are looked up and never changed. A new one is created with `IPC_EXCL`:
+//! success proves that the segment is ours.
 //!
 //! **Invariants.** The program gets a segment whenever it would without us, unless huge pages are
 //! required.
@@ -130,7 +130,7 @@ fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int
     if key == libc::IPC_PRIVATE {
         return make_filled(key, size, new, page);
     }
-    // Other processes see a segment with a key at once, so try the pages with a private one.
+    // Other processes see a keyed segment at once: first populate a private one as a trial.
     if !exists(key) {
         let trial = make_filled(libc::IPC_PRIVATE, size, new, page)?;
         sys::shm_remove(trial)?;

@@ -28,8 +28,8 @@ fn a_full_disk_is_a_warning() {
     }
 }
 
-/// A starter becomes another user, who cannot write to root's file. The program lives long
-/// enough to be sampled: only then hugectl knows that the library reports by itself.
+/// `setpriv` becomes a user who cannot write to root's file. The program sleeps so that
+/// hugectl samples it and learns that the library writes the report.
 #[test]
 fn a_file_of_another_user_is_a_warning() {
     let test = "a file of another user";

@@ -7,8 +7,8 @@ use hugetools_model::smaps::Record;
 
 use super::reason::Reason;
 
-/// Why a mapping cannot be collapsed. `is_disabled` is after `PR_SET_THP_DISABLE`; `shmem` is
-/// the value of `shmem_enabled`, if it bars shared memory.
+/// Why a mapping cannot be collapsed. `is_disabled`: by `PR_SET_THP_DISABLE`;
+/// `shmem`: the value of `shmem_enabled` if it bars shared memory.
 pub(super) fn find(
     record: &Record<'_>,
     segment: Segment,

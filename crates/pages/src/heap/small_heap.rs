@@ -7,7 +7,7 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::usage;
 use crate::sys;
 
-/// Larger ranges (bytes) aren't pages of small blocks and don't count for the thread.
+/// Ranges up to this size (bytes) hold small blocks and count for the thread.
 const SMALL: usize = 512 << 10;
 
 /// Slices of small blocks that each thread takes on base pages.

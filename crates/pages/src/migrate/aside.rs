@@ -61,7 +61,7 @@ impl Aside {
     /// # Errors
     /// If there is no page.
     pub fn from_pool(len: usize, size: usize) -> Result<Aside> {
-        // Outside of the heap's area, by which reports identify the heap.
+        // Not in the heap's area: reports count that area as heap.
         let addr = address_space::reserve_elsewhere(len, size)?;
         let pool = Some(size);
         let mut aside = Aside { addr, len, pool };
@@ -118,8 +118,8 @@ impl Aside {
         sys::name_memory(self.addr, self.len, name);
     }
 
-    /// Tests whether the kernel can move it, by a move to other free address space: a failed
-    /// `mremap` may have unmapped its target. Only while no other thread runs.
+    /// Tries a move to free address space, since a failed `mremap` may unmap its target. Only
+    /// while no other thread runs.
     ///
     /// # Errors
     /// If the kernel can't; before Linux 5.16 for hugetlb memory.

@@ -1,6 +1,5 @@
-//! Calls on the heap and on segments: `mprotect` for guard pages, `madvise`, unmapping. Hugetlb
-//! pages allow none of that on part of a page, so the memory becomes ordinary first. For mere
-//! hints it stays.
+//! Calls on the heap and on segments: `mprotect` for guard pages, `madvise`, unmapping. These
+//! fail on part of a hugetlb page, so the range moves to ordinary memory first, except for hints.
 #![expect(unsafe_code, reason = "passes the program's advice on")]
 
 use core::ffi::c_int;

@@ -63,8 +63,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Reports a process without permission to read it, if it has huge pages. A
-    /// process that has ended has no such line in its status.
+    /// Reports an unreadable process if it has huge pages. The status of an ended
+    /// process lacks `HugetlbPages`.
     fn hidden(&mut self, pid: Pid) {
         let status = self.root.read(&pid.path("status")).unwrap_or_default();
         let field = |name: &[u8]| keyed::value(&status, name).map(String::from_utf8_lossy);
@@ -191,7 +191,7 @@ impl Scan<'_> {
     }
 
     /// Whether a line of `maps` can be a hugetlb mapping. Those have a file, on a
-    /// mount or without a name. Unknown devices cost one look into smaps.
+    /// mount or deleted. An unknown device costs one read of smaps.
     fn may_be_huge(&self, line: &[u8]) -> bool {
         let mut words = line
             .split(|byte| *byte == b' ')

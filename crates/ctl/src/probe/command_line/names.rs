@@ -12,8 +12,8 @@ use crate::probe::target;
 use crate::request::Run;
 use crate::say::failure::Failure;
 
-/// Returns the names of programs that get huge pages; `None` for all. An inherited list
-/// limits the names of the option, unless it has none of them.
+/// Returns the names of programs that get huge pages; `None` for all. Names
+/// outside an inherited list are dropped; if none remain, `--only` wins.
 pub(crate) fn in_force(run: &Run, caller: &Caller) -> Option<OsString> {
     let inherited = caller.var(env::RESTRICT_EXE);
     let (Some(names), Some(inherited)) = (&run.only, inherited) else {

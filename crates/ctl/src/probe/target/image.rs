@@ -72,7 +72,7 @@ impl fmt::Display for Secure {
 }
 
 impl Secure {
-    /// Says which user may start the program with settings.
+    /// Names the user or group that avoids `AT_SECURE`.
     pub(crate) fn instead(self, program: &Path) -> String {
         let metadata = std::fs::metadata(program);
         let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
@@ -96,7 +96,7 @@ impl Secure {
 
 /// Determines the kind of a program by its headers.
 pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
-    // An emulator (binfmt_misc) looks for its loader below another root.
+    // Skip the loader check: an emulator (binfmt_misc) has another root.
     if elf.ident() != Ident::native() {
         return Ok(Image::Foreign(elf.ident()));
     }
@@ -111,7 +111,7 @@ pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
     Ok(match elf.kind() {
         Kind::Exec | Kind::Pie => Image::Dynamic(libc_of(elf)),
         Kind::Static | Kind::StaticPie => Image::Static,
-        // A loader as a program loads another; other libraries crash.
+        // Run directly, a loader starts its argument; others crash.
         Kind::Library => match libc_by_name(path.file_name().unwrap_or_default().as_bytes()) {
             Some(libc) => Image::Dynamic(libc),
             None => Image::Static,

@@ -27,7 +27,7 @@ pub struct Call {
 
 const MAP_TYPE: c_int = 0xf;
 
-/// Flags of other memory: hugetlb, and stacks, of which only the first pages are used.
+/// Flags of mappings to skip: hugetlb, and stacks, which use only their first pages.
 const OTHER: c_int = libc::MAP_HUGETLB | libc::MAP_GROWSDOWN | libc::MAP_STACK;
 
 /// Whether private mappings are to get huge pages.
@@ -48,8 +48,8 @@ impl Call {
         is_asked() && self.is_private_memory() && self.is_allowed()
     }
 
-    /// Whether we may act. The program's own filter forbids even messages; the report then says
-    /// that a requirement isn't met.
+    /// False under the program's own seccomp filter. It forbids even messages: only the report
+    /// shows an unmet requirement.
     fn is_allowed(&self) -> bool {
         let is_allowed = is_active();
         if !is_allowed && self.is_writable() && self.len >= large() && ANON.share().is_some() {
