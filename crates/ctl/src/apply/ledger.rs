@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hugetools_contract::ledger::{LEN, Place};
+use hugetools_contract::ledger::{LEN, PREFIX, Place};
 
 use crate::apply::private_dir;
 use crate::caller::Caller;
@@ -58,9 +58,9 @@ fn open(path: &Path, user: u32) -> io::Result<File> {
         return Err(io::Error::other("other users can write to it"));
     }
     if about.len() != LEN as u64 {
-        // On a full file system a write fails; a store to the mapping would raise SIGBUS.
-        file.write_all_at(&[0; LEN], 0)?;
         file.set_len(LEN as u64)?;
     }
+    // On a full file system a write fails; a store to the mapping would raise SIGBUS.
+    file.write_all_at(&PREFIX, 0)?;
     Ok(file)
 }
