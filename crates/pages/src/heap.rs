@@ -3,12 +3,11 @@
 //!
 //! **Invariants.** Hugetlb memory is populated before it is handed out, so that a missing page
 //! is an error, not a signal. A small heap and the first blocks of a thread get base pages
-//! (`small_heap`); once the heap has grown they become transparent huge pages (`promote`).
+//! (`small_heap`).
 //!
 //! **Locks.** The gate is passed, and a unit is busy, while pages change.
 //!
 //! **At a fork.** A thread that commits meanwhile gets no pool page.
 
 pub mod commit;
-mod promote;
 mod small_heap;

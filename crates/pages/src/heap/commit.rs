@@ -9,7 +9,7 @@ use crate::config;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, address_space};
-use crate::heap::{promote, small_heap};
+use crate::heap::small_heap;
 use crate::kernel::{facts, hugetlb_pool, populate};
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
 use crate::policy::{quota, release, required, thp};
@@ -67,9 +67,6 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
         }
         result?;
         unit = run.end;
-        if huge {
-            promote::collapse_once();
-        }
     }
     Ok(zero)
 }

@@ -367,12 +367,6 @@ fn level_of(why: NoThp, kind: Kind) -> Level {
     }
 }
 
-/// Whether the heap may use them as a fallback or by request.
-pub(crate) fn may_serve_heap() -> bool {
-    let config = config::get();
-    config.heap.is_some() && config.fallback != Fallback::Base
-}
-
 /// The rung below the pools for memory that moves, and the level of the message.
 pub(crate) fn below_pools() -> (Level, &'static str) {
     match config::get().fallback {
