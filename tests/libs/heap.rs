@@ -224,7 +224,7 @@ fn a_limited_hugetlb_group_gets_its_limit() {
         group.limit(size, "rsvd.max", "max");
         group.limit(size, file, limit);
         let mut command = group.enter(tool("hugectl").arg("--heap"));
-        let ran: Ran = (command.arg(&program).args(["medium", "200"]).output())
+        let ran: Ran = (command.arg(&program).args(["medium", "300"]).output())
             .unwrap()
             .into();
         let judged = Judged::find(&ran.out, "medium");
