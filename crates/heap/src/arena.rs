@@ -22,8 +22,7 @@ use hugetools_pages::policy::start_facts;
 use hugetools_pages::sys;
 
 use crate::host_malloc::{self, Heap};
-use crate::state;
-use crate::{idle, mimalloc};
+use crate::{idle, mimalloc, state};
 
 /// Bytes of the first arena, and mimalloc's minimum and maximum. Each further arena doubles the
 /// total.
@@ -64,6 +63,7 @@ fn make_ready() {
     start_facts::take();
     let config = config::get();
     mimalloc::hugetools_set_options(config::heap_is_strict(), config.heap_shrink);
+    mimalloc::set_errno_at_errors();
     mimalloc::mi_process_init();
     if let Some(base) = config.heap_base {
         address_space::begin_at(base);

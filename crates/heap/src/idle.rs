@@ -1,5 +1,6 @@
 //! Purges an idle heap. mimalloc purges freed memory after a second, but only when another page
-//! becomes free. So while freed memory waits, some calls of malloc check the clock.
+//! becomes free. So while freed memory waits, some calls of malloc and free check the clock: each
+//! malloc while calls are rare, else the free of one block in some hundred.
 //!
 //! mimalloc reads the clock whenever it frees a page: see `wrappers`.
 
@@ -17,36 +18,48 @@ const DELAY: u64 = 1200;
 /// Smaller heaps (bytes) aren't purged.
 const WORTH: usize = 4 << 20;
 
-/// If more time (ms) passes between two checks, the next call checks, too.
+/// Calls of malloc are rare if more time (ms) passes between two.
 const SELDOM: u64 = 10;
 
 /// When to purge (monotonic ms); 0 for never.
 static DUE: AtomicU64 = AtomicU64::new(0);
 
-/// Time of the last check.
+/// When malloc checked the clock last.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// Notes that memory became free.
+/// Notes that memory became free. If malloc has been silent, the next call checks the clock.
 pub(crate) fn note(now: u64) {
-    if DUE.load(Ordering::Relaxed) == 0 && usage::in_use() >= WORTH {
+    if DUE.load(Ordering::Relaxed) == 0 {
+        if usage::in_use() < WORTH {
+            return;
+        }
         DUE.store(now + DELAY, Ordering::Relaxed);
-        state::watch(true);
     }
+    state::watch(is_rare(now));
 }
 
-/// Checks the clock, and purges if due.
+/// Checks the clock at a call of malloc.
 #[cold]
 pub(crate) fn check() {
     let now = sys::about_now();
-    let last = LAST.swap(now, Ordering::Relaxed);
+    state::watch(is_rare(now));
+    LAST.store(now, Ordering::Relaxed);
+    purge_if_due(now);
+}
+
+fn is_rare(now: u64) -> bool {
+    now.saturating_sub(LAST.load(Ordering::Relaxed)) > SELDOM
+}
+
+/// Purges if due; stops watching if nothing waits.
+pub(crate) fn purge_if_due(now: u64) {
     let due = DUE.load(Ordering::Relaxed);
     if due == 0 {
         state::stop_watching();
-    } else if now < due {
-        state::watch(now.saturating_sub(last) > SELDOM);
-    } else if DUE
-        .compare_exchange(due, 0, Ordering::Relaxed, Ordering::Relaxed)
-        .is_ok()
+    } else if now >= due
+        && DUE
+            .compare_exchange(due, 0, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
     {
         state::stop_watching();
         mimalloc::mi_collect(true);

@@ -26,7 +26,7 @@ pub(crate) mod owner;
 /// Blocks of this size need an arena with room for them first.
 const LARGE: usize = 64 << 20;
 
-/// Whether the heap is ours; starts it if necessary.
+/// Whether the heap is ours; starts it if necessary, and purges it if due.
 #[inline(always)]
 pub(crate) fn is_ours() -> bool {
     state::due().is_none_or(handle)
@@ -40,26 +40,6 @@ fn handle(due: Due) -> bool {
             idle::check();
             true
         }
-    }
-}
-
-/// Returns the block; sets `errno` if it is null. About one call in sixty checks whether a purge
-/// is due.
-#[inline(always)]
-pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
-    const SAMPLE: usize = 0x3f0;
-    if block as usize & SAMPLE == 0 {
-        check(block);
-    }
-    block
-}
-
-#[cold]
-fn check(block: *const c_void) {
-    if block.is_null() {
-        set_errno(Errno(libc::ENOMEM));
-    } else if state::is_watching() {
-        idle::check();
     }
 }
 
@@ -77,11 +57,19 @@ fn make_room(size: usize) {
 
 #[inline(always)]
 pub(crate) fn malloc(size: usize) -> *mut c_void {
+    if state::due().is_some() || size >= LARGE {
+        return malloc_with_care(size);
+    }
+    mi_malloc(size)
+}
+
+#[cold]
+fn malloc_with_care(size: usize) -> *mut c_void {
     if !is_ours() {
         return host_malloc::malloc(size);
     }
     make_room(size);
-    checked(mi_malloc(size))
+    mi_malloc(size)
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
@@ -89,13 +77,14 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
         return host_malloc::calloc(count, size);
     }
     make_room(count.saturating_mul(size));
-    checked(mi_calloc(count, size))
+    mi_calloc(count, size)
 }
 
 /// # Safety
 /// `block` must be null or a block that isn't used any more.
 #[inline(always)]
 pub(crate) unsafe fn free(block: *mut c_void) {
+    purge_sometimes(block);
     match owner::is_outside(block) {
         // SAFETY: as the caller says.
         true => unsafe { free_outside(block) },
@@ -104,10 +93,26 @@ pub(crate) unsafe fn free(block: *mut c_void) {
     }
 }
 
+/// At about one freed block in 250, purges the heap if that is due.
+#[inline(always)]
+pub(crate) fn purge_sometimes(block: *const c_void) {
+    const SAMPLE: usize = 0xff0;
+    if block as usize & SAMPLE == 0 {
+        purge_if_due();
+    }
+}
+
+#[cold]
+fn purge_if_due() {
+    if state::is_watching() {
+        idle::purge_if_due(sys::about_now());
+    }
+}
+
 /// # Safety
 /// As for [`free`].
 #[cold]
-unsafe fn free_outside(block: *mut c_void) {
+pub(crate) unsafe fn free_outside(block: *mut c_void) {
     match owner::of(block) {
         _ if block.is_null() => {}
         // SAFETY: as the caller says, and mimalloc's.
@@ -128,7 +133,7 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     }
     make_room(size);
     // SAFETY: as the caller says, and mimalloc's.
-    checked(unsafe { mi_realloc(block, size) })
+    unsafe { mi_realloc(block, size) }
 }
 
 /// # Safety
@@ -176,7 +181,10 @@ pub(crate) fn pvalloc(size: usize) -> *mut c_void {
     let page = sys::page_size();
     match size.max(1).checked_next_multiple_of(page) {
         Some(size) => aligned(page, size),
-        None => checked(core::ptr::null_mut()),
+        None => {
+            set_errno(Errno(libc::ENOMEM));
+            core::ptr::null_mut()
+        }
     }
 }
 
@@ -192,8 +200,8 @@ pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
 
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
     if !is_ours() {
-        return checked(host_malloc::memalign(alignment, size));
+        return host_malloc::memalign(alignment, size);
     }
     make_room(size);
-    checked(mi_malloc_aligned(size, alignment))
+    mi_malloc_aligned(size, alignment)
 }

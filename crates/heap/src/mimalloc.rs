@@ -3,6 +3,8 @@
 
 use core::ffi::{c_int, c_void};
 
+use hugetools_pages::sys::{Errno, set_errno};
+
 // Links mimalloc.
 use libmimalloc_sys as _;
 
@@ -15,6 +17,22 @@ pub(crate) type CommitFun = unsafe extern "C" fn(
     argument: *mut c_void,
 ) -> bool;
 
+type ErrorFun = unsafe extern "C" fn(error: c_int, argument: *mut c_void);
+
+/// Lets `errno` be `ENOMEM`, as libc's malloc does, when mimalloc has no memory or the size is too
+/// large.
+pub(crate) fn set_errno_at_errors() {
+    // SAFETY: a function of this library, which stays.
+    unsafe { mi_register_error(set_errno_at, core::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn set_errno_at(error: c_int, _: *mut c_void) {
+    // The others are the program's own, such as EAGAIN for a block that it frees twice.
+    if error == libc::ENOMEM || error == libc::EOVERFLOW {
+        set_errno(Errno(libc::ENOMEM));
+    }
+}
+
 unsafe extern "C" {
     pub(crate) safe fn mi_process_init();
 
@@ -23,6 +41,9 @@ unsafe extern "C" {
 
     /// See `options.c`.
     pub(crate) safe fn hugetools_purge_at_once();
+
+    /// Registers a function that is called at each error.
+    fn mi_register_error(function: ErrorFun, argument: *mut c_void);
 
     /// Adds an arena.
     pub(crate) fn mi_manage_memory(

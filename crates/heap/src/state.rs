@@ -2,16 +2,16 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// No arena yet, or another malloc.
-const UNREADY: u8 = 0;
-/// A thread is starting the heap.
-const STARTING: u8 = 1;
 /// mimalloc has an arena.
-const READY: u8 = 2;
+const READY: u8 = 0;
 /// Ready, and freed memory waits for a purge: some calls check the clock.
-const WATCHING: u8 = 3;
+const WATCHING: u8 = 1;
 /// Ready, and the next call checks the clock.
-const WATCHING_CLOSELY: u8 = 4;
+const WATCHING_CLOSELY: u8 = 2;
+/// No arena yet, or another malloc.
+const UNREADY: u8 = 3;
+/// A thread is starting the heap.
+const STARTING: u8 = 4;
 
 static STATE: AtomicU8 = AtomicU8::new(UNREADY);
 
@@ -28,21 +28,21 @@ pub(crate) enum Due {
 #[inline(always)]
 pub(crate) fn due() -> Option<Due> {
     let state = STATE.load(Ordering::Acquire);
-    match state.wrapping_sub(READY) <= WATCHING - READY {
-        true => None,
-        false if state == WATCHING_CLOSELY => Some(Due::CheckClock),
-        false => Some(Due::Start),
+    match state {
+        READY | WATCHING => None,
+        WATCHING_CLOSELY => Some(Due::CheckClock),
+        _ => Some(Due::Start),
     }
 }
 
 /// Whether mimalloc has an arena.
 pub(crate) fn is_ready() -> bool {
-    STATE.load(Ordering::Acquire) >= READY
+    STATE.load(Ordering::Acquire) <= WATCHING_CLOSELY
 }
 
 /// Whether freed memory waits for a purge.
 pub(crate) fn is_watching() -> bool {
-    STATE.load(Ordering::Relaxed) >= WATCHING
+    matches!(STATE.load(Ordering::Relaxed), WATCHING | WATCHING_CLOSELY)
 }
 
 /// Claims the start of the heap; returns whether the caller must start it.

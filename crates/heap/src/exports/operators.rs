@@ -26,7 +26,7 @@ fn next_new(name: &CStr, size: usize) -> *mut c_void {
 #[inline(always)]
 fn new(name: &CStr, size: usize) -> *mut c_void {
     if ours::is_ours() {
-        let block = ours::checked(mimalloc::mi_malloc(size));
+        let block = mimalloc::mi_malloc(size);
         if !block.is_null() {
             return block;
         }
@@ -38,14 +38,26 @@ fn new(name: &CStr, size: usize) -> *mut c_void {
 /// As for `operator delete`.
 #[inline(always)]
 unsafe fn delete(name: &CStr, block: *mut c_void) {
-    if ours::owner::is_outside(block) && host_malloc::heap() == Heap::Theirs {
-        return next_delete(name, block);
+    ours::purge_sometimes(block);
+    match ours::owner::is_outside(block) {
+        // SAFETY: as the caller says.
+        true => unsafe { delete_outside(name, block) },
+        // SAFETY: as the caller says, and mimalloc's.
+        false => unsafe { mimalloc::mi_free(block) },
     }
-    // SAFETY: as the caller says.
-    unsafe { ours::free(block) }
 }
 
+/// # Safety
+/// As for `operator delete`.
 #[cold]
+unsafe fn delete_outside(name: &CStr, block: *mut c_void) {
+    match host_malloc::heap() {
+        Heap::Theirs => next_delete(name, block),
+        // SAFETY: as the caller says.
+        _ => unsafe { ours::free_outside(block) },
+    }
+}
+
 fn next_delete(name: &CStr, block: *mut c_void) {
     type Delete = extern "C" fn(*mut c_void);
     let address = next(name);
