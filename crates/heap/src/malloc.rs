@@ -48,6 +48,11 @@ fn invalid() -> *mut c_void {
     core::ptr::null_mut()
 }
 
+fn too_large() -> *mut c_void {
+    set_errno(Errno(libc::ENOMEM));
+    core::ptr::null_mut()
+}
+
 #[inline(always)]
 fn make_room(size: usize) {
     if size >= LARGE {
@@ -76,7 +81,10 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
     if !is_ours() {
         return host_malloc::calloc(count, size);
     }
-    make_room(count.saturating_mul(size));
+    match count.checked_mul(size) {
+        Some(total) => make_room(total),
+        None => return too_large(),
+    }
     mi_calloc(count, size)
 }
 
@@ -181,10 +189,7 @@ pub(crate) fn pvalloc(size: usize) -> *mut c_void {
     let page = sys::page_size();
     match size.max(1).checked_next_multiple_of(page) {
         Some(size) => aligned(page, size),
-        None => {
-            set_errno(Errno(libc::ENOMEM));
-            core::ptr::null_mut()
-        }
+        None => too_large(),
     }
 }
 
