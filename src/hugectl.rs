@@ -2,6 +2,7 @@
 //! status.
 
 mod adopt;
+mod compare;
 mod show;
 
 use std::ffi::OsString;
@@ -65,6 +66,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Request::Status(status) => show::show(&status).map(|()| 0),
         Request::Adopt(request) => adopt::adopt(&request, level(&caller)),
         Request::Emit(emit) => emit_text(emit, &caller),
+        Request::Compare(request) => compare::run(&request),
     });
     match result {
         Ok(status) => status,

@@ -1,5 +1,6 @@
 //! The command line as typed. Only its form is checked.
 
+pub mod compare;
 mod given;
 mod huge_pages;
 mod library;
@@ -13,6 +14,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
 
+pub use compare::Compare;
 pub use given::Given;
 pub use huge_pages::Segments;
 pub use library::Library;
@@ -39,6 +41,7 @@ Examples:
   hugectl --auto redis-server           options known to suit Redis
   hugectl --heap --report ./solver      print at the end what was huge
   hugectl --require=heap ./solver       huge pages, or don't start
+  hugectl --compare --heap ./solver     is it faster than without?
   hugectl --heap --explain ./solver     predict pages, shortfalls and cures
   hugectl --status postgres             look at running processes
   hugectl --pid 1234                    move a running process, as root
@@ -75,6 +78,9 @@ pub struct Args {
     /// Options for running programs.
     #[command(flatten)]
     pub running: Running,
+    /// Which of several ways is faster.
+    #[command(flatten)]
+    pub compare: Compare,
     /// The library to preload.
     #[command(flatten)]
     pub library: Library,

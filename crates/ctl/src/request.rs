@@ -18,6 +18,7 @@ use crate::say::subject::Subject;
 
 mod adopt;
 pub mod asked_segments;
+mod compare;
 mod emit;
 mod limits;
 mod processes;
@@ -25,11 +26,12 @@ mod require;
 pub mod thp_policy;
 
 pub use adopt::Adopt;
+pub use compare::Compare;
 pub use emit::{Emit, EmitKind};
 pub use processes::Whom;
 
 /// The request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Request {
     /// Start a program, or predict that.
     Run(Run),
@@ -39,6 +41,8 @@ pub enum Request {
     Adopt(Adopt),
     /// Print settings for another starter.
     Emit(Emit),
+    /// Run a program in several ways.
+    Compare(Compare),
 }
 
 /// Start a program, or predict that. An option that was not given is `None`, since an
@@ -218,6 +222,8 @@ impl Request {
             adopt::adopt(args).map(Request::Adopt)
         } else if !args.proof.status.is_empty() {
             status(args).map(Request::Status)
+        } else if args.compare.compare.is_some() {
+            compare::read(args).map(Request::Compare)
         } else if args.proof.emit.is_some() {
             emit::read(args).map(Request::Emit)
         } else {
@@ -375,8 +381,11 @@ fn check_run(args: &Args) -> Result<(), Failure> {
             "{option} needs {needed}: it is about running processes"
         ));
     }
+    if let Some(option) = args.given.of_compare() {
+        return usage(format!("{option} needs --compare"));
+    }
     if args.proof.json && starts && args.proof.report.is_none() {
-        return usage("--json needs --status, --report, --dry-run or --explain");
+        return usage("--json needs --status, --report, --compare, --dry-run or --explain");
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
+use super::compare::OPTIONS;
+
 /// Options of `--status`.
 const STATUS: &[&str] = &["--status", "--tree", "--sizes", "--totals", "--watch"];
 
@@ -35,6 +37,15 @@ const NOT_EMITTED: &[&str] = &[
     "--sysroot",
 ];
 
+/// Options that have no meaning with `--compare`.
+const NOT_COMPARED: &[&str] = &[
+    "--dry-run",
+    "--explain",
+    "--emit",
+    "--sysroot",
+    "--messages",
+];
+
 /// The options that were given by a long name, in the order of their definitions.
 #[derive(Debug, Default)]
 pub struct Given(Vec<String>);
@@ -65,6 +76,16 @@ impl Given {
     /// Returns the first option that has no meaning with `--emit`.
     pub fn not_emitted(&self) -> Option<&str> {
         self.find(|name| NOT_EMITTED.contains(&name))
+    }
+
+    /// Returns the first option that has no meaning with `--compare`.
+    pub fn not_compared(&self) -> Option<&str> {
+        self.find(|name| NOT_COMPARED.contains(&name))
+    }
+
+    /// Returns the first option that needs `--compare`.
+    pub fn of_compare(&self) -> Option<&str> {
+        self.find(|name| OPTIONS.contains(&name))
     }
 
     /// Returns the first option for running processes, and the options that it needs.

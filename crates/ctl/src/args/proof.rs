@@ -88,7 +88,7 @@ pub struct Proof {
     pub color: ColorChoice,
 
     /// Print shell commands; start nothing
-    #[arg(long)]
+    #[arg(long, alias = "dr")]
     pub dry_run: bool,
 
     /// Predict pages, shortfalls and cures

@@ -1,0 +1,115 @@
+//! What makes a result doubtful.
+
+use hugetools_model::memory::buddy;
+use hugetools_model::{KPath, Root};
+
+use crate::schedule::Compared;
+use crate::settings::Settings;
+use crate::sys;
+
+/// The doubts.
+#[derive(Debug, Default)]
+pub(crate) struct Doubts {
+    pub(crate) lines: Vec<String>,
+    ticks: Option<Ticks>,
+}
+
+/// Processor time of the machine, in ticks.
+#[derive(Debug, Clone, Copy)]
+struct Ticks {
+    steal: u64,
+    all: u64,
+}
+
+impl Doubts {
+    /// Looks before the first run.
+    pub(crate) fn begin(root: &Root) -> Doubts {
+        let mut doubts = Doubts {
+            lines: Vec::new(),
+            ticks: ticks(root),
+        };
+        let loadavg = read(root, "/proc/loadavg");
+        let busy = loadavg
+            .split_whitespace()
+            .next()
+            .and_then(|word| word.parse::<f64>().ok());
+        if let Some(busy) = busy.filter(|busy| *busy > 0.5) {
+            doubts.lines.push(format!(
+                "other programs were running: the load average was {busy:.1}"
+            ));
+        }
+        let governor = read(
+            root,
+            "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+        );
+        let governor = governor.trim_end();
+        if !governor.is_empty() && governor != "performance" {
+            doubts.lines.push(format!(
+                "the frequency of the CPUs varies: their governor is {governor}"
+            ));
+        }
+        doubts
+    }
+
+    /// Looks after the last.
+    pub(crate) fn end(&mut self, root: &Root, settings: &Settings, ways: &[Compared]) {
+        if let (Some(before), Some(now)) = (self.ticks, ticks(root)) {
+            let (steal, all) = (
+                now.steal.saturating_sub(before.steal),
+                now.all.saturating_sub(before.all),
+            );
+            if steal * 100 > all {
+                let share = crate::memory::percent(steal, all);
+                self.lines.push(format!(
+                    "the hypervisor gave {share:.1} % of the CPUs' time to other guests"
+                ));
+            }
+        }
+        self.lines.extend(fragmented(root, ways));
+        let widths = ways.iter().filter_map(|way| Some(way.ratio?.width()));
+        let widest = widths.reduce(f64::max);
+        if let Some(widest) = widest.filter(|widest| *widest >= settings.stop.within) {
+            self.lines.push(format!(
+                "the widest interval has {:.1} %, not {:.1} %: a longer --time narrows it",
+                widest * 100.0,
+                settings.stop.within * 100.0
+            ));
+        }
+    }
+}
+
+/// Whether fewer huge pages could be had than the program has memory.
+fn fragmented(root: &Root, ways: &[Compared]) -> Option<String> {
+    let size = read(root, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    let size: u64 = size.trim_end().parse().ok()?;
+    let order = (size / sys::page_size()).checked_ilog2()?;
+    let blocks = buddy::read(root).ok()??;
+    let order = usize::try_from(order).ok()?;
+    let free: u64 = blocks.iter().map(|zone| zone.of_order(order)).sum();
+    let (free, peak) = (free * size, ways.iter().map(|way| way.memory.peak).max()?);
+    (free < peak).then(|| {
+        format!(
+            "memory is fragmented: at the end {} MB were free as huge pages, and the program \
+             had up to {} MB",
+            free >> 20,
+            peak >> 20
+        )
+    })
+}
+
+fn ticks(root: &Root) -> Option<Ticks> {
+    let text = read(root, "/proc/stat");
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = line.split_whitespace().flat_map(str::parse).collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal; guest time is part of user.
+    let all = fields.iter().take(8).sum();
+    Some(Ticks {
+        steal: *fields.get(7)?,
+        all,
+    })
+}
+
+fn read(root: &Root, path: &'static str) -> String {
+    let text = root.read(&KPath::from(path)).unwrap_or_default();
+    String::from_utf8_lossy(&text).into_owned()
+}

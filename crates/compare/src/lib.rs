@@ -1,0 +1,29 @@
+//! `hugectl --compare`: runs a program in several ways, alternately, and says which is faster.
+//!
+//! ```text
+//! Settings --schedule--> rounds of one run a way --stats--> Comparison --> table | JSON | SVG
+//! ```
+//!
+//! The first run of each way is a warm-up. Only in it memory is sampled, and its time doesn't
+//! count. Then each round runs all ways in random order, so that a slow minute of the machine
+//! slows all of them. Nothing here prints.
+
+mod doubt;
+mod json;
+mod memory;
+mod plot;
+mod run;
+mod schedule;
+mod server;
+pub mod settings;
+pub mod stats;
+mod sys;
+mod table;
+mod walks;
+pub mod way;
+
+pub use json::Ways;
+pub use plot::svg;
+pub use run::Failed;
+pub use schedule::{Comparison, Progress, compare};
+pub use table::text;

@@ -1,0 +1,217 @@
+//! One run of a program.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hugetools_model::Root;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+use crate::memory::{Memory, Sampler};
+use crate::settings::Settings;
+use crate::sys::{self, Usage};
+use crate::way::Way;
+use crate::{server, walks};
+
+/// The time between two looks at a program whose memory is sampled.
+const PERIOD: Duration = Duration::from_millis(4);
+
+/// A variable of random length, so that the stack lies elsewhere in each run: a layout that
+/// happens to be good or bad is not measured.
+const PADDING: &str = "HUGETLB_COMPARE_PADDING";
+
+/// What a run took.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Run {
+    /// Wall time of the program, or of the driver, in seconds.
+    pub(crate) seconds: f64,
+    pub(crate) usage: Usage,
+    pub(crate) walks: walks::Walks,
+    /// Of a warm-up only.
+    pub(crate) memory: Memory,
+    pub(crate) metric: Option<f64>,
+    /// Standard output, if it is compared.
+    pub(crate) output: Option<Vec<u8>>,
+}
+
+/// A program that failed, or that could not be started.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    /// The way.
+    pub way: String,
+    /// What happened.
+    pub why: String,
+    /// What it printed.
+    pub output: String,
+    /// The exit status, as a shell has it.
+    pub status: u8,
+}
+
+/// How a run goes.
+#[derive(Debug)]
+pub(crate) struct Runner<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) root: &'a Root,
+    pub(crate) counters: Option<walks::Counters>,
+}
+
+impl Runner<'_> {
+    /// Runs the program once. Only in a `warm_up` its memory is sampled.
+    pub(crate) fn run(&mut self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
+        let settings = self.settings;
+        let keep = warm_up || settings.same_output || settings.metric.is_some();
+        let mut program = Started::new(way, settings, keep || settings.server.is_some())
+            .map_err(|error| not_started(way, settings, &error))?;
+        let walks = self.counters.as_mut().map(walks::Counters::read);
+        let failed = |error: io::Error| failed(way, 125, error.to_string(), String::new());
+        let mut run = match &settings.server {
+            Some(server) => server::drive(server, &mut program, (self.root, warm_up), way)?,
+            None => program.finish(self.root, warm_up).map_err(failed)?,
+        };
+        let (status, output) = (program.status, program.output().map_err(failed)?);
+        let text = || String::from_utf8_lossy(&output).into_owned();
+        if settings.server.is_none() && !status.is_some_and(|status| status.success()) {
+            let errors = program.errors().map_err(failed)?;
+            let status = status.unwrap_or_default();
+            return Err(self::failed(
+                way,
+                code(status),
+                status.to_string(),
+                text() + &errors,
+            ));
+        }
+        run.walks = walks::since(self.counters.as_mut(), walks);
+        if let Some(metric) = &settings.metric {
+            let printed = match settings.server {
+                Some(_) => {
+                    String::from_utf8_lossy(&run.output.take().unwrap_or_default()).into_owned()
+                }
+                None => text(),
+            };
+            run.metric = metric.find(&printed);
+            if run.metric.is_none() {
+                let why = format!(
+                    "nothing that it printed matches {:?}",
+                    metric.regex.as_str()
+                );
+                return Err(self::failed(way, 125, why, printed));
+            }
+        }
+        run.output = settings.same_output.then_some(output);
+        Ok(run)
+    }
+}
+
+/// A started program.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) pid: u32,
+    began: Instant,
+    output: Option<File>,
+    errors: File,
+    pub(crate) status: Option<ExitStatus>,
+}
+
+impl Started {
+    fn new(way: &Way, settings: &Settings, keep: bool) -> io::Result<Started> {
+        let output = keep.then(buffer).transpose()?;
+        let errors = buffer()?;
+        let mut command = way.command(&settings.command);
+        let stdout = match &output {
+            Some(file) => Stdio::from(file.try_clone()?),
+            None => Stdio::null(),
+        };
+        command
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(errors.try_clone()?);
+        pad(&mut command);
+        let began = Instant::now();
+        let child = command.spawn()?;
+        Ok(Started {
+            pid: child.id(),
+            began,
+            output,
+            errors,
+            status: None,
+        })
+    }
+
+    /// Waits for the end.
+    fn finish(&mut self, root: &Root, sample: bool) -> io::Result<Run> {
+        let mut sampler = Sampler::new(root, self.pid);
+        let usage = loop {
+            if let Some((status, usage)) = sys::wait(self.pid, !sample)? {
+                self.status = Some(status);
+                break usage;
+            }
+            sampler.take();
+            sleep(PERIOD);
+        };
+        Ok(Run {
+            seconds: self.began.elapsed().as_secs_f64(),
+            usage,
+            memory: sampler.memory,
+            ..Run::default()
+        })
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn output(&self) -> io::Result<Vec<u8>> {
+        self.output
+            .as_ref()
+            .map_or_else(|| Ok(Vec::new()), contents)
+    }
+
+    /// What it has printed to standard error so far.
+    pub(crate) fn errors(&self) -> io::Result<String> {
+        contents(&self.errors).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// An empty file in memory.
+pub(crate) fn buffer() -> io::Result<File> {
+    Ok(File::from(memfd_create(c"output", MFdFlags::MFD_CLOEXEC)?))
+}
+
+/// The contents of a file, whose position other processes share.
+pub(crate) fn contents(file: &File) -> io::Result<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+fn pad(command: &mut Command) {
+    command.env(PADDING, "x".repeat(fastrand::usize(..4096)));
+}
+
+fn not_started(way: &Way, settings: &Settings, error: &io::Error) -> Failed {
+    let status = match error.kind() {
+        io::ErrorKind::NotFound => 127,
+        _ => 126,
+    };
+    let program = settings.command.first().map(|word| word.to_string_lossy());
+    let why = format!("{}: {error}", program.unwrap_or_default());
+    failed(way, status, why, String::new())
+}
+
+pub(crate) fn failed(way: &Way, status: u8, why: String, output: String) -> Failed {
+    Failed {
+        way: way.name.clone(),
+        why,
+        output,
+        status,
+    }
+}
+
+/// The exit status as a shell has it.
+fn code(status: ExitStatus) -> u8 {
+    let number = status.code().or(status.signal().map(|signal| 128 + signal));
+    number
+        .and_then(|number| u8::try_from(number).ok())
+        .unwrap_or(125)
+}

@@ -1,0 +1,132 @@
+//! A program that serves: waits until it is ready, runs the driver, and stops it.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hugetools_model::Root;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::memory::Sampler;
+use crate::run::{Failed, Run, Started, buffer, contents, failed};
+use crate::settings::{Ready, Server};
+use crate::sys;
+use crate::way::Way;
+
+/// How long a server may take to become ready, and to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The time between two looks.
+const PERIOD: Duration = Duration::from_millis(10);
+
+/// Runs the driver against a started server, and ends the server. The time is the driver's,
+/// everything else the server's.
+pub(crate) fn drive(
+    server: &Server,
+    program: &mut Started,
+    (root, sample): (&Root, bool),
+    way: &Way,
+) -> Result<Run, Failed> {
+    let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());
+    let driven = match wait_until_ready(server, program).map_err(own)? {
+        None => driver(server, root, sample.then_some(program.pid)).map_err(own),
+        Some(why) => Err(failed(way, 125, why, String::new())),
+    };
+    let usage = stop(program).map_err(own)?;
+    let printed = |program: &Started| -> String {
+        let output = program.output().unwrap_or_default();
+        String::from_utf8_lossy(&output).into_owned() + &program.errors().unwrap_or_default()
+    };
+    let (mut run, ended) = driven.map_err(|failed| Failed {
+        output: printed(program),
+        ..failed
+    })?;
+    if let Some(why) = ended {
+        let output = String::from_utf8_lossy(&run.output.unwrap_or_default()).into_owned();
+        return Err(failed(way, 125, why, output));
+    }
+    run.usage = usage;
+    Ok(run)
+}
+
+/// Waits until the server is ready; returns why it doesn't become ready.
+fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option<String>> {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE && !sys::is_interrupted() {
+        let is_ready = match &server.ready {
+            Ready::Port(port) => TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok(),
+            Ready::Line(regex) => {
+                let output = program.output()?;
+                let text = String::from_utf8_lossy(&output).into_owned() + &program.errors()?;
+                text.lines().any(|line| regex.is_match(line))
+            }
+        };
+        if is_ready {
+            return Ok(None);
+        }
+        if let Some((status, _)) = sys::wait(program.pid, false)? {
+            program.status = Some(status);
+            return Ok(Some(format!(
+                "the server ended before it was ready ({status}); it must stay in the foreground"
+            )));
+        }
+        sleep(PERIOD);
+    }
+    Ok(Some(format!(
+        "the server was not ready after {} seconds",
+        began.elapsed().as_secs()
+    )))
+}
+
+/// Runs the driver. Returns its run, and why it failed.
+fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run, Option<String>)> {
+    let output = buffer()?;
+    let began = Instant::now();
+    let child = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(&server.driver)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
+        .spawn()?;
+    let mut sampler = Sampler::new(root, sampled.unwrap_or(0));
+    let status = loop {
+        if let Some((status, _)) = sys::wait(child.id(), sampled.is_none())? {
+            break status;
+        }
+        sampler.take();
+        sleep(PERIOD);
+    };
+    let run = Run {
+        seconds: began.elapsed().as_secs_f64(),
+        memory: sampler.memory,
+        output: Some(contents(&output)?),
+        ..Run::default()
+    };
+    let failed = !status.success();
+    Ok((run, failed.then(|| format!("the driver failed ({status})"))))
+}
+
+/// Ends the server by SIGTERM, or by SIGKILL if that takes too long.
+fn stop(program: &mut Started) -> io::Result<sys::Usage> {
+    if program.status.is_some() {
+        return Ok(sys::Usage::default());
+    }
+    let pid = Pid::from_raw(libc::pid_t::try_from(program.pid).map_err(io::Error::other)?);
+    // It may have ended by itself.
+    let _ = kill(pid, Signal::SIGTERM);
+    let began = Instant::now();
+    loop {
+        if let Some((status, usage)) = sys::wait(program.pid, false)? {
+            program.status = Some(status);
+            return Ok(usage);
+        }
+        if began.elapsed() > PATIENCE {
+            let _ = kill(pid, Signal::SIGKILL);
+        }
+        sleep(PERIOD);
+    }
+}

@@ -1,0 +1,184 @@
+//! The result as text of at most 80 columns.
+
+use std::fmt::{self, Write};
+
+use crate::run::Run;
+use crate::schedule::{Compared, Comparison};
+use crate::stats::{Ratio, median};
+
+/// Widths of the columns; the first is aligned to the left.
+const WIDTHS: [usize; 9] = [9, 10, 15, 9, 8, 8, 8, 7, 6];
+
+/// Returns the result as text. `program` is what the user typed.
+pub fn text(comparison: &Comparison, program: &str) -> String {
+    let mut text = String::new();
+    let written = write(comparison, program, &mut text);
+    debug_assert!(written.is_ok(), "writing to a String cannot fail");
+    text
+}
+
+fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result {
+    let value = if comparison.is_metric {
+        "metric"
+    } else {
+        "seconds"
+    };
+    let names = [
+        "way", value, "ratio", "user s", "system s", "faults", "tables", "peak", "huge",
+    ];
+    line(to, names.map(str::to_owned))?;
+    for way in &comparison.ways {
+        line(to, cells(way))?;
+    }
+    let rounds = comparison.ways.first().map_or(0, |way| way.values.len());
+    writeln!(
+        to,
+        "Medians of {rounds} rounds; ratio to plain with its interval of 99 %; tables and peak in MB.\n"
+    )?;
+    for way in comparison.ways.iter().skip(1) {
+        writeln!(to, "{}: {}", way.way.name, verdict(comparison, way.ratio))?;
+    }
+    write_walks(comparison, to)?;
+    for doubt in &comparison.doubts {
+        writeln!(to, "Doubt: {doubt}.")?;
+    }
+    if comparison.interrupted {
+        writeln!(
+            to,
+            "Ended by a signal before the interval was narrow enough."
+        )?;
+    }
+    match best(comparison) {
+        Some(best) => writeln!(to, "Use: {}", best.way.shown(program)),
+        None if rounds < 5 => writeln!(to, "No verdict: it takes at least five rounds."),
+        None => writeln!(to, "Use: {program} as it is"),
+    }
+}
+
+fn line(to: &mut String, cells: [String; 9]) -> fmt::Result {
+    for (at, (cell, width)) in cells.iter().zip(WIDTHS).enumerate() {
+        match at {
+            0 => write!(to, "{cell:width$}")?,
+            _ => write!(to, "{cell:>width$}")?,
+        }
+    }
+    to.push('\n');
+    Ok(())
+}
+
+fn cells(way: &Compared) -> [String; 9] {
+    let memory = way.memory;
+    [
+        way.way.name.chars().take(WIDTHS[0]).collect(),
+        number(median(&way.values)),
+        way.ratio.map_or_else(|| "1".to_owned(), interval),
+        number(way.mean(|run| run.usage.user.as_secs_f64())),
+        number(way.mean(|run| run.usage.system.as_secs_f64())),
+        number(way.mean(faults)),
+        megabytes(memory.tables),
+        megabytes(memory.peak),
+        format!("{:.0}%", memory.share()),
+    ]
+}
+
+pub(crate) fn faults(run: &Run) -> f64 {
+    f64::from(u32::try_from(run.usage.faults).unwrap_or(u32::MAX))
+}
+
+fn interval(ratio: Ratio) -> String {
+    let half = (ratio.high - ratio.low) / 2.0;
+    format!("{:.3} ±{half:.3}", ratio.ratio)
+}
+
+/// A number with about four digits.
+fn number(value: f64) -> String {
+    match value {
+        ..10.0 => format!("{value:.3}"),
+        ..100.0 => format!("{value:.2}"),
+        ..1e5 => format!("{value:.0}"),
+        ..1e7 => format!("{:.0}k", value / 1e3),
+        _ => format!("{:.0}M", value / 1e6),
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    number(f64::from(u32::try_from(bytes >> 10).unwrap_or(u32::MAX)) / 1024.0)
+}
+
+/// What a ratio says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Faster,
+    Slower,
+    NoDifference,
+}
+
+impl Verdict {
+    pub(crate) fn of(comparison: &Comparison, ratio: Option<Ratio>) -> Verdict {
+        let higher = comparison.is_metric && comparison.higher_is_better;
+        match ratio {
+            Some(ratio) if ratio.high < 1.0 && higher => Verdict::Slower,
+            Some(ratio) if ratio.low > 1.0 && higher => Verdict::Faster,
+            Some(ratio) if ratio.high < 1.0 => Verdict::Faster,
+            Some(ratio) if ratio.low > 1.0 => Verdict::Slower,
+            _ => Verdict::NoDifference,
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::NoDifference => "no difference",
+        }
+    }
+}
+
+fn verdict(comparison: &Comparison, ratio: Option<Ratio>) -> String {
+    let Some(found) = ratio else {
+        return "too few rounds for a verdict".to_owned();
+    };
+    let percent = |value: f64| (value - 1.0).abs() * 100.0;
+    match Verdict::of(comparison, ratio) {
+        Verdict::NoDifference => format!(
+            "no difference seen (between {:+.1} and {:+.1} %)",
+            (found.low - 1.0) * 100.0,
+            (found.high - 1.0) * 100.0
+        ),
+        verdict => {
+            let (low, high) = (percent(found.low), percent(found.high));
+            format!(
+                "{} by {:.1} % (between {:.1} and {:.1} %)",
+                verdict.word(),
+                percent(found.ratio),
+                low.min(high),
+                low.max(high)
+            )
+        }
+    }
+}
+
+fn write_walks(comparison: &Comparison, to: &mut String) -> fmt::Result {
+    if let Some(why) = &comparison.no_walks {
+        return writeln!(to, "Page walks were not counted: {why}.");
+    }
+    for way in &comparison.ways {
+        let walks = way.walks();
+        writeln!(
+            to,
+            "{}: {} misses of the data TLB, {} of the instruction TLB",
+            way.way.name, walks.data, walks.instructions
+        )?;
+    }
+    Ok(())
+}
+
+/// The best of the ways that are faster than plain.
+fn best(comparison: &Comparison) -> Option<&Compared> {
+    let faster = comparison
+        .ways
+        .iter()
+        .filter(|way| Verdict::of(comparison, way.ratio) == Verdict::Faster);
+    let gain = |way: &Compared| way.ratio.map_or(0.0, |ratio| ratio.ratio.ln().abs());
+    faster.max_by(|a, b| gain(a).total_cmp(&gain(b)))
+}

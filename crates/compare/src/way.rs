@@ -1,0 +1,172 @@
+//! Ways to run a program.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// This program, even if its file was replaced meanwhile.
+const HUGECTL: &str = "/proc/self/exe";
+
+/// Names of ways that are options of hugectl, and the options.
+const OPTIONS: [(&str, &[&str]); 5] = [
+    ("thp", &["--thp"]),
+    ("heap", &["--heap"]),
+    ("text", &["--text"]),
+    (
+        "all",
+        &["--text", "--data", "--bss", "--heap", "--anon", "--shm"],
+    ),
+    ("auto", &["--auto"]),
+];
+
+/// Where distributions install mimalloc.
+const MIMALLOC_DIRS: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib"];
+
+/// A way to run a program: words before it, and variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// The name in the table.
+    pub name: String,
+    /// Options of hugectl; `None` runs the program itself.
+    pub options: Option<Vec<OsString>>,
+    /// Variables of the program.
+    pub variables: Vec<(&'static str, OsString)>,
+}
+
+impl Way {
+    /// The unchanged program.
+    pub fn plain() -> Way {
+        Way {
+            name: "plain".to_owned(),
+            options: None,
+            variables: Vec::new(),
+        }
+    }
+
+    /// hugectl with these options.
+    pub fn options(name: &str, options: Vec<OsString>) -> Way {
+        Way {
+            options: Some(options),
+            name: name.to_owned(),
+            ..Way::plain()
+        }
+    }
+
+    fn variable(name: &str, variables: Vec<(&'static str, OsString)>) -> Way {
+        Way {
+            variables,
+            name: name.to_owned(),
+            ..Way::plain()
+        }
+    }
+
+    /// Parses a word of `--compare`. `given` are the other options of the command line, and
+    /// `is_size` tells a page size.
+    ///
+    /// # Errors
+    /// Why there is no such way.
+    pub fn parse(
+        word: &str,
+        given: &[OsString],
+        is_size: impl Fn(&str) -> bool,
+    ) -> Result<Way, String> {
+        if let Some((name, options)) = OPTIONS.iter().find(|(name, _)| *name == word) {
+            let options = options.iter().map(OsString::from).collect();
+            return Ok(Way::options(name, options));
+        }
+        match word {
+            "plain" => Ok(Way::plain()),
+            "given" if given.is_empty() => Err("given: no other options are given".to_owned()),
+            "given" => Ok(Way::options(word, given.to_vec())),
+            "tunable" => Ok(Way::variable(
+                word,
+                vec![("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into())],
+            )),
+            "mimalloc" => mimalloc().map_or_else(
+                || Err("mimalloc: libmimalloc.so is not installed".to_owned()),
+                |path| Ok(Way::mimalloc(path)),
+            ),
+            size if is_size(size) => Ok(Way::options(size, vec![format!("--heap={size}").into()])),
+            _ => Err(format!(
+                "{word}: not plain, given, thp, heap, text, all, auto, tunable, mimalloc or a \
+                 page size, such as 2MB"
+            )),
+        }
+    }
+
+    fn mimalloc(path: PathBuf) -> Way {
+        let variables = vec![
+            ("LD_PRELOAD", path.into_os_string()),
+            // The name before version 3, and since then.
+            ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
+            ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
+        ];
+        Way::variable("mimalloc", variables)
+    }
+
+    /// Returns the command that runs a program this way.
+    pub(crate) fn command(&self, program: &[OsString]) -> Command {
+        let mut words = program.iter();
+        let mut command = match &self.options {
+            None => Command::new(words.next().map_or(OsStr::new(""), OsString::as_os_str)),
+            Some(options) => {
+                let mut command = Command::new(HUGECTL);
+                command.args(options).arg("--");
+                command
+            }
+        };
+        command.args(words).envs(self.variables.iter().cloned());
+        command
+    }
+
+    /// Returns the command line for a user.
+    pub fn shown(&self, program: &str) -> String {
+        let variables = self.variables.iter();
+        let variables =
+            variables.map(|(name, value)| format!("{name}={} ", value.to_string_lossy()));
+        let options = self.options.iter().map(|options| {
+            let words = options.iter();
+            let words = words.map(|word| format!("{} ", word.to_string_lossy()));
+            format!("hugectl {}", words.collect::<String>())
+        });
+        variables.chain(options).collect::<String>() + program
+    }
+}
+
+/// Finds mimalloc in the library directories, the newest version first.
+fn mimalloc() -> Option<PathBuf> {
+    let arch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let dirs = std::iter::once(arch.as_str()).chain(MIMALLOC_DIRS);
+    let files = dirs.flat_map(|dir| libraries(Path::new(dir)));
+    files.max()
+}
+
+fn libraries(dir: &Path) -> Vec<PathBuf> {
+    let entries = dir.read_dir().into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libmimalloc.so")
+    };
+    paths.filter(is_it).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(word: &str) -> Result<Way, String> {
+        Way::parse(word, &["--heap".into()], |word| word == "2MB")
+    }
+
+    #[test]
+    fn words_are_ways() {
+        assert_eq!(parse("plain").unwrap().shown("./x"), "./x");
+        assert_eq!(parse("given").unwrap().shown("./x"), "hugectl --heap ./x");
+        assert_eq!(parse("2MB").unwrap().shown("./x"), "hugectl --heap=2MB ./x");
+        let tunable = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ./x";
+        assert_eq!(parse("tunable").unwrap().shown("./x"), tunable);
+        assert!(parse("hep").unwrap_err().starts_with("hep: not plain"));
+        assert!(Way::parse("given", &[], |_| false).is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! `--compare`: prints a bar while the program runs, then the result.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+
+use hugetools_compare::{self as compare, Comparison, Failed, Progress, Ways};
+use hugetools_ctl::request::Compare;
+use hugetools_ctl::say::failure::Failure;
+use hugetools_model::Head;
+use serde::Serialize;
+
+use super::{TOOL, live, print};
+use crate::console;
+use crate::terminal::lay_out;
+
+/// Columns of the bar.
+const WIDTH: usize = 30;
+
+#[derive(Debug, Serialize)]
+struct Document {
+    #[serde(flatten)]
+    head: Head,
+    #[serde(flatten)]
+    ways: Ways,
+}
+
+/// Compares. Returns the exit status: that of a program that failed, else 0.
+pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
+    let settings = &request.settings;
+    let words = settings.command.iter();
+    let words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let program = words.join(" ");
+    let is_drawn = io::stderr().is_terminal();
+    let result = compare::compare(settings, &live(), |progress| {
+        if is_drawn {
+            console::err(&format!("\r{}", bar(progress)));
+        }
+    });
+    if is_drawn {
+        console::err("\r\x1b[K");
+    }
+    let comparison = match result {
+        Ok(comparison) => comparison,
+        Err(failed) => return fail(failed, &program),
+    };
+    if let Some(path) = &request.plot {
+        let image = compare::svg(&comparison, &program);
+        let written = fs::File::create(path).and_then(|mut file| {
+            use std::io::Write;
+            file.write_all(image.as_bytes())
+        });
+        written.map_err(|why| Failure::Own(format!("--plot={}: {why}", path.display())))?;
+    }
+    print(&show(&comparison, &program, request.json)).map(|()| 0)
+}
+
+fn show(comparison: &Comparison, program: &str, json: bool) -> String {
+    if !json {
+        return lay_out(&compare::text(comparison, program));
+    }
+    let document = Document {
+        head: Head::new(TOOL),
+        ways: Ways::of(comparison, program),
+    };
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+/// Shows what the program printed, and why the comparison ended.
+fn fail(failed: Failed, program: &str) -> Result<u8, Failure> {
+    console::err(&failed.output);
+    let text = format!("--compare: {program} ({}): {}", failed.way, failed.why);
+    match failed.status {
+        126 => Err(Failure::CannotRun(text)),
+        127 => Err(Failure::NotFound(text)),
+        125 => Err(Failure::Own(text)),
+        status => {
+            super::say(&[super::Note::error(text)], 1);
+            Ok(status)
+        }
+    }
+}
+
+fn bar(progress: Progress) -> String {
+    let filled = (0..WIDTH)
+        .filter(|at| (*at as f64) < progress.done * WIDTH as f64)
+        .count();
+    let (full, empty) = ("#".repeat(filled), "-".repeat(WIDTH - filled));
+    let width = progress
+        .width
+        .map(|width| format!(", interval {:.1} %", width * 100.0));
+    let width = width.unwrap_or_default();
+    format!("[{full}{empty}] {} rounds{width}\x1b[K", progress.rounds)
+}
