@@ -11,6 +11,8 @@ use crate::sys;
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
     pub(crate) lines: Vec<String>,
+    /// Whether other programs used the CPUs at the start.
+    pub(crate) is_busy: bool,
     ticks: Option<Ticks>,
 }
 
@@ -26,6 +28,7 @@ impl Doubts {
     pub(crate) fn begin(root: &Root) -> Doubts {
         let mut doubts = Doubts {
             lines: Vec::new(),
+            is_busy: false,
             ticks: ticks(root),
         };
         let loadavg = read(root, "/proc/loadavg");
@@ -34,8 +37,9 @@ impl Doubts {
             .next()
             .and_then(|word| word.parse::<f64>().ok());
         if let Some(busy) = busy.filter(|busy| *busy > 0.5) {
+            doubts.is_busy = true;
             doubts.lines.push(format!(
-                "other programs were running: the load average was {busy:.1}"
+                "other programs were running (load average {busy:.1}), so the time of the CPUs is compared"
             ));
         }
         let governor = read(

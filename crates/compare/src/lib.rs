@@ -25,5 +25,5 @@ pub mod way;
 pub use json::Ways;
 pub use plot::svg;
 pub use run::Failed;
-pub use schedule::{Comparison, Progress, compare};
+pub use schedule::{Compared, Comparison, Progress, Value, compare};
 pub use table::text;

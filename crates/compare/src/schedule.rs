@@ -35,10 +35,40 @@ pub struct Comparison {
     pub no_walks: Option<String>,
     /// Whether the user ended it.
     pub interrupted: bool,
-    /// Whether the program's own figure is compared, instead of time.
-    pub is_metric: bool,
-    /// Whether a higher figure is better.
+    /// What is compared.
+    pub value: Value,
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// Seconds from start to end.
+    WallTime,
+    /// Seconds of the CPUs, on a machine with other load.
+    CpuTime,
+    /// The program's own figure.
+    Metric,
+}
+
+impl Value {
+    /// Wall time on an idle machine only: beside others it says more about them.
+    fn choose(settings: &Settings, is_busy: bool) -> Value {
+        match (&settings.metric, &settings.server) {
+            (Some(_), _) => Value::Metric,
+            (None, None) if is_busy => Value::CpuTime,
+            _ => Value::WallTime,
+        }
+    }
+
+    fn of(self, run: &Run) -> f64 {
+        match self {
+            Value::WallTime => run.seconds,
+            Value::CpuTime => (run.usage.user + run.usage.system).as_secs_f64(),
+            Value::Metric => run.metric.unwrap_or(0.0),
+        }
+    }
 }
 
 /// A way and its runs.
@@ -46,7 +76,7 @@ pub struct Comparison {
 pub struct Compared {
     /// The way.
     pub way: Way,
-    /// The values, one a round: seconds, or the metric.
+    /// The compared values, one a round.
     pub values: Vec<f64>,
     /// The ratio to plain; `None` for plain itself and for too few rounds.
     pub ratio: Option<Ratio>,
@@ -93,6 +123,7 @@ pub fn compare(
         counters,
     };
     let mut doubts = Doubts::begin(root);
+    let value = Value::choose(settings, doubts.is_busy);
     let mut ways = warm_up(&mut runner, &mut progress)?;
     let began = Instant::now();
     let mut clock = Clock::default();
@@ -101,7 +132,7 @@ pub fn compare(
             break;
         };
         for (compared, run) in ways.iter_mut().zip(runs) {
-            compared.values.push(run.metric.unwrap_or(run.seconds));
+            compared.values.push(value.of(&run));
             compared.runs.push(run);
         }
         rate(&mut ways);
@@ -117,7 +148,7 @@ pub fn compare(
         doubts: doubts.lines,
         no_walks,
         interrupted: sys::is_interrupted(),
-        is_metric: settings.metric.is_some(),
+        value,
         higher_is_better: settings
             .metric
             .as_ref()

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::run::Run;
-use crate::schedule::{Compared, Comparison};
+use crate::schedule::{Compared, Comparison, Value};
 use crate::stats::{Ratio, median};
 
 /// Widths of the columns; the first is aligned to the left.
@@ -18,13 +18,13 @@ pub fn text(comparison: &Comparison, program: &str) -> String {
 }
 
 fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result {
-    let value = if comparison.is_metric {
-        "metric"
-    } else {
-        "seconds"
+    let value = match comparison.value {
+        Value::WallTime => "seconds",
+        Value::CpuTime => "CPU s",
+        Value::Metric => "metric",
     };
     let names = [
-        "way", value, "ratio", "user s", "system s", "faults", "tables", "peak", "huge",
+        "way", value, "ratio", "user s", "sys s", "faults", "tables", "peak", "huge",
     ];
     line(to, names.map(str::to_owned))?;
     for way in &comparison.ways {
@@ -115,7 +115,7 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     pub(crate) fn of(comparison: &Comparison, ratio: Option<Ratio>) -> Verdict {
-        let higher = comparison.is_metric && comparison.higher_is_better;
+        let higher = comparison.higher_is_better;
         match ratio {
             Some(ratio) if ratio.high < 1.0 && higher => Verdict::Slower,
             Some(ratio) if ratio.low > 1.0 && higher => Verdict::Faster,

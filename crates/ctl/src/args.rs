@@ -32,10 +32,8 @@ pub const TERMINAL: &str = "-";
 const EXAMPLES: &str = "\
 Examples:
   hugectl --heap ./solver input         heap: pool pages, else transparent ones
-  hugectl --heap=1GB ./solver input     the same, 1 GB pages first
   hugectl --thp python3 job.py          heap: transparent only; needs no pool
   hugectl --text python3 job.py         code: huge pages of its file first
-  hugectl --data --bss ./solver input   static variables
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory
   hugectl --anon java -jar server.jar   the heap of a virtual machine
   hugectl --auto redis-server           options known to suit Redis
