@@ -19,8 +19,8 @@ none\t''"
 complete -c hugectl -l disable -d 'Leave text, data and bss alone'
 complete -c hugectl -l limit -d 'Limit pool memory of each process' -r
 complete -c hugectl -l only -d 'Only programs with these names' -r
-complete -c hugectl -l require -d 'Don\'t start with less, as in text:90,heap' -r
-complete -c hugectl -l report -d 'Print what was huge when the program ends' -F
+complete -c hugectl -l require -d 'Refuse to start with less, as in text:90,heap' -r
+complete -c hugectl -l report -d 'Print what was on huge pages at the end' -F
 complete -c hugectl -l status -d 'Show what processes have on huge pages' -r
 complete -c hugectl -l watch -d 'Repeat --status or --pid'
 complete -c hugectl -l color -d 'Colours: auto, always or never' -f -a "auto\t''
@@ -54,7 +54,7 @@ complete -c hugectl -l no-inherit -d 'Only PROGRAM, not what it starts'
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map if text is a copy'
 complete -c hugectl -l tree -d 'With --status: their children, too'
 complete -c hugectl -l sizes -d 'With --status, as root: folio sizes'
-complete -c hugectl -l totals -d 'With --status: one line a process'
+complete -c hugectl -l totals -d 'With --status: one line per process'
 complete -c hugectl -l json -d 'Print JSON instead of text'
 complete -c hugectl -l dry-run -d 'Print shell commands; start nothing'
 complete -c hugectl -l explain -d 'Predict pages, shortfalls and cures'

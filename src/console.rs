@@ -16,7 +16,7 @@ pub enum Reader {
     Gone,
 }
 
-/// Writes text to standard output, a pipe or a terminal.
+/// Writes text to standard output.
 ///
 /// # Errors
 /// The output cannot be written. A closed pipe is not an error.
@@ -55,8 +55,8 @@ pub fn redirect_messages(file: Arc<File>) {
     let _ = MESSAGE_FILE.set(file);
 }
 
-/// Writes a message to the file or to standard error. Errors are ignored: there is
-/// nowhere to report them, and hugectl must still start the program.
+/// Writes a message to the file or to standard error. Errors are ignored: they can't be
+/// reported, and hugectl must still start the program.
 pub fn err(text: &str) {
     let _ignored = IgnoredSignals::begin();
     let _ = match MESSAGE_FILE.get() {

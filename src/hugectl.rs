@@ -59,8 +59,8 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let mut caller = Caller::own();
     let steps = args.steps.clone();
     let level = |caller: &Caller| verbosity(caller.verbosity(), &steps);
-    let json = args.proof.json;
-    terminal::choose(args.proof.color);
+    let json = args.reports.json;
+    terminal::choose(args.reports.color);
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(run, &mut caller),
         Request::Status(status) => show::show(&status).map(|()| 0),

@@ -20,7 +20,7 @@ const MIMALLOC: &str = "libmimalloc.so.2.0";
 pub(crate) fn tools() -> Tools {
     Tools {
         hugectl: tool::hugectl().to_owned(),
-        peer: PathBuf::from("/usr/bin/hugectl"),
+        libhugetlbfs: PathBuf::from("/usr/bin/hugectl"),
         mimalloc: mimalloc().unwrap_or_default(),
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn missing(way: Way, tools: &Tools) -> Option<String> {
         Way::Libhugetlbfs => {
             let version = run(&["dpkg-query", "-W", "-f", "${Version}", "libhugetlbfs-bin"]);
             let is_here = version.is_ok_and(|version| version.starts_with("2."));
-            (!is_here || !tools.peer.exists())
+            (!is_here || !tools.libhugetlbfs.exists())
                 .then(|| "libhugetlbfs-bin is not installed".to_owned())
         }
         _ => None,

@@ -47,7 +47,7 @@ impl Bench<'_> {
         let rounds = self.args.rounds();
         let all = rounds + u32::from(!quick);
         for turn in turns(all, &ways) {
-            if stop::is_asked() {
+            if stop::is_requested() {
                 break;
             }
             let job = &mut jobs[turn.work];
@@ -92,7 +92,7 @@ impl Bench<'_> {
                 .and_then(|()| self.one(job, way, quick || only_look));
             let outcome = outcome.and_then(|outcome| job.compare(outcome));
             // A run that was ended by the signal does not count.
-            if stop::is_asked() {
+            if stop::is_requested() {
                 return;
             }
             job.rows[place].result = outcome.map(|outcome| {

@@ -19,6 +19,6 @@ pub(crate) fn watch() {
 }
 
 /// Whether a signal has come.
-pub(crate) fn is_asked() -> bool {
+pub(crate) fn is_requested() -> bool {
     ASKED.load(Ordering::Relaxed)
 }

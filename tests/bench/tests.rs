@@ -36,7 +36,10 @@ fn each_round_runs_each_way_once() {
         let changes = changes.filter(|two| two[0].needs_pool() != two[1].needs_pool());
         assert_eq!(changes.count(), 1);
     }
-    assert_ne!(plan[0].ways[0], plan[2].ways[0], "each round has its order");
+    assert_ne!(
+        plan[0].ways[0], plan[2].ways[0],
+        "each round has another order"
+    );
 }
 
 #[test]

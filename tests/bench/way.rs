@@ -8,7 +8,7 @@ pub(crate) struct Tools {
     /// The hugectl of this build.
     pub(crate) hugectl: PathBuf,
     /// hugectl of libhugetlbfs.
-    pub(crate) peer: PathBuf,
+    pub(crate) libhugetlbfs: PathBuf,
     /// `libmimalloc.so.2.0`.
     pub(crate) mimalloc: PathBuf,
 }
@@ -74,7 +74,7 @@ impl Way {
         let (hugectl, option) = match self {
             Way::OursWithout | Way::Ours => (&tools.hugectl, "--heap"),
             Way::Auto => (&tools.hugectl, "--auto"),
-            Way::Libhugetlbfs => (&tools.peer, "--heap"),
+            Way::Libhugetlbfs => (&tools.libhugetlbfs, "--heap"),
             _ => return vec![],
         };
         vec![hugectl.display().to_string(), option.to_owned()]

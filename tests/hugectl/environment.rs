@@ -195,7 +195,7 @@ fn existing_restrictions_are_respected() {
 
 /// libhugetlbfs' hugectl sets the same variables to the same values.
 #[test]
-fn variables_equal_those_of_the_peer() {
+fn variables_equal_those_of_libhugetlbfs() {
     let place = Place::new();
     let classic = std::path::Path::new("/usr/bin/hugectl");
     if !classic.exists() {

@@ -295,7 +295,7 @@ fn shared_memory_fails_without_fallback() {
             assert_eq!(ran.err.matches(said).count(), 1, "{ran:?}");
             assert!(
                 ran.err
-                    .contains("21 are needed, 20 are free; the request fails"),
+                    .contains("21 pages of 2MB are needed, 20 are free; the request fails"),
                 "{ran:?}"
             );
         }

@@ -1,9 +1,9 @@
 //! The C interface: programs that are linked with `-lhugetlbfs`.
 
 mod header;
+mod libhugetlbfs;
 mod memory;
 mod order;
-mod peer;
 mod variables;
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! Where private memory is around forks and beside threads. `contract` checks its contents.
 
 use super::contract::row::{User, as_user};
-use super::judge::Judged;
+use super::smaps::HeapPages;
 use crate::support::live::{machine, skip};
 use crate::support::needs::others;
 use crate::support::program::{Libc, build};
@@ -11,13 +11,13 @@ use crate::support::tool::{Ran, hugectl, tool};
 const POOL: u64 = 60;
 
 /// Runs `forks` as a user; where its memory was before the first thread, and at the end.
-fn run(user: User, options: &[&str], libc: Libc, args: [&str; 2]) -> Option<[Judged; 2]> {
+fn run(user: User, options: &[&str], libc: Libc, args: [&str; 2]) -> Option<[HeapPages; 2]> {
     let program = build("contract/forks", libc, &[])?;
     let mut command = as_user(user);
     command.arg(hugectl()).args(options).arg(program);
-    let ran: Ran = (command.args(args).arg("judge").output()).unwrap().into();
+    let ran: Ran = (command.args(args).arg("print").output()).unwrap().into();
     assert_eq!(ran.status, 0, "{options:?} {args:?}: {ran:?}");
-    let [before, after] = ["before", "after"].map(|what| Judged::find(&ran.out, what));
+    let [before, after] = ["before", "after"].map(|what| HeapPages::find(&ran.out, what));
     assert!(before.share(before.hugetlb) >= 60, "{ran:?}");
     Some([before, after])
 }

@@ -1,4 +1,4 @@
-//! The heap on huge pages, judged by the programs themselves.
+//! The heap on huge pages, measured by the programs themselves.
 
 mod allocators;
 mod give_back;
@@ -12,7 +12,7 @@ mod torture;
 use std::path::Path;
 use std::process::Command;
 
-use super::judge::Judged;
+use super::smaps::HeapPages;
 use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build};
 use crate::support::still::{with_thp, without_pool};
@@ -38,10 +38,10 @@ fn hugectl(options: &[&str], program: &Path, args: &[&str]) -> Ran {
 }
 
 /// Runs `blocks MODE MIB`, which must succeed.
-fn blocks(options: &[&str], libc: Libc, mode: &str, mib: &str) -> Option<(Judged, Ran)> {
+fn blocks(options: &[&str], libc: Libc, mode: &str, mib: &str) -> Option<(HeapPages, Ran)> {
     let ran = hugectl(options, &build("blocks", libc, &[])?, &[mode, mib]);
     assert_eq!(ran.status, 0, "{libc:?} {options:?} {mode}: {ran:?}");
-    Some((Judged::find(&ran.out, mode), ran))
+    Some((HeapPages::find(&ran.out, mode), ran))
 }
 
 #[test]
@@ -50,13 +50,13 @@ fn a_heap_is_on_transparent_pages_without_a_pool() {
         return;
     };
     for (libc, mode) in WAYS {
-        let Some((judged, _)) = blocks(&["--heap"], libc, mode, "300") else {
+        let Some((pages, _)) = blocks(&["--heap"], libc, mode, "300") else {
             return;
         };
-        let huge = judged.share(judged.thp);
+        let huge = pages.share(pages.thp);
         assert!(
-            judged.hugetlb == 0 && huge >= ENOUGH,
-            "{libc:?} {mode}: {judged:?}"
+            pages.hugetlb == 0 && huge >= ENOUGH,
+            "{libc:?} {mode}: {pages:?}"
         );
     }
 }
@@ -68,13 +68,13 @@ fn a_heap_is_on_the_pool() {
     };
     live.set_pool(300);
     for (libc, mode) in WAYS {
-        let Some((judged, _)) = blocks(&["--heap"], libc, mode, "300") else {
+        let Some((pages, _)) = blocks(&["--heap"], libc, mode, "300") else {
             return;
         };
-        let huge = judged.share(judged.hugetlb + judged.thp);
+        let huge = pages.share(pages.hugetlb + pages.thp);
         assert!(
-            huge >= ENOUGH && judged.hugetlb > 0,
-            "{libc:?} {mode}: {judged:?}"
+            huge >= ENOUGH && pages.hugetlb > 0,
+            "{libc:?} {mode}: {pages:?}"
         );
         assert_eq!(live.free_pages_at_last(300), 300, "{libc:?} {mode}");
     }
@@ -87,12 +87,12 @@ fn transparent_pages_follow_a_small_pool() {
     };
     live.set_pool(50);
     let options = ["--heap", "--report"];
-    let Some((judged, ran)) = blocks(&options, Libc::Glibc, "medium", "300") else {
+    let Some((pages, ran)) = blocks(&options, Libc::Glibc, "medium", "300") else {
         return;
     };
-    assert_eq!(judged.hugetlb, 50 * live.default_size().kib());
-    let huge = judged.share(judged.hugetlb + judged.thp);
-    assert!(huge >= ENOUGH, "{judged:?}");
+    assert_eq!(pages.hugetlb, 50 * live.default_size().kib());
+    let huge = pages.share(pages.hugetlb + pages.thp);
+    assert!(huge >= ENOUGH, "{pages:?}");
     assert!(ran.err.contains("hugeadm --pool-pages-min"), "{ran:?}");
     let heap = ran.err.lines().find(|line| line.starts_with("heap "));
     assert!(heap.unwrap().contains("has no page left"), "{ran:?}");
@@ -108,11 +108,11 @@ fn a_fallback_is_obeyed() {
     assert_eq!(live.hugeadm(&["--thp-always"]).status, 0);
     for heap in ["--heap", "--heap=thp"] {
         let options = [heap, "--fallback=base"];
-        let Some((judged, ran)) = blocks(&options, Libc::Glibc, "medium", "60") else {
+        let Some((pages, ran)) = blocks(&options, Libc::Glibc, "medium", "60") else {
             return;
         };
         // mimalloc's own table of pages may be on one huge page.
-        assert!(judged.thp <= 2048 && judged.hugetlb == 0, "{heap}: {ran:?}");
+        assert!(pages.thp <= 2048 && pages.hugetlb == 0, "{heap}: {ran:?}");
         assert_eq!(ran.err.lines().count(), 1, "{heap}: {ran:?}");
     }
     let program = build("blocks", Libc::Glibc, &[]).unwrap();
@@ -154,8 +154,8 @@ fn a_heap_on_gigantic_pages() {
     if !live.set_gigantic("heap size", 1) {
         return;
     }
-    let judged = blocks(&["--heap=1GB"], Libc::Glibc, "medium", "700");
-    assert!(judged.is_none_or(|(judged, _)| judged.hugetlb == 1 << 20));
+    let pages = blocks(&["--heap=1GB"], Libc::Glibc, "medium", "700");
+    assert!(pages.is_none_or(|(pages, _)| pages.hugetlb == 1 << 20));
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn a_small_heap_is_on_base_pages() {
         return;
     };
     live.set_pool(20);
-    if let Some((judged, _)) = blocks(&["--heap"], Libc::Glibc, "small", "1") {
-        assert_eq!((judged.thp, judged.hugetlb), (0, 0), "{judged:?}");
+    if let Some((pages, _)) = blocks(&["--heap"], Libc::Glibc, "small", "1") {
+        assert_eq!((pages.thp, pages.hugetlb), (0, 0), "{pages:?}");
     }
 }
 
@@ -180,7 +180,7 @@ fn the_first_blocks_of_each_thread_are_on_base_pages() {
         return;
     };
     let ran = hugectl(&["--heap=thp", "-q"], &program, &[]);
-    let full = Judged::find(&ran.out, "full");
+    let full = HeapPages::find(&ran.out, "full");
     assert!(full.thp >= 38 << 10, "{ran:?}");
     assert!(full.resident <= 120 << 10, "{ran:?}");
 }
@@ -196,7 +196,7 @@ fn parts_of_a_heap_can_be_protected_and_dropped() {
             };
             let ran = hugectl(&["--heap"], &program, &[]);
             assert!(ran.status == 0 && ran.out.ends_with("ok\n"), "{ran:?}");
-            let before = Judged::find(&ran.out, "before");
+            let before = HeapPages::find(&ran.out, "before");
             assert_eq!(before.hugetlb > 0, pages > 0, "{ran:?}");
         }
     }
@@ -227,10 +227,10 @@ fn a_limited_hugetlb_group_gets_its_limit() {
         let ran: Ran = (command.arg(&program).args(["medium", "300"]).output())
             .unwrap()
             .into();
-        let judged = Judged::find(&ran.out, "medium");
-        assert_eq!(judged.hugetlb, kib, "{file} {limit}: {ran:?}");
-        let huge = judged.share(judged.hugetlb + judged.thp);
-        assert!(huge >= ENOUGH, "{file} {limit}: {judged:?}");
+        let pages = HeapPages::find(&ran.out, "medium");
+        assert_eq!(pages.hugetlb, kib, "{file} {limit}: {ran:?}");
+        let huge = pages.share(pages.hugetlb + pages.thp);
+        assert!(huge >= ENOUGH, "{file} {limit}: {pages:?}");
     }
 }
 
@@ -252,8 +252,11 @@ fn variables_of_the_heap() {
     };
     for (value, least, most) in [("no", 90 << 10, u64::MAX), ("yes", 0, 20 << 10)] {
         let ran = heap(&program, ("HUGETLB_MORECORE_SHRINK", value));
-        assert!(Judged::find(&ran.out, "full").hugetlb > 80 << 10, "{ran:?}");
-        let freed = Judged::find(&ran.out, "freed").resident;
+        assert!(
+            HeapPages::find(&ran.out, "full").hugetlb > 80 << 10,
+            "{ran:?}"
+        );
+        let freed = HeapPages::find(&ran.out, "freed").resident;
         assert!((least..=most).contains(&freed), "{value}: {ran:?}");
     }
     // The second address is outside of the range that is known as the heap's.

@@ -5,7 +5,7 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use super::judge::Judged;
+use super::smaps::HeapPages;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
 use crate::support::still::{with_thp, without_pool};
@@ -38,7 +38,7 @@ fn without_sys_a_heap_tries_transparent_pages() {
             let mut command = after(hide, "hugectl");
             command.arg(option).arg(&program).args(["+300", "=full"]);
             let ran: Ran = command.output().unwrap().into();
-            let full = Judged::find(&ran.out, "full");
+            let full = HeapPages::find(&ran.out, "full");
             assert!(full.share(full.thp) >= 90, "{hide} {option}: {ran:?}");
             let message = "transparent huge pages are asked for";
             assert_eq!(ran.err.matches(message).count(), 1, "{hide}: {ran:?}");
@@ -96,7 +96,7 @@ fn without_control_groups_a_heap_tries_transparent_pages() {
     let mut command = after("mount -t tmpfs none /sys/fs/cgroup", "hugectl");
     command.args(["-v", "--heap=thp"]).arg(&program);
     let ran: Ran = command.args(["+300", "=full"]).output().unwrap().into();
-    let full = Judged::find(&ran.out, "full");
+    let full = HeapPages::find(&ran.out, "full");
     assert!(full.share(full.thp) >= 90, "{ran:?}");
     let message = "what the memory control group allows cannot be seen";
     assert_eq!(ran.err.matches(message).count(), 1, "{ran:?}");

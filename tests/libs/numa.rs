@@ -190,7 +190,7 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     let per_pool = answers.chunks(commands.len() + 1);
     for (pools, answers) in Pools::ALL.iter().zip(per_pool) {
         assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
-        for ((command, judge), ran) in cases.iter().zip(&answers[1..]) {
+        for ((command, check), ran) in cases.iter().zip(&answers[1..]) {
             let output = Output {
                 command,
                 pools: *pools,
@@ -200,7 +200,7 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
             let [first, second] = pools.shares();
             let shares = format!("shares {first} {second}\n");
             assert!(ran.out.ends_with(&shares), "{output:?}");
-            judge(&output);
+            check(&output);
         }
     }
 }

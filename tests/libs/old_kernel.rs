@@ -2,8 +2,8 @@
 //! `MADV_POPULATE_WRITE` (Linux 5.14), `mremap` of hugetlb pages (5.16), write protection of
 //! hugetlb pages by `userfaultfd` (5.19) and `MADV_COLLAPSE` (6.1).
 
-use crate::libs::judge::Judged;
 use crate::libs::numa::{Output, Pools, binds, equipped, forks, node};
+use crate::libs::smaps::HeapPages;
 use crate::support::guest::{Guest, old_guest};
 use crate::support::program::{Libc, build};
 use crate::support::tool::Ran;
@@ -43,8 +43,8 @@ fn heaps_and_forks() {
             "mkdir /cgroup; mount -t cgroup2 none /cgroup; cd /cgroup; mkdir some
              echo +hugetlb > cgroup.subtree_control; echo 20M > some/hugetlb.2MB.max
              echo 0 > some/cgroup.procs; hugectl --heap blocks medium 100",
-            "hugectl --heap -q forks 2 0 judge",
-            "hugectl --heap -q forks 2 2 judge",
+            "hugectl --heap -q forks 2 0 print",
+            "hugectl --heap -q forks 2 2 print",
             "grep HugePages_Free /proc/meminfo",
             "hugeadm --pool-pages-min 2MB:0 --pool-pages-max 2MB:0; hugectl --heap blocks medium 100",
         ],
@@ -52,13 +52,13 @@ fn heaps_and_forks() {
     assert!(answers[0].out.starts_with("5.10."), "{:?}", answers[0]);
     for (answer, least, most) in [(2, 80 << 10, 80 << 10), (3, 18 << 10, 20 << 10), (7, 0, 0)] {
         let ran = &answers[answer];
-        let judged = Judged::find(&ran.out, "medium");
-        assert!((least..=most).contains(&judged.hugetlb), "{ran:?}");
-        let huge = judged.share(judged.hugetlb + judged.thp);
+        let pages = HeapPages::find(&ran.out, "medium");
+        assert!((least..=most).contains(&pages.hugetlb), "{ran:?}");
+        let huge = pages.share(pages.hugetlb + pages.thp);
         assert!(huge >= 95, "{ran:?}");
     }
     for ran in &answers[4..6] {
-        let before = Judged::find(&ran.out, "before");
+        let before = HeapPages::find(&ran.out, "before");
         assert!(before.share(before.hugetlb) >= 60, "{ran:?}");
         assert!(ran.out.ends_with("right\n"), "{ran:?}");
     }
@@ -79,8 +79,8 @@ fn memory_policies() {
     let mut commands = vec!["hugeadm --pool-pages-min 2MB@0-1:100"];
     commands.extend(cases.iter().map(|(command, _)| *command));
     let answers = run(&guest, &commands);
-    for ((command, judge), ran) in cases.iter().zip(&answers[1..]) {
-        judge(&Output {
+    for ((command, check), ran) in cases.iter().zip(&answers[1..]) {
+        check(&Output {
             command,
             pools: Pools::Both,
             ran,

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use crate::libs::judge::parts::Part;
+use crate::libs::smaps::parts::Part;
 use crate::support::live::{machine, skip};
 use crate::support::long;
 use crate::support::program::{Libc, build};
@@ -87,7 +87,7 @@ fn segments_of_an_ordinary_program() {
 }
 
 #[test]
-fn the_variable_alone() {
+fn hugetlb_elfmap_without_hugectl() {
     let Some(live) = machine("HUGETLB_ELFMAP") else {
         return;
     };
@@ -165,8 +165,8 @@ fn the_report_equals_smaps() {
     }
     let sum = |of: &dyn Fn(&str) -> u64| ["text", "data", "bss"].into_iter().map(of).sum::<u64>();
     let found = sum(&|segment| reported(&report, segment, &program));
-    let judged = sum(&|segment| Part::find(&ran.out, segment).huge());
-    assert_eq!(found, judged << 10, "{report} {ran:?}");
+    let measured = sum(&|segment| Part::find(&ran.out, segment).huge());
+    assert_eq!(found, measured << 10, "{report} {ran:?}");
 }
 
 /// Eight processes at once, again and again, with a pool for two of them.

@@ -53,7 +53,7 @@ static int finish(int is_same) {
 static int changed;
 
 /* Maps, drops, protects, unmaps and forks. */
-static void round_of(unsigned n) {
+static void remap_once(unsigned n) {
     size_t part = len / 8;
     char *at = map(MAP_PRIVATE);
     fill((uint64_t *)at, 0, len, 1);
@@ -73,11 +73,11 @@ static void round_of(unsigned n) {
     munmap(at, len);
 }
 
-static int restless(const char *kind, char **argv) {
+static int remaps(const char *kind, char **argv) {
     ready();
-    unsigned most = strcmp(kind, "restless") ? 12 : -1u;
+    unsigned most = strcmp(kind, "remaps") ? 12 : -1u;
     for (unsigned n = 0; n < most && !ended(0); n++)
-        round_of(n);
+        remap_once(n);
     if (!strcmp(kind, "executes")) {
         execl(argv[0], argv[0], "ends", argv[2], (char *)0);
         return 8;
@@ -105,8 +105,8 @@ int main(int argc, char **argv) {
         return 7;
     const char *kind = argv[1];
     len = (size_t)atoi(argv[2]) << 20;
-    if (!strcmp(kind, "restless") || !strcmp(kind, "executes") || !strcmp(kind, "ends"))
-        return restless(kind, argv);
+    if (!strcmp(kind, "remaps") || !strcmp(kind, "executes") || !strcmp(kind, "ends"))
+        return remaps(kind, argv);
     if (!strcmp(kind, "grows"))
         return grows();
     if (!strcmp(kind, "off") && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))

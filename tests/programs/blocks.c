@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
-#include "judge.h"
+#include "heap_pages.h"
 
 static size_t total = 1024ul << 20;
 
@@ -86,6 +86,6 @@ int main(int argc, char **argv)
 			pthread_join(thread[i], NULL);
 	} else
 		return 2;
-	print_judged(mode);
+	print_heap_pages(mode);
 	return 0;
 }

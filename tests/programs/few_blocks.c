@@ -1,11 +1,11 @@
 /* A thousand threads with four small blocks each, and a large block. Prints what smaps says
  * while all threads live. */
 #include <pthread.h>
-#include "judge.h"
+#include "heap_pages.h"
 
 enum { THREADS = 1000, BLOCKS = 4 };
 
-static pthread_barrier_t full, judged;
+static pthread_barrier_t full, printed;
 
 static void *few(void *unused)
 {
@@ -16,7 +16,7 @@ static void *few(void *unused)
 		memset(block[i], 1, 16 << i);
 	}
 	pthread_barrier_wait(&full);
-	pthread_barrier_wait(&judged);
+	pthread_barrier_wait(&printed);
 	for (int i = 0; i < BLOCKS; i++)
 		free(block[i]);
 	return unused;
@@ -32,13 +32,13 @@ int main(void)
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
 	pthread_barrier_init(&full, NULL, THREADS + 1);
-	pthread_barrier_init(&judged, NULL, THREADS + 1);
+	pthread_barrier_init(&printed, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(thread + i, &small, few, NULL))
 			return 1;
 	pthread_barrier_wait(&full);
-	print_judged("full");
-	pthread_barrier_wait(&judged);
+	print_heap_pages("full");
+	pthread_barrier_wait(&printed);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	free(large);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "judge.h"
+#include "heap_pages.h"
 
 #define PAGE 4096ul
 #define LEN (64ul << 20)
@@ -47,7 +47,7 @@ int main(void)
 	p = block;
 	for (i = 0; i < LEN; i += 8)
 		*(uint64_t *)(p + i) = i;
-	print_judged("before");
+	print_heap_pages("before");
 	CHECK(mprotect(p + 10 * PAGE, PAGE, PROT_NONE) == 0);
 	CHECK(fault(p + 10 * PAGE) == SIGSEGV && fault(p + 9 * PAGE) == 0 && fault(p + 11 * PAGE) == 0);
 	CHECK(mprotect(p + 10 * PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
@@ -60,7 +60,7 @@ int main(void)
 			CHECK(*(uint64_t *)(p + i) == i);
 	for (i = 1024 * PAGE; i < 1536 * PAGE; i += 8)
 		CHECK(*(uint64_t *)(p + i) == 0);
-	print_judged("after");
+	print_heap_pages("after");
 	free(p);
 	puts("ok");
 	return 0;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "judge.h"
+#include "heap_pages.h"
 #include "numa/forks.h"
 
 /* Prints where many blocks of one size are. */
@@ -230,6 +230,6 @@ int main(int argc, char **argv)
 	} else {
 		return 2;
 	}
-	print_judged("end");
+	print_heap_pages("end");
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* Fills and frees 100 MiB, and prints what smaps says before and after. */
-#include "judge.h"
+#include "heap_pages.h"
 
 int main(void)
 {
@@ -11,9 +11,9 @@ int main(void)
 			return 3;
 		memset(block[i], i + 1, 1 << 20);
 	}
-	print_judged("full");
+	print_heap_pages("full");
 	for (int i = 0; i < 100; i++)
 		free(block[i]);
-	print_judged("freed");
+	print_heap_pages("freed");
 	return 0;
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "judge.h"
+#include "heap_pages.h"
 
 #define BLOCK ((size_t)1 << 20)
 #define MOST 4096
@@ -95,7 +95,7 @@ static void step(const char *self, const char *word)
 		malloc_trim(0);
 		break;
 	case '=':
-		print_judged(word + 1);
+		print_heap_pages(word + 1);
 		break;
 	case '?':
 		if (!fgets(line, sizeof line, stdin))
@@ -112,7 +112,7 @@ static void step(const char *self, const char *word)
 		if (pid == 0) {
 			check();
 			fill(0);
-			print_judged("child");
+			print_heap_pages("child");
 			check();
 			_exit(0);
 		}

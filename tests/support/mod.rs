@@ -3,10 +3,10 @@
 pub(crate) mod bless;
 pub(crate) mod cpio;
 pub(crate) mod guest;
+pub(crate) mod libhugetlbfs;
 pub(crate) mod live;
 pub(crate) mod long;
 pub(crate) mod needs;
-pub(crate) mod peer;
 pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod restore;

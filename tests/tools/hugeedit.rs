@@ -173,11 +173,11 @@ fn programs_with_a_set_id_bit_or_capabilities_stay_unchanged() {
 
 /// libhugetlbfs' hugeedit shows and sets the same marks.
 #[test]
-fn marks_equal_those_of_the_peer() {
-    let peer = "/usr/bin/hugeedit";
-    if !std::path::Path::new(peer).exists() {
+fn marks_equal_those_of_libhugetlbfs() {
+    let tool = "/usr/bin/hugeedit";
+    if !std::path::Path::new(tool).exists() {
         return skip(
-            "marks_equal_those_of_the_peer",
+            "marks_equal_those_of_libhugetlbfs",
             "there is no other hugeedit",
         )
         .unwrap_or(());
@@ -192,7 +192,7 @@ fn marks_equal_those_of_the_peer() {
         for options in ["", "--text", "--data", "--text --data", "--disable"] {
             place.ok(&format!("cp {name} ours && cp {name} theirs"));
             let ours = place.ok(&format!("hugeedit {options} ours"));
-            let theirs = place.ok(&format!("{peer} {options} theirs"));
+            let theirs = place.ok(&format!("{tool} {options} theirs"));
             assert_eq!(ours, theirs, "{name} {options}");
             assert!(
                 place.bytes("ours") == place.bytes("theirs"),

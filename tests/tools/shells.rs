@@ -34,7 +34,7 @@ type Case = (
     &'static [&'static str],
 );
 
-/// The largest page size and its pool, for machines with pools of 2 MB.
+/// Words with `2MB` count only on a machine with pools of that size.
 const CASES: [Case; 12] = [
     ("hugectl --heap=", &["2MB", "thp"], &["README.md", "2048kB"]),
     ("hugectl --heap=t", &["thp"], &["2MB"]),
@@ -104,8 +104,7 @@ fn fish_completes() {
     });
 }
 
-/// In a terminal, the list after a tab. A function in front of compadd records the
-/// matches.
+/// Completes in a terminal. A function that wraps compadd records the matches.
 const ZSH: &str = r#"
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -128,8 +127,8 @@ fn zsh_completes() {
     tried("zsh_completes", "zsh", &|line| words("zsh", &script, line));
 }
 
-/// The words of the completer for a line. The shell itself drops those that don't begin
-/// with the last word.
+/// Prints the completer's words that begin with the last word of the line, as elvish itself
+/// filters them.
 const ELVISH: &str = r#"
 use str
 eval (slurp < completions/(str:split ' ' $E:LINE | take 1).elv)

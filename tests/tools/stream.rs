@@ -2,7 +2,7 @@
 //! pages, and the results are identical.
 
 use super::place::{Done, Place};
-use crate::libs::judge::parts::Part;
+use crate::libs::smaps::parts::Part;
 use crate::support::bless::project;
 use crate::support::live::machine;
 use crate::support::needs;

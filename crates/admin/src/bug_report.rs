@@ -1,10 +1,10 @@
-//! `--bug-report`: the kernel's files about huge pages, without private data. The
-//! result is a recorded machine in the format of `tests/fixtures/record.sh`, so that
-//! `--sysroot` behaves elsewhere as hugeadm did here.
+//! `--bug-report`: the kernel's files about huge pages, without private data. The format is
+//! that of `tests/fixtures/record.sh`: with `--sysroot`, hugeadm behaves on another machine as
+//! it did on this one.
 //!
 //! It names no process, user, host, device or directory: see `private`.
 //!
-//! **Invariants.** Text that isn't known to be harmless is omitted.
+//! **Invariants.** Only text that is known to be harmless is included.
 
 mod private;
 
@@ -31,7 +31,7 @@ pub struct Recorded {
     pub text: Option<String>,
 }
 
-/// Single files.
+/// Files to record.
 const FILES: &[&str] = &[
     "/proc/buddyinfo",
     "/proc/cmdline",
@@ -54,8 +54,7 @@ const FILES: &[&str] = &[
     "/sys/fs/cgroup/cgroup.controllers",
 ];
 
-/// Directories, with subdirectories for each page size:
-/// `hugepages-2048kB/stats/anon_fault_alloc`.
+/// Directories to record, with subdirectories: `hugepages-2048kB/stats/anon_fault_alloc`.
 const TREES: &[&str] = &[
     "/proc/sys/vm",
     "/sys/kernel/mm/hugepages",
@@ -95,7 +94,7 @@ impl BugReport {
 fn files(root: &Root) -> Vec<KPath> {
     let mut files: Vec<KPath> = FILES.iter().map(|path| KPath::from(*path)).collect();
     for tree in TREES {
-        below(root, &KPath::from(*tree), 3, &mut files);
+        files_below(root, &KPath::from(*tree), 3, &mut files);
     }
     let nodes = KPath::from("/sys/devices/system/node");
     for name in root.list(&nodes).unwrap_or_default() {
@@ -104,19 +103,19 @@ fn files(root: &Root) -> Vec<KPath> {
         if number.parse::<u32>().is_ok() {
             let node = nodes.join(&name);
             files.extend(["cpulist", "distance", "meminfo"].map(|file| node.join(file)));
-            below(root, &node.join("hugepages"), 2, &mut files);
+            files_below(root, &node.join("hugepages"), 2, &mut files);
         }
     }
     files
 }
 
 /// Collects the files below a directory, at most `depth` levels down.
-fn below(root: &Root, dir: &KPath, depth: usize, files: &mut Vec<KPath>) {
+fn files_below(root: &Root, dir: &KPath, depth: usize, files: &mut Vec<KPath>) {
     for name in root.list(dir).unwrap_or_default() {
         let path = dir.join(name.to_string_lossy());
         match root.host_path(path.as_str()).is_file() {
             true => files.push(path),
-            false if depth > 1 => below(root, &path, depth - 1, files),
+            false if depth > 1 => files_below(root, &path, depth - 1, files),
             false => {}
         }
     }
@@ -147,13 +146,13 @@ fn about(root: &Root) -> Vec<String> {
         format!("hugetools {}", env!("CARGO_PKG_VERSION")),
         format!("built for {}", std::env::consts::ARCH),
     ];
-    about.extend(system(root));
+    about.extend(distribution(root));
     about.push("this report names no process, user, host or directory".to_owned());
     about
 }
 
-/// The name of the distribution.
-fn system(root: &Root) -> Option<String> {
+/// Reads the name of the distribution.
+fn distribution(root: &Root) -> Option<String> {
     let bytes = root.read_opt(&KPath::from("/etc/os-release")).ok()??;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let name = text

@@ -1,5 +1,5 @@
-//! The output of a run as one value: the JSON document, and the source of the text. The
-//! fields are described in hugeadm(8).
+//! The output of a run: printed as a JSON document, or formatted as text. hugeadm(8) describes
+//! the fields.
 //!
 //! **Invariants.** Existing fields keep their names and meanings. Unknown values are
 //! `null`.

@@ -1,9 +1,7 @@
-//! Operations on the machine other than reads and writes of kernel files, which are in
-//! [`hugetools_model::Root`].
+//! Operations on the machine. ([`hugetools_model::Root`] reads and writes kernel files.)
 //!
-//! **Invariants.** Everything else that changes the machine, waits, or looks up users
-//! and files is a function of this trait. Mounts, owners and swap of a recorded tree are
-//! never asked for.
+//! **Invariants.** Whatever changes the machine, waits, or looks up users and files goes through
+//! this trait. On a recorded tree, mounts, owners and swap are skipped.
 
 use std::io;
 use std::path::Path;
@@ -59,7 +57,7 @@ pub trait Effects {
     /// When it cannot be mounted.
     fn mount(&mut self, mount: &Mount) -> io::Result<()>;
 
-    /// Unmounts the topmost mount of a directory.
+    /// Unmounts the topmost mount on a directory.
     ///
     /// # Errors
     /// When it is in use or cannot be unmounted.
@@ -90,7 +88,7 @@ pub trait Effects {
     /// refused.
     fn is_root(&mut self) -> bool;
 
-    /// Whether a signal asks the run to end.
+    /// Whether a signal has interrupted the run.
     fn interrupted(&mut self) -> bool;
 }
 

@@ -2,8 +2,7 @@
 //! any I/O.
 //!
 //! The order of tasks is fixed (see [`plan`]), independent of the order of options.
-//! Steps in a task run one after the other; after a failure the rest of the task is
-//! skipped.
+//! The steps of a task run in order; a failure skips the rest of its task.
 //!
 //! [`shell`] prints a plan as commands.
 //!
@@ -28,7 +27,7 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Why the plan must not run.
     pub refusal: Option<Refusal>,
-    /// A task per option, and related tasks.
+    /// One task per option, and further tasks that it needs, such as temporary swap.
     pub tasks: Vec<Task>,
 }
 

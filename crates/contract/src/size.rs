@@ -10,17 +10,17 @@ pub enum SizeError {
     Overflow,
 }
 
-/// A size, and whether text after it was ignored.
+/// A size, and whether it was followed by text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lenient {
+pub struct ParsedSize {
     /// Bytes.
     pub bytes: u64,
     /// Whether text follows number and unit (`M`, `MB`, `Mi`, `MiB`).
-    pub tail: bool,
+    pub has_trailing_text: bool,
 }
 
 /// Reads a size such as `2M`, `2MB`, `0x200000` or `2097152`.
-pub fn parse(text: &[u8]) -> Result<Lenient, SizeError> {
+pub fn parse(text: &[u8]) -> Result<ParsedSize, SizeError> {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let (radix, digits) = match text {
@@ -45,12 +45,15 @@ pub fn parse(text: &[u8]) -> Result<Lenient, SizeError> {
     if used == 0 || value == 0 {
         return Err(SizeError::Invalid);
     }
-    let (shift, tail) = unit(&digits[used..]);
+    let (shift, has_trailing_text) = unit(&digits[used..]);
     let bytes = value
         .checked_mul(1 << shift)
         .filter(|bytes| i64::try_from(*bytes).is_ok())
         .ok_or(SizeError::Overflow)?;
-    Ok(Lenient { bytes, tail })
+    Ok(ParsedSize {
+        bytes,
+        has_trailing_text,
+    })
 }
 
 fn unit(text: &[u8]) -> (u32, bool) {
@@ -92,9 +95,12 @@ mod tests {
             assert_eq!(bytes(text), Ok(2 << 20), "{text}");
         }
         assert_eq!(bytes("2.5G"), Ok(2));
-        assert!(parse(b"2mfoo").unwrap().tail);
+        assert!(parse(b"2mfoo").unwrap().has_trailing_text);
         for whole in ["2M", "2MB", "2Mi", "2mi", "2MiB"] {
-            assert!(!parse(whole.as_bytes()).unwrap().tail, "{whole}");
+            assert!(
+                !parse(whole.as_bytes()).unwrap().has_trailing_text,
+                "{whole}"
+            );
         }
     }
 

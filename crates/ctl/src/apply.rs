@@ -104,10 +104,10 @@ impl Applied {
 
     /// Puts text on huge pages of the page cache.
     fn prepare_text(&mut self, plan: &Plan, caller: &Caller, root: &Root) -> Result<(), Failure> {
-        for (index, job) in plan.text.iter().enumerate() {
-            let prepared = page_cache::prepare(job, caller, root);
+        for (index, text) in plan.text.iter().enumerate() {
+            let prepared = page_cache::prepare(text, caller, root);
             self.notes.push(describe(&prepared));
-            if index == 0 && plan.text_is_static && !prepared.is_huge() {
+            if index == 0 && plan.text_needs_page_cache && !prepared.is_huge() {
                 let short = static_text_is_short();
                 if plan.requires() {
                     return Err(Failure::Own(short.text));

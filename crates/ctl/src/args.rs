@@ -5,7 +5,7 @@ mod given;
 mod huge_pages;
 mod library;
 mod messages;
-mod proof;
+mod reports;
 mod running;
 mod scope;
 
@@ -19,7 +19,7 @@ pub use given::Given;
 pub use huge_pages::Segments;
 pub use library::Library;
 pub use messages::Messages;
-pub use proof::Proof;
+pub use reports::Reports;
 pub use running::Running;
 pub use scope::Scope;
 
@@ -72,7 +72,7 @@ pub struct Args {
     pub scope: Scope,
     /// Predictions, reports, and the status of processes.
     #[command(flatten)]
-    pub proof: Proof,
+    pub reports: Reports,
     /// Options for running programs.
     #[command(flatten)]
     pub running: Running,

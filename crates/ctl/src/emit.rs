@@ -8,7 +8,7 @@
 //! | `docker` | `docker run $(hugectl --emit=docker …) IMAGE`; podman and nerdctl alike |
 //! | `kubernetes` | a pod's specification |
 //!
-//! Variables with the number of the process are left out, since it is unknown.
+//! Variables that hold a process ID are left out: the service has none yet.
 
 mod container;
 
@@ -31,7 +31,7 @@ const INSTALL: &str =
 /// Directories that a reboot empties.
 const VOLATILE: [&str; 5] = ["/run", "/var/run", "/tmp", "/dev", "/proc"];
 
-/// The environment of a service: nothing of the caller's but `PATH`.
+/// The environment of a service: `PATH`, and no other variable of the caller's.
 #[must_use]
 pub fn service(caller: &Caller) -> Caller {
     let mut service = caller.clone();
@@ -39,10 +39,10 @@ pub fn service(caller: &Caller) -> Caller {
     service
 }
 
-/// The text for a plan that was made for [`service`], without the library inside hugectl.
+/// Formats the settings. `plan` was made for [`service`], without the library inside hugectl.
 ///
 /// # Errors
-/// The library does not outlive a reboot, or a value is no plain text.
+/// The library is missing or not installed, or a value is not printable UTF-8.
 pub fn text(
     emit: &Emit,
     caller: &Caller,
@@ -51,7 +51,7 @@ pub fn text(
 ) -> Result<String, Failure> {
     let library = match &findings.library {
         None => None,
-        Some(Found::Nowhere(why)) => return fail(&format!("{why}\n  {INSTALL}")),
+        Some(Found::Missing(why)) => return fail(&format!("{why}\n  {INSTALL}")),
         Some(found) => found.path().map(Path::to_owned),
     };
     if let Some(path) = &library {
@@ -70,7 +70,7 @@ pub fn text(
     })
 }
 
-/// The warning about a unit whose starter drops the environment.
+/// Warns about a unit whose starter drops the environment.
 #[must_use]
 pub fn warning(emit: &Emit) -> Option<String> {
     let unit = emit.name.as_deref()?;
@@ -80,7 +80,7 @@ pub fn warning(emit: &Emit) -> Option<String> {
     }
 }
 
-/// The warning about Debian's starter for PostgreSQL.
+/// Warns about Debian's starter for PostgreSQL.
 fn of_unit(unit: &OsStr) -> Option<String> {
     let unit = unit.to_string_lossy();
     let cluster = unit.strip_prefix("postgresql@")?;
@@ -97,7 +97,7 @@ fn fail<T>(text: &str) -> Result<T, Failure> {
     Err(Failure::Own(format!("--emit: {text}")))
 }
 
-/// Checks that a library outlives a reboot.
+/// Checks that a library is in a permanent directory.
 fn check(path: &Path, run: &Run, caller: &Caller) -> Result<(), Failure> {
     let shown = path.display();
     if run.library == Library::ByName {
@@ -113,17 +113,17 @@ fn check(path: &Path, run: &Run, caller: &Caller) -> Result<(), Failure> {
     }
 }
 
-/// A variable and its value, without line ends.
+/// A variable and its value, which has no control character.
 type Variable = (&'static str, String);
 
 fn variables(plan: &Plan) -> Result<Vec<Variable>, Failure> {
     let mut all = Vec::new();
-    // env::PID says who prints messages at this start.
+    // env::PID names the process that prints messages, which is unknown.
     let variables = plan.variables.iter();
     for variable in variables.filter(|variable| variable.name != env::PID) {
         let value: &OsString = match &variable.value {
             Value::Text(text) => text,
-            // Without a process, the requirement is for all of them.
+            // Without a process ID, the requirement applies to every process of the service.
             Value::ProcessAnd(text) if variable.name == env::REQUIRE => text,
             Value::Process | Value::ProcessAnd(_) => continue,
         };
@@ -173,7 +173,7 @@ fn environment(head: &str, variables: &[Variable]) -> String {
     format!("{head}\n{}", lines.collect::<String>())
 }
 
-/// The file behind a link, for a mount.
+/// Resolves symbolic links: the container mounts the file itself.
 fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_error| path.to_owned())
 }

@@ -104,15 +104,15 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
     let asked = asked.fold(Subject::NONE, |all, one| all | one);
     let shortfalls = shorts(&plan.notes, asked);
     let target = findings.look.target.as_ref();
-    let doubt = target.and_then(doubt);
+    let unknown_program = target.and_then(unknown_program);
     let is_refused = plan.required.iter().any(Required::is_refused);
     let mut head = Head::new("hugectl");
-    head.status = match &doubt {
+    head.status = match &unknown_program {
         Some(_) => UNKNOWN,
         None if !shortfalls.is_empty() || is_refused => SHORT,
         None => MET,
     };
-    head.errors.extend(doubt);
+    head.errors.extend(unknown_program);
     let texts = |level| {
         let notes = plan.notes.iter().filter(move |note| note.level == level);
         let notes = notes.filter(|note| note.shortfall.is_none());
@@ -201,8 +201,8 @@ fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     };
     let name = entry.name;
     let asked = findings.asked;
-    let is_asked = asked.heap.is_some() || asked.anon.is_some();
-    let is_covered = findings.look.beyond.is_some() && is_asked;
+    let is_requested = asked.heap.is_some() || asked.anon.is_some();
+    let is_covered = findings.look.beyond.is_some() && is_requested;
     let own = entry
         .own_switch
         .iter()
@@ -225,7 +225,7 @@ fn auto(known: &KnownProgram) -> Vec<String> {
 }
 
 /// Returns why nothing is known about a program.
-fn doubt(target: &Target) -> Option<String> {
+fn unknown_program(target: &Target) -> Option<String> {
     match &target.image {
         Image::Unknown(why) => Some(format!(
             "what {} would get cannot be told: {why}",

@@ -22,7 +22,7 @@ use hugetools_contract::ledger::Kind;
 use hugetools_model::Head;
 use serde::Serialize;
 
-use crate::probe::coverage::page_cache::Job;
+use crate::probe::coverage::page_cache::TextFile;
 use crate::probe::heap_engine::Engine;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::note::{Level, Note};
@@ -59,8 +59,8 @@ pub struct Program {
     pub argv: Vec<OsString>,
     /// Whether it is text that the shell runs if the kernel doesn't.
     pub is_text: bool,
-    /// Why the kernel may refuse it.
-    pub doubt: Option<String>,
+    /// Why the kernel may refuse to execute it; printed if it does.
+    pub exec_hint: Option<String>,
 }
 
 /// The plan.
@@ -87,9 +87,9 @@ pub struct Plan {
     /// The embedded library that is put on disk.
     pub library: Option<Bundled>,
     /// The files whose text is put on huge pages of the page cache.
-    pub text: Vec<Job>,
-    /// Whether only the page cache can make text huge.
-    pub text_is_static: bool,
+    pub text: Vec<TextFile>,
+    /// Whether text can be on huge pages of the page cache only, as in a static program.
+    pub text_needs_page_cache: bool,
 }
 
 /// The embedded library that is preloaded.
@@ -252,7 +252,7 @@ mod tests {
                 path: path.into(),
                 argv,
                 is_text: false,
-                doubt: None,
+                exec_hint: None,
             }),
             ..Plan::default()
         }

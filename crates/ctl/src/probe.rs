@@ -193,7 +193,7 @@ fn find(
         library,
         kernel,
         starter: starters::warning(run, caller),
-        only: names::in_force(run, caller),
+        only: names::selected(run, caller),
         unknown_names: names::unknown(run, caller),
         report: match &run.report {
             Some(ReportTo::File(file)) => Some(report_file::check(file)?),

@@ -220,11 +220,11 @@ impl Request {
         }
         if !args.running.pid.is_empty() {
             adopt::adopt(args).map(Request::Adopt)
-        } else if !args.proof.status.is_empty() {
+        } else if !args.reports.status.is_empty() {
             status(args).map(Request::Status)
         } else if args.compare.compare.is_some() {
             compare::read(args).map(Request::Compare)
-        } else if args.proof.emit.is_some() {
+        } else if args.reports.emit.is_some() {
             emit::read(args).map(Request::Emit)
         } else {
             run(args).map(Request::Run)
@@ -242,11 +242,11 @@ pub fn verbosity(start: u8, steps: &[Step]) -> u8 {
 }
 
 fn status(args: Args) -> Result<Status, Failure> {
-    let whom = args.proof.status.iter().map(|word| Whom::parse(word));
+    let whom = args.reports.status.iter().map(|word| Whom::parse(word));
     let whom = whom.collect::<Result<Vec<Whom>, String>>();
     let whom = whom.or_else(|why| usage(format!("--status {why}")))?;
-    let watch = watch(args.proof.watch.as_deref())?;
-    if args.proof.sizes && args.proof.totals {
+    let watch = watch(args.reports.watch.as_deref())?;
+    if args.reports.sizes && args.reports.totals {
         return usage("--sizes and --totals: one or the other");
     }
     let program = args.command.first().map(|word| word.to_string_lossy());
@@ -258,13 +258,13 @@ fn status(args: Args) -> Result<Status, Failure> {
     }
     Ok(Status {
         whom,
-        tree: args.proof.tree,
-        sizes: args.proof.sizes,
-        totals: args.proof.totals,
+        tree: args.reports.tree,
+        sizes: args.reports.sizes,
+        totals: args.reports.totals,
         watch,
-        json: args.proof.json,
+        json: args.reports.json,
         steps: args.steps,
-        sysroot: args.proof.sysroot,
+        sysroot: args.reports.sysroot,
     })
 }
 
@@ -298,8 +298,8 @@ fn run(args: Args) -> Result<Run, Failure> {
         stack_depth: limits::length("--stack-depth", segments.stack_depth.as_deref())?,
         kernel_fork: segments.fork.is_some(),
         fallback: segments.fallback.as_deref().and_then(fallback),
-        require: require::parse(args.proof.require.as_deref())?,
-        report: args.proof.report.map(|file| match file.as_os_str() {
+        require: require::parse(args.reports.require.as_deref())?,
+        report: args.reports.report.map(|file| match file.as_os_str() {
             terminal if terminal == TERMINAL => ReportTo::Terminal,
             _ => ReportTo::File(file),
         }),
@@ -320,10 +320,10 @@ fn run(args: Args) -> Result<Run, Failure> {
             (false, None) => Library::Auto,
         },
         steps: args.steps,
-        dry_run: args.proof.dry_run,
-        explain: args.proof.explain,
-        json: args.proof.json,
-        sysroot: args.proof.sysroot,
+        dry_run: args.reports.dry_run,
+        explain: args.reports.explain,
+        json: args.reports.json,
+        sysroot: args.reports.sysroot,
         command: args.command,
         options: args.options,
         auto: segments.auto,
@@ -348,7 +348,7 @@ fn segments_of(args: &Args) -> Result<Segments, Failure> {
         libraries: segments.text_libs,
         share_text: segments.share_text,
         no_reserve: segments.no_reserve,
-        perf_map: args.proof.perf_map,
+        perf_map: args.reports.perf_map,
     })
 }
 
@@ -367,11 +367,11 @@ fn check_run(args: &Args) -> Result<(), Failure> {
         let text = "the name of the program is empty".to_owned();
         return Err(Failure::NotFound(text));
     }
-    if args.proof.dry_run && args.proof.explain {
+    if args.reports.dry_run && args.reports.explain {
         return usage("--dry-run and --explain: one or the other");
     }
-    let starts = !args.proof.dry_run && !args.proof.explain;
-    if args.proof.sysroot.is_some() && starts {
+    let starts = !args.reports.dry_run && !args.reports.explain;
+    if args.reports.sysroot.is_some() && starts {
         return usage(
             "--sysroot needs --status, --dry-run or --explain: a recorded machine runs no program",
         );
@@ -384,7 +384,7 @@ fn check_run(args: &Args) -> Result<(), Failure> {
     if let Some(option) = args.given.of_compare() {
         return usage(format!("{option} needs --compare"));
     }
-    if args.proof.json && starts && args.proof.report.is_none() {
+    if args.reports.json && starts && args.reports.report.is_none() {
         return usage("--json needs --status, --report, --compare, --dry-run or --explain");
     }
     Ok(())

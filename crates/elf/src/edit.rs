@@ -97,7 +97,7 @@ impl Table {
     ///
     /// When the change has no effect, or no loader would accept the result.
     pub fn edit(&self, edit: &Edit) -> Result<Edited, Refusal> {
-        if self.placing == Placing::Nowhere || self.segments.is_empty() {
+        if self.placing == Placing::NotLoaded || self.segments.is_empty() {
             return Err(Refusal::NotLoadable);
         }
         let missing = match edit.marks {

@@ -40,8 +40,8 @@ pub enum Placing {
     Fixed,
     /// A position-independent program or library (`ET_DYN`).
     Anywhere,
-    /// An object file or a core dump: never loaded.
-    Nowhere,
+    /// An object file or a core dump.
+    NotLoaded,
 }
 
 /// The program header table, raw and decoded.
@@ -107,7 +107,7 @@ impl Table {
             placing: match elf::FileType(headers.file_type) {
                 elf::ET_EXEC => Placing::Fixed,
                 elf::ET_DYN => Placing::Anywhere,
-                _ => Placing::Nowhere,
+                _ => Placing::NotLoaded,
             },
             segments: segments
                 .map(|(load, &(index, flags))| Segment {

@@ -31,8 +31,8 @@ extern "C" fn __wrap_pthread_key_create(
     create.map_or(libc::ENOSYS, |create| create(key, destructor))
 }
 
-/// mimalloc deletes its key at the end of the process. The key is kept: musl blocks signals to
-/// delete it, which the program's seccomp filter may forbid.
+/// Keeps mimalloc's key at the end of the process: to delete it, musl blocks signals, which the
+/// program's seccomp filter may forbid.
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_pthread_key_delete(_key: Key) -> c_int {
     0
@@ -50,8 +50,8 @@ unsafe extern "C" {
     fn __real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int;
 }
 
-/// Tells [`idle`] that mimalloc has freed a page, when it reads the monotonic clock. The time of
-/// the last tick is exact enough, and cheaper.
+/// Tells [`idle`] that mimalloc has freed a page, which is when it reads the monotonic clock. It
+/// gets the coarse clock, which is cheaper and exact enough.
 ///
 /// # Safety
 /// As for `clock_gettime(2)`.
@@ -73,7 +73,8 @@ unsafe extern "C" fn __wrap_clock_gettime(
     result
 }
 
-/// mimalloc names its mappings, which the program's seccomp filter may forbid.
+/// Refuses mimalloc's `prctl` that names its mappings: the program's seccomp filter may forbid
+/// it.
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_prctl(_option: c_int) -> c_int {
     -1

@@ -1,9 +1,9 @@
 //! Reads and changes a program's file in place.
 //!
-//! The inode, links, owner and mode stay. Nothing is written before all checks pass, and only the bytes between the first and the last changed field are
-//! written. A concurrent reader sees old or new fields, and the program works either
-//! way. The kernel refuses to start a file that is open for writing, and to open a
-//! running one for writing (ETXTBSY).
+//! The inode, links, owner and mode stay. After all checks pass, one write changes the bytes
+//! from the first to the last changed field. A concurrent reader sees old or new fields, and the
+//! program works either way. The kernel refuses to start a file that is open for writing, and
+//! to open a running one for writing (ETXTBSY).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,7 +21,7 @@ use crate::failure::{Failure, describe};
 pub struct Changed {
     /// The table before.
     pub before: Table,
-    /// The table after the change, with roles and segments that it left out.
+    /// The table after the change, and what the change skipped.
     pub edited: Edited,
     /// The requested alignment in bytes.
     pub align: Option<u64>,

@@ -29,7 +29,6 @@ pub mod mlocked;
 pub mod page_sizes;
 pub mod room;
 pub mod slice_bitmap;
-pub mod stats;
 pub mod unit;
 pub mod usage;
 

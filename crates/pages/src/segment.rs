@@ -8,7 +8,7 @@
 //!   [`placement`] and [`reason`]: results; [`symbols`]: functions, for perf.
 //! * [`stack`]: stacks, advised in place.
 //!
-//! **Invariants.** A copy is made aside and replaces the original in one system call; a failure
+//! **Invariants.** A copy is staged and replaces the original in one system call; a failure
 //! before leaves the original. Read-only memory stays read-only. A segment that was changed
 //! since it was [`loaded`](crate::kernel::loaded) stays.
 //!

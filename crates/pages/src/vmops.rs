@@ -113,7 +113,7 @@ pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Opt
         Some(region) => shared::mprotect(open, region, &part, access),
         None => private::mprotect(&part, access).unwrap_or_else(|| {
             // SAFETY: the program protects it.
-            unsafe { access.give(&part) }
+            unsafe { access.apply(&part) }
         }),
     }))
 }

@@ -59,8 +59,8 @@ pub unsafe extern "C" fn mmap(
     }
     // SAFETY: as the caller says.
     let map = |addr, flags| unsafe { map_next(addr, len, prot, flags, fd, offset) };
-    let is_concerned = call.is_concerned();
-    let at = match is_concerned {
+    let is_eligible = call.is_eligible();
+    let at = match is_eligible {
         true => sys::c_address(anon::map(&call, |addr, flags| {
             sys::address(map(addr as *mut c_void, flags))
         })),
@@ -68,11 +68,11 @@ pub unsafe extern "C" fn mmap(
     };
     if is_fixed && at != libc::MAP_FAILED {
         vmops::after_fixed(addr as usize, len);
-        if !is_concerned {
+        if !is_eligible {
             anon::note_unmapped(addr as usize, len);
         }
     }
-    if at != libc::MAP_FAILED && map_file::is_concerned(len, prot, flags) {
+    if at != libc::MAP_FAILED && map_file::is_eligible(len, prot, flags) {
         map_file::mapped(at as usize, len, fd);
     }
     at

@@ -3,8 +3,7 @@
 //! Existing segments are looked up and never changed. A new one is created with `IPC_EXCL`:
 //! success proves that the segment is ours.
 //!
-//! **Invariants.** The program gets a segment whenever it would without us, unless huge pages are
-//! required.
+//! **Invariants.** `shmget` fails only if it would without us, or if huge pages are required.
 //!
 //! **Locks.** The registry's, for each segment recorded.
 //!
@@ -30,7 +29,7 @@ use crate::next;
 /// `shmget`
 pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     if let Some(own) = OwnRequest::of_segment(size, flags) {
-        return get_own(own, key, size, flags);
+        return get_shm_hugetlb(own, key, size, flags);
     }
     let Some(pages) = config::get().shm else {
         return next::shmget(key, size, flags);
@@ -61,7 +60,7 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     let error = match make_huge(key, size, flags, page) {
         Ok(id) => {
             required::count_shm(size, false);
-            facts::learn_room();
+            facts::cache_room();
             return id;
         }
         // An existing segment.
@@ -80,9 +79,9 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     id
 }
 
-/// Creates a segment for the program's own huge request, fully populated; or looks up an existing
+/// Creates and populates a segment for the program's own `SHM_HUGETLB`, or looks up an existing
 /// one.
-fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
+fn get_shm_hugetlb(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
     let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
     if !creates || key != libc::IPC_PRIVATE && exists(key) {
         return next::shmget(key, size, flags);
@@ -98,8 +97,8 @@ fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
     }
 }
 
-/// The page size for a new segment; `None` for look-ups, own huge requests, and segments smaller
-/// than a page.
+/// The page size for a new segment; `None` for look-ups, for `SHM_HUGETLB`, and for segments
+/// smaller than a huge page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
     let page = huge_size(pages)?;
     (creates_plain(key, flags) && size >= page).then_some(page)
@@ -176,7 +175,7 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
                 Kind::Shm,
                 may_follow,
                 format_args!(
-                    "shmget: {amount} cannot be on {page_name} pages: this user is not in the \
+                    "shmget: no {page_name} pages for {amount}: this user is not in the \
                      group of vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
                     next_rung(may_follow),
                 ),
@@ -195,7 +194,7 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
                 Kind::Shm,
                 may_follow,
                 format_args!(
-                    "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, \
+                    "shmget: no huge pages for {amount}: {pages} pages of {page_name} are needed, \
                      {free}; {}{grow}",
                     next_rung(may_follow),
                 ),

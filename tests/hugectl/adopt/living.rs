@@ -83,8 +83,8 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
 /// another program, or ends.
 #[test]
 fn a_program_may_change_its_memory_meanwhile() {
-    for end in ["restless", "executes", "ends"] {
-        let Some((_still, mut program)) = adoptable("adopted and restless", end, "64") else {
+    for end in ["remaps", "executes", "ends"] {
+        let Some((_still, mut program)) = adoptable("adopted while it remaps", end, "64") else {
             return;
         };
         let mut subject = Subject::start(&mut program);
@@ -93,7 +93,7 @@ fn a_program_may_change_its_memory_meanwhile() {
         while Instant::now() < until {
             let done = hugectl(&["--pid", &pid, "--budget=100", "--json"]);
             if done.status == 125 {
-                assert_ne!(end, "restless", "{done:?}");
+                assert_ne!(end, "remaps", "{done:?}");
                 break;
             }
             assert!([0, 3].contains(&done.status), "{end}: {done:?}");
@@ -101,7 +101,7 @@ fn a_program_may_change_its_memory_meanwhile() {
             check_sums(&value["processes"][0]);
         }
         match end {
-            "restless" => assert_eq!(subject.last(), "same"),
+            "remaps" => assert_eq!(subject.last(), "same"),
             _ => assert!(subject.child.wait().unwrap().success(), "{end}"),
         }
     }

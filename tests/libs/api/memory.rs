@@ -68,7 +68,10 @@ fn an_error_names_the_called_function() {
             ("regions", "get_hugepage_region"),
         ] {
             let ran = run(program, with, &[("HUGETLB_VERBOSE", "2")], &[scene]);
-            let mut lines = ran.err.lines().filter(|line| line.contains("cannot be on"));
+            let mut lines = ran
+                .err
+                .lines()
+                .filter(|line| line.contains("no huge pages for"));
             let line = lines.next().expect(&ran.err);
             assert!(line.contains(&format!(" {called}: ")), "{with:?} {ran:?}");
         }

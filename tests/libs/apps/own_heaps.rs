@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::Plain;
-use crate::libs::judge::Judged;
+use crate::libs::smaps::HeapPages;
 use crate::support::needs::{libraries, programs};
 use crate::support::program::{Libc, build};
 use crate::support::still::with_thp;
@@ -90,7 +90,7 @@ fn memory_of_jemalloc_and_tcmalloc_is_huge() {
         }
         let program = build("steps", Libc::Glibc, flags).unwrap();
         let ran = under_anon(&[program.to_str().unwrap(), "+200", "=full"]);
-        let full = Judged::find(&ran.out, "full");
+        let full = HeapPages::find(&ran.out, "full");
         assert!(full.share(full.thp) >= 90, "{flags:?}: {ran:?}");
     }
 }

@@ -1,15 +1,15 @@
 //! Freed memory goes back to the pool and to the machine.
 
-use crate::libs::judge::Judged;
+use crate::libs::smaps::HeapPages;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
 
-/// Runs `give` with 300 MiB, of which nearly all must be given back within 20 seconds, while
+/// Runs `give_back` with 300 MiB, of which nearly all must be given back within 20 seconds, while
 /// the program allocates a block every 20 milliseconds.
 fn run(libc: Libc, mode: &str) -> Option<Ran> {
-    let program = build("give", libc, &[])?;
+    let program = build("give_back", libc, &[])?;
     let mut command = tool("hugectl");
     command.arg("--heap").arg(program);
     let ran: Ran = (command.args([mode, "300", "20", "20"]).output())
@@ -32,7 +32,7 @@ fn freed_pages_go_back_to_the_pool() {
         (Libc::Musl, "threads"),
     ] {
         let Some(ran) = run(libc, mode) else { return };
-        let at = |what| Judged::find(&ran.out, what).hugetlb;
+        let at = |what| HeapPages::find(&ran.out, what).hugetlb;
         assert!(at("full") > 250 << 10, "{libc:?} {mode}: {ran:?}");
         assert!(at("later") <= 25 << 10, "{libc:?} {mode}: {ran:?}");
         assert_eq!(live.free_pages_at_last(250), 250, "{libc:?} {mode}");
@@ -46,7 +46,7 @@ fn freed_memory_goes_back_to_the_machine() {
     };
     for mode in ["mixed", "threads"] {
         if let Some(ran) = run(Libc::Glibc, mode) {
-            let later = Judged::find(&ran.out, "later");
+            let later = HeapPages::find(&ran.out, "later");
             assert!(later.resident <= 15 << 10, "{mode}: {ran:?}");
         }
     }

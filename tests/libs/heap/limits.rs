@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::libs::judge::Judged;
+use crate::libs::smaps::HeapPages;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::still::without_pool;
@@ -25,9 +25,9 @@ fn a_program_that_disables_transparent_pages_is_told() {
         let mut command = tool("hugectl");
         command.args([heap, "--report"]).arg(&no_thp).arg(&blocks);
         let ran: Ran = (command.args(["medium", "100"]).output()).unwrap().into();
-        let judged = Judged::find(&ran.out, "medium");
-        assert_eq!((ran.status, judged.thp), (0, 0), "{ran:?}");
-        assert_eq!(judged.hugetlb > 0, pages > 0, "{ran:?}");
+        let used = HeapPages::find(&ran.out, "medium");
+        assert_eq!((ran.status, used.thp), (0, 0), "{ran:?}");
+        assert_eq!(used.hugetlb > 0, pages > 0, "{ran:?}");
         let warnings = ran.err.lines().filter(|line| line.contains("WARNING"));
         let warnings = warnings.filter(|line| line.contains("disabled by prctl"));
         assert_eq!(warnings.count(), 1, "{pages}: {ran:?}");
@@ -56,8 +56,8 @@ fn a_limited_address_space_is_reported_and_suffices() {
             command.arg(hugectl()).arg("--heap").arg(&program);
             let ran: Ran = (command.args([mode, "200"]).output()).unwrap().into();
             assert_eq!(ran.status, 0, "{kib} {mode}: {ran:?}");
-            let judged = Judged::find(&ran.out, mode);
-            let huge = judged.share(judged.hugetlb + judged.thp);
+            let used = HeapPages::find(&ran.out, mode);
+            let huge = used.share(used.hugetlb + used.thp);
             assert!(huge >= 50, "{kib} {mode}: {ran:?}");
             assert_eq!(ran.err.matches("(ulimit -v)").count(), 1, "{ran:?}");
         }
@@ -166,8 +166,8 @@ fn strict_overcommit_leaves_a_heap_its_huge_pages() {
         drop((strict, limit, ratio));
         for (mode, ran) in rans {
             assert_eq!(ran.status, 0, "{mode}: {ran:?}");
-            let judged = Judged::find(&ran.out, mode);
-            let huge = judged.share(judged.hugetlb + judged.thp);
+            let used = HeapPages::find(&ran.out, mode);
+            let huge = used.share(used.hugetlb + used.thp);
             assert!(huge >= 90, "{mode}: {ran:?}");
         }
         assert_eq!(too_much.status, 3, "{too_much:?}");

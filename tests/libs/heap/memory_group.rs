@@ -1,6 +1,6 @@
 //! Memory control groups with little memory left.
 
-use crate::libs::judge::Judged;
+use crate::libs::smaps::HeapPages;
 use crate::support::live::{Group, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
@@ -25,7 +25,7 @@ fn a_full_memory_group_gets_base_pages() {
             .into();
         assert_eq!(ran.status, 0, "{mode}: {ran:?}");
         assert!(
-            Judged::find(&ran.out, mode).resident >= 195 << 10,
+            HeapPages::find(&ran.out, mode).resident >= 195 << 10,
             "{ran:?}"
         );
         if mode == "one" {

@@ -2,7 +2,7 @@
 //! (`--heap-engine`).
 
 use super::quota::{live, run};
-use crate::libs::judge::Judged;
+use crate::libs::smaps::HeapPages;
 use crate::support::tool::{Ran, tool};
 
 #[test]
@@ -19,7 +19,7 @@ fn only_named_programs_or_the_first_process() {
         assert_eq!(ran.status, 0, "{options}: {ran:?}");
         ran
     };
-    let huge = |ran: &Ran, what: &str| Judged::find(&ran.out, what).hugetlb > 50 << 10;
+    let huge = |ran: &Ran, what: &str| HeapPages::find(&ran.out, what).hugetlb > 50 << 10;
     let child = "PROGRAM +80 =child; true";
     assert!(huge(&shell("", child), "child"));
     assert!(huge(&shell(&format!("--only=x,{name}"), child), "child"));
@@ -38,7 +38,7 @@ fn a_heap_may_stay_with_glibc() {
     };
     let thp = run("-v --heap --heap-engine=libc", &program, "+200 =full x200");
     for what in ["full", "executed"] {
-        let full = Judged::find(&thp.out, what);
+        let full = HeapPages::find(&thp.out, what);
         assert_eq!(full.hugetlb, 0, "{thp:?}");
         assert!(!live.thp_serves() || full.share(full.thp) >= 80, "{thp:?}");
     }
@@ -46,7 +46,7 @@ fn a_heap_may_stay_with_glibc() {
     let size = live.default_size();
     let pool = format!("--heap={size} --heap-engine=libc");
     let pool = run(&pool, &program, "+100 =full");
-    let full = Judged::find(&pool.out, "full");
+    let full = HeapPages::find(&pool.out, "full");
     assert!(full.share(full.hugetlb) >= 80, "{pool:?}");
     assert!(pool.err.contains("may be killed"), "{pool:?}");
 }

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::libs::judge::Judged;
-use crate::libs::judge::parts::Part;
+use crate::libs::smaps::HeapPages;
+use crate::libs::smaps::parts::Part;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
@@ -40,7 +40,7 @@ fn a_process_takes_at_most_its_limit() {
     for (limit, pages) in [("1/4", 25), ("1/64", 1), ("40MB", (40 << 10) / page)] {
         let options = format!("-v --heap --limit={limit} --report");
         let ran = run(&options, &program, "+400 =full");
-        let full = Judged::find(&ran.out, "full");
+        let full = HeapPages::find(&ran.out, "full");
         assert_eq!(full.hugetlb, pages * page, "{limit}: {ran:?}");
         assert!(ran.err.contains("(HUGETLB_LIMIT); transparent"), "{ran:?}");
         if live.thp_serves() {
@@ -56,7 +56,7 @@ fn a_process_takes_at_most_its_limit() {
     // Less than a page is none.
     live.set_pool(20);
     let ran = run("--heap --limit=1/64", &program, "+100 =full");
-    assert_eq!(Judged::find(&ran.out, "full").hugetlb, 0, "{ran:?}");
+    assert_eq!(HeapPages::find(&ran.out, "full").hugetlb, 0, "{ran:?}");
     assert!(ran.err.contains("is less than a page of"), "{ran:?}");
 }
 
@@ -69,7 +69,7 @@ fn four_processes_share_a_pool() {
     let options = "--heap --limit=1/4";
     let started = [(); 4].map(|()| Talk::start(hugectl(options, &program, "+200 =full ?")));
     for mut talk in started {
-        assert_eq!(talk.judged("full").hugetlb, 25 * page);
+        assert_eq!(talk.pages("full").hugetlb, 25 * page);
         talk.go_on();
         talk.end();
     }
@@ -111,7 +111,7 @@ fn pages_given_back_or_moved_by_a_fork_count_no_more() {
         "+100 =first F =none +100 =again",
     ] {
         let ran = run("--heap --limit=1/4", &program, steps);
-        let at = |what: &str| Judged::find(&ran.out, what).hugetlb;
+        let at = |what: &str| HeapPages::find(&ran.out, what).hugetlb;
         assert_eq!((at("first"), at("again")), (quarter, quarter), "{ran:?}");
         // A heap always uses some of its first pages.
         assert!(at("none") <= quarter / 5, "{ran:?}");
@@ -126,12 +126,12 @@ fn a_pool_that_is_filled_later_is_used_later() {
     let page = live.default_size().kib();
     let steps = "+100 =empty ? +100 =little +200 =filled";
     let mut talk = Talk::start(hugectl("--heap", &program, steps));
-    assert_eq!(talk.judged("empty").hugetlb, 0);
+    assert_eq!(talk.pages("empty").hugetlb, 0);
     live.set_pool(200);
     talk.go_on();
-    talk.judged("little");
+    talk.pages("little");
     // The pool is tried again after at most 128 MiB.
-    let filled = talk.judged("filled").hugetlb;
+    let filled = talk.pages("filled").hugetlb;
     assert!(filled >= (300 - 128 - 10) << 10, "{filled}");
     assert!(filled <= 200 * page, "{filled}");
     talk.end();
@@ -144,7 +144,7 @@ fn a_parent_returns_to_the_pool_once_after_its_child() {
     };
     let steps = "+100 =first f =moved +60 =child_lives w +60 =alone F =twice +100 =never";
     let ran = run("--heap", &program, steps);
-    let at = |what: &str| Judged::find(&ran.out, what).hugetlb;
+    let at = |what: &str| HeapPages::find(&ran.out, what).hugetlb;
     assert!(at("first") >= 70 << 10, "{ran:?}");
     assert!(at("alone") >= 50 << 10, "{ran:?}");
     for what in ["moved", "child_lives", "child", "twice", "never"] {
@@ -168,10 +168,10 @@ impl Talk {
     }
 
     /// Reads its next line, which begins with `what`.
-    fn judged(&mut self, what: &str) -> Judged {
+    fn pages(&mut self, what: &str) -> HeapPages {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();
-        Judged::find(&line, what)
+        HeapPages::find(&line, what)
     }
 
     fn go_on(&mut self) {

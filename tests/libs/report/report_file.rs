@@ -1,4 +1,4 @@
-//! The file of a report, when the program has changed what it may do.
+//! `--report=FILE` when the disk is full, or when the program has dropped its rights.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -66,7 +66,7 @@ fn a_file_of_another_user_is_a_warning() {
     assert!(!text.contains("\"host\":null"), "{text}");
 }
 
-/// Servers drop their rights, close all descriptors and change their root.
+/// Servers drop root, close all descriptors, and call chroot.
 #[test]
 fn a_confined_program_has_its_report() {
     if !nix::unistd::geteuid().is_root() {
@@ -96,7 +96,7 @@ fn a_confined_program_has_its_report() {
         );
         let all = lines(&file, 1);
         assert_eq!(all.len(), 1, "{program}: {all:?}");
-        // Memory as last seen, or that it could not be read.
+        // Either the last sample, or a warning that smaps could not be read.
         let has = |key: &str| !all[0][key].as_array().unwrap().is_empty();
         assert!(has("segments") || has("warnings"), "{program}: {all:?}");
     }
@@ -112,7 +112,7 @@ fn a_confined_program_has_its_report() {
     );
 }
 
-/// The program's own files have the numbers that they have without us.
+/// The first file that the program opens is still descriptor 3.
 #[test]
 fn the_file_takes_no_low_descriptor() {
     let dir = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ fn the_file_takes_no_low_descriptor() {
 }
 
 #[test]
-fn the_variable_alone() {
+fn hugetlb_report_without_hugectl() {
     let dir = tempfile::tempdir().unwrap();
     for (value, message) in [
         ("stderr", "WARNING: the value of HUGETLB_REPORT"),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::libs::judge::parts::Part;
+use crate::libs::smaps::parts::Part;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool};

@@ -1,7 +1,7 @@
 //! Only the program that hugectl itself starts gets a private copy of its text: the many
 //! processes of a starter script would have one each.
 
-use crate::libs::judge::parts::Part;
+use crate::libs::smaps::parts::Part;
 use crate::support::program::{Libc, build};
 use crate::support::still::with_thp;
 use crate::support::tool::{Ran, copy, tool};

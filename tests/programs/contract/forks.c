@@ -1,11 +1,11 @@
 /* Forks beside threads that write, and have the kernel write, to the same memory. No byte
    may be lost and no process killed. The memory is the heap; with -DSTATIC, data and bss.
 
-   forks FORKS THREADS [emptied|judge]
+   forks FORKS THREADS [emptied|print]
 
    Every fourth child becomes a daemon. Each fork is followed by vfork and posix_spawn, and
    a timer's handler counts throughout. With `emptied` another process takes all free pages
-   of the pool before the first fork. With `judge` the program prints where its memory is
+   of the pool before the first fork. With `print` the program prints where its memory is
    before the first thread and at the end. */
 #include "contract.h"
 #include <fcntl.h>
@@ -191,7 +191,7 @@ static void get_memory(void)
 int main(int argc, char **argv)
 {
 	int forks = number(argc, argv, 1, 3), threads = number(argc, argv, 2, 0), to[2], from[2], i;
-	int emptied = argc > 3 && !strcmp(argv[3], "emptied"), judged = argc > 3 && !emptied;
+	int emptied = argc > 3 && !strcmp(argv[3], "emptied"), prints = argc > 3 && !emptied;
 	pid_t taker = emptied ? start_taker(to, from) : 0;
 	char name[] = "/tmp/forksXXXXXX", bytes[PART], c = 0;
 	pthread_t thread[THREADS];
@@ -201,8 +201,8 @@ int main(int argc, char **argv)
 	memset(bytes, 7, sizeof bytes);
 	CHECK(file >= 0 && threads <= THREADS && write(file, bytes, PART) == PART);
 	get_memory();
-	if (judged)
-		print_judged("before");
+	if (prints)
+		print_heap_pages("before");
 	block_alarm(SIG_BLOCK);
 	for (i = 0; i < threads; i++)
 		thread[i] = start(count, (void *)(uintptr_t)i);
@@ -216,8 +216,8 @@ int main(int argc, char **argv)
 	stop = 1;
 	for (i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
-	if (judged)
-		print_judged("after");
+	if (prints)
+		print_heap_pages("after");
 	if (emptied)
 		kill(taker, SIGKILL), waitpid(taker, NULL, 0);
 	right();

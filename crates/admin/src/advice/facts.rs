@@ -1,5 +1,5 @@
-//! Facts without a command: use of the pools, and settings that only a reboot or the
-//! host can change.
+//! Facts for which hugeadm has no command: how the pools are used, and settings of the kernel's
+//! command line or of the host.
 
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageSize};
@@ -16,13 +16,13 @@ pub(super) fn find(machine: &Machine) -> Vec<Fact> {
         found.extend(use_of(pool));
         found.extend(surplus(pool));
     }
-    found.extend(threads(machine));
+    found.extend(userfaultfd(machine));
     found
 }
 
-/// Unprivileged programs with threads can fork safely only if they may use userfaultfd,
-/// which root can grant to a group.
-fn threads(machine: &Machine) -> Option<Fact> {
+/// Without userfaultfd, a threaded program with private pool pages can't fork safely. Root can
+/// grant it to a group.
+fn userfaultfd(machine: &Machine) -> Option<Fact> {
     let userfault = &machine.userfault;
     let has_pages = machine.pools.iter().any(|pool| pool.minimum().get() > 0);
     (has_pages && userfault.owner.is_some() && userfault.is_for_few()).then(|| {
@@ -36,7 +36,7 @@ fn threads(machine: &Machine) -> Option<Fact> {
 }
 
 fn none_offered(machine: &Machine) -> Fact {
-    let instead = match machine.thp {
+    let effect = match machine.thp {
         Some(_) => "only transparent huge pages are available: hugectl --heap=thp, --text=thp",
         None => "no program can have huge pages here",
     };
@@ -45,20 +45,20 @@ fn none_offered(machine: &Machine) -> Fact {
         None => Fact::new(
             "kernel",
             "this kernel was built without huge page pools (CONFIG_HUGETLBFS)",
-            instead,
+            effect,
         ),
         Some(_) => Fact::new(
             "kernel",
             "the kernel can keep huge page pools, but this machine offers no size of them",
             format!(
-                "{instead}; the host can offer them: to a virtual machine, huge pages as its \
+                "{effect}; the host can offer them: to a virtual machine, huge pages as its \
                  memory (QEMU: -mem-path /dev/hugepages; s390x: the module option kvm.hpage=1)"
             ),
         ),
     }
 }
 
-/// The default size matters for programs that don't choose a size.
+/// Reports a default size that serves programs badly which don't choose a size.
 fn default_size(machine: &Machine) -> Option<Fact> {
     let (default, others) = (machine.default_pool()?, &machine.pools);
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);

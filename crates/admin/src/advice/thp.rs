@@ -8,15 +8,15 @@ use super::Finding;
 
 pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
     let always = thp.is_always();
-    found.extend(cost(always, machine));
+    found.extend(bloat(always, machine));
     found.extend(stalls(always, thp));
-    found.extend(nothing(thp));
-    found.extend(shared(thp));
+    found.extend(disabled(thp));
+    found.extend(shmem_disabled(thp));
 }
 
-/// Reports max_ptes_none values at which khugepaged collapses ranges with a single used
-/// base page.
-fn cost(always: bool, machine: &Machine) -> Option<Finding> {
+/// Reports a max_ptes_none so large that khugepaged collapses a range with a single used base
+/// page.
+fn bloat(always: bool, machine: &Machine) -> Option<Finding> {
     let pmd = machine.thp.as_ref()?.pmd_size?;
     let pages = pmd.get() / machine.base_page?.get();
     let none = machine.thp_settings.max_ptes_none?;
@@ -44,7 +44,7 @@ fn stalls(always: bool, thp: &Thp) -> Option<Finding> {
     })
 }
 
-fn nothing(thp: &Thp) -> Option<Finding> {
+fn disabled(thp: &Thp) -> Option<Finding> {
     let enabled = thp.enabled.as_deref()?;
     let any = |modes: &[&str]| {
         let of = |size: &ThpSize| {
@@ -78,7 +78,7 @@ fn nothing(thp: &Thp) -> Option<Finding> {
     })
 }
 
-fn shared(thp: &Thp) -> Option<Finding> {
+fn shmem_disabled(thp: &Thp) -> Option<Finding> {
     let is_off = thp.shmem_enabled.as_deref() == Some("never") && thp.serves_madvise();
     is_off.then(|| {
         Finding::new(

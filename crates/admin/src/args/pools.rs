@@ -95,7 +95,7 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Whether any option changes pools. The others only set details.
+    /// Whether any option changes pools. The other options only say how.
     pub(super) fn changes(&self) -> bool {
         self.grows()
             || !self.pool_pages_max.is_empty()

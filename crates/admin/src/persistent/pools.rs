@@ -1,4 +1,4 @@
-//! Chooses the place that sets each pool at boot.
+//! Chooses what sets each pool at boot: the kernel's command line, sysctl.d or tmpfiles.d.
 
 use hugetools_model::Machine;
 use hugetools_model::hugetlb::node::{NodeId, node_pool_path};
@@ -20,7 +20,7 @@ pub(super) enum Place {
 
 pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
-    // Larger pages need contiguous memory, which is only available early at boot.
+    // Larger pages need contiguous memory that only the kernel's command line can get.
     let is_usual = transparent.map_or(pool.overcommit.is_some(), |usual| usual == pool.size);
     if uneven(pool, machine).is_some() {
         return match machine.version.is_some_and(|version| version < NODE_LISTS) {
@@ -50,8 +50,7 @@ impl Persistent {
     pub(super) fn pools(&mut self, machine: &Machine) {
         let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
         for pool in &machine.pools {
-            // Without the parameter, the default size is that of transparent
-            // huge pages.
+            // Without this parameter the kernel uses the size of transparent huge pages.
             if pool.default && transparent.is_some_and(|usual| usual != pool.size) {
                 let parameter = format!("default_hugepagesz={}", pool.size.parameter());
                 self.kernel_parameters.push(parameter);

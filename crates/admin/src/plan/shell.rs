@@ -10,13 +10,13 @@ use hugetools_model::{KPath, Root};
 use crate::plan::{Plan, Task};
 use crate::step::{Choose, Demote, MakeDir, Number, Step, Value, What, Write};
 
-/// Returns the commands of a plan, one or more lines per step. Paths on a recorded tree
-/// get its prefix. Steps that a recorded tree cannot do become comments.
+/// Returns the commands of a plan, one or more lines per step. For a recorded tree, paths begin
+/// with its directory, and steps that need a kernel become comments.
 pub fn script(plan: &Plan, root: &Root) -> String {
     plan.tasks.iter().map(|task| of_task(task, root)).collect()
 }
 
-/// Returns the commands of one option. It ends at an impossible step, as in a real run.
+/// Returns the commands of one option, up to the first impossible step.
 fn of_task(task: &Task, root: &Root) -> String {
     let is_impossible = |step: &Step| matches!(step, Step::Impossible(_));
     let end = task.steps.iter().position(is_impossible);

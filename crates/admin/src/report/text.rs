@@ -9,7 +9,7 @@ use super::{NotRun, Outcome, StepReport, TaskReport};
 pub struct Message {
     /// Its severity.
     pub level: Level,
-    /// The event, and on a second line advice.
+    /// What happened, and advice on a second line.
     pub text: String,
 }
 
@@ -30,8 +30,8 @@ pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
     all
 }
 
-/// Confirms the changes on a terminal: a line per file, with the value before the first and
-/// after the last change.
+/// Confirms the changes on a terminal, with one line per file: its value before all changes and
+/// after them.
 pub fn confirmations(tasks: &[TaskReport]) -> Vec<String> {
     let steps = tasks.iter().flat_map(|task| &task.steps);
     let steps = steps.filter(|step| matches!(step.outcome, Outcome::Changed { .. }));
@@ -57,7 +57,7 @@ pub fn confirmations(tasks: &[TaskReport]) -> Vec<String> {
     steps.iter().enumerate().filter_map(line).collect()
 }
 
-/// A line about steps that a failure skipped. They are no failures of their own.
+/// Counts the steps that were skipped after a failure.
 fn skipped_steps(task: &TaskReport) -> Option<String> {
     let earlier_failed = |step: &&StepReport| {
         let why = NotRun::EarlierFailed;

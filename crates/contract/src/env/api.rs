@@ -20,7 +20,7 @@ pub(super) fn default_size(source: &mut Source<'_, '_>, name: &'static str) -> D
         return DefaultSize::Kernel;
     };
     let size = size::parse(value);
-    if !size.is_ok_and(|size| !size.tail) {
+    if !size.is_ok_and(|size| !size.has_trailing_text) {
         source.reject(name);
     }
     size.map_or(DefaultSize::None, |size| DefaultSize::Size(size.bytes))

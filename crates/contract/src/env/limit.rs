@@ -20,7 +20,7 @@ impl Limit {
     pub fn read(value: &[u8]) -> Option<(Limit, bool)> {
         let Some(parts) = value.strip_prefix(b"1/") else {
             let size = size::parse(value).ok()?;
-            return Some((Limit::Bytes(size.bytes), size.tail));
+            return Some((Limit::Bytes(size.bytes), size.has_trailing_text));
         };
         let parts = number(parts)?;
         (parts > 0).then_some((Limit::Part(parts), false))

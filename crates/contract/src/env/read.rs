@@ -74,7 +74,7 @@ pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<P
 pub(super) fn length(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
     let value = source.non_empty(name)?;
     let size = source.or_reject(name, size::parse(value).ok())?;
-    if size.tail {
+    if size.has_trailing_text {
         source.reject(name);
     }
     Some(size.bytes)

@@ -37,7 +37,7 @@ pub fn exec(plan: &Plan, applied: &Applied, caller: &Caller) -> Failure {
 fn refused(program: &Program, errno: Errno) -> Failure {
     let path = program.path.display();
     let why = describe_errno(errno as i32);
-    let doubt = program.doubt.as_ref().map(|doubt| format!("; {doubt}"));
+    let hint = program.exec_hint.as_ref().map(|hint| format!("; {hint}"));
     let next = match errno {
         Errno::ETXTBSY => {
             "; some process has it open for writing: start it once that is closed, or put the new \
@@ -49,8 +49,8 @@ fn refused(program: &Program, errno: Errno) -> Failure {
         }
         _ => "",
     };
-    let doubt = doubt.unwrap_or_default();
-    let text = format!("cannot run {path}: {why}{doubt}{next}");
+    let hint = hint.unwrap_or_default();
+    let text = format!("cannot run {path}: {why}{hint}{next}");
     match errno {
         Errno::ENOENT => Failure::NotFound(text),
         _ => Failure::CannotRun(text),

@@ -22,24 +22,24 @@ use crate::files::places::{Place, places};
 use crate::probe::bundle::first;
 use crate::probe::coverage::page_cache::attempt_log;
 use crate::probe::coverage::page_cache::{
-    Job, Opened, Prepared, State, Why, describe, failed, open, prepared, short, sum,
+    Opened, Prepared, State, TextFile, Why, describe, failed, open, prepared, short, sum,
 };
 use crate::sys::page_cache::Window;
 
-/// How long a start waits for another one, and for each reading.
+/// Timeout for the lock of another start, and for each read of the file.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time between two tries to take the lock.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Prepares the page cache for one file.
-pub(super) fn prepare(job: &Job, caller: &Caller, root: &Root) -> Prepared {
+pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared {
     let start = Instant::now();
-    let state = match open(job) {
+    let state = match open(text) {
         Err(error) => failed(&error),
-        Ok(opened) => Attempt { opened, job, root }.run(caller),
+        Ok(opened) => Attempt { opened, text, root }.run(caller),
     };
-    prepared(job.clone(), state, start.elapsed())
+    prepared(text.clone(), state, start.elapsed())
 }
 
 /// The page cache of a file's text.
@@ -53,7 +53,7 @@ struct Cached {
 
 struct Attempt<'a> {
     opened: Opened,
-    job: &'a Job,
+    text: &'a TextFile,
     root: &'a Root,
 }
 
@@ -102,8 +102,8 @@ impl Attempt<'_> {
     /// Faults the text in; with `collapse` has the kernel collapse what it read as base pages.
     fn touch(&self, collapse: bool) -> io::Result<Cached> {
         let Opened { file, .. } = &self.opened;
-        let window = |part| Window::new(file, part, self.job.size.get());
-        let windows = self.job.parts.iter().map(window);
+        let window = |part| Window::new(file, part, self.text.size.get());
+        let windows = self.text.parts.iter().map(window);
         let windows = windows.collect::<io::Result<Vec<_>>>()?;
         let deadline = Instant::now() + PATIENCE;
         windows
@@ -131,7 +131,7 @@ impl Attempt<'_> {
     }
 
     fn is_whole(&self, cached: Cached) -> bool {
-        cached.huge >= sum(&self.job.parts).get()
+        cached.huge >= sum(&self.text.parts).get()
     }
 
     /// Writes the file's dirty pages, then drops those that nobody maps.
@@ -140,7 +140,7 @@ impl Attempt<'_> {
         let offset =
             |bytes: u64| libc::off_t::try_from(bytes).map_err(|_error| io::ErrorKind::FileTooLarge);
         file.sync_data()?;
-        for part in &self.job.parts {
+        for part in &self.text.parts {
             let (start, len) = (offset(part.start)?, offset(part.end - part.start)?);
             posix_fadvise(file, start, len, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
         }

@@ -1,5 +1,5 @@
-//! Options of a container: the variables, and the library's file, which serves glibc and
-//! musl.
+//! Options of a container: the variables, and a mount of the library, which works with glibc
+//! and musl.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub(super) fn kubernetes(
     )
 }
 
-/// A comment about the limits that pool pages need.
+/// Returns a comment that names the resource limits which pool pages need.
 fn limits(sizes: &BTreeSet<PageSize>) -> String {
     if sizes.is_empty() {
         return String::new();

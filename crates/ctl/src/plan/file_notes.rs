@@ -167,7 +167,7 @@ fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
 
 /// What the page cache holds of a file's text.
 pub(crate) fn describe(prepared: &Prepared) -> Note {
-    let (wanted, path) = (Amount(prepared.wanted), prepared.job.path.display());
+    let (wanted, path) = (Amount(prepared.wanted), prepared.text.path.display());
     Note::info(match &prepared.state {
         State::Ready => format!("text: {wanted} are huge pages of {path} already"),
         State::Made => format!("text: {wanted} are huge pages of {path} now"),

@@ -22,7 +22,7 @@ use super::required::{self, Required};
 use super::{Plan, Program, Value, Variable, file_notes};
 use crate::caller::Caller;
 use crate::probe::Findings;
-use crate::probe::coverage::page_cache::{Job, State};
+use crate::probe::coverage::page_cache::{State, TextFile};
 use crate::probe::heap_engine::{self, Engine};
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
@@ -70,7 +70,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         thp_policy: run.thp_policy,
         library: maker.bundled(),
         text: maker.text(),
-        text_is_static: maker.is_static(),
+        text_needs_page_cache: maker.is_static(),
         variables: maker.variables,
         program: target.map(|target| program(run, target)),
         engine: findings.decision.engine,
@@ -83,7 +83,7 @@ fn program(run: &Run, target: &Target) -> Program {
         path: target.path.clone(),
         argv: run.command.clone(),
         is_text: target.is_text,
-        doubt: match &target.image {
+        exec_hint: match &target.image {
             Image::Unknown(why) => Some(why.clone()),
             Image::Foreign(ident) => {
                 let native = Ident::native();
@@ -175,11 +175,11 @@ impl Maker<'_> {
             }
         }
         self.require();
-        for (is_asked, name) in [
+        for (is_requested, name) in [
             (segments.libraries, env::TEXT_LIBS),
             (segments.perf_map, env::PERF_MAP),
         ] {
-            if is_asked {
+            if is_requested {
                 self.set(name, "yes");
             }
         }
@@ -272,10 +272,10 @@ impl Maker<'_> {
     }
 
     /// The files whose text a start puts on huge pages of the page cache.
-    fn text(&self) -> Vec<Job> {
+    fn text(&self) -> Vec<TextFile> {
         let all = self.findings.parts.prepared.iter();
         let left = all.filter(|prepared| prepared.state == State::Left);
-        left.map(|prepared| prepared.job.clone()).collect()
+        left.map(|prepared| prepared.text.clone()).collect()
     }
 
     /// Predicts what each segment gets, and says what falls short.

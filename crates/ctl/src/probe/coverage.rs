@@ -50,8 +50,8 @@ impl Search<'_> {
 
     /// Returns the target if there is anything to do about its segments.
     fn target<'l>(&self, look: &'l Look) -> Option<&'l Target> {
-        let is_asked = self.asked.text.is_some() || self.asked.data.is_some();
-        let target = look.target.as_ref().filter(|_| is_asked);
+        let is_requested = self.asked.text.is_some() || self.asked.data.is_some();
+        let target = look.target.as_ref().filter(|_| is_requested);
         target.filter(|target| alignment::is_reachable(target))
     }
 
@@ -75,20 +75,20 @@ impl Search<'_> {
         let Some(size) = size else {
             return Ok(());
         };
-        let mut jobs = Vec::new();
+        let mut files = Vec::new();
         match text_files::program(target, size) {
-            Ok(job) => jobs.push(job),
+            Ok(file) => files.push(file),
             Err(obstacle) => parts.obstacle = Some(obstacle),
         }
         if self.libraries {
             let path = self.caller.var("LD_LIBRARY_PATH");
-            jobs.extend(text_files::libraries(target, path, size));
+            files.extend(text_files::libraries(target, path, size));
         }
         // A recorded machine has no page cache.
         if root.is_live() {
-            let jobs = jobs.into_iter();
-            parts.prepared = jobs
-                .map(|job| page_cache::predict(job, self.caller))
+            let files = files.into_iter();
+            parts.prepared = files
+                .map(|file| page_cache::predict(file, self.caller))
                 .collect();
         }
         Ok(())

@@ -158,12 +158,12 @@ fn libc_fault(look: &Look) -> Option<&'static str> {
 /// Returns why nothing of ours can get into a program.
 fn unreachable(target: &Target) -> Option<Shortfall> {
     let name = target.program.display();
-    if let Some(secure) = target.secure {
+    if let Some(secure) = target.secure_exec {
         let fact = format!(
             "{name} is {secure}, and the loader of such a program takes no library from its user"
         );
         let short = Shortfall::new(Subject::ALL, fact).says(name, secure);
-        return Some(short.advise(secure.instead(&target.program)));
+        return Some(short.advise(secure.advice(&target.program)));
     }
     let Image::Foreign(ident) = &target.image else {
         return None;
@@ -257,7 +257,7 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
         (asked.stack.is_some(), Subject::STACK),
         (asked.data.is_some(), Subject::DATA),
     ];
-    let all = all.into_iter().filter(|(is_asked, _)| *is_asked);
+    let all = all.into_iter().filter(|(is_requested, _)| *is_requested);
     let subject = all.fold(Subject::NONE, |sum, (_, one)| sum | one);
     if subject.is_none() {
         return None;

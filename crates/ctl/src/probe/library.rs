@@ -31,8 +31,8 @@ pub enum Found {
     At(PathBuf),
     /// The copy inside hugectl.
     Inside(Inside),
-    /// There is none: why.
-    Nowhere(String),
+    /// There is no library: why.
+    Missing(String),
 }
 
 /// The copy inside hugectl.
@@ -40,9 +40,9 @@ pub enum Found {
 pub struct Inside {
     /// Its name.
     pub name: &'static str,
-    /// Where a start puts it.
+    /// The file to which a start writes it.
     pub path: PathBuf,
-    /// Whether there is a file.
+    /// Whether that file exists.
     pub is_there: bool,
 }
 
@@ -51,7 +51,7 @@ impl Found {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Found::At(path) | Found::Inside(Inside { path, .. }) => Some(path),
-            Found::Nowhere(_) => None,
+            Found::Missing(_) => None,
         }
     }
 }
@@ -81,7 +81,7 @@ pub fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Returns the directory to put into `LD_LIBRARY_PATH` for a directory given on the command
-/// line: that of the first library named like ours, whose programs are linked with it.
+/// line. It is that of the first library with the name of ours, for programs linked with it.
 ///
 /// # Errors
 /// It is not a directory, or the variable cannot carry its name.
@@ -134,7 +134,7 @@ pub fn near(caller: &Caller, name: &str) -> Option<PathBuf> {
 /// Finds the library `name` inside hugectl.
 pub fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) -> Found {
     let Some(bundle) = bundle else {
-        return Found::Nowhere(format!(
+        return Found::Missing(format!(
             "there is no {name} beside hugectl or in its prefix"
         ));
     };
@@ -144,7 +144,7 @@ pub fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) 
             is_there: path.exists(),
             path,
         }),
-        Err(why) => Found::Nowhere(format!(
+        Err(why) => Found::Missing(format!(
             "the {name} inside hugectl cannot be put anywhere: {why}"
         )),
     }

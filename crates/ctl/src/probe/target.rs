@@ -5,7 +5,7 @@ mod image;
 mod search;
 mod shebang;
 
-pub use image::{Image, Libc, Secure};
+pub use image::{Image, Libc, SecureExec};
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -43,7 +43,7 @@ pub struct Target {
     /// Its segments; none if its headers cannot be read.
     pub layout: Layout,
     /// Why its loader ignores the user's settings, if it does.
-    pub secure: Option<Secure>,
+    pub secure_exec: Option<SecureExec>,
 }
 
 /// A target whose program is open.
@@ -182,7 +182,8 @@ impl Walk<'_> {
             }
             Head::Elf => {
                 let mut opened = self.read_headers(file)?;
-                opened.target.secure = image::secure(&self.program, &metadata, self.caller);
+                opened.target.secure_exec =
+                    image::secure_exec(&self.program, &metadata, self.caller);
                 return Ok(Some(opened));
             }
         }
@@ -225,7 +226,7 @@ impl Walk<'_> {
             through: self.through.clone(),
             image,
             layout: Layout::default(),
-            secure: None,
+            secure_exec: None,
         };
         Opened { target, elf: None }
     }

@@ -67,11 +67,11 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         segments: segments(&args)?,
         budget: args.running.budget.unwrap_or(BUDGET),
         touched: args.running.touched.unwrap_or(TOUCHED),
-        watch: watch(args.proof.watch.as_deref())?,
-        dry_run: args.proof.dry_run,
-        json: args.proof.json,
+        watch: watch(args.reports.watch.as_deref())?,
+        dry_run: args.reports.dry_run,
+        json: args.reports.json,
         steps: args.steps,
-        sysroot: args.proof.sysroot,
+        sysroot: args.reports.sysroot,
     })
 }
 
@@ -85,10 +85,10 @@ fn check(args: &Args) -> Result<(), Failure> {
             "--pid is about programs that run already, so {what} has no meaning with it"
         ));
     }
-    if args.proof.sysroot.is_some() && !args.proof.dry_run {
+    if args.reports.sysroot.is_some() && !args.reports.dry_run {
         return usage("--sysroot needs --dry-run with --pid: nothing runs on a recorded machine");
     }
-    if args.proof.watch.is_some() && args.proof.dry_run {
+    if args.reports.watch.is_some() && args.reports.dry_run {
         return usage("--dry-run and --watch: one or the other with --pid");
     }
     Ok(())

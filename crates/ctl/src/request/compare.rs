@@ -57,7 +57,7 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     Ok(Compare {
         settings,
         plot: args.compare.plot,
-        json: args.proof.json,
+        json: args.reports.json,
     })
 }
 

@@ -52,7 +52,7 @@ impl EmitKind {
 
 /// Validates the command line.
 pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
-    let word = args.proof.emit.take().unwrap_or_default();
+    let word = args.reports.emit.take().unwrap_or_default();
     let mut kinds = EmitKind::ALL.into_iter();
     let Some(kind) = kinds.find(|kind| kind.word() == word) else {
         return usage(format!("--emit={word}: no such kind"));
@@ -82,7 +82,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
         // It is not a program of this machine.
         args.command.clear();
     }
-    args.proof.dry_run = true;
+    args.reports.dry_run = true;
     let run = run(args)?;
     Ok(Emit { kind, name, run })
 }

@@ -140,8 +140,8 @@ fn fill(
 fn populate_thp(extent: &Extent, run: Range<usize>, state: State) -> Result<()> {
     let (addr, len) = (extent.address(run.start), run.len() * extent.layout.unit);
     // SAFETY: claimed and mapped just now, zero, and not handed out.
-    let has = || state == State::Thp && unsafe { thp::have(addr, len) }.is_ok();
-    if config::share_of_heap().is_none() || has() || required::heap_may_fall_back(len) {
+    let is_populated = || state == State::Thp && unsafe { thp::populate(addr, len) }.is_ok();
+    if config::share_of_heap().is_none() || is_populated() || required::heap_may_fall_back(len) {
         return Ok(());
     }
     required::heap_refused(len);

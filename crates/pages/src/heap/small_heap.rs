@@ -7,32 +7,32 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::usage;
 use crate::sys;
 
-/// Ranges up to this size (bytes) hold small blocks and count for the thread.
+/// Ranges up to this size (bytes) count against the thread's allowance.
 const SMALL: usize = 512 << 10;
 
-/// Slices of small blocks that each thread takes on base pages.
-const YOUNG: u8 = 8;
+/// Slices on base pages that each thread may take.
+const THREAD_ALLOWANCE: u8 = 8;
 
-/// Slices taken, up to [`YOUNG`], by hash of the thread. After a collision a thread gets huge
-/// pages earlier.
+/// Slices taken, up to [`THREAD_ALLOWANCE`], by hash of the thread. Threads with the same hash
+/// share an allowance.
 static TAKEN: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
 
 /// Whether a new range gets base pages.
 pub(super) fn is_on_base_pages(len: usize) -> bool {
-    let is_young = len <= SMALL && is_young(len);
-    is_young || usage::in_use() + len <= usage::SMALL_HEAP
+    let is_allowed = len <= SMALL && take_allowance(len);
+    is_allowed || usage::in_use() + len <= usage::SMALL_HEAP
 }
 
-/// Counts a range for this thread; returns whether the thread had few before.
-fn is_young(len: usize) -> bool {
+/// Takes a range from this thread's allowance; returns false if that is used up.
+fn take_allowance(len: usize) -> bool {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let hash = (sys::thread_key() as u64).wrapping_mul(SPREAD) >> (u64::BITS - 12);
     let counter = &TAKEN[usize::try_from(hash).unwrap_or(0)];
     let taken = counter.load(Ordering::Relaxed);
-    if taken >= YOUNG {
+    if taken >= THREAD_ALLOWANCE {
         return false;
     }
-    let slices = u8::try_from(len.div_ceil(SLICE)).unwrap_or(YOUNG);
+    let slices = u8::try_from(len.div_ceil(SLICE)).unwrap_or(THREAD_ALLOWANCE);
     counter.store(taken.saturating_add(slices), Ordering::Relaxed);
     true
 }

@@ -96,9 +96,9 @@ pub fn room_or_last() -> Option<usize> {
     })
 }
 
-/// Calls [`room`] once, so that [`room_or_last`] has a result even if the program denies
-/// itself files later.
-pub fn learn_room() {
+/// Records [`room`] once for [`room_or_last`], in case the program later gives up the right to
+/// open files.
+pub fn cache_room() {
     if LAST_ROOM.load(Ordering::Relaxed) == 0 {
         let _ = room();
     }

@@ -38,7 +38,7 @@ pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<(
     unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, addr) }.map(drop)
 }
 
-/// Creates an empty, unnamed hugetlb file for the program to keep.
+/// Creates an empty, unnamed hugetlb file whose descriptor survives execve.
 pub fn inherited_file(name: &CStr, size: usize) -> Result<c_int> {
     sys::memory_file(name, memfd_flags(size))
 }
@@ -122,8 +122,8 @@ impl fmt::Display for GrowHint {
     }
 }
 
-/// Like [`GrowHint`], for requests that succeed only as a whole: if the pool has the pages,
-/// names limits as the cause.
+/// Like [`GrowHint`], for requests that get all pages or none. If the pool has enough free pages,
+/// it names limits as the cause.
 pub struct WholeHint(pub GrowHint);
 
 impl fmt::Display for WholeHint {
@@ -139,7 +139,7 @@ impl fmt::Display for WholeHint {
 }
 
 /// Maximum size of the pool: persistent pages and possible surplus; `None` if unreadable.
-pub fn most(size: usize) -> Option<u64> {
+pub fn maximum(size: usize) -> Option<u64> {
     let count = |name| counter(size, name).map(pool::count);
     let persistent = count("nr_hugepages")?.saturating_sub(count("surplus_hugepages")?);
     Some(persistent.saturating_add(counter(size, "nr_overcommit_hugepages")?))
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_travel_in_the_flags() {
+    fn flags_encode_the_size() {
         assert_eq!(map_flags(2 << 20), libc::MAP_HUGETLB | libc::MAP_HUGE_2MB);
         assert_eq!(map_flags(1 << 30), libc::MAP_HUGETLB | libc::MAP_HUGE_1GB);
         assert_eq!(shm_flags(2 << 20), libc::SHM_HUGETLB | (21 << 26));
@@ -183,10 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_no_machine_has() {
+    fn unsupported_sizes() {
         assert!(!is_offered(3 << 20));
         assert_eq!(counter(1 << 50, "nr_hugepages"), None);
-        assert_eq!(most(1 << 50), None);
+        assert_eq!(maximum(1 << 50), None);
         assert_eq!(free(1 << 50), Free(None));
         assert_eq!(could_give(1 << 50, 0), None);
     }

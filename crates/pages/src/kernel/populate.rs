@@ -42,7 +42,7 @@ impl Advice {
         }
     }
 
-    fn give(&self, addr: usize, len: usize) -> Result<()> {
+    fn apply(&self, addr: usize, len: usize) -> Result<()> {
         // SAFETY: the advice changes no contents.
         unsafe { sys::madvise(addr, len, self.number) }
     }
@@ -71,10 +71,10 @@ fn write(addr: usize, len: usize, step: usize) -> Result<()> {
     if step > last {
         let first_end = (addr / step + 1) * step;
         for page_end in (first_end..=end).step_by(step) {
-            WRITE.give(page_end - last, last)?;
+            WRITE.apply(page_end - last, last)?;
         }
     }
-    WRITE.give(addr, len)
+    WRITE.apply(addr, len)
 }
 
 /// Populates shared memory without writing, since other processes may use it.
@@ -92,7 +92,7 @@ pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
 /// Populates a readable mapping without changing it, as far as possible.
 pub fn for_reading(addr: usize, len: usize, step: usize) {
     let _ = match READ.is_known() {
-        true => READ.give(addr, len),
+        true => READ.apply(addr, len),
         false => probe_each(addr, len, step),
     };
 }

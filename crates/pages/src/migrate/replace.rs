@@ -7,8 +7,8 @@ use crate::extent::Extent;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::kernel::facts;
-use crate::migrate::aside::Aside;
 use crate::migrate::shield::Shield;
+use crate::migrate::staging::Staging;
 use crate::policy::fresh_copy;
 use crate::sys::Result;
 
@@ -24,7 +24,7 @@ pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> 
     let range = extent.range_of(&units);
     let align = facts::thp_size().max(extent.layout.unit);
     // Not populated: an untouched page follows the memory policy that it has when it is touched.
-    let (copy, state) = Aside::ordinary(range.len(), align)?;
+    let (copy, state) = Staging::ordinary(range.len(), align)?;
     let start = range.start;
     let change = move || {
         for_each_run(extent, units, |offset, len| {

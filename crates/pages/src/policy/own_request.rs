@@ -76,8 +76,8 @@ impl OwnRequest {
         is_shared: bool,
     ) -> Option<OwnRequest> {
         let config = config::get();
-        let is_asked = config.shm.is_some() || config.anon.is_some();
-        if !is_asked || sys::filter() == Filter::Own {
+        let is_requested = config.shm.is_some() || config.anon.is_some();
+        if !is_requested || sys::filter() == Filter::Own {
             return None;
         }
         let page = match flags >> SIZE_SHIFT & SIZE_MASK {

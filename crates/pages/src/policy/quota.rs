@@ -74,7 +74,7 @@ fn last_limit(limit: Limit, size: usize) -> usize {
 fn read_limit(limit: Limit, size: usize) -> usize {
     if let Limit::Part(parts) = limit {
         // A part of an unreadable pool is nothing.
-        let part = hugetlb_pool::most(size).map_or(0, |most| part_of(most, parts, size));
+        let part = hugetlb_pool::maximum(size).map_or(0, |most| part_of(most, parts, size));
         PARTS[place(size)].store(part, Ordering::Relaxed);
     }
     last_limit(limit, size)

@@ -58,11 +58,11 @@ impl HeapBytes {
         for unit in extent.units() {
             let (state, used) = unit.load();
             let bytes = used as u64 * SLICE as u64;
-            let is_asked = match extent.layout.huge || extent.layout.big > 0 {
+            let is_requested = match extent.layout.huge || extent.layout.big > 0 {
                 true => state.is_hugetlb(),
                 false => state.is_hugetlb() || state == State::Thp,
             };
-            match is_asked {
+            match is_requested {
                 true => self.huge += bytes,
                 false => self.other += bytes,
             }

@@ -191,7 +191,7 @@ pub unsafe fn collapse(addr: usize, len: usize) -> sys::Result<()> {
 ///
 /// # Safety
 /// The range must be mapped by us, zero, and not handed out yet.
-pub unsafe fn have(addr: usize, len: usize) -> sys::Result<()> {
+pub unsafe fn populate(addr: usize, len: usize) -> sys::Result<()> {
     let size = facts::thp_size();
     for at in (addr..addr + len / size * size).step_by(size) {
         let page = sys::page_size();

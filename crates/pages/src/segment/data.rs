@@ -19,7 +19,7 @@ use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::fork;
 use crate::kernel::{facts, hugetlb_pool, populate};
-use crate::migrate::aside::Aside;
+use crate::migrate::staging::Staging;
 use crate::policy::{pool_backoff, thp};
 use crate::sys::{self, Errno, NoSignals};
 
@@ -79,15 +79,15 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
         return Err(Reason::AddressSlices);
     }
     Reason::of_filter()?;
-    let aside = Aside::from_pool(range.len(), size);
-    let mut aside = aside.map_err(|_| shortfall(piece, range.len()))?;
-    aside.try_to_move(size).map_err(Reason::of_move)?;
+    let staging = Staging::from_pool(range.len(), size);
+    let mut staging = staging.map_err(|_| shortfall(piece, range.len()))?;
+    staging.try_to_move(size).map_err(Reason::of_move)?;
     let layout = Layout::of_pages(size);
     let extent = index::adopt(range.clone(), layout, Holds::Data, load.prot);
     let extent = extent.map_err(|_| Reason::NoMemory)?;
     fork::watch();
     // SAFETY: no other thread runs, and signals are blocked.
-    let moved = unsafe { fill_and_replace(load, range.start, aside) };
+    let moved = unsafe { fill_and_replace(load, range.start, staging) };
     let done = moved.inspect_err(|_| index::destroy(extent))?;
     extent.publish_first(done, layout.page_state());
     Ok(done)
@@ -97,16 +97,20 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
 ///
 /// # Safety
 /// Nobody may write to that memory meanwhile.
-unsafe fn fill_and_replace(load: &Load, start: usize, mut aside: Aside) -> Result<usize, Reason> {
-    let done = aside.fill(|offset, to, len| {
+unsafe fn fill_and_replace(
+    load: &Load,
+    start: usize,
+    mut staging: Staging,
+) -> Result<usize, Reason> {
+    let done = staging.fill(|offset, to, len| {
         let part = start + offset..start + offset + len;
         read_ahead(load, &part);
-        // SAFETY: a readable segment; `aside` is ours and writable.
+        // SAFETY: a readable segment; `staging` is ours and writable.
         unsafe { contents::copy(load, &part, to) };
     });
-    aside.protect(load.prot).map_err(|_| Reason::ExecDenied)?;
+    staging.protect(load.prot).map_err(|_| Reason::ExecDenied)?;
     // SAFETY: as the caller says; the contents are the same.
-    unsafe { aside.replace(start) }.map_err(Reason::of_replace)?;
+    unsafe { staging.replace(start) }.map_err(Reason::of_replace)?;
     Ok(done)
 }
 
@@ -169,10 +173,10 @@ fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Reason> {
 /// Nobody may write to the range meanwhile.
 unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     Reason::of_filter()?;
-    let aside = Aside::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
-    let aside = aside.ok_or_else(Reason::of_no_thp)?;
+    let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
+    let staging = staging.ok_or_else(Reason::of_no_thp)?;
     // SAFETY: as the caller says.
-    unsafe { fill_and_replace(load, range.start, aside) }.map(drop)
+    unsafe { fill_and_replace(load, range.start, staging) }.map(drop)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::reason::Reason;
 use crate::kernel::{hugetlb_pool, populate};
-use crate::migrate::aside::fill;
+use crate::migrate::staging::fill;
 use crate::policy::quota;
 use crate::sys::{self, Errno, Result};
 

@@ -32,7 +32,7 @@ const LONG: usize = 64 << 20;
 const ORDINARY: usize = 8 << 20;
 
 /// Whether stacks get huge pages.
-pub fn is_asked() -> bool {
+pub fn is_enabled() -> bool {
     let config = config::get();
     config.stack.is_some() && config.fallback != Fallback::Base && sys::filter() != Filter::Own
 }
@@ -66,7 +66,7 @@ fn say_too_small(len: usize) {
 
 /// Prepares the main stack, from that stack, before the program begins.
 pub fn prepare_main() {
-    if !is_asked() || sys::is_under_valgrind() {
+    if !is_enabled() || sys::is_under_valgrind() {
         return;
     }
     start_facts::take();
@@ -128,7 +128,7 @@ pub fn main_stack() -> Option<(Range<usize>, usize)> {
 pub fn may_begin(len: usize, guard: usize) -> bool {
     let size = facts::thp_size();
     let promised = depth().min(len.saturating_sub(guard)).max(size);
-    !is_asked() || STACK.admits(promised)
+    !is_enabled() || STACK.admits(promised)
 }
 
 /// Populates huge pages from the top down, then extends the stack.
@@ -154,13 +154,13 @@ fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
 /// Whether new threads' stacks are prepared. Not under valgrind: helgrind reports races between
 /// our threads' start and the program.
 pub fn is_for_threads() -> bool {
-    is_asked() && (STACK.share().is_some() || !sys::is_under_valgrind())
+    is_enabled() && (STACK.share().is_some() || !sys::is_under_valgrind())
 }
 
 /// Prepares a thread's stack, from that stack, before its function. `end` is above the part in
 /// use; the lowest `guard` of the `len` bytes below may be guard pages.
 pub fn prepare_thread(end: usize, len: usize, guard: usize) {
-    if !is_asked() {
+    if !is_enabled() {
         return;
     }
     start_facts::take();

@@ -14,7 +14,7 @@ use crate::config;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::kernel::facts;
-use crate::migrate::aside::Aside;
+use crate::migrate::staging::Staging;
 use crate::policy::{pool_backoff, thp};
 use crate::sys::{self, Errno};
 
@@ -183,14 +183,14 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
 
 /// Uses memory without a file, if the kernel can move it.
 fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
-    let mut aside = Aside::from_pool(piece.range.len(), piece.size)?;
-    aside.try_to_move(piece.size)?;
+    let mut staging = Staging::from_pool(piece.range.len(), piece.size)?;
+    staging.try_to_move(piece.size)?;
     let start = piece.range.start;
     // SAFETY: the segment is readable; the copy is new memory of that length.
-    let done = aside.fill(|offset, to, len| unsafe { copy(start + offset, to, len) });
-    aside.protect(load.prot)?;
+    let done = staging.fill(|offset, to, len| unsafe { copy(start + offset, to, len) });
+    staging.protect(load.prot)?;
     // SAFETY: the copy is exact, and nobody writes to the segment.
-    unsafe { aside.replace(piece.range.start)? };
+    unsafe { staging.replace(piece.range.start)? };
     Ok(done)
 }
 
@@ -199,15 +199,15 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     Reason::of_filter()?;
     thp::serves_copy(range.len())?;
     private_copy::take_memory(range.len())?;
-    let aside = Aside::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
+    let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
     // A copy on base pages would only cost memory.
-    let mut aside = aside.ok_or_else(Reason::of_no_thp)?;
+    let mut staging = staging.ok_or_else(Reason::of_no_thp)?;
     // SAFETY: the segment is readable; the copy is new memory of that length.
-    aside.fill(|offset, to, len| unsafe { copy(range.start + offset, to, len) });
-    aside.protect(load.prot).map_err(denied)?;
-    aside.name(c"hugetlbfs-text");
+    staging.fill(|offset, to, len| unsafe { copy(range.start + offset, to, len) });
+    staging.protect(load.prot).map_err(denied)?;
+    staging.name(c"hugetlbfs-text");
     // SAFETY: the copy is exact, and nobody writes to the segment.
-    unsafe { aside.replace(range.start) }.map_err(Reason::of_replace)
+    unsafe { staging.replace(range.start) }.map_err(Reason::of_replace)
 }
 
 /// # Safety

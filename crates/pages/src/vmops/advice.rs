@@ -8,11 +8,11 @@ pub enum Kind {
     /// Ignored on huge pages.
     Hint,
     /// Drops contents; those of shared memory only from this process's page tables.
-    Drops,
+    Discard,
     /// Fails on shared memory.
     OnlyPrivate,
-    /// Changes exactly these pages.
-    Changes,
+    /// Applies to exactly this range: part of a huge page won't do.
+    ExactRange,
     /// Left to the kernel, as unknown advice is.
     Kernel,
 }
@@ -40,14 +40,14 @@ impl Kind {
             | MADV_COLD
             | MADV_PAGEOUT
             | MADV_COLLAPSE => Kind::Hint,
-            libc::MADV_DONTNEED | MADV_DONTNEED_LOCKED => Kind::Drops,
+            libc::MADV_DONTNEED | MADV_DONTNEED_LOCKED => Kind::Discard,
             libc::MADV_FREE | libc::MADV_WIPEONFORK | libc::MADV_KEEPONFORK => Kind::OnlyPrivate,
             libc::MADV_REMOVE
             | libc::MADV_DONTFORK
             | libc::MADV_DOFORK
             | libc::MADV_DONTDUMP
             | MADV_GUARD_INSTALL
-            | MADV_GUARD_REMOVE => Kind::Changes,
+            | MADV_GUARD_REMOVE => Kind::ExactRange,
             _ => Kind::Kernel,
         }
     }

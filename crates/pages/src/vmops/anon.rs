@@ -27,7 +27,7 @@ mod program_break;
 mod remap;
 mod required;
 
-pub use call::{Call, is_asked};
+pub use call::{Call, is_enabled};
 pub use program_break::break_moved;
 pub use remap::remapped;
 pub use required::{commit, growth};
@@ -64,7 +64,7 @@ fn plan(call: &Call, large: usize) -> Plan {
     }
     // A mapping that fills a gap beside an advised one merges with it.
     let is_part = || range(call.addr, call.len).is_some_and(|range| registry::is_beside(&range));
-    let is_large = call.len >= large || call.names_its_place() && is_part();
+    let is_large = call.len >= large || call.requires_addr() && is_part();
     let serves = || match call.is_writable() {
         true => required::serves(call.len),
         false => thp::serves_reservation(),
@@ -84,8 +84,8 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     let plan = plan(call, large());
     required::before(call, plan)?;
     // MAP_POPULATE would populate base pages before the advice.
-    let is_filled = plan.advise && call.is_filled();
-    let flags = match is_filled {
+    let populates = plan.advise && call.wants_populate();
+    let flags = match populates {
         true => call.flags & !libc::MAP_POPULATE,
         false => call.flags,
     };
@@ -95,7 +95,7 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
         advise(at, call.len);
     }
     required::after(call, plan, at)?;
-    if is_filled {
+    if populates {
         // A failure is no error of MAP_POPULATE.
         // SAFETY: mapped above, writable, and nobody knows it.
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };

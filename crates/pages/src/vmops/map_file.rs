@@ -21,9 +21,9 @@ use crate::sys;
 
 const MAP_TYPE: c_int = 0xf;
 
-/// Whether a mapping may be of such a file, and is large enough.
+/// Whether a mapping may be of a tmpfs file, and is at least as long as a huge page.
 #[inline]
-pub fn is_concerned(len: usize, prot: c_int, flags: c_int) -> bool {
+pub fn is_eligible(len: usize, prot: c_int, flags: c_int) -> bool {
     let config = config::get();
     let is_shared = matches!(
         flags & MAP_TYPE,
@@ -147,6 +147,6 @@ mod tests {
     #[test]
     fn nothing_is_done_unasked() {
         let shared = libc::MAP_SHARED;
-        assert!(!is_concerned(64 << 20, libc::PROT_READ, shared));
+        assert!(!is_eligible(64 << 20, libc::PROT_READ, shared));
     }
 }

@@ -104,7 +104,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     };
     let shape = (known, mapped, size);
     if filled.is_ok() && open().enter(base, shape, prot, Backing::Anonymous) {
-        facts::learn_room();
+        facts::cache_room();
         mlocked::note_mapping(&(base..base + known));
         return Ok(base);
     }
@@ -125,7 +125,7 @@ fn failed(len: usize, size: Option<usize>, may_follow: bool) {
         Kind::Shm,
         may_follow,
         format_args!(
-            "shared memory: {} cannot be on {} pages: {pages} are needed, {free}; {}{}",
+            "shared memory: no huge pages for {}: {pages} pages of {} are needed, {free}; {}{}",
             Amount(len),
             SizeName(size),
             next_rung(may_follow),

@@ -30,7 +30,7 @@ pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()
     }
     mlocked::restore(range);
     // SAFETY: the program's own call.
-    Some(unsafe { access.give(range) })
+    Some(unsafe { access.apply(range) })
 }
 
 /// `madvise`

@@ -35,7 +35,7 @@ impl Access {
     ///
     /// # Safety
     /// As for [`sys::mprotect`].
-    pub unsafe fn give(self, range: &Range<usize>) -> Result<()> {
+    pub unsafe fn apply(self, range: &Range<usize>) -> Result<()> {
         match self.key {
             // SAFETY: as the caller says.
             None => unsafe { sys::mprotect(range.start, range.len(), self.prot) },
@@ -129,10 +129,10 @@ pub(super) fn mprotect(
     }
     let Some(range) = whole_pages(open, region, "mprotect", &known)? else {
         // SAFETY: the program protects it.
-        return unsafe { access.give(&known) };
+        return unsafe { access.apply(&known) };
     };
     // SAFETY: the program protects it.
-    unsafe { access.give(&range)? };
+    unsafe { access.apply(&range)? };
     let piece = open.isolate(region, &range);
     let prot = access.prot;
     open.update(piece.base, Some(Region { prot, ..piece }));
@@ -188,15 +188,15 @@ pub(super) fn madvise(
     }
     let range = match Kind::of(advice) {
         // Dropped pages of shared memory come back with their contents.
-        Kind::Hint | Kind::Drops => return Ok(()),
+        Kind::Hint | Kind::Discard => return Ok(()),
         Kind::OnlyPrivate => return Err(INVALID),
         Kind::Kernel => known,
         // A removed page would return to the pool, and might be missing later.
-        Kind::Changes if advice == libc::MADV_REMOVE => {
+        Kind::ExactRange if advice == libc::MADV_REMOVE => {
             make_ordinary(open, region, "madvise", &known)?;
             known
         }
-        Kind::Changes => whole_pages(open, region, "madvise", &known)?.unwrap_or(known),
+        Kind::ExactRange => whole_pages(open, region, "madvise", &known)?.unwrap_or(known),
     };
     // SAFETY: the program's own advice.
     unsafe { sys::madvise(range.start, range.len(), advice) }

@@ -37,28 +37,28 @@ pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
     let map = |flags| unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0) };
-    let aside = map(flags).or_else(|_| map(flags | libc::MAP_NORESERVE))?;
-    advise(aside, region.whole);
+    let copy = map(flags).or_else(|_| map(flags | libc::MAP_NORESERVE))?;
+    advise(copy, region.whole);
     let mut result = Ok(());
     while let Some(piece) = open.find(|piece| piece.origin == region.origin) {
-        result = replace_piece(&piece, aside + piece.offset);
+        result = replace_piece(&piece, copy + piece.offset);
         if result.is_err() {
             break;
         }
         open.update(piece.base, None);
     }
     // SAFETY: the pieces are mappings of their own by now.
-    unsafe { sys::munmap(aside, region.whole)? };
+    unsafe { sys::munmap(copy, region.whole)? };
     result
 }
 
-/// Replaces a piece by the part of the new object at `aside`.
-fn replace_piece(piece: &Region, aside: usize) -> Result<()> {
+/// Replaces a piece by the part of the new object at `copy`.
+fn replace_piece(piece: &Region, copy: usize) -> Result<()> {
     // SAFETY: the piece is ours to change, and no other process shares it.
     unsafe { sys::mprotect(piece.base, piece.mapped, piece.prot | libc::PROT_READ)? };
     // SAFETY: two mappings of this length; nobody writes to the first.
-    unsafe { fresh_copy::copy_what_is_there(piece.base, aside, piece.len) };
-    let put = put_over(piece, aside);
+    unsafe { fresh_copy::copy_what_is_there(piece.base, copy, piece.len) };
+    let put = put_over(piece, copy);
     if put.is_err() {
         // SAFETY: the access that the program gave it.
         let _ = unsafe { sys::mprotect(piece.base, piece.mapped, piece.prot) };
@@ -71,14 +71,14 @@ fn replace_piece(piece: &Region, aside: usize) -> Result<()> {
     Ok(())
 }
 
-/// Maps the part at `aside` over the piece, with the piece's access.
-fn put_over(piece: &Region, aside: usize) -> Result<()> {
+/// Maps the part at `copy` over the piece, with the piece's access.
+fn put_over(piece: &Region, copy: usize) -> Result<()> {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     // SAFETY: ours; the new mapping inherits this access.
-    unsafe { sys::mprotect(aside, piece.len, piece.prot)? };
+    unsafe { sys::mprotect(copy, piece.len, piece.prot)? };
     // For shared memory an old length of 0 duplicates the mapping.
     // SAFETY: the contents are the same.
-    unsafe { sys::mremap(aside, 0, piece.mapped, flags, piece.base) }.map(drop)
+    unsafe { sys::mremap(copy, 0, piece.mapped, flags, piece.base) }.map(drop)
 }
 
 /// Unmaps the padding behind the program's length.

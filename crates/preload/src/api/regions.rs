@@ -182,7 +182,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
             say(
                 Level::Warning,
                 format_args!(
-                    "{call}: {amount} cannot be on {name} pages: {pages} are needed, \
+                    "{call}: no huge pages for {amount}: {pages} pages of {name} are needed, \
                      {free}{}",
                     WholeHint(GrowHint { size, needed, free })
                 ),
@@ -191,7 +191,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
         (Errno(number), Ok(size)) => say(
             Level::Warning,
             format_args!(
-                "{call}: {amount} cannot be on {} pages: errno {number}",
+                "{call}: no huge pages for {amount}: {} pages fail with errno {number}",
                 SizeName(size)
             ),
         ),

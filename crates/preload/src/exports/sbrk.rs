@@ -39,7 +39,7 @@ unsafe fn moved(next: &Next, increment: isize) -> *mut c_void {
         else sys::c_address(Err(Errno(libc::ENOMEM)))
     );
     let grown = usize::try_from(increment).unwrap_or(0);
-    if grown > 0 && was != libc::MAP_FAILED && anon::is_asked() {
+    if grown > 0 && was != libc::MAP_FAILED && anon::is_enabled() {
         anon::break_moved(was as usize, grown);
     }
     was

@@ -224,9 +224,9 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
         shortfall,
         Shortfall::Fork | Shortfall::Forks | Shortfall::Threads
     );
-    let is_asked = asked.is_some_and(|pages| pages != Pages::Thp);
+    let is_requested = asked.is_some_and(|pages| pages != Pages::Thp);
     let is_here = row.thp > 0 || !is_fork;
-    shortfall.reason().filter(|_| is_asked && is_here)
+    shortfall.reason().filter(|_| is_requested && is_here)
 }
 
 /// Whether there is more of it than threads' stacks.
@@ -244,7 +244,7 @@ fn segment_reason(outcome: &reason::Outcome, is_wanted: bool) -> Option<&'static
 
 fn anon_reason() -> &'static str {
     match thp::serves_private() {
-        _ if !anon::is_asked() => reasons::RULED_OUT,
+        _ if !anon::is_enabled() => reasons::RULED_OUT,
         Ok(()) => reasons::ANON_LEFT_ALONE,
         Err(why) => why.reason(),
     }
@@ -252,7 +252,7 @@ fn anon_reason() -> &'static str {
 
 fn stack_reason() -> &'static str {
     match thp::serves_private() {
-        _ if !stack::is_asked() => reasons::RULED_OUT,
+        _ if !stack::is_enabled() => reasons::RULED_OUT,
         Ok(()) => reasons::STACK_LEFT_ALONE,
         Err(why) => why.reason(),
     }

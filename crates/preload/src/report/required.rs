@@ -17,7 +17,7 @@ use hugetools_kernfs::size_name::SizeName;
 use hugetools_kernfs::smaps::{Record, records};
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, populate, process};
-use hugetools_pages::migrate::aside::Aside;
+use hugetools_pages::migrate::staging::Staging;
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::{Level, say};
@@ -371,17 +371,20 @@ fn heap(config: &Config) -> Result<(), NoHeap> {
         return transparent();
     };
     let mut sizes = [Some(first), rungs.second].into_iter().flatten();
-    let is_had = |size: usize| Aside::from_pool(size, size).is_ok();
-    sizes.any(is_had).then_some(()).ok_or(NoHeap::Pool(first))
+    let is_available = |size: usize| Staging::from_pool(size, size).is_ok();
+    sizes
+        .any(is_available)
+        .then_some(())
+        .ok_or(NoHeap::Pool(first))
 }
 
 fn transparent() -> Result<(), NoHeap> {
     thp::serves_private().map_err(|why| NoHeap::Transparent(Some(why)))?;
     let size = facts::thp_size();
-    let aside = Aside::transparent(size).map_err(|_| NoHeap::Transparent(None))?;
+    let staging = Staging::transparent(size).map_err(|_| NoHeap::Transparent(None))?;
     let scarce = NoHeap::Transparent(Some(NoThp::Scarce));
-    let had = aside.ok_or(scarce)?.have();
-    had.map_err(|_| NoHeap::Transparent(None))
+    let populated = staging.ok_or(scarce)?.populate();
+    populated.map_err(|_| NoHeap::Transparent(None))
 }
 
 fn shm(config: &Config) -> Result<(), NoHeap> {
@@ -390,11 +393,11 @@ fn shm(config: &Config) -> Result<(), NoHeap> {
     };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| NoHeap::Pool(size))?;
-    let had = match constraints::may_limit(size) {
+    let populated = match constraints::may_limit(size) {
         true => populate::shared(at, size, size),
         false => Ok(()),
     };
     // SAFETY: mapped above, and nobody knows it.
     let _ = unsafe { sys::munmap(at, size) };
-    had.map_err(|_| NoHeap::Pool(size))
+    populated.map_err(|_| NoHeap::Pool(size))
 }

@@ -1,8 +1,8 @@
 //! System V segments.
 //!
-//! `/proc/sysvipc/shm` doesn't show whether a segment has huge pages, and some kernels
-//! count resident pages in other units (6.18: 512 times too many). So a segment without
-//! processes is attached temporarily, without touching it.
+//! `/proc/sysvipc/shm` doesn't show whether a segment has huge pages, and its count of resident
+//! pages is wrong on some kernels (6.18: 512 times too many). So a segment that no process has
+//! attached is attached for a moment, and not touched.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -54,7 +54,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Adds a segment of which no process was found.
+    /// Adds a segment that no process was found to have attached.
     fn attach(&mut self, line: &Line) {
         let Ok(attached) = Attached::new(line.id) else {
             return self.unread(format!(

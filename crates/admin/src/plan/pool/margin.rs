@@ -1,5 +1,5 @@
-//! Limits for the pools: never more than the memory, and without `--force` not the
-//! memory that other programs need.
+//! Limits for the pools: they never exceed RAM, and without `--force` they leave a margin for
+//! other programs.
 
 use hugetools_model::hugetlb::node::{Node, NodePool};
 use hugetools_model::{Bytes, Machine, PageCount};
@@ -11,7 +11,7 @@ use crate::request::Request;
 /// Memory that must stay available (bytes), on any machine.
 const MIN_AVAILABLE: u64 = 512 << 20;
 
-/// Memory that must stay available (percent of the total). The larger of both counts.
+/// Memory that must stay available (percent of the total). The larger of the two margins counts.
 const MIN_AVAILABLE_PERCENT: u64 = 5;
 
 /// The sum of all pools in bytes.
@@ -20,9 +20,9 @@ struct Pools {
     before: u64,
     /// Persistent pages after the change.
     after: u64,
-    /// Change of available memory. Surplus pages that become persistent cost
-    /// nothing, and freed pages count as negative.
-    taken: i128,
+    /// Available memory that the change uses up; negative if it frees pages. Surplus pages that
+    /// become persistent cost nothing.
+    cost: i128,
 }
 
 impl Pools {
@@ -30,7 +30,7 @@ impl Pools {
         let mut sum = Pools {
             before: 0,
             after: 0,
-            taken: 0,
+            cost: 0,
         };
         for planned in pools {
             let pool = planned.pool();
@@ -41,15 +41,15 @@ impl Pools {
             let more = bytes(after.saturating_sub(before.max(pool.total)));
             let idle = pool.available().get();
             let fewer = before.saturating_sub(after).get().min(idle);
-            sum.taken += i128::from(more) - i128::from(bytes(PageCount::new(fewer)));
+            sum.cost += i128::from(more) - i128::from(bytes(PageCount::new(fewer)));
         }
         sum
     }
 }
 
-/// Returns the nodes whose share is set and grows, with the bytes of all their pools
-/// before and after. When the kernel divides a whole pool, it stays within each node's
-/// memory by itself.
+/// Returns the nodes whose share the request raises, with the bytes of all their pools before
+/// and after. Other nodes need no check: when the kernel divides a pool, it stays within each
+/// node's memory.
 fn growing_nodes<'m, 'a>(
     machine: &'m Machine,
     pools: impl Iterator<Item = &'a Planned<'a>> + Clone,
@@ -70,11 +70,11 @@ fn growing_nodes<'m, 'a>(
     shares.filter(|(_, before, after)| after > before).collect()
 }
 
-/// Reports too little memory left: on the machine or, `on` a node, for kernel data that
-/// must be there.
-fn harmful(available: u64, taken: i128, margin: u64, on: &str) -> Option<String> {
-    let rest = i128::from(available) - taken;
-    (taken > 0 && rest < i128::from(margin)).then(|| {
+/// Reports that less than `margin` would be left. `on` names the node, whose kernel data needs
+/// it; empty for the whole machine.
+fn harmful(available: u64, cost: i128, margin: u64, on: &str) -> Option<String> {
+    let rest = i128::from(available) - cost;
+    (cost > 0 && rest < i128::from(margin)).then(|| {
         format!(
             "of {} MB of available memory{on}, {} MB would be left, but {} MB must stay for \
              other programs\n  ask for at most {} MB more, or override this with --force",
@@ -163,7 +163,7 @@ pub(super) fn refusal<'a>(
     let anywhere = || {
         let margin = memory.total.percent(MIN_AVAILABLE_PERCENT)?.get();
         let margin = margin.max(MIN_AVAILABLE);
-        harmful(memory.available?.get(), pools.taken, margin, "")
+        harmful(memory.available?.get(), pools.cost, margin, "")
     };
     let why = on_node.or_else(anywhere)?;
     Some(Refusal::Harmful(format!("{options}: {why}")))

@@ -17,7 +17,7 @@ impl Maker<'_> {
     pub(super) fn preload(&mut self) {
         let (path, is_there) = match &self.findings.library {
             None => return,
-            Some(Found::Nowhere(why)) => {
+            Some(Found::Missing(why)) => {
                 let short = Shortfall::new(Subject::ALL, why);
                 let then = "the program runs without it, on the pages it has";
                 return self.fall_short(short.then(then));
@@ -69,9 +69,9 @@ impl Maker<'_> {
 /// Warns that a preloaded malloc is replaced, and says how to keep it.
 fn replaced(other: &OtherMalloc) -> String {
     let name = Path::new(&other.entry).display();
-    let instead = match other.is_reached_by_anon {
+    let advice = match other.is_reached_by_anon {
         true => "to keep it, on huge pages: --anon instead of --heap",
         false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
     };
-    format!("--heap replaces the malloc of {name} (LD_PRELOAD); {instead}")
+    format!("--heap replaces the malloc of {name} (LD_PRELOAD); {advice}")
 }

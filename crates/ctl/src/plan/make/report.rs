@@ -50,7 +50,7 @@ impl Maker<'_> {
             self.warn(format!(
                 "the program is static, so no library can be added to it: {last_seen}"
             ));
-        } else if matches!(self.findings.library, None | Some(Found::Nowhere(_))) {
+        } else if matches!(self.findings.library, None | Some(Found::Missing(_))) {
             self.warn(match self.run.preload {
                 Preload::Never => format!(
                     "unless the program is linked with our library (--no-preload), {last_seen}"

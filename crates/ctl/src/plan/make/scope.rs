@@ -36,10 +36,10 @@ impl Maker<'_> {
             (None, Some(list)) => self.describe_inherited(list),
             _ => {}
         }
-        // An inherited one stays in force, for what this program starts.
+        // An inherited --no-inherit stays: programs that this one starts get no huge pages.
         let inherited = self.caller.var(env::NO_INHERIT);
-        let is_in_force = inherited.is_some_and(|pid| !pid.is_empty() && pid != "0");
-        if self.run.no_inherit || is_in_force {
+        let is_inherited = inherited.is_some_and(|pid| !pid.is_empty() && pid != "0");
+        if self.run.no_inherit || is_inherited {
             self.set_process(env::NO_INHERIT);
             if self.is_left_out {
                 let fact = "PROGRAM alone may (--no-inherit), and --only does not name it";

@@ -12,9 +12,9 @@ use crate::probe::target;
 use crate::request::Run;
 use crate::say::failure::Failure;
 
-/// Returns the names of programs that get huge pages; `None` for all. Names
-/// outside an inherited list are dropped; if none remain, `--only` wins.
-pub(crate) fn in_force(run: &Run, caller: &Caller) -> Option<OsString> {
+/// Returns the names of programs that get huge pages; `None` for all. An inherited list narrows
+/// `--only`, unless they have no name in common.
+pub(crate) fn selected(run: &Run, caller: &Caller) -> Option<OsString> {
     let inherited = caller.var(env::RESTRICT_EXE);
     let (Some(names), Some(inherited)) = (&run.only, inherited) else {
         return run.only.clone().or(inherited.map(OsStr::to_owned));

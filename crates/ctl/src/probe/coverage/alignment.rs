@@ -47,7 +47,7 @@ impl Parts {
     /// Returns how much of the program's text is on huge pages of its file.
     pub fn own(&self, target: &Target) -> Bytes {
         let mut own = self.prepared.iter();
-        let own = own.find(|prepared| prepared.job.path == target.program && prepared.is_huge());
+        let own = own.find(|prepared| prepared.text.path == target.program && prepared.is_huge());
         own.map_or(Bytes::default(), |prepared| prepared.wanted)
     }
 
@@ -64,7 +64,7 @@ impl Parts {
 
 /// Whether a library or the page cache can put the program's segments on huge pages.
 pub(crate) fn is_reachable(target: &Target) -> bool {
-    target.secure.is_none() && matches!(target.image, Image::Dynamic(_) | Image::Static)
+    target.secure_exec.is_none() && matches!(target.image, Image::Dynamic(_) | Image::Static)
 }
 
 /// Returns the smallest huge pages that may serve a request.

@@ -15,7 +15,7 @@ use crate::files;
 
 /// A file whose text may be on huge pages of the page cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct TextFile {
     /// The file.
     pub path: PathBuf,
     /// Its parts, in whole pages.
@@ -24,12 +24,12 @@ pub struct Job {
     pub size: PageSize,
 }
 
-/// How a file's text fares in the page cache.
+/// A file's text in the page cache, after an attempt or a prediction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// The file.
-    pub job: Job,
-    /// How much can be huge.
+    pub text: TextFile,
+    /// Bytes in whole huge pages.
     pub wanted: Bytes,
     /// The result.
     pub state: State,
@@ -44,11 +44,11 @@ pub enum State {
     Ready,
     /// All of it is huge now.
     Made,
-    /// The start will show.
+    /// Not tried yet.
     Left,
     /// Not all of it is huge.
     Short {
-        /// How much is, if known.
+        /// Bytes on huge pages, if known.
         huge: Option<Bytes>,
         /// Why.
         why: Why,
@@ -64,35 +64,35 @@ pub enum Why {
     InUse,
     /// Another hugectl held the lock for too long.
     Waited,
-    /// No directory for the log of attempts: why.
+    /// There is no directory for the log of attempts: why.
     NoMemory(String),
     /// The kernel's reason.
     Failed(String),
 }
 
 impl Prepared {
-    /// Whether the text needs no other huge pages.
+    /// Whether the text is on huge pages of the page cache, or was not tried yet.
     pub fn is_huge(&self) -> bool {
         !matches!(self.state, State::Short { .. })
     }
 }
 
 /// Predicts the result by the log of earlier attempts. Changes nothing.
-pub(crate) fn predict(job: Job, caller: &Caller) -> Prepared {
-    let state = match open(&job) {
+pub(crate) fn predict(text: TextFile, caller: &Caller) -> Prepared {
+    let state = match open(&text) {
         Err(error) => failed(&error),
         Ok(opened) => match attempt_log::recall(caller, &opened.name) {
             Some(why) => short(None, why),
             None => State::Left,
         },
     };
-    prepared(job, state, Duration::ZERO)
+    prepared(text, state, Duration::ZERO)
 }
 
-pub(crate) fn prepared(job: Job, state: State, cost: Duration) -> Prepared {
+pub(crate) fn prepared(text: TextFile, state: State, cost: Duration) -> Prepared {
     Prepared {
-        wanted: sum(&job.parts),
-        job,
+        wanted: sum(&text.parts),
+        text,
         state,
         cost,
     }
@@ -105,10 +105,10 @@ pub(crate) struct Opened {
     pub(crate) name: String,
 }
 
-pub(crate) fn open(job: &Job) -> io::Result<Opened> {
-    let (file, metadata) = files::open_regular(&job.path)?;
-    let whole = metadata.len() - metadata.len() % job.size.get();
-    match job.parts.iter().all(|part| part.end <= whole) {
+pub(crate) fn open(text: &TextFile) -> io::Result<Opened> {
+    let (file, metadata) = files::open_regular(&text.path)?;
+    let whole = metadata.len() - metadata.len() % text.size.get();
+    match text.parts.iter().all(|part| part.end <= whole) {
         true => Ok(Opened {
             file,
             name: attempt_log::name(&metadata),

@@ -7,7 +7,7 @@ use hugetools_model::{Bytes, PageSize};
 
 use crate::caller::filter::Answer;
 use crate::files;
-use crate::probe::coverage::page_cache::Job;
+use crate::probe::coverage::page_cache::TextFile;
 use crate::probe::dynamic_loader;
 use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::target::elf_layout::{Layout, Obstacle, Place};
@@ -29,8 +29,8 @@ pub(super) fn are_tried(target: &Target, wants: Wants, kernel: &Kernel) -> bool 
 }
 
 /// Returns the program, or why its text cannot be on huge pages of its file.
-pub(super) fn program(target: &Target, size: PageSize) -> Result<Job, Obstacle> {
-    Ok(Job {
+pub(super) fn program(target: &Target, size: PageSize) -> Result<TextFile, Obstacle> {
+    Ok(TextFile {
         path: target.program.clone(),
         parts: target.layout.own_pages(size, Place::Program)?,
         size,
@@ -38,16 +38,16 @@ pub(super) fn program(target: &Target, size: PageSize) -> Result<Job, Obstacle> 
 }
 
 /// Returns the program's libraries that are large enough.
-pub(super) fn libraries(target: &Target, path: Option<&OsStr>, size: PageSize) -> Vec<Job> {
+pub(super) fn libraries(target: &Target, path: Option<&OsStr>, size: PageSize) -> Vec<TextFile> {
     let program = &target.program;
     let elf = files::open_elf(program);
     let (Image::Dynamic(libc), Some(elf)) = (&target.image, elf) else {
         return Vec::new();
     };
     let found = dynamic_loader::libraries(program, &elf, *libc, path, &[]);
-    let job = |(path, elf)| {
+    let file = |(path, elf)| {
         let parts = Layout::of(&elf).own_pages(size, Place::Library).ok()?;
-        Some(Job { path, parts, size })
+        Some(TextFile { path, parts, size })
     };
-    found.into_iter().filter_map(job).collect()
+    found.into_iter().filter_map(file).collect()
 }

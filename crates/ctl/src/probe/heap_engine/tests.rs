@@ -1,5 +1,5 @@
 use super::*;
-use crate::probe::target::Secure;
+use crate::probe::target::SecureExec;
 use crate::probe::target::elf_layout::Layout;
 use hugetools_contract::env::Pages;
 
@@ -12,7 +12,7 @@ fn look(image: Image) -> Look {
             program: "/bin/x".into(),
             image,
             layout: Layout::default(),
-            secure: None,
+            secure_exec: None,
         }),
         ..Look::default()
     }
@@ -101,6 +101,6 @@ fn which_library_and_why() {
     );
     check(&foreign, Always, None, (Engine::Arena, heap, ""));
     let mut secure = look(Image::Dynamic(Libc::Glibc));
-    secure.target.as_mut().unwrap().secure = Some(Secure::SetUserId);
+    secure.target.as_mut().unwrap().secure_exec = Some(SecureExec::SetUserId);
     check(&secure, Auto, None, (Engine::None, None, "is set-user-id"));
 }

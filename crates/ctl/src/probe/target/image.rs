@@ -40,19 +40,19 @@ impl fmt::Display for Libc {
 /// The kind of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Image {
-    /// A loader starts it and preloads libraries.
+    /// A dynamic loader starts it, and preloads libraries.
     Dynamic(Libc),
     /// The kernel starts it; no library can be added.
     Static,
-    /// It is for another machine than our libraries.
+    /// Its architecture isn't that of our libraries.
     Foreign(Ident),
     /// Unknown: why.
     Unknown(String),
 }
 
-/// Why a loader ignores the user's settings.
+/// Why the kernel sets `AT_SECURE`, so that the loader ignores `LD_PRELOAD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Secure {
+pub enum SecureExec {
     /// It runs as another user.
     SetUserId,
     /// It runs as another group.
@@ -61,42 +61,42 @@ pub enum Secure {
     Capabilities,
 }
 
-impl fmt::Display for Secure {
+impl fmt::Display for SecureExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Secure::SetUserId => "set-user-id",
-            Secure::SetGroupId => "set-group-id",
-            Secure::Capabilities => "given capabilities by its file",
+            SecureExec::SetUserId => "set-user-id",
+            SecureExec::SetGroupId => "set-group-id",
+            SecureExec::Capabilities => "given capabilities by its file",
         })
     }
 }
 
-impl Secure {
-    /// Names the user or group that avoids `AT_SECURE`.
-    pub(crate) fn instead(self, program: &Path) -> String {
+impl SecureExec {
+    /// Names the user or group with which the kernel doesn't set `AT_SECURE`.
+    pub(crate) fn advice(self, program: &Path) -> String {
         let metadata = std::fs::metadata(program);
         let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
         match self {
-            Secure::SetUserId => {
+            SecureExec::SetUserId => {
                 format!(
                     "start hugectl as user {}",
                     accounts::user(owner(Metadata::uid))
                 )
             }
-            Secure::SetGroupId => {
+            SecureExec::SetGroupId => {
                 format!(
                     "start hugectl as group {}",
                     accounts::group(owner(Metadata::gid))
                 )
             }
-            Secure::Capabilities => "start hugectl as root".to_owned(),
+            SecureExec::Capabilities => "start hugectl as root".to_owned(),
         }
     }
 }
 
 /// Determines the kind of a program by its headers.
 pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
-    // Skip the loader check: an emulator (binfmt_misc) has another root.
+    // Its loader is not checked: an emulator (binfmt_misc) finds it below another root.
     if elf.ident() != Ident::native() {
         return Ok(Image::Foreign(elf.ident()));
     }
@@ -111,7 +111,7 @@ pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
     Ok(match elf.kind() {
         Kind::Exec | Kind::Pie => Image::Dynamic(libc_of(elf)),
         Kind::Static | Kind::StaticPie => Image::Static,
-        // Run directly, a loader starts its argument; others crash.
+        // Started as a program, a loader runs its argument; other libraries crash.
         Kind::Library => match libc_by_name(path.file_name().unwrap_or_default().as_bytes()) {
             Some(libc) => Image::Dynamic(libc),
             None => Image::Static,
@@ -156,17 +156,17 @@ fn libc_by_name(loader: &[u8]) -> Option<Libc> {
     is_glibc.then_some(Libc::Glibc)
 }
 
-/// Returns why the kernel will set `AT_SECURE`, if it will.
-pub(super) fn secure(path: &Path, metadata: &Metadata, caller: &Caller) -> Option<Secure> {
+/// Returns why the kernel will set `AT_SECURE`; `None` if it won't.
+pub(super) fn secure_exec(path: &Path, metadata: &Metadata, caller: &Caller) -> Option<SecureExec> {
     const SET_USER_ID: u32 = 0o4000;
     const SET_GROUP_ID: u32 = 0o2010;
     let mode = metadata.mode();
     let found = if mode & SET_USER_ID != 0 && metadata.uid() != caller.uid {
-        Secure::SetUserId
+        SecureExec::SetUserId
     } else if mode & SET_GROUP_ID == SET_GROUP_ID && metadata.gid() != caller.gid {
-        Secure::SetGroupId
+        SecureExec::SetGroupId
     } else if caller.uid != 0 && sys::has_file_capabilities(path) {
-        Secure::Capabilities
+        SecureExec::Capabilities
     } else {
         return None;
     };

@@ -124,15 +124,15 @@ fn a_set_user_id_program_is_secure_for_others() {
     (other.uid, other.gid) = (own.uid + 1, own.gid + 1);
     for (mode, caller, expected) in [
         (0o755, &other, None),
-        (0o4755, &other, Some(Secure::SetUserId)),
+        (0o4755, &other, Some(SecureExec::SetUserId)),
         (0o4755, &own, None),
-        (0o2755, &other, Some(Secure::SetGroupId)),
+        (0o2755, &other, Some(SecureExec::SetGroupId)),
         // Without the group's right to execute, the bit means something else.
         (0o2705, &other, None),
     ] {
         let permissions = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(&path, permissions).unwrap();
         let target = find(&path, caller).unwrap();
-        assert_eq!(target.secure, expected, "{mode:o}");
+        assert_eq!(target.secure_exec, expected, "{mode:o}");
     }
 }

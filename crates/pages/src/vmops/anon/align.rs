@@ -21,7 +21,7 @@ const ANYWHERE: c_int =
 ///
 /// Not by `mremap`: it moves page tables along, and where one exists no huge page comes.
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
-    let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.is_filled();
+    let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.wants_populate();
     let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
     let is_scarce = || is_space_limited() || is_data_limited(call) || may_lack_memory(call);
     if !is_free || !gains(at, call.len, size) || is_scarce() {

@@ -31,21 +31,21 @@ const MAP_TYPE: c_int = 0xf;
 const OTHER: c_int = libc::MAP_HUGETLB | libc::MAP_GROWSDOWN | libc::MAP_STACK;
 
 /// Whether private mappings are to get huge pages.
-pub fn is_asked() -> bool {
+pub fn is_enabled() -> bool {
     let config = config::get();
     config.anon.is_some() && config.fallback != Fallback::Base
 }
 
 /// The same, unless the program's own seccomp filter forbids it.
 pub(super) fn is_active() -> bool {
-    is_asked() && sys::filter() != Filter::Own
+    is_enabled() && sys::filter() != Filter::Own
 }
 
 impl Call {
     /// Whether this is a private mapping that is to get huge pages.
     #[inline]
-    pub fn is_concerned(&self) -> bool {
-        is_asked() && self.is_private_memory() && self.is_allowed()
+    pub fn is_eligible(&self) -> bool {
+        is_enabled() && self.is_private_memory() && self.is_allowed()
     }
 
     /// False under the program's own seccomp filter. It forbids even messages: only the report
@@ -68,8 +68,8 @@ impl Call {
         self.flags & libc::MAP_FIXED != 0
     }
 
-    /// Whether only the named address will do.
-    pub(super) fn names_its_place(&self) -> bool {
+    /// Whether the mapping fails rather than get another address.
+    pub(super) fn requires_addr(&self) -> bool {
         self.flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0
     }
 
@@ -77,8 +77,9 @@ impl Call {
         self.prot & libc::PROT_WRITE != 0
     }
 
-    /// Whether the kernel is to populate all of it.
-    pub(super) fn is_filled(&self) -> bool {
+    /// Whether `MAP_POPULATE` means that we populate it after the advice. The kernel still serves
+    /// read-only mappings, `MAP_NONBLOCK` and `MAP_LOCKED`.
+    pub(super) fn wants_populate(&self) -> bool {
         let how = self.flags & (libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_LOCKED);
         self.is_writable() && how == libc::MAP_POPULATE
     }
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn which_mappings_are_meant() {
+    fn eligible_mappings() {
         for flags in [0, libc::MAP_NORESERVE, libc::MAP_FIXED, libc::MAP_POPULATE] {
             assert!(call(flags).is_private_memory(), "{flags:#x}");
         }
@@ -129,18 +130,18 @@ mod tests {
         let of = |flags| Call { flags, ..call(0) }.is_private_memory();
         assert!(!of(libc::MAP_SHARED | libc::MAP_ANONYMOUS) && !of(libc::MAP_PRIVATE));
         assert!(!of(libc::MAP_SHARED_VALIDATE | libc::MAP_ANONYMOUS));
-        // Nobody has asked for it.
-        assert!(!is_asked() && !call(0).is_concerned());
+        // Without --anon.
+        assert!(!is_enabled() && !call(0).is_eligible());
     }
 
     #[test]
-    fn what_is_filled_at_once() {
-        assert!(call(libc::MAP_POPULATE).is_filled() && !call(0).is_filled());
-        assert!(!call(libc::MAP_POPULATE | libc::MAP_LOCKED).is_filled());
+    fn populate_requests() {
+        assert!(call(libc::MAP_POPULATE).wants_populate() && !call(0).wants_populate());
+        assert!(!call(libc::MAP_POPULATE | libc::MAP_LOCKED).wants_populate());
         let read = Call {
             prot: libc::PROT_READ,
             ..call(libc::MAP_POPULATE)
         };
-        assert!(!read.is_filled());
+        assert!(!read.wants_populate());
     }
 }

@@ -4,17 +4,17 @@ pub(crate) mod parts;
 
 /// A line such as `small resident_kb=1 thp_kb=2 hugetlb_kb=3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Judged {
+pub(crate) struct HeapPages {
     pub(crate) resident: u64,
     pub(crate) thp: u64,
     pub(crate) hugetlb: u64,
 }
 
-impl Judged {
+impl HeapPages {
     /// Returns the line that begins with `what`.
-    pub(crate) fn find(output: &str, what: &str) -> Judged {
+    pub(crate) fn find(output: &str, what: &str) -> HeapPages {
         let line = find_line(output, what);
-        Judged {
+        HeapPages {
             resident: field(line, "resident_kb"),
             thp: field(line, "thp_kb"),
             hugetlb: field(line, "hugetlb_kb"),

@@ -1,5 +1,5 @@
-//! Prepares memory aside, then moves it over what it replaces in one system call. A step that
-//! fails changes nothing for the program.
+//! Staging memory: filled at an address of its own, then moved over the program's memory by one
+//! `mremap`. If a step fails, the program's memory is unchanged.
 #![expect(unsafe_code, reason = "maps memory and moves it by address")]
 
 use core::ffi::{CStr, c_int};
@@ -12,9 +12,9 @@ use crate::sys::{self, Errno, Result};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Memory being prepared; unmapped when dropped.
+/// Staging memory; unmapped when dropped, unless it has replaced the program's.
 #[derive(Debug)]
-pub struct Aside {
+pub struct Staging {
     /// Its address.
     pub addr: usize,
     len: usize,
@@ -22,51 +22,52 @@ pub struct Aside {
     pool: Option<usize>,
 }
 
-impl Aside {
-    /// Writable ordinary memory, advised for the fallback; returns its state, too.
+impl Staging {
+    /// Maps writable memory without pool pages, and advises transparent huge pages if the
+    /// fallback uses them. Returns its state, too.
     ///
     /// # Errors
     /// If there is no address space or no memory.
-    pub fn ordinary(len: usize, align: usize) -> Result<(Aside, State)> {
+    pub fn ordinary(len: usize, align: usize) -> Result<(Staging, State)> {
         let addr = address_space::reserve_elsewhere(len, align)?;
         let pool = None;
-        let aside = Aside { addr, len, pool };
+        let staging = Staging { addr, len, pool };
         // SAFETY: reserved above.
         unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: likewise.
         let state = unsafe { thp::advise(addr, len) };
-        Ok((aside, state))
+        Ok((staging, state))
     }
 
-    /// Like [`Aside::ordinary`], but `None` if it gets no transparent huge pages.
+    /// Like [`Staging::ordinary`], but `None` if it gets no transparent huge pages.
     ///
     /// # Errors
     /// If there is no address space or no memory.
-    pub fn transparent(len: usize) -> Result<Option<Aside>> {
-        let (aside, state) = Aside::ordinary(len, facts::thp_size())?;
-        Ok((state == State::Thp).then_some(aside))
+    pub fn transparent(len: usize) -> Result<Option<Staging>> {
+        let (staging, state) = Staging::ordinary(len, facts::thp_size())?;
+        Ok((state == State::Thp).then_some(staging))
     }
 
     /// Populates all of it with transparent huge pages.
     ///
     /// # Errors
-    /// As [`thp::have`].
-    pub fn have(&self) -> Result<()> {
+    /// As [`thp::populate`].
+    pub fn populate(&self) -> Result<()> {
         // SAFETY: ours, and nobody uses it.
-        unsafe { thp::have(self.addr, self.len) }
+        unsafe { thp::populate(self.addr, self.len) }
     }
 
-    /// Private pages of a pool, as many as the quota allows; the first is populated.
+    /// Maps private pool pages, as many as the quota allows, and populates the first.
     ///
     /// # Errors
     /// If there is no page.
-    pub fn from_pool(len: usize, size: usize) -> Result<Aside> {
+    pub fn from_pool(len: usize, size: usize) -> Result<Staging> {
         // Not in the heap's area: reports count that area as heap.
         let addr = address_space::reserve_elsewhere(len, size)?;
         let pool = Some(size);
-        let mut aside = Aside { addr, len, pool };
-        aside.truncate(quota::take(size, len));
-        let len = aside.len;
+        let mut staging = Staging { addr, len, pool };
+        staging.truncate(quota::take(size, len));
+        let len = staging.len;
         if len == 0 {
             return Err(Errno(libc::ENOMEM));
         }
@@ -74,14 +75,14 @@ impl Aside {
         unsafe { hugetlb_pool::map_private_over(addr, len, size)? };
         // SAFETY: mapped above, and zero.
         unsafe { populate::populate(addr, size, size)? };
-        Ok(aside)
+        Ok(staging)
     }
 
-    /// Populates and fills it page by page, while the CPU cache holds the page. `write` gets
-    /// offset, address and length. Pages that can't be populated are unmapped; returns the
-    /// length filled.
+    /// Populates a page, fills it while the CPU cache holds it, and goes on to the next. `write`
+    /// gets offset, address and length. Stops at the first page that can't be populated, and
+    /// unmaps the rest. Returns the length filled.
     pub fn fill(&mut self, mut write: impl FnMut(usize, usize, usize)) -> usize {
-        let Aside { addr, len, pool } = *self;
+        let Staging { addr, len, pool } = *self;
         let write = |at, len| write(at, addr + at, len);
         let Some(size) = pool else {
             // SAFETY: ours, and zero.
@@ -95,7 +96,7 @@ impl Aside {
         filled
     }
 
-    /// Unmaps what follows the first `len` bytes.
+    /// Unmaps all but the first `len` bytes.
     fn truncate(&mut self, len: usize) {
         if len < self.len {
             // SAFETY: ours, and nobody uses it.
@@ -104,7 +105,7 @@ impl Aside {
         }
     }
 
-    /// Gives it the program's access.
+    /// Sets the access of the memory that it replaces.
     ///
     /// # Errors
     /// If the system forbids it, such as execution of written memory.
@@ -118,8 +119,8 @@ impl Aside {
         sys::name_memory(self.addr, self.len, name);
     }
 
-    /// Tries a move to free address space, since a failed `mremap` may unmap its target. Only
-    /// while no other thread runs.
+    /// Moves it to free address space, to test whether [`Staging::replace`] will work: a failed
+    /// `mremap` may unmap its target. Only while no other thread runs.
     ///
     /// # Errors
     /// If the kernel can't; before Linux 5.16 for hugetlb memory.
@@ -155,7 +156,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for Staging {
     fn drop(&mut self) {
         if self.len > 0 {
             self.pool.inspect(|size| quota::give(*size, self.len));
@@ -183,7 +184,7 @@ pub(crate) unsafe fn fill(
     offsets.take_while(page).map(written).count() * size
 }
 
-/// Fills ordinary memory; `write` populates what has no huge page.
+/// Fills ordinary memory. A huge page is tried first; otherwise `write` faults in base pages.
 ///
 /// # Safety
 /// As for [`fill`].
@@ -204,8 +205,8 @@ mod tests {
     use hugetools_contract::segment::HEAP_AREA;
 
     #[test]
-    fn a_copy_lies_outside_of_the_heap_area() {
-        let copy = Aside::transparent(4 << 20).unwrap().unwrap();
+    fn staging_memory_is_outside_the_heap_area() {
+        let copy = Staging::transparent(4 << 20).unwrap().unwrap();
         assert!(!HEAP_AREA.contains(&(copy.addr as u64)));
         assert_eq!(copy.addr % facts::thp_size(), 0);
     }

@@ -10,13 +10,14 @@ use super::running::RUNNING;
 /// Predictions, reports, and the status of processes.
 #[derive(Debug, Args)]
 #[group(skip)]
-#[command(next_help_heading = "Proof")]
-pub struct Proof {
-    /// Don't start with less, as in text:90,heap
+#[command(next_help_heading = "Reports")]
+pub struct Reports {
+    /// Refuse to start with less, as in text:90,heap
     ///
-    /// SEGMENTS is a list of text, data, bss, heap, shm, anon and stack, separated by commas.
-    /// A share such as :90 may follow each; without it, all its whole huge pages are required. A later request that falls
-    /// short fails. Implies the option of the segment.
+    /// SEGMENTS lists text, data, bss, heap, shm, anon and stack, separated by commas. :90
+    /// requires 90 percent of a segment; without a number, the whole huge pages in it are
+    /// required. After the start, a request that falls short fails. Implies the option of each
+    /// segment.
     #[arg(long, value_name = "SEGMENTS")]
     pub require: Option<String>,
 
@@ -26,7 +27,7 @@ pub struct Proof {
     #[arg(long)]
     pub perf_map: bool,
 
-    /// Print what was huge when the program ends
+    /// Print what was on huge pages at the end
     ///
     /// A table goes to standard error, or a line of JSON is appended to FILE.
     #[arg(
@@ -57,9 +58,9 @@ pub struct Proof {
     #[arg(long, help_heading = RUNNING)]
     pub sizes: bool,
 
-    /// With --status: one line a process
+    /// With --status: one line per process
     ///
-    /// The kernel adds it up, which is cheap with many processes or mappings.
+    /// Reads smaps_rollup, which is cheap even with many mappings.
     #[arg(long, help_heading = RUNNING)]
     pub totals: bool,
 
@@ -93,7 +94,7 @@ pub struct Proof {
 
     /// Predict pages, shortfalls and cures
     ///
-    /// Starts nothing. The status is 0 if all that is asked for will be had, else 3.
+    /// Starts nothing. Exits with 0 if all requested huge pages are available, 3 if not.
     #[arg(long)]
     pub explain: bool,
 

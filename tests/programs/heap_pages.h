@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct judged {
+struct heap_pages {
 	unsigned long resident, thp, hugetlb; /* kB */
 };
 
@@ -37,9 +37,9 @@ static __attribute__((unused)) int next_line(int file, char *line, size_t size)
 	return 1;
 }
 
-static __attribute__((unused)) struct judged judge(void)
+static __attribute__((unused)) struct heap_pages read_heap_pages(void)
 {
-	struct judged sum = {0, 0, 0};
+	struct heap_pages sum = {0, 0, 0};
 	char line[512], name[256];
 	int counts = 0;
 	int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
@@ -73,9 +73,9 @@ static __attribute__((unused)) struct judged judge(void)
 }
 
 /* Prints a line for the tests. */
-static __attribute__((unused)) void print_judged(const char *what)
+static __attribute__((unused)) void print_heap_pages(const char *what)
 {
-	struct judged j = judge();
+	struct heap_pages j = read_heap_pages();
 
 	printf("%s resident_kb=%lu thp_kb=%lu hugetlb_kb=%lu\n", what, j.resident, j.thp, j.hugetlb);
 	fflush(stdout);

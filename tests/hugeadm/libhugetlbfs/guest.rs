@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::support::guest::{Guest, GuestNode, guest};
-use crate::support::peer::{PEER, is_here};
+use crate::support::libhugetlbfs::{HUGEADM, is_here};
 use crate::support::tool::Ran;
 
 /// Ten pages, five on demand, no mounts, settings as at boot.
@@ -44,7 +44,7 @@ fn both(test: &str) -> Option<Guest> {
         cpu: true,
     };
     let mut guest = guest(test, &[node])?;
-    guest.install(Path::new(PEER), "/bin/peer");
+    guest.install(Path::new(HUGEADM), "/bin/theirs");
     guest.text("/reset", RESET);
     guest.text("/state", STATE);
     Some(guest)
@@ -57,7 +57,7 @@ fn compare(guest: &Guest, cases: &[&str]) -> Vec<[(String, i32); 2]> {
     };
     let commands: Vec<String> = cases
         .iter()
-        .flat_map(|case| ["peer", "hugeadm"].map(|tool| command(tool, case)))
+        .flat_map(|case| ["theirs", "hugeadm"].map(|tool| command(tool, case)))
         .collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let answers = guest.run(&commands);
@@ -70,7 +70,7 @@ fn compare(guest: &Guest, cases: &[&str]) -> Vec<[(String, i32); 2]> {
 
 #[test]
 fn the_same_options_lead_to_the_same_state() {
-    let Some(guest) = both("the peer in a virtual machine") else {
+    let Some(guest) = both("libhugetlbfs in a virtual machine") else {
         return;
     };
     let cases = [
@@ -87,8 +87,12 @@ fn the_same_options_lead_to_the_same_state() {
         "--create-global-mounts --max-size 1G --max-inodes 10",
         "--create-mounts --create-user-mounts daemon --create-group-mounts daemon",
     ];
-    for (case, [peer, ours]) in cases.iter().zip(compare(&guest, &cases)) {
-        assert!(peer.0.contains("vm/nr_hugepages:"), "{case}: {}", peer.0);
-        assert_eq!(peer, ours, "{case}");
+    for (case, [theirs, ours]) in cases.iter().zip(compare(&guest, &cases)) {
+        assert!(
+            theirs.0.contains("vm/nr_hugepages:"),
+            "{case}: {}",
+            theirs.0
+        );
+        assert_eq!(theirs, ours, "{case}");
     }
 }

@@ -1,13 +1,13 @@
-/* Takes memory, frees it, then takes and frees small blocks. Prints totals of smaps
-   when full, freed, and over 95 % given back. Exits with 2 if that takes over SECONDS.
+/* Allocates and frees MiB, then allocates and frees small blocks until 95 % is given back.
+   Prints the heap's pages when full, freed, and at the end. Exits with 2 after SECONDS.
 
-   give mixed|one|threads MiB SECONDS PAUSE
+   give_back mixed|one|threads MiB SECONDS PAUSE
    PAUSE is the time between two small blocks in milliseconds. */
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
-#include "judge.h"
+#include "heap_pages.h"
 
 #define THREADS 4
 
@@ -38,7 +38,7 @@ static void *filled(size_t size)
 	char *volatile p = malloc(size);
 
 	if (!p) {
-		perror("give");
+		perror("give_back");
 		exit(3);
 	}
 	memset(p, 1, size);
@@ -80,7 +80,7 @@ static void by_threads(int n)
 	for (i = 0; i < n; i++)
 		pthread_create(&thread[i], NULL, mixed, &part);
 	pthread_barrier_wait(&full);
-	print_judged("full");
+	print_heap_pages("full");
 	pthread_barrier_wait(&full);
 	for (i = 0; i < n; i++)
 		pthread_join(thread[i], NULL);
@@ -90,7 +90,7 @@ static void *print_full(void *unused)
 {
 	(void)unused;
 	pthread_barrier_wait(&full);
-	print_judged("full");
+	print_heap_pages("full");
 	pthread_barrier_wait(&full);
 	return NULL;
 }
@@ -105,9 +105,9 @@ static void by_main(void)
 	pthread_join(thread, NULL);
 }
 
-static int is_back(void)
+static int is_given_back(void)
 {
-	struct judged j = judge();
+	struct heap_pages j = read_heap_pages();
 
 	return j.resident >> 10 < (total >> 20) / 20;
 }
@@ -125,19 +125,19 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "one")) {
 		void *block = filled(total);
 
-		print_judged("full");
+		print_heap_pages("full");
 		free(block);
 	} else if (!strcmp(argv[1], "threads")) {
 		by_threads(THREADS);
 	} else {
 		by_main();
 	}
-	print_judged("freed");
+	print_heap_pages("freed");
 	end = time(NULL) + atol(argv[3]);
-	while (!is_back() && time(NULL) < end) {
+	while (!is_given_back() && time(NULL) < end) {
 		usleep(atoi(argv[4]) * 1000);
 		free(filled(100));
 	}
-	print_judged("later");
-	return is_back() ? 0 : 2;
+	print_heap_pages("later");
+	return is_given_back() ? 0 : 2;
 }

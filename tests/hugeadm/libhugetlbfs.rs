@@ -1,5 +1,5 @@
 //! Compares with the hugeadm of libhugetlbfs 2.23 on copies of recorded machines.
-//! Listings are equal byte for byte, and pools get the same size. (`peer/guest.rs`
+//! Listings are equal byte for byte, and pools get the same size. (`libhugetlbfs/guest.rs`
 //! compares all effects on a real kernel.)
 
 mod guest;
@@ -7,7 +7,7 @@ mod guest;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::peer::{PEER, inside, is_here};
+use crate::support::libhugetlbfs::{HUGEADM, inside, is_here};
 use crate::support::tool::{Ran, tool};
 use crate::support::tree::{self, machines};
 
@@ -17,20 +17,20 @@ fn ours() -> PathBuf {
 
 fn both(dir: &Path, args: &[&str]) -> (Ran, Ran) {
     (
-        inside(dir, Path::new(PEER), args),
+        inside(dir, Path::new(HUGEADM), args),
         inside(dir, &ours(), args),
     )
 }
 
 #[test]
 fn listings_are_equal_byte_for_byte() {
-    if !is_here("listings of the peer") {
+    if !is_here("listings of libhugetlbfs") {
         return;
     }
     let mut compared = 0;
     for machine in machines() {
         let dir = tree::machine(&machine);
-        // Without huge pages the peer refuses any option. It also needs a mount table,
+        // Without huge pages libhugetlbfs refuses any option. It also needs a mount table,
         // which some recordings lack.
         let file = |path: &str| fs::metadata(dir.path().join(path)).is_ok();
         if !file("sys/kernel/mm/hugepages") || !file("proc/mounts") {
@@ -44,9 +44,9 @@ fn listings_are_equal_byte_for_byte() {
             &["--list-all-mounts", "--page-sizes-all", "--pool-list"],
             &["--pool-l", "--verbose", "2"],
         ] {
-            let (peer, ours) = both(dir.path(), args);
+            let (theirs, ours) = both(dir.path(), args);
             assert_eq!(
-                (peer.status, &peer.out),
+                (theirs.status, &theirs.out),
                 (ours.status, &ours.out),
                 "{machine} {args:?}"
             );
@@ -58,18 +58,18 @@ fn listings_are_equal_byte_for_byte() {
 
 /// Other programs search the output of `--explain` for these prefixes.
 #[test]
-fn the_four_prefixes_are_those_of_the_peer() {
-    if !is_here("prefixes of the peer") {
+fn the_four_prefixes_are_those_of_libhugetlbfs() {
+    if !is_here("prefixes of libhugetlbfs") {
         return;
     }
     let dir = tree::machine("x86_64-8node");
-    // The peer misreads the default limit.
+    // libhugetlbfs misreads the default limit.
     let path = dir.path().join("proc/sys/kernel/shmmax");
     tree::write(&path, "33554432\n");
     // A default value needs no line.
     let group = dir.path().join("proc/sys/vm/hugetlb_shm_group");
     tree::write(&group, "7\n");
-    let (peer, ours) = both(dir.path(), &["--explain"]);
+    let (theirs, ours) = both(dir.path(), &["--explain"]);
     for prefix in [
         "Total System Memory:",
         "A /proc/sys/kernel/shmmax value of",
@@ -85,11 +85,12 @@ fn the_four_prefixes_are_those_of_the_peer() {
             assert_eq!(rest.next(), None, "{prefix}");
             value.split_whitespace().next().unwrap().to_owned()
         };
-        assert_eq!(value(&peer), value(&ours), "{prefix}");
+        assert_eq!(value(&theirs), value(&ours), "{prefix}");
     }
 }
 
-/// Returns a tree with a pool of another size than the default.
+/// Returns a recorded machine whose 64 kB pool has this minimum and overcommit. 64 kB isn't its
+/// default size.
 fn with_pool(pages: u64, overcommit: u64) -> tempfile::TempDir {
     let dir = tree::machine("aarch64-4k");
     let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-64kB");
@@ -103,8 +104,8 @@ fn with_pool(pages: u64, overcommit: u64) -> tempfile::TempDir {
     dir
 }
 
-/// Returns minimum and overcommit. Neither tool truncates a file before a write, since
-/// kernel files don't need that. All values have three digits, so no old digit is left.
+/// Returns minimum and overcommit. All values have three digits: neither tool truncates a file
+/// before a write, so a shorter value would leave old digits behind.
 fn pool(dir: &Path) -> (u64, u64) {
     let pool = dir.join("sys/kernel/mm/hugepages/hugepages-64kB");
     let number = |file: &str| tree::text(&pool.join(file)).trim().parse().unwrap();
@@ -113,7 +114,7 @@ fn pool(dir: &Path) -> (u64, u64) {
 
 #[test]
 fn pools_have_the_same_final_size() {
-    if !is_here("pools of the peer") {
+    if !is_here("pools of libhugetlbfs") {
         return;
     }
     for (args, after) in [
@@ -136,7 +137,7 @@ fn pools_have_the_same_final_size() {
             (500, 150),
         ),
     ] {
-        for program in [Path::new(PEER), &ours()] {
+        for program in [Path::new(HUGEADM), &ours()] {
             let dir = with_pool(500, 200);
             let ran = inside(dir.path(), program, args);
             assert_eq!(ran.status, 0, "{program:?} {args:?} {ran:?}");

@@ -8,10 +8,10 @@ use std::process::Command;
 use super::live::skip;
 use super::tool::Ran;
 
-/// Debian's path of the peer.
-pub(crate) const PEER: &str = "/usr/bin/hugeadm";
+/// Its path in Debian.
+pub(crate) const HUGEADM: &str = "/usr/bin/hugeadm";
 
-/// Whether the peer is installed; otherwise reports a skipped test.
+/// Whether it is installed; otherwise reports a skipped test.
 pub(crate) fn is_here(test: &str) -> bool {
     let mut query = Command::new("dpkg-query");
     let output = query
@@ -19,7 +19,7 @@ pub(crate) fn is_here(test: &str) -> bool {
         .output();
     let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let version = version.unwrap_or_default();
-    if !version.starts_with("2.23") || !Path::new(PEER).exists() {
+    if !version.starts_with("2.23") || !Path::new(HUGEADM).exists() {
         let _: Option<()> = skip(
             test,
             &format!("libhugetlbfs-bin 2.23 is not installed, but {version:?}"),
