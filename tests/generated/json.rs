@@ -133,6 +133,13 @@ fn samples(dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     vec![
         ("hugeadm", of_hugeadm()),
         (
+            "hugectl --compare",
+            vec![
+                run("hugectl", "--json --compare=plain,thp --rounds=1 true"),
+                run("hugectl", "--json --compare=plain,thp --rounds=5 true"),
+            ],
+        ),
+        (
             "hugectl --dry-run",
             vec![
                 run("hugectl", &format!("--json --dry-run {explained}")),

@@ -4,6 +4,7 @@
 mod adopt;
 mod agree;
 mod alone;
+mod compare;
 mod dry_run;
 mod environment;
 mod exec;

@@ -93,23 +93,6 @@ fn a_narrow_address_space_suffices() {
     }
 }
 
-/// musl is left out: mimalloc itself may crash there once address space is used up (LIMITS).
-#[test]
-fn forks_in_a_full_address_space_kill_nobody() {
-    let Some(live) = machine("ulimit -v") else {
-        return;
-    };
-    let Some(program) = build("torture", Libc::Glibc, &[]) else {
-        return;
-    };
-    live.set_pool(60);
-    let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -v 700000 && exec \"$@\"", "sh"]);
-    command.arg(hugectl()).args(["--heap", "-q"]).arg(&program);
-    let ran: Ran = command.args(["2", "100"]).output().unwrap().into();
-    assert_eq!(ran.status, 0, "{ran:?}");
-}
-
 /// A sysctl, restored when dropped.
 struct Sysctl {
     path: &'static str,

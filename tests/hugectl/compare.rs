@@ -1,0 +1,114 @@
+//! `--compare`: its verdicts, and what it prints when something fails.
+
+use serde_json::Value;
+
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+fn compare(words: &[&str]) -> Ran {
+    let mut command = tool("hugectl");
+    command.env("PATH", "/usr/bin:/bin").args(words);
+    command.output().unwrap().into()
+}
+
+fn ways(words: &[&str]) -> Vec<Value> {
+    let ran = compare(words);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    document["ways"].as_array().unwrap().clone()
+}
+
+#[test]
+fn half_the_work_is_found_and_none_is_not() {
+    let Some(program) = build("spin", Libc::Glibc, &[]) else {
+        return;
+    };
+    let program = program.to_str().unwrap();
+    let options = ["--json", "--compare=plain,plain,tunable", "--rounds=8"];
+    // The program does half of its work if GLIBC_TUNABLES is set.
+    let ways = ways(&[&options[..], &[program, "20000000"]].concat());
+    let names: Vec<&str> = ways
+        .iter()
+        .map(|way| way["way"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["plain", "plain 2", "tunable"]);
+    assert_eq!(ways[0]["ratio"], Value::Null);
+    let ratio = |at: usize| ways[at]["ratio"].as_f64().unwrap();
+    assert!((0.8..1.25).contains(&ratio(1)), "{ways:#?}");
+    assert!((0.35..0.75).contains(&ratio(2)), "{ways:#?}");
+    assert_eq!(ways[2]["verdict"], "faster");
+    assert_eq!(ways[2]["rounds"], 8);
+}
+
+#[test]
+fn a_failing_program_ends_it_with_its_output_and_status() {
+    let ran = compare(&["--compare=plain,thp", "sh", "-c", "echo lost; exit 3"]);
+    assert_eq!((ran.status, ran.out.as_str()), (3, ""), "{ran:?}");
+    assert!(
+        ran.err
+            .starts_with("lost\nhugectl: ERROR: --compare: sh -c"),
+        "{ran:?}"
+    );
+    let ran = compare(&["--compare=plain,thp", "./no such program"]);
+    assert_eq!(ran.status, 127, "{ran:?}");
+    let ran = compare(&[
+        "--compare=plain,thp",
+        "--same-output",
+        "sh",
+        "-c",
+        "echo $$",
+    ]);
+    assert_eq!(ran.status, 125, "{ran:?}");
+    assert!(ran.err.contains("differs from that of plain"), "{ran:?}");
+    let ran = compare(&[
+        "--compare=plain,thp",
+        "--metric=tps: (.*)",
+        "echo",
+        "tps: none",
+    ]);
+    assert_eq!(ran.status, 125, "{ran:?}");
+}
+
+#[test]
+fn a_metric_and_a_plot() {
+    let dir = tempfile::tempdir().unwrap();
+    let plot = format!("--plot={}", dir.path().join("runs.svg").display());
+    let options = [
+        "--json",
+        "--compare=plain,thp",
+        "--rounds=5",
+        "--metric=tps: (.*)",
+    ];
+    let program = ["--higher-is-better", &plot, "echo", "tps: 1,250.5"];
+    let ways = ways(&[&options[..], &program[..]].concat());
+    assert_eq!(ways[1]["median"], 1250.5);
+    assert_eq!(ways[1]["verdict"], "no difference");
+    let image = crate::support::bless::text(dir.path().join("runs.svg"));
+    assert_eq!(image.matches("<circle").count(), 5, "{image}");
+}
+
+#[test]
+fn a_server_is_driven_and_stopped() {
+    let server = "import socket,time\ns=socket.create_server((\"127.0.0.1\",0))\nprint(s.getsockname()[1],flush=True)\ntime.sleep(99)";
+    if !std::path::Path::new("/usr/bin/python3").exists() {
+        crate::support::live::skip::<()>("a server", "there is no python3");
+        return;
+    }
+    let options = [
+        "--json",
+        "--compare=plain,thp",
+        "--rounds=2",
+        "--ready=[0-9]+",
+    ];
+    let program = ["--driver=sleep 0.2", "python3", "-c", server];
+    for way in ways(&[&options[..], &program[..]].concat()) {
+        assert!(way["median"].as_f64().unwrap() >= 0.2, "{way:#?}");
+        assert!(way["peak"].as_u64().unwrap() > 1 << 20, "{way:#?}");
+    }
+    let ran = compare(&["--compare=plain,thp", "--ready=9", "--driver=false", "true"]);
+    assert_eq!(ran.status, 125, "{ran:?}");
+    assert!(
+        ran.err.contains("the server ended before it was ready"),
+        "{ran:?}"
+    );
+}
