@@ -136,7 +136,10 @@ fn samples(dir: &Path) -> Vec<(&'static str, Vec<String>)> {
             "hugectl --compare",
             vec![
                 run("hugectl", "--json --compare=plain,thp --rounds=1 true"),
-                run("hugectl", "--json --compare=plain,thp --rounds=5 true"),
+                run(
+                    "hugectl",
+                    "--json --compare=plain,2MB --rounds=5 git --version",
+                ),
             ],
         ),
         (

@@ -36,6 +36,7 @@ struct Way {
     huge: u64,
     dtlb_misses: Option<u64>,
     itlb_misses: Option<u64>,
+    warning: Option<String>,
 }
 
 impl Ways {
@@ -75,5 +76,6 @@ fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
         huge: way.memory.huge,
         dtlb_misses: walks.map(|walks| walks.data),
         itlb_misses: walks.map(|walks| walks.instructions),
+        warning: way.warning.clone(),
     }
 }

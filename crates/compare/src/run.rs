@@ -35,6 +35,8 @@ pub(crate) struct Run {
     pub(crate) metric: Option<f64>,
     /// Standard output, if it is compared.
     pub(crate) output: Option<Vec<u8>>,
+    /// The first warning of hugectl or its libraries, in a warm-up.
+    pub(crate) warning: Option<String>,
 }
 
 /// A program that failed, or that could not be started.
@@ -64,7 +66,7 @@ impl Runner<'_> {
         let settings = self.settings;
         let keep = warm_up || settings.same_output || settings.metric.is_some();
         let mut program = Started::new(way, settings, keep || settings.server.is_some())
-            .map_err(|error| not_started(way, settings, &error))?;
+            .map_err(|error| not_started(way, &error))?;
         let walks = self.counters.as_mut().map(walks::Counters::read);
         let failed = |error: io::Error| failed(way, 125, error.to_string(), String::new());
         let mut run = match &settings.server {
@@ -84,6 +86,7 @@ impl Runner<'_> {
             ));
         }
         run.walks = walks::since(self.counters.as_mut(), walks);
+        run.warning = warning(&program.errors().map_err(failed)?).filter(|_| warm_up);
         if let Some(metric) = &settings.metric {
             let printed = match settings.server {
                 Some(_) => {
@@ -172,6 +175,15 @@ impl Started {
     }
 }
 
+/// The first warning of hugectl or its libraries.
+fn warning(errors: &str) -> Option<String> {
+    let warnings = errors
+        .lines()
+        .filter_map(|line| line.split_once(" WARNING: "));
+    let mut ours = warnings.filter(|(prefix, _)| ["hugectl:", "libhugetlbfs:"].contains(prefix));
+    ours.next().map(|(_, text)| text.to_owned())
+}
+
 /// An empty file in memory.
 pub(crate) fn buffer() -> io::Result<File> {
     Ok(File::from(memfd_create(c"output", MFdFlags::MFD_CLOEXEC)?))
@@ -189,13 +201,12 @@ fn pad(command: &mut Command) {
     command.env(PADDING, "x".repeat(fastrand::usize(..4096)));
 }
 
-fn not_started(way: &Way, settings: &Settings, error: &io::Error) -> Failed {
+fn not_started(way: &Way, error: &io::Error) -> Failed {
     let status = match error.kind() {
         io::ErrorKind::NotFound => 127,
         _ => 126,
     };
-    let program = settings.command.first().map(|word| word.to_string_lossy());
-    let why = format!("{}: {error}", program.unwrap_or_default());
+    let why = error.to_string();
     failed(way, status, why, String::new())
 }
 

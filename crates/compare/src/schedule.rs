@@ -82,6 +82,8 @@ pub struct Compared {
     pub ratio: Option<Ratio>,
     pub(crate) runs: Vec<Run>,
     pub(crate) memory: Memory,
+    /// A warning about what this way got.
+    pub(crate) warning: Option<String>,
 }
 
 impl Compared {
@@ -185,6 +187,7 @@ fn warm_up(
             ratio: None,
             runs: Vec::new(),
             memory: run.memory,
+            warning: run.warning,
         });
         progress(state(&runner.settings.stop, &[], Duration::ZERO));
     }

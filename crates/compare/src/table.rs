@@ -37,6 +37,9 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
     )?;
     for way in comparison.ways.iter().skip(1) {
         writeln!(to, "{}: {}", way.way.name, verdict(comparison, way.ratio))?;
+        if let Some(warning) = &way.warning {
+            writeln!(to, "  {warning}")?;
+        }
     }
     write_walks(comparison, to)?;
     for doubt in &comparison.doubts {
