@@ -6,7 +6,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use super::Server;
-use crate::support::live::{Live, machine};
+use crate::support::live::{Live, can_be_set, machine};
 use crate::support::tool::Ran;
 
 /// Concurrent clients.
@@ -174,11 +174,13 @@ fn life(server: &Server, way: &[&str], kind: &str) -> [String; 2] {
 
 #[test]
 fn a_server_under_load() {
-    let Some(live) = machine("PostgreSQL under load") else {
+    const TEST: &str = "PostgreSQL under load";
+    if !can_be_set(TEST) {
         return;
-    };
+    }
     let Some(server) = Server::new() else { return };
     server.fill();
+    let Some(live) = machine(TEST) else { return };
     live.set_pool(PAGES);
     let ran = live.hugeadm(&["--set-shm-group", "postgres"]);
     assert_eq!(ran.status, 0, "{ran:?}");
