@@ -202,6 +202,9 @@ fn the_examples_of_the_help_work() {
             false if command.contains("--pid") => command
                 .replace("hugectl", "hugectl --dry-run")
                 .replace("1234", "$$"),
+            false if command.contains("--compare") => {
+                command.replace("--compare", "--compare --rounds=1")
+            }
             false if starts => command.replace("hugectl", "hugectl --dry-run --sysroot pool"),
             false => command.replace("hugectl", "hugectl --sysroot pool"),
         };

@@ -44,17 +44,6 @@ fn an_installed_library_is_found_in_the_prefix() {
 }
 
 #[test]
-fn a_library_beside_hugectl_comes_first() {
-    let place = Place::new();
-    let beside = place.path("prefix/bin/libhugetlbfs.so");
-    fs::copy(place.path("prefix/lib/libhugetlbfs.so"), beside).unwrap();
-    assert_eq!(
-        preloaded(&place, DRY).as_deref(),
-        Some("DIR/prefix/bin/libhugetlbfs.so")
-    );
-}
-
-#[test]
 fn other_libraries_of_that_name_are_ignored() {
     let place = Place::new();
     let others = place.others_library("others");

@@ -20,9 +20,7 @@ impl Copies {
     fn new() -> Copies {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        for name in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
-            tool::copy(tool::hugectl().with_file_name(name), dir.path().join(name));
-        }
+        tool::install(dir.path());
         // Failed attempts are remembered here.
         let ours = dir.path().join("run");
         fs::create_dir(&ours).unwrap();
@@ -43,7 +41,7 @@ impl Copies {
 
     /// Returns the command of hugectl as nobody.
     fn command(&self, options: &[&str], program: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.path("hugectl"));
+        let mut command = Command::new(self.path("bin/hugectl"));
         command.args(options).arg(program).args(arguments);
         command.env("XDG_RUNTIME_DIR", self.path("run"));
         command.env("PATH", "/usr/bin:/bin");

@@ -129,9 +129,10 @@ impl Guest {
 
     /// Adds hugectl and its libraries to the initramfs.
     pub(crate) fn install_hugectl(&mut self) {
-        let dir = hugectl().parent().unwrap();
-        for file in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
-            self.install(&dir.join(file), &format!("/bin/{file}"));
+        self.install(hugectl(), "/bin/hugectl");
+        for library in [env!("HUGETOOLS_PRELOAD"), env!("HUGETOOLS_HEAP")] {
+            let name = Path::new(library).file_name().unwrap().to_str().unwrap();
+            self.install(Path::new(library), &format!("/lib/{name}"));
         }
     }
 

@@ -38,26 +38,33 @@ impl From<Output> for Ran {
     }
 }
 
-/// Returns hugectl's path, in a directory with the libraries of the same build. Those in
-/// cargo's directory may be older.
+/// Returns hugectl's path, in a prefix with the libraries of the same build. That of another
+/// build remains.
 pub(crate) fn hugectl() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
         let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let place = tmp.join(format!("hugectl-{}", env!("HUGETOOLS_DIGEST")));
-        fs::create_dir_all(&place).unwrap();
-        for file in [
-            env!("CARGO_BIN_EXE_hugectl"),
-            env!("HUGETOOLS_PRELOAD"),
-            env!("HUGETOOLS_HEAP"),
-        ] {
-            let name = Path::new(file).file_name().unwrap();
-            let new = place.join(format!("new-{}", std::process::id()));
-            copy(file, &new);
-            fs::rename(&new, place.join(name)).unwrap();
-        }
-        place.join("hugectl")
+        let prefix = tmp.join(format!("hugectl-{}", env!("HUGETOOLS_DIGEST")));
+        fs::create_dir_all(&prefix).unwrap();
+        install(&prefix);
+        prefix.join("bin/hugectl")
     })
+}
+
+/// Copies hugectl and its libraries to a prefix.
+pub(crate) fn install(prefix: &Path) {
+    for (file, dir) in [
+        (env!("CARGO_BIN_EXE_hugectl"), "bin"),
+        (env!("HUGETOOLS_PRELOAD"), "lib"),
+        (env!("HUGETOOLS_HEAP"), "lib"),
+    ] {
+        let dir = prefix.join(dir);
+        fs::create_dir_all(&dir).unwrap();
+        let name = Path::new(file).file_name().unwrap();
+        let new = dir.join(format!("new-{}", std::process::id()));
+        copy(file, &new);
+        fs::rename(&new, dir.join(name)).unwrap();
+    }
 }
 
 /// Copies an executable in a child process. Otherwise a child forked by another test

@@ -265,7 +265,7 @@ fn library(
     Ok(Some(match &run.library {
         Library::At(dir) => Found::At(library::below(dir, name)?),
         Library::ByName => Found::At(name.into()),
-        Library::Auto => match library::near(caller, name) {
+        Library::Auto => match library::installed(caller, name) {
             Some(path) => Found::At(path),
             None => library::inside(caller, name, bundle),
         },

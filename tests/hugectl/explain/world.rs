@@ -11,7 +11,7 @@ use super::table::{self, Situation};
 use crate::support::live::{Group, Live};
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build, build_as};
-use crate::support::tool::{Ran, copy, hugectl, write};
+use crate::support::tool::{Ran, copy, install, write};
 
 const OWN: &str = "
 static char pool[1 << 20]; static unsigned long used;
@@ -158,12 +158,9 @@ impl<'l> World<'l> {
         let dir = tempfile::tempdir().unwrap();
         let world = World { live, dir };
         world.open_to_all("");
-        let tools = hugectl().parent().unwrap();
-        fs::create_dir(world.path("bin")).unwrap();
+        install(&world.path(""));
         world.open_to_all("bin");
-        for name in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
-            copy(tools.join(name), world.path("bin").join(name));
-        }
+        world.open_to_all("lib");
         copy(env!("CARGO_BIN_EXE_hugeadm"), world.path("bin/hugeadm"));
         world.programs();
         world

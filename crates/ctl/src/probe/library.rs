@@ -3,7 +3,6 @@
 //! | place | when |
 //! |---|---|
 //! | `--library-path DIR`, or a library directory below it | given |
-//! | beside hugectl | in a build tree |
 //! | a library directory of hugectl's prefix | installed |
 //! | the copy inside hugectl, which a start puts on disk (see [`bundle`]) | otherwise |
 //!
@@ -109,20 +108,15 @@ pub fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Finds the library `name` beside hugectl and in its prefix.
-pub fn near(caller: &Caller, name: &str) -> Option<PathBuf> {
+/// Finds the library `name` in hugectl's prefix.
+pub fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
     let exe = caller.exe.as_deref()?;
-    let beside = exe.parent()?;
-    let is_installed = matches!(
-        beside.file_name().map(OsStr::as_bytes),
-        Some(b"bin" | b"sbin")
-    );
-    let prefix = beside.parent().filter(|_| is_installed);
-    let in_prefix = prefix.into_iter().flat_map(library_dirs);
-    let dirs = std::iter::once(beside.to_owned()).chain(in_prefix);
-    let mut paths = dirs.map(|dir| dir.join(name));
+    let bin = exe.parent()?;
+    let is_bin = matches!(bin.file_name().map(OsStr::as_bytes), Some(b"bin" | b"sbin"));
+    let prefix = bin.parent().filter(|_| is_bin)?;
+    let mut paths = library_dirs(prefix).map(|dir| dir.join(name));
     paths.find(|path| {
-        let is_private = |dir: &Path| dir == beside || dir.ends_with(PRIVATE);
+        let is_private = |dir: &Path| dir.ends_with(PRIVATE);
         bundle::carries(path)
             && path
                 .metadata()
@@ -135,7 +129,7 @@ pub fn near(caller: &Caller, name: &str) -> Option<PathBuf> {
 pub fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) -> Found {
     let Some(bundle) = bundle else {
         return Found::Missing(format!(
-            "there is no {name} beside hugectl or in its prefix"
+            "hugectl is not installed: there is no {name} in its prefix"
         ));
     };
     match bundle::future_place(bundle, name, caller) {
