@@ -33,8 +33,8 @@ pub(crate) struct Run {
     /// Of a warm-up only.
     pub(crate) memory: Memory,
     pub(crate) metric: Option<f64>,
-    /// Standard output, if it is compared.
-    pub(crate) output: Option<Vec<u8>>,
+    /// What the program, or the driver, printed to standard output, if that is needed.
+    pub(crate) output: Vec<u8>,
     /// The first warning of hugectl or its libraries, in a warm-up.
     pub(crate) warning: Option<String>,
 }
@@ -63,47 +63,38 @@ pub(crate) struct Runner<'a> {
 impl Runner<'_> {
     /// Runs the program once. Only in a `warm_up` its memory is sampled.
     pub(crate) fn run(&mut self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
-        let settings = self.settings;
-        let keep = warm_up || settings.same_output || settings.metric.is_some();
-        let mut program = Started::new(way, settings, keep || settings.server.is_some())
-            .map_err(|error| not_started(way, &error))?;
-        let walks = self.counters.as_mut().map(walks::Counters::read);
-        let failed = |error: io::Error| failed(way, 125, error.to_string(), String::new());
-        let mut run = match &settings.server {
-            Some(server) => server::drive(server, &mut program, (self.root, warm_up), way)?,
-            None => program.finish(self.root, warm_up).map_err(failed)?,
-        };
-        let (status, output) = (program.status, program.output().map_err(failed)?);
-        let text = || String::from_utf8_lossy(&output).into_owned();
-        if settings.server.is_none() && !status.is_some_and(|status| status.success()) {
-            let errors = program.errors().map_err(failed)?;
-            let status = status.unwrap_or_default();
-            return Err(self::failed(
-                way,
-                code(status),
-                status.to_string(),
-                text() + &errors,
-            ));
-        }
-        run.walks = walks::since(self.counters.as_mut(), walks);
-        run.warning = warning(&program.errors().map_err(failed)?).filter(|_| warm_up);
-        if let Some(metric) = &settings.metric {
-            let printed = match settings.server {
-                Some(_) => {
-                    String::from_utf8_lossy(&run.output.take().unwrap_or_default()).into_owned()
-                }
-                None => text(),
-            };
+        let before = self.counters.as_mut().map(walks::Counters::read);
+        let mut run = self.measure(way, warm_up)?;
+        run.walks = walks::since(self.counters.as_mut(), before);
+        if let Some(metric) = &self.settings.metric {
+            let printed = String::from_utf8_lossy(&run.output).into_owned();
             run.metric = metric.find(&printed);
             if run.metric.is_none() {
-                let why = format!(
-                    "nothing that it printed matches {:?}",
-                    metric.regex.as_str()
-                );
-                return Err(self::failed(way, 125, why, printed));
+                let regex = metric.regex.as_str();
+                let why = format!("nothing that it printed matches {regex:?}");
+                return Err(failed(way, 125, why, printed));
             }
         }
-        run.output = settings.same_output.then_some(output);
+        Ok(run)
+    }
+
+    fn measure(&self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
+        let Settings { metric, server, .. } = self.settings;
+        let keep = warm_up || self.settings.same_output || metric.is_some() || server.is_some();
+        let program = Started::new(way, self.settings, keep);
+        let mut program = program.map_err(|error| not_started(way, &error))?;
+        let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());
+        let mut run = match server {
+            Some(server) => server::drive(server, &mut program, (self.root, warm_up), way)?,
+            None => program.finish(self.root, warm_up).map_err(own)?,
+        };
+        let errors = program.errors().map_err(own)?;
+        let status = program.status.unwrap_or_default();
+        if server.is_none() && !status.success() {
+            let printed = String::from_utf8_lossy(&run.output).into_owned() + &errors;
+            return Err(failed(way, code(status), status.to_string(), printed));
+        }
+        run.warning = warning(&errors).filter(|_| warm_up);
         Ok(run)
     }
 }
@@ -158,6 +149,7 @@ impl Started {
             seconds: self.began.elapsed().as_secs_f64(),
             usage,
             memory: sampler.memory,
+            output: self.output()?,
             ..Run::default()
         })
     }

@@ -170,7 +170,7 @@ fn warm_up(
     progress: &mut impl FnMut(Progress),
 ) -> Result<Vec<Compared>, Failed> {
     let mut ways: Vec<Compared> = Vec::new();
-    let mut expected = None;
+    let mut first = None;
     for way in &runner.settings.ways {
         if sys::is_interrupted() {
             break;
@@ -179,8 +179,8 @@ fn warm_up(
         if sys::is_interrupted() {
             break;
         }
-        let run = run?;
-        check(way, &run, &mut expected)?;
+        let mut run = run?;
+        check(runner.settings, way, &mut run, &mut first)?;
         ways.push(Compared {
             way: way.clone(),
             values: Vec::new(),
@@ -207,29 +207,29 @@ fn round(runner: &mut Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>,
         runs.push((at, run?));
     }
     runs.sort_by_key(|(at, _)| *at);
-    let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
-    let mut expected = None;
-    for (compared, run) in ways.iter().zip(&runs) {
-        check(&compared.way, run, &mut expected)?;
+    let mut runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
+    let mut first = None;
+    for (compared, run) in ways.iter().zip(&mut runs) {
+        check(runner.settings, &compared.way, run, &mut first)?;
     }
     Ok(Some(runs))
 }
 
-/// Whether the output equals that of plain.
-fn check(way: &Way, run: &Run, expected: &mut Option<Vec<u8>>) -> Result<(), Failed> {
-    let Some(output) = &run.output else {
+/// Compares the output with the first one, and drops it.
+fn check(
+    settings: &Settings,
+    way: &Way,
+    run: &mut Run,
+    first: &mut Option<Vec<u8>>,
+) -> Result<(), Failed> {
+    let output = std::mem::take(&mut run.output);
+    let first = first.get_or_insert_with(|| output.clone());
+    if !settings.same_output || *first == output {
         return Ok(());
-    };
-    match expected {
-        None => *expected = Some(output.clone()),
-        Some(expected) if expected == output => {}
-        Some(_) => {
-            let why = "its output differs from that of plain".to_owned();
-            let text = String::from_utf8_lossy(output).into_owned();
-            return Err(crate::run::failed(way, 125, why, text));
-        }
     }
-    Ok(())
+    let why = "its output differs from that of plain".to_owned();
+    let output = String::from_utf8_lossy(&output).into_owned();
+    Err(crate::run::failed(way, 125, why, output))
 }
 
 fn rate(ways: &mut [Compared]) {

@@ -45,7 +45,7 @@ pub(crate) fn drive(
         ..failed
     })?;
     if let Some(why) = ended {
-        let output = String::from_utf8_lossy(&run.output.unwrap_or_default()).into_owned();
+        let output = String::from_utf8_lossy(&run.output).into_owned();
         return Err(failed(way, 125, why, output));
     }
     run.usage = usage;
@@ -103,7 +103,7 @@ fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run
     let run = Run {
         seconds: began.elapsed().as_secs_f64(),
         memory: sampler.memory,
-        output: Some(contents(&output)?),
+        output: contents(&output)?,
         ..Run::default()
     };
     let failed = !status.success();
