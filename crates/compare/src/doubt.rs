@@ -3,7 +3,7 @@
 use hugetools_model::memory::buddy;
 use hugetools_model::{KPath, Root};
 
-use crate::schedule::Compared;
+use crate::result::Compared;
 use crate::settings::Settings;
 use crate::sys;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::schedule::{Compared, Comparison};
+use crate::result::{Compared, Comparison};
 use crate::stats::{mean, median};
 use crate::table::{Verdict, faults};
 

@@ -12,6 +12,8 @@ mod doubt;
 mod json;
 mod memory;
 mod plot;
+mod program;
+mod result;
 mod run;
 mod schedule;
 mod server;
@@ -24,6 +26,7 @@ pub mod way;
 
 pub use json::Ways;
 pub use plot::svg;
-pub use run::Failed;
-pub use schedule::{Compared, Comparison, Progress, Value, compare};
+pub use program::Failed;
+pub use result::{Compared, Comparison, Progress, Value};
+pub use schedule::compare;
 pub use table::text;

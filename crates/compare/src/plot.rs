@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::schedule::{Compared, Comparison};
+use crate::result::{Compared, Comparison};
 
 /// Sizes in pixels.
 const WIDTH: f64 = 760.0;

@@ -1,56 +1,15 @@
 //! One run of a program.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::ExitStatus;
 
 use hugetools_model::Root;
-use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::memory::{Memory, Sampler};
+use crate::program::{Failed, Run, Started, failed};
 use crate::settings::Settings;
-use crate::sys::{self, Usage};
 use crate::way::Way;
 use crate::{server, walks};
-
-/// The time between two looks at a program whose memory is sampled.
-const PERIOD: Duration = Duration::from_millis(4);
-
-/// A variable of random length, so that the stack lies elsewhere in each run: a layout that
-/// happens to be good or bad is not measured.
-const PADDING: &str = "HUGETLB_COMPARE_PADDING";
-
-/// What a run took.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Run {
-    /// Wall time of the program, or of the driver, in seconds.
-    pub(crate) seconds: f64,
-    pub(crate) usage: Usage,
-    pub(crate) walks: walks::Walks,
-    /// Of a warm-up only.
-    pub(crate) memory: Memory,
-    pub(crate) metric: Option<f64>,
-    /// What the program, or the driver, printed to standard output, if that is needed.
-    pub(crate) output: Vec<u8>,
-    /// The first warning of hugectl or its libraries, in a warm-up.
-    pub(crate) warning: Option<String>,
-}
-
-/// A program that failed, or that could not be started.
-#[derive(Debug, Clone)]
-pub struct Failed {
-    /// The way.
-    pub way: String,
-    /// What happened.
-    pub why: String,
-    /// What it printed.
-    pub output: String,
-    /// The exit status, as a shell has it.
-    pub status: u8,
-}
 
 /// How a run goes.
 #[derive(Debug)]
@@ -99,74 +58,6 @@ impl Runner<'_> {
     }
 }
 
-/// A started program.
-#[derive(Debug)]
-pub(crate) struct Started {
-    pub(crate) pid: u32,
-    began: Instant,
-    output: Option<File>,
-    errors: File,
-    pub(crate) status: Option<ExitStatus>,
-}
-
-impl Started {
-    fn new(way: &Way, settings: &Settings, keep: bool) -> io::Result<Started> {
-        let output = keep.then(buffer).transpose()?;
-        let errors = buffer()?;
-        let mut command = way.command(&settings.command);
-        let stdout = match &output {
-            Some(file) => Stdio::from(file.try_clone()?),
-            None => Stdio::null(),
-        };
-        command
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .stderr(errors.try_clone()?);
-        pad(&mut command);
-        let began = Instant::now();
-        let child = command.spawn()?;
-        Ok(Started {
-            pid: child.id(),
-            began,
-            output,
-            errors,
-            status: None,
-        })
-    }
-
-    /// Waits for the end.
-    fn finish(&mut self, root: &Root, sample: bool) -> io::Result<Run> {
-        let mut sampler = Sampler::new(root, self.pid);
-        let usage = loop {
-            if let Some((status, usage)) = sys::wait(self.pid, !sample)? {
-                self.status = Some(status);
-                break usage;
-            }
-            sampler.take();
-            sleep(PERIOD);
-        };
-        Ok(Run {
-            seconds: self.began.elapsed().as_secs_f64(),
-            usage,
-            memory: sampler.memory,
-            output: self.output()?,
-            ..Run::default()
-        })
-    }
-
-    /// What it has printed so far.
-    pub(crate) fn output(&self) -> io::Result<Vec<u8>> {
-        self.output
-            .as_ref()
-            .map_or_else(|| Ok(Vec::new()), contents)
-    }
-
-    /// What it has printed to standard error so far.
-    pub(crate) fn errors(&self) -> io::Result<String> {
-        contents(&self.errors).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-    }
-}
-
 /// The first warning of hugectl or its libraries.
 fn warning(errors: &str) -> Option<String> {
     let warnings = errors
@@ -176,23 +67,6 @@ fn warning(errors: &str) -> Option<String> {
     ours.next().map(|(_, text)| text.to_owned())
 }
 
-/// An empty file in memory.
-pub(crate) fn buffer() -> io::Result<File> {
-    Ok(File::from(memfd_create(c"output", MFdFlags::MFD_CLOEXEC)?))
-}
-
-/// The contents of a file, whose position other processes share.
-pub(crate) fn contents(file: &File) -> io::Result<Vec<u8>> {
-    use std::os::unix::fs::FileExt;
-    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
-    file.read_exact_at(&mut bytes, 0)?;
-    Ok(bytes)
-}
-
-fn pad(command: &mut Command) {
-    command.env(PADDING, "x".repeat(fastrand::usize(..4096)));
-}
-
 fn not_started(way: &Way, error: &io::Error) -> Failed {
     let status = match error.kind() {
         io::ErrorKind::NotFound => 127,
@@ -200,15 +74,6 @@ fn not_started(way: &Way, error: &io::Error) -> Failed {
     };
     let why = error.to_string();
     failed(way, status, why, String::new())
-}
-
-pub(crate) fn failed(way: &Way, status: u8, why: String, output: String) -> Failed {
-    Failed {
-        way: way.name.clone(),
-        why,
-        output,
-        status,
-    }
 }
 
 /// The exit status as a shell has it.

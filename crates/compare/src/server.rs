@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::memory::Sampler;
-use crate::run::{Failed, Run, Started, buffer, contents, failed};
+use crate::program::{Failed, Run, Started, buffer, contents, failed};
 use crate::settings::{Ready, Server};
 use crate::sys;
 use crate::way::Way;

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use crate::run::Run;
-use crate::schedule::{Compared, Comparison, Value};
+use crate::program::Run;
+use crate::result::{Compared, Comparison, Value};
 use crate::stats::{Ratio, median};
 
 /// Widths of the columns; the first is aligned to the left.

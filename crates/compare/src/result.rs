@@ -1,0 +1,100 @@
+//! The result of a comparison.
+
+use crate::memory::Memory;
+use crate::program::Run;
+use crate::settings::Settings;
+use crate::stats::{self, Ratio};
+use crate::walks::Walks;
+use crate::way::Way;
+
+/// How far a comparison is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Complete rounds.
+    pub rounds: u32,
+    /// The widest interval; `None` before there are five rounds.
+    pub width: Option<f64>,
+    /// The part that is done, from 0 to 1.
+    pub done: f64,
+}
+
+/// The result.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// The ways, in the order of the request.
+    pub ways: Vec<Compared>,
+    /// Why the result may mislead.
+    pub doubts: Vec<String>,
+    /// Why page walks were not counted.
+    pub no_walks: Option<String>,
+    /// Whether the user ended it.
+    pub interrupted: bool,
+    /// What is compared.
+    pub value: Value,
+    /// Whether a higher value is better.
+    pub higher_is_better: bool,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// Seconds from start to end.
+    WallTime,
+    /// Seconds of the CPUs, on a machine with other load.
+    CpuTime,
+    /// The program's own figure.
+    Metric,
+}
+
+impl Value {
+    /// Wall time on an idle machine only: beside others it says more about them.
+    pub(crate) fn choose(settings: &Settings, is_busy: bool) -> Value {
+        match (&settings.metric, &settings.server) {
+            (Some(_), _) => Value::Metric,
+            (None, None) if is_busy => Value::CpuTime,
+            _ => Value::WallTime,
+        }
+    }
+
+    pub(crate) fn of(self, run: &Run) -> f64 {
+        match self {
+            Value::WallTime => run.seconds,
+            Value::CpuTime => (run.usage.user + run.usage.system).as_secs_f64(),
+            Value::Metric => run.metric.unwrap_or(0.0),
+        }
+    }
+}
+
+/// A way and its runs.
+#[derive(Debug, Clone)]
+pub struct Compared {
+    /// The way.
+    pub way: Way,
+    /// The compared values, one a round.
+    pub values: Vec<f64>,
+    /// The ratio to plain; `None` for plain itself and for too few rounds.
+    pub ratio: Option<Ratio>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) memory: Memory,
+    /// A warning about what this way got.
+    pub(crate) warning: Option<String>,
+}
+
+impl Compared {
+    /// Means over the rounds.
+    pub(crate) fn mean(&self, of: impl Fn(&Run) -> f64) -> f64 {
+        stats::mean(&self.runs.iter().map(of).collect::<Vec<f64>>())
+    }
+
+    /// Medians of the page walks.
+    pub(crate) fn walks(&self) -> Walks {
+        let sum = |of: fn(&Walks) -> u64| {
+            let all: u64 = self.runs.iter().map(|run| of(&run.walks)).sum();
+            all / (self.runs.len() as u64).max(1)
+        };
+        Walks {
+            data: sum(|walks| walks.data),
+            instructions: sum(|walks| walks.instructions),
+        }
+    }
+}
