@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use arrows::{Arrows, arrows};
 
-const CRATES: [&str; 11] = [
-    "admin", "contract", "ctl", "elf", "heap", "kernfs", "link", "model", "pages", "preload",
-    "ship",
+const CRATES: [&str; 12] = [
+    "admin", "compare", "contract", "ctl", "elf", "heap", "kernfs", "link", "model", "pages",
+    "preload", "ship",
 ];
 
 /// Crates whose `lib.rs` has a table of their modules, the lowest first.
