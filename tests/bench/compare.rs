@@ -73,5 +73,9 @@ fn hugectl(words: &[String]) -> Result<Value, String> {
             .map_err(says)?;
     }
     let [out, errors] = texts;
-    serde_json::from_str(&out).map_err(|_| errors.trim_end().to_owned())
+    let document: Value = serde_json::from_str(&out).map_err(|_| errors.trim_end().to_owned())?;
+    match document["ways"].is_array() {
+        true => Ok(document),
+        false => Err(format!("{}{errors}", document["errors"])),
+    }
 }
