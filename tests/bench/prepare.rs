@@ -1,4 +1,8 @@
 //! Makes what the workloads need before anything is timed.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark uses files of its own"
+)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -39,7 +39,10 @@ pub(crate) fn postgres(scratch: &Scratch, scale: u64, memory: &str) -> Result<Jo
         ]
         .concat())?;
     }
-    let (postgres, client) = (program("postgres"), format!("-h {data} -U postgres postgres"));
+    let (postgres, client) = (
+        program("postgres"),
+        format!("-h {data} -U postgres postgres"),
+    );
     let memory = format!("shared_memory_type={memory}");
     let buffers = format!("shared_buffers={}MB", 64 + scale * 20);
     let directory = format!("unix_socket_directories={data}");

@@ -28,8 +28,8 @@ fn block(document: &Value) -> String {
 
 fn line(way: &Value) -> String {
     let number = |name: &str| way[name].as_f64().unwrap_or(0.0);
-    let (peak, huge) = (number("peak"), number("huge"));
-    let share = if peak > 0.0 { 100.0 * huge / peak } else { 0.0 };
+    let (resident, huge) = (number("resident"), number("huge"));
+    let share = 100.0 * huge / resident.max(1.0);
     let (ratio, interval) = match way["ratio"].as_f64() {
         Some(ratio) => (
             format!("{ratio:.2}"),
@@ -44,6 +44,6 @@ fn line(way: &Value) -> String {
         number("median"),
         number("faults"),
         number("page_tables") / 1024.0,
-        peak / 1048576.0,
+        number("peak") / 1048576.0,
     )
 }

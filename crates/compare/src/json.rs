@@ -34,6 +34,7 @@ struct Way {
     page_tables: u64,
     peak: u64,
     huge: u64,
+    resident: u64,
     dtlb_misses: Option<u64>,
     itlb_misses: Option<u64>,
 }
@@ -73,6 +74,7 @@ fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
         page_tables: way.memory.tables,
         peak: way.memory.peak,
         huge: way.memory.huge,
+        resident: way.memory.resident,
         dtlb_misses: walks.map(|walks| walks.data),
         itlb_misses: walks.map(|walks| walks.instructions),
     }
