@@ -3,23 +3,23 @@
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 
-use super::work;
+use super::work::{self, Work};
 
-/// Compares ways to put the memory of programs on huge pages.
+/// Compares programs on base pages, transparent huge pages and pool pages.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(name = "cargo bench --")]
 pub(crate) struct Args {
-    /// Workloads to run; default: all
+    /// Workloads to run, or seeds for the classic ones; default: all
     #[arg(value_name = "WORKLOAD", value_parser = PossibleValuesParser::new(work::names()))]
     workloads: Vec<String>,
 
-    /// Rounds of each way [default: 5, or 2 with --quick]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: Option<u32>,
-
-    /// Small sizes, to see that everything works, in three minutes
+    /// Small sizes and few rounds, to see that everything works
     #[arg(long)]
     pub(crate) quick: bool,
+
+    /// Time for each workload
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) time: u32,
 
     /// Print JSON
     #[arg(long)]
@@ -31,13 +31,9 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Returns the rounds of each way.
-    pub(crate) fn rounds(&self) -> u32 {
-        self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
-    }
-
     /// Whether a workload is to run.
-    pub(crate) fn wants(&self, name: &str) -> bool {
-        self.workloads.is_empty() || self.workloads.iter().any(|wanted| wanted == name)
+    pub(crate) fn wants(&self, work: &Work) -> bool {
+        let is_it = |name: &String| name == work.name || (name == work::SEEDS && work.is_seed);
+        self.workloads.is_empty() || self.workloads.iter().any(is_it)
     }
 }

@@ -1,22 +1,16 @@
-//! `cargo bench`: runs programs in all ways that put their memory on huge pages, alternately.
+//! `cargo bench`: runs `hugectl --compare` on programs whose gain from huge pages is known.
 #![expect(
     clippy::unwrap_used,
     reason = "code shared with the tests panics on errors"
 )]
 
 mod args;
-mod json;
-mod outcome;
-mod plan;
+mod compare;
 mod pool;
 mod prepare;
-mod run;
-mod server;
-mod stats;
+mod servers;
 mod stop;
 mod table;
-mod watch;
-mod way;
 mod work;
 
 #[path = "../support"]
@@ -24,6 +18,7 @@ mod work;
 mod support {
     pub(crate) mod bless;
     pub(crate) mod live;
+    pub(crate) mod postgres;
     pub(crate) mod program;
     pub(crate) mod restore;
     pub(crate) mod tool;
@@ -33,15 +28,26 @@ use std::io::{self, Write};
 
 use args::Args;
 use clap::Parser;
-use run::Bench;
+use serde_json::{Value, json};
 
 fn main() -> io::Result<()> {
     let args = Args::parse();
     stop::watch();
-    let blocks = Bench::new(&args).run();
+    let scratch = prepare::Scratch::new();
+    let mut documents: Vec<Value> = Vec::new();
+    for work in work::ALL.iter().filter(|work| args.wants(work)) {
+        if stop::is_requested() {
+            break;
+        }
+        let _ = writeln!(io::stderr(), "{}: {}", work.name, work.what);
+        documents.push(compare::run(work, &args, &scratch));
+    }
     let text = match args.json {
-        true => format!("{:#}\n", json::document(&blocks, args.rounds(), args.quick)),
-        false => table::text(&blocks),
+        true => format!(
+            "{:#}\n",
+            json!({"quick": args.quick, "workloads": documents})
+        ),
+        false => table::text(&documents),
     };
     io::stdout().write_all(text.as_bytes())
 }

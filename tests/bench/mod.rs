@@ -1,13 +1,14 @@
-//! The parts of the benchmark that measure nothing, for the tests.
+//! The benchmark, for the tests.
 
 mod args;
-mod json;
-mod outcome;
-mod plan;
-mod stats;
+mod compare;
+mod pool;
+mod prepare;
+mod servers;
+#[expect(dead_code, reason = "the benchmark uses more of it")]
+mod stop;
 mod table;
 mod tests;
-#[expect(dead_code, reason = "the benchmark uses more of it")]
-mod way;
-#[expect(dead_code, reason = "the benchmark uses more of it")]
 mod work;
+
+use crate::support;

@@ -1,177 +1,152 @@
-//! Builds the workloads before anything is timed.
+//! Makes what the workloads need before anything is timed.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark uses files of its own"
+)]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+
+use tempfile::TempDir;
 
 use super::support::bless::project;
 use super::support::program::{Libc, build};
-use super::support::tool;
-use super::way::{Tools, Way};
-use super::work::{Kind, Work};
 
 /// The path for programs.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-const MIMALLOC: &str = "libmimalloc.so.2.0";
+/// How to run a workload.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Job {
+    /// The program and its arguments.
+    pub(crate) program: Vec<String>,
+    /// `--driver` and `--ready` of a server.
+    pub(crate) options: Vec<String>,
+}
 
-/// Returns the paths of the tools.
-pub(crate) fn tools() -> Tools {
-    Tools {
-        hugectl: tool::hugectl().to_owned(),
-        libhugetlbfs: PathBuf::from("/usr/bin/hugectl"),
-        mimalloc: mimalloc().unwrap_or_default(),
+impl Job {
+    pub(crate) fn of(words: &[&str]) -> Job {
+        let program = words.iter().map(|&word| word.to_owned()).collect();
+        Job {
+            program,
+            options: vec![],
+        }
     }
 }
 
-fn mimalloc() -> Option<PathBuf> {
-    let triplet = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
-    let dirs = [triplet.as_str(), "/usr/lib64", "/usr/lib", "/usr/local/lib"];
-    let files = dirs.iter().map(|dir| Path::new(dir).join(MIMALLOC));
-    files.into_iter().find(|file| file.exists())
-}
+/// A directory for data, removed at the end. Every user can enter it.
+pub(crate) struct Scratch(TempDir);
 
-/// Returns why a way cannot run.
-pub(crate) fn missing(way: Way, tools: &Tools) -> Option<String> {
-    match way {
-        Way::Mimalloc if tools.mimalloc.as_os_str().is_empty() => {
-            Some(format!("{MIMALLOC} is not installed"))
-        }
-        Way::Libhugetlbfs => {
-            let version = run(&["dpkg-query", "-W", "-f", "${Version}", "libhugetlbfs-bin"]);
-            let is_here = version.is_ok_and(|version| version.starts_with("2."));
-            (!is_here || !tools.libhugetlbfs.exists())
-                .then(|| "libhugetlbfs-bin is not installed".to_owned())
-        }
-        _ => None,
+impl Scratch {
+    pub(crate) fn new() -> Scratch {
+        let mode = fs::Permissions::from_mode(0o755);
+        Scratch(
+            tempfile::Builder::new()
+                .permissions(mode)
+                .tempdir()
+                .unwrap(),
+        )
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    /// Writes a file and returns its path.
+    fn write(&self, name: &str, text: &str) -> Result<String, String> {
+        let path = self.path(name);
+        let written = fs::write(&path, text).map_err(|error| format!("{path}: {error}"));
+        written.map(|()| path)
     }
 }
 
-/// Returns a command with only the way's environment.
-pub(crate) fn command(way: Way, tools: &Tools, program: &[String]) -> Command {
-    let words = [way.words(tools), program.to_vec()].concat();
-    let mut command = clean(&words[0]);
-    command.args(&words[1..]).envs(way.environment(tools));
-    command
+/// Returns the path of an installed program.
+pub(crate) fn needs(name: &str) -> Result<PathBuf, String> {
+    let files = PATH.split(':').map(|dir| Path::new(dir).join(name));
+    let found = files.into_iter().find(|file| file.exists());
+    found.ok_or_else(|| format!("{name} is not installed"))
 }
 
-/// Returns a command with an empty environment.
-pub(crate) fn clean(program: &str) -> Command {
-    let mut command = Command::new(found(program).unwrap_or_else(|| PathBuf::from(program)));
+/// Runs a program to its end.
+pub(crate) fn run(words: &[&str]) -> Result<(), String> {
+    let mut command = Command::new(words[0]);
     command.env_clear().env("PATH", PATH).env("LC_ALL", "C");
-    command
-}
-
-fn found(program: &str) -> Option<PathBuf> {
-    let files = PATH.split(':').map(|dir| Path::new(dir).join(program));
-    files.into_iter().find(|file| file.exists())
-}
-
-fn run(words: &[&str]) -> Result<String, String> {
-    let output = clean(words[0]).args(&words[1..]).output();
+    let output = command.args(&words[1..]).output();
     let output = output.map_err(|error| format!("{}: {error}", words[0]))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let last = text.lines().last().unwrap_or_default();
     match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        false => Err(format!(
-            "{}: {}",
-            words[0],
-            String::from_utf8_lossy(&output.stderr)
-        )),
+        true => Ok(()),
+        false => Err(format!("{}: {}: {last}", words[0], output.status)),
     }
 }
 
-/// Returns the command line of a workload, or why it cannot run.
-pub(crate) fn program(work: &Work, libc: Libc, size: u64) -> Result<Vec<String>, String> {
-    match work.kind {
-        Kind::C(name, rest) => {
-            let built = build(&format!("bench/{name}"), libc, &[]).ok_or("there is no compiler")?;
-            let rest = rest.iter().map(|&word| word.to_owned());
-            Ok([text(&built), size.to_string()]
-                .into_iter()
-                .chain(rest)
-                .collect())
-        }
-        Kind::Cxx => cxx(size),
-        Kind::Redis => needs("redis-server")
-            .and(needs("redis-benchmark"))
-            .map(|()| vec!["redis-server".to_owned()]),
-        Kind::Python => {
-            needs("python3")?;
-            Ok(vec![
-                "python3".to_owned(),
-                text(&source("keys.py")),
-                size.to_string(),
-            ])
-        }
-        Kind::Java => java(size),
-    }
-}
-
-/// Returns the program that touches memory; `None` without a compiler.
-pub(crate) fn warmer() -> Option<&'static Path> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BUILT
-        .get_or_init(|| build("bench/warm", Libc::Glibc, &[]))
-        .as_deref()
-}
-
-/// Checks that a program is installed.
-fn needs(name: &str) -> Result<(), String> {
-    found(name)
-        .map(drop)
-        .ok_or_else(|| format!("there is no {name}"))
-}
-
-fn source(name: &str) -> PathBuf {
-    project("tests/programs/bench").join(name)
-}
-
-fn text(path: &Path) -> String {
+fn source(name: &str) -> String {
+    let path = project("tests/programs/bench").join(name);
     path.display().to_string()
 }
 
-/// Returns a directory for generated files.
-fn scratch() -> Result<PathBuf, String> {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
-    fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-    Ok(dir)
+fn compiled(name: &str, flags: &[&str]) -> Result<String, String> {
+    let built = build(&format!("bench/{name}"), Libc::Glibc, flags);
+    let path = built.ok_or("there is no compiler")?;
+    Ok(path.display().to_string())
 }
 
-/// Returns cc1plus and a preprocessed file.
-fn cxx(instances: u64) -> Result<Vec<String>, String> {
-    needs("g++")?;
-    let file = scratch()?.join(format!("file-{instances}.ii"));
-    let count = format!("-DINSTANCES={instances}");
-    run(&[
-        "g++",
-        "-E",
-        &count,
-        &text(&source("file.cc")),
-        "-o",
-        &text(&file),
-    ])?;
-    let compiler = run(&["g++", "-print-prog-name=cc1plus"])?;
-    let words = [
-        &compiler,
-        "-quiet",
-        "-fpreprocessed",
-        "-O2",
-        &text(&file),
-        "-o",
-        "/dev/null",
-    ];
-    Ok(words.map(str::to_owned).to_vec())
+/// A program of `tests/programs/bench`, whose first argument is the size.
+pub(crate) fn c(name: &str, size: u64, rest: &[&str]) -> Result<Job, String> {
+    let (program, size) = (compiled(name, &[])?, size.to_string());
+    Ok(Job::of(&[&[&program, size.as_str()], rest].concat()))
 }
 
-fn java(keys: u64) -> Result<Vec<String>, String> {
+/// STREAM with static arrays.
+pub(crate) fn stream(size: u64) -> Result<Job, String> {
+    let program = compiled("stream", &[&format!("-DSTATIC_MIB={size}")])?;
+    Ok(Job::of(&[&program, &size.to_string()]))
+}
+
+/// Touches memory and the pool: in a virtual machine the first touch of a page costs many times
+/// what later ones cost.
+pub(crate) fn warm_up(mib: u64) {
+    let ran = compiled("warm", &[]).and_then(|program| run(&[&program, &mib.to_string()]));
+    // The figures are only less exact without it.
+    drop(ran);
+}
+
+pub(crate) fn python(_: &Scratch, thousands: u64) -> Result<Job, String> {
+    needs("python3")?;
+    let words = ["python3", &source("keys.py"), &thousands.to_string()];
+    Ok(Job::of(&words))
+}
+
+pub(crate) fn java(scratch: &Scratch, thousands: u64) -> Result<Job, String> {
     needs("java").and(needs("javac"))?;
-    let dir = text(&scratch()?);
-    run(&["javac", "-d", &dir, &text(&source("Keys.java"))])?;
-    let words = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-cp", &dir, "Keys"];
-    Ok(words
-        .map(str::to_owned)
-        .into_iter()
-        .chain([keys.to_string()])
-        .collect())
+    let dir = scratch.path("");
+    run(&["javac", "-d", &dir, &source("Keys.java")])?;
+    let thousands = thousands.to_string();
+    let options = ["-Xmx768m", "-XX:+UseSerialGC", "-cp", &dir];
+    Ok(Job::of(
+        &[&["java"], &options[..], &["Keys", &thousands]].concat(),
+    ))
+}
+
+/// hpcc on each CPU, or on one for a small matrix, which leaves out the network.
+pub(crate) fn linpack(scratch: &Scratch, size: u64) -> Result<Job, String> {
+    needs("hpcc").and(needs("mpirun"))?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let processes = if size < 1000 { 1 } else { cpus };
+    let input = fs::read_to_string(source("hpccinf.txt")).unwrap_or_default();
+    let input = input.replace("SIZE", &size.to_string());
+    scratch.write(
+        "hpccinf.txt",
+        &input.replace("PROCESSES", &processes.to_string()),
+    )?;
+    let dir = scratch.path("");
+    let script = format!(
+        "cd {dir} && rm -f hpccoutf.txt && \
+         mpirun --allow-run-as-root --bind-to none -np {processes} hpcc && \
+         awk -F= '/^HPL_Tflops/ {{ printf \"HPL_Gflops=%.6f\\n\", $2 * 1000 }}' hpccoutf.txt"
+    );
+    Ok(Job::of(&["sh", "-c", &script]))
 }

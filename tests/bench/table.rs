@@ -1,98 +1,49 @@
 //! The results as a table.
 
-use super::outcome::{Block, Rounds, Row};
-use super::stats;
+use serde_json::Value;
 
-const NONE: &str = "-";
+const HEAD: &str =
+    "way                median   ratio  interval of 99 %      faults  tables kB   peak MB   huge\n";
 
-pub(crate) fn text(blocks: &[Block]) -> String {
-    let rows = blocks.iter().flat_map(|block| &block.rows);
-    let rounds = rows.filter_map(|row| Some(row.result.as_ref().ok()?.seconds.len()));
-    let rounds = rounds.max().unwrap_or(0);
-    let head = format!(
-        "Wall time: median and interquartile range of {rounds} rounds; ratio to plain. Page \
-         tables, peak and pool at their maximum; huge: part of the anonymous memory at its \
-         peak.\n\n"
-    );
-    let names = [
-        "",
-        "seconds",
-        "spread",
-        "ratio",
-        "cpu s",
-        "faults",
-        "tables kB",
-        "peak MB",
-        "pool MB",
-        "huge",
-    ];
-    let mut lines = vec![names.map(str::to_owned).to_vec()];
-    for block in blocks {
-        lines.push(vec![String::new()]);
-        lines.push(vec![format!("{}: {}", block.name, block.title)]);
-        lines.extend(block.rows.iter().map(|row| line(block, row)));
-    }
-    head + &columns(&lines)
+pub(crate) fn text(documents: &[Value]) -> String {
+    let blocks: String = documents.iter().map(block).collect();
+    format!("{HEAD}{blocks}")
 }
 
-fn line(block: &Block, row: &Row) -> Vec<String> {
-    match &row.result {
-        Ok(rounds) => figures(block, row, rounds),
-        Err(why) => vec![format!("  {}: not run: {why}", row.way.name())],
-    }
-}
-
-fn figures(block: &Block, row: &Row, rounds: &Rounds) -> Vec<String> {
-    let memory = rounds.memory;
-    vec![
-        format!("  {}", row.way.name()),
-        number(stats::median(&rounds.seconds), 3),
-        percent(stats::spread(&rounds.seconds)),
-        number(block.ratio(rounds), 2),
-        number(stats::median(&rounds.cpu), 2),
-        number(stats::median(&rounds.faults), 0),
-        memory.tables.to_string(),
-        (memory.peak >> 10).to_string(),
-        (memory.pool >> 10).to_string(),
-        percent(memory.share()),
-    ]
-}
-
-fn number(value: Option<f64>, places: usize) -> String {
-    value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.places$}"))
-}
-
-fn percent(value: Option<f64>) -> String {
-    let text = |value| format!("{:.0} %", value * 100.0);
-    value.map_or_else(|| NONE.to_owned(), text)
-}
-
-/// Aligns the first column to the left, the others to the right. A line of one cell stays as
-/// it is.
-fn columns(lines: &[Vec<String>]) -> String {
-    let places = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |place: usize| {
-        let full = lines.iter().filter(|line| line.len() > 1);
-        let widths = full
-            .filter_map(|line| line.get(place))
-            .map(|word| word.chars().count());
-        widths.max().unwrap_or(0)
+fn block(document: &Value) -> String {
+    let text = |name: &str| document[name].as_str().unwrap_or_default();
+    let head = format!("\n{}: {}", text("workload"), text("title"));
+    let Some(ways) = document["ways"].as_array() else {
+        return format!("{head}\n  not run: {}\n", text("not_run"));
     };
-    let widths: Vec<usize> = (0..places).map(width).collect();
-    lines
-        .iter()
-        .map(|line| aligned(line, &widths) + "\n")
-        .collect()
+    let lines: String = ways.iter().map(line).collect();
+    let doubts = document["doubts"].as_array().into_iter().flatten();
+    let doubts = doubts.map(|doubt| format!("  {}\n", doubt.as_str().unwrap_or_default()));
+    format!(
+        "{head}; {}\n{lines}{}",
+        text("machine"),
+        doubts.collect::<String>()
+    )
 }
 
-fn aligned(line: &[String], widths: &[usize]) -> String {
-    if let [only] = line {
-        return only.clone();
-    }
-    let cells = line.iter().zip(widths).enumerate();
-    let cells = cells.map(|(place, (word, &width))| match place {
-        0 => format!("{word:width$}"),
-        _ => format!("{word:>width$}"),
-    });
-    cells.collect::<Vec<_>>().join("  ")
+fn line(way: &Value) -> String {
+    let number = |name: &str| way[name].as_f64().unwrap_or(0.0);
+    let (resident, huge) = (number("resident"), number("huge"));
+    let share = 100.0 * huge / resident.max(1.0);
+    let (ratio, interval) = match way["ratio"].as_f64() {
+        Some(ratio) => (
+            format!("{ratio:.2}"),
+            format!("{:.2} to {:.2}", number("ratio_low"), number("ratio_high")),
+        ),
+        None => ("-".to_owned(), String::new()),
+    };
+    format!(
+        "  {:<12} {:>10.*}  {ratio:>6}  {interval:>16}  {:>10.0}  {:>9.0}  {:>8.0}  {share:>3.0} %\n",
+        way["way"].as_str().unwrap_or_default(),
+        if number("median") < 100.0 { 3 } else { 0 },
+        number("median"),
+        number("faults"),
+        number("page_tables") / 1024.0,
+        number("peak") / 1048576.0,
+    )
 }

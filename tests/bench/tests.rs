@@ -1,55 +1,27 @@
-//! Tests of the benchmark's statistics, plan, command line and tables.
+//! Tests of the benchmark. None of them measures.
 
 use clap::Parser;
 
 use super::args::Args;
-use super::outcome::{Block, Memory, Outcome, Rounds, Row};
-use super::plan::turns;
-use super::stats::{median, ratio, spread};
-use super::way::Way;
-use super::{json, table, work};
+use super::prepare::Scratch;
+use super::{compare, table, work};
+use crate::support::live::{can_be_set, skip_aloud};
 
-#[test]
-fn statistics() {
-    assert_eq!(median(&[]), None);
-    assert_eq!(median(&[4.0, 1.0, 2.0, 100.0]), Some(3.0));
-    // Quartiles 1.75 and 3.25 around 2.5.
-    assert_eq!(spread(&[1.0, 2.0, 3.0, 4.0]), Some(0.6));
-    assert_eq!(spread(&[0.0, 0.0]), None);
-    // The ratio of the medians would be 1.
-    assert_eq!(ratio(&[2.0, 1.0, 6.0], &[1.0, 2.0, 3.0]), Some(2.0));
-    assert_eq!(ratio(&[1.0], &[0.0]), None);
-}
-
-#[test]
-fn each_round_runs_each_way_once() {
-    let works = [Way::ALL.to_vec(), Way::MUSL.to_vec()];
-    let plan = turns(4, &works);
-    assert_eq!(plan.len(), 8);
-    for (place, turn) in plan.iter().enumerate() {
-        assert_eq!((turn.round as usize, turn.work), (place / 2, place % 2));
-        let mut ways = turn.ways.clone();
-        ways.sort();
-        assert_eq!(ways, works[turn.work]);
-        // The pool is filled or emptied once in a turn.
-        let changes = turn.ways.windows(2);
-        let changes = changes.filter(|two| two[0].needs_pool() != two[1].needs_pool());
-        assert_eq!(changes.count(), 1);
-    }
-    assert_ne!(
-        plan[0].ways[0], plan[2].ways[0],
-        "each round has another order"
-    );
+fn parse(words: &str) -> Result<Args, clap::Error> {
+    Args::try_parse_from(format!("bench {words}").split_whitespace())
 }
 
 #[test]
 fn command_line() {
-    let parse = |words: &str| Args::try_parse_from(format!("bench {words}").split_whitespace());
-    let all = parse("--bench").unwrap();
-    assert!(all.wants("churn") && !all.quick && !all.json);
-    assert_eq!((all.rounds(), parse("--quick").unwrap().rounds()), (5, 2));
-    let some = parse("churn c++ --rounds 3 --json --bench").unwrap();
-    assert!(some.wants("c++") && !some.wants("gups") && some.json);
+    let wanted = |words: &str| {
+        let args = parse(words).unwrap();
+        let all = work::ALL.iter().filter(|work| args.wants(work));
+        all.map(|work| work.name).collect::<Vec<_>>()
+    };
+    assert_eq!(wanted("--bench").len(), work::ALL.len());
+    assert_eq!(wanted("churn gups --quick --bench"), ["gups", "churn"]);
+    let seeds = wanted("seeds");
+    assert!(seeds.contains(&"stream") && !seeds.contains(&"churn"));
     let error = parse("chum").unwrap_err().to_string();
     assert!(
         work::names().iter().all(|name| error.contains(name)),
@@ -57,63 +29,35 @@ fn command_line() {
     );
 }
 
-fn rounds(seconds: &[f64], memory: Memory) -> Rounds {
-    let mut rounds = Rounds::default();
-    for &seconds in seconds {
-        rounds.add(&Outcome {
-            seconds,
-            cpu: seconds / 2.0,
-            faults: 100,
-            memory,
-            ..Outcome::default()
-        });
-    }
-    rounds
-}
-
+/// Runs each classic workload that is installed.
 #[test]
-fn tables() {
-    let plain = Memory {
-        tables: 900,
-        peak: 21 << 10,
-        anonymous: 20 << 10,
-        ..Memory::default()
-    };
-    let huge = Memory {
-        tables: 44,
-        pool: 18 << 10,
-        huge: 18 << 10,
-        ..plain
-    };
-    let missing = "libmimalloc.so.2.0 is not installed".to_owned();
-    let row = |way, result| Row { way, result };
-    let blocks = [Block {
-        name: "churn".to_owned(),
-        title: "sizes".to_owned(),
-        rows: vec![
-            row(Way::Plain, Ok(rounds(&[2.0, 3.0], plain))),
-            row(Way::Mimalloc, Err(missing.clone())),
-            row(Way::Ours, Ok(rounds(&[1.0, 1.5], huge))),
-        ],
-    }];
-    let text = table::text(&blocks);
-    let lines: Vec<String> = (text.lines().skip(2))
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
-    assert_eq!(
-        lines,
-        [
-            "seconds spread ratio cpu s faults tables kB peak MB pool MB huge",
-            "",
-            "churn: sizes",
-            "plain 2.500 20 % 1.00 1.25 100 900 21 0 0 %",
-            "mimalloc, large pages: not run: libmimalloc.so.2.0 is not installed",
-            "hugectl 1.250 20 % 0.50 0.62 100 44 21 18 90 %",
-        ]
+fn seeds_have_ratios() {
+    if !can_be_set("the seeds") {
+        return;
+    }
+    let (args, scratch) = (parse("seeds --quick").unwrap(), Scratch::new());
+    let mut documents = Vec::new();
+    for work in work::ALL.iter().filter(|work| args.wants(work)) {
+        let document = compare::run(work, &args, &scratch);
+        match document["not_run"].as_str() {
+            Some(why) if why.ends_with(" is not installed") => skip_aloud(work.name, why),
+            Some(why) => panic!("{}: {why}", work.name),
+            None => {
+                let ways = document["ways"].as_array().unwrap();
+                assert_eq!(ways.len(), work.ways.split(',').count(), "{document:#}");
+                let rated = ways.iter().filter(|way| way["ratio"].as_f64() > Some(0.0));
+                assert_eq!(rated.count(), ways.len() - 1, "{document:#}");
+            }
+        }
+        documents.push(document);
+    }
+    let text = table::text(&documents);
+    let is_there = |work: &work::Work| text.contains(&format!("\n{}: ", work.name));
+    assert!(
+        work::ALL
+            .iter()
+            .filter(|work| args.wants(work))
+            .all(is_there),
+        "{text}"
     );
-    let all = json::document(&blocks, 2, true);
-    assert_eq!(all["rows"][0]["seconds"], serde_json::json!([2.0, 3.0]));
-    assert_eq!(all["rows"][1]["not_run"], missing);
-    let ours = &all["rows"][2];
-    assert_eq!((&ours["ratio"], &ours["huge"]), (&0.5.into(), &0.9.into()));
 }

@@ -1,131 +1,87 @@
 //! The workloads.
 
-/// Kinds of workloads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A program of `tests/programs/bench`, for glibc and musl, and its arguments after the
-    /// size.
-    C(&'static str, &'static [&'static str]),
-    /// cc1plus on one file.
-    Cxx,
-    /// redis-server under `redis-benchmark`.
-    Redis,
-    /// A program in Python.
-    Python,
-    /// A program in Java.
-    Java,
-}
+use super::prepare::{Job, Scratch, c, java, linpack, python, stream};
+use super::servers::{mariadb, postgres, redis};
+
+/// The name of all workloads of the classic documents on huge pages.
+pub(crate) const SEEDS: &str = "seeds";
 
 /// One workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Work {
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// Description.
+    /// What it does, and the unit of its figure.
     pub(crate) what: &'static str,
-    pub(crate) kind: Kind,
-    /// Size: MiB for programs in C.
-    full: u64,
-    quick: u64,
-    /// Memory in MiB, full and quick.
-    pool: (u64, u64),
+    /// Whether it belongs to [`SEEDS`].
+    pub(crate) is_seed: bool,
+    /// `--compare`; POOL is the size of the machine's default pool.
+    pub(crate) ways: &'static str,
+    /// Other options of hugectl.
+    pub(crate) options: &'static [&'static str],
+    /// Options of hugeadm for the machine.
+    pub(crate) settings: &'static [&'static str],
+    /// Prepares it for a size.
+    pub(crate) prepare: fn(&Scratch, u64) -> Result<Job, String>,
+    /// Its size and the memory of its pool in MiB, full and with `--quick`.
+    pub(crate) sizes: [(u64, u64); 2],
 }
 
-impl Work {
-    /// Returns its size.
-    pub(crate) fn size(&self, quick: bool) -> u64 {
-        if quick { self.quick } else { self.full }
-    }
+const ALL_WAYS: &str = "plain,thp,POOL,tunable";
+const WAYS: &str = "plain,thp,POOL";
+/// For memory that no pool serves.
+const THP_WAYS: &str = "plain,thp,auto";
 
-    /// Returns the MiB of its pool: a third more than its memory, and some for the allocator.
-    pub(crate) fn pool_mib(&self, quick: bool) -> u64 {
-        let (full, small) = self.pool;
-        (if quick { small } else { full }) * 4 / 3 + 128
-    }
+const SHM: [&str; 3] = ["--shm", r"--metric=tps = ([0-9.]+)", "--higher-is-better"];
+const SHM_SETTINGS: [&str; 3] = ["--thp-shmem=advise", "--set-shm-group", "postgres"];
+const NOISE: &[&str] = &[r"--metric=([0-9.]+) % lost"];
+const TRIAD: &str = r"--metric=Triad: ([0-9.]+)";
 
-    /// Whether there is a program for musl.
-    pub(crate) fn has_musl(&self) -> bool {
-        matches!(self.kind, Kind::C(..))
-    }
-}
+const NONE: Work = Work {
+    name: "",
+    what: "",
+    is_seed: true,
+    ways: WAYS,
+    options: &[],
+    settings: &[],
+    prepare: |_, _| Err("it does nothing".to_owned()),
+    sizes: [(0, 0); 2],
+};
 
-const fn c(name: &'static str, what: &'static str, kind: Kind, (full, quick): (u64, u64)) -> Work {
-    let pool = (full, quick);
-    Work {
-        name,
-        what,
-        kind,
-        full,
-        quick,
-        pool,
-    }
-}
+/// A program of `tests/programs/bench` that must print the same in all ways.
+const OURS: Work = Work {
+    is_seed: false,
+    ways: ALL_WAYS,
+    options: &["--same-output"],
+    ..NONE
+};
 
 /// All workloads, in the order of the table.
+#[rustfmt::skip]
 pub(crate) const ALL: &[Work] = &[
-    c("gups", "random access", Kind::C("gups", &[]), (1024, 64)),
-    c("chase", "pointer chase", Kind::C("chase", &[]), (1024, 64)),
-    c("stream", "STREAM", Kind::C("stream", &[]), (1024, 64)),
-    c(
-        "churn",
-        "mixed sizes come and go",
-        Kind::C("churn", &["mixed"]),
-        (1700, 100),
-    ),
-    c(
-        "even",
-        "sizes evenly spread come and go",
-        Kind::C("churn", &["even"]),
-        (1700, 100),
-    ),
-    c(
-        "small",
-        "many small objects",
-        Kind::C("small", &[]),
-        (512, 16),
-    ),
-    c(
-        "pass",
-        "four threads pass blocks",
-        Kind::C("pass", &[]),
-        (512, 32),
-    ),
-    c("grow", "growing realloc", Kind::C("grow", &[]), (1024, 64)),
-    Work {
-        name: "c++",
-        what: "cc1plus builds a file",
-        kind: Kind::Cxx,
-        full: 40,
-        quick: 4,
-        pool: (900, 200),
-    },
-    Work {
-        name: "redis",
-        what: "redis-benchmark, requests in thousands",
-        kind: Kind::Redis,
-        full: 1000,
-        quick: 20,
-        pool: (600, 100),
-    },
-    Work {
-        name: "python",
-        what: "dictionaries and JSON, keys in thousands",
-        kind: Kind::Python,
-        full: 1000,
-        quick: 30,
-        pool: (900, 100),
-    },
-    Work {
-        name: "java",
-        what: "maps and strings, keys in thousands",
-        kind: Kind::Java,
-        full: 3000,
-        quick: 30,
-        pool: (400, 100),
-    },
+    Work { name: "stream", what: "STREAM Triad, arrays of malloc, MB/s", ways: ALL_WAYS, options: &[TRIAD, "--higher-is-better"], prepare: |_, size| c("stream", size, &[]), sizes: [(384, 448), (48, 80)], ..NONE },
+    Work { name: "stream-static", what: "STREAM Triad, static arrays, MB/s", options: &["--bss", TRIAD, "--higher-is-better"], prepare: |_, size| stream(size), sizes: [(384, 448), (48, 80)], ..NONE },
+    Work { name: "gups", what: "random updates, millions/s", ways: ALL_WAYS, options: &["--metric=([0-9.]+) million", "--higher-is-better"], prepare: |_, size| c("gups", size, &[]), sizes: [(512, 600), (48, 80)], ..NONE },
+    Work { name: "stride", what: "an access to each page, ns", ways: ALL_WAYS, options: &["--metric=([0-9.]+) ns"], prepare: |_, size| c("stride", size, &[]), sizes: [(512, 600), (32, 64)], ..NONE },
+    Work { name: "noise", what: "FTQ, khugepaged scanning, % lost", options: NOISE, settings: &["--thp-khugepaged-scan-sleep=10"], prepare: |_, size| c("noise", size, &["1000"]), sizes: [(64, 96), (32, 64)], ..NONE },
+    Work { name: "noise-off", what: "FTQ, khugepaged stopped, % lost", options: NOISE, settings: &["--thp-khugepaged-scan-sleep=4294967295"], prepare: |_, size| c("noise", size, &["1000"]), sizes: [(64, 96), (32, 64)], ..NONE },
+    Work { name: "linpack", what: "HPL of hpcc under Open MPI, Gflop/s", options: &[r"--metric=HPL_Gflops=([0-9.]+)", "--higher-is-better"], prepare: linpack, sizes: [(2000, 400), (100, 64)], ..NONE },
+    Work { name: "pgbench-mmap", what: "PostgreSQL, select only, tps", options: &SHM, settings: &SHM_SETTINGS, prepare: |scratch, size| postgres(scratch, size, "mmap"), sizes: [(40, 1200), (1, 256)], ..NONE },
+    Work { name: "pgbench-sysv", what: "PostgreSQL, System V memory, tps", options: &SHM, settings: &SHM_SETTINGS, prepare: |scratch, size| postgres(scratch, size, "sysv"), sizes: [(40, 1200), (1, 256)], ..NONE },
+    Work { name: "mariadb", what: "MariaDB, sysbench oltp_read_only, tps", ways: "plain,thp,POOL,auto", options: &["--heap", "--anon", r"--metric=transactions: .*\(([0-9.]+) per", "--higher-is-better"], prepare: mariadb, sizes: [(1000, 600), (5, 256)], ..NONE },
+    Work { name: "java", what: "maps and strings", ways: THP_WAYS, options: &["--anon", "--same-output"], prepare: java, sizes: [(2000, 0), (30, 0)], ..NONE },
+    Work { name: "redis", what: "GET, requests/s", is_seed: false, ways: THP_WAYS, options: &["--anon", r"--metric=GET: ([0-9.]+) requests", "--higher-is-better"], prepare: redis, sizes: [(200, 0), (10, 0)], ..NONE },
+    Work { name: "python", what: "dictionaries, JSON", prepare: python, sizes: [(400, 600), (20, 64)], ..OURS },
+    Work { name: "chase", what: "pointer chase", prepare: |_, size| c("chase", size, &[]), sizes: [(512, 600), (32, 64)], ..OURS },
+    Work { name: "churn", what: "mixed sizes come and go", prepare: |_, size| c("churn", size, &["mixed"]), sizes: [(850, 1200), (50, 128)], ..OURS },
+    Work { name: "even", what: "sizes evenly spread come and go", prepare: |_, size| c("churn", size, &["even"]), sizes: [(850, 1200), (50, 128)], ..OURS },
+    Work { name: "small", what: "many small objects", prepare: |_, size| c("small", size, &[]), sizes: [(256, 400), (16, 64)], ..OURS },
+    Work { name: "pass", what: "four threads pass blocks", prepare: |_, size| c("pass", size, &[]), sizes: [(256, 400), (32, 96)], ..OURS },
+    Work { name: "grow", what: "growing realloc", prepare: |_, size| c("grow", size, &[]), sizes: [(512, 900), (32, 96)], ..OURS },
 ];
 
 /// Returns all names.
 pub(crate) fn names() -> Vec<&'static str> {
-    ALL.iter().map(|work| work.name).collect()
+    let names = ALL.iter().map(|work| work.name);
+    std::iter::once(SEEDS).chain(names).collect()
 }

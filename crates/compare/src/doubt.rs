@@ -25,7 +25,7 @@ struct Ticks {
 
 impl Doubts {
     /// Looks before the first run.
-    pub(crate) fn begin(root: &Root) -> Doubts {
+    pub(crate) fn begin(root: &Root, settings: &Settings) -> Doubts {
         let mut doubts = Doubts {
             lines: Vec::new(),
             is_busy: false,
@@ -38,8 +38,12 @@ impl Doubts {
             .and_then(|word| word.parse::<f64>().ok());
         if let Some(busy) = busy.filter(|busy| *busy > 0.5) {
             doubts.is_busy = true;
+            let compared = match (&settings.metric, &settings.server) {
+                (None, None) => ", so the time of the CPUs is compared",
+                _ => "",
+            };
             doubts.lines.push(format!(
-                "other programs were running (load average {busy:.1}), so the time of the CPUs is compared"
+                "other programs were running (load average {busy:.1}){compared}"
             ));
         }
         let governor = read(

@@ -33,7 +33,7 @@ pub fn compare(
         root,
         counters,
     };
-    let mut doubts = Doubts::begin(root);
+    let mut doubts = Doubts::begin(root, settings);
     let value = Value::choose(settings, doubts.is_busy);
     let mut ways = warm_up(&mut runner, &mut progress)?;
     let began = Instant::now();

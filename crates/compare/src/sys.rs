@@ -63,7 +63,8 @@ extern "C" fn interrupt(_signal: libc::c_int) {
 }
 
 /// Lets SIGINT and SIGTERM set a flag instead of ending the process. A child that executes
-/// another program gets the default actions back.
+/// another program gets the default actions back. Signals that the starter blocked are unblocked,
+/// since otherwise SIGTERM would not end a server.
 pub(crate) fn catch_interrupts() {
     let action = SigAction::new(
         SigHandler::Handler(interrupt),
@@ -74,6 +75,7 @@ pub(crate) fn catch_interrupts() {
         // SAFETY: the handler only stores to an atomic variable.
         let _ = unsafe { sigaction(signal, &action) };
     }
+    let _ = SigSet::all().thread_unblock();
 }
 
 /// Whether one of them arrived.

@@ -19,6 +19,9 @@ const OPTIONS: [(&str, &[&str]); 5] = [
     ("auto", &["--auto"]),
 ];
 
+/// What a page size may follow as an option.
+const SEGMENTS: [&str; 7] = ["text", "data", "bss", "heap", "shm", "anon", "stack"];
+
 /// Where distributions install mimalloc.
 const MIMALLOC_DIRS: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib"];
 
@@ -61,7 +64,8 @@ impl Way {
     }
 
     /// Parses a word of `--compare`. `given` are the other options of the command line, and
-    /// `is_size` tells a page size.
+    /// `is_size` tells a page size. `thp` and a page size serve the segments in `given`, or the
+    /// heap.
     ///
     /// # Errors
     /// Why there is no such way.
@@ -70,6 +74,12 @@ impl Way {
         given: &[OsString],
         is_size: impl Fn(&str) -> bool,
     ) -> Result<Way, String> {
+        if word == "thp" || is_size(word) {
+            let options = with_size(word, given);
+            if !options.is_empty() {
+                return Ok(Way::options(word, options));
+            }
+        }
         if let Some((name, options)) = OPTIONS.iter().find(|(name, _)| *name == word) {
             let options = options.iter().map(OsString::from).collect();
             return Ok(Way::options(name, options));
@@ -133,6 +143,19 @@ impl Way {
     }
 }
 
+/// Returns the segments among the options, each with a page size.
+fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
+    let is_given = |segment: &&&str| {
+        let option = format!("--{segment}");
+        let mut words = given.iter().map(|word| word.to_string_lossy());
+        words.any(|word| word.split('=').next() == Some(option.as_str()))
+    };
+    let segments = SEGMENTS.iter().filter(is_given);
+    segments
+        .map(|segment| format!("--{segment}={size}").into())
+        .collect()
+}
+
 /// Finds mimalloc in the library directories, the newest version first.
 fn mimalloc() -> Option<PathBuf> {
     let arch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
@@ -168,5 +191,17 @@ mod tests {
         assert_eq!(parse("tunable").unwrap().shown("./x"), tunable);
         assert!(parse("hep").unwrap_err().starts_with("hep: not plain"));
         assert!(Way::parse("given", &[], |_| false).is_err());
+    }
+
+    #[test]
+    fn a_size_serves_the_given_segments() {
+        let shown = |word: &str, given: &[OsString]| {
+            let way = Way::parse(word, given, |word| word == "2MB").unwrap();
+            way.shown("./x")
+        };
+        let given = ["--shm".into(), "--bss=1GB".into(), "--limit=4M".into()];
+        assert_eq!(shown("2MB", &given), "hugectl --bss=2MB --shm=2MB ./x");
+        assert_eq!(shown("thp", &given), "hugectl --bss=thp --shm=thp ./x");
+        assert_eq!(shown("thp", &[]), "hugectl --thp ./x");
     }
 }

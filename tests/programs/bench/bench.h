@@ -1,9 +1,10 @@
-/* Shared by the benchmark's programs: the size argument, a portable random number generator,
+/* Shared by the benchmark's programs: the size argument, a clock, a random number generator,
    and malloc that exits on failure. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static uint64_t state = 88172645463325252u;
 
@@ -50,4 +51,13 @@ static inline size_t bytes_of(int argc, char **argv)
 		exit(2);
 	}
 	return (size_t)atol(argv[1]) << 20;
+}
+
+/* Seconds. */
+static inline double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }

@@ -13,7 +13,8 @@ pub struct Compare {
     /// Run in several ways; say which is faster
     ///
     /// WAY is plain, given (the other options), thp, heap, text, all, auto, tunable (glibc's own
-    /// malloc with transparent huge pages), mimalloc or a page size. Default: plain, given, auto.
+    /// malloc with transparent huge pages), mimalloc or a page size. A page size and thp serve the
+    /// given segments, or the heap. Default: plain, given, auto.
     #[arg(
         long, value_name = "WAY,...",
         num_args = 0..=1, require_equals = true, default_missing_value = "",

@@ -1,0 +1,41 @@
+/* Fixed time quantum (FTQ): counts the work done in each millisecond, here updates of random
+   words. Prints the share of work that is lost in quanta below the median.
+
+   noise MIB MILLISECONDS */
+#include "bench.h"
+
+#define QUANTUM 1e-3
+
+static int order(const void *a, const void *b)
+{
+	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	size_t words = bytes_of(argc, argv) / 8, i;
+	size_t quanta = argc > 2 && atol(argv[2]) > 0 ? (size_t)atol(argv[2]) : 1000;
+	uint64_t *table = need(malloc(words * 8));
+	unsigned *work = need(calloc(quanta, sizeof *work)), median;
+	double began, lost = 0;
+
+	for (i = 0; i < words; i++)
+		table[i] = i;
+	/* A quantum ends at a fixed time, even if the one before took too long. */
+	for (began = now(), i = 0; i < quanta; i++)
+		while (now() < began + (double)(i + 1) * QUANTUM) {
+			unsigned k;
+
+			for (k = 0; k < 32; k++)
+				table[below(words)]++;
+			work[i]++;
+		}
+	qsort(work, quanta, sizeof *work, order);
+	median = work[quanta / 2];
+	for (i = 0; i < quanta / 2; i++)
+		lost += median - work[i];
+	printf("%.4f %% lost, %u a quantum\n", 100 * lost / ((double)median * (double)quanta), median * 32);
+	return 0;
+}
