@@ -40,7 +40,7 @@ pub use memory::{
     free_memory, knows_advice, madvise, mincore, mlock, mlock2, mlockall, mmap, mprotect, mremap,
     munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
-pub use missing::{Bell, Message, Missing, keep_files};
+pub use missing::{Bell, Message, Missing, keep_files, run_anywhere};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use policy::{mbind, page_nodes, thread_policy};
 pub use process::{

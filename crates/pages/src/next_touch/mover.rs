@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 
-use super::nodes::{self, Mask, Nodes};
+use super::nodes::{self, Mask, Nodes, Toucher};
 use super::regions::{Region, Regions};
 use super::{LOCAL_AFTER, LOCAL_BEFORE, TOUCHED};
 use crate::kernel::facts;
@@ -106,6 +106,7 @@ fn unmap(at: usize, len: usize) {
 pub(super) struct Mover {
     fault: Missing,
     nodes: Nodes,
+    toucher: Toucher,
     areas: [Option<Area>; AREAS],
     regions: Regions,
     waiting: usize,
@@ -116,6 +117,7 @@ impl Mover {
         Mover {
             fault,
             nodes: Nodes::read(),
+            toucher: Toucher::default(),
             areas: [const { None }; AREAS],
             regions: Regions::new(),
             waiting: 0,
@@ -296,20 +298,16 @@ impl Mover {
         let piece = self.areas[at].as_ref().map(|area| area.piece(index));
         let piece = piece.unwrap_or_default();
         if self.take_waiting(at, index) {
-            let node = self.node_of(thread);
-            let before = nodes::of_page(aside);
+            let node = self.toucher.node(thread, &self.nodes);
             if let Some(node) = node {
+                let is_local = || nodes::of_page(aside) == Some(node);
+                let was_local = is_local();
                 migrate(&piece, node);
+                count(piece.len(), was_local, is_local());
             }
             self.bring_back(&piece);
-            count(piece.len(), node, before, nodes::of_page(addr));
         }
         self.end_watch(&piece);
-    }
-
-    fn node_of(&self, thread: u32) -> Option<u32> {
-        let name = crate::rt::path::Path::of(format_args!("{thread}"))?;
-        self.nodes.of_thread(name.c_str().to_str().ok()?)
     }
 
     fn find(&self, aside: usize) -> Option<(usize, usize)> {
@@ -381,35 +379,21 @@ impl Mover {
     }
 }
 
-/// Moves pages set aside to a node.
+/// Moves a piece set aside to a node.
 fn migrate(piece: &Range<usize>, node: u32) {
     const MPOL_BIND: usize = 2;
     const MPOL_MF_MOVE: usize = 1 << 1;
     let mut mask = Mask::default();
     nodes::put(&mut mask, node);
-    let mask = mask.as_ptr() as usize;
+    let (at, len, mask) = (piece.start, piece.len(), mask.as_ptr() as usize);
     // SAFETY: the mask has that many bits; the policy is that of a mapping of ours.
-    let _ = unsafe {
-        sys::mbind(
-            piece.start,
-            piece.len(),
-            MPOL_BIND,
-            mask,
-            1024,
-            MPOL_MF_MOVE,
-        )
-    };
+    let _ = unsafe { sys::mbind(at, len, MPOL_BIND, mask, 1024, MPOL_MF_MOVE) };
 }
 
-fn count(bytes: usize, node: Option<u32>, before: Option<u32>, after: Option<u32>) {
-    let add = |counter: &core::sync::atomic::AtomicUsize, is_local: bool| {
-        if is_local {
-            counter.fetch_add(bytes, Ordering::Relaxed);
-        }
-    };
-    add(&TOUCHED, true);
-    add(&LOCAL_BEFORE, node.is_some() && before == node);
-    add(&LOCAL_AFTER, node.is_some() && after == node);
+fn count(bytes: usize, was_local: bool, is_local: bool) {
+    TOUCHED.fetch_add(bytes, Ordering::Relaxed);
+    LOCAL_BEFORE.fetch_add(if was_local { bytes } else { 0 }, Ordering::Relaxed);
+    LOCAL_AFTER.fetch_add(if is_local { bytes } else { 0 }, Ordering::Relaxed);
 }
 
 /// Drops pages that the program has dropped.

@@ -7,7 +7,7 @@ use hugetools_kernfs::stat::Stat;
 
 use crate::kernel::procfile;
 use crate::rt::path::Path;
-use crate::sys;
+use crate::sys::{self, File};
 
 /// CPUs in the table; a thread on another one has no known node.
 const CPUS: usize = 4096;
@@ -69,13 +69,34 @@ impl Nodes {
         }
     }
 
-    /// The node that a thread of this process runs on; `None` if unknown.
-    pub(super) fn of_thread(&self, thread: &str) -> Option<u32> {
-        let path = Path::of(format_args!("/proc/self/task/{thread}/stat"))?;
+    /// The node that a thread last ran on, by its `stat` file; `None` if unknown.
+    pub(super) fn of_thread(&self, stat: &File) -> Option<u32> {
         let mut buffer = [0; 1024];
-        let cpu = Stat::parse(procfile::head(path.c_str(), &mut buffer))?.processor()?;
+        let len = stat.read_at(&mut buffer, 0).ok()?;
+        let cpu = Stat::parse(&buffer[..len])?.processor()?;
         let node = *self.0.get(cpu as usize)?;
         (node != NONE).then_some(u32::from(node))
+    }
+}
+
+/// Opens the `stat` file of a thread of this process.
+pub(super) fn stat_of(thread: u32) -> Option<File> {
+    let path = Path::of(format_args!("/proc/self/task/{thread}/stat"))?;
+    File::open(path.c_str(), libc::O_RDONLY).ok()
+}
+
+/// The last toucher, which mostly is the next one: its file stays open.
+#[derive(Debug, Default)]
+pub(super) struct Toucher(Option<(u32, File)>);
+
+impl Toucher {
+    /// The node of a thread.
+    pub(super) fn node(&mut self, thread: u32, nodes: &Nodes) -> Option<u32> {
+        if self.0.as_ref().is_none_or(|(last, _)| *last != thread) {
+            self.0 = Some((thread, stat_of(thread)?));
+        }
+        let (_, stat) = self.0.as_ref()?;
+        nodes.of_thread(stat)
     }
 }
 

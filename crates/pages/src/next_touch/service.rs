@@ -20,6 +20,8 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     let (faults, bell) = request::files();
     // The program may close all descriptors, or its children keep them.
     sys::keep_files([faults, bell]);
+    // Its creator may be bound to a busy CPU.
+    sys::run_anywhere();
     let (faults, bell) = (Missing::from_fd(faults), Bell::from_fd(bell));
     serve(&mut Mover::new(faults), &bell);
     core::ptr::null_mut()

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use super::nodes::Nodes;
+use super::nodes::{self, Nodes};
 use crate::sys::{self, Dir};
 
 /// Pages to query.
@@ -41,11 +41,11 @@ fn common_node_of_threads(except: u32) -> Option<u32> {
     let dir = Dir::open(c"/proc/self/task").ok()?;
     dir.each(|name| {
         let name = name.to_str().unwrap_or_default();
-        let is_thread = name.parse().is_ok_and(|thread: u32| thread != except);
-        if !is_thread {
+        let thread = name.parse().ok().filter(|thread| *thread != except);
+        let Some(thread) = thread else {
             return;
-        }
-        let node = table.of_thread(name);
+        };
+        let node = nodes::stat_of(thread).and_then(|stat| table.of_thread(&stat));
         differ |= node.is_none() || common_node.is_some() && common_node != node;
         common_node = node;
     });
