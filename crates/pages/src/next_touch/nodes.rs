@@ -96,7 +96,12 @@ impl Toucher {
             self.0 = Some((thread, stat_of(thread)?));
         }
         let (_, stat) = self.0.as_ref()?;
-        nodes.of_thread(stat)
+        let node = nodes.of_thread(stat);
+        if node.is_none() {
+            // The thread has ended; another one may get its ID.
+            self.0 = None;
+        }
+        node
     }
 }
 
