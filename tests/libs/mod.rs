@@ -9,6 +9,7 @@ mod heap;
 mod hidden;
 pub(crate) mod judge;
 mod memory_calls;
+mod next_touch;
 mod numa;
 mod old_kernel;
 mod report;

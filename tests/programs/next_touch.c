@@ -119,39 +119,45 @@ static void at_once(void)
 		fail("move_pages");
 }
 
-static void speed(void)
+/* Moves fresh memory and returns the time in ms. */
+static double moved(int advice, void (*how)(void), int by_us)
 {
 	double t;
 
-	fresh(MADV_HUGEPAGE);
-	where("filled", memory, len);
+	fresh(advice);
 	t = now();
-	ask();
-	printf("ms aside %.1f\n", now() - t);
-	there(touch);
-	printf("ms touch %.1f\n", now() - t);
-	where("touched", memory, len);
-	check("touched", memory, len, 1);
+	if (by_us)
+		ask();
+	there(how);
+	t = now() - t;
+	check("moved", memory, len, 1);
+	return t;
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static void speed(void)
+{
+	double ours = 1e9, once = 1e9;
+
+	/* The first round fills the guest's memory. */
+	for (int n = 0; n < 4; n++) {
+		ours = least(ours, moved(MADV_HUGEPAGE, touch, 1));
+		where("touched", memory, len);
+		gone();
+		once = least(once, moved(MADV_HUGEPAGE, at_once, 0));
+		where("at once", memory, len);
+		gone();
+	}
+	printf("ms touch %.0f\n", ours);
+	printf("ms once %.0f\n", once);
+	printf("ms pages %.0f\n", moved(MADV_NOHUGEPAGE, one_by_one, 0));
 	gone();
-	fresh(MADV_HUGEPAGE);
-	t = now();
-	there(at_once);
-	printf("ms one %.1f\n", now() - t);
-	where("one", memory, len);
-	gone();
-	fresh(MADV_NOHUGEPAGE);
-	t = now();
-	there(one_by_one);
-	printf("ms pages %.1f\n", now() - t);
-	where("pages", memory, len);
-	gone();
-	fresh(MADV_NOHUGEPAGE);
-	t = now();
-	ask();
-	there(touch_each);
-	printf("ms base %.1f\n", now() - t);
+	printf("ms base %.0f\n", moved(MADV_NOHUGEPAGE, touch_each, 1));
 	where("base", memory, len);
-	check("base", memory, len, 1);
 	gone();
 }
 
@@ -333,7 +339,10 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, worker, NULL);
 	/* It has run on its node. */
 	there(odds);
-	if (!strcmp(what, "speed"))
+	if (!strcmp(what, "ask")) {
+		fresh(MADV_HUGEPAGE);
+		ask();
+	} else if (!strcmp(what, "speed"))
 		speed();
 	else if (!strcmp(what, "both"))
 		both();

@@ -210,9 +210,9 @@ impl Maker<'_> {
 
     fn next_touch(&mut self) {
         match self.run.next_touch {
-            Some(_) if self.findings.is_one_node => self.warn(
-                "--next-touch does nothing: the machine has one memory node",
-            ),
+            Some(_) if self.findings.is_one_node => {
+                self.warn("--next-touch does nothing: the machine has one memory node")
+            }
             Some(least) => self.set(env::NEXT_TOUCH, least.get().to_string()),
             None => {}
         }
