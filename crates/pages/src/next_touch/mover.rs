@@ -3,11 +3,10 @@
 
 use core::ffi::c_int;
 use core::ops::Range;
-use core::sync::atomic::Ordering;
 
+use super::figures::count;
 use super::nodes::{self, Mask, Nodes, Toucher};
 use super::regions::{Region, Regions};
-use super::{LOCAL_AFTER, LOCAL_BEFORE, TOUCHED};
 use crate::kernel::facts;
 use crate::sys::{self, Errno, Message, Missing, Result};
 
@@ -388,12 +387,6 @@ fn migrate(piece: &Range<usize>, node: u32) {
     let (at, len, mask) = (piece.start, piece.len(), mask.as_ptr() as usize);
     // SAFETY: the mask has that many bits; the policy is that of a mapping of ours.
     let _ = unsafe { sys::mbind(at, len, MPOL_BIND, mask, 1024, MPOL_MF_MOVE) };
-}
-
-fn count(bytes: usize, was_local: bool, is_local: bool) {
-    TOUCHED.fetch_add(bytes, Ordering::Relaxed);
-    LOCAL_BEFORE.fetch_add(if was_local { bytes } else { 0 }, Ordering::Relaxed);
-    LOCAL_AFTER.fetch_add(if is_local { bytes } else { 0 }, Ordering::Relaxed);
 }
 
 /// Drops pages that the program has dropped.

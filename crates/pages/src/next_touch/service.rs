@@ -3,9 +3,9 @@
 use core::ffi::c_void;
 use core::ops::Range;
 
+use super::commands::{self, Command};
 use super::mover::Mover;
 use super::ranges;
-use super::request::{self, Command};
 use crate::sys::{self, Bell, Errno, Missing, Result};
 
 /// Timeout in ms after the last request: then the pieces that nobody has touched come back.
@@ -17,7 +17,7 @@ const LIBCS: u64 = 0b111 << 31;
 /// The thread's function.
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     sys::set_blocked_signals(!(sys::FAULTS | LIBCS));
-    let (faults, bell) = request::files();
+    let (faults, bell) = commands::files();
     // The program may close all descriptors, or its children keep them.
     sys::keep_files([faults, bell]);
     // Its creator may be bound to a busy CPU.
@@ -31,22 +31,22 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
 fn serve(mover: &mut Mover, bell: &Bell) {
     let mut end = 0;
     loop {
-        match request::next() {
+        match commands::next() {
             Some(Command::Finish) => {
                 mover.finish();
-                return request::end();
+                return commands::end();
             }
             Some(Command::Add(range)) => {
                 let result = add(mover, &range);
                 end = sys::now() + TIMEOUT;
-                request::answer(result);
+                commands::answer(result);
             }
             None => {}
         }
         let left = end.saturating_sub(sys::now());
         if left == 0 || mover.is_over() {
             mover.finish();
-            if request::try_end() {
+            if commands::try_end() {
                 return;
             }
         }

@@ -141,8 +141,11 @@ pub unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
 }
 
 /// `huge_next_touch(3)`
+///
+/// # Safety
+/// None is needed: the range may be anything.
 #[unsafe(no_mangle)]
-pub extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
+pub unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
     first!(
         next_touch::touch(addr as usize, len),
         calls::huge_next_touch(addr, len)

@@ -50,8 +50,10 @@ fn spawn(start: Start) -> Result<()> {
         0 => {}
         error => return Err(Errno(error)),
     }
-    // SAFETY: filled by libc; the thread is joined by nobody.
-    unsafe { detach(thread.assume_init()) };
+    // SAFETY: filled by libc.
+    let thread = unsafe { thread.assume_init() };
+    // SAFETY: nobody joins this thread.
+    unsafe { detach(thread) };
     Ok(())
 }
 
