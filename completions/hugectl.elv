@@ -33,6 +33,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --fallback 'What follows the pool; thp by default'
             cand --disable 'Leave text, data and bss alone'
             cand --limit 'Limit pool memory of each process'
+            cand --next-touch 'Move memory to its next toucher''s node'
             cand --only 'Only programs with these names'
             cand --require 'Refuse to start with less, as in text:90,heap'
             cand --report 'Print what was on huge pages at the end'
@@ -160,6 +161,7 @@ var hugectl-values = [
     &--fork={ put kernel }
     &--fallback={ put thp base none }
     &--limit={ hugectl-sizes }
+    &--next-touch={ hugectl-sizes }
     &--require={ put text data bss heap shm anon stack }
     &--status={ hugectl-processes }
     &--color={ put auto always never }

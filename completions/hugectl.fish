@@ -18,6 +18,7 @@ base\t''
 none\t''"
 complete -c hugectl -l disable -d 'Leave text, data and bss alone'
 complete -c hugectl -l limit -d 'Limit pool memory of each process' -r
+complete -c hugectl -l next-touch -d 'Move memory to its next toucher\'s node'
 complete -c hugectl -l only -d 'Only programs with these names' -r
 complete -c hugectl -l require -d 'Refuse to start with less, as in text:90,heap' -r
 complete -c hugectl -l report -d 'Print what was on huge pages at the end' -F
@@ -128,6 +129,7 @@ complete -c hugectl -l anon -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l anon-min -x -a "(__hugectl_sizes)"
 complete -c hugectl -l stack -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
+complete -c hugectl -l next-touch -f -a "(__hugectl_sizes)"
 complete -c hugectl -l require -x -a "text data bss heap shm anon stack"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
 complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fork --fallback --limit --only --require --status --sysroot --pid --budget --touched --library-path --verbose --messages)'

@@ -36,6 +36,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugectl' -ScriptBlock {
             [CompletionResult]::new('--fallback', '--fallback', [CompletionResultType]::ParameterName, 'What follows the pool; thp by default')
             [CompletionResult]::new('--disable', '--disable', [CompletionResultType]::ParameterName, 'Leave text, data and bss alone')
             [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Limit pool memory of each process')
+            [CompletionResult]::new('--next-touch', '--next-touch', [CompletionResultType]::ParameterName, 'Move memory to its next toucher''s node')
             [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Only programs with these names')
             [CompletionResult]::new('--require', '--require', [CompletionResultType]::ParameterName, 'Refuse to start with less, as in text:90,heap')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Print what was on huge pages at the end')

@@ -8,6 +8,7 @@ mod fork;
 mod heap;
 mod hidden;
 mod memory_calls;
+mod next_touch;
 mod numa;
 mod old_kernel;
 mod report;

@@ -4,13 +4,13 @@
 
 use crate::libs::numa::{Output, Pools, binds, equipped, forks, node};
 use crate::libs::smaps::HeapPages;
-use crate::support::guest::{Guest, old_guest};
+use crate::support::guest::{Guest, guest_of};
 use crate::support::program::{Libc, build};
 use crate::support::tool::Ran;
 
 /// Returns the machine, with these programs.
 fn machine(test: &str, programs: &[(&str, &str)]) -> Option<Guest> {
-    let mut guest = old_guest(test, &[node(800), node(800)])?;
+    let mut guest = guest_of("HUGETOOLS_OLD_KERNEL", test, &[node(800), node(800)])?;
     for (name, place) in programs {
         guest.install(&build(name, Libc::Glibc, &[])?, place);
     }

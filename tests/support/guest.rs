@@ -26,6 +26,7 @@ pub(crate) struct Guest {
     archive: Archive,
     machine: Vec<String>,
     parameters: String,
+    cpu: &'static str,
 }
 
 /// A memory node.
@@ -43,10 +44,10 @@ pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     }
 }
 
-/// Returns a machine with the kernel from `HUGETOOLS_OLD_KERNEL`; `None` if it is not
-/// set.
-pub(crate) fn old_guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
-    let named = |(name, _): &(OsString, OsString)| name == "HUGETOOLS_OLD_KERNEL";
+/// Returns a machine with the kernel from a variable such as `HUGETOOLS_OLD_KERNEL`; `None`
+/// if it is not set.
+pub(crate) fn guest_of(variable: &str, test: &str, nodes: &[GuestNode]) -> Option<Guest> {
+    let named = |(name, _): &(OsString, OsString)| name == variable;
     let (_, kernel) = std::env::vars_os().find(named)?;
     with_kernel(test, nodes, PathBuf::from(kernel))
 }
@@ -63,6 +64,7 @@ fn with_kernel(test: &str, nodes: &[GuestNode], kernel: PathBuf) -> Option<Guest
         archive: Archive::default(),
         machine: hardware(nodes),
         parameters: String::new(),
+        cpu: "max",
     };
     guest.install(Path::new("/bin/busybox"), "/bin/busybox");
     let hugeadm = PathBuf::from(tool("hugeadm").get_program());
@@ -146,6 +148,11 @@ impl Guest {
         self.parameters = parameters.to_owned();
     }
 
+    /// Sets QEMU's model of the CPUs.
+    pub(crate) fn cpu(&mut self, model: &'static str) {
+        self.cpu = model;
+    }
+
     /// Boots, runs the commands in order and powers off.
     pub(crate) fn run(&self, commands: &[&str]) -> Vec<Ran> {
         let mut archive = self.archive.clone();
@@ -159,7 +166,7 @@ impl Guest {
             "-accel",
             "tcg,thread=single",
             "-cpu",
-            "max",
+            self.cpu,
             "-nodefaults",
             "-no-reboot",
         ]);

@@ -12,6 +12,7 @@
 //! fields of [`Life`] follow for a process that has ended.
 
 mod life;
+mod next_touch;
 mod origin;
 pub mod reasons;
 mod required;
@@ -19,6 +20,7 @@ mod required;
 use core::fmt::{self, Write};
 
 pub use self::life::{Ended, Life, Peak};
+pub use self::next_touch::NextTouch;
 pub use self::origin::{Origin, rank};
 pub use self::required::Met;
 
@@ -41,6 +43,8 @@ pub struct Proof<'a> {
     pub rows: &'a [Row<'a>],
     /// The requirements on it.
     pub required: &'a [Met],
+    /// Memory that moved to its touchers.
+    pub next_touch: Option<NextTouch>,
     /// A problem of the process as a whole.
     pub warning: Option<&'a str>,
     /// Its lifetime, if it has ended.
@@ -76,6 +80,9 @@ impl Proof<'_> {
         }
         out.write_char(']')?;
         required::write_json(self.required, out)?;
+        if let Some(moved) = &self.next_touch {
+            moved.write_json(out)?;
+        }
         match &self.life {
             None => Ok(()),
             Some(life) => {
@@ -118,6 +125,9 @@ impl Proof<'_> {
             }
         }
         required::write_line(self.required, out)?;
+        if let Some(moved) = &self.next_touch {
+            moved.write_line(out)?;
+        }
         match &self.life {
             None => Ok(()),
             Some(life) => life.write_line(out),
@@ -344,6 +354,7 @@ mod tests {
             },
             rows: &rows,
             required: &[],
+            next_touch: None,
             warning: Some("it is \"odd\""),
             life: None,
         };
@@ -388,6 +399,7 @@ mod tests {
             origin: Origin::default(),
             rows: &[],
             required: &[],
+            next_touch: None,
             warning: Some("it could not be looked at"),
             life: Some(life),
         };
@@ -415,6 +427,7 @@ mod tests {
             origin: Origin::default(),
             rows: &rows,
             required: &[],
+            next_touch: None,
             warning: None,
             life: None,
         };

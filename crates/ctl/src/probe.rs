@@ -19,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Settings};
+use hugetools_model::hugetlb::node;
 use hugetools_model::{FileError, Root};
 
 use crate::caller::{Caller, value};
@@ -71,6 +72,8 @@ pub struct Findings {
     pub(crate) own_requests: Vec<Note>,
     /// The file of the report.
     pub report: Option<PathBuf>,
+    /// Whether `--next-touch` has no second node to move memory to.
+    pub is_one_node: bool,
     /// What `--thp-policy` will fall short of.
     pub policy_short: Option<String>,
     /// The value of `HUGETLB_MESSAGES`.
@@ -199,6 +202,7 @@ fn find(
             Some(ReportTo::File(file)) => Some(report_file::check(file)?),
             _ => None,
         },
+        is_one_node: run.next_touch.is_some() && node::read(root).map_err(own)?.len() < 2,
         policy_short,
         messages: run
             .messages

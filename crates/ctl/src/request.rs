@@ -73,6 +73,8 @@ pub struct Run {
     pub fallback: Option<Fallback>,
     /// `--limit`
     pub limit: Option<Limit>,
+    /// The size of `--next-touch`.
+    pub next_touch: Option<Bytes>,
     /// `--only`, separated by colons.
     pub only: Option<OsString>,
     /// `--no-inherit`
@@ -289,6 +291,7 @@ fn run(args: Args) -> Result<Run, Failure> {
             _ => HeapEngine::Arena,
         }),
         limit: args.scope.limit.as_deref().map(limits::limit).transpose()?,
+        next_touch: limits::length("--next-touch", args.scope.next_touch.as_deref())?,
         only: args.scope.only.as_deref().map(limits::only).transpose()?,
         no_inherit: args.scope.no_inherit,
         shm: optional_pages("--shm", segments.shm.as_deref())?,

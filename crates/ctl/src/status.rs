@@ -173,6 +173,7 @@ impl Snapshot {
             origin: self.origin.get(),
             rows,
             required: &[],
+            next_touch: None,
             warning: self.warning(),
             life: None,
         }

@@ -185,6 +185,7 @@ impl Parent {
                 origin: Origin::default(),
                 rows: &[],
                 required: &required,
+                next_touch: None,
                 warning: Some("it ended before its memory was sampled"),
                 life: Some(life),
             };

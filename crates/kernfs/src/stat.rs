@@ -9,6 +9,9 @@ const PARENT: usize = 4;
 /// Number of the start time field.
 const START: usize = 22;
 
+/// Number of the field of the last CPU.
+const PROCESSOR: usize = 39;
+
 /// The fields of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat<'a> {
@@ -55,6 +58,11 @@ impl<'a> Stat<'a> {
     /// Returns the start time in clock ticks since boot.
     pub fn start(&self) -> Option<u64> {
         self.number(START)
+    }
+
+    /// Returns the CPU that the thread last ran on.
+    pub fn processor(&self) -> Option<u32> {
+        u32::try_from(self.number(PROCESSOR)?).ok()
     }
 }
 

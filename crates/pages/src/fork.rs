@@ -28,6 +28,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::config;
 use crate::extent::index;
 use crate::migrate::runs;
+use crate::next_touch::request as next_touch;
 use crate::policy::pool_backoff::{self, Closed};
 use crate::policy::thp;
 use crate::registry;
@@ -63,6 +64,7 @@ extern "C" fn prepare() {
     fork_gate::note_fork();
     pool_backoff::pause();
     Guard::put_up();
+    next_touch::pause();
     index::read(separate);
 }
 
@@ -96,6 +98,7 @@ fn note_move() {
 }
 
 extern "C" fn parent() {
+    next_touch::go_on();
     pool_backoff::go_on();
     if let Some(guard) = Guard::of_this_thread() {
         guard.take_down();
@@ -108,6 +111,7 @@ extern "C" fn child() {
     index::forget_readers();
     index::adopt_units();
     admission::forget();
+    next_touch::in_child();
     pool_backoff::go_on_alone();
     thp::look_again();
     registry::in_child();

@@ -13,6 +13,7 @@
 //! | [`migrate`] | replacing pages under memory in use |
 //! | [`heap`] | pages behind the heap |
 //! | [`registry`] | all memory of ours, by address |
+//! | [`next_touch`] | memory that follows the threads to their nodes |
 //! | [`fork`] | private pool memory at forks |
 //! | [`segment`] | the program's code, data and bss |
 //! | [`vmops`] | the program's memory calls |
@@ -27,6 +28,7 @@ pub mod fork;
 pub mod heap;
 pub mod kernel;
 pub mod migrate;
+pub mod next_touch;
 pub mod policy;
 pub mod registry;
 pub mod rt;

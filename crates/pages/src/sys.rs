@@ -15,6 +15,7 @@ mod file;
 mod futex;
 mod limit;
 mod memory;
+mod missing;
 mod path;
 mod policy;
 mod process;
@@ -36,11 +37,12 @@ pub use file::{
 pub use futex::futex_wait_for;
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
-    free_memory, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock,
-    munlockall, munmap, name_memory, pkey_mprotect, probe_write,
+    free_memory, knows_advice, madvise, mincore, mlock, mlock2, mlockall, mmap, mprotect, mremap,
+    munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
+pub use missing::{Bell, Message, Missing, keep_files, run_anywhere};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
-pub use policy::{mbind, thread_policy};
+pub use policy::{mbind, page_nodes, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
     getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size, probe_read,

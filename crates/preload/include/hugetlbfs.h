@@ -1,6 +1,6 @@
 /*
- * The C interface of libhugetlbfs. See get_huge_pages(3), gethugepagesizes(3)
- * and hugetlbfs_find_path(3).
+ * The C interface of libhugetlbfs. See get_huge_pages(3), gethugepagesizes(3),
+ * hugetlbfs_find_path(3) and huge_next_touch(3).
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -66,6 +66,14 @@ typedef unsigned long ghr_t;
 
 void *get_hugepage_region(size_t len, ghr_t flags);
 void free_hugepage_region(void *ptr);
+
+/*
+ * Moves private anonymous memory to the nodes of the threads that touch it
+ * next, once, a huge page at a time. 0, or -1 with errno: ENOTSUP on a machine
+ * with one node, or where neither userfaultfd(2) nor NUMA balancing can do it;
+ * EINVAL for a range without such memory. See huge_next_touch(3).
+ */
+int huge_next_touch(void *addr, size_t len);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 //!   program may replace any of them.
 //! * `sizes`, `mounts`, `files`: pages and files; `listings`: the kernel's lists, opened through
 //!   the program's own `open`.
+//! * `next_touch`: memory that follows the threads to their nodes.
 //! * `regions`: memory; `region_table`: what was handed out; `color`: cache colouring.
 //!
 //! Sizes and mounts are read when first needed, or at the start of a program linked with
@@ -30,6 +31,7 @@ pub mod exports;
 mod files;
 mod listings;
 pub mod mounts;
+pub(crate) mod next_touch;
 mod region_table;
 mod regions;
 mod sizes;

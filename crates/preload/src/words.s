@@ -18,6 +18,7 @@ address_word hugetools_get_huge_pages, get_huge_pages
 address_word hugetools_free_huge_pages, free_huge_pages
 address_word hugetools_get_hugepage_region, get_hugepage_region
 address_word hugetools_free_hugepage_region, free_hugepage_region
+address_word hugetools_next_touch, huge_next_touch
 address_word hugetools_cachecolor, cachecolor
 
 /* Whether a program's malloc must stay: for `loader/host_malloc.rs`. */

@@ -70,6 +70,10 @@ settings! {
             "new: a size",
             "bytes of each stack to prefault; nothing by default"
             => stack_depth: Option<u64> = None, read::length;
+        NEXT_TOUCH = "HUGETLB_NEXT_TOUCH",
+            "new: a size",
+            "private memory moves once to the nodes of the threads that touch it next; minimum length of a mapping in bytes"
+            => next_touch: Option<u64> = None, read::length;
         THP_POLICY = "HUGETLB_THP_POLICY",
             "new: `always`",
             "the program cannot disable transparent huge pages for itself"

@@ -15,6 +15,18 @@ pub struct Scope {
     #[arg(long, value_name = "SIZE|1/N")]
     pub limit: Option<String>,
 
+    /// Move memory to its next toucher's node
+    ///
+    /// Happens once, when the number of threads has stayed the same for a second, for private
+    /// mappings of at least SIZE, 64MB by default. Each huge page goes to the node of the thread
+    /// that touches it next. Needs several memory nodes, Linux 6.8 and the right to
+    /// userfaultfd(2); without these it is left to NUMA balancing.
+    #[arg(
+        long, value_name = "SIZE",
+        num_args = 0..=1, require_equals = true, default_missing_value = "64MB",
+    )]
+    pub next_touch: Option<String>,
+
     /// Only programs with these names
     ///
     /// Shells and starters that lead to them get no huge pages.

@@ -185,6 +185,7 @@ impl Maker<'_> {
         }
         self.text_copy();
         self.filter();
+        self.next_touch();
         if self.run.kernel_fork {
             self.set(env::FORK, "kernel");
         }
@@ -194,6 +195,7 @@ impl Maker<'_> {
         let is_any = self.findings.asked.are_any()
             || segments.off
             || self.run.report.is_some()
+            || self.run.next_touch.is_some()
             || self.run.thp_policy.is_some();
         if let (Some(short), true) = (&self.findings.starter, is_any) {
             self.fall_short(short.clone());
@@ -201,8 +203,18 @@ impl Maker<'_> {
         if !is_any && self.run.chosen.is_none() {
             self.warn(
                 "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm, \
-                 --anon, --stack, --thp-policy and --report",
+                 --anon, --stack, --thp-policy, --next-touch and --report",
             );
+        }
+    }
+
+    fn next_touch(&mut self) {
+        match self.run.next_touch {
+            Some(_) if self.findings.is_one_node => {
+                self.warn("--next-touch does nothing: the machine has one memory node")
+            }
+            Some(least) => self.set(env::NEXT_TOUCH, least.get().to_string()),
+            None => {}
         }
     }
 

@@ -1,4 +1,4 @@
-//! `--limit`, `--anon-min`, `--stack-depth` and `--only`.
+//! `--limit`, `--anon-min`, `--stack-depth`, `--next-touch` and `--only`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -139,6 +139,7 @@ fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
         origin: origin.get(),
         rows: &[],
         required: &[],
+        next_touch: None,
         warning: Some(&text),
         life: None,
     };

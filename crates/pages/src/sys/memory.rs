@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_int, c_long, c_uint};
 use core::mem::MaybeUninit;
 
-use super::call::{Result, call, check_filter, unfiltered_call};
+use super::call::{Errno, Result, call, check_filter, unfiltered_call};
 use super::seccomp_filter::Call;
 use crate::sys::cast::extended;
 
@@ -77,6 +77,18 @@ pub unsafe fn mremap(
     check_filter(Call::Mremap)?;
     let args = [addr, old_len, new_len, extended(flags), new_addr, 0];
     call(libc::SYS_mremap, args)
+}
+
+/// Which base pages of a range are in memory (`mincore(2)`): bit 0 of a byte each.
+///
+/// # Errors
+/// `EINVAL` if there are fewer bytes than pages; `ENOMEM` if part of the range is unmapped.
+pub fn mincore(addr: usize, len: usize, pages: &mut [u8]) -> Result<()> {
+    if pages.len() < len.div_ceil(super::process::page_size()) {
+        return Err(Errno(libc::EINVAL));
+    }
+    let pages = pages.as_mut_ptr() as usize;
+    unfiltered_call(libc::SYS_mincore, [addr, len, pages, 0, 0, 0]).map(drop)
 }
 
 /// Names anonymous memory in `/proc/PID/maps` (Linux 5.17 with `CONFIG_ANON_VMA_NAME`).
@@ -174,7 +186,7 @@ pub fn free_memory() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::{Errno, set_errno};
+    use crate::sys::set_errno;
 
     #[test]
     fn a_failed_call_leaves_errno_alone() {

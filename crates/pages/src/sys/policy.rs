@@ -27,6 +27,17 @@ pub fn thread_policy() -> Result<c_int> {
     unfiltered_call(libc::SYS_get_mempolicy, [at, 0, 0, 0, 0, 0]).map(|_| mode)
 }
 
+/// The nodes of pages, by `move_pages(2)`; a negative number is an error, such as `ENOENT` for a
+/// page that isn't there.
+///
+/// # Errors
+/// `EPERM` under a filter; `ENOSYS` without nodes.
+pub fn page_nodes(pages: &[usize], nodes: &mut [c_int]) -> Result<()> {
+    let count = pages.len().min(nodes.len());
+    let (pages, nodes) = (pages.as_ptr() as usize, nodes.as_mut_ptr() as usize);
+    unfiltered_call(libc::SYS_move_pages, [0, count, pages, 0, nodes, 0]).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

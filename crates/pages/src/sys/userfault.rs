@@ -7,15 +7,15 @@ use super::file::File;
 use super::{seccomp_filter, valgrind};
 use crate::sys::cast::{extended, int};
 
-const API: u64 = 0xaa;
+pub(super) const API: u64 = 0xaa;
 /// Write protection of hugetlb memory, since Linux 5.19.
 const WP_HUGETLBFS_SHMEM: u64 = 1 << 12;
 const MODE_WP: u64 = 1 << 1;
 
-const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
-const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
-const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
-const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
+pub(super) const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
+pub(super) const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
+pub(super) const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
+pub(super) const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
 const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
 /// Opens a userfaultfd through `/dev/userfaultfd` (Linux 6.1).
 const USERFAULTFD_IOC_NEW: usize = NONE | 0xaa00;
@@ -72,16 +72,19 @@ impl WriteProtection {
     }
 
     fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
-        let args = [
-            extended(self.0.fd()),
-            request,
-            argument.as_mut_ptr() as usize,
-        ];
-        call(libc::SYS_ioctl, [args[0], args[1], args[2], 0, 0, 0]).map(drop)
+        ioctl(&self.0, request, argument)
     }
 }
 
-fn descriptor(flags: usize) -> Result<usize> {
+/// `ioctl(2)` of a userfaultfd.
+pub(super) fn ioctl(file: &File, request: usize, argument: &mut [u64]) -> Result<()> {
+    let argument = argument.as_mut_ptr() as usize;
+    let args = [extended(file.fd()), request, argument, 0, 0, 0];
+    call(libc::SYS_ioctl, args).map(drop)
+}
+
+/// Opens a userfaultfd with full rights.
+pub(super) fn descriptor(flags: usize) -> Result<usize> {
     match unfiltered_call(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
         Err(Errno(libc::EPERM)) if seccomp_filter::may_make_any_call() => from_device(flags),
         other => other,

@@ -52,6 +52,8 @@ functions! {
         hugetools_get_hugepage_region;
     free_hugepage_region(start: *mut c_void) -> (),
         hugetools_free_hugepage_region;
+    huge_next_touch(addr: *mut c_void, len: usize) -> c_int,
+        hugetools_next_touch;
     cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void,
         hugetools_cachecolor;
 }

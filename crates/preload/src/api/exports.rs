@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
-use super::{calls, color, files, mounts, regions, sizes};
+use super::{calls, color, files, mounts, next_touch, regions, sizes};
 use crate::rt::marker;
 
 /// Calls ours, or the first copy's.
@@ -138,6 +138,18 @@ pub unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
         regions::free_region(start),
         calls::free_hugepage_region(start)
     );
+}
+
+/// `huge_next_touch(3)`
+///
+/// # Safety
+/// None is needed: the range may be anything.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
+    first!(
+        next_touch::touch(addr as usize, len),
+        calls::huge_next_touch(addr, len)
+    )
 }
 
 /// Undocumented, but always exported: returns an address within `room` bytes of `start`.

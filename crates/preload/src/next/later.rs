@@ -14,6 +14,7 @@ pub(crate) static SBRK: Next = Next::named(c"sbrk");
 pub(crate) static GLIBCS_SBRK: Next = Next::named(c"__sbrk");
 pub(crate) static PTHREAD_ATFORK: Next = Next::named(c"pthread_atfork");
 pub(crate) static PTHREAD_CREATE: Next = Next::named(c"pthread_create");
+pub(crate) static PTHREAD_DETACH: Next = Next::named(c"pthread_detach");
 pub(crate) static THRD_CREATE: Next = Next::named(c"thrd_create");
 pub(crate) static GETSTACK: Next = Next::named(c"pthread_attr_getstack");
 pub(crate) static GETSTACKSIZE: Next = Next::named(c"pthread_attr_getstacksize");
@@ -21,13 +22,14 @@ pub(crate) static GETGUARDSIZE: Next = Next::named(c"pthread_attr_getguardsize")
 pub(crate) static GETATTR_DEFAULT: Next = Next::named(c"pthread_getattr_default_np");
 pub(crate) static PTHREAD_SELF: Next = Next::named(c"pthread_self");
 
-static ALL: [&Next; 12] = [
+static ALL: [&Next; 13] = [
     &EXIT,
     &EXIT_AT_ONCE,
     &SBRK,
     &GLIBCS_SBRK,
     &PTHREAD_ATFORK,
     &PTHREAD_CREATE,
+    &PTHREAD_DETACH,
     &THRD_CREATE,
     &GETSTACK,
     &GETSTACKSIZE,

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env;
 use hugetools_pages::config;
+use hugetools_pages::next_touch::request as next_touch;
 use hugetools_pages::policy::{start_facts, thp};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, cast};
@@ -64,6 +65,7 @@ fn note_disabled(yes: bool) {
 
 /// Reads what will be needed, and notes the filter.
 fn begin() {
+    next_touch::finish();
     start_facts::take();
     sys::note_own_filter();
 }

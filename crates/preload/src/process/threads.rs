@@ -15,6 +15,7 @@ use hugetools_pages::fork::admission;
 use hugetools_pages::segment::stack;
 use hugetools_pages::sys;
 
+use crate::api::next_touch;
 use crate::loader::lock;
 use crate::next::Next;
 use crate::next::later::{
@@ -70,6 +71,7 @@ pub(crate) fn before_create() {
         lock::note_threads();
     }
     admission::before_threads();
+    next_touch::before_thread();
 }
 
 /// `pthread_create`

@@ -6,12 +6,13 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Report};
 use hugetools_contract::report::reasons;
-use hugetools_contract::report::{self, Ended, Life, Origin, Peak, Proof};
+use hugetools_contract::report::{self, Ended, Life, NextTouch, Origin, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::process::Process;
+use hugetools_pages::next_touch;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::start_facts;
 use hugetools_pages::policy::thp::{self, NoThp};
@@ -145,6 +146,11 @@ fn compose(ended: Ended) -> Option<Text> {
             parent: Some(sys::getppid()),
         },
         required: required::met(rows, &mut met),
+        next_touch: next_touch::figures().map(|figures| NextTouch {
+            touched: figures.touched as u64,
+            local_before: figures.local_before as u64,
+            local_after: figures.local_after as u64,
+        }),
         rows,
         warning: None,
         life: own.map(|(own, _)| life(ended, own.start * TICK, rows, peak)),

@@ -1,0 +1,142 @@
+//! Commands for the service and their answers: one at a time.
+
+use core::ffi::c_int;
+use core::ops::Range;
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+
+use crate::sys::{self, Bell, Errno, Result};
+
+/// A command.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Set a range aside.
+    Add(Range<usize>),
+    /// Bring everything back and end.
+    Finish,
+}
+
+/// The service doesn't run.
+const ABSENT: u32 = 0;
+/// It runs, without a command.
+const IDLE: u32 = 1;
+/// [`Command::Add`]
+const ADD: u32 = 2;
+/// [`Command::Finish`]
+const FINISH: u32 = 3;
+
+/// The state of the service, a futex.
+static STATE: AtomicU32 = AtomicU32::new(ABSENT);
+
+/// The range to set aside.
+static START: AtomicUsize = AtomicUsize::new(0);
+/// Its end.
+static END: AtomicUsize = AtomicUsize::new(0);
+/// The answer: bytes set aside.
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+/// The answer: an error, or 0.
+static ERROR: AtomicI32 = AtomicI32::new(0);
+
+/// The service's userfaultfd.
+static FAULTS: AtomicI32 = AtomicI32::new(-1);
+/// Its bell, which stays open once it exists.
+static BELL: AtomicI32 = AtomicI32::new(-1);
+
+/// Whether the service runs.
+pub(super) fn is_running() -> bool {
+    STATE.load(Ordering::Acquire) != ABSENT
+}
+
+/// Gives the service a command and waits; `None` if it doesn't run.
+pub(super) fn give(command: &Command) -> Option<Result<usize>> {
+    let what = prepare(command);
+    let given = STATE.compare_exchange(IDLE, what, Ordering::AcqRel, Ordering::Relaxed);
+    given.ok()?;
+    Bell::ring(BELL.load(Ordering::Relaxed));
+    Some(wait(what))
+}
+
+/// Starts the service with a command and waits. `faults` is its userfaultfd.
+///
+/// # Errors
+/// The service's, or that of `begin`.
+pub(super) fn start(
+    command: &Command,
+    faults: c_int,
+    begin: impl FnOnce() -> Result<()>,
+) -> Result<usize> {
+    if BELL.load(Ordering::Relaxed) < 0 {
+        BELL.store(Bell::new()?.into_fd(), Ordering::Relaxed);
+    }
+    FAULTS.store(faults, Ordering::Relaxed);
+    let what = prepare(command);
+    STATE.store(what, Ordering::Release);
+    begin().inspect_err(|_| STATE.store(ABSENT, Ordering::Release))?;
+    wait(what)
+}
+
+fn prepare(command: &Command) -> u32 {
+    match command {
+        Command::Add(range) => {
+            START.store(range.start, Ordering::Relaxed);
+            END.store(range.end, Ordering::Relaxed);
+            ADD
+        }
+        Command::Finish => FINISH,
+    }
+}
+
+fn wait(what: u32) -> Result<usize> {
+    while STATE.load(Ordering::Acquire) == what {
+        sys::futex_wait(&STATE, what);
+    }
+    match ERROR.load(Ordering::Relaxed) {
+        0 => Ok(BYTES.load(Ordering::Relaxed)),
+        error => Err(Errno(error)),
+    }
+}
+
+/// Forgets the parent's service in the child of a fork.
+pub(super) fn forget() {
+    STATE.store(ABSENT, Ordering::Relaxed);
+    let bell = BELL.swap(-1, Ordering::Relaxed);
+    if bell >= 0 {
+        drop(Bell::from_fd(bell));
+    }
+}
+
+/// The service's descriptors: userfaultfd and bell.
+pub(super) fn files() -> (c_int, c_int) {
+    let load = |file: &AtomicI32| file.load(Ordering::Relaxed);
+    (load(&FAULTS), load(&BELL))
+}
+
+/// The next command.
+pub(super) fn next() -> Option<Command> {
+    let load = |word: &AtomicUsize| word.load(Ordering::Relaxed);
+    match STATE.load(Ordering::Acquire) {
+        ADD => Some(Command::Add(load(&START)..load(&END))),
+        FINISH => Some(Command::Finish),
+        _ => None,
+    }
+}
+
+/// Answers a command with the bytes set aside.
+pub(super) fn answer(result: Result<usize>) {
+    BYTES.store(result.unwrap_or(0), Ordering::Relaxed);
+    let error = result.err().map_or(0, |error| error.0);
+    ERROR.store(error, Ordering::Relaxed);
+    STATE.store(IDLE, Ordering::Release);
+    sys::futex_wake(&STATE);
+}
+
+/// Ends the service as asked.
+pub(super) fn end() {
+    STATE.store(ABSENT, Ordering::Release);
+    sys::futex_wake(&STATE);
+}
+
+/// Ends the service unless there is a command.
+pub(super) fn try_end() -> bool {
+    let ended = STATE.compare_exchange(IDLE, ABSENT, Ordering::AcqRel, Ordering::Relaxed);
+    ended.is_ok()
+}

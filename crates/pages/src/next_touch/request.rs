@@ -1,0 +1,137 @@
+//! The callers' side: one request at a time.
+//!
+//! The first request starts the service's thread; the caller brings the function that creates
+//! threads.
+
+use core::ffi::c_void;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::commands::{self, Command};
+use super::{balancing, nodes, ranges, service, survey};
+use crate::kernel::{dma_users, facts};
+use crate::rt::lock::{Held, Lock};
+use crate::rt::message::{Amount, Level, say};
+use crate::sys::{self, Errno, Missing, NoSignals, Result};
+
+/// A thread's function.
+pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+/// Creates a detached thread.
+pub type Spawn = fn(Start) -> Result<()>;
+
+/// Held by a caller until its request is answered.
+static CALLERS: Lock = Lock::new();
+/// Forks of this process in progress: no service may start.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// Has a range moved to the nodes of the threads that touch it next. `except` is a thread that
+/// doesn't count, or 0.
+///
+/// # Errors
+/// `ENOTSUP` on one node, or if neither way works; `EINVAL` if the range holds no private
+/// anonymous memory.
+pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
+    if !nodes::are_many() {
+        return Err(Errno(libc::ENOTSUP));
+    }
+    let range = whole_pages(range).ok_or(Errno(libc::EINVAL))?;
+    if survey::is_local(&range, except) {
+        let why = "all pages and threads are on one node";
+        say(
+            Level::Info,
+            format_args!("next touch: nothing to gain, since {why}"),
+        );
+        return Ok(());
+    }
+    if facts::has_filter() {
+        return balancing::ask(&range, "a seccomp filter is in force");
+    }
+    if dma_users::may_write() {
+        return balancing::ask(&range, "a device or a ring may be writing");
+    }
+    match ask(&range, spawn) {
+        Ok(bytes) => {
+            say(
+                Level::Info,
+                format_args!(
+                    "next touch: {} go to the next thread's node, by userfaultfd(2)",
+                    Amount(bytes)
+                ),
+            );
+            Ok(())
+        }
+        Err(Errno(libc::EPERM | libc::EACCES)) => {
+            balancing::ask(&range, "the process may not use userfaultfd(2)")
+        }
+        Err(Errno(libc::ENOSYS)) => {
+            balancing::ask(&range, "the kernel has no UFFDIO_MOVE (Linux 6.8)")
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Rounds to pages; `None` if the range holds no memory that qualifies.
+fn whole_pages(range: &Range<usize>) -> Option<Range<usize>> {
+    let page = sys::page_size();
+    let end = range.end.checked_next_multiple_of(page)?;
+    let range = range.start / page * page..end;
+    let mut any = false;
+    ranges::each(&range, |_, _| any = true);
+    any.then_some(range)
+}
+
+/// Has the service, which is started unless it runs, set a range aside; returns the bytes.
+fn ask(range: &Range<usize>, spawn: Spawn) -> Result<usize> {
+    let _quiet = NoSignals::but_faults();
+    let _held = lock_between_forks();
+    let command = Command::Add(range.clone());
+    if let Some(answer) = commands::give(&command) {
+        return answer;
+    }
+    let faults = Missing::open().map_err(|error| match error {
+        // The kernel knows no such feature.
+        Errno(libc::EINVAL) => Errno(libc::ENOSYS),
+        other => other,
+    })?;
+    // The service makes a copy, so this one is closed at the end.
+    commands::start(&command, faults.fd(), || spawn(service::run))
+}
+
+fn lock_between_forks() -> Held<'static> {
+    loop {
+        let held = CALLERS.lock();
+        if FORKS.load(Ordering::Acquire) == 0 {
+            return held;
+        }
+        drop(held);
+        sys::sleep(1);
+    }
+}
+
+/// Brings everything back; the service ends.
+pub fn finish() {
+    if commands::is_running() {
+        let _quiet = NoSignals::but_faults();
+        let _held = CALLERS.lock();
+        commands::give(&Command::Finish);
+    }
+}
+
+/// Before a fork, with signals blocked: everything comes back, and nothing is set aside until
+/// [`go_on`].
+pub fn pause() {
+    let _held = CALLERS.lock();
+    FORKS.fetch_add(1, Ordering::AcqRel);
+    commands::give(&Command::Finish);
+}
+
+/// After a fork, in the parent.
+pub fn go_on() {
+    FORKS.fetch_sub(1, Ordering::AcqRel);
+}
+
+/// In the child of a fork, which has no service.
+pub fn in_child() {
+    FORKS.store(0, Ordering::Relaxed);
+    commands::forget();
+}

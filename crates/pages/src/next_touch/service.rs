@@ -1,0 +1,90 @@
+//! The thread that serves faults.
+
+use core::ffi::c_void;
+use core::ops::Range;
+
+use super::commands::{self, Command};
+use super::mover::Mover;
+use super::ranges;
+use crate::sys::{self, Bell, Errno, Missing, Result};
+
+/// Timeout in ms after the last request: then the pieces that nobody has touched come back.
+const TIMEOUT: u64 = 60_000;
+
+/// Signals that the thread doesn't block: libc's own (`setuid` waits for all threads).
+const LIBCS: u64 = 0b111 << 31;
+
+/// The thread's function.
+pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
+    sys::set_blocked_signals(!(sys::FAULTS | LIBCS));
+    let (faults, bell) = commands::files();
+    // The program may close all descriptors, or its children keep them.
+    sys::keep_files([faults, bell]);
+    // Its creator may be bound to a busy CPU.
+    sys::run_anywhere();
+    let (faults, bell) = (Missing::from_fd(faults), Bell::from_fd(bell));
+    serve(&mut Mover::new(faults), &bell);
+    core::ptr::null_mut()
+}
+
+/// Serves until nothing waits.
+fn serve(mover: &mut Mover, bell: &Bell) {
+    let mut end = 0;
+    loop {
+        match commands::next() {
+            Some(Command::Finish) => {
+                mover.finish();
+                return commands::end();
+            }
+            Some(Command::Add(range)) => {
+                let result = add(mover, &range);
+                end = sys::now() + TIMEOUT;
+                commands::answer(result);
+            }
+            None => {}
+        }
+        let left = end.saturating_sub(sys::now());
+        if left == 0 || mover.is_over() {
+            mover.finish();
+            if commands::try_end() {
+                return;
+            }
+        }
+        mover.messages().wait(bell, left);
+        bell.quiet();
+        mover.serve();
+    }
+}
+
+/// Maximum number of mappings for one request.
+const MOST: usize = 48;
+
+/// Sets the memory of a range aside.
+fn add(mover: &mut Mover, range: &Range<usize>) -> Result<usize> {
+    let stack = 0_u8;
+    let own = [(&raw const stack) as usize, sys::thread_key()];
+    let mut parts = [const { (0..0, 0) }; MOST];
+    let mut count = 0;
+    ranges::each(range, |part, prot| {
+        if let Some(place) = parts.get_mut(count) {
+            *place = (part, prot);
+            count += 1;
+        }
+    });
+    let mut result = Err(Errno(libc::EINVAL));
+    let mut bytes = 0;
+    for (part, prot) in &parts[..count] {
+        if own.iter().any(|addr| part.contains(addr)) {
+            continue;
+        }
+        match mover.set_aside(part, *prot) {
+            Ok(()) => {
+                bytes += part.len();
+                result = Ok(bytes);
+            }
+            Err(error) if bytes == 0 => result = Err(error),
+            Err(_) => {}
+        }
+    }
+    result
+}

@@ -1,0 +1,245 @@
+//! Memory set aside by `userfaultfd(2)`: pages move to another place in the process, and threads
+//! that touch the old place wait until they are back (`UFFDIO_MOVE`, Linux 6.8).
+#![expect(unsafe_code, reason = "moves pages by address")]
+
+use core::ffi::c_int;
+use core::ops::Range;
+
+use super::call::{Errno, READS, Result, WRITES, call, unfiltered_call};
+use super::cast::{extended, int};
+use super::file::{File, write};
+use super::userfault::{API, UFFDIO_API, UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE};
+use super::userfault::{descriptor, ioctl};
+
+const MODE_MISSING: u64 = 1 << 0;
+const DONT_WAKE: u64 = 1 << 0;
+const ALLOW_SRC_HOLES: u64 = 1 << 1;
+
+const UFFDIO_COPY: usize = READS | WRITES | 0x0028_aa03;
+const UFFDIO_MOVE: usize = READS | WRITES | 0x0028_aa05;
+
+const EVENT_REMAP: u64 = 1 << 2;
+const EVENT_REMOVE: u64 = 1 << 3;
+const EVENT_UNMAP: u64 = 1 << 6;
+const THREAD_ID: u64 = 1 << 8;
+const MOVE: u64 = 1 << 16;
+const FEATURES: u64 = EVENT_REMAP | EVENT_REMOVE | EVENT_UNMAP | THREAD_ID | MOVE;
+
+/// An open userfaultfd for missing pages; closing it ends all waiting.
+#[derive(Debug)]
+pub struct Missing(File);
+
+/// What happened in watched memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// A thread waits for a page.
+    Fault {
+        /// The page.
+        addr: usize,
+        /// The thread's ID.
+        thread: u32,
+    },
+    /// `mremap(2)`: the mapping, still watched, has a new place.
+    Remap {
+        /// The old address.
+        from: usize,
+        /// The new address.
+        to: usize,
+        /// The length at the old address.
+        len: usize,
+    },
+    /// `madvise(2)` dropped the contents.
+    Dropped(Range<usize>),
+    /// The range is unmapped.
+    Unmapped(Range<usize>),
+}
+
+impl Missing {
+    /// Takes ownership of a descriptor.
+    pub fn from_fd(fd: c_int) -> Missing {
+        Missing(File::from_fd(fd))
+    }
+
+    /// Its descriptor.
+    pub fn fd(&self) -> c_int {
+        self.0.fd()
+    }
+
+    /// Opens one that stops system calls, too.
+    ///
+    /// # Errors
+    /// `EPERM` without the rights; `EINVAL` before Linux 6.8.
+    pub fn open() -> Result<Missing> {
+        if super::is_under_valgrind() {
+            return Err(Errno(libc::ENOSYS));
+        }
+        let fd = descriptor(extended(libc::O_CLOEXEC | libc::O_NONBLOCK))?;
+        let new = Missing(File::from_fd(int(fd)));
+        new.ioctl(UFFDIO_API, &mut [API, FEATURES, 0])?;
+        Ok(new)
+    }
+
+    /// Watches a range: from now on a thread that touches a missing page waits.
+    ///
+    /// # Errors
+    /// `EBUSY` if another userfaultfd watches it.
+    pub fn watch(&self, range: &Range<usize>) -> Result<()> {
+        let (start, len) = (range.start as u64, range.len() as u64);
+        self.ioctl(UFFDIO_REGISTER, &mut [start, len, MODE_MISSING, 0])
+    }
+
+    /// Ends the watch; waiting threads go on.
+    ///
+    /// # Errors
+    /// `EINVAL` if nothing is mapped there.
+    pub fn forget(&self, range: &Range<usize>) -> Result<()> {
+        let (start, len) = (range.start as u64, range.len() as u64);
+        self.ioctl(UFFDIO_UNREGISTER, &mut [start, len])
+    }
+
+    /// Has a thread that waits for this page try again.
+    pub fn wake(&self, page: usize) {
+        let _ = self.ioctl(UFFDIO_WAKE, &mut [page as u64, super::page_size() as u64]);
+    }
+
+    /// Moves pages to a watched place; returns how many bytes moved or were holes. Nobody wakes.
+    ///
+    /// # Errors
+    /// `EAGAIN` while a message is unread; `EBUSY` for a page that is pinned or that a forked
+    /// child shares; `EINVAL` if protection or locks of both places differ.
+    ///
+    /// # Safety
+    /// The pages must belong to whom the watched place belongs.
+    pub unsafe fn move_pages(&self, to: usize, from: &Range<usize>) -> (usize, Result<()>) {
+        self.transfer(UFFDIO_MOVE, to, from, DONT_WAKE | ALLOW_SRC_HOLES)
+    }
+
+    /// Copies bytes to missing base pages of a watched place. Nobody wakes.
+    ///
+    /// # Errors
+    /// `EAGAIN` while a message is unread; `EEXIST` at a page that is there.
+    ///
+    /// # Safety
+    /// `from` must be readable.
+    pub unsafe fn copy(&self, to: usize, from: &Range<usize>) -> (usize, Result<()>) {
+        self.transfer(UFFDIO_COPY, to, from, DONT_WAKE)
+    }
+
+    fn transfer(
+        &self,
+        request: usize,
+        to: usize,
+        from: &Range<usize>,
+        mode: u64,
+    ) -> (usize, Result<()>) {
+        let mut words = [to as u64, from.start as u64, from.len() as u64, mode, 0];
+        let result = self.ioctl(request, &mut words);
+        // A negative number is the error.
+        let done = usize::try_from(words[4]).unwrap_or(0);
+        let done = if done > from.len() { 0 } else { done };
+        (done, result)
+    }
+
+    /// Reads a message, if there is one.
+    pub fn read(&self) -> Option<Message> {
+        const REMAP: u8 = 0x14;
+        const REMOVE: u8 = 0x15;
+        const FAULT: u8 = 0x12;
+        let mut buffer = [0; 32];
+        self.0.read(&mut buffer).ok().filter(|len| *len == 32)?;
+        let word = |at: usize| {
+            let bytes = buffer[at..at + 8].try_into().unwrap_or_default();
+            usize::from_ne_bytes(bytes)
+        };
+        let (a, b, c) = (word(8), word(16), word(24));
+        Some(match buffer[0] {
+            FAULT => Message::Fault {
+                addr: b & !(super::page_size() - 1),
+                thread: u32::from_ne_bytes([buffer[24], buffer[25], buffer[26], buffer[27]]),
+            },
+            REMAP => Message::Remap {
+                from: a,
+                to: b,
+                len: c,
+            },
+            REMOVE => Message::Dropped(a..b),
+            _ => Message::Unmapped(a..b),
+        })
+    }
+
+    /// Waits for a message or the bell.
+    pub fn wait(&self, bell: &Bell, milliseconds: u64) {
+        let entry = |file: &File| libc::pollfd {
+            fd: file.fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let mut files = [entry(&self.0), entry(&bell.0)];
+        let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+        let (files, time) = (files.as_mut_ptr() as usize, time.as_ptr() as usize);
+        let _ = call(libc::SYS_ppoll, [files, 2, time, 0, 0, 0]);
+    }
+
+    fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
+        ioctl(&self.0, request, argument)
+    }
+}
+
+/// Wakes a thread that waits for messages (`eventfd(2)`).
+#[derive(Debug)]
+pub struct Bell(File);
+
+impl Bell {
+    /// Creates one.
+    pub fn new() -> Result<Bell> {
+        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
+        let fd = unfiltered_call(libc::SYS_eventfd2, [0, flags, 0, 0, 0, 0])?;
+        Ok(Bell(File::from_fd(int(fd))))
+    }
+
+    /// Takes ownership of a descriptor.
+    pub fn from_fd(fd: c_int) -> Bell {
+        Bell(File::from_fd(fd))
+    }
+
+    /// Its descriptor, left open.
+    pub fn into_fd(self) -> c_int {
+        self.0.into_fd()
+    }
+
+    /// Rings the bell of this descriptor.
+    pub fn ring(fd: c_int) {
+        let _ = write(fd, &1_u64.to_ne_bytes());
+    }
+
+    /// Stops ringing.
+    pub fn quiet(&self) {
+        let _ = self.0.read(&mut [0; 8]);
+    }
+}
+
+/// Lets this thread run on any CPU.
+pub fn run_anywhere() {
+    let all = [u64::MAX; 128];
+    let args = [0, size_of_val(&all), all.as_ptr() as usize, 0, 0, 0];
+    let _ = unfiltered_call(libc::SYS_sched_setaffinity, args);
+}
+
+/// Gives this thread descriptors of its own: copies of these two (Linux 5.9).
+pub fn keep_files(keep: [c_int; 2]) {
+    const UNSHARE: usize = 1 << 1;
+    const LAST: usize = c_int::MAX as usize;
+    let [a, b] = keep.map(extended);
+    let (a, b) = (a.min(b), a.max(b));
+    let close = |first: usize, last: usize, flags: usize| {
+        if first <= last {
+            let args = [first, last, flags, 0, 0, 0];
+            let _ = unfiltered_call(libc::SYS_close_range, args);
+        }
+    };
+    close(b + 1, LAST, UNSHARE);
+    close(a + 1, b.saturating_sub(1), 0);
+    if a > 0 {
+        close(0, a - 1, 0);
+    }
+}

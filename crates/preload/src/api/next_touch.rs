@@ -1,0 +1,120 @@
+//! `huge_next_touch`, and the same for a whole program that `hugectl --next-touch` has started.
+#![expect(unsafe_code, reason = "calls libc's functions by their addresses")]
+
+use core::ffi::{c_int, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_pages::kernel::facts;
+use hugetools_pages::next_touch::each_range;
+use hugetools_pages::next_touch::request::{Start, request};
+use hugetools_pages::policy::start_facts;
+use hugetools_pages::rt::message::{Level, say};
+use hugetools_pages::sys::{self, Errno, Result};
+use hugetools_pages::{config, fork};
+
+use crate::next::later::{PTHREAD_CREATE, PTHREAD_DETACH};
+
+/// How long (ms) the number of threads must stay the same.
+const STABLE: u64 = 1000;
+
+/// `huge_next_touch`
+pub(crate) fn touch(addr: usize, len: usize) -> c_int {
+    let before = sys::errno();
+    fork::watch();
+    start_facts::take();
+    let end = addr.checked_add(len).ok_or(Errno(libc::EINVAL));
+    let result = end.and_then(|end| request(&(addr..end), 0, spawn));
+    sys::set_errno(before);
+    sys::c_result(result)
+}
+
+/// Creates a detached thread.
+fn spawn(start: Start) -> Result<()> {
+    type Create = unsafe extern "C" fn(
+        *mut libc::pthread_t,
+        *const libc::pthread_attr_t,
+        Start,
+        *mut c_void,
+    ) -> c_int;
+    type Detach = unsafe extern "C" fn(libc::pthread_t) -> c_int;
+    let create = PTHREAD_CREATE.found().ok_or(Errno(libc::ENOSYS))?;
+    let detach = PTHREAD_DETACH.found().ok_or(Errno(libc::ENOSYS))?;
+    // SAFETY: the address of the function of that name.
+    let create = unsafe { core::mem::transmute::<usize, Create>(create) };
+    // SAFETY: likewise.
+    let detach = unsafe { core::mem::transmute::<usize, Detach>(detach) };
+    let mut thread = core::mem::MaybeUninit::<libc::pthread_t>::zeroed();
+    // SAFETY: a thread of ours, which takes no argument.
+    match unsafe { create(thread.as_mut_ptr(), core::ptr::null(), start, null_mut()) } {
+        0 => {}
+        error => return Err(Errno(error)),
+    }
+    // SAFETY: filled by libc.
+    let thread = unsafe { thread.assume_init() };
+    // SAFETY: nobody joins this thread.
+    unsafe { detach(thread) };
+    Ok(())
+}
+
+/// Called before the program creates a thread: moves all of its memory once, when it has
+/// started its threads.
+pub(crate) fn before_thread() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if config::get().next_touch.is_none() || DONE.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    fork::watch();
+    let blocked = sys::block_signals(!sys::FAULTS);
+    if spawn(wait_and_touch).is_err() {
+        say(
+            Level::Warning,
+            format_args!("next touch: nothing moves, since no thread can be created"),
+        );
+    }
+    sys::set_blocked_signals(blocked);
+}
+
+/// Waits until the number of threads has stayed the same for a while.
+extern "C-unwind" fn wait_and_touch(_: *mut c_void) -> *mut c_void {
+    let mut before = 0;
+    loop {
+        sys::sleep(STABLE);
+        let now = facts::threads();
+        // This thread and the first one.
+        if now > 2 && now == before {
+            break;
+        }
+        before = now;
+    }
+    touch_all();
+    null_mut()
+}
+
+/// Maximum number of mappings.
+const MOST: usize = 48;
+
+fn touch_all() {
+    start_facts::take();
+    let least = config::get().next_touch.unwrap_or(0);
+    let least = usize::try_from(least).unwrap_or(usize::MAX);
+    let mut all = [const { 0..0 }; MOST];
+    let mut count = 0;
+    each_range(&(0..usize::MAX), |range, _| {
+        if range.len() >= least && count < MOST {
+            all[count] = range;
+            count += 1;
+        }
+    });
+    for range in &all[..count] {
+        if let Err(Errno(error)) = request(range, sys::gettid(), spawn) {
+            say(
+                Level::Warning,
+                format_args!(
+                    "next touch: memory at {:x} doesn't move: error {error}",
+                    range.start
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Memory that moves to the node of its next toucher, on two nodes under the kernel from
+//! `HUGETOOLS_NEW_KERNEL` (Linux 6.8 or later), under an older one, and on this machine.
+
+use crate::libs::numa::node;
+use crate::support::guest::{Guest, guest, guest_of};
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+/// The library without a malloc, with its messages.
+const LIBRARY: &str = "HUGETLB_VERBOSE=3 LD_PRELOAD=/bin/libhugetlbfs.so";
+
+/// Adds the program and hugectl to a machine.
+fn equip(mut guest: Guest, parameters: &str) -> Option<Guest> {
+    guest.install(&build("next_touch", Libc::Glibc, &[])?, "/bin/next_touch");
+    guest.install_hugectl();
+    guest.boot_with(parameters);
+    Some(guest)
+}
+
+/// Runs the program with these arguments; all of them must succeed.
+fn run_all(guest: &Guest, commands: &[String]) -> Vec<Ran> {
+    let lines: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let answers = guest.run(&lines);
+    for (command, ran) in commands.iter().zip(&answers) {
+        assert_eq!(ran.status, 0, "{command}: {ran:?}");
+        assert!(ran.out.ends_with("end\n"), "{command}: {ran:?}");
+    }
+    answers
+}
+
+/// Asserts that all lines about a range have it on node 1.
+fn is_on_second(ran: &Ran, what: &str, megabytes: u32) {
+    let begin = format!("{what} n0=");
+    let wanted = format!("{what} n0=0 n1={} none=0 pool=0", megabytes * 1024);
+    let mut lines = ran.out.lines().filter(|line| line.starts_with(&begin));
+    assert!(lines.clone().count() > 0, "{what}: {ran:?}");
+    assert!(lines.all(|line| line == wanted), "{what}: {ran:?}");
+}
+
+fn milliseconds(ran: &Ran, what: &str) -> f64 {
+    let begin = format!("ms {what} ");
+    let line = ran.out.lines().find_map(|line| line.strip_prefix(&begin));
+    line.unwrap_or_else(|| panic!("no {what}: {ran:?}"))
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn memory_follows_its_next_toucher() {
+    let test = "memory follows its toucher";
+    let nodes = [node(1200), node(1200)];
+    let Some(mut guest) = guest_of("HUGETOOLS_NEW_KERNEL", test, &nodes) else {
+        return;
+    };
+    // QEMU copies byte by byte for `rep movsb`, and its `cmpxchg16b` may spoil the flags.
+    guest.cpu("max,-erms,-fsrm,-cx16");
+    let Some(guest) = equip(guest, "numa_balancing=disable") else {
+        return;
+    };
+    let mut commands: Vec<String> = [
+        "speed 512",
+        "both 128",
+        "reads 128",
+        "calls 128",
+        "forks 64",
+    ]
+    .map(|arguments| format!("{LIBRARY} next_touch {arguments}"))
+    .into();
+    commands.push("hugectl -v --next-touch --report=/run/report next_touch program 128; cat /run/report; echo end".into());
+    let answers = run_all(&guest, &commands);
+    for what in ["touched", "at once", "base"] {
+        is_on_second(&answers[0], what, 512);
+    }
+    let [touch, once, pages] =
+        ["touch", "once", "pages"].map(|what| milliseconds(&answers[0], what));
+    println!("{test}: {touch} ms, by one move_pages {once} ms, page by page {pages} ms");
+    assert!(touch * 5.0 <= pages, "{touch} {pages}");
+    // Twice in a calm moment: each toucher waits for another virtual CPU.
+    assert!(touch <= once * 4.0, "{touch} {once}");
+    assert!(
+        answers[0].err.contains("userfaultfd(2)"),
+        "{:?}",
+        answers[0]
+    );
+    assert!(
+        answers[1].out.contains("both n0=65536 n1=65536 "),
+        "{:?}",
+        answers[1]
+    );
+    is_on_second(&answers[4], "again", 64);
+    is_on_second(&answers[5], "program", 128);
+    let moved = "\"next_touch\":{\"moved\":134217728,\"touched\":134217728,\
+                 \"local_before\":0,\"local_after\":134217728}";
+    assert!(answers[5].out.contains(moved), "{:?}", answers[5]);
+}
+
+#[test]
+fn without_uffdio_move_the_kernel_balances() {
+    let test = "the kernel balances";
+    let nodes = [node(700), node(700)];
+    let guest = guest(test, &nodes).and_then(|guest| equip(guest, "numa_balancing=enable"));
+    let Some(guest) = guest else {
+        return;
+    };
+    let off = "echo 0 > /proc/sys/kernel/numa_balancing";
+    let answers = guest.run(&[
+        &format!("{LIBRARY} next_touch ask 64"),
+        &format!("{off}; {LIBRARY} next_touch ask 64"),
+    ]);
+    assert_eq!(answers[0].status, 0, "{:?}", answers[0]);
+    assert!(
+        answers[0]
+            .err
+            .contains("left to the kernel's NUMA balancing"),
+        "{:?}",
+        answers[0]
+    );
+    assert!(
+        answers[1]
+            .out
+            .contains("FAILED huge_next_touch: Operation not supported")
+    );
+    assert!(
+        answers[1].err.contains("next touch: nothing moves, since"),
+        "{:?}",
+        answers[1]
+    );
+}
+
+#[test]
+fn one_node_is_not_supported() {
+    let Some(program) = build("next_touch", Libc::Glibc, &[]) else {
+        return;
+    };
+    let mut command = tool("hugectl");
+    command
+        .arg("--next-touch")
+        .arg(program)
+        .args(["one-node", "16"]);
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.out, "-1 Operation not supported\n", "{ran:?}");
+    let warning = "--next-touch does nothing: the machine has one memory node";
+    assert!(ran.err.contains(warning), "{ran:?}");
+}

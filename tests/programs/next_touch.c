@@ -1,0 +1,361 @@
+/* Memory that moves to the node of its next toucher. Threads run on CPU 0 and CPU 1, one on each
+   node. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "numa/where.h"
+
+int huge_next_touch(void *, size_t) __attribute__((weak));
+
+static size_t len = 512 * MB;
+static char *memory;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+/* The thread on node 1 runs jobs; the main thread is on node 0. */
+static void (*job)(void);
+static pthread_barrier_t start, end;
+
+static void *worker(void *arg)
+{
+	run_on(1);
+	for (;;) {
+		pthread_barrier_wait(&start);
+		job();
+		pthread_barrier_wait(&end);
+	}
+	return arg;
+}
+
+static void begin_there(void (*what)(void))
+{
+	job = what;
+	pthread_barrier_wait(&start);
+}
+
+static void end_there(void)
+{
+	pthread_barrier_wait(&end);
+}
+
+static void there(void (*what)(void))
+{
+	begin_there(what);
+	end_there();
+}
+
+/* Maps and fills memory on node 0, aligned to huge pages. */
+static void fresh(int advice)
+{
+	char *at = mmap(NULL, len + 2 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		fail("mmap");
+	memory = (char *)(((uintptr_t)at + 2 * MB - 1) & -(2 * MB));
+	munmap(memory + len, 2 * MB - (memory - at));
+	if (memory > at)
+		munmap(at, memory - at);
+	madvise(memory, len, advice);
+	fill(memory, len, 1);
+}
+
+static void gone(void)
+{
+	munmap(memory, len);
+}
+
+static void ask(void)
+{
+	if (huge_next_touch(memory, len))
+		fail("huge_next_touch");
+}
+
+static void touch(void)
+{
+	for (size_t at = 0; at < len; at += 2 * MB)
+		((volatile char *)memory)[at + 64]++;
+	for (size_t at = 0; at < len; at += 2 * MB)
+		((volatile char *)memory)[at + 64]--;
+}
+
+static void touch_each(void)
+{
+	for (size_t at = 0; at < len; at += PAGE)
+		((volatile char *)memory)[at];
+}
+
+static void one_by_one(void)
+{
+	for (char *at = memory; at < memory + len; at += PAGE) {
+		void *page = at;
+		int node = 1, status;
+
+		if (syscall(SYS_move_pages, 0, 1UL, &page, &node, &status, 2))
+			fail("move_pages");
+	}
+}
+
+static void at_once(void)
+{
+	size_t n = len / (2 * MB);
+	void **pages = block(n * sizeof *pages);
+	int *node = block(n * sizeof *node), *status = block(n * sizeof *status);
+
+	for (size_t i = 0; i < n; i++) {
+		pages[i] = memory + i * 2 * MB;
+		node[i] = 1;
+	}
+	if (syscall(SYS_move_pages, 0, n, pages, node, status, 2))
+		fail("move_pages");
+}
+
+/* Moves fresh memory and returns the time in ms. */
+static double moved(int advice, void (*how)(void), int by_us)
+{
+	double t;
+
+	fresh(advice);
+	t = now();
+	if (by_us)
+		ask();
+	there(how);
+	t = now() - t;
+	check("moved", memory, len, 1);
+	return t;
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static void speed(void)
+{
+	double ours = 1e9, once = 1e9;
+
+	/* The first round fills the guest's memory. */
+	for (int n = 0; n < 4; n++) {
+		ours = least(ours, moved(MADV_HUGEPAGE, touch, 1));
+		where("touched", memory, len);
+		gone();
+		once = least(once, moved(MADV_HUGEPAGE, at_once, 0));
+		where("at once", memory, len);
+		gone();
+	}
+	printf("ms touch %.0f\n", ours);
+	printf("ms once %.0f\n", once);
+	printf("ms pages %.0f\n", moved(MADV_NOHUGEPAGE, one_by_one, 0));
+	gone();
+	printf("ms base %.0f\n", moved(MADV_NOHUGEPAGE, touch_each, 1));
+	where("base", memory, len);
+	gone();
+}
+
+static void odd(void)
+{
+	for (size_t at = 2 * MB; at < len; at += 4 * MB)
+		((volatile char *)memory)[at];
+}
+
+static void even(void)
+{
+	for (size_t at = 0; at < len; at += 4 * MB)
+		((volatile char *)memory)[at];
+}
+
+/* Both nodes at once, each its own pieces, then all. */
+static void both(void)
+{
+	fresh(MADV_HUGEPAGE);
+	ask();
+	begin_there(odd);
+	even();
+	end_there();
+	where("both", memory, len);
+	check("both", memory, len, 1);
+	gone();
+}
+
+static void all_there(void)
+{
+	check("there", memory, len, 1);
+}
+
+/* A fork while pieces wait and the other thread touches some. */
+static void forks(void)
+{
+	for (int n = 0; n < 4; n++) {
+		int status;
+		pid_t pid;
+
+		fresh(n & 1 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+		ask();
+		begin_there(n & 2 ? all_there : odd);
+		pid = fork();
+		if (pid < 0)
+			fail("fork");
+		if (pid == 0) {
+			check("child", memory, len, 1);
+			_exit(0);
+		}
+		end_there();
+		if (waitpid(pid, &status, 0) != pid || status)
+			fail("the child");
+		check("parent", memory, len, 1);
+		/* Once more, now that the pages were shared. */
+		ask();
+		there(touch_each);
+		where("again", memory, len);
+		check("again", memory, len, 1);
+		gone();
+	}
+}
+
+static void reads(void)
+{
+	int pipes[2];
+	char *half;
+
+	fresh(MADV_HUGEPAGE);
+	half = memory + len / 2;
+	ask();
+	if (pipe(pipes) || write(pipes[1], "hello", 5) != 5)
+		fail("pipe");
+	if (read(pipes[0], half + 8, 5) != 5 || memcmp(half + 8, "hello", 5))
+		fail("read");
+	/* The kernel reads, too. */
+	if (write(pipes[1], memory, 8) != 8 || read(pipes[0], half + 8, 8) != 8)
+		fail("write");
+	if (memcmp(half + 8, memory, 8))
+		fail("compare");
+	memset(half + 8, 0, 8);
+	check("read", memory, len, 1);
+	gone();
+}
+
+/* Calls that change memory that waits. */
+static void calls(void)
+{
+	char *moved, *to;
+
+	fresh(MADV_HUGEPAGE);
+	ask();
+	if (madvise(memory + 4 * MB + PAGE, 3 * MB, MADV_DONTNEED))
+		fail("madvise");
+	for (size_t at = 0; at < 3 * MB; at += PAGE)
+		if (memory[4 * MB + PAGE + at])
+			fail("dropped memory isn't zero");
+	for (size_t at = 0; at < 3 * MB; at += 512)
+		*(uint64_t *)(memory + 4 * MB + PAGE + at) = (4 * MB + PAGE + at + 1) * 2654435761u + 1;
+	check("dropped", memory, 16 * MB, 1);
+	/* Unmapped and mapped again. */
+	if (munmap(memory + 17 * MB, 4 * MB + PAGE))
+		fail("munmap");
+	moved = mmap(memory + 17 * MB, 4 * MB + PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	for (size_t at = 0; at < 4 * MB + PAGE; at += PAGE)
+		if (moved[at])
+			fail("new memory isn't zero");
+	memset(moved, 7, 4 * MB + PAGE);
+	/* Moved to another place, like realloc. */
+	to = mmap(NULL, 64 * MB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	moved = mremap(memory + 32 * MB, 16 * MB, 24 * MB, MREMAP_MAYMOVE | MREMAP_FIXED, to + PAGE);
+	if (moved != to + PAGE)
+		fail("mremap");
+	for (size_t at = 16 * MB; at < 24 * MB; at += PAGE)
+		if (moved[at])
+			fail("a grown mapping isn't zero");
+	if (mprotect(memory + 48 * MB, 8 * MB, PROT_READ))
+		fail("mprotect");
+	check("protected", memory, 16 * MB, 1);
+	for (size_t at = 48 * MB; at < len; at += 512)
+		if (*(uint64_t *)(memory + at) != (at + 1) * 2654435761u + 1)
+			fail("contents behind");
+	for (size_t at = 0; at < 16 * MB; at += 512)
+		if (*(uint64_t *)(moved + at) != (32 * MB + at + 1) * 2654435761u + 1)
+			fail("contents of the moved part");
+	for (size_t at = 0; at < 4 * MB + PAGE; at++)
+		if (memory[17 * MB + at] != 7)
+			fail("new contents");
+	/* What nobody has touched comes back at a fork. */
+	fresh(MADV_HUGEPAGE);
+	ask();
+	if (mprotect(memory, 8 * MB, PROT_READ))
+		fail("mprotect");
+	if (fork() == 0) {
+		check("child", memory, len, 1);
+		_exit(0);
+	}
+	wait(NULL);
+	check("back", memory, len, 1);
+}
+
+/* For hugectl --next-touch: the memory moves when the threads have started. */
+static void program(void)
+{
+	fresh(MADV_HUGEPAGE);
+	sleep(6);
+	there(touch);
+	where("program", memory, len);
+	check("program", memory, len, 1);
+}
+
+static void odds(void)
+{
+	errno = 0;
+	printf("bad %d", huge_next_touch(NULL, 0));
+	printf(" %d", errno == EINVAL);
+	printf(" %d", huge_next_touch((void *)-PAGE, 2 * PAGE) == -1 && errno == EINVAL);
+	printf(" %d\n", huge_next_touch((void *)odds, 1) == -1 && errno == EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	pthread_t thread;
+
+	nodes = nodes_of_machine();
+	if (argc > 2)
+		len = strtoul(argv[2], NULL, 10) * MB;
+	if (!strcmp(what, "one-node")) {
+		fresh(MADV_HUGEPAGE);
+		int result = huge_next_touch(memory, len);
+		printf("%d %s\n", result, result ? strerror(errno) : "");
+		return 0;
+	}
+	run_on(0);
+	pthread_barrier_init(&start, NULL, 2);
+	pthread_barrier_init(&end, NULL, 2);
+	pthread_create(&thread, NULL, worker, NULL);
+	/* It has run on its node. */
+	there(odds);
+	if (!strcmp(what, "ask")) {
+		fresh(MADV_HUGEPAGE);
+		ask();
+	} else if (!strcmp(what, "speed"))
+		speed();
+	else if (!strcmp(what, "both"))
+		both();
+	else if (!strcmp(what, "forks"))
+		forks();
+	else if (!strcmp(what, "reads"))
+		reads();
+	else if (!strcmp(what, "calls"))
+		calls();
+	else if (!strcmp(what, "program"))
+		program();
+	else
+		return 2;
+	printf("end\n");
+	return 0;
+}
