@@ -7,7 +7,7 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
 /// The library without a malloc, with its messages.
-const LIBRARY: &str = "HUGETLB_VERBOSE=3 LD_PRELOAD=/bin/libhugetlbfs.so";
+const LIBRARY: &str = "HUGETLB_VERBOSE=3 LD_PRELOAD=/lib/libhugetlbfs.so";
 
 /// Adds the program and hugectl to a machine.
 fn equip(mut guest: Guest, parameters: &str) -> Option<Guest> {
