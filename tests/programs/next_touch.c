@@ -333,11 +333,12 @@ static void heap(void)
 
 static void odds(void)
 {
-	errno = 0;
-	printf("bad %d", huge_next_touch(NULL, 0));
-	printf(" %d", errno == EINVAL);
-	printf(" %d", huge_next_touch((void *)-PAGE, 2 * PAGE) == -1 && errno == EINVAL);
-	printf(" %d\n", huge_next_touch((void *)odds, 1) == -1 && errno == EINVAL);
+	if (huge_next_touch(NULL, 0) != -1 || errno != EINVAL)
+		fail("an empty range");
+	if (huge_next_touch((void *)-PAGE, 2 * PAGE) != -1 || errno != EINVAL)
+		fail("a range beyond the end");
+	if (huge_next_touch((void *)odds, 1) != -1 || errno != EINVAL)
+		fail("code");
 }
 
 int main(int argc, char **argv)

@@ -89,13 +89,15 @@ fn calls_of_the_program_count() {
                     std::hint::spin_loop();
                 }
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-                // SAFETY: memory of this test.
-                unsafe {
-                    sys::madvise(start + PAGE, 3 << 20, libc::MADV_DONTNEED).unwrap();
-                    sys::mremap(start + (16 << 20), 8 << 20, 8 << 20, flags, elsewhere).unwrap();
-                    sys::munmap(start + (8 << 20), 4 << 20).unwrap();
-                    sys::mprotect(start + (28 << 20), 2 << 20, libc::PROT_READ).unwrap();
-                }
+                let dropped = libc::MADV_DONTNEED;
+                // SAFETY: memory of this test; so for all of these.
+                unsafe { sys::madvise(start + PAGE, 3 << 20, dropped) }.unwrap();
+                let (from, len) = (start + (16 << 20), 8 << 20);
+                // SAFETY: as above.
+                unsafe { sys::mremap(from, len, len, flags, elsewhere) }.unwrap();
+                unmap(start + (8 << 20), 4 << 20);
+                // SAFETY: as above.
+                unsafe { sys::mprotect(start + (28 << 20), 2 << 20, libc::PROT_READ) }.unwrap();
                 begun.store(2, Ordering::Relaxed);
             });
             begun.store(1, Ordering::Relaxed);
