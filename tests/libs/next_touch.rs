@@ -67,6 +67,7 @@ fn memory_follows_its_next_toucher() {
     .map(|arguments| format!("{LIBRARY} next_touch {arguments}"))
     .into();
     commands.push("hugectl -v --next-touch --report=/run/report next_touch program 128; cat /run/report; echo end".into());
+    commands.push("hugectl -v --heap=thp --next-touch --report=/run/heap next_touch heap 256; grep -o '\"next_touch.*' /run/heap; echo end".into());
     let answers = run_all(&guest, &commands);
     for what in ["touched", "at once", "base"] {
         is_on_second(&answers[0], what, 512);
@@ -92,6 +93,7 @@ fn memory_follows_its_next_toucher() {
     let moved = "\"next_touch\":{\"moved\":134217728,\"touched\":134217728,\
                  \"local_before\":0,\"local_after\":134217728}";
     assert!(answers[5].out.contains(moved), "{:?}", answers[5]);
+    assert!(answers[6].out.contains("\"touched\""), "{:?}", answers[6]);
 }
 
 #[test]

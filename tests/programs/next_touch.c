@@ -310,13 +310,35 @@ static void program(void)
 	check("program", memory, len, 1);
 }
 
+/* The heap, with blocks that are grown, freed and taken again while they wait. */
+static void heap(void)
+{
+	enum { SIZE = 1 << 20 };
+	size_t n = len / SIZE;
+	char **all = block(n * sizeof *all);
+
+	for (size_t i = 0; i < n; i++)
+		fill(all[i] = block(SIZE), SIZE, (int)i);
+	sleep(4);
+	for (size_t i = 0; i < n; i += 3)
+		if (!(all[i] = realloc(all[i], 2 * SIZE)))
+			fail("realloc");
+	for (size_t i = 1; i < n; i += 3) {
+		free(all[i]);
+		fill(all[i] = block(SIZE), SIZE, (int)i);
+	}
+	for (size_t i = 0; i < n; i++)
+		check("heap", all[i], SIZE, (int)i);
+}
+
 static void odds(void)
 {
-	errno = 0;
-	printf("bad %d", huge_next_touch(NULL, 0));
-	printf(" %d", errno == EINVAL);
-	printf(" %d", huge_next_touch((void *)-PAGE, 2 * PAGE) == -1 && errno == EINVAL);
-	printf(" %d\n", huge_next_touch((void *)odds, 1) == -1 && errno == EINVAL);
+	if (huge_next_touch(NULL, 0) != -1 || errno != EINVAL)
+		fail("an empty range");
+	if (huge_next_touch((void *)-PAGE, 2 * PAGE) != -1 || errno != EINVAL)
+		fail("a range beyond the end");
+	if (huge_next_touch((void *)odds, 1) != -1 || errno != EINVAL)
+		fail("code");
 }
 
 int main(int argc, char **argv)
@@ -354,6 +376,8 @@ int main(int argc, char **argv)
 		calls();
 	else if (!strcmp(what, "program"))
 		program();
+	else if (!strcmp(what, "heap"))
+		heap();
 	else
 		return 2;
 	printf("end\n");

@@ -8,7 +8,8 @@
 //! * [`request`]: the callers' side; `commands`: between it and the service
 //! * `ranges`: the memory that qualifies; `figures`: for the report
 //! * `survey`: whether moving pays; `nodes`: nodes of CPUs, threads and pages
-//! * `service`: the thread; `mover`: sets aside and brings back; `regions`: what belongs where
+//! * `service`: the thread; `mover`: sets aside and brings back; `area`: the place aside;
+//!   `regions`: what belongs where; `resident`: which pages are in memory
 //! * `balancing`: the kernel's own way, without the rights or before Linux 6.8
 //!
 //! **Invariants.** A page is either in its place or aside, and a watched place has no page that
@@ -21,6 +22,7 @@
 //! **At a fork.** All pieces come back and the service ends ([`request::pause`]). The child
 //! of a raw `clone` or of `_Fork` finds zeros in place of the pieces that wait.
 
+mod area;
 mod balancing;
 mod commands;
 mod figures;
@@ -29,6 +31,7 @@ mod nodes;
 mod ranges;
 mod regions;
 pub mod request;
+mod resident;
 mod service;
 mod survey;
 

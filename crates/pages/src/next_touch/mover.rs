@@ -4,102 +4,15 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
+use super::area::{Area, NEW, SETTLED, WAITING};
 use super::figures::count;
 use super::nodes::{self, Mask, Nodes, Toucher};
 use super::regions::{Region, Regions};
-use crate::kernel::facts;
+use super::resident::{has_page, make_exclusive};
 use crate::sys::{self, Errno, Message, Missing, Result};
 
 /// Maximum number of areas: mappings set aside at the same time.
 const AREAS: usize = 64;
-/// Pieces of an area: each that was moved may be a VMA of its own, and a process may have 65530.
-const MOST_PIECES: usize = 8192;
-
-/// State of a piece: not looked at yet.
-const NEW: u8 = 0;
-/// It is aside, at least in part.
-const WAITING: u8 = 1;
-/// It is where it belongs, or is left there.
-const SETTLED: u8 = 2;
-
-/// A mapping of ours for memory set aside.
-#[derive(Debug)]
-struct Area {
-    /// Its addresses, the same modulo a huge page as those of the memory.
-    aside: Range<usize>,
-    /// Its mapping, including the room before and behind.
-    mapping: Range<usize>,
-    /// Length of a piece.
-    piece: usize,
-    /// Index of the first piece: its address by the length.
-    first: usize,
-    /// The states of the pieces.
-    states: &'static mut [u8],
-}
-
-impl Area {
-    fn map(home: &Range<usize>, prot: c_int) -> Result<Area> {
-        let huge = facts::thp_size();
-        let piece = (home.len() / MOST_PIECES).next_multiple_of(huge).max(huge);
-        let most = home.len() / piece + 2;
-        let len = home.len() + 2 * huge;
-        let states = map(most, libc::PROT_READ | libc::PROT_WRITE)?;
-        // After `mlockall` only inaccessible memory isn't populated.
-        let at = map(len, libc::PROT_NONE).inspect_err(|_| unmap(states, most))?;
-        let _ = sys::munlock(at, len);
-        let start = at.next_multiple_of(huge) + home.start % huge;
-        // SAFETY: mapped above for these pieces, all zero.
-        let states = unsafe { core::slice::from_raw_parts_mut(states as *mut u8, most) };
-        let area = Area {
-            aside: start..start + home.len(),
-            mapping: at..at + len,
-            piece,
-            first: start / piece,
-            states,
-        };
-        // SAFETY: mapped above.
-        match unsafe { sys::mprotect(start, home.len(), prot) } {
-            Ok(()) => Ok(area),
-            Err(error) => {
-                area.unmap();
-                Err(error)
-            }
-        }
-    }
-
-    fn unmap(self) {
-        unmap(self.mapping.start, self.mapping.len());
-        unmap(self.states.as_mut_ptr() as usize, self.states.len());
-    }
-
-    /// The pieces.
-    fn pieces(&self) -> core::ops::RangeInclusive<usize> {
-        0..=(self.aside.end - 1) / self.piece - self.first
-    }
-
-    /// The index of the piece of an address.
-    fn index(&self, aside: usize) -> usize {
-        aside / self.piece - self.first
-    }
-
-    /// The addresses of a piece.
-    fn piece(&self, index: usize) -> Range<usize> {
-        let start = (self.first + index) * self.piece;
-        start.max(self.aside.start)..(start + self.piece).min(self.aside.end)
-    }
-}
-
-fn map(len: usize, prot: c_int) -> Result<usize> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping.
-    unsafe { sys::mmap(0, len, prot, flags, -1, 0) }
-}
-
-fn unmap(at: usize, len: usize) {
-    // SAFETY: a mapping of ours.
-    let _ = unsafe { sys::munmap(at, len) };
-}
-
 /// The memory set aside.
 #[derive(Debug)]
 pub(super) struct Mover {
@@ -395,43 +308,5 @@ fn drop_pages(part: &Region) {
     let _ = unsafe { sys::madvise(part.aside, part.len, libc::MADV_DONTNEED) };
 }
 
-/// Base pages to query at once.
-const QUERY: usize = 512;
-
-/// Whether any page of a range is in memory.
-fn has_page(range: &Range<usize>) -> bool {
-    let mut any = false;
-    resident(range, |_| any = true);
-    any
-}
-
-/// Ends the sharing of pages with children of the past: only pages of one process can move.
-fn make_exclusive(range: &Range<usize>) {
-    /// Linux 5.14.
-    const MADV_POPULATE_WRITE: c_int = 23;
-    resident(range, |run| {
-        // SAFETY: it changes no contents.
-        let _ = unsafe { sys::madvise(run.start, run.len(), MADV_POPULATE_WRITE) };
-    });
-}
-
-/// Calls `visit` with each run of pages in memory.
-fn resident(range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
-    let page = sys::page_size();
-    for start in range.clone().step_by(QUERY * page) {
-        let mut pages = [0_u8; QUERY];
-        let len = (range.end - start).min(QUERY * page);
-        if sys::mincore(start, len, &mut pages).is_err() {
-            continue;
-        }
-        let pages = &pages[..len / page];
-        let mut at = start;
-        for run in pages.chunk_by(|a, b| a & 1 == b & 1) {
-            let end = at + run.len() * page;
-            if run[0] & 1 != 0 {
-                visit(at..end);
-            }
-            at = end;
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

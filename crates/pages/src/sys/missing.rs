@@ -175,8 +175,9 @@ impl Missing {
             revents: 0,
         };
         let mut files = [entry(&self.0), entry(&bell.0)];
-        let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
-        let (files, time) = (files.as_mut_ptr() as usize, time.as_ptr() as usize);
+        // The kernel stores the rest of the time.
+        let mut time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+        let (files, time) = (files.as_mut_ptr() as usize, time.as_mut_ptr() as usize);
         let _ = call(libc::SYS_ppoll, [files, 2, time, 0, 0, 0]);
     }
 
