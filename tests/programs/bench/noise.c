@@ -34,6 +34,10 @@ int main(int argc, char **argv)
 		}
 	qsort(work, quanta, sizeof *work, order);
 	median = work[quanta / 2];
+	if (!median) {
+		fprintf(stderr, "noise: in most quanta nothing was done: the machine is too busy\n");
+		return 1;
+	}
 	for (i = 0; i < quanta / 2; i++)
 		lost += median - work[i];
 	printf("%.4f %% lost, %u a quantum\n", 100 * lost / ((double)median * (double)quanta), median * 32);
