@@ -36,7 +36,8 @@ fn a_full_memory_group_gets_base_pages() {
     }
 }
 
-/// The original text stays in the page cache, so a copy would exceed the limit.
+/// The original text stays in the page cache, so a copy would exceed the limit. Clean pages of the
+/// file itself may still become huge.
 #[test]
 fn text_is_not_copied_in_a_full_memory_group() {
     let Some(live) = machine("a copy of code in a memory group") else {
@@ -53,6 +54,11 @@ fn text_is_not_copied_in_a_full_memory_group() {
     let ran: Ran = command.arg(&program).output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.out.starts_with("sum "), "{ran:?}");
-    let text = ran.err.lines().find(|line| line.starts_with("text "));
-    assert!(text.unwrap().contains("little left"), "{ran:?}");
+    let text = ran
+        .err
+        .lines()
+        .find(|line| line.starts_with("text "))
+        .unwrap();
+    let is_copy = !text.contains("little left") && !text.contains("2MB file ");
+    assert!(!is_copy, "{ran:?}");
 }
