@@ -13,6 +13,7 @@ use crate::sys::{self, Errno, Message, Missing, Result};
 
 /// Maximum number of areas: mappings set aside at the same time.
 const AREAS: usize = 64;
+
 /// The memory set aside.
 #[derive(Debug)]
 pub(super) struct Mover {
@@ -25,22 +26,24 @@ pub(super) struct Mover {
 }
 
 impl Mover {
-    pub(super) fn new(fault: Missing) -> Mover {
-        Mover {
+    /// # Errors
+    /// `ENOMEM`
+    pub(super) fn new(fault: Missing) -> Result<Mover> {
+        Ok(Mover {
             fault,
             nodes: Nodes::read(),
             toucher: Toucher::default(),
             areas: [const { None }; AREAS],
-            regions: Regions::new(),
+            regions: Regions::new()?,
             waiting: 0,
-        }
+        })
     }
 
     pub(super) fn messages(&self) -> &Missing {
         &self.fault
     }
 
-    /// Whether nothing waits, or the table is nearly full.
+    /// Whether nothing waits, or so much is split that it is time to end.
     pub(super) fn is_over(&self) -> bool {
         self.waiting == 0 || self.regions.is_crowded()
     }
@@ -50,7 +53,7 @@ impl Mover {
     /// # Errors
     /// `ENOMEM`; `EBUSY` if the program or another library watches the range.
     pub(super) fn set_aside(&mut self, home: &Range<usize>, prot: c_int) -> Result<()> {
-        if self.parts(home).next().is_some() {
+        if self.regions.has(home) {
             // Some of it waits already.
             return Ok(());
         }
@@ -76,10 +79,6 @@ impl Mover {
             self.serve();
         }
         Ok(())
-    }
-
-    fn parts(&self, home: &Range<usize>) -> impl Iterator<Item = Region> {
-        self.regions.parts(home)
     }
 
     /// Sets a piece aside, unless it is empty or the program changes it meanwhile.
@@ -169,11 +168,8 @@ impl Mover {
                 }
             }
             Message::Dropped(range) => {
-                for at in 0..self.regions.all().len() {
-                    let region = self.regions.all()[at];
-                    let mut one = Regions::new();
-                    one.add(region);
-                    if let Some(part) = one.take_part(range) {
+                for index in 0..self.regions.count() {
+                    if let Some(part) = self.regions.part_at(index, range) {
                         self.leave(&part);
                         drop_pages(&part);
                     }
@@ -287,7 +283,7 @@ impl Mover {
                 area.unmap();
             }
         }
-        self.regions = Regions::new();
+        self.regions.clear();
     }
 }
 

@@ -1,9 +1,17 @@
 //! What belongs where: a table of the memory set aside.
+#![expect(unsafe_code, reason = "maps the table")]
 
 use core::ops::Range;
 
-/// Maximum number of regions.
-const MOST: usize = 256;
+use super::area;
+use crate::sys::Result;
+
+/// Maximum number of regions. Each lies in a mapping of its own, of which a process may have
+/// 65530.
+const MOST: usize = 1 << 16;
+
+/// At more regions it is time to end: each search reads all of them.
+const CROWDED: usize = 128;
 
 /// Memory that belongs at `home` and is kept at `aside`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,33 +49,43 @@ fn overlap(whole: &Range<usize>, range: &Range<usize>) -> Option<(usize, usize)>
 /// The table.
 #[derive(Debug)]
 pub(super) struct Regions {
-    all: [Region; MOST],
+    all: &'static mut [Region],
     count: usize,
 }
 
 impl Regions {
-    pub(super) const fn new() -> Regions {
-        const NONE: Region = Region {
-            home: 0,
-            aside: 0,
-            len: 0,
-        };
-        Regions {
-            all: [NONE; MOST],
-            count: 0,
-        }
+    /// Maps an empty table.
+    ///
+    /// # Errors
+    /// `ENOMEM`
+    pub(super) fn new() -> Result<Regions> {
+        let at = area::map(
+            MOST * size_of::<Region>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+        )?;
+        // SAFETY: mapped for these regions, all zero, and unmapped only when dropped.
+        let all = unsafe { core::slice::from_raw_parts_mut(at as *mut Region, MOST) };
+        Ok(Regions { all, count: 0 })
     }
 
-    pub(super) fn all(&self) -> &[Region] {
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    fn all(&self) -> &[Region] {
         &self.all[..self.count]
     }
 
-    /// Whether half of the table is in use: time to end.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.count > MOST / 2
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
-    /// Adds a region. Panics if the table is full: the contents would be lost.
+    /// Whether it is time to end.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.count > CROWDED
+    }
+
+    /// Adds a region.
     pub(super) fn add(&mut self, region: Region) {
         if region.len > 0 {
             self.all[self.count] = region;
@@ -91,12 +109,16 @@ impl Regions {
         parts.min_by_key(|part| part.aside)
     }
 
-    /// The parts of a home range.
-    pub(super) fn parts(&self, home: &Range<usize>) -> impl Iterator<Item = Region> {
-        self.all().iter().filter_map(|region| {
-            let (from, to) = overlap(&region.home(), home)?;
-            Some(region.part(from, to))
-        })
+    /// The part of a home range in the region of this index.
+    pub(super) fn part_at(&self, index: usize, home: &Range<usize>) -> Option<Region> {
+        let region = self.all().get(index)?;
+        let (from, to) = overlap(&region.home(), home)?;
+        Some(region.part(from, to))
+    }
+
+    /// Whether any of a home range is in the table.
+    pub(super) fn has(&self, home: &Range<usize>) -> bool {
+        (0..self.count).any(|index| self.part_at(index, home).is_some())
     }
 
     /// Takes a part of a home range out of the table.
@@ -113,6 +135,12 @@ impl Regions {
     }
 }
 
+impl Drop for Regions {
+    fn drop(&mut self) {
+        area::unmap(self.all.as_ptr() as usize, size_of_val(self.all));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,7 +151,7 @@ mod tests {
 
     #[test]
     fn parts_are_cut_out_and_found_again() {
-        let mut regions = Regions::new();
+        let mut regions = Regions::new().unwrap();
         regions.add(region(100, 1000, 50));
         assert_eq!(regions.take_part(&(120..130)), Some(region(120, 1020, 10)));
         assert_eq!(regions.take_part(&(120..130)), None);
@@ -135,9 +163,14 @@ mod tests {
         assert_eq!(first(1020), Some(region(500, 1020, 10)));
         assert_eq!(first(1030), Some(region(130, 1030, 20)));
         assert_eq!(first(1050), None);
-        assert_eq!(
-            regions.parts(&(0..600)).map(|part| part.len).sum::<usize>(),
-            50
-        );
+        assert!(regions.has(&(505..506)) && !regions.has(&(120..130)));
+        for hole in 0..1000 {
+            regions.add(region(10_000 * hole, 0, 3));
+            assert_eq!(
+                regions.take_part(&(10_000 * hole + 1..10_000 * hole + 2)),
+                Some(region(10_000 * hole + 1, 1, 1))
+            );
+        }
+        assert_eq!(regions.count(), 2003);
     }
 }

@@ -23,7 +23,15 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     // Its creator may be bound to a busy CPU.
     sys::run_anywhere();
     let (faults, bell) = (Missing::from_fd(faults), Bell::from_fd(bell));
-    serve(&mut Mover::new(faults), &bell);
+    match Mover::new(faults) {
+        Ok(mut mover) => serve(&mut mover, &bell),
+        Err(error) => {
+            commands::answer(Err(error));
+            while !commands::try_end() {
+                commands::answer(Err(error));
+            }
+        }
+    }
     core::ptr::null_mut()
 }
 

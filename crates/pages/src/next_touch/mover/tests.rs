@@ -46,7 +46,7 @@ fn serve(mover: &mut Mover, program: impl FnOnce() + Send) {
 
 /// `None` without the rights, or before Linux 6.8.
 fn mover() -> Option<Mover> {
-    Missing::open().ok().map(Mover::new)
+    Some(Mover::new(Missing::open().ok()?).unwrap())
 }
 
 #[test]
