@@ -37,8 +37,8 @@ complete -c hugectl -l budget -d 'With --pid: share of a CPU; default 25' -r
 complete -c hugectl -l touched -d 'With --pid: skip less touched pages' -r
 complete -c hugectl -l compare -d 'Run in several ways; say which is faster'
 complete -c hugectl -l rounds -d 'Stop after N rounds'
-complete -c hugectl -l within -d 'Stop when each interval has this; default 1'
-complete -c hugectl -l time -d 'Stop after this; default 60'
+complete -c hugectl -l within -d 'Stop at intervals this narrow; default 1'
+complete -c hugectl -l time -d 'Stop after SECONDS; default 60'
 complete -c hugectl -l metric -d 'Compare a figure that it prints, not time'
 complete -c hugectl -l driver -d 'PROGRAM is a server; time this command'
 complete -c hugectl -l ready -d 'Sign of a server that is ready'

@@ -33,7 +33,8 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
     let rounds = comparison.ways.first().map_or(0, |way| way.values.len());
     writeln!(
         to,
-        "Medians of {rounds} rounds; ratio to plain with its interval of 99 %; tables and peak in MB.\n"
+        "Medians of {rounds} rounds, means of user, sys and faults; tables and peak in MB.\n\
+         The ratio is to plain, with its interval of 99 %.\n"
     )?;
     for way in comparison.ways.iter().skip(1) {
         writeln!(to, "{}: {}", way.way.name, verdict(comparison, way.ratio))?;

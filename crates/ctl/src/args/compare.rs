@@ -28,11 +28,11 @@ pub struct Compare {
     )]
     pub rounds: Option<u32>,
 
-    /// Stop when each interval has this; default 1
+    /// Stop at intervals this narrow; default 1
     #[arg(long, value_name = "PERCENT", require_equals = true)]
     pub within: Option<f64>,
 
-    /// Stop after this; default 60
+    /// Stop after SECONDS; default 60
     #[arg(long, value_name = "SECONDS", require_equals = true)]
     pub time: Option<String>,
 
