@@ -11,16 +11,16 @@ const HUGE: [&[u8]; 5] = [
     b"Private_Hugetlb:",
     b"Shared_Hugetlb:",
 ];
-const POOL: [&[u8]; 2] = [b"Private_Hugetlb:", b"Shared_Hugetlb:"];
-
 /// Bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     /// The most memory, pages of the pool included. What processes share counts once.
     pub(crate) peak: u64,
+    /// Pages of the pool that processes share: those of the process that has most.
+    shared_pool: u64,
     /// The largest page tables.
     pub(crate) tables: u64,
-    /// Resident at the largest sample.
+    /// Resident at the largest sample; what processes share counts for each.
     pub(crate) resident: u64,
     /// On huge pages then.
     pub(crate) huge: u64,
@@ -35,6 +35,7 @@ impl Memory {
     fn plus(self, other: Memory) -> Memory {
         Memory {
             peak: self.peak + other.peak,
+            shared_pool: self.shared_pool.max(other.shared_pool),
             tables: self.tables + other.tables,
             resident: self.resident + other.resident,
             huge: self.huge + other.huge,
@@ -72,7 +73,7 @@ impl Sampler<'_> {
         if now.resident >= self.memory.resident {
             (self.memory.resident, self.memory.huge) = (now.resident, now.huge);
         }
-        self.memory.peak = self.memory.peak.max(now.peak);
+        self.memory.peak = self.memory.peak.max(now.peak + now.shared_pool);
         self.memory.tables = self.memory.tables.max(now.tables);
     }
 }
@@ -95,11 +96,14 @@ fn one(root: &Root, pid: Pid) -> Option<Memory> {
     let status = root.read(&pid.path("status")).ok()?;
     let bytes = |text: &[u8], name: &[u8]| keyed::number(text, name).unwrap_or(0) << 10;
     let sum = |names: &[&[u8]]| names.iter().map(|name| bytes(&rollup, name)).sum::<u64>();
-    let pool = sum(&POOL);
+    let own_pool = bytes(&rollup, b"Private_Hugetlb:");
+    let shared_pool = bytes(&rollup, b"Shared_Hugetlb:");
     Some(Memory {
-        peak: bytes(&rollup, b"Pss:") + pool,
+        // Pss has no pages of the pool.
+        peak: bytes(&rollup, b"Pss:") + own_pool,
+        shared_pool,
         tables: bytes(&status, b"VmPTE:"),
-        resident: bytes(&rollup, b"Rss:") + pool,
+        resident: bytes(&rollup, b"Rss:") + own_pool + shared_pool,
         huge: sum(&HUGE),
     })
 }
