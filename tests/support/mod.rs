@@ -12,6 +12,7 @@ pub(crate) mod program;
 pub(crate) mod restore;
 pub(crate) mod session;
 pub(crate) mod still;
+pub(crate) mod svg;
 pub(crate) mod tool;
 pub(crate) mod traced;
 pub(crate) mod tree;

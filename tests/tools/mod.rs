@@ -7,7 +7,9 @@ mod hugeedit;
 mod install;
 mod ld;
 mod made;
+
 mod pagesize;
+mod pictures;
 mod place;
 mod readme;
 mod recipes;

@@ -16,20 +16,22 @@ use hugetools_ship::tree::Tree;
 use crate::support::bless;
 use crate::support::live::{machine, skip};
 use crate::support::postgres;
+use crate::support::program::{Libc, build};
 use crate::support::tool::{self, BUILT, Ran};
 use crate::support::tree;
 
-/// Returns the lines of the first block of a kind below a heading.
-pub(super) fn block(heading: &str, kind: &str) -> Vec<String> {
+/// Returns the lines of all blocks of a kind below a heading.
+pub(super) fn blocks(heading: &str, kind: &str) -> Vec<String> {
     let text = bless::text("README.md");
-    let (_, section) = text
-        .split_once(&format!("\n## {heading}\n"))
-        .expect(heading);
-    let (_, block) = section
-        .split_once(&format!("\n```{kind}\n"))
-        .expect(heading);
-    let lines = block.lines().take_while(|line| *line != "```");
-    lines.map(str::to_owned).collect()
+    let start = format!("\n## {heading}\n");
+    let (_, section) = text.split_once(&start).expect(heading);
+    let section = section.split("\n## ").next().unwrap();
+    let fence = format!("\n```{kind}\n");
+    let blocks = section.split(&fence).skip(1);
+    let lines = blocks.flat_map(|block| block.lines().take_while(|line| *line != "```"));
+    let lines: Vec<String> = lines.map(str::to_owned).collect();
+    assert!(!lines.is_empty(), "{heading}: no block of {kind}");
+    lines
 }
 
 /// Returns the command of a line without its comment.
@@ -37,26 +39,87 @@ fn command(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line).trim_end()
 }
 
-/// Returns the commands of "A dozen things to do" for one tool.
-fn of_the_dozen(name: &str) -> Vec<String> {
-    let lines = block("A dozen things to do", "sh");
-    let commands = lines.iter().map(|line| command(line).to_owned());
-    commands
-        .filter(|command| command.starts_with(name))
-        .collect()
+/// Those with the file run one after the other on one machine, the others on one each.
+#[test]
+fn pool_commands_work() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&file, blocks("Pools", "toml").join("\n")).unwrap();
+    let shared = tree::machine("x86_64-8node");
+    let lines = blocks("Pools", "sh");
+    assert!(lines.len() >= 12, "{lines:?}");
+    for line in &lines {
+        let command = command(line);
+        let option = |name: &str| command == format!("hugeadm --{name}");
+        let reads = option("apply") || option("check");
+        let of_file = reads || option("rollback") || option("install-boot");
+        // User names differ between machines; root's group exists everywhere.
+        let mut words = command.replace("postgres", "root");
+        if reads {
+            words = format!("{words}={}", file.path().display());
+        }
+        let words: Vec<&str> = words.split_whitespace().skip(1).collect();
+        let own = tree::machine("x86_64-8node");
+        let dir = if of_file { &shared } else { &own };
+        let ran = tool::hugeadm(dir.path(), &words);
+        assert_eq!(ran.status, 0, "{command}: {ran:?}");
+    }
+}
+
+/// Each way of the first table of "Why not just ...?" with its result.
+fn ways() -> Vec<(String, String, String)> {
+    let text = bless::text("README.md");
+    let rows = text.lines().filter(|line| line.contains("./why_not` "));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let command = cells[1].split('`').nth(1).unwrap();
+        (command.to_owned(), cells[2].to_owned(), cells[3].to_owned())
+    })
+    .collect()
 }
 
 #[test]
-fn pool_commands_work() {
-    let commands = of_the_dozen("hugeadm ");
-    assert!(commands.len() >= 6, "{commands:?}");
-    for command in commands {
-        // User names differ between machines; root's group exists everywhere.
-        let words = command.replace("postgres", "root");
-        let words: Vec<&str> = words.split_whitespace().skip(1).collect();
-        let dir = tree::machine("x86_64-8node");
-        let ran = tool::hugeadm(dir.path(), &words);
-        assert_eq!(ran.status, 0, "{command}: {ran:?}");
+fn other_ways_do_what_the_table_says() {
+    let Some(live) = machine("README's table of other ways") else {
+        return;
+    };
+    let Some(program) = build("why_not", Libc::Glibc, &[]) else {
+        return;
+    };
+    let has_all = r#". /etc/os-release; [ "$VERSION_ID" = 12 ] && [ -x /usr/bin/hugectl ] &&
+        /sbin/ldconfig -p | grep -q libmimalloc.so.2.0"#;
+    if !Command::new("sh")
+        .args(["-c", has_all])
+        .status()
+        .unwrap()
+        .success()
+    {
+        let why = "it needs Debian 12 with libhugetlbfs-bin and libmimalloc2.0";
+        return skip("README's table of other ways", why).unwrap_or_default();
+    }
+    let ways = ways();
+    assert_eq!(ways.len(), 7, "{ways:?}");
+    for (command, huge, child) in ways {
+        live.set_pool(150);
+        assert_eq!(live.free_pages_at_last(150), 150);
+        let ours = tool::hugectl().display().to_string();
+        let line = command.replace("./why_not", &program.display().to_string());
+        let line = match line.strip_prefix("hugectl ") {
+            Some(rest) => format!("{ours} {rest}"),
+            None => line,
+        };
+        let ran: Ran = Command::new("sh")
+            .args(["-c", &line])
+            .output()
+            .unwrap()
+            .into();
+        let (kilobytes, end) = ran.out.split_once(" kB huge, ").expect(&ran.out);
+        let kilobytes: u64 = kilobytes.parse().unwrap();
+        match huge.as_str() {
+            "nothing" => assert_eq!(kilobytes, 0, "{command}: {ran:?}"),
+            _ => assert!(kilobytes >= 264 << 10, "{command}: {ran:?}"),
+        }
+        let is_killed = child.contains("Bus error");
+        assert_eq!(end.trim() == "Bus error", is_killed, "{command}: {ran:?}");
     }
 }
 
@@ -136,10 +199,8 @@ impl Place {
 #[test]
 fn the_first_steps_need_no_pool() {
     let Some(place) = Place::new() else { return };
-    let lines = block("Try it", "sh");
-    let [line] = &lines[..] else {
-        panic!("{lines:?}")
-    };
+    let lines = blocks("Try it", "sh");
+    let line = &lines[0];
     let (build, run) = line.split_once(" && ").unwrap();
     assert_eq!(build, "cargo build --release --workspace");
     let mut command = Command::new("sh");
@@ -147,35 +208,6 @@ fn the_first_steps_need_no_pool() {
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.err.contains("\nheap "), "{ran:?}");
-}
-
-/// The plan is compared literally; of the running program's table only the head.
-#[test]
-fn the_shown_output_is_real() {
-    let Some(live) = machine("README's transcript") else {
-        return;
-    };
-    live.set_pool(64);
-    // Programs of earlier tests may still be ending.
-    assert_eq!(live.free_pages_at_last(64), 64);
-    let path = "/usr/bin:/bin";
-    let explain = block("What it looks like", "console");
-    let words = explain[0].strip_prefix("$ hugectl ").unwrap().split(' ');
-    let mut command = tool::tool("hugectl");
-    let ran: Ran = command
-        .args(words)
-        .env("PATH", path)
-        .output()
-        .unwrap()
-        .into();
-    let expected = explain[1..].join("\n");
-    assert!(ran.out.starts_with(&expected), "{expected}\n{ran:?}");
-    let text = bless::text("README.md");
-    let mut command = tool::tool("hugectl");
-    let own = std::process::id().to_string();
-    let ran: Ran = command.args(["--status", &own]).output().unwrap().into();
-    let head = ran.out.lines().nth(1).unwrap();
-    assert!(text.contains(&format!("\n{head}\n")), "{ran:?}");
 }
 
 const SOLVER: &str = "#include <stdlib.h>\n#include <string.h>\n\
@@ -188,11 +220,8 @@ fn commands_work_after_installation() {
     };
     let Some(place) = Place::new() else { return };
     live.set_pool(64);
-    let [line] = &block("Install", "sh")[..] else {
-        panic!("one command installs")
-    };
-    place.install(line);
-    let code = block("Ask for huge pages in C", "c").join("\n");
+    place.install(&blocks("Install", "sh")[0]);
+    let code = blocks("Ask for huge pages in C", "c").join("\n");
     let (include, statement) = code.split_once("\n\n").unwrap();
     let matrix = format!(
         "{include}\n#include <stddef.h>\nint main(void) {{ size_t n = 512;\n{statement}\n\
@@ -201,7 +230,7 @@ fn commands_work_after_installation() {
     let home = place.path("home");
     fs::write(home.join("solver.c"), SOLVER).unwrap();
     fs::write(home.join("matrix.c"), matrix).unwrap();
-    let compile = block("Ask for huge pages in C", "sh").join("\n");
+    let compile = blocks("Ask for huge pages in C", "sh").join("\n");
     let script = [
         "ldconfig >&2",
         "cd home",
@@ -222,8 +251,8 @@ fn commands_work_after_installation() {
     assert!(heap["huge"]["2097152"].as_u64() >= Some(60 << 20), "{heap}");
 }
 
-/// Returns the commands of the dozen except hugeadm's, each as its user, with a server
-/// for one of them that is always stopped at the end.
+/// Returns the commands of "Programs", each as its user, with a server for one of them that is
+/// always stopped at the end.
 fn as_written(home: &Path) -> String {
     let prepare = format!(
         "runuser -u postgres -- initdb -A trust -D data >/dev/null\n\
@@ -233,10 +262,10 @@ fn as_written(home: &Path) -> String {
         home.display()
     );
     let mut script = vec![prepare];
-    for line in block("A dozen things to do", "sh") {
+    for line in blocks("Programs", "sh") {
         let command = command(&line);
         match line.contains("(as its user)") {
-            _ if command.starts_with("hugeadm ") || command.is_empty() => {}
+            _ if command.is_empty() => {}
             // The server would not end.
             _ if command.ends_with("redis-server") => script.push(format!("{command} --version")),
             // A shell per user does not wait for descriptors that a server keeps open.

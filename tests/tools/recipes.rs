@@ -4,7 +4,7 @@
 
 use crate::support::live::{machine, skip};
 
-use super::readme::{Place, block};
+use super::readme::{Place, blocks};
 
 const INSTALL: &str = "cargo ship install";
 
@@ -46,7 +46,7 @@ fn postgresql_by_debian_s_scripts() {
         trap 'pg_ctlcluster -m fast "$version" huge stop >&2' EXIT
         README
         hugectl --status "$(head -n 1 "/var/lib/postgresql/$version/huge/postmaster.pid")""#;
-    let lines = block("As a service", "sh").join("\n");
+    let lines = blocks("As a service", "sh").join("\n");
     let lines = lines.replace("15/main", "$version/huge");
     let lines = lines.replace("15 main", "$version huge");
     let status = ran(&place, &script.replace("README", &lines));
