@@ -83,6 +83,10 @@ pub(crate) fn gains(kinds: [&str; 2], rows: &[(String, [Option<Interval>; 2])]) 
             escaped(kind)
         );
     }
+    let _ = writeln!(
+        svg,
+        "<text x=\"{right}\" y=\"18\" text-anchor=\"end\">better &#8594;</text>"
+    );
     for tick in [0.5, 0.7, 1.0, 1.4, 2.0] {
         let colour = if tick == 1.0 { "#000" } else { "#ccc" };
         let _ = writeln!(

@@ -86,7 +86,7 @@ fn other_ways_do_what_the_table_says() {
         return;
     };
     let has_all = r#". /etc/os-release; [ "$VERSION_ID" = 12 ] && [ -x /usr/bin/hugectl ] &&
-        /sbin/ldconfig -p | grep -q libmimalloc.so.2.0"#;
+        /sbin/ldconfig -p | grep -q libmimalloc.so.2"#;
     if !Command::new("sh")
         .args(["-c", has_all])
         .status()
