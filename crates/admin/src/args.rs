@@ -5,6 +5,7 @@
 //! **Invariants.** Options of libhugetlbfs' hugeadm keep their names and meanings.
 
 pub mod abbrev;
+mod boot;
 mod general;
 mod limits;
 mod mounts;
@@ -18,6 +19,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser};
 
+pub use boot::Boot;
 pub use general::General;
 pub use limits::Limits;
 pub use mounts::Mounts;
@@ -55,6 +57,9 @@ pub struct Args {
     /// Options for shared memory and the page allocator.
     #[command(flatten)]
     pub limits: Limits,
+    /// Options that apply the file at boot.
+    #[command(flatten)]
+    pub boot: Boot,
     /// Options that apply to the whole run.
     #[command(flatten)]
     pub general: General,
@@ -94,7 +99,11 @@ impl Args {
 
     /// Whether any option changes something.
     pub fn changes(&self) -> bool {
-        self.pools.changes() || self.mounts.changes() || self.thp.changes() || self.limits.changes()
+        self.pools.changes()
+            || self.mounts.changes()
+            || self.thp.changes()
+            || self.limits.changes()
+            || self.boot.changes()
     }
 
     /// Returns an error for options that exclude each other.

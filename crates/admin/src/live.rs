@@ -4,6 +4,7 @@
 //! the error of the system unchanged.
 
 mod accounts;
+mod files;
 pub mod lock;
 mod swap;
 mod sys;
@@ -26,7 +27,7 @@ use nix::unistd::{AccessFlags, access};
 pub use sys::{catch_signals, caught_signal, end_by};
 
 use crate::effects::{Account, Effects, Found};
-use crate::step::{Mount, Owner, Swap};
+use crate::step::{Install, Installed, Mount, Owner, Swap};
 
 /// Effects on the machine, or only on directories of a recorded tree.
 #[derive(Debug)]
@@ -42,6 +43,14 @@ impl Live {
 
     fn path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         self.root.checked_path(path)
+    }
+
+    /// Returns the path of a file that may be a symlink, which is not followed.
+    fn entry(&self, path: &Path) -> io::Result<PathBuf> {
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok(self.path(dir)?.join(name))
     }
 }
 
@@ -136,6 +145,22 @@ impl Effects for Live {
 
     fn swap_off(&mut self, swap: &Swap) -> io::Result<()> {
         swap::off(&self.root, swap)
+    }
+
+    fn installed(&mut self, path: &Path) -> io::Result<Option<Installed>> {
+        files::installed(&self.entry(path)?)
+    }
+
+    fn install(&mut self, install: &Install) -> io::Result<()> {
+        files::install(&self.entry(&install.path)?, &install.contents)
+    }
+
+    fn remove_file(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_file(self.entry(path)?)
+    }
+
+    fn run(&mut self, words: &[&str]) -> io::Result<()> {
+        files::run(words)
     }
 
     fn sync(&mut self) {

@@ -8,6 +8,7 @@
 //!
 //! **Invariants.** The same input gives the same plan. Making a plan changes nothing.
 
+mod boot;
 mod limits;
 mod mounts;
 mod pool;
@@ -86,5 +87,6 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
     for set in &request.mounts {
         plan.tasks.push(mounts::plan(machine, &stay, set, request));
     }
+    plan.tasks.extend(request.boot.iter().flat_map(boot::plan));
     plan
 }

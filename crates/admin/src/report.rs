@@ -60,7 +60,7 @@ pub struct TaskReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepReport {
     /// `write`, `demote`, `make_dir`, `remove_dir`, `mount`, `own`, `unmount`,
-    /// `swap_on`, `swap_off` or `impossible`.
+    /// `swap_on`, `swap_off`, `install`, `remove_file`, `run` or `impossible`.
     pub action: &'static str,
     /// The file or directory, as the machine names it.
     pub path: String,
@@ -260,6 +260,9 @@ impl Step {
             Step::Unmount(point) => ("unmount", point.display().to_string()),
             Step::SwapOn(swap) => ("swap_on", swap.path.display().to_string()),
             Step::SwapOff(swap) => ("swap_off", swap.path.display().to_string()),
+            Step::Install(install) => ("install", install.path.display().to_string()),
+            Step::RemoveFile(path) => ("remove_file", path.display().to_string()),
+            Step::Run(words) => ("run", words.join(" ")),
             Step::Impossible(not) => ("impossible", not.subject.clone()),
         }
     }

@@ -5,6 +5,7 @@
 //!
 //! **Invariants.** A request changes nothing, and a plan never finds a wrong argument.
 
+pub mod boot;
 mod limits;
 mod mounts;
 mod pool;
@@ -49,6 +50,8 @@ pub struct Request {
     pub mounts: Vec<MountSet>,
     /// Limits for all new mounts.
     pub mount_limits: MountLimits,
+    /// `--install-boot` or `--uninstall-boot`
+    pub boot: Option<boot::Boot>,
     /// Warnings about the interpretation of options.
     pub notes: Vec<String>,
 }
@@ -215,6 +218,10 @@ impl Request {
         pool::check(&args.pools, machine, &mut request, &mut errors);
         limits::check(&args.limits, effects, &mut request, &mut errors);
         mounts::check(&args.mounts, machine, effects, &mut request, &mut errors);
+        match boot::check(args, effects, &mut request.notes) {
+            Ok(boot) => request.boot = boot,
+            Err(why) => errors.push(why),
+        }
         request.idle_options(args);
         let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
         request.growth.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();

@@ -44,6 +44,12 @@ pub enum Step {
     SwapOn(Swap),
     /// Disables swap and removes its file.
     SwapOff(Swap),
+    /// Writes a file or a link of `--install-boot`.
+    Install(Install),
+    /// Removes a file or a link if it exists.
+    RemoveFile(PathBuf),
+    /// Runs this command if an earlier step of the task changed anything.
+    Run(&'static [&'static str]),
     /// Cannot be done on this machine, as the plan found in advance.
     Impossible(Impossible),
 }
@@ -267,6 +273,29 @@ pub struct Swap {
     pub path: PathBuf,
     /// The size of the file; `None` for a device.
     pub size: Option<Bytes>,
+}
+
+/// A file or a link to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Install {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its contents.
+    pub contents: Installed,
+}
+
+/// The contents of a file or a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Installed {
+    /// A file.
+    Text {
+        /// Its text.
+        text: String,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A symbolic link to this path.
+    Link(PathBuf),
 }
 
 /// A step that cannot be done.

@@ -8,7 +8,7 @@ use std::path::Path;
 use hugetools_model::{KPath, Root};
 
 use crate::plan::{Plan, Task};
-use crate::step::{Choose, Demote, MakeDir, Number, Step, Value, What, Write};
+use crate::step::{Choose, Demote, Install, Installed, MakeDir, Number, Step, Value, What, Write};
 
 /// Returns the commands of a plan, one or more lines per step. For a recorded tree, paths begin
 /// with its directory, and steps that need a kernel become comments.
@@ -70,6 +70,9 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::Unmount(point) => live_only(root, format!("umount {}", quote(root, point))),
         Step::SwapOn(swap) => live_only(root, swap::on(swap, root)),
         Step::SwapOff(swap) => live_only(root, swap::off(swap, root)),
+        Step::Install(install) => install_line(install, root),
+        Step::RemoveFile(path) => format!("rm -f {}", quote(root, path)),
+        Step::Run(words) => live_only(root, words.join(" ")),
         Step::Impossible(not) => {
             let message = format!("hugeadm:ERROR: {}: {}", not.subject, not.why);
             format!("echo {} >&2; false", quote_text(&message))
@@ -131,6 +134,16 @@ fn make_dir_line(dir: &MakeDir, root: &Root) -> String {
     match root.has_kernel() {
         false => format!("[ -d {path} ] || {make}"),
         true => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
+    }
+}
+
+fn install_line(install: &Install, root: &Root) -> String {
+    let path = quote(root, &install.path);
+    match &install.contents {
+        Installed::Link(to) => format!("ln -sfn {} {path}", quote_text(&to.to_string_lossy())),
+        Installed::Text { text, mode } => {
+            format!("cat >{path} <<'EOF' && chmod {mode:04o} {path}\n{text}EOF")
+        }
     }
 }
 

@@ -1,0 +1,97 @@
+//! `--install-boot` and `--uninstall-boot`: finds the init system and what is there.
+//!
+//! [`init`]: services. [`mark`]: recognizes our files.
+
+pub mod init;
+pub mod mark;
+
+use std::path::{Path, PathBuf};
+
+use crate::args::Args;
+use crate::effects::Effects;
+use crate::step::Installed;
+
+use init::Init;
+
+/// The drop-in for GRUB.
+pub const GRUB: &str = "/etc/default/grub.d/hugetools.cfg";
+
+const CONFIG: &str = "/etc/hugetools/hugetools.toml";
+
+/// What to do for the boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boot {
+    /// The option as written.
+    pub option: &'static str,
+    /// Whether to install or to uninstall.
+    pub install: bool,
+    /// The init system.
+    pub init: Init,
+    /// The path of hugeadm.
+    pub program: PathBuf,
+    /// Kernel parameters for GRUB.
+    pub parameters: Option<String>,
+    /// Our files that an administrator changed.
+    pub changed: Vec<&'static str>,
+}
+
+/// Checks the options.
+pub(super) fn check(
+    args: &Args,
+    effects: &mut dyn Effects,
+    notes: &mut Vec<String>,
+) -> Result<Option<Boot>, String> {
+    let install = args.boot.install_boot;
+    let option = match (install, args.boot.uninstall_boot) {
+        (true, _) => "--install-boot",
+        (false, true) => "--uninstall-boot",
+        (false, false) => return Ok(None),
+    };
+    let live = args.general.sysroot.is_none();
+    let mut exists = |path: &str| matches!(effects.stat(Path::new(path)), Ok(Some(_)));
+    let Some(init) = Init::find(&mut exists, live) else {
+        return Err(format!(
+            "{option}: this machine has neither systemd, OpenRC nor /etc/init.d: run hugeadm \
+             --apply at boot, before the programs that need its pools"
+        ));
+    };
+    if install {
+        notes.extend(advice(init, exists(CONFIG)));
+    }
+    let program = match effects.installed(Path::new("/proc/self/exe")) {
+        Ok(Some(Installed::Link(program))) if live => program,
+        _ => PathBuf::from("/usr/bin/hugeadm"),
+    };
+    let mut is_changed = |path: &&str| match effects.installed(Path::new(path)) {
+        Ok(Some(Installed::Text { text, .. })) => !mark::is_unchanged(&text),
+        Ok(Some(Installed::Link(_))) | Err(_) => true,
+        Ok(None) => false,
+    };
+    let changed = [init.path(), GRUB].into_iter();
+    Ok(Some(Boot {
+        option,
+        install,
+        init,
+        program,
+        parameters: None,
+        changed: changed.filter(|path| is_changed(path)).collect(),
+    }))
+}
+
+/// Says what is left to do.
+fn advice(init: Init, has_config: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !has_config {
+        notes.push(format!(
+            "{CONFIG} is missing, so nothing is applied at boot\n  hugeadm --save={CONFIG} \
+             writes the present state"
+        ));
+    }
+    if init == (Init::Sysv { update_rc: false }) {
+        let script = init.path();
+        notes.push(format!(
+            "{script} is not enabled here\n  in the running system: update-rc.d hugetools defaults"
+        ));
+    }
+    notes
+}
