@@ -2,6 +2,8 @@
 //! the checkers of their formats.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
+mod fleet;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
