@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod fleet;
+mod guest;
 
 use std::fs;
 use std::path::Path;
