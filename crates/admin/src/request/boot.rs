@@ -3,6 +3,7 @@
 //! [`init`]: services. [`mark`]: recognizes our files.
 
 pub mod init;
+mod kernel;
 pub mod mark;
 
 use std::path::{Path, PathBuf};
