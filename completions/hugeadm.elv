@@ -70,6 +70,8 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --set-recommended-min_free_kbytes 'Raise vm.min_free_kbytes so that free memory fragments less'
             cand --enable-zone-movable 'Let pools allocate from ZONE_MOVABLE; Linux before 4.16'
             cand --disable-zone-movable 'Don''t let pools allocate from ZONE_MOVABLE; Linux before 4.16'
+            cand --install-boot 'Apply the file at each boot, before the programs that need its pools'
+            cand --uninstall-boot 'Remove what --install-boot wrote, except files that were changed since'
             cand -d 'Print the equivalent shell commands and change nothing'
             cand --dry-run 'Print the equivalent shell commands and change nothing'
             cand -v 'Raise the verbosity by one'

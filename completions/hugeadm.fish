@@ -63,6 +63,8 @@ complete -c hugeadm -l set-recommended-shmmax -d 'Raise kernel.shmmax to the siz
 complete -c hugeadm -l set-recommended-min_free_kbytes -d 'Raise vm.min_free_kbytes so that free memory fragments less'
 complete -c hugeadm -l enable-zone-movable -d 'Let pools allocate from ZONE_MOVABLE; Linux before 4.16'
 complete -c hugeadm -l disable-zone-movable -d 'Don\'t let pools allocate from ZONE_MOVABLE; Linux before 4.16'
+complete -c hugeadm -l install-boot -d 'Apply the file at each boot, before the programs that need its pools'
+complete -c hugeadm -l uninstall-boot -d 'Remove what --install-boot wrote, except files that were changed since'
 complete -c hugeadm -s d -l dry-run -d 'Print the equivalent shell commands and change nothing'
 complete -c hugeadm -s v -d 'Raise the verbosity by one'
 complete -c hugeadm -l json -d 'Print the result as one JSON document'

@@ -73,6 +73,8 @@ Register-ArgumentCompleter -Native -CommandName 'hugeadm' -ScriptBlock {
             [CompletionResult]::new('--set-recommended-min_free_kbytes', '--set-recommended-min_free_kbytes', [CompletionResultType]::ParameterName, 'Raise vm.min_free_kbytes so that free memory fragments less')
             [CompletionResult]::new('--enable-zone-movable', '--enable-zone-movable', [CompletionResultType]::ParameterName, 'Let pools allocate from ZONE_MOVABLE; Linux before 4.16')
             [CompletionResult]::new('--disable-zone-movable', '--disable-zone-movable', [CompletionResultType]::ParameterName, 'Don''t let pools allocate from ZONE_MOVABLE; Linux before 4.16')
+            [CompletionResult]::new('--install-boot', '--install-boot', [CompletionResultType]::ParameterName, 'Apply the file at each boot, before the programs that need its pools')
+            [CompletionResult]::new('--uninstall-boot', '--uninstall-boot', [CompletionResultType]::ParameterName, 'Remove what --install-boot wrote, except files that were changed since')
             [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'Print the equivalent shell commands and change nothing')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the equivalent shell commands and change nothing')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Raise the verbosity by one')

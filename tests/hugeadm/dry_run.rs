@@ -183,8 +183,13 @@ fn no_call_of_a_dry_run_changes_anything() {
     }
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("trace");
-    let pools = ["--pool-pages-min=DEFAULT:+8", "--pool-pages-max=2MB:16"];
-    for option in CHANGES.iter().chain(&pools) {
+    let others = [
+        "--pool-pages-min=DEFAULT:+8",
+        "--pool-pages-max=2MB:16",
+        "--install-boot",
+        "--uninstall-boot",
+    ];
+    for option in CHANGES.iter().chain(&others) {
         let mut command = strace(&trace);
         command.arg(env!("CARGO_BIN_EXE_hugeadm"));
         command.args(["--dry-run", option]).env("LC_ALL", "C");
@@ -207,6 +212,8 @@ fn every_option_is_tried() {
         "pool-pages-min",
         "pool-pages-max",
         "demote",
+        "install-boot",
+        "uninstall-boot",
         "dry-run",
         "sysroot",
         "help",

@@ -6,10 +6,6 @@ use clap::Args;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 pub struct Boot {
     /// Apply the file at each boot, before the programs that need its pools
-    ///
-    /// Writes and enables a unit of systemd, a service of OpenRC or a script in
-    /// /etc/init.d. Gigantic pages of the file become kernel parameters: in
-    /// /etc/default/grub.d where GRUB reads it, otherwise they are printed.
     #[arg(long, conflicts_with = "uninstall_boot")]
     pub install_boot: bool,
 
