@@ -9,24 +9,112 @@ const NODE: GuestNode = GuestNode {
     cpu: true,
 };
 
-/// Puts /bin/hugeadm and this file into systemd's hands.
+const FILE: &str = "/etc/hugetools/hugetools.toml";
+
+/// Pages of each node that a dependent service finds, and the state of our unit.
+const SHOW: &str = "cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages";
+const STATE: &str = "systemctl show -P ActiveState hugetools";
+const LOG: &str = "journalctl --no-pager -o cat -u hugetools";
+
+/// A machine whose systemd applies this file.
 fn by_systemd(test: &str, nodes: &[GuestNode], file: &str) -> Option<Guest> {
     let mut guest = guest(test, nodes)?;
-    guest.text("/etc/hugetools/hugetools.toml", file);
+    guest.text(FILE, file);
     guest.boot_by_systemd(test, "hugeadm --install-boot")?;
     Some(guest)
 }
 
+fn out(answers: &[Ran]) -> Vec<&str> {
+    answers.iter().map(|ran| ran.out.trim_end()).collect()
+}
+
 #[test]
-fn two_nodes() {
-    let Some(guest) = by_systemd("two nodes", &[NODE; 2], "") else {
+fn a_file_is_exact_before_a_service_starts() {
+    let file = "
+[[pool]]
+size = \"2MB\"
+nodes = {0 = 17, 1 = 5}
+
+[[mount]]
+path = \"/var/lib/hugetlbfs/database\"
+size = \"2MB\"
+mode = \"0770\"
+";
+    let Some(guest) = by_systemd("a file under systemd", &[NODE; 2], file) else {
         return;
     };
-    let answers: Vec<Ran> = guest.run(&[
-        "hugeadm --pool-list-nodes",
+    let answers = guest.run(&[
+        SHOW,
+        STATE,
         "systemctl is-enabled hugetools",
-        "systemctl status hugetools",
-        "journalctl -u hugetools",
+        "grep -c ' /var/lib/hugetlbfs/database hugetlbfs ' /proc/mounts",
+        "hugeadm --check",
+        "hugeadm --uninstall-boot && hugeadm --uninstall-boot && ls /etc/systemd/system",
     ]);
-    panic!("{answers:#?}");
+    assert_eq!(
+        out(&answers),
+        [
+            "17\n5",
+            "active",
+            "enabled",
+            "1",
+            "",
+            "answers.service\ndefault.target"
+        ],
+        "{answers:#?}"
+    );
+}
+
+/// The service starts nevertheless: it isn't one that requires our unit.
+#[test]
+fn a_shortage_fails_the_unit_unless_the_pool_is_not_essential() {
+    let file = "
+[[pool]]
+size = \"2MB\"
+nodes = {0 = 5, 1 = 400}
+";
+    let Some(guest) = by_systemd("a shortage under systemd", &[NODE; 2], file) else {
+        return;
+    };
+    let relax = format!("echo 'essential = false' >>{FILE}; systemctl restart hugetools");
+    let answers = guest.run(&[STATE, LOG, &relax, STATE, LOG]);
+    let states = [answers[0].out.trim(), answers[3].out.trim()];
+    assert_eq!(states, ["failed", "active"], "{answers:#?}");
+    let figures = |log: &str| log.matches("asked 400, got ").count();
+    assert_eq!(figures(&answers[1].out), 1, "{answers:#?}");
+    assert_eq!(figures(&answers[4].out), 2, "{answers:#?}");
+}
+
+/// There is no init system here: the guest's init calls the script, as rc would.
+#[test]
+fn a_script_spreads_a_pool_over_eight_nodes() {
+    let nodes = [GuestNode {
+        megabytes: 160,
+        cpu: true,
+    }; 8];
+    let Some(mut guest) = guest("a file under a script", &nodes) else {
+        return;
+    };
+    let file = "
+[[pool]]
+size = \"2MB\"
+spread = \"0-6,7*3\"
+min = 40
+";
+    guest.text(FILE, file);
+    let answers = guest.run(&[
+        "mkdir -p /etc/init.d && hugeadm --install-boot 2>&1",
+        "/etc/init.d/hugetools start",
+        SHOW,
+        "/etc/init.d/hugetools status",
+        "hugeadm --uninstall-boot && ls /etc/init.d",
+    ]);
+    let note = "hugeadm:WARNING: /etc/init.d/hugetools is not enabled here\n  in the running \
+                system: update-rc.d hugetools defaults";
+    assert_eq!(
+        out(&answers),
+        [note, "", "4\n4\n4\n4\n4\n4\n4\n12", "", ""],
+        "{answers:#?}"
+    );
+    assert!(answers.iter().all(|ran| ran.status == 0), "{answers:#?}");
 }
