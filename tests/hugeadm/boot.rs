@@ -23,7 +23,7 @@ const SCRIPT: &str = "etc/init.d/hugetools";
 
 /// Returns a machine with these directories.
 fn machine(dirs: &[&str]) -> TempDir {
-    let dir = tree::machine("x86_64-8node");
+    let dir = tree::machine("x86_64-6.18-mthp");
     for name in dirs {
         fs::create_dir_all(dir.path().join(name)).unwrap();
     }
@@ -105,6 +105,42 @@ fn the_printed_commands_do_the_same() {
     let status = Command::new("sh").args(["-ec", &printed.out]).status();
     assert!(status.unwrap().success(), "{}", printed.out);
     assert_eq!(tree::snapshot(one.path()), tree::snapshot(other.path()));
+}
+
+/// Gigantic pages, for each node where the request names nodes: as GRUB's drop-in, or
+/// printed.
+#[test]
+fn gigantic_pages_become_kernel_parameters() {
+    let pools = [
+        "--install-boot",
+        "--pool-pages-min=1GB@0:2",
+        "--pool-pages-min=2MB:9",
+    ];
+    let words = "hugepagesz=1G hugepages=0:2";
+    for (dir, next) in [
+        ("etc/default/grub.d", "now run: update-grub"),
+        ("etc/kernel/cmdline", "then run: kernel-install add-all"),
+        ("etc", "the boot loader's configuration"),
+    ] {
+        let dir = machine(&["lib/systemd/systemd", dir]);
+        let ran = hugeadm(dir.path(), &pools);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let note = ran.err.split_once(&format!("{words}\n  "));
+        assert!(note.is_some_and(|(_, then)| then.contains(next)), "{ran:?}");
+        let grub = dir.path().join("etc/default/grub.d/hugetools.cfg");
+        let text = fs::read_to_string(&grub).unwrap_or_default();
+        assert_eq!(
+            text.contains(&format!("$GRUB_CMDLINE_LINUX {words}\"\n")),
+            next.contains("grub")
+        );
+        // A kernel that has them needs no advice.
+        fs::write(dir.path().join("proc/cmdline"), words).unwrap();
+        let ran = hugeadm(dir.path(), &pools);
+        assert!(!ran.err.contains(words), "{ran:?}");
+        // The drop-in goes with the last gigantic page.
+        ok(&dir, "--install-boot");
+        assert!(!grub.exists());
+    }
 }
 
 #[test]

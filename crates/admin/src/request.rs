@@ -218,10 +218,7 @@ impl Request {
         pool::check(&args.pools, machine, &mut request, &mut errors);
         limits::check(&args.limits, effects, &mut request, &mut errors);
         mounts::check(&args.mounts, machine, effects, &mut request, &mut errors);
-        match boot::check(args, effects, &mut request.notes) {
-            Ok(boot) => request.boot = boot,
-            Err(why) => errors.push(why),
-        }
+        boot::check(args, machine, effects, &mut request, &mut errors);
         request.idle_options(args);
         let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
         request.growth.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();

@@ -91,7 +91,7 @@ fn the_role_is_idempotent_and_has_a_check_mode() {
     });
     let expected = [
         "3 changed",
-        "74",
+        "0",
         "4 changed",
         "80",
         "0 changed",

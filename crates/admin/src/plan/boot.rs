@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::Task;
 use super::mounts::BASE_OWNER;
-use crate::request::boot::{Boot, GRUB, mark};
+use crate::request::boot::kernel::{GRUB, grub};
+use crate::request::boot::{Boot, mark};
 use crate::step::{Impossible, Install, Installed, MakeDir, Step};
 
 pub(super) fn plan(boot: &Boot) -> Vec<Task> {
@@ -81,12 +82,4 @@ fn remove(boot: &Boot, path: &'static str) -> Option<Step> {
 
 fn remove_file(path: &str) -> Step {
     Step::RemoveFile(PathBuf::from(path))
-}
-
-/// The drop-in for GRUB with these kernel parameters.
-fn grub(parameters: &str) -> String {
-    format!(
-        "# Gigantic pages of /etc/hugetools: the kernel finds memory for them only at boot.\n\
-         GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {parameters}\"\n"
-    )
 }

@@ -1,21 +1,22 @@
 //! `--install-boot` and `--uninstall-boot`: finds the init system and what is there.
 //!
-//! [`init`]: services. [`mark`]: recognizes our files.
+//! [`init`]: services. [`kernel`]: kernel parameters. [`mark`]: recognizes our files.
 
 pub mod init;
-mod kernel;
+pub mod kernel;
 pub mod mark;
 
 use std::path::{Path, PathBuf};
 
+use hugetools_model::Machine;
+
 use crate::args::Args;
 use crate::effects::Effects;
+use crate::request::Request;
 use crate::step::Installed;
 
 use init::Init;
-
-/// The drop-in for GRUB.
-pub const GRUB: &str = "/etc/default/grub.d/hugetools.cfg";
+use kernel::GRUB;
 
 const CONFIG: &str = "/etc/hugetools/hugetools.toml";
 
@@ -36,28 +37,39 @@ pub struct Boot {
     pub changed: Vec<&'static str>,
 }
 
-/// Checks the options.
+/// Checks the options. The pools are those of the request.
 pub(super) fn check(
     args: &Args,
+    machine: &Machine,
     effects: &mut dyn Effects,
-    notes: &mut Vec<String>,
-) -> Result<Option<Boot>, String> {
+    request: &mut Request,
+    errors: &mut Vec<String>,
+) {
     let install = args.boot.install_boot;
     let option = match (install, args.boot.uninstall_boot) {
         (true, _) => "--install-boot",
         (false, true) => "--uninstall-boot",
-        (false, false) => return Ok(None),
+        (false, false) => return,
     };
     let live = args.general.sysroot.is_none();
     let mut exists = |path: &str| matches!(effects.stat(Path::new(path)), Ok(Some(_)));
     let Some(init) = Init::find(&mut exists, live) else {
-        return Err(format!(
+        errors.push(format!(
             "{option}: this machine has neither systemd, OpenRC nor /etc/init.d: run hugeadm \
              --apply at boot, before the programs that need its pools"
         ));
+        return;
     };
+    let mut parameters = None;
     if install {
-        notes.extend(advice(init, exists(CONFIG)));
+        request.notes.extend(advice(init, exists(CONFIG)));
+        parameters = kernel::parameters(machine, &request.pool_min);
+        if let Some(words) = &parameters {
+            let notes = kernel::advice(machine, words, &mut exists);
+            request.notes.extend(notes);
+        }
+        // Without this directory, the administrator adds them.
+        parameters = parameters.filter(|_| exists(kernel::GRUB_DIR));
     }
     let program = match effects.installed(Path::new("/proc/self/exe")) {
         Ok(Some(Installed::Link(program))) if live => program,
@@ -68,15 +80,15 @@ pub(super) fn check(
         Ok(Some(Installed::Link(_))) | Err(_) => true,
         Ok(None) => false,
     };
-    let changed = [init.path(), GRUB].into_iter();
-    Ok(Some(Boot {
+    let changed = [init.path(), GRUB].into_iter().filter(&mut is_changed);
+    request.boot = Some(Boot {
         option,
         install,
         init,
         program,
-        parameters: None,
-        changed: changed.filter(|path| is_changed(path)).collect(),
-    }))
+        parameters,
+        changed: changed.collect(),
+    });
 }
 
 /// Says what is left to do.

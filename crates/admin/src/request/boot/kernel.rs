@@ -8,6 +8,43 @@ use hugetools_model::{Machine, PageCount, PageSize};
 
 use crate::request::{Place, PoolChange};
 
+/// The drop-in for GRUB.
+pub const GRUB: &str = "/etc/default/grub.d/hugetools.cfg";
+
+/// The directory of GRUB's drop-ins.
+pub(super) const GRUB_DIR: &str = "/etc/default/grub.d";
+
+/// The line that kernel-install gives to new kernels.
+const CMDLINE: &str = "/etc/kernel/cmdline";
+
+/// Returns the drop-in for GRUB.
+pub fn grub(parameters: &str) -> String {
+    format!(
+        "# Gigantic pages of /etc/hugetools: the kernel finds memory for them only at boot.\n\
+         GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {parameters}\"\n"
+    )
+}
+
+/// Says what is left to do before the kernel has these parameters, if it lacks them.
+pub(super) fn advice(
+    machine: &Machine,
+    parameters: &str,
+    exists: &mut dyn FnMut(&str) -> bool,
+) -> Option<String> {
+    let mut words = parameters.split(' ');
+    if words.all(|word| machine.boot.words.iter().any(|has| has == word)) {
+        return None;
+    }
+    let next = match (exists(GRUB_DIR), exists(CMDLINE)) {
+        (true, _) => "now run: update-grub".to_owned(),
+        (false, true) => format!("append them to {CMDLINE}, then run: kernel-install add-all"),
+        (false, false) => "add them to the boot loader's configuration".to_owned(),
+    };
+    Some(format!(
+        "gigantic pages need these kernel parameters from the next boot on: {parameters}\n  {next}"
+    ))
+}
+
 /// Returns the parameters for these pools, if any of them has gigantic pages.
 pub(super) fn parameters(machine: &Machine, pools: &[PoolChange]) -> Option<String> {
     let mut words: Vec<String> = Vec::new();
