@@ -46,7 +46,7 @@ pub use policy::{mbind, page_nodes, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
     getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size, probe_read,
-    program_break, random, set_blocked_signals, sleep, thp_disabled, yield_now,
+    program_break, random, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,

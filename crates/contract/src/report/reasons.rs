@@ -7,7 +7,7 @@ pub const SMALL_HEAP_BYTES: usize = 16 << 20;
 pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 
 /// A part of a large heap is on base pages.
-pub const HEAD_OF_HEAP: &str = "the first 16 to 20 MiB of a heap are on base pages";
+pub const HEAD_OF_HEAP: &str = "the first 6 to 20 MiB of a heap are on base pages";
 
 /// Maximum size in bytes of that part. A heap that is still small may grow by the chunk
 /// of one size class beyond the limit.

@@ -10,6 +10,9 @@ use crate::sys;
 /// Ranges up to this size (bytes) count against the thread's allowance.
 const SMALL: usize = 512 << 10;
 
+/// A heap that has touched more bytes than this is not small: it uses most of what it takes.
+const TOUCHED: usize = 6 << 20;
+
 /// Slices on base pages that each thread may take.
 const THREAD_ALLOWANCE: u8 = 8;
 
@@ -20,7 +23,8 @@ static TAKEN: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
 /// Whether a new range gets base pages.
 pub(super) fn is_on_base_pages(len: usize) -> bool {
     let is_allowed = len <= SMALL && take_allowance(len);
-    is_allowed || usage::in_use() + len <= usage::SMALL_HEAP
+    let in_use = usage::in_use() + len;
+    is_allowed || in_use <= usage::SMALL_HEAP && (in_use <= TOUCHED || sys::touched() <= TOUCHED)
 }
 
 /// Takes a range from this thread's allowance; returns false if that is used up.

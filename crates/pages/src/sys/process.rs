@@ -252,6 +252,22 @@ pub fn page_size() -> usize {
     }
 }
 
+/// Bytes that page faults of this process have brought in (`getrusage(2)`), at least a base page
+/// each; 0 under a filter.
+pub fn touched() -> usize {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    let who = extended(libc::RUSAGE_SELF);
+    let _ = unfiltered_call(
+        libc::SYS_getrusage,
+        [who, usage.as_mut_ptr() as usize, 0, 0, 0, 0],
+    );
+    // SAFETY: all bits zero are a valid `rusage`, and the kernel may have filled it.
+    let faults = unsafe { usage.assume_init() }.ru_minflt;
+    usize::try_from(faults)
+        .unwrap_or(0)
+        .saturating_mul(page_size())
+}
+
 /// Whether the process is set-user-id or the like and must not trust its environment.
 pub fn is_secure() -> bool {
     auxv(libc::AT_SECURE) != 0
