@@ -55,6 +55,7 @@ impl Run {
     pub(super) fn list_after(&mut self) -> Result<(), FileError> {
         let show = self.args.show.clone();
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
+        self.show_file()?;
         if show.who {
             let seen = live::who::scan(&self.root)?;
             let accounts = who::account(&seen);

@@ -4,7 +4,7 @@
 //! **Invariants.** A failed step ends its own task, no other.
 
 mod files;
-mod numbers;
+pub(crate) mod numbers;
 mod pools;
 mod swap;
 
@@ -40,6 +40,7 @@ pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
     let task = |task: &Task| TaskReport {
         option: task.option.clone(),
         steps: task.steps.iter().map(step).collect(),
+        optional: task.optional,
     };
     plan.tasks.iter().map(task).collect()
 }
@@ -81,6 +82,7 @@ impl Run<'_> {
         TaskReport {
             option: task.option.clone(),
             steps,
+            optional: task.optional,
         }
     }
 

@@ -6,6 +6,7 @@
 
 pub mod abbrev;
 mod boot;
+mod config;
 mod general;
 mod limits;
 mod mounts;
@@ -20,15 +21,17 @@ use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser};
 
 pub use boot::Boot;
+pub use config::Config;
 pub use general::General;
 pub use limits::Limits;
 pub use mounts::Mounts;
+pub(crate) use mounts::{mode as mount_mode, size as mount_size};
 pub use pools::Pools;
 pub use show::{PoolList, Show};
 pub use thp::Thp;
 
 /// The parsed command line.
-#[derive(Debug, Clone, PartialEq, Eq, Parser)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Parser)]
 #[command(
     name = "hugeadm",
     version,
@@ -57,6 +60,9 @@ pub struct Args {
     /// Options for shared memory and the page allocator.
     #[command(flatten)]
     pub limits: Limits,
+    /// Options about the file of pools.
+    #[command(flatten)]
+    pub config: Config,
     /// Options that apply the file at boot.
     #[command(flatten)]
     pub boot: Boot,
@@ -104,16 +110,38 @@ impl Args {
             || self.thp.changes()
             || self.limits.changes()
             || self.boot.changes()
+            || self.config.changes()
+    }
+
+    /// Whether any option shows something.
+    pub fn shows(&self) -> bool {
+        self.show.any() || self.config.shows()
     }
 
     /// Returns an error for options that exclude each other.
     pub fn misuse(&self) -> Option<&'static str> {
+        let file = &self.config;
+        let others = Args {
+            config: Config::default(),
+            ..self.clone()
+        };
+        if file.apply.is_some() && file.rollback {
+            return Some("--apply and --rollback exclude each other");
+        }
+        if file.changes() && others.changes() {
+            return Some(
+                "--apply and --rollback change things alone: run hugeadm again for others",
+            );
+        }
         let watched = Show {
             stats: true,
             watch: self.show.watch,
             ..Show::default()
         };
-        let is_alone = self.show == watched && !self.changes() && !self.general.dry_run;
+        let is_alone = self.show == watched
+            && !self.config.shows()
+            && !self.changes()
+            && !self.general.dry_run;
         match (self.show.watch, self.show.stats) {
             (Some(_), false) => Some("--watch needs --stats: it prints the statistics repeatedly"),
             (Some(_), true) if !is_alone => {

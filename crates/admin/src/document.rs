@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::advice::{Fact, Finding};
 use crate::bug_report::BugReport;
+use crate::check::Difference;
 use crate::listing::{MountRow, NodeRow, PoolRow};
 use crate::persistent::Persistent;
 use crate::report::TaskReport;
@@ -34,6 +35,9 @@ pub struct Document {
     pub nodes: Option<Vec<NodeRow>>,
     /// Options that change something, in the order of execution.
     pub tasks: Vec<TaskReport>,
+    /// `--check`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differences: Option<Vec<Difference>>,
     /// `--page-sizes`, after the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_sizes: Option<Vec<PageSize>>,
@@ -77,6 +81,7 @@ impl Document {
             pools: None,
             nodes: None,
             tasks: Vec::new(),
+            differences: None,
             page_sizes: None,
             page_sizes_all: None,
             findings: None,

@@ -32,6 +32,8 @@ pub mod advice;
 pub mod apply;
 pub mod args;
 pub mod bug_report;
+pub mod check;
+pub mod config;
 pub mod document;
 pub mod effects;
 pub mod listing;

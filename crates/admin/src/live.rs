@@ -4,7 +4,7 @@
 //! the error of the system unchanged.
 
 mod accounts;
-mod files;
+pub mod files;
 pub mod lock;
 mod swap;
 mod sys;

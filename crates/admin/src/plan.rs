@@ -50,6 +50,8 @@ pub struct Task {
     pub steps: Vec<Step>,
     /// When it runs.
     pub when: When,
+    /// Whether a shortage is only a warning.
+    pub optional: bool,
 }
 
 /// When a task runs.
@@ -62,11 +64,12 @@ pub enum When {
 }
 
 impl Task {
-    fn new(option: impl Into<String>, steps: Vec<Step>) -> Task {
+    pub(crate) fn new(option: impl Into<String>, steps: Vec<Step>) -> Task {
         Task {
             option: option.into(),
             steps,
             when: When::UnlessInterrupted,
+            optional: false,
         }
     }
 }

@@ -21,12 +21,14 @@ use crate::step::Step;
 pub use text::{Level, Message, confirmations, messages};
 
 /// The result of a run, and its exit status. The worst one wins: usage, failed, short,
-/// done.
+/// differs, done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Status {
     /// Everything is as requested: 0.
     #[default]
     Done,
+    /// The machine differs from the file: 4.
+    Differs,
     /// Less than requested: 3.
     Short,
     /// Something failed: 1.
@@ -43,6 +45,7 @@ impl Status {
             Status::Failed => 1,
             Status::Usage => 2,
             Status::Short => 3,
+            Status::Differs => 4,
         }
     }
 }
@@ -54,6 +57,21 @@ pub struct TaskReport {
     pub option: String,
     /// All of its steps, in order.
     pub steps: Vec<StepReport>,
+    /// Whether a shortage is only a warning.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+}
+
+impl TaskReport {
+    /// The worst status of its steps.
+    pub fn status(&self) -> Status {
+        let statuses = self.steps.iter().map(|step| step.outcome.status());
+        let worst = statuses.max().unwrap_or_default();
+        match (worst, self.optional) {
+            (Status::Short, true) => Status::Done,
+            _ => worst,
+        }
+    }
 }
 
 /// The result of one step.
@@ -270,9 +288,6 @@ impl Step {
 
 /// The worst status of all steps.
 pub fn status(tasks: &[TaskReport]) -> Status {
-    let steps = tasks.iter().flat_map(|task| &task.steps);
-    steps
-        .map(|step| step.outcome.status())
-        .max()
-        .unwrap_or_default()
+    let tasks = tasks.iter().map(TaskReport::status);
+    tasks.max().unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use crate::step::{Choose, Demote, Number, Value, What, Write};
 
 impl Run<'_> {
     pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {
-        let asked = value(write, self.root)?;
+        let asked = value(write, &|file| number(file, self.root))?;
         let before = number(&write.file, self.root)?;
         if before == asked {
             let excess = self.excess_surplus(write, asked);
@@ -49,19 +49,22 @@ impl Run<'_> {
 }
 
 /// Computes the number to write.
-pub(super) fn value(write: &Write, root: &Root) -> Result<u64, FileError> {
+pub(crate) fn value(
+    write: &Write,
+    number: &dyn Fn(&Number) -> Result<u64, FileError>,
+) -> Result<u64, FileError> {
     match &write.value {
         Value::Plain(number) => Ok(*number),
-        Value::AtLeast(least) => Ok(number(&write.file, root)?.max(*least)),
-        Value::Rest { of, less } => less.iter().try_fold(*of, |rest, file| {
-            Ok(rest.saturating_sub(number(file, root)?))
-        }),
+        Value::AtLeast(least) => Ok(number(&write.file)?.max(*least)),
+        Value::Rest { of, less } => less
+            .iter()
+            .try_fold(*of, |rest, file| Ok(rest.saturating_sub(number(file)?))),
     }
 }
 
 /// Reads the number in a file. On a live kernel, subtracts surplus pages: the file
 /// includes them when read but not when written.
-pub(super) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
+pub(crate) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
     let number = root.number(&file.path)?;
     match &file.surplus {
         Some(surplus) if root.has_kernel() => {

@@ -1,11 +1,12 @@
-//! The files of `--install-boot`, and the command that announces them.
+//! Files besides the kernel's, and the command that announces some of them.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::config::source::{DEFAULT, DIRECTORY, Source};
 use crate::step::Installed;
 
 pub(super) fn installed(path: &Path) -> io::Result<Option<Installed>> {
@@ -43,6 +44,58 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
         }
     }
     fs::rename(new, path)
+}
+
+/// Reads the file of pools, or the default file and those of its directory.
+///
+/// # Errors
+/// The first mistake, with its place; there is no file.
+pub fn read_config(path: &Path) -> Result<Vec<Source>, String> {
+    let read = |path: &Path| match fs::read_to_string(path) {
+        Ok(text) => Source::new(path.to_owned(), text),
+        Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+    };
+    if path != Path::new("") {
+        return Ok(vec![read(path)?]);
+    }
+    let mut paths: Vec<PathBuf> = match fs::read_dir(DIRECTORY) {
+        Ok(entries) => entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect(),
+        Err(_) => Vec::new(),
+    };
+    paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
+    paths.push(PathBuf::from(DEFAULT));
+    paths.sort();
+    // The directory sorts before the file.
+    paths.rotate_right(1);
+    if paths.len() > 1 && !paths[0].exists() {
+        paths.remove(0);
+    }
+    if paths.len() == 1 && !paths[0].exists() {
+        return Err(format!(
+            "there is no {DEFAULT}\n  hugeadm --save={DEFAULT} writes the present state"
+        ));
+    }
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// Writes a file of the host atomically.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_config(path: &Path, text: &str) -> Result<(), String> {
+    if let Some(dir) = path
+        .parent()
+        .filter(|dir| *dir == Path::new("/etc/hugetools"))
+    {
+        let _ = fs::create_dir(dir);
+    }
+    let contents = Installed::Text {
+        text: text.to_owned(),
+        mode: 0o644,
+    };
+    install(path, &contents).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 pub(super) fn run(words: &[&str]) -> io::Result<()> {

@@ -32,6 +32,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         let Some(planned) = pools.get_mut(&change.size) else {
             continue;
         };
+        planned.wish = change.wish;
         let steps = match &change.place {
             Place::Whole(to) => planned.whole_minimum(*to),
             Place::Nodes(nodes) => planned.node_minimums(nodes),
@@ -73,7 +74,9 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     let notes = planned.take_notes();
     plan.notes
         .extend(notes.map(|note| format!("{option}: {note}")));
-    plan.tasks.push(Task::new(option, steps));
+    let mut task = Task::new(option, steps);
+    task.optional = change.wish.optional;
+    plan.tasks.push(task);
 }
 
 /// Splits pages of one size into another. Both pools keep their overcommit.

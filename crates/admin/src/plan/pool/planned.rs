@@ -9,7 +9,7 @@ use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path};
 use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, whole_number};
-use crate::request::{Change, Growth};
+use crate::request::{Change, Growth, Wish};
 use crate::step::{Effort, Impossible, Number, Pages, Step, Value, What, Write};
 
 /// The state of a pool after all steps so far, if they succeed.
@@ -21,6 +21,8 @@ pub(super) struct Planned<'a> {
     /// `None` if this size has no overcommit.
     overcommit: Option<PageCount>,
     written: Written,
+    /// That of the present change.
+    pub(super) wish: Wish,
     notes: Vec<String>,
 }
 
@@ -41,6 +43,7 @@ impl<'a> Planned<'a> {
             minimum: pool.minimum(),
             overcommit: pool.overcommit,
             written: Written::Nothing,
+            wish: Wish::default(),
             notes: Vec::new(),
         }
     }
@@ -249,8 +252,13 @@ impl<'a> Planned<'a> {
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
-        let hard = self.growth.hard;
-        grows.then_some(Effort { compact, hard })
+        let hard = self.growth.hard || self.wish.hard;
+        let time = self.wish.time;
+        grows.then_some(Effort {
+            compact,
+            hard,
+            time,
+        })
     }
 
     fn write_pages(
