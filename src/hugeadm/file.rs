@@ -16,7 +16,7 @@ impl Run {
     /// Plans `--apply` or `--rollback`.
     pub(super) fn file_plan(&mut self, machine: &Machine) -> Result<Plan, Status> {
         if let Some(path) = self.args.config.apply.clone() {
-            return self.plan_of(&path, machine);
+            return self.plan_of(path.as_deref(), machine);
         }
         let found = record::rollback(&mut Live::new(self.root.clone()));
         match found {
@@ -32,7 +32,7 @@ impl Run {
         }
     }
 
-    fn plan_of(&mut self, path: &Path, machine: &Machine) -> Result<Plan, Status> {
+    fn plan_of(&mut self, path: Option<&Path>, machine: &Machine) -> Result<Plan, Status> {
         let host = self
             .root
             .read_opt(&KPath::from("/proc/sys/kernel/hostname"));
@@ -44,7 +44,7 @@ impl Run {
         let plan = files::read_config(path)
             .and_then(|sources| requests::plan(&sources, machine, host, force, &mut effects));
         plan.map_err(|error| {
-            self.usage_errors(vec![error]);
+            self.error(&error);
             Status::Usage
         })
     }
@@ -98,24 +98,23 @@ impl Run {
         }
         let machine = Machine::read(&self.root)?;
         if let Some(path) = args.check {
-            self.check_file(&path, &machine);
+            self.check_file(path.as_deref(), &machine);
         }
         if let Some(path) = args.save {
             let text = save::text(&machine);
-            match path == Path::new("") {
-                true => self.out(&text),
-                false => {
-                    if let Err(error) = files::write_config(&path, &text) {
-                        self.error(&error);
-                        self.note_status(Status::Failed);
-                    }
+            match path.map(|path| files::write_config(&path, &text)) {
+                None => self.out(&text),
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    self.error(&error);
+                    self.note_status(Status::Failed);
                 }
             }
         }
         Ok(())
     }
 
-    fn check_file(&mut self, path: &Path, machine: &Machine) {
+    fn check_file(&mut self, path: Option<&Path>, machine: &Machine) {
         let plan = match self.plan_of(path, machine) {
             Ok(plan) => plan,
             Err(status) => return self.note_status(status),

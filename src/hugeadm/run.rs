@@ -195,7 +195,7 @@ impl Run {
         self.say(Level::Error, text);
     }
 
-    pub(super) fn usage_errors(&mut self, errors: Vec<String>) {
+    fn usage_errors(&mut self, errors: Vec<String>) {
         if self.args.general.json {
             self.document.head.errors.extend(errors);
         } else if let Some((last, others)) = errors.split_last() {

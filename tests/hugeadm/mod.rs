@@ -3,6 +3,7 @@
 mod apply;
 mod boot;
 mod bug_report;
+mod config;
 mod dry_run;
 mod explain;
 mod libhugetlbfs;

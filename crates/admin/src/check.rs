@@ -109,7 +109,8 @@ fn differs(
             let is = thp::marked(&choose.path, &root.read(&choose.path)?)?;
             (is != choose.word).then(|| (choose.path.to_string(), is, choose.word.clone()))
         }
-        Step::Mount(mount) => {
+        // A recorded tree has no mounts and owners.
+        Step::Mount(mount) if root.has_kernel() => {
             let point = mount.point.display().to_string();
             Some((
                 point,
@@ -117,7 +118,6 @@ fn differs(
                 format!("a hugetlbfs: {}", mount.options()),
             ))
         }
-        // A recorded tree has no owners.
         Step::Own(own) if root.has_kernel() => match owner(&own.point) {
             Some(found) if found != own.owner => {
                 let point = own.point.display().to_string();

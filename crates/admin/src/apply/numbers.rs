@@ -82,12 +82,29 @@ pub(super) fn choose(choose: &Choose, root: &Root) -> Result<Outcome, Failure> {
     if before == choose.word {
         return Ok(Outcome::unchanged(before));
     }
-    root.write(&choose.path, &choose.word)?;
+    root.write(&choose.path, &written(choose, root)?)?;
     let got = now()?;
     match got == choose.word {
         true => Ok(Outcome::changed(before, got)),
         false => Err(not_as_written(&choose.path, &choose.word, got)),
     }
+}
+
+/// Returns what to write. A kernel marks the word itself; in a recorded tree, it is marked here.
+fn written(choose: &Choose, root: &Root) -> Result<String, FileError> {
+    let now = root.read(&choose.path)?;
+    let now = String::from_utf8_lossy(&now);
+    if root.has_kernel() || !now.contains('[') {
+        return Ok(choose.word.clone());
+    }
+    let words = now
+        .split_whitespace()
+        .map(|word| word.trim_matches(['[', ']']));
+    let words = words.map(|word| match word == choose.word {
+        true => format!("[{word}]"),
+        false => word.to_owned(),
+    });
+    Ok(words.collect::<Vec<_>>().join(" "))
 }
 
 /// Splits pages. The file cannot be read back, so the number of remaining pages tells

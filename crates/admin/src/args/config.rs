@@ -9,16 +9,16 @@ use clap::Args;
 #[command(next_help_heading = "File")]
 pub struct Config {
     /// Make the machine as FILE or /etc/hugetools/hugetools.toml says: hugetools.toml(5)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub apply: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub apply: Option<Option<PathBuf>>,
 
     /// Show where the machine differs from it; the exit status is 4 then
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub check: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub check: Option<Option<PathBuf>>,
 
     /// Print the present state as such a file, or write it to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub save: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub save: Option<Option<PathBuf>>,
 
     /// Take back what the last --apply changed
     #[arg(long)]

@@ -150,9 +150,10 @@ impl Making<'_> {
     }
 
     fn origin(&mut self, option: &str, value: &str, key: &str, place: Place) {
+        let amount = value.rsplit_once(':').map_or(value, |(_, amount)| amount);
         self.origins.push(Origin {
             option: format!("{option} {}", request::shown(value)),
-            text: format!("{key} = {value:?}"),
+            text: format!("{key} = {amount:?}"),
             place,
         });
     }

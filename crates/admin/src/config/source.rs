@@ -74,9 +74,9 @@ fn mistake(message: &str) -> String {
         return message;
     };
     let keys: Vec<&str> = words.collect();
-    let likeness = |word: &&&str| (strsim::jaro_winkler(key, word) * 1000.0) as u32;
-    match keys.iter().max_by_key(likeness) {
-        Some(best) if likeness(&best) > 700 => format!("unknown key {key}: {best}?"),
+    let distance = |word: &&&str| strsim::damerau_levenshtein(key, word);
+    match keys.iter().min_by_key(distance) {
+        Some(best) if distance(&best) <= 2 => format!("unknown key {key}: {best}?"),
         _ => format!("unknown key {key}: the keys here are {}", keys.join(", ")),
     }
 }

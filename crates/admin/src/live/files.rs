@@ -50,12 +50,12 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
 ///
 /// # Errors
 /// The first mistake, with its place; there is no file.
-pub fn read_config(path: &Path) -> Result<Vec<Source>, String> {
+pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     let read = |path: &Path| match fs::read_to_string(path) {
         Ok(text) => Source::new(path.to_owned(), text),
         Err(error) => Err(format!("cannot read {}: {error}", path.display())),
     };
-    if path != Path::new("") {
+    if let Some(path) = path {
         return Ok(vec![read(path)?]);
     }
     let mut paths: Vec<PathBuf> = match fs::read_dir(DIRECTORY) {
