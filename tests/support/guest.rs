@@ -170,7 +170,7 @@ impl Guest {
                     script(commands)
                 );
                 archive.file("/answers", 0o755, answers.as_bytes());
-                init += &format!("{prepare}\nexec /lib/systemd/systemd\n");
+                let _ = write!(init, "{prepare}\nexec /lib/systemd/systemd\n");
             }
         }
         archive.file("/init", 0o755, init.as_bytes());
