@@ -60,6 +60,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --force 'Let pools take memory that other programs need'
             cand --add-ramdisk-swap 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
             cand --persist 'Keep the added swap'
+            cand --clear 'Shrink all pools to the pages in use, and unmount as --unmount does'
             cand --create-mounts 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root'
             cand --create-global-mounts 'Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody'
             cand --unmount 'Unmount everything that the create options mounted, and remove the directories'

@@ -63,6 +63,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugeadm' -ScriptBlock {
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Let pools take memory that other programs need')
             [CompletionResult]::new('--add-ramdisk-swap', '--add-ramdisk-swap', [CompletionResultType]::ParameterName, 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows')
             [CompletionResult]::new('--persist', '--persist', [CompletionResultType]::ParameterName, 'Keep the added swap')
+            [CompletionResult]::new('--clear', '--clear', [CompletionResultType]::ParameterName, 'Shrink all pools to the pages in use, and unmount as --unmount does')
             [CompletionResult]::new('--create-mounts', '--create-mounts', [CompletionResultType]::ParameterName, 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root')
             [CompletionResult]::new('--create-global-mounts', '--create-global-mounts', [CompletionResultType]::ParameterName, 'Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody')
             [CompletionResult]::new('--unmount', '--unmount', [CompletionResultType]::ParameterName, 'Unmount everything that the create options mounted, and remove the directories')

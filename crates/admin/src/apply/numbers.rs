@@ -1,9 +1,10 @@
 //! Numbers and words in kernel files.
 
-use hugetools_model::hugetlb::pool::surplus_path;
+use hugetools_model::hugetlb::pool::{pool_dir, surplus_path};
 use hugetools_model::{FileError, Root, thp};
 
 use super::Run;
+use crate::plan::shell::USED;
 use crate::report::{Failure, Outcome};
 use crate::step::{Choose, Demote, Number, Value, What, Write};
 
@@ -53,6 +54,12 @@ pub(super) fn value(write: &Write, root: &Root) -> Result<u64, FileError> {
     match &write.value {
         Value::Plain(number) => Ok(*number),
         Value::AtLeast(least) => Ok(number(&write.file, root)?.max(*least)),
+        Value::AtMostUsed(size) => {
+            let of = |file| root.number(&pool_dir(*size).join(file));
+            let [all, free, reserved] = USED.map(of);
+            let used = all?.saturating_sub(free?).saturating_add(reserved?);
+            Ok(number(&write.file, root)?.min(used))
+        }
         Value::Rest { of, less } => less.iter().try_fold(*of, |rest, file| {
             Ok(rest.saturating_sub(number(file, root)?))
         }),
