@@ -20,6 +20,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
         &'hugeadm'= {
             cand --pool-list 'Show all pools: page size, minimum, current and maximum pages'
             cand --watch 'With --stats: repeat every SECONDS (default 2), with the differences'
+            cand --output 'With --metrics: replace FILE, for the textfile collector of node_exporter'
             cand --pool-pages-min 'Set the minimum number of pages of a pool; may be repeated'
             cand --pool-pages-max 'Set the maximum number of pages of a pool, with surplus pages; may be repeated'
             cand --pool-spread 'Divide one amount among memory nodes; may be repeated'
@@ -53,6 +54,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --stats 'Show the kernel''s statistics of huge pages, and how many could be allocated now'
             cand --explain 'Show memory, mounts and pools, and problems with them'
             cand --print-persistent 'Print settings that restore the present state at boot'
+            cand --metrics 'Print pools, events and control groups as metrics for Prometheus'
             cand --bug-report 'Print a description of this machine for a bug report'
             cand --obey-mempolicy 'Allocate pages only from the nodes in hugeadm''s own memory policy'
             cand --obey-numa-mempol 'Allocate pages only from the nodes in hugeadm''s own memory policy'
@@ -167,6 +169,7 @@ var hugeadm-values = [
 
 # The options that take the next word.
 var hugeadm-taking = [
+    &--output=$true
     &--pool-pages-min=$true
     &--pool-pages-max=$true
     &--pool-spread=$true

@@ -23,6 +23,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugeadm' -ScriptBlock {
         'hugeadm' {
             [CompletionResult]::new('--pool-list', '--pool-list', [CompletionResultType]::ParameterName, 'Show all pools: page size, minimum, current and maximum pages')
             [CompletionResult]::new('--watch', '--watch', [CompletionResultType]::ParameterName, 'With --stats: repeat every SECONDS (default 2), with the differences')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'With --metrics: replace FILE, for the textfile collector of node_exporter')
             [CompletionResult]::new('--pool-pages-min', '--pool-pages-min', [CompletionResultType]::ParameterName, 'Set the minimum number of pages of a pool; may be repeated')
             [CompletionResult]::new('--pool-pages-max', '--pool-pages-max', [CompletionResultType]::ParameterName, 'Set the maximum number of pages of a pool, with surplus pages; may be repeated')
             [CompletionResult]::new('--pool-spread', '--pool-spread', [CompletionResultType]::ParameterName, 'Divide one amount among memory nodes; may be repeated')
@@ -56,6 +57,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugeadm' -ScriptBlock {
             [CompletionResult]::new('--stats', '--stats', [CompletionResultType]::ParameterName, 'Show the kernel''s statistics of huge pages, and how many could be allocated now')
             [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Show memory, mounts and pools, and problems with them')
             [CompletionResult]::new('--print-persistent', '--print-persistent', [CompletionResultType]::ParameterName, 'Print settings that restore the present state at boot')
+            [CompletionResult]::new('--metrics', '--metrics', [CompletionResultType]::ParameterName, 'Print pools, events and control groups as metrics for Prometheus')
             [CompletionResult]::new('--bug-report', '--bug-report', [CompletionResultType]::ParameterName, 'Print a description of this machine for a bug report')
             [CompletionResult]::new('--obey-mempolicy', '--obey-mempolicy', [CompletionResultType]::ParameterName, 'Allocate pages only from the nodes in hugeadm''s own memory policy')
             [CompletionResult]::new('--obey-numa-mempol', '--obey-numa-mempol', [CompletionResultType]::ParameterName, 'Allocate pages only from the nodes in hugeadm''s own memory policy')

@@ -63,8 +63,7 @@ impl Run {
             self.list_after()
         });
         if let Err(error) = result {
-            self.error(&error.to_string());
-            self.note_status(Status::Failed);
+            self.fail(&error.to_string());
         }
         let status = self.status;
         self.end(status)
@@ -181,6 +180,11 @@ impl Run {
             (true, Level::Warning) => head.warnings.push(text.to_owned()),
             _ => self.log.say(level, text),
         }
+    }
+
+    pub(super) fn fail(&mut self, text: &str) {
+        self.error(text);
+        self.note_status(Status::Failed);
     }
 
     fn error(&mut self, text: &str) {

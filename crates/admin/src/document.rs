@@ -52,6 +52,9 @@ pub struct Document {
     /// `--bug-report`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bug_report: Option<BugReport>,
+    /// `--metrics`: the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
     /// `--stats`
     #[serde(flatten)]
     pub stats: Option<Stats>,
@@ -83,6 +86,7 @@ impl Document {
             facts: None,
             persistent: None,
             bug_report: None,
+            metrics: None,
             stats: None,
         }
     }
