@@ -20,6 +20,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
         &'hugeadm'= {
             cand --pool-list 'Show all pools: page size, minimum, current and maximum pages'
             cand --watch 'With --stats: repeat every SECONDS (default 2), with the differences'
+            cand --size-for 'Show how many pages a program needs, and the lines for the file of pools'
             cand --output 'With --metrics: replace FILE, for the textfile collector of node_exporter'
             cand --pool-pages-min 'Set the minimum number of pages of a pool; may be repeated'
             cand --pool-pages-max 'Set the maximum number of pages of a pool, with surplus pages; may be repeated'
@@ -169,6 +170,7 @@ var hugeadm-values = [
 
 # The options that take the next word.
 var hugeadm-taking = [
+    &--size-for=$true
     &--output=$true
     &--pool-pages-min=$true
     &--pool-pages-max=$true

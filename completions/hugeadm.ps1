@@ -23,6 +23,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugeadm' -ScriptBlock {
         'hugeadm' {
             [CompletionResult]::new('--pool-list', '--pool-list', [CompletionResultType]::ParameterName, 'Show all pools: page size, minimum, current and maximum pages')
             [CompletionResult]::new('--watch', '--watch', [CompletionResultType]::ParameterName, 'With --stats: repeat every SECONDS (default 2), with the differences')
+            [CompletionResult]::new('--size-for', '--size-for', [CompletionResultType]::ParameterName, 'Show how many pages a program needs, and the lines for the file of pools')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'With --metrics: replace FILE, for the textfile collector of node_exporter')
             [CompletionResult]::new('--pool-pages-min', '--pool-pages-min', [CompletionResultType]::ParameterName, 'Set the minimum number of pages of a pool; may be repeated')
             [CompletionResult]::new('--pool-pages-max', '--pool-pages-max', [CompletionResultType]::ParameterName, 'Set the maximum number of pages of a pool, with surplus pages; may be repeated')

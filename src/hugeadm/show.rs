@@ -91,13 +91,34 @@ impl Run {
             self.out(&persistent::text(&lines));
             self.document.persistent = Some(lines);
         }
+        if let Some(what) = &show.size_for {
+            self.size_for(what)?;
+        }
         if show.metrics {
-            self.metrics(show.output.as_deref())?;
+            let output = show.output.filter(|_| !self.args.general.dry_run);
+            self.metrics(output.as_deref())?;
         }
         if show.bug_report {
             let report = BugReport::read(&self.root);
             self.out(&bug_report::text(&report));
             self.document.bug_report = Some(report);
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the environment is read here")]
+    fn size_for(&mut self, what: &str) -> Result<(), FileError> {
+        let path = std::env::var_os("PATH");
+        let Some(size) = Meminfo::read(&self.root)?.huge_page_size else {
+            self.fail(NONE_OFFERED);
+            return Ok(());
+        };
+        match live::size_for::size_for(&self.root, what, size, path.as_deref()) {
+            Ok(found) => {
+                self.out(&found.text());
+                self.document.size_for = Some(found);
+            }
+            Err(why) => self.fail(&format!("--size-for {what}: {why}")),
         }
         Ok(())
     }

@@ -96,6 +96,8 @@ fn of_hugeadm() -> Vec<String> {
         format!("--json --sysroot {tree} --pool-pages-min 2MB:+4 --thp-always --create-mounts"),
         format!("--json --sysroot {tree} --pool-pages-min 2MB:+4000 --force"),
         "--json --who --stats".to_owned(),
+        format!("--json --size-for {}", std::process::id()),
+        "--json --size-for sh".to_owned(),
         "--json --nonsense".to_owned(),
     ]
     .iter()

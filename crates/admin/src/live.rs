@@ -5,6 +5,7 @@
 
 mod accounts;
 pub mod lock;
+pub mod size_for;
 mod swap;
 mod sys;
 pub mod who;

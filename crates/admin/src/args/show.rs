@@ -98,6 +98,13 @@ pub struct Show {
     #[arg(long)]
     pub print_persistent: bool,
 
+    /// Show how many pages a program needs, and the lines for the file of pools
+    ///
+    /// WHAT is a PID, a program, postgres:DATADIR or java:ARGS. The pages are of the
+    /// default size. Of a process it counts the memory that it has touched by now.
+    #[arg(long, value_name = "WHAT")]
+    pub size_for: Option<String>,
+
     /// Print pools, events and control groups as metrics for Prometheus
     #[arg(long)]
     pub metrics: bool,
