@@ -38,6 +38,25 @@ _hugeadm() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --size-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --pool-pages-min)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -214,6 +233,8 @@ _hugeadm_value_of() {
     case $1 in
     --pool-list) echo '=classic long' ;;
     --watch) echo 'SECONDS' ;;
+    --size-for | '--size-for ') echo 'WHAT' ;;
+    --output | '--output ') echo 'FILE' ;;
     --pool-pages-min | '--pool-pages-min ') echo 'SPEC' ;;
     --pool-pages-max | '--pool-pages-max ') echo 'SPEC' ;;
     --pool-spread | '--pool-spread ') echo 'SPREAD' ;;

@@ -20,6 +20,8 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
         &'hugeadm'= {
             cand --pool-list 'Show all pools: page size, minimum, current and maximum pages'
             cand --watch 'With --stats: repeat every SECONDS (default 2), with the differences'
+            cand --size-for 'Show how many pages a program needs, and the lines for the file of pools'
+            cand --output 'With --metrics: replace FILE, for the textfile collector of node_exporter'
             cand --pool-pages-min 'Set the minimum number of pages of a pool; may be repeated'
             cand --pool-pages-max 'Set the maximum number of pages of a pool, with surplus pages; may be repeated'
             cand --pool-spread 'Divide one amount among memory nodes; may be repeated'
@@ -53,6 +55,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --stats 'Show the kernel''s statistics of huge pages, and how many could be allocated now'
             cand --explain 'Show memory, mounts and pools, and problems with them'
             cand --print-persistent 'Print settings that restore the present state at boot'
+            cand --metrics 'Print pools, events and control groups as metrics for Prometheus'
             cand --bug-report 'Print a description of this machine for a bug report'
             cand --obey-mempolicy 'Allocate pages only from the nodes in hugeadm''s own memory policy'
             cand --obey-numa-mempol 'Allocate pages only from the nodes in hugeadm''s own memory policy'
@@ -60,6 +63,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --force 'Let pools take memory that other programs need'
             cand --add-ramdisk-swap 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
             cand --persist 'Keep the added swap'
+            cand --clear 'Shrink all pools to the pages in use, and unmount as --unmount does'
             cand --create-mounts 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root'
             cand --create-global-mounts 'Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody'
             cand --unmount 'Unmount everything that the create options mounted, and remove the directories'
@@ -168,6 +172,8 @@ var hugeadm-values = [
 
 # The options that take the next word.
 var hugeadm-taking = [
+    &--size-for=$true
+    &--output=$true
     &--pool-pages-min=$true
     &--pool-pages-max=$true
     &--pool-spread=$true

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use hugetools_admin::check::{self, Difference};
+use hugetools_admin::config::source::DEFAULT;
 use hugetools_admin::config::{EXAMPLE, record, requests, save};
 use hugetools_admin::live::Live;
 use hugetools_admin::live::files;
 use hugetools_admin::plan::Plan;
 use hugetools_admin::report::{self, Failure, Status};
+use hugetools_admin::request::{Request, boot};
 use hugetools_model::{FileError, KPath, Machine};
 
 use super::run::Run;
@@ -32,17 +34,50 @@ impl Run {
         }
     }
 
-    fn plan_of(&mut self, path: Option<&Path>, machine: &Machine) -> Result<Plan, Status> {
+    /// Gives `--install-boot` the pools of the file. Without a file there is nothing to apply.
+    pub(super) fn add_pools_of_the_file(
+        &mut self,
+        machine: &Machine,
+        request: &mut Request,
+    ) -> Result<(), Status> {
+        let sources = match files::read_config(None) {
+            Err(why) if !Path::new(DEFAULT).exists() => {
+                request
+                    .notes
+                    .push(format!("nothing is applied at boot: {why}"));
+                return Ok(());
+            }
+            sources => sources,
+        };
+        let mut effects = Live::new(self.root.clone());
+        let host = self.host();
+        let pools = sources.and_then(|sources| {
+            requests::requests(&sources, machine, host.as_deref(), &mut effects)
+        });
+        let pools = pools.map_err(|error| {
+            self.error(&error);
+            Status::Usage
+        })?;
+        let pools = pools.first().map_or(&[][..], |pools| &pools.pool_min);
+        boot::add_parameters(request, machine, pools, &mut effects);
+        Ok(())
+    }
+
+    fn host(&self) -> Option<String> {
         let host = self
             .root
             .read_opt(&KPath::from("/proc/sys/kernel/hostname"));
-        let host = host.ok().flatten().unwrap_or_default();
-        let host = String::from_utf8_lossy(&host);
-        let host = Some(host.trim()).filter(|host| !host.is_empty());
+        let host = String::from_utf8(host.ok().flatten()?).ok()?;
+        Some(host.trim().to_owned()).filter(|host| !host.is_empty())
+    }
+
+    fn plan_of(&mut self, path: Option<&Path>, machine: &Machine) -> Result<Plan, Status> {
+        let host = self.host();
         let mut effects = Live::new(self.root.clone());
         let force = self.args.pools.force;
-        let plan = files::read_config(path)
-            .and_then(|sources| requests::plan(&sources, machine, host, force, &mut effects));
+        let plan = files::read_config(path).and_then(|sources| {
+            requests::plan(&sources, machine, host.as_deref(), force, &mut effects)
+        });
         plan.map_err(|error| {
             self.error(&error);
             Status::Usage
@@ -59,7 +94,7 @@ impl Run {
         };
         let is_recorded = match recorded {
             Ok(is_recorded) => is_recorded,
-            Err(failure) => return self.fail(&failure),
+            Err(failure) => return self.fail(&failure.error),
         };
         self.change(plan);
         let is_done = report::status(&self.document.tasks) == Status::Done;
@@ -69,7 +104,7 @@ impl Run {
             _ => Ok(()),
         };
         if let Err(failure) = ended {
-            self.fail(&failure);
+            self.fail(&failure.error);
         }
     }
 
@@ -80,11 +115,6 @@ impl Run {
         let machine = Machine::read(&self.root)?;
         record::begin(plan, &machine, &self.root, effects)?;
         Ok(true)
-    }
-
-    fn fail(&mut self, failure: &Failure) {
-        self.error(&failure.error);
-        self.note_status(Status::Failed);
     }
 
     /// `--check`, `--save` and `--example-config`.
@@ -105,10 +135,7 @@ impl Run {
             match path.map(|path| files::write_config(&path, &text)) {
                 None => self.out(&text),
                 Some(Ok(())) => {}
-                Some(Err(error)) => {
-                    self.error(&error);
-                    self.note_status(Status::Failed);
-                }
+                Some(Err(error)) => self.fail(&error),
             }
         }
         Ok(())
@@ -120,7 +147,7 @@ impl Run {
             Err(status) => return self.note_status(status),
         };
         match check::differences(&plan, &self.root, &mut Live::new(self.root.clone())) {
-            Err(failure) => self.fail(&failure),
+            Err(failure) => self.fail(&failure.error),
             Ok(differences) => {
                 if !differences.is_empty() {
                     self.note_status(Status::Differs);

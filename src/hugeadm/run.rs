@@ -63,8 +63,7 @@ impl Run {
             self.list_after()
         });
         if let Err(error) = result {
-            self.error(&error.to_string());
-            self.note_status(Status::Failed);
+            self.fail(&error.to_string());
         }
         let status = self.status;
         self.end(status)
@@ -119,10 +118,13 @@ impl Run {
     fn options_plan(&mut self, machine: &Machine) -> Result<Plan, Status> {
         let mut effects = Live::new(self.root.clone());
         let request = Request::new(&self.args, machine, &mut effects);
-        let request = request.map_err(|errors| {
+        let mut request = request.map_err(|errors| {
             self.usage_errors(errors);
             Status::Usage
         })?;
+        if self.args.boot.install_boot {
+            self.add_pools_of_the_file(machine, &mut request)?;
+        }
         Ok(plan::plan(machine, &request))
     }
 
@@ -189,6 +191,11 @@ impl Run {
             (true, Level::Warning) => head.warnings.push(text.to_owned()),
             _ => self.log.say(level, text),
         }
+    }
+
+    pub(super) fn fail(&mut self, text: &str) {
+        self.error(text);
+        self.note_status(Status::Failed);
     }
 
     pub(super) fn error(&mut self, text: &str) {

@@ -41,7 +41,7 @@ pub fn differences(
     for task in &plan.tasks {
         for step in &task.steps {
             if let Step::Write(write) = step {
-                let to = value(write, &|file| planned.number(file))?;
+                let to = value(write, root, &|file| planned.number(file))?;
                 planned.set(&task.option, &write.file, to);
             } else if let Some((file, is, should)) = differs(step, root, effects)? {
                 let what = task.option.clone();

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::advice::{Fact, Finding};
 use crate::bug_report::BugReport;
 use crate::check::Difference;
+use crate::listing::size_for::SizeFor;
 use crate::listing::{MountRow, NodeRow, PoolRow};
 use crate::persistent::Persistent;
 use crate::report::TaskReport;
@@ -56,6 +57,12 @@ pub struct Document {
     /// `--bug-report`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bug_report: Option<BugReport>,
+    /// `--size-for`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_for: Option<SizeFor>,
+    /// `--metrics`: the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
     /// `--stats`
     #[serde(flatten)]
     pub stats: Option<Stats>,
@@ -88,6 +95,8 @@ impl Document {
             facts: None,
             persistent: None,
             bug_report: None,
+            size_for: None,
+            metrics: None,
             stats: None,
         }
     }

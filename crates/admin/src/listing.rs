@@ -3,6 +3,7 @@
 //! **Invariants.** Columns keep their order and their names.
 
 mod nodes;
+pub mod size_for;
 
 use std::fmt::Write;
 use std::path::Path;

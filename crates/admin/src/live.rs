@@ -6,18 +6,19 @@
 mod accounts;
 pub mod files;
 pub mod lock;
+pub mod size_for;
 mod swap;
 mod sys;
 pub mod who;
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{
     DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown,
 };
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hugetools_model::Root;
 use nix::mount::{MntFlags, MsFlags};
@@ -183,6 +184,35 @@ impl Effects for Live {
     fn interrupted(&mut self) -> bool {
         caught_signal().is_some()
     }
+}
+
+/// Writes a file that everybody may read. A reader sees the old or the new one.
+///
+/// # Errors
+/// When it cannot be written beside the file and renamed.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A rename would replace a device such as /dev/null.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(&new)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o644)))
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// When a file was written; `None` if it is missing.
+pub fn written(root: &Root, path: &str) -> Option<SystemTime> {
+    let file = root.checked_path(path).ok()?;
+    fs::metadata(file).ok()?.modified().ok()
 }
 
 /// Whether the caller's real user may read, write and search a directory. Always true

@@ -82,8 +82,9 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
         tasks: request.settings.iter().map(settings::plan).collect(),
     };
     limits::plan(machine, request, &mut plan);
+    // The pages of what is unmounted are free for the pools.
+    plan.tasks.extend(mounts::unmount(request));
     pool::plan(machine, request, &mut plan);
-    plan.tasks.extend(mounts::unmount(&request.unmount));
     let stay = machine.mounts.iter();
     let stay = stay.filter(|mount| !request.unmount.contains(&mount.point));
     let stay: Vec<_> = stay.cloned().collect();

@@ -46,7 +46,9 @@ pub struct Request {
     pub pool_max: Vec<PoolChange>,
     /// Options about growing pools.
     pub growth: Growth,
-    /// `--unmount`: mount points, the latest mount first.
+    /// `--clear`
+    pub clear: bool,
+    /// `--unmount` and `--clear`: mount points, the latest mount first.
     pub unmount: Vec<PathBuf>,
     /// `--create-mounts` and related options.
     pub mounts: Vec<MountSet>,
@@ -271,6 +273,7 @@ impl Request {
         let mut request = Request {
             min_free: args.limits.set_recommended_min_free_kbytes,
             shmmax: args.limits.set_recommended_shmmax,
+            clear: args.pools.clear,
             ..Request::default()
         };
         let mut errors = Vec::new();
@@ -278,7 +281,10 @@ impl Request {
         pool::check(&args.pools, machine, &mut request, &mut errors);
         limits::check(&args.limits, effects, &mut request, &mut errors);
         mounts::check(&args.mounts, machine, effects, &mut request, &mut errors);
-        boot::check(args, machine, effects, &mut request, &mut errors);
+        boot::check(args, effects, &mut request, &mut errors);
+        if args.mounts.unmount || args.pools.clear {
+            request.unmount = mounts::mounted(machine);
+        }
         request.idle_options(args);
         let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
         request.growth.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();

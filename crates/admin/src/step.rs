@@ -84,6 +84,8 @@ pub enum Value {
     Plain(u64),
     /// This number, unless the file has a larger one.
     AtLeast(u64),
+    /// The pages of this size that are in use or reserved, unless the file has fewer.
+    AtMostUsed(PageSize),
     /// A number minus those in files that earlier steps wrote.
     Rest {
         /// The number.

@@ -77,6 +77,9 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     all.pages(tree)?;
     all.completions();
     all.fleet();
+    let dashboard = Contents::Tree("crates/admin/share/grafana-dashboard.json".to_owned());
+    let to = "share/hugetools/grafana-dashboard.json";
+    all.add(Part::Run, to, 0o644, dashboard);
     for name in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
         let to = format!("share/doc/hugetools/{name}");
         all.add(Part::Run, &to, 0o644, Contents::Tree(name.to_owned()));

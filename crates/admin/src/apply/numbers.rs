@@ -1,15 +1,16 @@
 //! Numbers and words in kernel files.
 
-use hugetools_model::hugetlb::pool::surplus_path;
+use hugetools_model::hugetlb::pool::{pool_dir, surplus_path};
 use hugetools_model::{FileError, Root, thp};
 
 use super::Run;
+use crate::plan::shell::USED;
 use crate::report::{Failure, Outcome};
 use crate::step::{Choose, Demote, Number, Value, What, Write};
 
 impl Run<'_> {
     pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {
-        let asked = value(write, &|file| number(file, self.root))?;
+        let asked = value(write, self.root, &|file| number(file, self.root))?;
         let before = number(&write.file, self.root)?;
         if before == asked {
             let excess = self.excess_surplus(write, asked);
@@ -51,6 +52,7 @@ impl Run<'_> {
 /// Computes the number to write.
 pub(crate) fn value(
     write: &Write,
+    root: &Root,
     number: &dyn Fn(&Number) -> Result<u64, FileError>,
 ) -> Result<u64, FileError> {
     match &write.value {
@@ -59,6 +61,12 @@ pub(crate) fn value(
         Value::Rest { of, less } => less
             .iter()
             .try_fold(*of, |rest, file| Ok(rest.saturating_sub(number(file)?))),
+        Value::AtMostUsed(size) => {
+            let of = |file| root.number(&pool_dir(*size).join(file));
+            let [all, free, reserved] = USED.map(of);
+            let used = all?.saturating_sub(free?).saturating_add(reserved?);
+            Ok(number(&write.file)?.min(used))
+        }
     }
 }
 

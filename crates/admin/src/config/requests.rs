@@ -14,7 +14,7 @@ use super::table::{Amount, Memory, Mount, Pool, Shm, Thp, Try};
 use super::when::Here;
 use crate::args::{Args, Mounts, mount_mode, mount_size};
 use crate::effects::Effects;
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, Refusal};
 use crate::request::{self, PoolChange, Request, Setting, SettingValue, Wish};
 
 /// Plans all files.
@@ -34,12 +34,35 @@ pub fn plan(
         .iter_mut()
         .for_each(|request| request.growth.force = force);
     for request in requests {
-        let plan = plan::plan(machine, &request);
+        let plan = plan_essential(machine, request);
         all.notes.extend(plan.notes);
         all.refusal = all.refusal.or(plan.refusal);
         all.tasks.extend(plan.tasks);
     }
     Ok(all)
+}
+
+/// Plans a request; without its optional pools if there is no memory for them.
+fn plan_essential(machine: &Machine, mut request: Request) -> Plan {
+    let plan = plan::plan(machine, &request);
+    let optional = request
+        .pool_min
+        .iter()
+        .filter(|change| change.wish.optional);
+    let optional: Vec<PageSize> = optional.map(|change| change.size).collect();
+    let (Some(Refusal::Impossible(why) | Refusal::Harmful(why)), false) =
+        (&plan.refusal, optional.is_empty())
+    else {
+        return plan;
+    };
+    request.pool_min.retain(|change| !change.wish.optional);
+    request
+        .pool_max
+        .retain(|change| !optional.contains(&change.size));
+    let mut rest = plan::plan(machine, &request);
+    rest.notes
+        .push(format!("pools that are not essential are left out: {why}"));
+    rest
 }
 
 /// Returns the request for everything but mounts, and one for each set of mounts.

@@ -1,4 +1,4 @@
-//! `--pool-pages-min`, `--pool-spread`, `--demote`, `--pool-pages-max`.
+//! `--clear`, `--pool-pages-min`, `--pool-spread`, `--demote`, `--pool-pages-max`.
 //!
 //! The *minimum* of a pool is its number of persistent pages. The *maximum* is the
 //! minimum plus the overcommit, the number of surplus pages that the kernel may
@@ -27,6 +27,9 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         .iter()
         .map(|pool| (pool.size, Planned::new(machine, pool, &request.growth)))
         .collect();
+    for planned in pools.values_mut().filter(|_| request.clear) {
+        plan.tasks.push(Task::new("--clear", planned.clear()));
+    }
     let mut swap_number = request.growth.swap_number;
     for change in &request.pool_min {
         let Some(planned) = pools.get_mut(&change.size) else {

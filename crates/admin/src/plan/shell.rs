@@ -5,10 +5,15 @@ mod swap;
 
 use std::path::Path;
 
+use hugetools_model::hugetlb::pool::pool_dir;
 use hugetools_model::{KPath, Root};
 
 use crate::plan::{Plan, Task};
 use crate::step::{Choose, Demote, Install, Installed, MakeDir, Number, Step, Value, What, Write};
+
+/// The counters that give the pages in use or reserved: all, less the free ones, and the
+/// reserved ones.
+pub(crate) const USED: [&str; 3] = ["nr_hugepages", "free_hugepages", "resv_hugepages"];
 
 /// Returns the commands of a plan, one or more lines per step. For a recorded tree, paths begin
 /// with its directory, and steps that need a kernel become comments.
@@ -86,6 +91,12 @@ fn write_line(write: &Write, root: &Root) -> String {
         Value::Plain(number) => number.to_string(),
         Value::AtLeast(least) => {
             return format!("{} || echo {least} > {path}", at_least(&path, *least));
+        }
+        Value::AtMostUsed(size) => {
+            let [all, free, reserved] = USED.map(|file| cat(&pool_dir(*size).join(file), root));
+            let now = grow::number(&write.file, root);
+            let used = format!("used=$(({all} - {free} + {reserved}))");
+            return format!("{used}; [ {now} -le $used ] || echo $used > {path}");
         }
         Value::Rest { of, less } => {
             let less: String = less.iter().map(|number| minus(number, root)).collect();

@@ -12,13 +12,11 @@ use hugetools_model::Machine;
 
 use crate::args::Args;
 use crate::effects::Effects;
-use crate::request::Request;
+use crate::request::{PoolChange, Request};
 use crate::step::Installed;
 
 use init::Init;
 use kernel::GRUB;
-
-const CONFIG: &str = "/etc/hugetools/hugetools.toml";
 
 /// What to do for the boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,10 +35,9 @@ pub struct Boot {
     pub changed: Vec<&'static str>,
 }
 
-/// Checks the options. The pools are those of the request.
+/// Checks the options.
 pub(super) fn check(
     args: &Args,
-    machine: &Machine,
     effects: &mut dyn Effects,
     request: &mut Request,
     errors: &mut Vec<String>,
@@ -60,16 +57,8 @@ pub(super) fn check(
         ));
         return;
     };
-    let mut parameters = None;
     if install {
-        request.notes.extend(advice(init, exists(CONFIG)));
-        parameters = kernel::parameters(machine, &request.pool_min);
-        if let Some(words) = &parameters {
-            let notes = kernel::advice(machine, words, &mut exists);
-            request.notes.extend(notes);
-        }
-        // Without this directory, the administrator adds them.
-        parameters = parameters.filter(|_| exists(kernel::GRUB_DIR));
+        request.notes.extend(advice(init));
     }
     let program = match effects.installed(Path::new("/proc/self/exe")) {
         Ok(Some(Installed::Link(program))) if live => program,
@@ -86,20 +75,33 @@ pub(super) fn check(
         install,
         init,
         program,
-        parameters,
+        parameters: None,
         changed: changed.collect(),
     });
 }
 
-/// Says what is left to do.
-fn advice(init: Init, has_config: bool) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !has_config {
-        notes.push(format!(
-            "{CONFIG} is missing, so nothing is applied at boot\n  hugeadm --save={CONFIG} \
-             writes the present state"
-        ));
+/// Adds kernel parameters for the gigantic pages of these pools, those of the file.
+pub fn add_parameters(
+    request: &mut Request,
+    machine: &Machine,
+    pools: &[PoolChange],
+    effects: &mut dyn Effects,
+) {
+    let Some(boot) = &mut request.boot else {
+        return;
+    };
+    let mut exists = |path: &str| matches!(effects.stat(Path::new(path)), Ok(Some(_)));
+    if let Some(words) = kernel::parameters(machine, pools).filter(|_| boot.install) {
+        let notes = kernel::advice(machine, &words, &mut exists);
+        request.notes.extend(notes);
+        // Without this directory, the administrator adds them.
+        boot.parameters = exists(kernel::GRUB_DIR).then_some(words);
     }
+}
+
+/// Says what is left to do.
+fn advice(init: Init) -> Vec<String> {
+    let mut notes = Vec::new();
     if init == (Init::Sysv { update_rc: false }) {
         let script = init.path();
         notes.push(format!(

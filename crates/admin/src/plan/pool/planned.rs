@@ -119,6 +119,21 @@ impl<'a> Planned<'a> {
         steps
     }
 
+    /// Shrinks the pool to the pages in use, without overcommit.
+    pub(super) fn clear(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if self.overcommit.is_some_and(|pages| pages > PageCount::ZERO) {
+            steps.push(self.write_overcommit(Value::Plain(0), false));
+            self.overcommit = Some(PageCount::ZERO);
+        }
+        let used = self.pool.total.saturating_sub(self.pool.available());
+        self.minimum = self.minimum.min(used);
+        self.written = Written::Whole;
+        let size = self.pool.size;
+        steps.push(self.write_pages(self.whole_file(), None, None, Value::AtMostUsed(size)));
+        steps
+    }
+
     pub(super) fn node_minimums(&mut self, changes: &[(NodeId, Change)]) -> Vec<Step> {
         let mut nodes = match std::mem::replace(&mut self.written, Written::Nothing) {
             Written::Nodes(nodes) => nodes,
@@ -243,12 +258,13 @@ impl<'a> Planned<'a> {
         self.written = Written::Whole;
         let compact = KPath::from("/proc/sys/vm/compact_memory");
         let effort = self.effort(pages > self.minimum, compact);
-        self.write_pages(file, None, effort, pages)
+        self.write_pages(file, None, effort, Value::Plain(pages.get()))
     }
 
     fn write_node(&self, id: NodeId, grows: bool, pages: PageCount) -> Step {
         let effort = self.effort(grows, node_compact_path(id));
-        self.write_pages(self.node_file(id), Some(id), effort, pages)
+        let value = Value::Plain(pages.get());
+        self.write_pages(self.node_file(id), Some(id), effort, value)
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
@@ -266,11 +282,11 @@ impl<'a> Planned<'a> {
         file: Number,
         node: Option<NodeId>,
         effort: Option<Effort>,
-        pages: PageCount,
+        value: Value,
     ) -> Step {
         Step::Write(Write {
             file,
-            value: Value::Plain(pages.get()),
+            value,
             what: What::Pages(Pages {
                 size: self.pool.size,
                 node,
