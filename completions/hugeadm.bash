@@ -24,7 +24,7 @@ _hugeadm() {
 
     case "${cmd}" in
         hugeadm)
-            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --watch --explain --print-persistent --bug-report --pool-pages-min --pool-pages-max --pool-spread --demote --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --install-boot --uninstall-boot --dry-run --verbose --json --color --sysroot --help --version"
+            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --watch --explain --print-persistent --size-for --metrics --output --bug-report --pool-pages-min --pool-pages-max --pool-spread --demote --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --clear --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --apply --check --save --rollback --example-config --install-boot --uninstall-boot --dry-run --verbose --json --color --sysroot --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -145,6 +145,18 @@ _hugeadm() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --apply)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --check)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --verbose)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -257,6 +269,9 @@ _hugeadm_value_of() {
     --thp-use-zero-page | '--thp-use-zero-page ') echo '=on off' ;;
     --set-shm-group | '--set-shm-group ') echo 'GROUP' ;;
     --set-userfaultfd-group | '--set-userfaultfd-group ') echo 'GROUP' ;;
+    --apply) echo 'FILE' ;;
+    --check) echo 'FILE' ;;
+    --save) echo 'FILE' ;;
     --verbose | '--verbose ') echo 'N' ;;
     --color) echo '=auto always never' ;;
     --sysroot | '--sysroot ') echo 'DIR' ;;

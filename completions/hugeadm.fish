@@ -36,6 +36,9 @@ complete -c hugeadm -l thp-use-zero-page -d 'Let memory that is only read share 
 off\t''"
 complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) create shared memory of huge pages' -r
 complete -c hugeadm -l set-userfaultfd-group -d 'Let threaded programs of a group (name or number) fork from huge pages' -r
+complete -c hugeadm -l apply -d 'Make the machine as FILE or /etc/hugetools/hugetools.toml says: hugetools.toml(5)' -F
+complete -c hugeadm -l check -d 'Show where the machine differs from it; the exit status is 4 then' -F
+complete -c hugeadm -l save -d 'Print the present state as such a file, or write it to FILE' -F
 complete -c hugeadm -l verbose -d 'Set the verbosity: 0 nothing, 1 errors, 2 warnings (default), 3 every change, 4 all' -r
 complete -c hugeadm -l color -d 'Colour the text output: auto (default; on a terminal unless NO_COLOR is set), always or never' -f -a "auto\t''
 always\t''
@@ -67,6 +70,8 @@ complete -c hugeadm -l set-recommended-shmmax -d 'Raise kernel.shmmax to the siz
 complete -c hugeadm -l set-recommended-min_free_kbytes -d 'Raise vm.min_free_kbytes so that free memory fragments less'
 complete -c hugeadm -l enable-zone-movable -d 'Let pools allocate from ZONE_MOVABLE; Linux before 4.16'
 complete -c hugeadm -l disable-zone-movable -d 'Don\'t let pools allocate from ZONE_MOVABLE; Linux before 4.16'
+complete -c hugeadm -l rollback -d 'Take back what the last --apply changed'
+complete -c hugeadm -l example-config -d 'Print a file with all keys, explained'
 complete -c hugeadm -l install-boot -d 'Apply the file at each boot, before the programs that need its pools'
 complete -c hugeadm -l uninstall-boot -d 'Remove what --install-boot wrote, except files that were changed since'
 complete -c hugeadm -s d -l dry-run -d 'Print the equivalent shell commands and change nothing'
