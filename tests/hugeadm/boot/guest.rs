@@ -36,9 +36,7 @@ size = \"2MB\"
 nodes = {0 = 17, 1 = 5}
 
 [[mount]]
-path = \"/var/lib/hugetlbfs/database\"
-size = \"2MB\"
-mode = \"0770\"
+for = \"global\"
 ";
     let Some(guest) = by_systemd("a file under systemd", &[NODE; 2], file) else {
         return;
@@ -47,7 +45,7 @@ mode = \"0770\"
         SHOW,
         STATE,
         "systemctl is-enabled hugetools",
-        "grep -c ' /var/lib/hugetlbfs/database hugetlbfs ' /proc/mounts",
+        "grep -c ' /var/lib/hugetlbfs/global/pagesize-2MB hugetlbfs ' /proc/mounts",
         "hugeadm --check",
         "hugeadm --uninstall-boot && hugeadm --uninstall-boot && ls /etc/systemd/system",
     ]);
@@ -100,8 +98,8 @@ fn a_script_spreads_a_pool_over_eight_nodes() {
     let file = "
 [[pool]]
 size = \"2MB\"
-spread = \"0-6,7*3\"
-min = 40
+spread = 40
+weights = {0 = 1, 1 = 1, 2 = 1, 3 = 1, 4 = 1, 5 = 1, 6 = 1, 7 = 3}
 ";
     guest.text(FILE, file);
     let answers = guest.run(&[

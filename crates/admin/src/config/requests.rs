@@ -219,6 +219,17 @@ impl Making<'_> {
                 self.minimum(node, &format!("{size}@{node}"), &amount, wish, source)?;
             }
         }
+        self.spread(pool, size, wish, source)?;
+        self.maximum(pool, size, &place, source)
+    }
+
+    fn spread(
+        &mut self,
+        pool: &Pool,
+        size: &str,
+        wish: Wish,
+        source: &Source,
+    ) -> Result<(), String> {
         if let Some(spread) = &pool.spread {
             let weights = pool.weights.iter().flatten();
             let weights: Vec<String> = weights
@@ -239,6 +250,16 @@ impl Making<'_> {
             self.args.pools.pool_spread.push(spec);
             self.wishes[1].push(wish);
         }
+        Ok(())
+    }
+
+    fn maximum(
+        &mut self,
+        pool: &Pool,
+        size: &str,
+        place: &Place,
+        source: &Source,
+    ) -> Result<(), String> {
         let mut max = None;
         if let Some(amount) = &pool.max {
             let spec = format!("{size}:{}", absolute(amount, source, "max")?);
@@ -247,7 +268,7 @@ impl Making<'_> {
             self.args.pools.pool_pages_max.push(spec.clone());
             max = Some((format!("--pool-pages-max {spec}"), place));
         }
-        let (size, label) = (size.clone(), format!("{place}: size = {size:?}"));
+        let (size, label) = (size.to_owned(), format!("{place}: size = {size:?}"));
         self.maxima.push(Maximum {
             size,
             given: max,

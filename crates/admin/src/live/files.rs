@@ -50,6 +50,10 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
 ///
 /// # Errors
 /// The first mistake, with its place; there is no file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file of the host, and none of the kernel's"
+)]
 pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     let read = |path: &Path| match fs::read_to_string(path) {
         Ok(text) => Source::new(path.to_owned(), text),

@@ -159,70 +159,32 @@ proptest! {
     }
 }
 
+/// Wrong files, and their errors.
+#[rustfmt::skip]
+const WRONG: [(&str, &str); 18] = [
+    ("[[pool]]\nsize = \"2MB\"\nmni = 3\n", "3:1: unknown key mni: min?"),
+    ("[[pol]]\nsize = \"2MB\"\n", "1:3: unknown key pol: pool?"),
+    ("[[pool]]\nmin = 3\n", "1:1: missing field `size`"),
+    ("[[pool]]\nsize = \"2MB\"\nmin = \"3XB\"\n", "3:7: min = \"3XB\": amount \"3XB\": unknown unit"),
+    ("[[pool]]\nsize = \"2MB\"\nmin = -3\n", "3:7: "),
+    ("[[pool]]\nsize = \"2MB\"\nmin = \"+3\"\n", "3:7: min = \"+3\": a file has the amount itself"),
+    ("[[pool]]\nsize = \"16MB\"\nmin = 3\n", "3:7: min = \"3\": this machine has no huge pages of 16MB"),
+    ("[[pool]]\nsize = \"2MB\"\nnodes = { 9 = 3 }\n", "3:9: 9 = \"3\": "),
+    ("[[pool]]\nsize = \"2MB\"\nmin = 3\nspread = 3\n", "2:8: write one of min, nodes and spread"),
+    ("[[pool]]\nsize = \"2MB\"\nmin = 5\nmax = 3\n", "4:7: max is less than the minimum of 5 pages"),
+    ("[[pool]]\nsize = \"2MB\"\n[[pool]]\nsize = \"DEFAULT\"\n", "4:8: the pool of 2MB is set in "),
+    ("[[pool]]\nsize = \"2MB\"\nfor = \"soon\"\n", "3:7: for = \"soon\": write seconds or minutes"),
+    ("[[mount]]\nfor = \"all\"\n", "2:7: for = \"all\": write \"root\""),
+    ("[[mount]]\nfor = \"root\"\nmode = \"999\"\n", "3:8: mode = \"999\": "),
+    ("[thp]\nenabled = \"sometimes\"\n", "2:11: unknown variant `sometimes`"),
+    ("[shm]\ngroup = \"nobody's\"\n", "2:9: group = \"nobody's\": no such group"),
+    ("[when]\nmemory = \"much\"\n", "2:10: memory = \"much\": write a comparison"),
+    ("[[pool]\n", "1:8: "),
+];
+
 #[test]
 fn a_wrong_file_is_one_error_with_its_place() {
-    for (text, expected) in [
-        (
-            "[[pool]]\nsize = \"2MB\"\nmni = 3\n",
-            "3:1: unknown key mni: min?",
-        ),
-        ("[[pol]]\nsize = \"2MB\"\n", "1:3: unknown key pol: pool?"),
-        ("[[pool]]\nmin = 3\n", "1:1: missing field `size`"),
-        (
-            "[[pool]]\nsize = \"2MB\"\nmin = \"3XB\"\n",
-            "3:7: min = \"3XB\": amount \"3XB\": unknown unit",
-        ),
-        ("[[pool]]\nsize = \"2MB\"\nmin = -3\n", "3:7: "),
-        (
-            "[[pool]]\nsize = \"2MB\"\nmin = \"+3\"\n",
-            "3:7: min = \"+3\": a file has the amount itself",
-        ),
-        (
-            "[[pool]]\nsize = \"16MB\"\nmin = 3\n",
-            "3:7: min = \"3\": this machine has no huge pages of 16MB",
-        ),
-        (
-            "[[pool]]\nsize = \"2MB\"\nnodes = { 9 = 3 }\n",
-            "3:9: 9 = \"3\": ",
-        ),
-        (
-            "[[pool]]\nsize = \"2MB\"\nmin = 3\nspread = 3\n",
-            "2:8: write one of min, nodes and spread",
-        ),
-        (
-            "[[pool]]\nsize = \"2MB\"\nmin = 5\nmax = 3\n",
-            "4:7: max is less than the minimum of 5 pages",
-        ),
-        (
-            "[[pool]]\nsize = \"2MB\"\n[[pool]]\nsize = \"DEFAULT\"\n",
-            "4:8: the pool of 2MB is set in ",
-        ),
-        (
-            "[[pool]]\nsize = \"2MB\"\nfor = \"soon\"\n",
-            "3:7: for = \"soon\": write seconds or minutes",
-        ),
-        (
-            "[[mount]]\nfor = \"all\"\n",
-            "2:7: for = \"all\": write \"root\"",
-        ),
-        (
-            "[[mount]]\nfor = \"root\"\nmode = \"999\"\n",
-            "3:8: mode = \"999\": ",
-        ),
-        (
-            "[thp]\nenabled = \"sometimes\"\n",
-            "2:11: unknown variant `sometimes`",
-        ),
-        (
-            "[shm]\ngroup = \"nobody's\"\n",
-            "2:9: group = \"nobody's\": no such group",
-        ),
-        (
-            "[when]\nmemory = \"much\"\n",
-            "2:10: memory = \"much\": write a comparison",
-        ),
-        ("[[pool]\n", "1:8: "),
-    ] {
+    for (text, expected) in WRONG {
         let world = World::new("x86_64-8node");
         fs::write(world.file(), text).unwrap();
         let before = world.snapshot();
