@@ -24,7 +24,7 @@ _hugeadm() {
 
     case "${cmd}" in
         hugeadm)
-            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --watch --explain --print-persistent --bug-report --pool-pages-min --pool-pages-max --pool-spread --demote --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --dry-run --verbose --json --color --sysroot --help --version"
+            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --watch --explain --print-persistent --size-for --metrics --output --bug-report --pool-pages-min --pool-pages-max --pool-spread --demote --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --clear --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --apply --check --save --rollback --example-config --install-boot --uninstall-boot --dry-run --verbose --json --color --sysroot --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -36,6 +36,25 @@ _hugeadm() {
                     ;;
                 --watch)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --pool-pages-min)
@@ -123,6 +142,18 @@ _hugeadm() {
                     return 0
                     ;;
                 --set-userfaultfd-group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --apply)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --check)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -214,6 +245,8 @@ _hugeadm_value_of() {
     case $1 in
     --pool-list) echo '=classic long' ;;
     --watch) echo 'SECONDS' ;;
+    --size-for | '--size-for ') echo 'WHAT' ;;
+    --output | '--output ') echo 'FILE' ;;
     --pool-pages-min | '--pool-pages-min ') echo 'SPEC' ;;
     --pool-pages-max | '--pool-pages-max ') echo 'SPEC' ;;
     --pool-spread | '--pool-spread ') echo 'SPREAD' ;;
@@ -236,6 +269,9 @@ _hugeadm_value_of() {
     --thp-use-zero-page | '--thp-use-zero-page ') echo '=on off' ;;
     --set-shm-group | '--set-shm-group ') echo 'GROUP' ;;
     --set-userfaultfd-group | '--set-userfaultfd-group ') echo 'GROUP' ;;
+    --apply) echo 'FILE' ;;
+    --check) echo 'FILE' ;;
+    --save) echo 'FILE' ;;
     --verbose | '--verbose ') echo 'N' ;;
     --color) echo '=auto always never' ;;
     --sysroot | '--sysroot ') echo 'DIR' ;;

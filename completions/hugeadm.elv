@@ -20,6 +20,8 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
         &'hugeadm'= {
             cand --pool-list 'Show all pools: page size, minimum, current and maximum pages'
             cand --watch 'With --stats: repeat every SECONDS (default 2), with the differences'
+            cand --size-for 'Show how many pages a program needs, and the lines for the file of pools'
+            cand --output 'With --metrics: replace FILE, for the textfile collector of node_exporter'
             cand --pool-pages-min 'Set the minimum number of pages of a pool; may be repeated'
             cand --pool-pages-max 'Set the maximum number of pages of a pool, with surplus pages; may be repeated'
             cand --pool-spread 'Divide one amount among memory nodes; may be repeated'
@@ -42,6 +44,9 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --thp-use-zero-page 'Let memory that is only read share one huge page of zeros: on or off'
             cand --set-shm-group 'Let the members of a group (name or number) create shared memory of huge pages'
             cand --set-userfaultfd-group 'Let threaded programs of a group (name or number) fork from huge pages'
+            cand --apply 'Make the machine as FILE or /etc/hugetools/hugetools.toml says: hugetools.toml(5)'
+            cand --check 'Show where the machine differs from it; the exit status is 4 then'
+            cand --save 'Print the present state as such a file, or write it to FILE'
             cand --verbose 'Set the verbosity: 0 nothing, 1 errors, 2 warnings (default), 3 every change, 4 all'
             cand --color 'Colour the text output: auto (default; on a terminal unless NO_COLOR is set), always or never'
             cand --sysroot 'Work on a recorded /proc and /sys below DIR instead of this machine'
@@ -53,6 +58,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --stats 'Show the kernel''s statistics of huge pages, and how many could be allocated now'
             cand --explain 'Show memory, mounts and pools, and problems with them'
             cand --print-persistent 'Print settings that restore the present state at boot'
+            cand --metrics 'Print pools, events and control groups as metrics for Prometheus'
             cand --bug-report 'Print a description of this machine for a bug report'
             cand --obey-mempolicy 'Allocate pages only from the nodes in hugeadm''s own memory policy'
             cand --obey-numa-mempol 'Allocate pages only from the nodes in hugeadm''s own memory policy'
@@ -60,6 +66,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --force 'Let pools take memory that other programs need'
             cand --add-ramdisk-swap 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
             cand --persist 'Keep the added swap'
+            cand --clear 'Shrink all pools to the pages in use, and unmount as --unmount does'
             cand --create-mounts 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root'
             cand --create-global-mounts 'Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody'
             cand --unmount 'Unmount everything that the create options mounted, and remove the directories'
@@ -70,6 +77,10 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --set-recommended-min_free_kbytes 'Raise vm.min_free_kbytes so that free memory fragments less'
             cand --enable-zone-movable 'Let pools allocate from ZONE_MOVABLE; Linux before 4.16'
             cand --disable-zone-movable 'Don''t let pools allocate from ZONE_MOVABLE; Linux before 4.16'
+            cand --rollback 'Take back what the last --apply changed'
+            cand --example-config 'Print a file with all keys, explained'
+            cand --install-boot 'Apply the file at each boot, before the programs that need its pools'
+            cand --uninstall-boot 'Remove what --install-boot wrote, except files that were changed since'
             cand -d 'Print the equivalent shell commands and change nothing'
             cand --dry-run 'Print the equivalent shell commands and change nothing'
             cand -v 'Raise the verbosity by one'
@@ -166,6 +177,8 @@ var hugeadm-values = [
 
 # The options that take the next word.
 var hugeadm-taking = [
+    &--size-for=$true
+    &--output=$true
     &--pool-pages-min=$true
     &--pool-pages-max=$true
     &--pool-spread=$true

@@ -1,6 +1,8 @@
 complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages' -f -a "classic\t'libhugetlbfs\' columns'
 long\t'All columns'"
 complete -c hugeadm -l watch -d 'With --stats: repeat every SECONDS (default 2), with the differences'
+complete -c hugeadm -l size-for -d 'Show how many pages a program needs, and the lines for the file of pools' -r
+complete -c hugeadm -l output -d 'With --metrics: replace FILE, for the textfile collector of node_exporter' -r -F
 complete -c hugeadm -l pool-pages-min -d 'Set the minimum number of pages of a pool; may be repeated' -r
 complete -c hugeadm -l pool-pages-max -d 'Set the maximum number of pages of a pool, with surplus pages; may be repeated' -r
 complete -c hugeadm -l pool-spread -d 'Divide one amount among memory nodes; may be repeated' -r
@@ -34,6 +36,9 @@ complete -c hugeadm -l thp-use-zero-page -d 'Let memory that is only read share 
 off\t''"
 complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) create shared memory of huge pages' -r
 complete -c hugeadm -l set-userfaultfd-group -d 'Let threaded programs of a group (name or number) fork from huge pages' -r
+complete -c hugeadm -l apply -d 'Make the machine as FILE or /etc/hugetools/hugetools.toml says: hugetools.toml(5)' -F
+complete -c hugeadm -l check -d 'Show where the machine differs from it; the exit status is 4 then' -F
+complete -c hugeadm -l save -d 'Print the present state as such a file, or write it to FILE' -F
 complete -c hugeadm -l verbose -d 'Set the verbosity: 0 nothing, 1 errors, 2 warnings (default), 3 every change, 4 all' -r
 complete -c hugeadm -l color -d 'Colour the text output: auto (default; on a terminal unless NO_COLOR is set), always or never' -f -a "auto\t''
 always\t''
@@ -47,12 +52,14 @@ complete -c hugeadm -l who -d 'Show the users of each pool: who holds pages and 
 complete -c hugeadm -l stats -d 'Show the kernel\'s statistics of huge pages, and how many could be allocated now'
 complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and problems with them'
 complete -c hugeadm -l print-persistent -d 'Print settings that restore the present state at boot'
+complete -c hugeadm -l metrics -d 'Print pools, events and control groups as metrics for Prometheus'
 complete -c hugeadm -l bug-report -d 'Print a description of this machine for a bug report'
 complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Allocate pages only from the nodes in hugeadm\'s own memory policy'
 complete -c hugeadm -l hard -d 'Try hard to reach a minimum'
 complete -c hugeadm -l force -d 'Let pools take memory that other programs need'
 complete -c hugeadm -l add-ramdisk-swap -d 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
 complete -c hugeadm -l persist -d 'Keep the added swap'
+complete -c hugeadm -l clear -d 'Shrink all pools to the pages in use, and unmount as --unmount does'
 complete -c hugeadm -l create-mounts -d 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root'
 complete -c hugeadm -l create-global-mounts -d 'Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody'
 complete -c hugeadm -l unmount -d 'Unmount everything that the create options mounted, and remove the directories'
@@ -63,6 +70,10 @@ complete -c hugeadm -l set-recommended-shmmax -d 'Raise kernel.shmmax to the siz
 complete -c hugeadm -l set-recommended-min_free_kbytes -d 'Raise vm.min_free_kbytes so that free memory fragments less'
 complete -c hugeadm -l enable-zone-movable -d 'Let pools allocate from ZONE_MOVABLE; Linux before 4.16'
 complete -c hugeadm -l disable-zone-movable -d 'Don\'t let pools allocate from ZONE_MOVABLE; Linux before 4.16'
+complete -c hugeadm -l rollback -d 'Take back what the last --apply changed'
+complete -c hugeadm -l example-config -d 'Print a file with all keys, explained'
+complete -c hugeadm -l install-boot -d 'Apply the file at each boot, before the programs that need its pools'
+complete -c hugeadm -l uninstall-boot -d 'Remove what --install-boot wrote, except files that were changed since'
 complete -c hugeadm -s d -l dry-run -d 'Print the equivalent shell commands and change nothing'
 complete -c hugeadm -s v -d 'Raise the verbosity by one'
 complete -c hugeadm -l json -d 'Print the result as one JSON document'

@@ -1,6 +1,7 @@
 //! hugeadm: reads command line and environment, runs, prints, and returns the exit
 //! status.
 
+mod file;
 mod run;
 mod show;
 mod watch;
@@ -70,7 +71,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     log.verbosity = verbosity.saturating_add(args.general.more).min(99);
     let json = args.general.json;
     terminal::choose(args.general.color);
-    if !args.show.any() && !args.changes() {
+    if !args.shows() && !args.changes() {
         return Early { log, json, warning }.usage(NOTHING_TO_DO);
     }
     if let Some(why) = args.misuse() {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use hugetools_admin::apply;
-use hugetools_admin::args::Args;
+use hugetools_admin::args::{Args, Config};
 use hugetools_admin::document::Document;
 use hugetools_admin::live::lock::{self, HeldLock};
 use hugetools_admin::live::{Live, catch_signals, caught_signal};
@@ -57,14 +57,13 @@ impl Run {
         }
         let result = self.list_before().and_then(|()| {
             if let Some(plan) = change {
-                self.change(&plan);
+                self.carry_out(&plan);
             }
             drop(turn);
             self.list_after()
         });
         if let Err(error) = result {
-            self.error(&error.to_string());
-            self.note_status(Status::Failed);
+            self.fail(&error.to_string());
         }
         let status = self.status;
         self.end(status)
@@ -95,12 +94,10 @@ impl Run {
             self.error(&error.to_string());
             Status::Failed
         })?;
-        let mut effects = Live::new(self.root.clone());
-        let request = Request::new(&self.args, &machine, &mut effects).map_err(|errors| {
-            self.usage_errors(errors);
-            Status::Usage
-        })?;
-        let plan = plan::plan(&machine, &request);
+        let plan = match self.args.config != Config::default() {
+            true => self.file_plan(&machine)?,
+            false => self.options_plan(&machine)?,
+        };
         match &plan.refusal {
             None => {}
             Some(Refusal::Impossible(why)) => {
@@ -118,6 +115,19 @@ impl Run {
         Ok(Some(plan))
     }
 
+    fn options_plan(&mut self, machine: &Machine) -> Result<Plan, Status> {
+        let mut effects = Live::new(self.root.clone());
+        let request = Request::new(&self.args, machine, &mut effects);
+        let mut request = request.map_err(|errors| {
+            self.usage_errors(errors);
+            Status::Usage
+        })?;
+        if self.args.boot.install_boot {
+            self.add_pools_of_the_file(machine, &mut request)?;
+        }
+        Ok(plan::plan(machine, &request))
+    }
+
     /// Prints the variable that a child would inherit, as libhugetlbfs' dry run does.
     fn export_verbosity(&mut self) {
         let verbosity = self.log.verbosity;
@@ -127,7 +137,7 @@ impl Run {
         self.out(&format!("{}='{verbosity}'\n", env::VERBOSE));
     }
 
-    fn change(&mut self, plan: &Plan) {
+    pub(super) fn change(&mut self, plan: &Plan) {
         let tasks = if self.args.general.dry_run {
             self.out(&shell::script(plan, &self.root));
             apply::rehearse(plan, &self.root)
@@ -183,7 +193,12 @@ impl Run {
         }
     }
 
-    fn error(&mut self, text: &str) {
+    pub(super) fn fail(&mut self, text: &str) {
+        self.error(text);
+        self.note_status(Status::Failed);
+    }
+
+    pub(super) fn error(&mut self, text: &str) {
         self.say(Level::Error, text);
     }
 
@@ -198,7 +213,7 @@ impl Run {
         }
     }
 
-    fn note_status(&mut self, status: Status) {
+    pub(super) fn note_status(&mut self, status: Status) {
         self.status = self.status.max(status);
     }
 

@@ -7,17 +7,21 @@ use hugetools_admin::advice::text::explain;
 use hugetools_admin::args::PoolList;
 use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
+use hugetools_admin::listing::who;
 use hugetools_admin::live::{self, accessible};
-use hugetools_admin::{listing, persistent, stats, who};
+use hugetools_admin::stats::metrics::{self, Sources};
+use hugetools_admin::{listing, persistent, stats};
 use hugetools_contract::level::Level;
 use hugetools_model::hugetlb::node;
 use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
+use hugetools_model::process::cgroup;
 use hugetools_model::{FileError, Machine, PageSize};
 
 use super::run::Run;
+use crate::stdout;
 
 impl Run {
     pub(super) fn list_before(&mut self) -> Result<(), FileError> {
@@ -55,6 +59,7 @@ impl Run {
     pub(super) fn list_after(&mut self) -> Result<(), FileError> {
         let show = self.args.show.clone();
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
+        self.show_file()?;
         if show.who {
             let seen = live::who::scan(&self.root)?;
             let accounts = who::account(&seen);
@@ -88,11 +93,62 @@ impl Run {
             self.out(&persistent::text(&lines));
             self.document.persistent = Some(lines);
         }
+        if let Some(what) = &show.size_for {
+            self.size_for(what)?;
+        }
+        if show.metrics {
+            let output = show.output.filter(|_| !self.args.general.dry_run);
+            self.metrics(output.as_deref())?;
+        }
         if show.bug_report {
             let report = BugReport::read(&self.root);
             self.out(&bug_report::text(&report));
             self.document.bug_report = Some(report);
         }
+        Ok(())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the environment is read here")]
+    fn size_for(&mut self, what: &str) -> Result<(), FileError> {
+        let path = std::env::var_os("PATH");
+        let Some(size) = Meminfo::read(&self.root)?.huge_page_size else {
+            self.fail(NONE_OFFERED);
+            return Ok(());
+        };
+        match live::size_for::size_for(&self.root, what, size, path.as_deref()) {
+            Ok(found) => {
+                self.out(&found.text());
+                self.document.size_for = Some(found);
+            }
+            Err(why) => self.fail(&format!("--size-for {what}: {why}")),
+        }
+        Ok(())
+    }
+
+    fn metrics(&mut self, output: Option<&Path>) -> Result<(), FileError> {
+        let machine = Machine::read(&self.root)?;
+        let seen = stats::Snapshot::read(&self.root)?;
+        let sizes: Vec<_> = machine.pools.iter().map(|pool| pool.size).collect();
+        let sources = Sources {
+            machine: &machine,
+            seen: &seen,
+            groups: &cgroup::usage(&self.root, &sizes)?,
+            runs: &RUNS.map(|(run, file)| (run, live::written(&self.root, file))),
+        };
+        let text = metrics::text(&sources);
+        for why in &seen.unread {
+            self.say(Level::Warning, &not_looked_at(why));
+        }
+        match output {
+            None => self.out(&text),
+            Some(path) => {
+                if let Err(error) = live::replace(path, &text) {
+                    let why = stdout::cause(&error);
+                    self.fail(&format!("cannot write {}: {why}", path.display()));
+                }
+            }
+        }
+        self.document.metrics = Some(text);
         Ok(())
     }
 
@@ -136,6 +192,12 @@ impl Run {
         Ok(mounts)
     }
 }
+
+/// The files that are written by the last runs.
+const RUNS: [(&str, &str); 2] = [
+    ("apply", "/var/lib/hugetools/applied"),
+    ("check", "/var/lib/hugetools/checked"),
+];
 
 /// Why no mount is listed.
 const NO_MOUNTS: &str =

@@ -89,13 +89,15 @@ fn of_hugeadm() -> Vec<String> {
     let dir = machine("x86_64-8node");
     let tree = dir.path().display();
     let all = "--pool-list --pool-list-nodes --list-all-mounts --page-sizes --page-sizes-all \
-               --explain --print-persistent --stats --bug-report";
+               --explain --print-persistent --stats --metrics --bug-report";
     [
         format!("--json --sysroot {tree} {all}"),
         format!("--json --sysroot {tree} --dry-run --pool-pages-min 2MB:+4 --thp-always"),
         format!("--json --sysroot {tree} --pool-pages-min 2MB:+4 --thp-always --create-mounts"),
         format!("--json --sysroot {tree} --pool-pages-min 2MB:+4000 --force"),
         "--json --who --stats".to_owned(),
+        format!("--json --size-for {}", std::process::id()),
+        "--json --size-for sh".to_owned(),
         "--json --nonsense".to_owned(),
     ]
     .iter()

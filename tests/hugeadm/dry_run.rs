@@ -57,6 +57,7 @@ const CHANGES: &[&str] = &[
     "--persist",
     "--pool-spread=DEFAULT@0*3,1:40",
     "--set-recommended-min_free_kbytes",
+    "--clear",
     "--set-recommended-shmmax",
     "--set-shm-group=1",
     "--set-shm-group=none-such",
@@ -83,6 +84,7 @@ const SHOWS: &[&str] = &[
     "--explain",
     "--json",
     "--list-all-mounts",
+    "--metrics",
     "--page-sizes",
     "--page-sizes-all",
     "--pool-list",
@@ -183,8 +185,13 @@ fn no_call_of_a_dry_run_changes_anything() {
     }
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("trace");
-    let pools = ["--pool-pages-min=DEFAULT:+8", "--pool-pages-max=2MB:16"];
-    for option in CHANGES.iter().chain(&pools) {
+    let others = [
+        "--pool-pages-min=DEFAULT:+8",
+        "--pool-pages-max=2MB:16",
+        "--install-boot",
+        "--uninstall-boot",
+    ];
+    for option in CHANGES.iter().chain(&others) {
         let mut command = strace(&trace);
         command.arg(env!("CARGO_BIN_EXE_hugeadm"));
         command.args(["--dry-run", option]).env("LC_ALL", "C");
@@ -207,7 +214,16 @@ fn every_option_is_tried() {
         "pool-pages-min",
         "pool-pages-max",
         "demote",
+        "apply",
+        "check",
+        "save",
+        "rollback",
+        "example-config",
+        "install-boot",
+        "uninstall-boot",
         "dry-run",
+        "output",
+        "size-for",
         "sysroot",
         "help",
         "version",

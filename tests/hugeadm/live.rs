@@ -5,6 +5,7 @@ mod ends;
 mod growth;
 mod mounts;
 mod settings;
+mod size_for;
 mod who;
 
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,7 @@
 //! hugeadm.
 
 mod apply;
+mod boot;
 mod bug_report;
 mod dry_run;
 mod explain;

@@ -1,5 +1,7 @@
 //! `--stats --watch`: counters and their changes, printed repeatedly.
 
+mod metrics;
+
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

@@ -12,7 +12,7 @@ use hugetools_admin::effects::{Account, Effects, Found};
 use hugetools_admin::plan::{Plan, plan};
 use hugetools_admin::report::{Level, NotRun, Outcome, TaskReport, messages};
 use hugetools_admin::request::Request;
-use hugetools_admin::step::{Mount, Owner, Swap};
+use hugetools_admin::step::{Install, Installed, Mount, Owner, Swap};
 use hugetools_model::sim::Sim;
 use hugetools_model::{KPath, Machine, PageSize, Root};
 use tempfile::TempDir;
@@ -34,6 +34,8 @@ pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) root: Root,
     pub(crate) there: BTreeMap<PathBuf, Owner>,
+    /// Files of `--install-boot`.
+    pub(crate) installed: BTreeMap<PathBuf, Installed>,
     pub(crate) refused: Option<(&'static str, i32)>,
     /// The calls so far, in order.
     pub(crate) calls: Vec<String>,
@@ -57,6 +59,7 @@ impl World {
             dir,
             root,
             there: BTreeMap::from([(PathBuf::from("/"), ROOT_DIR)]),
+            installed: BTreeMap::new(),
             refused: None,
             calls: Vec::new(),
             signal_at: None,
@@ -213,6 +216,27 @@ impl Effects for World {
             self.there.remove(&swap.path);
         }
         Ok(())
+    }
+
+    fn installed(&mut self, path: &Path) -> io::Result<Option<Installed>> {
+        Ok(self.installed.get(path).cloned())
+    }
+
+    fn install(&mut self, install: &Install) -> io::Result<()> {
+        self.call("install", install.path.display())?;
+        let contents = install.contents.clone();
+        self.installed.insert(install.path.clone(), contents);
+        Ok(())
+    }
+
+    fn remove_file(&mut self, path: &Path) -> io::Result<()> {
+        self.call("remove_file", path.display())?;
+        let removed = self.installed.remove(path);
+        removed.map(drop).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn run(&mut self, words: &[&str]) -> io::Result<()> {
+        self.call("run", words.join(" "))
     }
 
     fn sync(&mut self) {

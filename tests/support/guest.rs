@@ -2,6 +2,8 @@
 //! kernel with an initramfs of our tools and busybox, runs commands and returns their
 //! output.
 
+mod systemd;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -27,6 +29,8 @@ pub(crate) struct Guest {
     machine: Vec<String>,
     parameters: String,
     cpu: &'static str,
+    /// The command before systemd, if that is the init.
+    systemd: Option<&'static str>,
 }
 
 /// A memory node.
@@ -65,6 +69,7 @@ fn with_kernel(test: &str, nodes: &[GuestNode], kernel: PathBuf) -> Option<Guest
         machine: hardware(nodes),
         parameters: String::new(),
         cpu: "max",
+        systemd: None,
     };
     guest.install(Path::new("/bin/busybox"), "/bin/busybox");
     let hugeadm = PathBuf::from(tool("hugeadm").get_program());
@@ -156,7 +161,19 @@ impl Guest {
     /// Boots, runs the commands in order and powers off.
     pub(crate) fn run(&self, commands: &[&str]) -> Vec<Ran> {
         let mut archive = self.archive.clone();
-        archive.file("/init", 0o755, init(commands).as_bytes());
+        let mut init = INIT.to_owned();
+        match self.systemd {
+            None => init += &script(commands),
+            Some(prepare) => {
+                let answers = format!(
+                    "#!/bin/busybox sh\nPATH=/bin:/usr/bin\n{}",
+                    script(commands)
+                );
+                archive.file("/answers", 0o755, answers.as_bytes());
+                let _ = write!(init, "{prepare}\nexec /lib/systemd/systemd\n");
+            }
+        }
+        archive.file("/init", 0o755, init.as_bytes());
         let dir = tempfile::tempdir().unwrap();
         let initrd = dir.path().join("initrd");
         let mut file = fs::File::create(&initrd).unwrap();
@@ -217,10 +234,8 @@ fn finish(command: &mut Command) -> String {
     console
 }
 
-/// Returns the guest's init script.
-fn init(commands: &[&str]) -> String {
-    let mut script = String::from(
-        "#!/bin/busybox sh
+/// The begin of the guest's init script.
+const INIT: &str = "#!/bin/busybox sh
 PATH=/bin
 /bin/busybox mkdir -p /proc /sys /dev /run /tmp /var/lib
 /bin/busybox --install -s /bin
@@ -230,8 +245,11 @@ mount -t devtmpfs none /dev
 mount -t tmpfs none /run
 mount -t tmpfs none /var
 mkdir /var/lib
-",
-    );
+";
+
+/// Returns the script that runs the commands and powers off.
+fn script(commands: &[&str]) -> String {
+    let mut script = String::new();
     for (number, command) in commands.iter().enumerate() {
         let _ = write!(
             script,

@@ -4,7 +4,7 @@
 //! **Invariants.** A failed step ends its own task, no other.
 
 mod files;
-mod numbers;
+pub(crate) mod numbers;
 mod pools;
 mod swap;
 
@@ -40,6 +40,7 @@ pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
     let task = |task: &Task| TaskReport {
         option: task.option.clone(),
         steps: task.steps.iter().map(step).collect(),
+        optional: task.optional,
     };
     plan.tasks.iter().map(task).collect()
 }
@@ -62,6 +63,9 @@ impl Run<'_> {
         for step in &task.steps {
             let interrupted = task.when == When::UnlessInterrupted && self.effects.interrupted();
             let outcome = match (failed, interrupted) {
+                (false, false) if !changed && matches!(step, Step::Run(_)) => {
+                    Outcome::Unchanged { value: None }
+                }
                 (false, false) => self.step(step),
                 _ if changed && sets_final_maximum(step) => self.step(step),
                 (true, _) => not_run(NotRun::EarlierFailed),
@@ -78,6 +82,7 @@ impl Run<'_> {
         TaskReport {
             option: task.option.clone(),
             steps,
+            optional: task.optional,
         }
     }
 
@@ -93,6 +98,9 @@ impl Run<'_> {
             Step::Unmount(point) => files::unmount(point, self.root, self.effects),
             Step::SwapOn(swap) => self.swap_on(swap),
             Step::SwapOff(swap) => self.swap_off(swap),
+            Step::Install(install) => files::install(install, self.effects),
+            Step::RemoveFile(path) => files::remove_file(path, self.effects),
+            Step::Run(words) => files::run(words, self.root, self.effects),
             Step::Impossible(not) => Err(impossible(not)),
         };
         outcome.unwrap_or_else(Outcome::Failed)

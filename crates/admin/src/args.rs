@@ -5,6 +5,8 @@
 //! **Invariants.** Options of libhugetlbfs' hugeadm keep their names and meanings.
 
 pub mod abbrev;
+mod boot;
+mod config;
 mod general;
 mod limits;
 mod mounts;
@@ -18,15 +20,18 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser};
 
+pub use boot::Boot;
+pub use config::Config;
 pub use general::General;
 pub use limits::Limits;
 pub use mounts::Mounts;
+pub(crate) use mounts::{mode as mount_mode, size as mount_size};
 pub use pools::Pools;
 pub use show::{PoolList, Show};
 pub use thp::Thp;
 
 /// The parsed command line.
-#[derive(Debug, Clone, PartialEq, Eq, Parser)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Parser)]
 #[command(
     name = "hugeadm",
     version,
@@ -55,6 +60,12 @@ pub struct Args {
     /// Options for shared memory and the page allocator.
     #[command(flatten)]
     pub limits: Limits,
+    /// Options about the file of pools.
+    #[command(flatten)]
+    pub config: Config,
+    /// Options that apply the file at boot.
+    #[command(flatten)]
+    pub boot: Boot,
     /// Options that apply to the whole run.
     #[command(flatten)]
     pub general: General,
@@ -94,17 +105,43 @@ impl Args {
 
     /// Whether any option changes something.
     pub fn changes(&self) -> bool {
-        self.pools.changes() || self.mounts.changes() || self.thp.changes() || self.limits.changes()
+        self.pools.changes()
+            || self.mounts.changes()
+            || self.thp.changes()
+            || self.limits.changes()
+            || self.boot.changes()
+            || self.config.changes()
+    }
+
+    /// Whether any option shows something.
+    pub fn shows(&self) -> bool {
+        self.show.any() || self.config.shows()
     }
 
     /// Returns an error for options that exclude each other.
     pub fn misuse(&self) -> Option<&'static str> {
+        let file = &self.config;
+        let others = Args {
+            config: Config::default(),
+            ..self.clone()
+        };
+        if file.apply.is_some() && file.rollback {
+            return Some("--apply and --rollback exclude each other");
+        }
+        if file.changes() && others.changes() {
+            return Some(
+                "--apply and --rollback change things alone: run hugeadm again for others",
+            );
+        }
         let watched = Show {
             stats: true,
             watch: self.show.watch,
             ..Show::default()
         };
-        let is_alone = self.show == watched && !self.changes() && !self.general.dry_run;
+        let is_alone = self.show == watched
+            && !self.config.shows()
+            && !self.changes()
+            && !self.general.dry_run;
         match (self.show.watch, self.show.stats) {
             (Some(_), false) => Some("--watch needs --stats: it prints the statistics repeatedly"),
             (Some(_), true) if !is_alone => {

@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use crate::advice::{Fact, Finding};
 use crate::bug_report::BugReport;
+use crate::config::check::Difference;
+use crate::listing::size_for::SizeFor;
+use crate::listing::who::PoolAccount;
 use crate::listing::{MountRow, NodeRow, PoolRow};
 use crate::persistent::Persistent;
 use crate::report::TaskReport;
 use crate::stats::Stats;
-use crate::who::PoolAccount;
 
 /// The output of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,6 +36,9 @@ pub struct Document {
     pub nodes: Option<Vec<NodeRow>>,
     /// Options that change something, in the order of execution.
     pub tasks: Vec<TaskReport>,
+    /// `--check`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differences: Option<Vec<Difference>>,
     /// `--page-sizes`, after the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_sizes: Option<Vec<PageSize>>,
@@ -52,6 +57,12 @@ pub struct Document {
     /// `--bug-report`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bug_report: Option<BugReport>,
+    /// `--size-for`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_for: Option<SizeFor>,
+    /// `--metrics`: the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
     /// `--stats`
     #[serde(flatten)]
     pub stats: Option<Stats>,
@@ -77,12 +88,15 @@ impl Document {
             pools: None,
             nodes: None,
             tasks: Vec::new(),
+            differences: None,
             page_sizes: None,
             page_sizes_all: None,
             findings: None,
             facts: None,
             persistent: None,
             bug_report: None,
+            size_for: None,
+            metrics: None,
             stats: None,
         }
     }

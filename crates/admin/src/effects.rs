@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::step::{Mount, Owner, Swap};
+use crate::step::{Install, Installed, Mount, Owner, Swap};
 
 /// Operations needed by requests, plans and their execution.
 pub trait Effects {
@@ -77,6 +77,30 @@ pub trait Effects {
     ///
     /// When its contents don't fit into memory, or the file cannot be removed.
     fn swap_off(&mut self, swap: &Swap) -> io::Result<()>;
+
+    /// Reads a file or a link; `None` if it doesn't exist.
+    ///
+    /// # Errors
+    /// When it is neither, or cannot be read.
+    fn installed(&mut self, path: &Path) -> io::Result<Option<Installed>>;
+
+    /// Writes a file or a link atomically: a reader always sees the old or the new one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn install(&mut self, install: &Install) -> io::Result<()>;
+
+    /// Removes a file or a link.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    fn remove_file(&mut self, path: &Path) -> io::Result<()>;
+
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// When it cannot be started, or fails, with what it printed.
+    fn run(&mut self, words: &[&str]) -> io::Result<()>;
 
     /// Writes dirty pages to disk, so that their memory can be reclaimed.
     fn sync(&mut self);

@@ -3,6 +3,8 @@
 //! **Invariants.** Columns keep their order and their names.
 
 mod nodes;
+pub mod size_for;
+pub mod who;
 
 use std::fmt::Write;
 use std::path::Path;

@@ -4,19 +4,21 @@
 //! the error of the system unchanged.
 
 mod accounts;
+pub mod files;
 pub mod lock;
+pub mod size_for;
 mod swap;
 mod sys;
 pub mod who;
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{
     DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown,
 };
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hugetools_model::Root;
 use nix::mount::{MntFlags, MsFlags};
@@ -26,7 +28,7 @@ use nix::unistd::{AccessFlags, access};
 pub use sys::{catch_signals, caught_signal, end_by};
 
 use crate::effects::{Account, Effects, Found};
-use crate::step::{Mount, Owner, Swap};
+use crate::step::{Install, Installed, Mount, Owner, Swap};
 
 /// Effects on the machine, or only on directories of a recorded tree.
 #[derive(Debug)]
@@ -42,6 +44,14 @@ impl Live {
 
     fn path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         self.root.checked_path(path)
+    }
+
+    /// Returns the path of a file that may be a symlink, which is not followed.
+    fn entry(&self, path: &Path) -> io::Result<PathBuf> {
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok(self.path(dir)?.join(name))
     }
 }
 
@@ -138,6 +148,22 @@ impl Effects for Live {
         swap::off(&self.root, swap)
     }
 
+    fn installed(&mut self, path: &Path) -> io::Result<Option<Installed>> {
+        files::installed(&self.entry(path)?)
+    }
+
+    fn install(&mut self, install: &Install) -> io::Result<()> {
+        files::install(&self.entry(&install.path)?, &install.contents)
+    }
+
+    fn remove_file(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_file(self.entry(path)?)
+    }
+
+    fn run(&mut self, words: &[&str]) -> io::Result<()> {
+        files::run(words)
+    }
+
     fn sync(&mut self) {
         nix::unistd::sync();
     }
@@ -158,6 +184,35 @@ impl Effects for Live {
     fn interrupted(&mut self) -> bool {
         caught_signal().is_some()
     }
+}
+
+/// Writes a file that everybody may read. A reader sees the old or the new one.
+///
+/// # Errors
+/// When it cannot be written beside the file and renamed.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A rename would replace a device such as /dev/null.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(&new)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o644)))
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// When a file was written; `None` if it is missing.
+pub fn written(root: &Root, path: &str) -> Option<SystemTime> {
+    let file = root.checked_path(path).ok()?;
+    fs::metadata(file).ok()?.modified().ok()
 }
 
 /// Whether the caller's real user may read, write and search a directory. Always true

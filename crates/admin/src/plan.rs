@@ -8,6 +8,7 @@
 //!
 //! **Invariants.** The same input gives the same plan. Making a plan changes nothing.
 
+mod boot;
 mod limits;
 mod mounts;
 mod pool;
@@ -49,6 +50,8 @@ pub struct Task {
     pub steps: Vec<Step>,
     /// When it runs.
     pub when: When,
+    /// Whether a shortage is only a warning.
+    pub optional: bool,
 }
 
 /// When a task runs.
@@ -61,11 +64,12 @@ pub enum When {
 }
 
 impl Task {
-    fn new(option: impl Into<String>, steps: Vec<Step>) -> Task {
+    pub(crate) fn new(option: impl Into<String>, steps: Vec<Step>) -> Task {
         Task {
             option: option.into(),
             steps,
             when: When::UnlessInterrupted,
+            optional: false,
         }
     }
 }
@@ -78,13 +82,15 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
         tasks: request.settings.iter().map(settings::plan).collect(),
     };
     limits::plan(machine, request, &mut plan);
+    // The pages of what is unmounted are free for the pools.
+    plan.tasks.extend(mounts::unmount(request));
     pool::plan(machine, request, &mut plan);
-    plan.tasks.extend(mounts::unmount(&request.unmount));
     let stay = machine.mounts.iter();
     let stay = stay.filter(|mount| !request.unmount.contains(&mount.point));
     let stay: Vec<_> = stay.cloned().collect();
     for set in &request.mounts {
         plan.tasks.push(mounts::plan(machine, &stay, set, request));
     }
+    plan.tasks.extend(request.boot.iter().flat_map(boot::plan));
     plan
 }

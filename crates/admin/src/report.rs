@@ -21,12 +21,14 @@ use crate::step::Step;
 pub use text::{Level, Message, confirmations, messages};
 
 /// The result of a run, and its exit status. The worst one wins: usage, failed, short,
-/// done.
+/// differs, done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Status {
     /// Everything is as requested: 0.
     #[default]
     Done,
+    /// The machine differs from the file: 4.
+    Differs,
     /// Less than requested: 3.
     Short,
     /// Something failed: 1.
@@ -43,6 +45,7 @@ impl Status {
             Status::Failed => 1,
             Status::Usage => 2,
             Status::Short => 3,
+            Status::Differs => 4,
         }
     }
 }
@@ -54,13 +57,28 @@ pub struct TaskReport {
     pub option: String,
     /// All of its steps, in order.
     pub steps: Vec<StepReport>,
+    /// Whether a shortage is only a warning.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+}
+
+impl TaskReport {
+    /// The worst status of its steps.
+    pub fn status(&self) -> Status {
+        let statuses = self.steps.iter().map(|step| step.outcome.status());
+        let worst = statuses.max().unwrap_or_default();
+        match (worst, self.optional) {
+            (Status::Short, true) => Status::Done,
+            _ => worst,
+        }
+    }
 }
 
 /// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepReport {
     /// `write`, `demote`, `make_dir`, `remove_dir`, `mount`, `own`, `unmount`,
-    /// `swap_on`, `swap_off` or `impossible`.
+    /// `swap_on`, `swap_off`, `install`, `remove_file`, `run` or `impossible`.
     pub action: &'static str,
     /// The file or directory, as the machine names it.
     pub path: String,
@@ -260,6 +278,9 @@ impl Step {
             Step::Unmount(point) => ("unmount", point.display().to_string()),
             Step::SwapOn(swap) => ("swap_on", swap.path.display().to_string()),
             Step::SwapOff(swap) => ("swap_off", swap.path.display().to_string()),
+            Step::Install(install) => ("install", install.path.display().to_string()),
+            Step::RemoveFile(path) => ("remove_file", path.display().to_string()),
+            Step::Run(words) => ("run", words.join(" ")),
             Step::Impossible(not) => ("impossible", not.subject.clone()),
         }
     }
@@ -267,9 +288,6 @@ impl Step {
 
 /// The worst status of all steps.
 pub fn status(tasks: &[TaskReport]) -> Status {
-    let steps = tasks.iter().flat_map(|task| &task.steps);
-    steps
-        .map(|step| step.outcome.status())
-        .max()
-        .unwrap_or_default()
+    let tasks = tasks.iter().map(TaskReport::status);
+    tasks.max().unwrap_or_default()
 }

@@ -5,6 +5,7 @@
 //!
 //! **Invariants.** A request changes nothing, and a plan never finds a wrong argument.
 
+pub mod boot;
 mod limits;
 mod mounts;
 mod pool;
@@ -12,10 +13,12 @@ mod settings;
 pub mod spec;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub(crate) use mounts::BASE;
 
 use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{KPath, Machine, PageCount, PageSize};
 
 use crate::args::Args;
@@ -43,12 +46,16 @@ pub struct Request {
     pub pool_max: Vec<PoolChange>,
     /// Options about growing pools.
     pub growth: Growth,
-    /// `--unmount`: mount points, the latest mount first.
+    /// `--clear`
+    pub clear: bool,
+    /// `--unmount` and `--clear`: mount points, the latest mount first.
     pub unmount: Vec<PathBuf>,
     /// `--create-mounts` and related options.
     pub mounts: Vec<MountSet>,
     /// Limits for all new mounts.
     pub mount_limits: MountLimits,
+    /// `--install-boot` or `--uninstall-boot`
+    pub boot: Option<boot::Boot>,
     /// Warnings about the interpretation of options.
     pub notes: Vec<String>,
 }
@@ -84,6 +91,64 @@ pub struct PoolChange {
     pub size: PageSize,
     /// The scope and the change.
     pub place: Place,
+    /// How much it matters.
+    pub wish: Wish,
+}
+
+/// How much a change matters, and how long to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wish {
+    /// Whether to drop caches and try repeatedly, like `--hard`.
+    pub hard: bool,
+    /// How long to try at least.
+    pub time: Duration,
+    /// Whether a shortage is only a warning.
+    pub optional: bool,
+}
+
+impl PoolChange {
+    /// Sets the maximum of a whole pool.
+    pub(crate) fn to(option: &str, size: PageSize, pages: PageCount) -> PoolChange {
+        PoolChange {
+            option: option.to_owned(),
+            size,
+            place: Place::Whole(Change::To(pages)),
+            wish: Wish::default(),
+        }
+    }
+
+    /// The number of pages of a whole pool after this, unless it is relative.
+    pub(crate) fn whole(&self) -> Option<PageCount> {
+        match self.place {
+            Place::Whole(Change::To(pages)) => Some(pages),
+            _ => None,
+        }
+    }
+}
+
+/// The minimum of a pool after these changes.
+pub(crate) fn minimum_after<'a>(
+    machine: &Machine,
+    pool: &Pool,
+    changes: impl Iterator<Item = &'a PoolChange>,
+) -> PageCount {
+    let share = |id: NodeId| {
+        let node = machine.node(id).and_then(|node| node.pool(pool.size));
+        node.map_or(PageCount::ZERO, |pool| pool.minimum())
+    };
+    let mut minimum = pool.minimum();
+    for change in changes {
+        match &change.place {
+            Place::Whole(to) => minimum = to.of(minimum),
+            Place::Nodes(nodes) => {
+                for (id, to) in nodes {
+                    let rest = minimum.saturating_sub(share(*id));
+                    minimum = rest.checked_add(to.of(share(*id))).unwrap_or(rest);
+                }
+            }
+        }
+    }
+    minimum
 }
 
 /// The scope of a change: the whole pool, or a list of nodes.
@@ -208,6 +273,7 @@ impl Request {
         let mut request = Request {
             min_free: args.limits.set_recommended_min_free_kbytes,
             shmmax: args.limits.set_recommended_shmmax,
+            clear: args.pools.clear,
             ..Request::default()
         };
         let mut errors = Vec::new();
@@ -215,6 +281,10 @@ impl Request {
         pool::check(&args.pools, machine, &mut request, &mut errors);
         limits::check(&args.limits, effects, &mut request, &mut errors);
         mounts::check(&args.mounts, machine, effects, &mut request, &mut errors);
+        boot::check(args, effects, &mut request, &mut errors);
+        if args.mounts.unmount || args.pools.clear {
+            request.unmount = mounts::mounted(machine);
+        }
         request.idle_options(args);
         let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
         request.growth.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();
@@ -257,7 +327,7 @@ impl Request {
 }
 
 /// Returns a value for messages, with quotes if it is empty.
-fn shown(value: &str) -> &str {
+pub(crate) fn shown(value: &str) -> &str {
     match value {
         "" => "\"\"",
         value => value,

@@ -9,6 +9,7 @@
 
 mod counters;
 mod memory;
+pub mod metrics;
 mod snapshot;
 mod text;
 

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{Bytes, KPath, PageCount, PageSize};
@@ -44,6 +45,12 @@ pub enum Step {
     SwapOn(Swap),
     /// Disables swap and removes its file.
     SwapOff(Swap),
+    /// Writes a file or a link of `--install-boot`.
+    Install(Install),
+    /// Removes a file or a link if it exists.
+    RemoveFile(PathBuf),
+    /// Runs this command if an earlier step of the task changed anything.
+    Run(&'static [&'static str]),
     /// Cannot be done on this machine, as the plan found in advance.
     Impossible(Impossible),
 }
@@ -77,6 +84,8 @@ pub enum Value {
     Plain(u64),
     /// This number, unless the file has a larger one.
     AtLeast(u64),
+    /// The pages of this size that are in use or reserved, unless the file has fewer.
+    AtMostUsed(PageSize),
     /// A number minus those in files that earlier steps wrote.
     Rest {
         /// The number.
@@ -122,6 +131,8 @@ pub struct Effort {
     pub compact: KPath,
     /// Whether to drop caches and retry repeatedly.
     pub hard: bool,
+    /// How long to retry at least.
+    pub time: Duration,
 }
 
 /// A word to select in a kernel file.
@@ -267,6 +278,29 @@ pub struct Swap {
     pub path: PathBuf,
     /// The size of the file; `None` for a device.
     pub size: Option<Bytes>,
+}
+
+/// A file or a link to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Install {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its contents.
+    pub contents: Installed,
+}
+
+/// The contents of a file or a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Installed {
+    /// A file.
+    Text {
+        /// Its text.
+        text: String,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A symbolic link to this path.
+    Link(PathBuf),
 }
 
 /// A step that cannot be done.

@@ -76,6 +76,10 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     all.development(tree);
     all.pages(tree)?;
     all.completions();
+    all.fleet();
+    let dashboard = Contents::Tree("crates/admin/share/grafana-dashboard.json".to_owned());
+    let to = "share/hugetools/grafana-dashboard.json";
+    all.add(Part::Run, to, 0o644, dashboard);
     for name in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
         let to = format!("share/doc/hugetools/{name}");
         all.add(Part::Run, &to, 0o644, Contents::Tree(name.to_owned()));
@@ -165,6 +169,21 @@ impl Table<'_> {
             self.add(part, &to, 0o644, from);
         }
         Ok(())
+    }
+
+    /// What brings the file of hugeadm to many machines. The scripts are programs of Slurm.
+    fn fleet(&mut self) {
+        for (name, mode) in [
+            ("ansible/hugetools/defaults/main.yml", 0o644),
+            ("ansible/hugetools/meta/main.yml", 0o644),
+            ("ansible/hugetools/tasks/main.yml", 0o644),
+            ("kubernetes/hugetools.yaml", 0o644),
+            ("slurm/epilog", 0o755),
+            ("slurm/prolog", 0o755),
+        ] {
+            let from = Contents::Tree(format!("crates/admin/share/{name}"));
+            self.add(Part::Run, &format!("share/hugetools/{name}"), mode, from);
+        }
     }
 
     fn completions(&mut self) {

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use hugetools_model::PageSize;
 use hugetools_model::mount::mounted_at;
+use nix::fcntl::{FallocateFlags, fallocate};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::{is_settled, succeeds};
 use crate::support::live::machine;
@@ -224,6 +226,37 @@ fn unmount_removes_all_mounts() {
     assert!(!Path::new(BASE).exists());
     let ran = live.hugeadm(&["--unmount"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+}
+
+#[test]
+fn clear_leaves_the_pages_in_use() {
+    let Some(live) = machine("clearing") else {
+        return;
+    };
+    let size = live.default_size();
+    succeeds(
+        &live,
+        &["--pool-pages-min=DEFAULT:8", "--pool-pages-max=DEFAULT:12"],
+    );
+    // Pages that a mount of ours keeps are free after it.
+    let min = format!("--min-size={}", 2 * size.get());
+    let ran = live.hugeadm(&["--create-mounts", &min]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let held = memfd_create(c"held", MFdFlags::MFD_HUGETLB).unwrap();
+    let length = i64::try_from(3 * size.get()).unwrap();
+    fallocate(&held, FallocateFlags::empty(), 0, length).unwrap();
+    // The commands of a dry run do the same.
+    let script = live.hugeadm(&["--dry-run", "--clear"]).out;
+    succeeds(&live, &["--clear"]);
+    assert_eq!(live.pool(size), (3, 0));
+    assert!(live.now().mounts.is_empty() && !Path::new(BASE).exists());
+    assert!(is_settled(&live, &["--clear"]));
+    drop(held);
+    succeeds(&live, &["--create-mounts", "--pool-pages-max=DEFAULT:9"]);
+    let ran = Command::new("sh").args(["-ec", &script]).output().unwrap();
+    assert!(ran.status.success(), "{script}: {ran:?}");
+    assert_eq!(live.pool(size), (0, 0));
+    assert!(live.now().mounts.is_empty());
 }
 
 /// Users own their directories. A user's symbolic link must not redirect root's mount.

@@ -1,4 +1,4 @@
-//! Directories and mounts.
+//! Directories, mounts and the files of `--install-boot`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use hugetools_model::mount::{self, mounted_at};
 use super::not_run;
 use crate::effects::Effects;
 use crate::report::{Failure, NotRun, Outcome};
-use crate::step::{MakeDir, Mount, Own};
+use crate::step::{Install, MakeDir, Mount, Own};
 
 /// A recorded tree has no mounts, owners or swap.
 pub(super) const SKIPPED: Outcome = Outcome::NotRun {
@@ -141,4 +141,38 @@ pub(super) fn unmount(
             "cannot {action}: it is still mounted"
         ))),
     }
+}
+
+pub(super) fn install(install: &Install, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    let action = format!("write {}", install.path.display());
+    let failed = |error| Failure::call(&action, &error);
+    let now = effects.installed(&install.path).map_err(failed)?;
+    if now.as_ref() == Some(&install.contents) {
+        return Ok(Outcome::Unchanged { value: None });
+    }
+    effects.install(install).map_err(failed)?;
+    Ok(Outcome::DONE)
+}
+
+pub(super) fn remove_file(path: &Path, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    match effects.remove_file(path) {
+        Ok(()) => Ok(Outcome::DONE),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(Outcome::Unchanged { value: None })
+        }
+        Err(error) => Err(Failure::call(&format!("remove {}", path.display()), &error)),
+    }
+}
+
+pub(super) fn run(
+    words: &[&str],
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Outcome, Failure> {
+    if !root.has_kernel() {
+        return Ok(SKIPPED);
+    }
+    let failed = |error| Failure::call(&format!("run {}", words.join(" ")), &error);
+    effects.run(words).map_err(failed)?;
+    Ok(Outcome::DONE)
 }

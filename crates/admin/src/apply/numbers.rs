@@ -1,15 +1,16 @@
 //! Numbers and words in kernel files.
 
-use hugetools_model::hugetlb::pool::surplus_path;
+use hugetools_model::hugetlb::pool::{pool_dir, surplus_path};
 use hugetools_model::{FileError, Root, thp};
 
 use super::Run;
+use crate::plan::shell::USED;
 use crate::report::{Failure, Outcome};
 use crate::step::{Choose, Demote, Number, Value, What, Write};
 
 impl Run<'_> {
     pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {
-        let asked = value(write, self.root)?;
+        let asked = value(write, self.root, &|file| number(file, self.root))?;
         let before = number(&write.file, self.root)?;
         if before == asked {
             let excess = self.excess_surplus(write, asked);
@@ -49,19 +50,29 @@ impl Run<'_> {
 }
 
 /// Computes the number to write.
-pub(super) fn value(write: &Write, root: &Root) -> Result<u64, FileError> {
+pub(crate) fn value(
+    write: &Write,
+    root: &Root,
+    number: &dyn Fn(&Number) -> Result<u64, FileError>,
+) -> Result<u64, FileError> {
     match &write.value {
         Value::Plain(number) => Ok(*number),
-        Value::AtLeast(least) => Ok(number(&write.file, root)?.max(*least)),
-        Value::Rest { of, less } => less.iter().try_fold(*of, |rest, file| {
-            Ok(rest.saturating_sub(number(file, root)?))
-        }),
+        Value::AtLeast(least) => Ok(number(&write.file)?.max(*least)),
+        Value::Rest { of, less } => less
+            .iter()
+            .try_fold(*of, |rest, file| Ok(rest.saturating_sub(number(file)?))),
+        Value::AtMostUsed(size) => {
+            let of = |file| root.number(&pool_dir(*size).join(file));
+            let [all, free, reserved] = USED.map(of);
+            let used = all?.saturating_sub(free?).saturating_add(reserved?);
+            Ok(number(&write.file)?.min(used))
+        }
     }
 }
 
 /// Reads the number in a file. On a live kernel, subtracts surplus pages: the file
 /// includes them when read but not when written.
-pub(super) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
+pub(crate) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
     let number = root.number(&file.path)?;
     match &file.surplus {
         Some(surplus) if root.has_kernel() => {
@@ -79,12 +90,29 @@ pub(super) fn choose(choose: &Choose, root: &Root) -> Result<Outcome, Failure> {
     if before == choose.word {
         return Ok(Outcome::unchanged(before));
     }
-    root.write(&choose.path, &choose.word)?;
+    root.write(&choose.path, &written(choose, root)?)?;
     let got = now()?;
     match got == choose.word {
         true => Ok(Outcome::changed(before, got)),
         false => Err(not_as_written(&choose.path, &choose.word, got)),
     }
+}
+
+/// Returns what to write. A kernel marks the word itself; in a recorded tree, it is marked here.
+fn written(choose: &Choose, root: &Root) -> Result<String, FileError> {
+    let now = root.read(&choose.path)?;
+    let now = String::from_utf8_lossy(&now);
+    if root.has_kernel() || !now.contains('[') {
+        return Ok(choose.word.clone());
+    }
+    let words = now
+        .split_whitespace()
+        .map(|word| word.trim_matches(['[', ']']));
+    let words = words.map(|word| match word == choose.word {
+        true => format!("[{word}]"),
+        false => word.to_owned(),
+    });
+    Ok(words.collect::<Vec<_>>().join(" "))
 }
 
 /// Splits pages. The file cannot be read back, so the number of remaining pages tells

@@ -83,7 +83,7 @@ impl Mounts {
     }
 }
 
-fn size(text: &str) -> Result<MountSize, String> {
+pub(crate) fn size(text: &str) -> Result<MountSize, String> {
     let quantity = |text: &str| text.parse::<Quantity>().map_err(|why| why.to_string());
     let Some(percent) = text.strip_suffix('%') else {
         let bytes = quantity(text)?.bytes();
@@ -97,7 +97,7 @@ fn size(text: &str) -> Result<MountSize, String> {
 }
 
 /// Parses a mode. hugetlbfs ignores set-id bits, so they are an error.
-fn mode(text: &str) -> Result<u32, String> {
+pub(crate) fn mode(text: &str) -> Result<u32, String> {
     let octal = text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
     let mode = u32::from_str_radix(text, 8).ok().filter(|_| octal);
     match mode {

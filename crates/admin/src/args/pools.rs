@@ -92,6 +92,12 @@ pub struct Pools {
     /// existing pages.
     #[arg(long, value_name = "SWITCH", value_parser = ["on", "off"])]
     pub hvo: Option<String>,
+
+    /// Shrink all pools to the pages in use, and unmount as --unmount does
+    ///
+    /// The maximum becomes the minimum. Other options take effect afterwards.
+    #[arg(long)]
+    pub clear: bool,
 }
 
 impl Pools {
@@ -101,6 +107,7 @@ impl Pools {
             || !self.pool_pages_max.is_empty()
             || !self.demote.is_empty()
             || self.hvo.is_some()
+            || self.clear
     }
 
     /// Whether any option may grow a pool.

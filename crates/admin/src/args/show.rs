@@ -1,8 +1,9 @@
 //! Options that show something.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use hugetools_model::units::seconds;
 
 /// The form of the pool list.
@@ -96,6 +97,21 @@ pub struct Show {
     /// setting in only one of them. Writes nothing.
     #[arg(long)]
     pub print_persistent: bool,
+
+    /// Show how many pages a program needs, and the lines for the file of pools
+    ///
+    /// WHAT is a PID, a program, postgres:DATADIR or java:ARGS. The pages are of the
+    /// default size. Of a process it counts the memory that it has touched by now.
+    #[arg(long, value_name = "WHAT")]
+    pub size_for: Option<String>,
+
+    /// Print pools, events and control groups as metrics for Prometheus
+    #[arg(long)]
+    pub metrics: bool,
+
+    /// With --metrics: replace FILE, for the textfile collector of node_exporter
+    #[arg(long, value_name = "FILE", requires = "metrics", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
 
     /// Print a description of this machine for a bug report
     ///

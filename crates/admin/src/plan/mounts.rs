@@ -194,10 +194,16 @@ fn other_limits(found: &mount::Mount, limits: &MountLimits, pool: &Pool) -> Opti
 
 /// Plans `--unmount`: a task per mount, so that a mount in use doesn't prevent the others,
 /// and one that removes their directories, inner ones first.
-pub(super) fn unmount(points: &[PathBuf]) -> Vec<Task> {
+pub(super) fn unmount(request: &Request) -> Vec<Task> {
+    let points = &request.unmount;
+    let option = if request.clear {
+        "--clear"
+    } else {
+        "--unmount"
+    };
     let mut tasks: Vec<Task> = points
         .iter()
-        .map(|point| Task::new("--unmount", vec![Step::Unmount(point.clone())]))
+        .map(|point| Task::new(option, vec![Step::Unmount(point.clone())]))
         .collect();
     let above = points.iter().flat_map(|point| point.ancestors());
     let dirs: BTreeSet<&Path> = above.filter(|dir| dir.starts_with(BASE)).collect();
@@ -205,7 +211,7 @@ pub(super) fn unmount(points: &[PathBuf]) -> Vec<Task> {
         .map(|dir| Step::RemoveDir(dir.to_owned()))
         .collect();
     if !dirs.is_empty() {
-        tasks.push(Task::new("--unmount", dirs));
+        tasks.push(Task::new(option, dirs));
     }
     tasks
 }

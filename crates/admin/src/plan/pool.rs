@@ -1,4 +1,4 @@
-//! `--pool-pages-min`, `--pool-spread`, `--demote`, `--pool-pages-max`.
+//! `--clear`, `--pool-pages-min`, `--pool-spread`, `--demote`, `--pool-pages-max`.
 //!
 //! The *minimum* of a pool is its number of persistent pages. The *maximum* is the
 //! minimum plus the overcommit, the number of surplus pages that the kernel may
@@ -27,11 +27,15 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         .iter()
         .map(|pool| (pool.size, Planned::new(machine, pool, &request.growth)))
         .collect();
+    for planned in pools.values_mut().filter(|_| request.clear) {
+        plan.tasks.push(Task::new("--clear", planned.clear()));
+    }
     let mut swap_number = request.growth.swap_number;
     for change in &request.pool_min {
         let Some(planned) = pools.get_mut(&change.size) else {
             continue;
         };
+        planned.wish = change.wish;
         let steps = match &change.place {
             Place::Whole(to) => planned.whole_minimum(*to),
             Place::Nodes(nodes) => planned.node_minimums(nodes),
@@ -73,7 +77,9 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     let notes = planned.take_notes();
     plan.notes
         .extend(notes.map(|note| format!("{option}: {note}")));
-    plan.tasks.push(Task::new(option, steps));
+    let mut task = Task::new(option, steps);
+    task.optional = change.wish.optional;
+    plan.tasks.push(task);
 }
 
 /// Splits pages of one size into another. Both pools keep their overcommit.

@@ -5,10 +5,15 @@ mod swap;
 
 use std::path::Path;
 
+use hugetools_model::hugetlb::pool::pool_dir;
 use hugetools_model::{KPath, Root};
 
 use crate::plan::{Plan, Task};
-use crate::step::{Choose, Demote, MakeDir, Number, Step, Value, What, Write};
+use crate::step::{Choose, Demote, Install, Installed, MakeDir, Number, Step, Value, What, Write};
+
+/// The counters that give the pages in use or reserved: all, less the free ones, and the
+/// reserved ones.
+pub(crate) const USED: [&str; 3] = ["nr_hugepages", "free_hugepages", "resv_hugepages"];
 
 /// Returns the commands of a plan, one or more lines per step. For a recorded tree, paths begin
 /// with its directory, and steps that need a kernel become comments.
@@ -39,7 +44,14 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::Write(write) => write_line(write, root),
         Step::Choose(Choose { path, word }) => {
             let path = quote(root, path.as_str());
-            format!("grep -qF '[{word}]' {path} || echo {word} > {path}")
+            let change = match root.has_kernel() {
+                true => format!("echo {word} > {path}"),
+                // Nobody else marks the word there, if words are listed.
+                false => format!(
+                    "if grep -qF '[' {path}; then sed -Ei 's/[][]//g; s/(^| ){word}( |$)/\\1[{word}]\\2/' {path}; else echo {word} > {path}; fi"
+                ),
+            };
+            format!("grep -qF '[{word}]' {path} || {change}")
         }
         Step::Demote(Demote { pages, .. }) if pages.get() == 0 => ":".to_owned(),
         Step::Demote(Demote { path, pages, .. }) => {
@@ -70,6 +82,9 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::Unmount(point) => live_only(root, format!("umount {}", quote(root, point))),
         Step::SwapOn(swap) => live_only(root, swap::on(swap, root)),
         Step::SwapOff(swap) => live_only(root, swap::off(swap, root)),
+        Step::Install(install) => install_line(install, root),
+        Step::RemoveFile(path) => format!("rm -f {}", quote(root, path)),
+        Step::Run(words) => live_only(root, words.join(" ")),
         Step::Impossible(not) => {
             let message = format!("hugeadm:ERROR: {}: {}", not.subject, not.why);
             format!("echo {} >&2; false", quote_text(&message))
@@ -83,6 +98,12 @@ fn write_line(write: &Write, root: &Root) -> String {
         Value::Plain(number) => number.to_string(),
         Value::AtLeast(least) => {
             return format!("{} || echo {least} > {path}", at_least(&path, *least));
+        }
+        Value::AtMostUsed(size) => {
+            let [all, free, reserved] = USED.map(|file| cat(&pool_dir(*size).join(file), root));
+            let now = grow::number(&write.file, root);
+            let used = format!("used=$(({all} - {free} + {reserved}))");
+            return format!("{used}; [ {now} -le $used ] || echo $used > {path}");
         }
         Value::Rest { of, less } => {
             let less: String = less.iter().map(|number| minus(number, root)).collect();
@@ -131,6 +152,16 @@ fn make_dir_line(dir: &MakeDir, root: &Root) -> String {
     match root.has_kernel() {
         false => format!("[ -d {path} ] || {make}"),
         true => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
+    }
+}
+
+fn install_line(install: &Install, root: &Root) -> String {
+    let path = quote(root, &install.path);
+    match &install.contents {
+        Installed::Link(to) => format!("ln -sfn {} {path}", quote_text(&to.to_string_lossy())),
+        Installed::Text { text, mode } => {
+            format!("cat >{path} <<'EOF' && chmod {mode:04o} {path}\n{text}EOF")
+        }
     }
 }
 

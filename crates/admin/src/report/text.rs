@@ -122,10 +122,11 @@ fn reason(why: NotRun) -> (Level, &'static str) {
 
 fn past_participle(action: &str) -> &'static str {
     match action {
-        "write" => "written",
+        "write" | "install" => "written",
         "demote" => "split",
         "make_dir" => "made",
-        "remove_dir" => "removed",
+        "remove_dir" | "remove_file" => "removed",
+        "run" => "run",
         "mount" => "mounted",
         "unmount" => "unmounted",
         "swap_on" => "used as swap",

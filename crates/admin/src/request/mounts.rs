@@ -41,9 +41,6 @@ pub(super) fn check(
     if args.creates() {
         errors.extend(limits(args, machine, request));
     }
-    if args.unmount {
-        request.unmount = mounted(machine);
-    }
 }
 
 /// Looks up an account. Its name becomes the name of a directory.
@@ -133,7 +130,7 @@ fn rounding(option: &str, size: MountSize, pages: PageSize, is_short: bool) -> O
 }
 
 /// Returns existing mounts of the create options, the latest one first.
-fn mounted(machine: &Machine) -> Vec<PathBuf> {
+pub(super) fn mounted(machine: &Machine) -> Vec<PathBuf> {
     let points = machine.mounts.iter().rev().map(|mount| &mount.point);
     points.filter(|point| is_point(point)).cloned().collect()
 }

@@ -6,7 +6,7 @@ use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
-use super::{Change, Demotion, Growth, Place, PoolChange, Request, shown};
+use super::{Change, Demotion, Growth, Place, PoolChange, Request, Wish, shown};
 use crate::args::Pools;
 use crate::request::spec::{Amount, Direction, Spec, Weights, divide};
 
@@ -170,6 +170,7 @@ impl<'a> Specified<'a> {
             option: self.option.to_owned(),
             size: self.pool.size,
             place,
+            wish: Wish::default(),
         }
     }
 

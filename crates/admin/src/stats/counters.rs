@@ -102,6 +102,17 @@ impl Counter {
         counters.get(self.name).copied()
     }
 
+    /// The name of its metric.
+    pub(super) fn metric(&self) -> String {
+        let name = self.name;
+        match (self.size, name.strip_prefix("nr_")) {
+            (Some(_), Some(present)) => format!("hugetools_thp_size_{present}_pages"),
+            (Some(_), None) => format!("hugetools_thp_size_{name}_total"),
+            (None, _) if KHUGEPAGED.contains(&name) => format!("hugetools_khugepaged_{name}_total"),
+            (None, _) => format!("hugetools_{name}_total"),
+        }
+    }
+
     pub(super) fn file(&self) -> String {
         let name = self.name;
         let file = match self.size {

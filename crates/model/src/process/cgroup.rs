@@ -104,6 +104,58 @@ pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>,
     tightest_of(root, membership, &controller)
 }
 
+/// The pages of one size that a group uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// Its path in the hierarchy.
+    pub group: String,
+    /// The page size.
+    pub size: PageSize,
+    /// Used pages.
+    pub used: Bytes,
+}
+
+/// How deep [`usage`] looks: a service in a slice.
+const LEVELS: usize = 2;
+
+/// Returns the groups of version 2 that use huge pages of a pool, in the first levels of
+/// the hierarchy.
+///
+/// # Errors
+/// A file exists but cannot be read or is invalid.
+pub fn usage(root: &Root, sizes: &[PageSize]) -> Result<Vec<Usage>, FileError> {
+    let mut found = Vec::new();
+    let Some(top) = mount_point(root, Version::Two, &hugetlb(""))? else {
+        return Ok(found);
+    };
+    let mut groups = vec![(top, String::new(), 0)];
+    while let Some((dir, group, level)) = groups.pop() {
+        for size in sizes {
+            let file = dir.join(format_args!("hugetlb.{size}.current"));
+            let used = root.number_opt(&file)?.filter(|bytes| *bytes > 0);
+            found.extend(used.map(|used| Usage {
+                group: group.clone(),
+                size: *size,
+                used: Bytes::new(used),
+            }));
+        }
+        let names = if level < LEVELS {
+            root.list(&dir)?
+        } else {
+            Vec::new()
+        };
+        for name in names {
+            let name = name.to_string_lossy();
+            let below = dir.join(&name);
+            if root.exists(&below.join("cgroup.procs")) {
+                groups.push((below, format!("{group}/{name}"), level + 1));
+            }
+        }
+    }
+    found.sort_by(|one, other| (&one.group, one.size).cmp(&(&other.group, other.size)));
+    Ok(found)
+}
+
 /// Returns the group's inactive page cache (`memory.stat`), which the kernel reclaims
 /// first; 0 if unknown.
 pub fn inactive_cache(root: &Root, limit: &Limit) -> Bytes {

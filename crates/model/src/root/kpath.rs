@@ -4,7 +4,8 @@ use std::fmt;
 
 /// A logical absolute path of a kernel file, such as `/proc/meminfo`.
 ///
-/// It is built only from constants and typed values, so it never contains user input.
+/// It is built only from constants, typed values and records of them, so it never contains
+/// user input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct KPath(String);
@@ -20,6 +21,12 @@ impl KPath {
     pub fn beside(&self, name: &'static str) -> KPath {
         let dir = self.0.rsplit_once('/').map_or("", |(dir, _)| dir);
         KPath(format!("{dir}/{name}"))
+    }
+
+    /// Returns a path that was written to a record; `None` if it is no setting of the kernel.
+    pub fn recorded(path: &str) -> Option<KPath> {
+        let is_setting = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
+        (is_setting && !path.contains("..")).then(|| KPath(path.to_owned()))
     }
 
     /// Returns the path as text.

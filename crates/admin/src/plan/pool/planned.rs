@@ -9,7 +9,7 @@ use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path};
 use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, whole_number};
-use crate::request::{Change, Growth};
+use crate::request::{Change, Growth, Wish};
 use crate::step::{Effort, Impossible, Number, Pages, Step, Value, What, Write};
 
 /// The state of a pool after all steps so far, if they succeed.
@@ -21,6 +21,8 @@ pub(super) struct Planned<'a> {
     /// `None` if this size has no overcommit.
     overcommit: Option<PageCount>,
     written: Written,
+    /// That of the present change.
+    pub(super) wish: Wish,
     notes: Vec<String>,
 }
 
@@ -41,6 +43,7 @@ impl<'a> Planned<'a> {
             minimum: pool.minimum(),
             overcommit: pool.overcommit,
             written: Written::Nothing,
+            wish: Wish::default(),
             notes: Vec::new(),
         }
     }
@@ -113,6 +116,21 @@ impl<'a> Planned<'a> {
         let mut steps = self.raise(overcommit);
         steps.push(self.write_whole(minimum));
         self.settle(minimum, overcommit, &mut steps);
+        steps
+    }
+
+    /// Shrinks the pool to the pages in use, without overcommit.
+    pub(super) fn clear(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if self.overcommit.is_some_and(|pages| pages > PageCount::ZERO) {
+            steps.push(self.write_overcommit(Value::Plain(0), false));
+            self.overcommit = Some(PageCount::ZERO);
+        }
+        let used = self.pool.total.saturating_sub(self.pool.available());
+        self.minimum = self.minimum.min(used);
+        self.written = Written::Whole;
+        let size = self.pool.size;
+        steps.push(self.write_pages(self.whole_file(), None, None, Value::AtMostUsed(size)));
         steps
     }
 
@@ -240,17 +258,23 @@ impl<'a> Planned<'a> {
         self.written = Written::Whole;
         let compact = KPath::from("/proc/sys/vm/compact_memory");
         let effort = self.effort(pages > self.minimum, compact);
-        self.write_pages(file, None, effort, pages)
+        self.write_pages(file, None, effort, Value::Plain(pages.get()))
     }
 
     fn write_node(&self, id: NodeId, grows: bool, pages: PageCount) -> Step {
         let effort = self.effort(grows, node_compact_path(id));
-        self.write_pages(self.node_file(id), Some(id), effort, pages)
+        let value = Value::Plain(pages.get());
+        self.write_pages(self.node_file(id), Some(id), effort, value)
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
-        let hard = self.growth.hard;
-        grows.then_some(Effort { compact, hard })
+        let hard = self.growth.hard || self.wish.hard;
+        let time = self.wish.time;
+        grows.then_some(Effort {
+            compact,
+            hard,
+            time,
+        })
     }
 
     fn write_pages(
@@ -258,11 +282,11 @@ impl<'a> Planned<'a> {
         file: Number,
         node: Option<NodeId>,
         effort: Option<Effort>,
-        pages: PageCount,
+        value: Value,
     ) -> Step {
         Step::Write(Write {
             file,
-            value: Value::Plain(pages.get()),
+            value,
             what: What::Pages(Pages {
                 size: self.pool.size,
                 node,

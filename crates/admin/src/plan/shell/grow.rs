@@ -53,7 +53,7 @@ fn trigger(path: &KPath, root: &Root) -> String {
 }
 
 /// Returns the number in a file as a shell word.
-fn number(number: &Number, root: &Root) -> String {
+pub(super) fn number(number: &Number, root: &Root) -> String {
     match &number.surplus {
         Some(surplus) => format!("$(({} - {}))", cat(&number.path, root), cat(surplus, root)),
         None => format!("\"{}\"", cat(&number.path, root)),

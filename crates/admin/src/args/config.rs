@@ -1,0 +1,42 @@
+//! Options about the file of pools.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Options about the file of pools.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[command(next_help_heading = "File")]
+pub struct Config {
+    /// Make the machine as FILE or /etc/hugetools/hugetools.toml says: hugetools.toml(5)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub apply: Option<Option<PathBuf>>,
+
+    /// Show where the machine differs from it; the exit status is 4 then
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub check: Option<Option<PathBuf>>,
+
+    /// Print the present state as such a file, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub save: Option<Option<PathBuf>>,
+
+    /// Take back what the last --apply changed
+    #[arg(long)]
+    pub rollback: bool,
+
+    /// Print a file with all keys, explained
+    #[arg(long)]
+    pub example_config: bool,
+}
+
+impl Config {
+    /// Whether any option changes something.
+    pub(super) fn changes(&self) -> bool {
+        self.apply.is_some() || self.rollback
+    }
+
+    /// Whether any option shows something.
+    pub(super) fn shows(&self) -> bool {
+        self.check.is_some() || self.save.is_some() || self.example_config
+    }
+}

@@ -1,0 +1,132 @@
+//! `--check`: where the machine differs from a plan. Nothing is written.
+
+use std::path::Path;
+
+use hugetools_model::{KPath, Root, thp};
+use serde::Serialize;
+
+use crate::apply::numbers::{number, value};
+use crate::effects::Effects;
+use crate::plan::Plan;
+use crate::report::Failure;
+use crate::step::{Number, Owner, Step};
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What asks for it: an option, or a key of the file with its place.
+    pub what: String,
+    /// The file or directory.
+    pub file: String,
+    /// What it is.
+    pub is: String,
+    /// What it should be.
+    pub should: String,
+}
+
+/// Returns all differences. What several steps write has the value of the last one.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn differences(
+    plan: &Plan,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Vec<Difference>, Failure> {
+    let mut planned = Planned {
+        root,
+        numbers: Vec::new(),
+    };
+    let mut found = Vec::new();
+    for task in &plan.tasks {
+        for step in &task.steps {
+            if let Step::Write(write) = step {
+                let to = value(write, root, &|file| planned.number(file))?;
+                planned.set(&task.option, &write.file, to);
+            } else if let Some((file, is, should)) = differs(step, root, effects)? {
+                let what = task.option.clone();
+                found.push(Difference {
+                    what,
+                    file,
+                    is,
+                    should,
+                });
+            }
+        }
+    }
+    for (what, file, should) in planned.numbers {
+        let is = number(&file, root)?;
+        if is != should {
+            found.push(Difference {
+                what,
+                file: file.path.to_string(),
+                is: is.to_string(),
+                should: should.to_string(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// The numbers that a plan writes, in order.
+struct Planned<'a> {
+    root: &'a Root,
+    numbers: Vec<(String, Number, u64)>,
+}
+
+impl Planned<'_> {
+    fn set(&mut self, what: &str, file: &Number, to: u64) {
+        let path: &KPath = &file.path;
+        match self
+            .numbers
+            .iter_mut()
+            .find(|(_, file, _)| file.path == *path)
+        {
+            Some((_, _, number)) => *number = to,
+            None => self.numbers.push((what.to_owned(), file.clone(), to)),
+        }
+    }
+
+    fn number(&self, file: &Number) -> Result<u64, hugetools_model::FileError> {
+        let mut numbers = self.numbers.iter();
+        match numbers.find(|(_, planned, _)| planned.path == file.path) {
+            Some((_, _, number)) => Ok(*number),
+            None => number(file, self.root),
+        }
+    }
+}
+
+/// Returns file, present and future state of a step that would change something.
+fn differs(
+    step: &Step,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Option<(String, String, String)>, Failure> {
+    let mut owner = |path: &Path| effects.stat(path).ok().flatten().map(|found| found.owner);
+    let shown = |owner: Owner| format!("{}:{} {:04o}", owner.uid, owner.gid, owner.mode);
+    Ok(match step {
+        Step::Choose(choose) => {
+            let is = thp::marked(&choose.path, &root.read(&choose.path)?)?;
+            (is != choose.word).then(|| (choose.path.to_string(), is, choose.word.clone()))
+        }
+        // A recorded tree has no mounts and owners.
+        Step::Mount(mount) if root.has_kernel() => {
+            let point = mount.point.display().to_string();
+            Some((
+                point,
+                "not mounted".to_owned(),
+                format!("a hugetlbfs: {}", mount.options()),
+            ))
+        }
+        Step::Own(own) if root.has_kernel() => match owner(&own.point) {
+            Some(found) if found != own.owner => {
+                let point = own.point.display().to_string();
+                Some((point, shown(found), shown(own.owner)))
+            }
+            // What is missing is mounted by another step.
+            _ => None,
+        },
+        Step::Impossible(not) => Some((not.subject.clone(), not.why.clone(), not.hint.clone())),
+        _ => None,
+    })
+}

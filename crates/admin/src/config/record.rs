@@ -1,0 +1,302 @@
+//! What `--rollback` needs: the state before the last apply that changed anything, written before
+//! its first change.
+//!
+//! **Invariants.** While a record is unfinished, later applies only add to it: it leads back
+//! to the state before the first of them, also where one was killed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hugetools_model::hugetlb::node::{node_pool_path, node_surplus_path};
+use hugetools_model::{KPath, Machine, Root, thp};
+use serde::{Deserialize, Serialize};
+
+use crate::apply::numbers::number;
+use crate::effects::Effects;
+use crate::plan::{Plan, Task};
+use crate::report::Failure;
+use crate::step::{
+    Choose, Effort, Install, Installed, MakeDir, Number, Own, Owner, Pages, Step, Value, What,
+    Write,
+};
+
+const DIR: &str = "/var/lib/hugetools";
+
+/// The file.
+pub const RECORD: &str = "/var/lib/hugetools/rollback.json";
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    finished: bool,
+    before: Vec<Before>,
+}
+
+/// The state of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Before {
+    Number {
+        path: String,
+        surplus: Option<String>,
+        number: u64,
+        /// The size of pages whose number it is.
+        pages: Option<u64>,
+    },
+    Word {
+        path: String,
+        word: String,
+    },
+    Owner {
+        path: PathBuf,
+        uid: u32,
+        gid: u32,
+        mode: u32,
+    },
+    NotMounted(PathBuf),
+    NoDirectory(PathBuf),
+}
+
+impl Before {
+    fn is_of(&self, other: &Before) -> bool {
+        self.subject() == other.subject()
+    }
+
+    fn subject(&self) -> (u8, &Path) {
+        match self {
+            Before::Number { path, .. } | Before::Word { path, .. } => (0, Path::new(path)),
+            Before::Owner { path, .. } => (1, path),
+            Before::NotMounted(path) => (2, path),
+            Before::NoDirectory(path) => (3, path),
+        }
+    }
+}
+
+/// Writes the record of what a plan will change.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub fn begin(
+    plan: &Plan,
+    machine: &Machine,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<(), Failure> {
+    let mut record = match read(effects)? {
+        Some(record) if !record.finished => record,
+        _ => Record::default(),
+    };
+    for step in plan.tasks.iter().flat_map(|task| &task.steps) {
+        for before in present(step, machine, root, effects)? {
+            if !record.before.iter().any(|known| known.is_of(&before)) {
+                record.before.push(before);
+            }
+        }
+    }
+    write(&record, effects)
+}
+
+/// Notes that an apply came to its end.
+///
+/// # Errors
+/// The record cannot be read or written.
+pub fn finish(effects: &mut dyn Effects) -> Result<(), Failure> {
+    let mut record = read(effects)?.unwrap_or_default();
+    record.finished = true;
+    write(&record, effects)
+}
+
+/// Plans to restore everything, the latest change first; `None` without a record.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn rollback(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
+    let Some(record) = read(effects)? else {
+        return Ok(None);
+    };
+    let steps = record.before.iter().rev().map(restore);
+    let tasks = steps.map(|step| Some(Task::new("--rollback", vec![step?])));
+    let tasks: Option<Vec<Task>> = tasks.collect();
+    let tasks = tasks.ok_or_else(|| {
+        Failure::text(format!(
+            "{RECORD} names files that are no settings of the kernel"
+        ))
+    })?;
+    Ok(Some(Plan {
+        tasks,
+        ..Plan::default()
+    }))
+}
+
+/// Removes the record.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
+    let removed = effects.remove_file(Path::new(RECORD));
+    removed.map_err(|error| Failure::call(&format!("remove {RECORD}"), &error))?;
+    // Only those that `write` made in a recorded tree are empty.
+    for dir in Path::new(DIR).ancestors() {
+        if effects.remove_dir(dir).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read(effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
+    let found = effects.installed(Path::new(RECORD));
+    let failed = |error| Failure::call(&format!("read {RECORD}"), &error);
+    match found.map_err(failed)? {
+        Some(Installed::Text { text, .. }) => {
+            let record = serde_json::from_str(&text);
+            record
+                .map(Some)
+                .map_err(|error| failed(io::Error::other(error)))
+        }
+        Some(Installed::Link(_)) => Err(failed(io::Error::other("it is a link"))),
+        None => Ok(None),
+    }
+}
+
+fn write(record: &Record, effects: &mut dyn Effects) -> Result<(), Failure> {
+    let failed = |error| Failure::call(&format!("write {RECORD}"), &error);
+    let mut missing = Vec::new();
+    for dir in Path::new(DIR).ancestors() {
+        if effects.stat(dir).map_err(failed)?.is_some() {
+            break;
+        }
+        missing.push(dir);
+    }
+    for dir in missing.into_iter().rev() {
+        effects.make_dir(dir, 0o755).map_err(failed)?;
+    }
+    let text = serde_json::to_string_pretty(record);
+    let text = text.map_err(|error| failed(io::Error::other(error)))?;
+    let contents = Installed::Text {
+        text: text + "\n",
+        mode: 0o644,
+    };
+    let path = PathBuf::from(RECORD);
+    effects.install(&Install { path, contents }).map_err(failed)
+}
+
+/// Returns the present state of what a step changes.
+fn present(
+    step: &Step,
+    machine: &Machine,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Vec<Before>, Failure> {
+    Ok(match step {
+        Step::Write(write) => numbers(write, machine, root)?,
+        Step::Choose(Choose { path, .. }) => vec![Before::Word {
+            path: path.to_string(),
+            word: thp::marked(path, &root.read(path)?)?,
+        }],
+        Step::Own(Own { point, .. }) => {
+            let found = effects.stat(point).ok().flatten();
+            let owner = found.map(|found| found.owner);
+            let before = owner.map(|Owner { uid, gid, mode }| Before::Owner {
+                path: point.clone(),
+                uid,
+                gid,
+                mode,
+            });
+            before.filter(|_| root.has_kernel()).into_iter().collect()
+        }
+        Step::Mount(mount) => vec![Before::NotMounted(mount.point.clone())],
+        Step::MakeDir(MakeDir { path, .. }) => {
+            let is_missing = |dir: &&Path| matches!(effects.stat(dir), Ok(None));
+            let missing = path.ancestors().take_while(is_missing);
+            let mut missing: Vec<&Path> = missing.collect();
+            missing.reverse();
+            missing
+                .into_iter()
+                .map(|dir| Before::NoDirectory(dir.to_owned()))
+                .collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// The number in a file. For a whole pool, also those of its nodes, among which the kernel
+/// divides the whole.
+fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>, Failure> {
+    let mut files = Vec::new();
+    let mut pages = None;
+    if let What::Pages(of) = &write.what {
+        pages = Some(of.size.get());
+        let nodes = machine
+            .nodes
+            .iter()
+            .filter(|node| node.pool(of.size).is_some());
+        files.extend(nodes.filter(|_| of.node.is_none()).map(|node| Number {
+            path: node_pool_path(node.id, of.size),
+            surplus: Some(node_surplus_path(node.id, of.size)),
+        }));
+    }
+    files.push(write.file.clone());
+    let before = |file: &Number| {
+        Ok(Before::Number {
+            path: file.path.to_string(),
+            surplus: file.surplus.as_ref().map(KPath::to_string),
+            number: number(file, root)?,
+            pages,
+        })
+    };
+    files.iter().map(before).collect()
+}
+
+fn restore(before: &Before) -> Option<Step> {
+    Some(match before {
+        Before::Number {
+            path,
+            surplus,
+            number,
+            pages,
+        } => Step::Write(Write {
+            file: Number {
+                path: KPath::recorded(path)?,
+                surplus: surplus.as_deref().and_then(KPath::recorded),
+            },
+            value: Value::Plain(*number),
+            what: what(*pages),
+        }),
+        Before::Word { path, word } => Step::Choose(Choose {
+            path: KPath::recorded(path)?,
+            word: word.clone(),
+        }),
+        Before::Owner {
+            path,
+            uid,
+            gid,
+            mode,
+        } => Step::Own(Own {
+            point: path.clone(),
+            owner: Owner {
+                uid: *uid,
+                gid: *gid,
+                mode: *mode,
+            },
+        }),
+        Before::NotMounted(point) => Step::Unmount(point.clone()),
+        Before::NoDirectory(path) => Step::RemoveDir(path.clone()),
+    })
+}
+
+fn what(pages: Option<u64>) -> What {
+    let size = pages.and_then(hugetools_model::PageSize::new);
+    size.map_or(What::Setting, |size| {
+        What::Pages(Pages {
+            size,
+            node: None,
+            gigantic: false,
+            effort: Some(Effort {
+                compact: KPath::from("/proc/sys/vm/compact_memory"),
+                hard: false,
+                time: std::time::Duration::ZERO,
+            }),
+        })
+    })
+}

@@ -1,0 +1,157 @@
+//! `--save`: the present state as a file.
+
+use std::fmt::Write;
+
+use hugetools_model::Machine;
+use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::mount::{self, mounted_at};
+
+use crate::request::BASE;
+
+/// Returns the file. Applied on the same machine, it changes nothing.
+pub fn text(machine: &Machine) -> String {
+    let mut text = "# Written by hugeadm --save. See hugetools.toml(5).\n".to_owned();
+    machine
+        .pools
+        .iter()
+        .for_each(|pool| text.push_str(&pool_table(machine, pool)));
+    text.push_str(&mounts(machine));
+    let tables = [
+        ("thp", thp_table(machine)),
+        ("shm", shm_table(machine)),
+        ("memory", memory_table(machine)),
+        ("userfaultfd", userfaultfd_table(machine)),
+    ];
+    for (name, lines) in tables.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        let _ = write!(text, "\n[{name}]\n{lines}");
+    }
+    text
+}
+
+fn pool_table(machine: &Machine, pool: &Pool) -> String {
+    let mut text = format!("\n[[pool]]\nsize = \"{}\"\n", pool.size);
+    let nodes = machine.nodes.iter();
+    let nodes = nodes.filter_map(|node| Some((node.id, node.pool(pool.size)?.minimum())));
+    let nodes: Vec<String> = nodes.map(|(id, pages)| format!("{id} = {pages}")).collect();
+    let _ = match nodes.len() {
+        0 | 1 => writeln!(text, "min = {}", pool.minimum()),
+        _ => writeln!(text, "nodes = {{ {} }}", nodes.join(", ")),
+    };
+    if let Some(max) = pool
+        .overcommit
+        .and_then(|more| pool.minimum().checked_add(more))
+    {
+        let _ = writeln!(text, "max = {max}");
+    }
+    text
+}
+
+fn line(key: &str, value: Option<impl std::fmt::Display>) -> String {
+    value.map_or_else(String::new, |value| format!("{key} = {value}\n"))
+}
+
+fn word(key: &str, value: Option<&String>) -> String {
+    line(key, value.map(|word| format!("\"{word}\"")))
+}
+
+fn thp_table(machine: &Machine) -> String {
+    let Some(thp) = &machine.thp else {
+        return String::new();
+    };
+    let settings = &machine.thp_settings;
+    let sizes = thp.sizes.iter();
+    let sizes = sizes.filter_map(|size| {
+        Some(format!(
+            "\"{}\" = \"{}\"",
+            size.size,
+            size.enabled.as_ref()?
+        ))
+    });
+    let sizes: Vec<String> = sizes.collect();
+    let sizes = (!sizes.is_empty()).then(|| format!("{{ {} }}", sizes.join(", ")));
+    [
+        word("enabled", thp.enabled.as_ref()),
+        word("defrag", thp.defrag.as_ref()),
+        word("shmem", thp.shmem_enabled.as_ref()),
+        line(
+            "use_zero_page",
+            settings.use_zero_page.map(|number| number == 1),
+        ),
+        line("max_ptes_none", settings.max_ptes_none),
+        line("khugepaged_pages", settings.pages_to_scan),
+        line("khugepaged_alloc_sleep", settings.alloc_sleep_millisecs),
+        line("khugepaged_scan_sleep", settings.scan_sleep_millisecs),
+        line("sizes", sizes),
+    ]
+    .concat()
+}
+
+fn shm_table(machine: &Machine) -> String {
+    let sysctl = &machine.sysctl;
+    // A number of TOML has 63 bits, the kernel's default has 64.
+    let max = sysctl.shmmax.map(|bytes| format!("\"{bytes}\""));
+    [line("group", sysctl.hugetlb_shm_group), line("max", max)].concat()
+}
+
+fn memory_table(machine: &Machine) -> String {
+    let sysctl = &machine.sysctl;
+    let least = sysctl
+        .min_free_kbytes
+        .map(|kilobytes| format!("\"{kilobytes}KB\""));
+    let hvo = sysctl.hugetlb_optimize_vmemmap.map(|number| number == 1);
+    [line("min_free", least), line("hvo", hvo)].concat()
+}
+
+fn userfaultfd_table(machine: &Machine) -> String {
+    line("group", machine.userfault.group())
+}
+
+/// The sets of mounts of which all page sizes are mounted, with the limits of the first one.
+fn mounts(machine: &Machine) -> String {
+    let mut text = String::new();
+    let mut sets: Vec<String> = Vec::new();
+    for mount in &machine.mounts {
+        let below = mount.point.strip_prefix(BASE).ok();
+        let set = below
+            .and_then(|path| path.parent())
+            .and_then(|path| path.to_str());
+        if let Some(set) = set.filter(|set| !sets.iter().any(|known| known == set)) {
+            sets.push(set.to_owned());
+        }
+    }
+    for set in sets {
+        let name = match set.split_once('/') {
+            None if set.is_empty() => "root".to_owned(),
+            None => set.clone(),
+            Some((kind, name)) => format!("{kind}:{name}"),
+        };
+        let point = |pool: &Pool| {
+            let dir = std::path::Path::new(BASE).join(&set);
+            mounted_at(
+                &machine.mounts,
+                &dir.join(format!("pagesize-{}", pool.size)),
+            )
+        };
+        let all: Vec<Option<&mount::Mount>> = machine.pools.iter().map(point).collect();
+        let first = all.first().copied().flatten();
+        let (Some(first), true) = (first, all.iter().all(Option::is_some)) else {
+            let _ = writeln!(
+                text,
+                "\n# Not all page sizes are mounted for {name}: left out."
+            );
+            continue;
+        };
+        let quoted = |name: &str| first.option(name).map(|value| format!("\"{value}\""));
+        let lines = [
+            line("max_size", quoted("size")),
+            line("min_size", quoted("min_size")),
+            line("max_inodes", first.option("nr_inodes")),
+            line(
+                "mode",
+                Some(format!("\"{:0>4}\"", first.option("mode").unwrap_or("755"))),
+            ),
+        ];
+        let _ = write!(text, "\n[[mount]]\nfor = \"{name}\"\n{}", lines.concat());
+    }
+    text
+}

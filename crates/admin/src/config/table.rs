@@ -1,0 +1,169 @@
+//! The keys of the file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+/// A whole file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct File {
+    pub(super) when: Option<When>,
+    pub(super) pool: Vec<Pool>,
+    pub(super) mount: Vec<Mount>,
+    pub(super) thp: Option<Spanned<Thp>>,
+    pub(super) shm: Option<Spanned<Shm>>,
+    pub(super) userfaultfd: Option<Spanned<Userfaultfd>>,
+    pub(super) memory: Option<Spanned<Memory>>,
+}
+
+/// The machines that something is for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct When {
+    pub(super) host: Option<String>,
+    pub(super) memory: Option<Spanned<String>>,
+    pub(super) nodes: Option<Spanned<Amount>>,
+}
+
+/// A pool.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pool {
+    pub(super) size: Spanned<String>,
+    pub(super) min: Option<Spanned<Amount>>,
+    pub(super) nodes: Option<Spanned<BTreeMap<String, Amount>>>,
+    pub(super) spread: Option<Spanned<Amount>>,
+    pub(super) weights: Option<BTreeMap<String, u64>>,
+    pub(super) max: Option<Spanned<Amount>>,
+    #[serde(default = "yes")]
+    pub(super) essential: bool,
+    pub(super) r#try: Option<Try>,
+    pub(super) r#for: Option<Spanned<String>>,
+    pub(super) when: Option<When>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How hard to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Try {
+    Hard,
+}
+
+/// A set of mounts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mount {
+    pub(super) r#for: Spanned<String>,
+    pub(super) max_size: Option<Spanned<Amount>>,
+    pub(super) min_size: Option<Spanned<Amount>>,
+    pub(super) max_inodes: Option<u64>,
+    pub(super) mode: Option<Spanned<String>>,
+    pub(super) when: Option<When>,
+}
+
+/// Transparent huge pages.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Thp {
+    pub(super) enabled: Option<Enabled>,
+    pub(super) defrag: Option<Defrag>,
+    pub(super) shmem: Option<Shmem>,
+    pub(super) use_zero_page: Option<bool>,
+    pub(super) max_ptes_none: Option<u32>,
+    pub(super) khugepaged_pages: Option<u32>,
+    pub(super) khugepaged_alloc_sleep: Option<u32>,
+    pub(super) khugepaged_scan_sleep: Option<u32>,
+    #[serde(default)]
+    pub(super) sizes: BTreeMap<String, SizeMode>,
+}
+
+macro_rules! words {
+    ($name:ident: $($variant:ident = $word:literal),*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+        pub(super) enum $name {
+            $(#[serde(rename = $word)] $variant),*
+        }
+
+        impl $name {
+            /// The kernel's word.
+            pub(super) fn word(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word),*
+                }
+            }
+        }
+    };
+}
+
+words!(Enabled: Always = "always", Madvise = "madvise", Never = "never");
+words!(Defrag: Always = "always", Defer = "defer", DeferMadvise = "defer+madvise",
+    Madvise = "madvise", Never = "never");
+words!(Shmem: Always = "always", WithinSize = "within_size", Advise = "advise",
+    Never = "never", Deny = "deny", Force = "force");
+words!(SizeMode: Always = "always", Inherit = "inherit", Madvise = "madvise", Never = "never");
+
+/// Shared memory.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shm {
+    pub(super) group: Option<Spanned<Amount>>,
+    pub(super) max: Option<Spanned<Amount>>,
+}
+
+/// `/dev/userfaultfd`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Userfaultfd {
+    pub(super) group: Spanned<Amount>,
+}
+
+/// The page allocator.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Memory {
+    pub(super) min_free: Option<Spanned<Amount>>,
+    pub(super) hvo: Option<bool>,
+}
+
+/// A number or a text, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Amount(pub(super) String);
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
+        deserializer.deserialize_any(AmountVisitor)
+    }
+}
+
+struct AmountVisitor;
+
+impl Visitor<'_> for AmountVisitor {
+    type Value = Amount;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, or a text such as \"2048MB\" or \"50%\"")
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Amount, E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(E::custom("it must not be negative")),
+        }
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Amount, E> {
+        Ok(Amount(number.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Amount, E> {
+        Ok(Amount(text.to_owned()))
+    }
+}

@@ -1,0 +1,92 @@
+//! Whether a file, a pool or a mount is for this machine.
+
+use hugetools_model::Machine;
+use hugetools_model::units::size::Quantity;
+
+use super::source::Source;
+use super::table::When;
+
+/// What conditions are compared with.
+pub(super) struct Here<'a> {
+    pub(super) host: Option<&'a str>,
+    pub(super) machine: &'a Machine,
+}
+
+impl Here<'_> {
+    /// Whether all conditions hold.
+    ///
+    /// # Errors
+    /// A condition that is none, with its place.
+    pub(super) fn is(&self, when: Option<&When>, source: &Source) -> Result<bool, String> {
+        let Some(when) = when else { return Ok(true) };
+        let mut holds = true;
+        if let Some(pattern) = &when.host {
+            let names = pattern.split(' ').filter(|name| !name.is_empty());
+            let is_it = |name| self.host.is_some_and(|host| matches(name, host));
+            holds &= names.clone().any(is_it);
+        }
+        if let Some(memory) = &when.memory {
+            let bytes = |text: &str| Some(text.parse::<Quantity>().ok()?.bytes().ok()?.get());
+            let total = self.machine.meminfo.total.get();
+            let compared = compare(memory.get_ref(), total, bytes);
+            holds &= compared.ok_or_else(|| {
+                let place = source.place(&memory.span());
+                let text = memory.get_ref();
+                format!("{place}: memory = {text:?}: write a comparison, as in \">=64GB\"")
+            })?;
+        }
+        if let Some(nodes) = &when.nodes {
+            let count = self.machine.nodes.len() as u64;
+            let compared = compare(&nodes.get_ref().0, count, |text| text.parse().ok());
+            holds &= compared.ok_or_else(|| {
+                let place = source.place(&nodes.span());
+                let text = &nodes.get_ref().0;
+                format!("{place}: nodes = {text:?}: write a number, or a comparison as in \">=2\"")
+            })?;
+        }
+        Ok(holds)
+    }
+}
+
+/// Compares with `>=64GB` and the like; `None` if that is no comparison.
+fn compare(text: &str, with: u64, parse: impl Fn(&str) -> Option<u64>) -> Option<bool> {
+    type Compare = fn(&u64, &u64) -> bool;
+    let operators: [(&str, Compare); 5] = [
+        (">=", u64::ge),
+        ("<=", u64::le),
+        (">", u64::gt),
+        ("<", u64::lt),
+        ("", u64::eq),
+    ];
+    let (compare, value) = operators
+        .into_iter()
+        .find_map(|(sign, compare)| Some((compare, text.trim().strip_prefix(sign)?)))?;
+    Some(compare(&with, &parse(value.trim())?))
+}
+
+/// Matches a name with `*` for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.any(|at| matches(rest, &name[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_comparisons() {
+        assert!(matches("db*", "db12") && matches("*", "") && matches("a*c*e", "abcde"));
+        assert!(!matches("db*", "web") && !matches("db", "db1"));
+        let number = |text: &str| text.parse().ok();
+        assert_eq!(compare(">=2", 2, number), Some(true));
+        assert_eq!(compare("< 2", 2, number), Some(false));
+        assert_eq!(compare("8", 8, number), Some(true));
+        assert_eq!(compare("=>8", 8, number), None);
+    }
+}

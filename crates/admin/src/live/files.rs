@@ -1,0 +1,120 @@
+//! Files besides the kernel's, and the command that announces some of them.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::config::source::{DEFAULT, DIRECTORY, Source};
+use crate::step::Installed;
+
+pub(super) fn installed(path: &Path) -> io::Result<Option<Installed>> {
+    let meta = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        meta => meta?,
+    };
+    if meta.is_symlink() {
+        return Ok(Some(Installed::Link(fs::read_link(path)?)));
+    }
+    let mut text = String::new();
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?
+        .read_to_string(&mut text)?;
+    let mode = meta.permissions().mode() & 0o7777;
+    Ok(Some(Installed::Text { text, mode }))
+}
+
+/// Writes beside the file and renames. A file that a killed run left is replaced.
+pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".hugetools-new");
+    let new = Path::new(&new);
+    let _ = fs::remove_file(new);
+    match contents {
+        Installed::Link(to) => symlink(to, new)?,
+        Installed::Text { text, mode } => {
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create_new(true).open(new)?;
+            file.write_all(text.as_bytes())?;
+            file.set_permissions(fs::Permissions::from_mode(*mode))?;
+            file.sync_all()?;
+        }
+    }
+    fs::rename(new, path)
+}
+
+/// Reads the file of pools, or the default file and those of its directory.
+///
+/// # Errors
+/// The first mistake, with its place; there is no file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file of the host, and none of the kernel's"
+)]
+pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
+    let read = |path: &Path| match fs::read_to_string(path) {
+        Ok(text) => Source::new(path.to_owned(), text),
+        Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+    };
+    if let Some(path) = path {
+        return Ok(vec![read(path)?]);
+    }
+    let mut paths: Vec<PathBuf> = match fs::read_dir(DIRECTORY) {
+        Ok(entries) => entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect(),
+        Err(_) => Vec::new(),
+    };
+    paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
+    paths.push(PathBuf::from(DEFAULT));
+    paths.sort();
+    // The directory sorts before the file.
+    paths.rotate_right(1);
+    if paths.len() > 1 && !paths[0].exists() {
+        paths.remove(0);
+    }
+    if paths.len() == 1 && !paths[0].exists() {
+        return Err(format!(
+            "there is no {DEFAULT}\n  hugeadm --save={DEFAULT} writes the present state"
+        ));
+    }
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// Writes a file of the host atomically.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_config(path: &Path, text: &str) -> Result<(), String> {
+    if let Some(dir) = path
+        .parent()
+        .filter(|dir| *dir == Path::new("/etc/hugetools"))
+    {
+        let _ = fs::create_dir(dir);
+    }
+    let contents = Installed::Text {
+        text: text.to_owned(),
+        mode: 0o644,
+    };
+    install(path, &contents).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+pub(super) fn run(words: &[&str]) -> io::Result<()> {
+    let (program, rest) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    let done = command.args(rest).stdin(Stdio::null()).output()?;
+    match done.status.success() {
+        true => Ok(()),
+        false => {
+            let why = String::from_utf8_lossy(&done.stderr);
+            Err(io::Error::other(format!(
+                "{}: {}",
+                done.status,
+                why.trim_end()
+            )))
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! `--size-for`: reads a process or a program, or asks PostgreSQL or Java, how much memory
+//! it needs.
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use hugetools_elf::Elf;
+use hugetools_model::process::{self, Pid};
+use hugetools_model::root::error::describe_errno;
+use hugetools_model::smaps::{Record, records};
+use hugetools_model::{PageSize, Root};
+
+use crate::listing::size_for::{Part, SizeFor};
+
+/// Returns the pages that `what` needs: a PID, a program, `postgres:DATADIR` or
+/// `java:ARGS`. Programs are searched in `path`.
+///
+/// # Errors
+/// When it cannot be read or asked; with advice.
+pub fn size_for(
+    root: &Root,
+    what: &str,
+    size: PageSize,
+    path: Option<&OsStr>,
+) -> Result<SizeFor, String> {
+    let kinds = what.split_once(':');
+    let (parts, note) = match (what.parse().ok().and_then(Pid::new), kinds) {
+        (Some(pid), _) => (of_process(root, pid, size)?, None),
+        (None, Some(("postgres", dir))) => of_postgres(Path::new(dir), size, path)?,
+        (None, Some(("java", args))) => (of_java(args, size, path)?, None),
+        (None, _) => (of_program(what, size, path)?, Some(HEAP_UNKNOWN.to_owned())),
+    };
+    Ok(SizeFor::new(what, size, parts, note))
+}
+
+const HEAP_UNKNOWN: &str =
+    "Its heap is not known before it runs: hugeadm --size-for PID tells it then.";
+
+/// Sums up what the process has touched. Small mappings share pages, as they do in a heap.
+fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String> {
+    let smaps = process::read_smaps(root, pid).map_err(|error| error.to_string())?;
+    if smaps.is_empty() {
+        return Err("it has no memory: a kernel thread, or it has ended".to_owned());
+    }
+    let [mut private, mut shared] = [(0, 0, 0); 2];
+    let mut small = 0;
+    for record in records(&smaps).filter(|record| record.resident() > 0) {
+        let sum = match kind(&record) {
+            None => continue,
+            Some(true) => &mut shared,
+            Some(false) if record.mapped() < size.get() => {
+                small += record.resident();
+                continue;
+            }
+            Some(false) => &mut private,
+        };
+        let (count, bytes, pages) = *sum;
+        let more = record.resident();
+        *sum = (count + 1, bytes + more, pages + more.div_ceil(size.get()));
+    }
+    let parts = [("private", private), ("shared", shared)];
+    let part = |(name, (count, bytes, pages)): (&str, (u64, u64, u64))| Part {
+        part: format!(
+            "{name} memory in {count} {}",
+            if count == 1 { "mapping" } else { "mappings" }
+        ),
+        bytes,
+        pages,
+    };
+    let mut parts = parts.map(part).to_vec();
+    let name = "private memory in mappings below a page";
+    parts.insert(1, Part::new(name, small, size));
+    parts.retain(|part| part.bytes > 0);
+    Ok(parts)
+}
+
+/// Whether memory that huge pages can hold is shared; `None` for files, stacks and the
+/// kernel's mappings.
+fn kind(record: &Record<'_>) -> Option<bool> {
+    let begins = |names: &[&str]| {
+        names
+            .iter()
+            .any(|it| record.name.starts_with(it.as_bytes()))
+    };
+    let is_shm = begins(&[
+        "/dev/zero",
+        "/SYSV",
+        "/dev/shm/",
+        "/memfd:",
+        "/anon_hugepage",
+    ]);
+    let is_anon = record.name.is_empty() || begins(&["[heap]", "[anon"]);
+    (is_shm || is_anon || record.hugetlb > 0).then_some(record.shared)
+}
+
+/// Returns the first executable file of this name.
+fn find(name: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
+    if name.contains('/') {
+        return Ok(PathBuf::from(name));
+    }
+    let dirs = path.map(std::env::split_paths).into_iter().flatten();
+    let mut files = dirs.map(|dir| dir.join(name));
+    let found = files.find(|file| fs::metadata(file).is_ok_and(|it| it.is_file()));
+    found.ok_or_else(|| format!("there is no program {name} in PATH"))
+}
+
+/// Only whole pages of text and data lie on huge pages.
+fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>, String> {
+    let file = find(name, path)?;
+    let shown = file.display();
+    let mut options = OpenOptions::new();
+    let opened = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(&file);
+    let opened = opened.map_err(|error| format!("cannot read {shown}: {}", cause(&error)))?;
+    let elf =
+        Elf::read(opened).map_err(|why| format!("{shown}: {why}\n  start it, and give its PID"))?;
+    let [mut text, mut data, mut bss] = [0; 3];
+    for load in elf.loads() {
+        match (load.writable, load.executable) {
+            (true, _) => {
+                data += load.file_size;
+                bss += load.memory_size.saturating_sub(load.file_size);
+            }
+            (false, true) => text += load.memory_size,
+            (false, false) => {}
+        }
+    }
+    let part = |(name, bytes): (&str, u64)| Part {
+        part: name.to_owned(),
+        bytes,
+        pages: bytes / size.get(),
+    };
+    Ok([("text", text), ("data", data), ("bss", bss)]
+        .map(part)
+        .to_vec())
+}
+
+/// Asks the server's own program, as the owner of its files: its settings name libraries
+/// that it loads.
+fn of_postgres(
+    dir: &Path,
+    size: PageSize,
+    path: Option<&OsStr>,
+) -> Result<(Vec<Part>, Option<String>), String> {
+    let version = dir.join("PG_VERSION");
+    let found = fs::metadata(&version);
+    let found = found.map_err(|error| format!("{}: {}", version.display(), cause(&error)))?;
+    let server = server(&version, path)?;
+    let ask = |setting: &str| {
+        let mut command = Command::new(&server);
+        command.args(["-C", setting, "-D"]).arg(dir);
+        if nix::unistd::geteuid().is_root() {
+            command.uid(found.uid()).gid(found.gid());
+        }
+        let said = run(command)?;
+        said.trim()
+            .parse::<u64>()
+            .map_err(|_| format!("{setting} is {}", said.trim()))
+    };
+    if found.uid() == 0 {
+        return Err("PostgreSQL never runs as root\n  give the directory to its user".to_owned());
+    }
+    let name = "shared memory as the server computes it";
+    match ask("shared_memory_size_in_huge_pages") {
+        Ok(pages) => {
+            let (part, bytes) = (name.to_owned(), pages.saturating_mul(size.get()));
+            Ok((vec![Part { part, bytes, pages }], None))
+        }
+        Err(why) if why.contains("unrecognized configuration parameter") => {
+            let bytes = ask("shared_buffers")?.saturating_mul(8 << 10);
+            let note = "The server adds a few percent: PostgreSQL 15 and later tell how many.";
+            Ok((
+                vec![Part::new("shared_buffers", bytes, size)],
+                Some(note.to_owned()),
+            ))
+        }
+        Err(why) if why.contains("postmaster.pid") => Err(
+            "the server runs\n  psql -c 'SHOW shared_memory_size_in_huge_pages' tells how many"
+                .to_owned(),
+        ),
+        Err(why) => Err(why),
+    }
+}
+
+/// Debian keeps servers outside PATH, by version.
+fn server(version: &Path, path: Option<&OsStr>) -> Result<PathBuf, String> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(version);
+    let text = file
+        .and_then(std::io::read_to_string)
+        .map_err(|error| cause(&error))?;
+    let debian = PathBuf::from(format!("/usr/lib/postgresql/{}/bin/postgres", text.trim()));
+    match debian.exists() {
+        true => Ok(debian),
+        false => find("postgres", path),
+    }
+}
+
+/// Asks the virtual machine for the memory that it puts on huge pages.
+fn of_java(args: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>, String> {
+    let mut command = Command::new(find("java", path)?);
+    command
+        .args(args.split_whitespace())
+        .args(["-XX:+PrintFlagsFinal", "-version"]);
+    let flags = run(command)?;
+    let flag = |name: &str| {
+        let mut lines = flags.lines().map(|line| line.split_whitespace().skip(1));
+        lines.find_map(|mut words| (words.next() == Some(name)).then(|| words.nth(1))?)
+    };
+    let bytes = |name: &str| {
+        let value = flag(name).and_then(|value| value.parse::<u64>().ok());
+        value.ok_or_else(|| format!("this Java has no {name}"))
+    };
+    let heap = bytes("MaxHeapSize")?;
+    let mut parts = vec![
+        Part::new("MaxHeapSize", heap, size),
+        Part::new(
+            "ReservedCodeCacheSize",
+            bytes("ReservedCodeCacheSize")?,
+            size,
+        ),
+    ];
+    if flag("UseG1GC") == Some("true") {
+        // Two bitmaps with a bit for 8 bytes, three tables with a byte for 512.
+        let tables = heap / 64 * 2 + heap / 512 * 3;
+        parts.push(Part::new("tables of G1", tables, size));
+    }
+    Ok(parts)
+}
+
+fn cause(error: &io::Error) -> String {
+    let errno = error.raw_os_error();
+    errno.map_or_else(|| error.to_string(), describe_errno)
+}
+
+/// Runs a program and returns its output, or the first line of its errors.
+fn run(mut command: Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let ran = command.stdin(Stdio::null()).current_dir("/").output();
+    let ran = ran.map_err(|error| format!("cannot start {name}: {}", cause(&error)))?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr);
+        let line = said.lines().next().unwrap_or("no output").to_owned();
+        return Err(format!("{name}: {line}"));
+    }
+    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+}

@@ -1,0 +1,84 @@
+//! Init systems: their services, and how these are enabled.
+
+use std::path::Path;
+
+/// The init system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Init {
+    /// systemd, and whether it runs now.
+    Systemd {
+        /// Whether it runs now.
+        running: bool,
+    },
+    /// OpenRC.
+    OpenRc,
+    /// Scripts in `/etc/init.d`, and whether `update-rc.d` enables them.
+    Sysv {
+        /// Whether `update-rc.d` is there and may run.
+        update_rc: bool,
+    },
+}
+
+const UNIT: &str = include_str!("../../../share/hugetools.service");
+const OPENRC: &str = include_str!("../../../share/hugetools.openrc");
+const SYSV: &str = include_str!("../../../share/hugetools.sysv");
+
+impl Init {
+    /// Finds the init system. `live` is false below `--sysroot`, where nothing is run.
+    pub fn find(exists: &mut dyn FnMut(&str) -> bool, live: bool) -> Option<Init> {
+        let running = live && exists("/run/systemd/system");
+        let systemd = ["/lib/systemd/systemd", "/usr/lib/systemd/systemd"];
+        if running || systemd.into_iter().any(&mut *exists) {
+            return Some(Init::Systemd { running });
+        }
+        if exists("/sbin/openrc-run") {
+            return Some(Init::OpenRc);
+        }
+        let update_rc = live && exists("/usr/sbin/update-rc.d");
+        exists("/etc/init.d").then_some(Init::Sysv { update_rc })
+    }
+
+    /// The path of its service.
+    pub fn path(self) -> &'static str {
+        match self {
+            Init::Systemd { .. } => "/etc/systemd/system/hugetools.service",
+            Init::OpenRc | Init::Sysv { .. } => "/etc/init.d/hugetools",
+        }
+    }
+
+    /// The service and its mode. `program` is hugeadm.
+    pub fn service(self, program: &Path) -> (String, u32) {
+        let (text, mode) = match self {
+            Init::Systemd { .. } => (UNIT, 0o644),
+            Init::OpenRc => (OPENRC, 0o755),
+            Init::Sysv { .. } => (SYSV, 0o755),
+        };
+        let program = program.to_string_lossy();
+        (text.replace("/usr/bin/hugeadm", &program), mode)
+    }
+
+    /// The link that enables the service.
+    pub fn link(self) -> Option<&'static str> {
+        match self {
+            Init::Systemd { .. } => {
+                Some("/etc/systemd/system/sysinit.target.wants/hugetools.service")
+            }
+            Init::OpenRc => Some("/etc/runlevels/boot/hugetools"),
+            Init::Sysv { .. } => None,
+        }
+    }
+
+    /// The command that tells the init system about the change.
+    pub fn command(self, install: bool) -> Option<&'static [&'static str]> {
+        match (self, install) {
+            (Init::Systemd { running: true }, _) => Some(&["systemctl", "daemon-reload"]),
+            (Init::Sysv { update_rc: true }, true) => {
+                Some(&["update-rc.d", "hugetools", "defaults"])
+            }
+            (Init::Sysv { update_rc: true }, false) => {
+                Some(&["update-rc.d", "hugetools", "remove"])
+            }
+            _ => None,
+        }
+    }
+}

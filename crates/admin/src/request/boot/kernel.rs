@@ -1,0 +1,90 @@
+//! Kernel parameters for the gigantic pages of the file: later than at boot, the kernel
+//! hardly finds contiguous memory for them.
+
+use std::collections::BTreeMap;
+
+use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::{Machine, PageCount, PageSize};
+
+use crate::request::{Place, PoolChange};
+
+/// The drop-in for GRUB.
+pub const GRUB: &str = "/etc/default/grub.d/hugetools.cfg";
+
+/// The directory of GRUB's drop-ins.
+pub(super) const GRUB_DIR: &str = "/etc/default/grub.d";
+
+/// The line that kernel-install gives to new kernels.
+const CMDLINE: &str = "/etc/kernel/cmdline";
+
+/// Returns the drop-in for GRUB.
+pub fn grub(parameters: &str) -> String {
+    format!(
+        "# Gigantic pages of /etc/hugetools: the kernel finds memory for them only at boot.\n\
+         GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {parameters}\"\n"
+    )
+}
+
+/// Says what is left to do before the kernel has these parameters, if it lacks them.
+pub(super) fn advice(
+    machine: &Machine,
+    parameters: &str,
+    exists: &mut dyn FnMut(&str) -> bool,
+) -> Option<String> {
+    let mut words = parameters.split(' ');
+    if words.all(|word| machine.boot.words.iter().any(|has| has == word)) {
+        return None;
+    }
+    let next = match (exists(GRUB_DIR), exists(CMDLINE)) {
+        (true, _) => "now run: update-grub".to_owned(),
+        (false, true) => format!("append them to {CMDLINE}, then run: kernel-install add-all"),
+        (false, false) => "add them to the boot loader's configuration".to_owned(),
+    };
+    Some(format!(
+        "gigantic pages need these kernel parameters from the next boot on: {parameters}\n  {next}"
+    ))
+}
+
+/// Returns the parameters for these pools, if any of them has gigantic pages.
+pub(super) fn parameters(machine: &Machine, pools: &[PoolChange]) -> Option<String> {
+    let mut words: Vec<String> = Vec::new();
+    for pool in machine
+        .pools
+        .iter()
+        .filter(|pool| is_gigantic(machine, pool.size))
+    {
+        if let Some(pages) = pages(pool.size, pools) {
+            let size = pool.size.parameter();
+            words.push(format!("hugepagesz={size} hugepages={pages}"));
+        }
+    }
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+fn is_gigantic(machine: &Machine, size: PageSize) -> bool {
+    let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
+    let pool = machine.pool(size);
+    let lacks_overcommit = pool.is_some_and(|pool| pool.overcommit.is_none());
+    transparent.map_or(lacks_overcommit, |usual| size > usual)
+}
+
+/// Returns the value of `hugepages=`: for each node where the file names nodes.
+fn pages(size: PageSize, pools: &[PoolChange]) -> Option<String> {
+    let mut whole = PageCount::ZERO;
+    let mut nodes: BTreeMap<NodeId, PageCount> = BTreeMap::new();
+    for change in pools.iter().filter(|change| change.size == size) {
+        match &change.place {
+            Place::Whole(to) => whole = to.of(PageCount::ZERO),
+            Place::Nodes(shares) => {
+                nodes.extend(shares.iter().map(|(id, to)| (*id, to.of(PageCount::ZERO))));
+            }
+        }
+    }
+    nodes.retain(|_, pages| pages.get() > 0);
+    let shares = nodes.iter().map(|(id, pages)| format!("{id}:{pages}"));
+    match (nodes.is_empty(), whole.get()) {
+        (false, _) => Some(shares.collect::<Vec<_>>().join(",")),
+        (true, 0) => None,
+        (true, pages) => Some(pages.to_string()),
+    }
+}

@@ -1,0 +1,228 @@
+//! `--install-boot` for each init system, below `--sysroot`; the unit and the scripts under
+//! the checkers of their formats.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+
+mod fleet;
+mod guest;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::support::bless::{self, project};
+use crate::support::needs;
+use crate::support::tool::{Ran, hugeadm};
+use crate::support::tree;
+
+use super::world::World;
+
+const UNIT: &str = "etc/systemd/system/hugetools.service";
+const SCRIPT: &str = "etc/init.d/hugetools";
+
+/// Returns a machine with these directories.
+fn machine(dirs: &[&str]) -> TempDir {
+    let dir = tree::machine("x86_64-6.18-mthp");
+    for name in dirs {
+        fs::create_dir_all(dir.path().join(name)).unwrap();
+    }
+    dir
+}
+
+fn ok(dir: &TempDir, option: &str) -> Ran {
+    let ran = hugeadm(dir.path(), &[option]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    ran
+}
+
+#[test]
+fn each_init_system_gets_its_service_and_loses_it_again() {
+    for (init, service, link) in [
+        (
+            "lib/systemd/systemd",
+            UNIT,
+            Some("etc/systemd/system/sysinit.target.wants/hugetools.service"),
+        ),
+        (
+            "sbin/openrc-run",
+            SCRIPT,
+            Some("etc/runlevels/boot/hugetools"),
+        ),
+        ("etc/init.d", SCRIPT, None),
+    ] {
+        let dir = machine(&[
+            init,
+            "etc/init.d",
+            "etc/systemd/system/sysinit.target.wants",
+            "etc/runlevels/boot",
+        ]);
+        let before = tree::snapshot(dir.path());
+        ok(&dir, "--install-boot");
+        let text = fs::read_to_string(dir.path().join(service)).unwrap();
+        assert!(text.contains("/usr/bin/hugeadm --apply"), "{text}");
+        if let Some(link) = link {
+            let to = fs::read_link(dir.path().join(link)).unwrap();
+            assert_eq!(to, Path::new("/").join(service));
+        }
+        let after = tree::snapshot(dir.path());
+        assert_eq!(after.len(), before.len() + 1 + usize::from(link.is_some()));
+        ok(&dir, "--install-boot");
+        assert_eq!(tree::snapshot(dir.path()), after, "a second time");
+        ok(&dir, "--uninstall-boot");
+        assert_eq!(tree::snapshot(dir.path()), before);
+        ok(&dir, "--uninstall-boot");
+    }
+}
+
+#[test]
+fn a_changed_service_stays_and_is_named() {
+    let dir = machine(&["lib/systemd/systemd"]);
+    ok(&dir, "--install-boot");
+    let unit = dir.path().join(UNIT);
+    let changed = fs::read_to_string(&unit).unwrap().replace("5min", "9min");
+    fs::write(&unit, &changed).unwrap();
+    for option in ["--install-boot", "--uninstall-boot"] {
+        let ran = hugeadm(dir.path(), &[option]);
+        assert_eq!(ran.status, 1, "{ran:?}");
+        let why = format!("/{UNIT}: was changed since --install-boot wrote it, and stays");
+        assert!(ran.err.contains(&why), "{ran:?}");
+        assert_eq!(fs::read_to_string(&unit).unwrap(), changed);
+    }
+}
+
+/// The commands of a dry run write the same files.
+#[test]
+fn the_printed_commands_do_the_same() {
+    let (one, other) = (
+        machine(&["sbin/openrc-run", "etc/init.d"]),
+        machine(&["sbin/openrc-run", "etc/init.d"]),
+    );
+    ok(&one, "--install-boot");
+    let before = tree::snapshot(other.path());
+    let printed = hugeadm(other.path(), &["--dry-run", "--install-boot"]);
+    assert_eq!(tree::snapshot(other.path()), before);
+    let status = Command::new("sh").args(["-ec", &printed.out]).status();
+    assert!(status.unwrap().success(), "{}", printed.out);
+    assert_eq!(tree::snapshot(one.path()), tree::snapshot(other.path()));
+}
+
+/// Gigantic pages, for each node where the request names nodes: as GRUB's drop-in, or
+/// printed.
+#[test]
+fn gigantic_pages_become_kernel_parameters() {
+    let pools = [
+        "--install-boot",
+        "--pool-pages-min=1GB@0:2",
+        "--pool-pages-min=2MB:9",
+    ];
+    let words = "hugepagesz=1G hugepages=0:2";
+    for (dir, next) in [
+        ("etc/default/grub.d", "now run: update-grub"),
+        ("etc/kernel/cmdline", "then run: kernel-install add-all"),
+        ("etc", "the boot loader's configuration"),
+    ] {
+        let dir = machine(&["lib/systemd/systemd", dir]);
+        let ran = hugeadm(dir.path(), &pools);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let note = ran.err.split_once(&format!("{words}\n  "));
+        assert!(note.is_some_and(|(_, then)| then.contains(next)), "{ran:?}");
+        let grub = dir.path().join("etc/default/grub.d/hugetools.cfg");
+        let text = fs::read_to_string(&grub).unwrap_or_default();
+        assert_eq!(
+            text.contains(&format!("$GRUB_CMDLINE_LINUX {words}\"\n")),
+            next.contains("grub")
+        );
+        // A kernel that has them needs no advice.
+        fs::write(dir.path().join("proc/cmdline"), words).unwrap();
+        let ran = hugeadm(dir.path(), &pools);
+        assert!(!ran.err.contains(words), "{ran:?}");
+        // The drop-in goes with the last gigantic page.
+        ok(&dir, "--install-boot");
+        assert!(!grub.exists());
+    }
+}
+
+#[test]
+fn a_running_init_system_is_told_once() {
+    let mut world = World::new("x86_64-8node", |sim| sim);
+    for path in [
+        "/etc",
+        "/etc/systemd",
+        "/etc/systemd/system",
+        "/run/systemd/system",
+    ] {
+        world.there.insert(path.into(), super::world::ROOT_DIR);
+    }
+    let told = |world: &World| {
+        let calls = world.calls.iter();
+        calls
+            .filter(|call| *call == "run systemctl daemon-reload")
+            .count()
+    };
+    for (option, count) in [
+        ("--install-boot", 1),
+        ("--install-boot", 1),
+        ("--uninstall-boot", 2),
+        ("--uninstall-boot", 2),
+    ] {
+        world.run(&[option]);
+        assert_eq!(told(&world), count, "{option}");
+    }
+    assert!(world.installed.is_empty());
+}
+
+/// A mount namespace of its own would hide the unit's mounts.
+#[test]
+fn the_unit_has_no_mount_namespace() {
+    let unit = bless::text("crates/admin/share/hugetools.service");
+    for begin in [
+        "Protect",
+        "Private",
+        "ReadOnly",
+        "ReadWrite",
+        "Inaccessible",
+        "Bind",
+        "Root",
+    ] {
+        let found = unit.lines().find(|line| line.starts_with(begin));
+        assert_eq!(found, None);
+    }
+}
+
+#[test]
+fn systemd_accepts_the_unit() {
+    let test = "systemd accepts the unit";
+    if !needs::programs(test, &["systemd-analyze"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let unit = dir.path().join("hugetools.service");
+    let text = bless::text("crates/admin/share/hugetools.service");
+    fs::write(&unit, text.replace("/usr/bin/hugeadm", "/bin/true")).unwrap();
+    let mut command = Command::new("systemd-analyze");
+    let ran: Ran = command
+        .args(["verify", "--man=no"])
+        .arg(&unit)
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+}
+
+#[test]
+fn shellcheck_accepts_the_scripts() {
+    if !needs::programs("shellcheck accepts the scripts", &["shellcheck"]) {
+        return;
+    }
+    let share = project("crates/admin/share");
+    let mut command = Command::new("shellcheck");
+    command.current_dir(share);
+    let scripts = ["hugetools.sysv", "slurm/prolog", "slurm/epilog"];
+    let ran: Ran = command.args(scripts).output().unwrap().into();
+    assert_eq!((ran.status, ran.out.as_str()), (0, ""));
+    // shellcheck doesn't know openrc-run.
+    let openrc = bless::text("crates/admin/share/hugetools.openrc");
+    let status = Command::new("sh").args(["-nc", &openrc]).status();
+    assert!(status.unwrap().success());
+}

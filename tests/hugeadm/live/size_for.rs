@@ -1,0 +1,168 @@
+//! `--size-for`: the pages that programs need.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "creates files of a recorded tree"
+)]
+
+use std::fs::create_dir_all;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::support::needs;
+use crate::support::postgres::installed;
+use crate::support::tool::{Ran, hugeadm, sh, tool};
+use crate::support::tree;
+
+const SMAPS: &str = "\
+00400000-00600000 r-xp 00000000 08:01 5 /usr/bin/db
+Rss: 2048 kB
+10000000-18000000 rw-p 00000000 00:00 0 [heap]
+Rss: 5000 kB
+20000000-20010000 rw-p 00000000 00:00 0 
+Rss: 64 kB
+21000000-21010000 rw-p 00000000 00:00 0 
+Rss: 64 kB
+30000000-38000000 rw-s 00000000 00:01 7 /dev/zero (deleted)
+Rss: 4096 kB
+40000000-48000000 rw-s 00000000 00:0f 8 /anon_hugepage (deleted)
+Rss: 0 kB
+Shared_Hugetlb: 6144 kB
+50000000-50021000 rw-p 00000000 00:00 0 [stack]
+Rss: 132 kB
+";
+
+#[test]
+fn a_process_needs_what_it_has_touched() {
+    let dir = tree::machine("x86_64-8node");
+    create_dir_all(dir.path().join("proc/77")).unwrap();
+    std::fs::write(dir.path().join("proc/77/smaps"), SMAPS).unwrap();
+    let ran = hugeadm(dir.path(), &["--size-for", "77"]);
+    assert_eq!(
+        (ran.status, ran.err.as_str(), ran.out.as_str()),
+        (
+            0,
+            "",
+            "       3  private memory in 1 mapping: 5000 kB
+       1  private memory in mappings below a page: 128 kB
+       5  shared memory in 2 mappings: 10240 kB
+       9  pages of 2MB in all
+
+[[pool]]
+size = \"2MB\"
+min = 9
+"
+        )
+    );
+}
+
+/// The heap of a program is not known before it runs.
+#[test]
+fn a_program_has_whole_pages_of_text() {
+    let dir = tree::machine("x86_64-8node");
+    let own = std::env::current_exe().unwrap();
+    let ran = hugeadm(dir.path(), &["--size-for", own.to_str().unwrap()]);
+    let number = |text: &str| text.trim().parse::<u64>().unwrap();
+    let (pages, rest) = ran.out.split_once("  text: ").unwrap();
+    let kib = number(rest.split_once(" kB\n").unwrap().0);
+    assert!(kib > 4096 && number(pages) == kib / 2048, "{}", ran.out);
+    assert!(ran.out.contains("\nIts heap is not known before it runs: "));
+    let script = hugeadm(dir.path(), &["--size-for", "/etc/passwd"]);
+    assert_eq!(script.status, 1);
+    assert!(
+        script.err.contains("not an ELF file\n  start it"),
+        "{script:?}"
+    );
+}
+
+#[test]
+fn java_tells_its_heap_and_code_cache() {
+    if !needs::programs("the size of Java", &["java"]) {
+        return;
+    }
+    for (args, least) in [
+        ("-Xmx1g -XX:+UseSerialGC", 512),
+        ("-Xmx1g -XX:+UseG1GC", 512 + 16),
+    ] {
+        let ran: Ran = tool("hugeadm")
+            .env("PATH", "/usr/bin:/bin")
+            .args(["--size-for", &format!("java:{args}")])
+            .output()
+            .unwrap()
+            .into();
+        assert!(
+            ran.out.contains("     512  MaxHeapSize: 1048576 kB\n"),
+            "{ran:?}"
+        );
+        let pages: u64 = ran
+            .out
+            .split_once("min = ")
+            .unwrap()
+            .1
+            .trim()
+            .parse()
+            .unwrap();
+        assert!(pages > least && pages < 1000, "{ran:?}");
+    }
+    let ran = sh(&format!(
+        "{} --size-for java:-Xmx1q",
+        env!("CARGO_BIN_EXE_hugeadm")
+    ));
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.err.contains("Invalid maximum heap size: -Xmx1q"),
+        "{ran:?}"
+    );
+}
+
+/// As root, hugeadm asks the server as the owner of its files.
+#[test]
+fn postgresql_computes_its_shared_memory() {
+    let Some((bin, user)) = installed("the size of PostgreSQL") else {
+        return;
+    };
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(dir.path(), Some(user.uid.into()), Some(user.gid.into())).unwrap();
+    let data = dir.path().join("data");
+    let server = |program: &str, words: &[&str]| -> Ran {
+        let mut command = Command::new(bin.join(program));
+        command
+            .uid(user.uid.into())
+            .gid(user.gid.into())
+            .current_dir("/");
+        command
+            .arg("-D")
+            .arg(&data)
+            .args(words)
+            .output()
+            .unwrap()
+            .into()
+    };
+    assert_eq!(server("initdb", &["-N"]).status, 0);
+    let ran: Ran = tool("hugeadm")
+        .arg("--size-for")
+        .arg(format!("postgres:{}", data.display()))
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    let told = server("postgres", &["-C", "shared_memory_size_in_huge_pages"]);
+    if told.status == 0 {
+        assert!(
+            ran.out.ends_with(&format!("\nmin = {}\n", told.out.trim())),
+            "{ran:?}"
+        );
+    }
+    std::os::unix::fs::chown(data.join("PG_VERSION"), Some(0), Some(0)).unwrap();
+    let what = format!("postgres:{}", data.display());
+    let ran = sh(&format!(
+        "{} --size-for {what}",
+        env!("CARGO_BIN_EXE_hugeadm")
+    ));
+    assert!(
+        ran.status == 1 && ran.err.contains("never runs as root"),
+        "{ran:?}"
+    );
+}
