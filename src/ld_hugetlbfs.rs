@@ -13,7 +13,7 @@ use crate::log::Log;
 use crate::stdout;
 
 const LOG: Log = Log {
-    prefix: "ld.hugetlbfs: ",
+    tool: "ld.hugetlbfs",
     verbosity: 2,
 };
 

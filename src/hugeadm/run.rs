@@ -14,7 +14,7 @@ use hugetools_contract::env;
 use hugetools_contract::level::Level;
 use hugetools_model::{Machine, Root};
 
-use super::{print, print_json, with_help};
+use super::{print, print_json};
 use crate::log::Log;
 use crate::terminal::lay_out;
 
@@ -24,6 +24,8 @@ pub(super) struct Run {
     pub(super) root: Root,
     pub(super) log: Log,
     pub(super) document: Document,
+    /// Whether no option says what to do: the run shows an overview.
+    pub(super) is_idle: bool,
     status: Status,
     /// Whether all output so far could be written.
     is_output_ok: bool,
@@ -37,6 +39,7 @@ impl Run {
             root,
             log,
             document,
+            is_idle: false,
             status: Status::Done,
             is_output_ok: true,
         }
@@ -194,15 +197,12 @@ impl Run {
     fn usage_errors(&mut self, errors: Vec<String>) {
         if self.args.general.json {
             self.document.head.errors.extend(errors);
-        } else if let Some((last, others)) = errors.split_last() {
-            for error in others {
-                self.log.error(error);
-            }
-            self.log.error(&with_help(last));
+        } else {
+            errors.iter().for_each(|error| self.log.error(error));
         }
     }
 
-    fn note_status(&mut self, status: Status) {
+    pub(super) fn note_status(&mut self, status: Status) {
         self.status = self.status.max(status);
     }
 

@@ -26,12 +26,11 @@ pub use show::{PoolList, Show};
 pub use thp::Thp;
 
 /// The parsed command line.
-#[derive(Debug, Clone, PartialEq, Eq, Parser)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Parser)]
 #[command(
     name = "hugeadm",
     version,
     about = "Administer huge page pools and hugetlbfs mounts",
-    long_about = text::LONG_ABOUT,
     after_help = text::AFTER_HELP,
     override_usage = "hugeadm [OPTIONS]",
     infer_long_args = true,
@@ -63,8 +62,10 @@ pub struct Args {
 /// Reasons to stop after parsing.
 #[derive(Debug)]
 pub enum Stop {
-    /// Print this help or version and exit with 0.
-    Print(String),
+    /// Print the help and exit with 0.
+    Help,
+    /// Print this version and exit with 0.
+    Version(String),
     /// A usage error with this message.
     Usage(String),
     /// A usage error from clap.
@@ -84,9 +85,8 @@ impl Args {
         let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
         let argv = abbrev::expand(argv, &known).map_err(Stop::Usage)?;
         Args::try_parse_from(argv).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                Stop::Print(error.to_string().trim_end().to_owned() + "\n")
-            }
+            ErrorKind::DisplayHelp => Stop::Help,
+            ErrorKind::DisplayVersion => Stop::Version(error.to_string()),
             ErrorKind::InvalidUtf8 => Stop::NotUtf8,
             _ => Stop::Clap(error),
         })

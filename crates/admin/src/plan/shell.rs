@@ -76,7 +76,7 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::SwapOn(swap) => live_only(root, swap::on(swap, root)),
         Step::SwapOff(swap) => live_only(root, swap::off(swap, root)),
         Step::Impossible(not) => {
-            let message = format!("hugeadm:ERROR: {}: {}", not.subject, not.why);
+            let message = format!("hugeadm: error: {}: {}", not.subject, not.why);
             format!("echo {} >&2; false", quote_text(&message))
         }
     }
