@@ -287,6 +287,10 @@ fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
     let root = root(None)?;
     let findings = probe(&mut emit.run, &caller, &root, None, None)?;
     let plan = plan::make(&emit.run, &caller, &findings);
+    if !plan.asks {
+        let why = "--emit: nothing was asked for: add --heap or another option, see hugectl -h";
+        return Err(Failure::Own(why.to_owned()));
+    }
     say(&plan.notes, findings.verbosity);
     let text = emit::text(&emit, &caller, &findings, &plan)?;
     if let Some(warning) = emit::warning(&emit) {

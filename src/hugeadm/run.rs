@@ -55,9 +55,6 @@ impl Run {
             Ok(change) => change,
             Err(status) => return self.end(status),
         };
-        if self.args.general.dry_run {
-            self.export_verbosity();
-        }
         let result = self.list_before().and_then(|()| {
             if let Some(plan) = change {
                 self.change(&plan);
@@ -118,15 +115,6 @@ impl Run {
             self.say(Level::Warning, note);
         }
         Ok(Some(plan))
-    }
-
-    /// Prints the variable that a child would inherit, as libhugetlbfs' dry run does.
-    fn export_verbosity(&mut self) {
-        let verbosity = self.log.verbosity;
-        if verbosity == 99 {
-            self.out(&format!("{}='yes'\n", env::DEBUG));
-        }
-        self.out(&format!("{}='{verbosity}'\n", env::VERBOSE));
     }
 
     fn change(&mut self, plan: &Plan) {
