@@ -24,11 +24,11 @@ use self::watch::Watch;
 use crate::log::Log;
 use crate::stdout;
 use crate::terminal;
-use crate::usage::{NOTHING_TO_DO, explain, not_utf8, one_dash, wants_json};
+use crate::usage::{NOTHING_TO_DO, explain, help, not_utf8, one_dash, short, wants_json};
 
 /// The log until the verbosity is known.
 const LOG: Log = Log {
-    prefix: "hugeadm:",
+    tool: "hugeadm",
     verbosity: env::DEFAULT_VERBOSITY,
 };
 
@@ -48,9 +48,10 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     (log.verbosity, warning) = environment(env, log.verbosity);
     let args = match Args::read(argv.clone()) {
         Ok(args) => args,
-        Err(Stop::Print(text)) => {
+        Err(Stop::Version(text)) => return print(&log, &text),
+        Err(Stop::Help) => {
             return match one_dash(&argv, &Args::command()) {
-                None => print(&log, &text),
+                None => print(&log, &help(&argv, &mut Args::command(), short::HUGEADM)),
                 Some(text) => {
                     let json = wants_json(&argv, &Args::command());
                     Early { log, json, warning }.usage(&text)
@@ -71,7 +72,13 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     log.verbosity = verbosity.saturating_add(args.general.more).min(99);
     let json = args.general.json;
     terminal::choose(args.general.color);
-    if !args.shows() && !args.changes() {
+    let is_idle = !args.shows() && !args.changes();
+    let only_tree = Args {
+        general: args.general.clone(),
+        ..Args::default()
+    };
+    let wants_overview = args == only_tree && !json && !args.general.dry_run;
+    if is_idle && !wants_overview {
         return Early { log, json, warning }.usage(NOTHING_TO_DO);
     }
     if let Some(why) = args.misuse() {
@@ -94,6 +101,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
         return Watch::new(root, log, json, warning).run(time);
     }
     let mut run = Run::new(args, root, log);
+    run.is_idle = is_idle;
     match json {
         true => warning
             .iter()
@@ -114,10 +122,7 @@ struct Early {
 impl Early {
     /// Reports an unusable command line.
     fn usage(self, text: &str) -> Status {
-        match self.json {
-            true => self.failed(Status::Usage, text),
-            false => self.failed(Status::Usage, &with_help(text)),
-        }
+        self.failed(Status::Usage, text)
     }
 
     fn failed(self, status: Status, text: &str) -> Status {
@@ -154,10 +159,6 @@ fn environment(env: &dyn Fn(&str) -> Option<OsString>, usual: u8) -> (u8, Option
     let name = env::VERBOSE;
     let warning = (!is_plain).then(|| format!("{name} is {value:?}, taken as {verbosity}"));
     (verbosity, warning)
-}
-
-fn with_help(text: &str) -> String {
-    format!("{text}\n  hugeadm --help explains the options")
 }
 
 fn print_json(log: &Log, document: &impl Serialize) -> Status {

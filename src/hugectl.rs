@@ -31,14 +31,14 @@ use hugetools_model::{FileError, Head, Root};
 use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
 use crate::terminal::{self, lay_out};
-use crate::usage::{explain_in_line, not_utf8, one_dash, wants_json};
+use crate::usage::{explain, help, not_utf8, one_dash, option, short, wants_json};
 use crate::{console, stdout};
 
 const TOOL: &str = "hugectl";
 
 /// The log at the default verbosity.
 const LOG: Log = Log {
-    prefix: "hugectl: ",
+    tool: "hugectl",
     verbosity: 2,
 };
 
@@ -56,6 +56,12 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(args) => args,
         Err(error) => return no_args(&error, &argv),
     };
+    if argv.len() < 2 {
+        let usage = args::Args::command().render_usage();
+        let text = format!("which program?\n{usage}\n\n{}", short::HUGECTL_EXAMPLES);
+        return fail(&Failure::Own(text.trim_end().to_owned()), 1);
+    }
+    let program = args.command.first().cloned().unwrap_or_default();
     let mut caller = Caller::own();
     let steps = args.steps.clone();
     let level = |caller: &Caller| verbosity(caller.verbosity(), &steps);
@@ -68,8 +74,12 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Request::Emit(emit) => emit_text(emit, &caller),
         Request::Compare(request) => compare::run(&request),
     });
+    let meant = || option(&program.to_string_lossy(), &args::Args::command());
     match result {
         Ok(status) => status,
+        Err(Failure::NotFound(why)) if !json && !meant().is_empty() => {
+            fail(&Failure::NotFound(why + &meant()), level(&caller))
+        }
         Err(failure) if json => fail_as_json(&failure),
         Err(failure) => fail(&failure, level(&caller)),
     }
@@ -80,13 +90,20 @@ fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     let one_dash = one_dash(argv, &args::Args::command());
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if one_dash.is_none() => {
-            print(&error.to_string()).map_or_else(|failure| fail(&failure, 1), |()| 0)
+            let text = match error.kind() {
+                ErrorKind::DisplayVersion => error.to_string(),
+                _ => {
+                    let short = [short::HUGECTL, short::HUGECTL_EXAMPLES].concat();
+                    help(argv, &mut args::Args::command(), &short)
+                }
+            };
+            print(&text).map_or_else(|failure| fail(&failure, 1), |()| 0)
         }
         kind => {
             let text = match kind {
                 ErrorKind::InvalidUtf8 => not_utf8(argv),
                 ErrorKind::DisplayHelp => one_dash.unwrap_or_default(),
-                _ => explain_in_line(error, &args::Args::command()),
+                _ => explain(error, argv, &args::Args::command()),
             };
             let failure = Failure::Own(text);
             match wants_json(argv, &args::Args::command()) {
@@ -270,6 +287,10 @@ fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
     let root = root(None)?;
     let findings = probe(&mut emit.run, &caller, &root, None, None)?;
     let plan = plan::make(&emit.run, &caller, &findings);
+    if !plan.asks {
+        let why = "--emit: nothing was asked for: add --heap or another option, see hugectl -h";
+        return Err(Failure::Own(why.to_owned()));
+    }
     say(&plan.notes, findings.verbosity);
     let text = emit::text(&emit, &caller, &findings, &plan)?;
     if let Some(warning) = emit::warning(&emit) {

@@ -19,7 +19,7 @@ use document::Document;
 
 /// The log shows warnings; hugeedit has no option for the verbosity.
 const LOG: Log = Log {
-    prefix: "hugeedit: ",
+    tool: "hugeedit",
     verbosity: 2,
 };
 

@@ -13,17 +13,16 @@ use crate::log::Log;
 use crate::stdout;
 
 const LOG: Log = Log {
-    prefix: "ld.hugetlbfs: ",
+    tool: "ld.hugetlbfs",
     verbosity: 2,
 };
 
 /// Runs ld.hugetlbfs with this process's environment. The first argument is the name it
 /// was called by.
 pub fn main(argv: Vec<OsString>) -> u8 {
-    if asks_for_help(&argv) {
-        // The linker's own help follows.
-        let help = command().render_help().to_string() + "\nThe linker's own options:\n\n";
-        if let Err(error) = console::out(&help) {
+    if let Some(text) = own_text(&argv) {
+        // That of the linker follows.
+        if let Err(error) = console::out(&text) {
             stdout::unwritable(&LOG, &error);
             return ld::FAILED;
         }
@@ -42,12 +41,25 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     end.status
 }
 
-/// Whether a person asks for help. A compiler calls `ld` and needs the real linker's
-/// help, since it parses that.
-fn asks_for_help(argv: &[OsString]) -> bool {
-    let called = argv.first().and_then(|name| Path::new(name).file_name());
-    let own = called.is_some_and(|name| name == "ld.hugetlbfs" || name == "ld-hugetlbfs");
-    own && matches!(argv, [_, only] if only == "--help")
+/// Returns our part of the help or the version. A compiler calls `ld` and needs the real
+/// linker's alone, since it parses that.
+fn own_text(argv: &[OsString]) -> Option<String> {
+    let called = argv.first().and_then(|name| Path::new(name).file_name())?;
+    let [_, word] = argv else {
+        return None;
+    };
+    match word.to_str()? {
+        _ if called != "ld.hugetlbfs" && called != "ld-hugetlbfs" => None,
+        "--help" => {
+            let help = command().render_help();
+            Some(format!("{help}\nThe linker's own options:\n\n"))
+        }
+        "--version" => Some(format!(
+            "ld.hugetlbfs (hugetools) {}, with the linker:\n",
+            env!("CARGO_PKG_VERSION")
+        )),
+        _ => None,
+    }
 }
 
 /// Returns our own options, for the man page and the completions. All others are the real

@@ -7,8 +7,8 @@ use crate::console;
 /// A tool's log.
 #[derive(Debug, Clone, Copy)]
 pub struct Log {
-    /// The text before the level: the tool's name, a colon, and in some tools a blank.
-    pub prefix: &'static str,
+    /// The tool.
+    pub tool: &'static str,
     /// The highest level that is shown.
     pub verbosity: u8,
 }
@@ -37,7 +37,8 @@ impl Log {
     /// Logs a message.
     pub fn say(&self, level: Level, text: &str) {
         if level.is_shown(self.verbosity) {
-            console::err(&format!("{}{}: {text}\n", self.prefix, level.name()));
+            let level = level.name();
+            console::err(&format!("{}: {level}: {text}\n", self.tool));
         }
     }
 }

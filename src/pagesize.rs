@@ -21,7 +21,7 @@ use args::Args;
 
 /// The log; pagesize has no option for the verbosity.
 const LOG: Log = Log {
-    prefix: "pagesize: ",
+    tool: "pagesize",
     verbosity: 2,
 };
 

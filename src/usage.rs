@@ -1,6 +1,8 @@
 //! Error messages for command lines that cannot be read.
 
+mod hint;
 mod message;
+pub(crate) mod short;
 
 use std::ffi::OsString;
 
@@ -10,8 +12,11 @@ use hugetools_model::Head;
 
 use crate::log::Log;
 use crate::stdout::{out_json, print};
+use crate::terminal::lay_out;
 
 use message::message;
+
+pub(crate) use hint::option;
 
 /// The exit status of a usage error.
 const USAGE: u8 = 2;
@@ -42,24 +47,51 @@ impl Tool {
         if json {
             return USAGE.max(out_json(&self.log, &Head::failed(self.name, USAGE, text)));
         }
-        let name = self.name;
-        self.log
-            .error(&format!("{text}\n  {name} --help explains the options"));
+        self.log.error(text);
         USAGE
     }
 }
 
-/// Returns the message for an error, without usage or reference to the help. For an
-/// ambiguous abbreviation it lists the candidates; a value that lacks its `=` is shown with
-/// one.
+/// Returns the help, the short one for `-h`.
+pub(crate) fn help(argv: &[OsString], command: &mut Command, short: &str) -> String {
+    let is_long = |word: &OsString| word.as_encoded_bytes().starts_with(b"--hel");
+    match argv.iter().any(is_long) {
+        true => command.render_help().to_string(),
+        false => lay_out(short),
+    }
+}
+
+/// Returns the message for an error: what is wrong, what may be meant, and a reference to
+/// the help where that explains more. For an ambiguous abbreviation it lists the
+/// candidates; a value that lacks its `=` is shown with one.
 pub fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
-        return format!("{argument} may mean {meant}");
+        return format!("{argument} is ambiguous: {meant}");
+    }
+    if is_status_alone(error) {
+        return STATUS_OF_WHOM.to_owned();
     }
     if let Some(text) = needs_equals(error, argv, command) {
         return text;
     }
-    message(error) + &similar(error, command)
+    let text = message(error);
+    let meant = similar(error, command);
+    let lacks_value = |error: &clap::Error| {
+        let value = error
+            .get(ContextKind::InvalidValue)
+            .map(ToString::to_string);
+        value.is_none_or(|value| value.is_empty())
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument if meant.is_empty() => see_help(text, command),
+        ErrorKind::InvalidValue if lacks_value(error) => see_help(text, command),
+        ErrorKind::MissingRequiredArgument => see_help(text, command),
+        _ => text + &meant,
+    }
+}
+
+fn see_help(text: String, command: &Command) -> String {
+    format!("{text} (see {} --help)", command.get_name())
 }
 
 /// Returns a message if the unexpected word follows an option that takes its value only
@@ -99,24 +131,16 @@ pub fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     Some(format!("unexpected argument '{word}' found; -{word}?"))
 }
 
-/// Returns the message for hugectl, which adds a similar option and refers to the help.
-pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
-    if let Some((argument, meant)) = ambiguous(error, command) {
-        return format!("{argument} is ambiguous: {meant}");
-    }
-    if is_status_alone(error) {
-        return STATUS_OF_WHOM.to_owned();
-    }
-    let text = message(error);
-    match error.kind() {
-        ErrorKind::InvalidValue if error.get(ContextKind::ValidValue).is_some() => text,
-        _ => format!("{text}{} (see hugectl --help)", similar(error, command)),
-    }
-}
-
-/// Returns the option that clap suggests, as a question, or nothing. clap may suggest an
+/// Returns the option that is meant, as a question, or nothing. clap may suggest an
 /// abbreviation, which stands for the first option that begins with it.
 fn similar(error: &clap::Error, command: &Command) -> String {
+    let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if let (Some(word), ErrorKind::UnknownArgument) = (unknown, error.kind()) {
+        let meant = hint::option(&word, command);
+        if !meant.is_empty() {
+            return meant;
+        }
+    }
     let suggested = error
         .get(ContextKind::SuggestedArg)
         .map(ToString::to_string);
@@ -154,7 +178,7 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
 }
 
 /// The message for a command line on which no option says what to do.
-pub const NOTHING_TO_DO: &str = "no option says what to do";
+pub const NOTHING_TO_DO: &str = "no option says what to do (see hugeadm -h)";
 
 /// Names the argument that is not UTF-8.
 pub fn not_utf8(argv: &[OsString]) -> String {
@@ -226,7 +250,7 @@ mod tests {
         let wrong = |line: &str| {
             let words = std::iter::once("hugectl").chain(line.split(' '));
             let error = parse(words.map(OsString::from)).unwrap_err();
-            explain_in_line(&error, &Args::command())
+            explain(&error, &[], &Args::command())
         };
         assert_eq!(
             wrong("--lib /x"),
@@ -238,7 +262,7 @@ mod tests {
         );
         assert_eq!(
             wrong("--haep x"),
-            "unexpected argument '--haep' found; --heap? (see hugectl --help)"
+            "unexpected argument '--haep' found; --heap?"
         );
         assert_eq!(
             wrong("-x x"),
@@ -246,7 +270,7 @@ mod tests {
         );
         assert_eq!(
             wrong("--hepa x"),
-            "unexpected argument '--hepa' found; --heap? (see hugectl --help)"
+            "unexpected argument '--hepa' found; --heap?"
         );
         assert_eq!(
             wrong("--fallback=tape x"),
@@ -254,12 +278,12 @@ mod tests {
         );
         assert_eq!(
             wrong("--verbose 100 x"),
-            "invalid value '100' for '--verbose <N>': 100 is not in 0..=99 (see hugectl --help)"
+            "invalid value '100' for '--verbose <N>': 100 is not in 0..=99"
         );
         assert_eq!(wrong("--status --totals x"), STATUS_OF_WHOM);
         assert_eq!(
             wrong("--dry-run=yes x"),
-            "unexpected value 'yes' for '--dry-run' found; no more were expected (see hugectl --help)"
+            "unexpected value 'yes' for '--dry-run' found; no more were expected"
         );
     }
 
@@ -279,8 +303,25 @@ mod tests {
 
     #[test]
     fn errors_have_one_text() {
-        assert_eq!(told(&["tool", "--d"]), "--d may mean --data, --disable");
-        assert_eq!(told(&["tool", "x"]), "unexpected argument 'x' found");
-        assert_eq!(told(&["tool", "--x"]), "unexpected argument '--x' found");
+        assert_eq!(
+            told(&["tool", "--d"]),
+            "--d is ambiguous: --data, --disable"
+        );
+        assert_eq!(
+            told(&["tool", "x"]),
+            "unexpected argument 'x' found (see tool --help)"
+        );
+        assert_eq!(
+            told(&["tool", "pool-list"]),
+            "unexpected argument 'pool-list' found; hugeadm --pool-list?"
+        );
+        assert_eq!(
+            told(&["tool", "--status"]),
+            "unexpected argument '--status' found; hugectl --status?"
+        );
+        assert_eq!(
+            told(&["tool", "data"]),
+            "unexpected argument 'data' found; --data?"
+        );
     }
 }

@@ -14,7 +14,7 @@ use hugetools_contract::env;
 use hugetools_contract::level::Level;
 use hugetools_model::{Machine, Root};
 
-use super::{print, print_json, with_help};
+use super::{print, print_json};
 use crate::log::Log;
 use crate::terminal::lay_out;
 
@@ -24,6 +24,8 @@ pub(super) struct Run {
     pub(super) root: Root,
     pub(super) log: Log,
     pub(super) document: Document,
+    /// Whether no option says what to do: the run shows an overview.
+    pub(super) is_idle: bool,
     status: Status,
     /// Whether all output so far could be written.
     is_output_ok: bool,
@@ -37,6 +39,7 @@ impl Run {
             root,
             log,
             document,
+            is_idle: false,
             status: Status::Done,
             is_output_ok: true,
         }
@@ -52,9 +55,6 @@ impl Run {
             Ok(change) => change,
             Err(status) => return self.end(status),
         };
-        if self.args.general.dry_run {
-            self.export_verbosity();
-        }
         let result = self.list_before().and_then(|()| {
             if let Some(plan) = change {
                 self.carry_out(&plan);
@@ -128,15 +128,6 @@ impl Run {
         Ok(plan::plan(machine, &request))
     }
 
-    /// Prints the variable that a child would inherit, as libhugetlbfs' dry run does.
-    fn export_verbosity(&mut self) {
-        let verbosity = self.log.verbosity;
-        if verbosity == 99 {
-            self.out(&format!("{}='yes'\n", env::DEBUG));
-        }
-        self.out(&format!("{}='{verbosity}'\n", env::VERBOSE));
-    }
-
     pub(super) fn change(&mut self, plan: &Plan) {
         let tasks = if self.args.general.dry_run {
             self.out(&shell::script(plan, &self.root));
@@ -205,11 +196,8 @@ impl Run {
     fn usage_errors(&mut self, errors: Vec<String>) {
         if self.args.general.json {
             self.document.head.errors.extend(errors);
-        } else if let Some((last, others)) = errors.split_last() {
-            for error in others {
-                self.log.error(error);
-            }
-            self.log.error(&with_help(last));
+        } else {
+            errors.iter().for_each(|error| self.log.error(error));
         }
     }
 

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use hugetools_admin::advice;
+use hugetools_admin::advice::overview::overview;
 use hugetools_admin::advice::text::explain;
 use hugetools_admin::args::PoolList;
 use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
 use hugetools_admin::listing::who;
 use hugetools_admin::live::{self, accessible};
+use hugetools_admin::report::Status;
 use hugetools_admin::stats::metrics::{self, Sources};
 use hugetools_admin::{listing, persistent, stats};
 use hugetools_contract::level::Level;
@@ -58,6 +60,12 @@ impl Run {
 
     pub(super) fn list_after(&mut self) -> Result<(), FileError> {
         let show = self.args.show.clone();
+        if self.is_idle {
+            let machine = Machine::read(&self.root)?;
+            self.show(&overview(&machine, &advice::findings(&machine)));
+            // As in libhugetlbfs: a script may lack its options by mistake.
+            self.note_status(Status::Usage);
+        }
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
         self.show_file()?;
         if show.who {

@@ -125,7 +125,7 @@ fn is_short(answers: &[Ran]) {
     assert_eq!((short.status, had.get(&1)), (3, Some(&20)), "{short:?}");
     assert!((1..232).contains(&had[&0]), "{had:?}");
     let path = "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
-    let told = format!("hugeadm:WARNING: {path}: asked 232, got {}\n", had[&0]);
+    let told = format!("hugeadm: warning: {path}: asked 232, got {}\n", had[&0]);
     assert!(short.err.starts_with(&told), "{short:?}");
     // The kernel may still allocate the missing pages on demand.
     let row = ((20 + had[&0]).to_string(), "252".to_owned());

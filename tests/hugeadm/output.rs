@@ -26,7 +26,7 @@ fn a_closed_pipe_is_no_failure_but_an_output_error_is() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let (status, told) = listing_to(full);
     assert_eq!(status, 1);
-    let error = "hugeadm:ERROR: cannot write to standard output";
+    let error = "hugeadm: error: cannot write to standard output";
     assert!(told.starts_with(error), "{told}");
 }
 
@@ -72,7 +72,7 @@ fn an_invalid_tree_is_a_failure_not_a_panic() {
     for args in [&["--pool-list"][..], &["--pool-pages-min", "DEFAULT:5"]] {
         let ran = hugeadm(dir.path(), args);
         assert_eq!(ran.status, 1, "{args:?}");
-        let told = "hugeadm:ERROR: cannot read /proc/meminfo: invalid line";
+        let told = "hugeadm: error: cannot read /proc/meminfo: invalid line";
         assert!(ran.err.starts_with(told), "{ran:?}");
     }
 }

@@ -69,7 +69,7 @@ fn a_waiting_run_can_be_interrupted() {
         );
         said.push(char::from(byte[0]));
     }
-    assert_eq!(said, "hugeadm:WARNING: waiting for another hugeadm\n");
+    assert_eq!(said, "hugeadm: warning: waiting for another hugeadm\n");
     std::thread::sleep(Duration::from_millis(20));
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();

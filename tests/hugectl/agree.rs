@@ -56,7 +56,11 @@ impl Launch {
 
     /// Returns what is wrong with the warnings and the report.
     fn faults(&self, kind: &str, pages: &str) -> Vec<&'static str> {
-        let said = self.ran.err.lines().filter(|line| line.contains("WARNING"));
+        let said = self
+            .ran
+            .err
+            .lines()
+            .filter(|line| line.contains("warning: "));
         let said: Vec<&str> = said.collect();
         let says = |words: &[&str]| {
             said.iter()
@@ -159,7 +163,7 @@ fn warnings(pages: u32, options: &str, script: &str) -> Option<Vec<String>> {
     ]);
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
-    let lines = ran.err.lines().filter(|line| line.contains("WARNING"));
+    let lines = ran.err.lines().filter(|line| line.contains("warning: "));
     Some(lines.map(str::to_owned).collect())
 }
 
@@ -182,7 +186,7 @@ fn a_start_warns_once() {
         };
         assert_eq!(lines.len(), 1, "{pages} {options}: {lines:#?}");
         assert!(
-            lines[0].starts_with("libhugetlbfs: WARNING: "),
+            lines[0].starts_with("libhugetlbfs: warning: "),
             "{lines:#?}"
         );
     }

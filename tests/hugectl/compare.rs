@@ -46,7 +46,7 @@ fn a_failing_program_ends_it_with_its_output_and_status() {
     assert_eq!((ran.status, ran.out.as_str()), (3, ""), "{ran:?}");
     assert!(
         ran.err
-            .starts_with("lost\nhugectl: ERROR: --compare: sh -c"),
+            .starts_with("lost\nhugectl: error: --compare: sh -c"),
         "{ran:?}"
     );
     let ran = compare(&["--compare=plain,thp", "./no such program"]);

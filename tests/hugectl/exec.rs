@@ -43,7 +43,7 @@ fn statuses_are_those_of_env() {
         let path = "PATH=$PATH:$PWD/bin";
         let theirs = place.shell(&format!("{path} env {line}"));
         let ours = place.shell(&format!("{path} hugectl -q --shm {line}"));
-        let own = ours.status > 124 && ours.err.starts_with("hugectl: ERROR");
+        let own = ours.status > 124 && ours.err.starts_with("hugectl: error");
         let ours = Done {
             err: if own { theirs.err.clone() } else { ours.err },
             out: ours.out.replace(" HUGETLB_SHM=yes", ""),
@@ -227,7 +227,7 @@ fn verbosity_comes_from_the_environment_and_the_options() {
     assert_eq!(said("HUGETLB_VERBOSE=3 hugectl -q --shm true"), 0);
     let lines = place.shell("hugectl -v --shm true").err;
     assert!(
-        lines.contains("hugectl: INFO: HUGETLB_SHM='yes'\n"),
+        lines.contains("hugectl: info: HUGETLB_SHM='yes'\n"),
         "{lines}"
     );
 }

@@ -35,7 +35,7 @@ fn refused(options: &str, program: &Path, arguments: &str, parts: &[&str]) {
             (125, ""),
             "{options} {ran:?}"
         );
-        let errors = ran.err.lines().filter(|line| line.contains(" ERROR: "));
+        let errors = ran.err.lines().filter(|line| line.contains(" error: "));
         let [line] = errors.collect::<Vec<_>>()[..] else {
             panic!("{options}: {ran:?}");
         };
@@ -47,7 +47,7 @@ fn refused(options: &str, program: &Path, arguments: &str, parts: &[&str]) {
 
 fn starts(options: &str, program: &Path, arguments: &str, out: &str) {
     let ran = hugectl(options, program, arguments);
-    let ended = (ran.status, ran.out.as_str(), ran.err.contains("ERROR"));
+    let ended = (ran.status, ran.out.as_str(), ran.err.contains("error: "));
     assert_eq!(ended, (0, out, false), "{options}: {ran:?}");
 }
 
@@ -207,7 +207,7 @@ fn a_program_that_cannot_load_the_library_is_refused() {
 
 /// Returns how often a heap reported its limit.
 fn limits(ran: &Ran) -> usize {
-    let said = "ERROR: --require=heap is not met: ";
+    let said = "error: --require=heap is not met: ";
     ran.err.matches(said).count()
 }
 
@@ -291,7 +291,7 @@ fn shared_memory_fails_without_fallback() {
             let options = format!("{quiet} --require=shm");
             let ran = hugectl(&options, &program, &format!("{kind} 42"));
             assert_eq!(ran.status, 1, "{ran:?}");
-            let said = "libhugetlbfs: ERROR: --require=shm is not met: ";
+            let said = "libhugetlbfs: error: --require=shm is not met: ";
             assert_eq!(ran.err.matches(said).count(), 1, "{ran:?}");
             assert!(
                 ran.err

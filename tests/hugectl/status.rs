@@ -104,7 +104,7 @@ fn missing_and_foreign_processes_are_errors() {
     let why = format!("there is no process {pid}");
     let dead = place.run(&["--status", &pid]);
     assert_eq!((dead.status, dead.out.as_str()), (125, ""));
-    assert_eq!(dead.err, format!("hugectl: ERROR: {why}\n"));
+    assert_eq!(dead.err, format!("hugectl: error: {why}\n"));
     let dead = place.run(&["--status", &pid, "--json"]);
     assert_eq!((dead.status, dead.err.as_str()), (125, ""));
     let value: serde_json::Value = serde_json::from_str(&dead.out).unwrap();

@@ -51,7 +51,7 @@ fn a_static_glibc_program_gets_tunables() {
     );
     assert!(
         done.err
-            .contains("INFO: the heap stays with the program's own glibc"),
+            .contains("info: the heap stays with the program's own glibc"),
         "{}",
         done.err
     );
@@ -73,13 +73,13 @@ fn a_static_glibc_program_gets_tunables() {
     ran(&shm, "program HUGETLB_SHM=yes\n");
     assert!(
         shm.err
-            .contains("WARNING: shared memory stays on base pages: the program is static"),
+            .contains("warning: shared memory stays on base pages: the program is static"),
         "{}",
         shm.err
     );
     assert!(
         shm.err.contains(
-            "WARNING: the program is static, so no library can be added to it: its report"
+            "warning: the program is static, so no library can be added to it: its report"
         ),
         "{}",
         shm.err
@@ -305,7 +305,7 @@ fn the_interpreter_of_a_script_counts() {
         done.err
     );
     assert!(
-        done.err.contains("WARNING: the heap stays on base pages"),
+        done.err.contains("warning: the heap stays on base pages"),
         "{}",
         done.err
     );

@@ -112,7 +112,7 @@ fn hugetlb_elfmap_without_hugectl() {
     for (odd, warning) in [
         (
             "RW=lots",
-            "libhugetlbfs: WARNING: the value of HUGETLB_ELFMAP is not understood in full; \
+            "libhugetlbfs: warning: the value of HUGETLB_ELFMAP is not understood in full; \
              see libhugetlbfs(7)\n",
         ),
         ("no", ""),

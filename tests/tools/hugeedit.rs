@@ -90,7 +90,7 @@ fn a_running_program_is_busy() {
         (done.out.as_str(), done.err.as_str()),
         (
             "1\n",
-            "hugeedit: ERROR: program: cannot be opened for writing: text file busy (ETXTBSY)\n  \
+            "hugeedit: error: program: cannot be opened for writing: text file busy (ETXTBSY)\n  \
              a process is running it: stop the process, or change a copy and rename the copy over the file\n"
         )
     );
@@ -131,7 +131,7 @@ fn a_read_only_file_is_unchanged() {
         (
             1,
             "",
-            "hugeedit: ERROR: program: cannot be opened for writing: permission denied (EACCES)\n  \
+            "hugeedit: error: program: cannot be opened for writing: permission denied (EACCES)\n  \
              hugeedit changes the file in place and needs permission to write it\n"
         )
     );
@@ -161,7 +161,7 @@ fn programs_with_a_set_id_bit_or_capabilities_stay_unchanged() {
             (
                 1,
                 &*format!(
-                    "hugeedit: ERROR: {name}: has a set-ID bit or capabilities: a change would \
+                    "hugeedit: error: {name}: has a set-ID bit or capabilities: a change would \
                      remove them\n  change a copy without them, then give them to the copy\n"
                 )
             )

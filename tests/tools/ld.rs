@@ -235,26 +235,26 @@ fn usage_errors_are_reported() {
         (
             "$PLACE/B/ld --hugetlbfs-nonsense a.o",
             1,
-            format!("ld.hugetlbfs: ERROR: --hugetlbfs-nonsense: no such option\n  {none}\n"),
+            format!("ld.hugetlbfs: error: --hugetlbfs-nonsense: no such option\n  {none}\n"),
         ),
         (
             "$PLACE/B/ld -m i386pep --hugetlbfs-align a.o",
             1,
-            "ld.hugetlbfs: ERROR: the huge page size of emulation i386pep is not known\n  \
+            "ld.hugetlbfs: error: the huge page size of emulation i386pep is not known\n  \
              set it with --hugetlbfs-align=SIZE\n"
                 .to_owned(),
         ),
         (
             "PATH=$PLACE/B $PLACE/B/ld --hugetlbfs-align a.o",
             1,
-            "ld.hugetlbfs: ERROR: there is no other ld in COMPILER_PATH or PATH\n  \
+            "ld.hugetlbfs: error: there is no other ld in COMPILER_PATH or PATH\n  \
              LD=PATH names the real linker\n"
                 .to_owned(),
         ),
         (
             "LD_HUGETLBFS_RECURSION=1 $PLACE/B/ld a.o",
             99,
-            "ld.hugetlbfs: ERROR: LD_HUGETLBFS_RECURSION is set: the linker found in the path \
+            "ld.hugetlbfs: error: LD_HUGETLBFS_RECURSION is set: the linker found in the path \
              calls ld.hugetlbfs again\n  LD=PATH names the real linker\n"
                 .to_owned(),
         ),
@@ -280,24 +280,24 @@ fn segments_that_cannot_be_aligned_are_reported() {
     };
     assert_eq!(
         told("$PLACE/B/ld -static -e f -N --hugetlbfs-align a.o -o x"),
-        "ld.hugetlbfs: WARNING: x: 1 of 1 segments are not aligned to 2MB\n  \
+        "ld.hugetlbfs: warning: x: 1 of 1 segments are not aligned to 2MB\n  \
          -n, -N or a linker script can cause that"
     );
     let line = "$PLACE/B/ld -static -e f -z max-page-size=0x1000 --hugetlbfs-align a.o -o x";
     assert_eq!(
         told(line),
-        "ld.hugetlbfs: WARNING: -z max-page-size=0x1000 is replaced by 2097152\n  \
+        "ld.hugetlbfs: warning: -z max-page-size=0x1000 is replaced by 2097152\n  \
          --hugetlbfs-align=SIZE sets another size"
     );
     assert_eq!(
         told(&format!(
             "{QUIET} $PLACE/B/ld -static -e g --hugetlbfs-link=B b.o -o x"
         )),
-        "ld.hugetlbfs: WARNING: x: no segment to mark"
+        "ld.hugetlbfs: warning: x: no segment to mark"
     );
     assert_eq!(
         told("$PLACE/B/ld -static -e f --hugetlbfs-link=B a.o -o x"),
-        "ld.hugetlbfs: WARNING: --hugetlbfs-link is deprecated\n  use --hugetlbfs-align, and \
+        "ld.hugetlbfs: warning: --hugetlbfs-link is deprecated\n  use --hugetlbfs-align, and \
          hugeedit to mark segments; HUGETLB_DEPRECATED_LINK=yes silences this"
     );
 }
@@ -307,7 +307,7 @@ fn segments_that_cannot_be_aligned_are_reported() {
 fn segments_too_far_apart_are_reported() {
     let place = place();
     let done = place.shell("gcc -B $PLACE/B -no-pie program.c -o program -Wl,--hugetlbfs-align=1G");
-    let told = "ld.hugetlbfs: WARNING: the segments were to be 1GB apart, but code can address only \
+    let told = "ld.hugetlbfs: warning: the segments were to be 1GB apart, but code can address only \
                 2GB on most machines\n  --hugetlbfs-align=SIZE sets a smaller size\n";
     assert!(done.status != 0 && done.err.contains(told), "{done:?}");
 }

@@ -31,7 +31,7 @@ fn a_signed_file_is_not_changed() {
         assert_eq!(
             done.err,
             format!(
-                "hugeedit: ERROR: program: is signed ({attribute}): a change would break the \
+                "hugeedit: error: program: is signed ({attribute}): a change would break the \
                  signature\n  change an unsigned copy, then sign the copy\n"
             )
         );

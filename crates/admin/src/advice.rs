@@ -11,6 +11,7 @@ mod boot;
 mod facts;
 mod limits;
 mod mounts;
+pub mod overview;
 mod pools;
 pub mod text;
 mod thp;

@@ -36,7 +36,6 @@ pub use thp::Thp;
     name = "hugeadm",
     version,
     about = "Administer huge page pools and hugetlbfs mounts",
-    long_about = text::LONG_ABOUT,
     after_help = text::AFTER_HELP,
     override_usage = "hugeadm [OPTIONS]",
     infer_long_args = true,
@@ -74,8 +73,10 @@ pub struct Args {
 /// Reasons to stop after parsing.
 #[derive(Debug)]
 pub enum Stop {
-    /// Print this help or version and exit with 0.
-    Print(String),
+    /// Print the help and exit with 0.
+    Help,
+    /// Print this version and exit with 0.
+    Version(String),
     /// A usage error with this message.
     Usage(String),
     /// A usage error from clap.
@@ -95,9 +96,8 @@ impl Args {
         let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
         let argv = abbrev::expand(argv, &known).map_err(Stop::Usage)?;
         Args::try_parse_from(argv).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                Stop::Print(error.to_string().trim_end().to_owned() + "\n")
-            }
+            ErrorKind::DisplayHelp => Stop::Help,
+            ErrorKind::DisplayVersion => Stop::Version(error.to_string()),
             ErrorKind::InvalidUtf8 => Stop::NotUtf8,
             _ => Stop::Clap(error),
         })

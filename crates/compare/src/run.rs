@@ -62,7 +62,7 @@ impl Runner<'_> {
 fn warning(errors: &str) -> Option<String> {
     let warnings = errors
         .lines()
-        .filter_map(|line| line.split_once(" WARNING: "));
+        .filter_map(|line| line.split_once(" warning: "));
     let mut ours = warnings.filter(|(prefix, _)| ["hugectl:", "libhugetlbfs:"].contains(prefix));
     ours.next().map(|(_, text)| text.to_owned())
 }

@@ -23,10 +23,10 @@ impl Level {
     /// Returns its name in a message.
     pub const fn name(self) -> &'static str {
         match self {
-            Level::Error => "ERROR",
-            Level::Warning => "WARNING",
-            Level::Info => "INFO",
-            Level::Debug => "DEBUG",
+            Level::Error => "error",
+            Level::Warning => "warning",
+            Level::Info => "info",
+            Level::Debug => "debug",
         }
     }
 }

@@ -107,6 +107,10 @@ impl Proof<'_> {
             writeln!(out, "; {why}")?;
             return required::write_line(self.required, out);
         }
+        let peak = self.life.map(|life| life.peak);
+        if peak.is_some_and(|peak| peak.is_above(self.rows)) {
+            out.write_str("; the segments as they were at its end")?;
+        }
         out.write_char('\n')?;
         writeln!(
             out,
@@ -123,6 +127,9 @@ impl Proof<'_> {
             if let Some(sum) = sum {
                 write_line(out, &sum)?;
             }
+        }
+        if let Some(peak) = peak {
+            peak.write_line(out)?;
         }
         required::write_line(self.required, out)?;
         if let Some(moved) = &self.next_touch {

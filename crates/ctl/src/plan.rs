@@ -82,6 +82,8 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// The destination of the report, if hugectl waits for the program.
     pub report: Option<To>,
+    /// Whether anything is asked for.
+    pub asks: bool,
     /// The policy for transparent huge pages, if one is set.
     pub thp_policy: Option<ThpPolicy>,
     /// The embedded library that is put on disk.

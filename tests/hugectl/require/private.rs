@@ -25,7 +25,7 @@ fn calls(options: &str, program: &Path, calls: &str, refused: &[&str], error: &s
         let ran = hugectl(&format!("{quiet}{options}"), program, calls);
         let out = output(calls, refused, error);
         assert_eq!((ran.status, &ran.out), (0, &out), "{options} {ran:?}");
-        let errors = ran.err.lines().filter(|line| line.contains(" ERROR: "));
+        let errors = ran.err.lines().filter(|line| line.contains(" error: "));
         let errors: Vec<&str> = errors.collect();
         assert_eq!(errors.len(), usize::from(!refused.is_empty()), "{ran:?}");
         let is_it = |line: &&str| line.contains(" is not met: ") && line.contains(why);

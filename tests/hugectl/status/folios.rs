@@ -212,7 +212,7 @@ fn sizes_need_root() {
     let told = done(&as_nobody(&place.command(&args)).output().unwrap());
     assert_eq!(
         (told.status, told.err),
-        (0, format!("hugectl: WARNING: {why}\n"))
+        (0, format!("hugectl: warning: {why}\n"))
     );
     assert!(!told.out.contains("folios"), "{}", told.out);
     let args = [&args[..], &["--json"]].concat();

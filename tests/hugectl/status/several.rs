@@ -42,7 +42,7 @@ fn processes_are_found_by_pid_and_name() {
     let total = table.out.lines().last().unwrap();
     assert!(total.starts_with("3 processes: "), "{total}");
     let nobody = place.run(&["--status", &name("c"), &first.pid()]);
-    let said = format!("hugectl: ERROR: there is no process {}\n", name("c"));
+    let said = format!("hugectl: error: there is no process {}\n", name("c"));
     assert_eq!(
         (nobody.status, nobody.err, nobody.out),
         (125, said, String::new())

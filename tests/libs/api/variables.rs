@@ -100,7 +100,7 @@ fn every_line_names_its_process_at_verbosity_4() {
     for variable in [("HUGETLB_DEBUG", ""), ("HUGETLB_VERBOSE", "4")] {
         let variables = [variable, ("HUGETLB_PATH", "/tmp")];
         let ran = run(&program, With::Ours, &variables, &["secure"]);
-        assert!(ran.err.contains("WARNING: HUGETLB_PATH: /tmp"), "{ran:?}");
+        assert!(ran.err.contains("warning: HUGETLB_PATH: /tmp"), "{ran:?}");
         let all = ran.err.lines().all(|line| line.starts_with(&prefix));
         assert!(all, "{ran:?}");
     }

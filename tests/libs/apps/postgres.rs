@@ -241,7 +241,7 @@ fn warnings_and_the_report_of_pg_ctl() {
         let ran = server.start(&["--report"]);
         let (log, pid) = (server.log(), server.pid());
         server.stop();
-        let message = format!("libhugetlbfs: WARNING: process {pid}: shared memory: ");
+        let message = format!("libhugetlbfs: warning: process {pid}: shared memory: ");
         assert_eq!(ran.err.contains(&message), pages < 320, "{pages}: {ran:?}");
         assert_eq!(log.contains("hugeadm --"), pages < 320, "{pages}: {log}");
         let (_, report) = ran.err.split_once("still running").expect(&ran.err);

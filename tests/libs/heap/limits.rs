@@ -28,7 +28,7 @@ fn a_program_that_disables_transparent_pages_is_told() {
         let used = HeapPages::find(&ran.out, "medium");
         assert_eq!((ran.status, used.thp), (0, 0), "{ran:?}");
         assert_eq!(used.hugetlb > 0, pages > 0, "{ran:?}");
-        let warnings = ran.err.lines().filter(|line| line.contains("WARNING"));
+        let warnings = ran.err.lines().filter(|line| line.contains("warning: "));
         let warnings = warnings.filter(|line| line.contains("disabled by prctl"));
         assert_eq!(warnings.count(), 1, "{pages}: {ran:?}");
         let heap = ran.err.lines().find(|line| line.starts_with("heap "));

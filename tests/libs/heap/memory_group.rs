@@ -29,7 +29,7 @@ fn a_full_memory_group_gets_base_pages() {
             "{ran:?}"
         );
         if mode == "one" {
-            assert!(ran.err.contains("WARNING"), "{ran:?}");
+            assert!(ran.err.contains("warning: "), "{ran:?}");
             let heap = ran.err.lines().find(|line| line.starts_with("heap "));
             assert!(heap.unwrap().contains("little left"), "{ran:?}");
         }

@@ -165,6 +165,6 @@ fn a_report_names_huge_mappings_and_why_others_are_not() {
     let ran = run(&["--anon", "--report"], &no_thp, &args);
     assert!(ways(&ran).values().all(|way| way.huge == 0), "{ran:?}");
     assert!(anon(&ran).contains("disabled by prctl"), "{ran:?}");
-    let warnings = ran.err.lines().filter(|line| line.contains("WARNING"));
+    let warnings = ran.err.lines().filter(|line| line.contains("warning: "));
     assert_eq!(warnings.count(), 1, "{ran:?}");
 }

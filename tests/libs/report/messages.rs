@@ -42,7 +42,7 @@ impl Place {
         let text = self.text();
         let lines = text.lines().filter(|line| line.contains(INVALID));
         let pid = |line: &str| {
-            let rest = line.strip_prefix("libhugetlbfs: WARNING: process ");
+            let rest = line.strip_prefix("libhugetlbfs: warning: process ");
             let (pid, _) = rest.expect(line).split_once(": ").expect(line);
             pid.parse().unwrap()
         };
@@ -61,7 +61,7 @@ fn all_messages_go_to_the_file() {
     assert_quiet(&place.run(&[], &["sh", "-c", script]));
     let text = place.text();
     // One line of hugectl, and one of each executed program.
-    assert_eq!(text.matches("hugectl: WARNING: ").count(), 1, "{text}");
+    assert_eq!(text.matches("hugectl: warning: ").count(), 1, "{text}");
     assert_eq!(text.matches(INVALID).count(), 7, "{text}");
     assert_eq!(place.processes().len(), 5, "{text}");
     // The file is appended to.
@@ -134,7 +134,7 @@ fn a_file_that_cannot_be_opened_is_an_error() {
         let mut command = tool("hugectl");
         command.args([&format!("--messages={word}"), "--shm", "true"]);
         let ran: Ran = command.output().unwrap().into();
-        let named = format!("hugectl: ERROR: --messages={word}: ");
+        let named = format!("hugectl: error: --messages={word}: ");
         assert!(ran.status == 125 && ran.err.starts_with(&named), "{ran:?}");
     }
     // A missing program is a message like others.

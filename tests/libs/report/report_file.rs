@@ -23,7 +23,7 @@ fn a_full_disk_is_a_warning() {
     for (options, warnings) in [(&["--shm"][..], 1), (&["--shm", "-q", "-q"], 0)] {
         let ran = perl(Path::new("/dev/full"), options, "print 7");
         assert_eq!((ran.status, ran.out.as_str()), (0, "7"), "{ran:?}");
-        let message = "WARNING: no report: it cannot be written";
+        let message = "warning: no report: it cannot be written";
         assert_eq!(ran.err.matches(message).count(), warnings, "{ran:?}");
     }
 }
@@ -106,7 +106,7 @@ fn a_confined_program_has_its_report() {
     let forks = format!("if (fork) {{ wait }} else {{ {drops} }}");
     let ran = perl(&file, &["--heap=thp"], &forks);
     assert_eq!(
-        ran.err.matches("WARNING: no report: ").count(),
+        ran.err.matches("warning: no report: ").count(),
         1,
         "{ran:?}"
     );
@@ -125,10 +125,10 @@ fn the_file_takes_no_low_descriptor() {
 fn hugetlb_report_without_hugectl() {
     let dir = tempfile::tempdir().unwrap();
     for (value, message) in [
-        ("stderr", "WARNING: the value of HUGETLB_REPORT"),
+        ("stderr", "warning: the value of HUGETLB_REPORT"),
         (
             "/nowhere/report",
-            "WARNING: no report: /nowhere/report cannot be opened",
+            "warning: no report: /nowhere/report cannot be opened",
         ),
         ("report", ""),
     ] {

@@ -34,7 +34,7 @@ fn finish(mut command: Command) -> (Ran, i32) {
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 3, "{ran:?}");
     let digits = |text: &str| -> String { text.chars().take_while(char::is_ascii_digit).collect() };
-    let marks = ["--status ", "WARNING: process ", "\"pid\":"];
+    let marks = ["--status ", "warning: process ", "\"pid\":"];
     let found = marks.into_iter().find_map(|mark| ran.err.rsplit_once(mark));
     let pid: i32 = digits(found.expect(&ran.err).1).parse().unwrap();
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();

@@ -1,11 +1,4 @@
-//! Text of the help before and after the options.
-
-pub(super) const LONG_ABOUT: &str = "\
-Shows and changes the huge page pools of this machine, mounts hugetlbfs, sets \
-transparent huge pages, and lets a group use huge pages for shared memory.
-
-Every change is checked first and read back afterwards. Each request is reported \
-as done, as partly done with the figure, or as failed.";
+//! Text of the help after the options.
 
 pub(super) const AFTER_HELP: &str = "\
 A pool SPEC is SIZE[@NODES]:[+|-]AMOUNT.

@@ -86,7 +86,7 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::RemoveFile(path) => format!("rm -f {}", quote(root, path)),
         Step::Run(words) => live_only(root, words.join(" ")),
         Step::Impossible(not) => {
-            let message = format!("hugeadm:ERROR: {}: {}", not.subject, not.why);
+            let message = format!("hugeadm: error: {}: {}", not.subject, not.why);
             format!("echo {} >&2; false", quote_text(&message))
         }
     }

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::write_sizes;
+use super::{Tenths, write_sizes};
 use crate::segment::{Huge, Row};
 
 /// The end of a process.
@@ -58,6 +58,25 @@ impl Peak {
             }
         }
         self
+    }
+
+    /// Whether a process had more on huge pages, or resident, than these rows.
+    pub(super) fn is_above(&self, rows: &[Row<'_>]) -> bool {
+        let end = Peak::of(rows, 0);
+        let is_more = |peak: u64, end: u64| end < peak / 100 * 99;
+        is_more(self.resident, end.resident) || is_more(self.huge_bytes(), end.huge_bytes())
+    }
+
+    /// Writes it as a row of the table.
+    pub(super) fn write_line(&self, out: &mut impl Write) -> fmt::Result {
+        let (resident, huge) = (self.resident, self.huge_bytes());
+        let share = Tenths::of(huge.min(resident), resident);
+        let (resident, huge) = (resident / 1024, huge / 1024);
+        writeln!(
+            out,
+            "{:<8} {:>11} {resident:>12} {huge:>12}  {share:>5}%",
+            "peak", "-"
+        )
     }
 
     /// Returns the bytes on huge pages of all sizes.
@@ -132,8 +151,7 @@ impl Life {
         if self.seen < self.end {
             write!(out, ", last seen {} s before", time(self.seen, self.end))?;
         }
-        let (resident, huge) = (self.peak.resident / 1024, self.peak.huge_bytes() / 1024);
-        writeln!(out, "; most seen: {resident} kB resident, {huge} kB huge")
+        out.write_char('\n')
     }
 }
 
@@ -226,7 +244,7 @@ mod tests {
         };
         assert_eq!(
             line(life(Ended::Exit(Some(3)))),
-            "ended with status 3 after 2.250 s; most seen: 8192 kB resident, 6144 kB huge\n"
+            "ended with status 3 after 2.250 s\n"
         );
         let killed = Ended::Signal {
             number: 9,
@@ -239,8 +257,24 @@ mod tests {
         assert_eq!(
             line(seen),
             "ended by signal 9 (SIGKILL), while the kernel was out of memory after 2.250 s, last seen \
-             0.250 s before; most seen: 8192 kB resident, 6144 kB huge\n"
+             0.250 s before\n"
         );
+    }
+
+    #[test]
+    fn the_row_of_the_peak() {
+        let peak = life(Ended::Exit(None)).peak;
+        let mut out = String::new();
+        peak.write_line(&mut out).unwrap();
+        assert_eq!(
+            out,
+            "peak               -         8192         6144   75.0%\n"
+        );
+        let mut end = Row::EMPTY;
+        (end.resident, end.huge[0].bytes) = (8 << 20, 6 << 20);
+        assert!(!peak.is_above(&[end]));
+        end.huge[0].bytes = 0;
+        assert!(peak.is_above(&[end]) && peak.is_above(&[]));
     }
 
     #[test]

@@ -4,10 +4,10 @@
 pub const SMALL_HEAP_BYTES: usize = 16 << 20;
 
 /// A small heap is on base pages.
-pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
+pub const SMALL_HEAP: &str = "a heap up to 16 MiB is on base pages";
 
 /// A part of a large heap is on base pages.
-pub const HEAD_OF_HEAP: &str = "the first 6 to 20 MiB of a heap are on base pages";
+pub const HEAD_OF_HEAP: &str = "the first 6 to 20 MiB are on base pages";
 
 /// Maximum size in bytes of that part. A heap that is still small may grow by the chunk
 /// of one size class beyond the limit.
@@ -31,22 +31,19 @@ pub fn of_head(base: u64, huge: u64) -> Option<&'static str> {
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
 /// Mappings of the program that `--anon` leaves on base pages.
-pub const ANON_LEFT_ALONE: &str = "mappings shorter than --anon's minimum, mappings that the C library makes \
-     (malloc's: --heap) or doesn't know of, and ends of larger ones";
+pub const ANON_LEFT_ALONE: &str = "short mappings, their ends, and the C library's own";
 
 /// The part of the main thread's stack that `--stack` leaves on base pages.
-pub const STACK_LEFT_ALONE: &str =
-    "outside whole huge pages of the stack: at least its first 64 kB, and its end";
+pub const STACK_LEFT_ALONE: &str = "outside the whole huge pages of the stack";
 
 /// Memory that the program took with `brk`, next to malloc's.
 pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc";
 
 /// The memory of a program that keeps its own malloc.
-pub const OWN_ALLOCATOR: &str = "the program has its own allocator, which --heap does not reach";
+pub const OWN_ALLOCATOR: &str = "it has its own allocator, which --heap does not reach";
 
 /// Shared memory on base pages although no request failed.
-pub const SHM_LEFT_ALONE: &str =
-    "smaller than a huge page, or in files of the program's own (memfd, /dev/shm)";
+pub const SHM_LEFT_ALONE: &str = "below a huge page, or in the program's own files";
 
 /// The fallback excludes the requested transparent huge pages.
 pub const RULED_OUT: &str = "--fallback=base rules transparent huge pages out";

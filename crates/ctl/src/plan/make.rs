@@ -67,6 +67,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         required,
         rows: prediction.rows,
         report: maker.watched(),
+        asks: maker.asks(),
         thp_policy: run.thp_policy,
         library: maker.bundled(),
         text: maker.text(),
@@ -132,7 +133,11 @@ impl Maker<'_> {
         if level == 99 {
             self.set(env::DEBUG, "yes");
         }
-        self.set(env::VERBOSE, level.to_string());
+        let names = [env::VERBOSE, env::DEBUG];
+        let is_inherited = |name: &&str| self.caller.var(name).is_some();
+        if level != env::DEFAULT_VERBOSITY || names.iter().any(is_inherited) {
+            self.set(env::VERBOSE, level.to_string());
+        }
     }
 
     fn messages(&mut self) {
@@ -192,11 +197,7 @@ impl Maker<'_> {
         if self.run.thp_policy == Some(ThpPolicy::Always) {
             self.set(env::THP_POLICY, ThpPolicy::Always.word());
         }
-        let is_any = self.findings.asked.are_any()
-            || segments.off
-            || self.run.report.is_some()
-            || self.run.next_touch.is_some()
-            || self.run.thp_policy.is_some();
+        let is_any = self.asks();
         if let (Some(short), true) = (&self.findings.starter, is_any) {
             self.fall_short(short.clone());
         }
@@ -206,6 +207,15 @@ impl Maker<'_> {
                  --anon, --stack, --thp-policy, --next-touch and --report",
             );
         }
+    }
+
+    /// Whether anything is asked for.
+    fn asks(&self) -> bool {
+        self.findings.asked.are_any()
+            || self.run.segments.off
+            || self.run.report.is_some()
+            || self.run.next_touch.is_some()
+            || self.run.thp_policy.is_some()
     }
 
     fn next_touch(&mut self) {

@@ -15,7 +15,7 @@ use crate::probe::kernel::{NoPools, hidden_settings};
 
 /// The program's segments are huge as far as possible: as requested, as marked in the file, or
 /// in the page cache already.
-const EDGES: &str = "only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest";
+const EDGES: &str = "only its whole huge pages; ld.hugetlbfs(1) aligns the rest";
 
 /// The reason for each kind of memory, if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -128,7 +128,7 @@ fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
     let comm = String::from_utf8_lossy(&name);
     let text = format!("process {pid} ({comm}) still runs and {why}");
     if !json {
-        return format!("hugectl: WARNING: {text}\n");
+        return format!("hugectl: warning: {text}\n");
     }
     let exe = process::exe(root, id).unwrap_or_else(|_error| "?".into());
     let origin = OwnOrigin::find(root, id);

@@ -48,9 +48,7 @@ impl Shortfall {
         match self {
             Shortfall::None => None,
             Shortfall::PoolEmpty => Some("the pool has no page left"),
-            Shortfall::Limited => {
-                Some("the pool has pages, but a cgroup, cpuset or policy limits this process")
-            }
+            Shortfall::Limited => Some("the pool's pages are forbidden by a cgroup or policy"),
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
@@ -64,16 +62,16 @@ impl Shortfall {
 }
 
 /// Reason if a pool's counters are unreadable.
-pub const POOL_UNREAD: &str = "the pool gave no page, and what it has cannot be read";
+pub const POOL_UNREAD: &str = "the pool gave no page, and its counters are unreadable";
 
 /// Reason under valgrind.
 pub const VALGRIND: &str = "off pools under valgrind";
 
 /// Reason after several forks that moved memory.
-pub const FORKS_SEEN: &str = "off pools, since forks had to move what is on their pages";
+pub const FORKS_SEEN: &str = "off pools, since forks had to move their pages";
 
 /// Reason beside threads.
-pub const THREADS: &str = "off pools beside threads, since this user has no full userfaultfd";
+pub const THREADS: &str = "off pools beside threads: this user lacks full userfaultfd";
 
 /// State of asking one pool.
 #[derive(Debug)]

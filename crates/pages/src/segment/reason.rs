@@ -142,42 +142,30 @@ impl Reason {
             Reason::Small => "no whole huge page lies in it",
             Reason::SmallPages => "the file system keeps the file on base pages",
             Reason::Misaligned => {
-                "not the file's own pages, since it lies otherwise in memory than in the file; \
-                 hugeedit --align mends that"
+                "misaligned for the file's own pages; hugeedit --align mends that"
             }
             Reason::Changed => "changed in memory, so not the file's own pages",
             Reason::Threads => "threads ran before it could be moved",
             Reason::PoolEmpty => "the pool has no page left",
-            Reason::Limited => {
-                "the pool has pages, but a cgroup, cpuset or policy limits this process"
-            }
+            Reason::Limited => "the pool's pages are forbidden by a cgroup or policy",
             Reason::OldKernel => "this kernel cannot move hugetlb memory",
             Reason::NoMemory => "no memory for a copy",
             Reason::Scarce => NoThp::Scarce.reason(),
-            Reason::MremapRejected => {
-                "the system refuses mremap, which puts a copy in its place: a filter of system \
-                 calls, or sealed memory"
-            }
+            Reason::MremapRejected => "mremap is refused: a seccomp filter, or sealed memory",
             Reason::ExecDenied => "the system does not allow a copy to be executed",
             Reason::ThpNever => NoThp::Never.reason(),
             Reason::ThpDisabled => NoThp::Disabled.reason(),
             Reason::ThpAbsent => NoThp::Absent.reason(),
             Reason::MadviseRejected => NoThp::Refused.reason(),
-            Reason::MemfdRejected => {
-                "not on pages of a pool, since a filter of system calls does not let memfd_create \
-                 through, or nobody has tried that"
-            }
-            Reason::FilterUntested => {
-                "a filter of system calls was set behind hugectl, so nobody knows whether it lets \
-                 a copy be put in its place; hugectl started behind that tries it"
-            }
-            Reason::Unreadable => "it may be executed, but not read, and so not copied",
-            Reason::Modified => "what began before the program has changed a part of it",
+            Reason::MemfdRejected => "no pool pages: a seccomp filter refuses memfd_create",
+            Reason::FilterUntested => "a seccomp filter came after hugectl; start hugectl after it",
+            Reason::Unreadable => "it may be executed but not read or copied",
+            Reason::Modified => "a part was changed before the program began",
             Reason::NoFallback => "nothing but pool pages was asked for",
             Reason::OtherFile => "not shared, since the program's file cannot be told",
-            Reason::Busy => "not shared, since another process takes long to make the copy",
+            Reason::Busy => "not shared: another process is still making the copy",
             Reason::RandomAddress => {
-                "not shared, since it lies elsewhere at each start; hugeedit --align mends that"
+                "not shared: its address is random; hugeedit --align mends that"
             }
             Reason::Quota => "the limit of this process (HUGETLB_LIMIT) is reached",
             Reason::AddressSlices => "this processor cannot have pool pages beside base pages",
@@ -191,7 +179,7 @@ impl Reason {
             Reason::MemoryUnknown => "not copied, since the available memory cannot be read",
             Reason::Valgrind => pool_backoff::VALGRIND,
             Reason::PoolUnread => pool_backoff::POOL_UNREAD,
-            Reason::NoShareDir => "not shared, since no file can be made in the directory",
+            Reason::NoShareDir => "not shared: no file can be made in the directory",
         }
     }
 }

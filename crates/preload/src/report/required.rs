@@ -189,7 +189,7 @@ impl fmt::Display for Because {
             _ => &reason::DATA,
         };
         let small = Some(Reason::Small);
-        let edges = "only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest";
+        let edges = "only its whole huge pages; ld.hugetlbfs(1) aligns the rest";
         match outcome.why() {
             _ if config::get().elfmap.off => f.write_str(": it was to stay where it is"),
             _ if measure.whole == 0 => {

@@ -164,7 +164,7 @@ fn life(server: &Server, way: &[&str], kind: &str) -> [String; 2] {
     assert_eq!(server.pid(), main);
     let after = server.psql(&format!("{PARALLEL} {SUM}"));
     assert!(
-        !server.log().contains("libhugetlbfs: ERROR"),
+        !server.log().contains("libhugetlbfs: error"),
         "{}",
         server.log()
     );
