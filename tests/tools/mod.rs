@@ -9,7 +9,6 @@ mod ld;
 mod made;
 
 mod pagesize;
-mod pictures;
 mod place;
 mod readme;
 mod recipes;

@@ -3,6 +3,8 @@
 //! runs as that user.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
+mod pictures;
+
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,7 @@ fn pool_commands_work() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(&file, blocks("Pools", "toml").join("\n")).unwrap();
     let shared = tree::machine("x86_64-8node");
+    fs::create_dir_all(shared.path().join("lib/systemd/systemd")).unwrap();
     let lines = blocks("Pools", "sh");
     assert!(lines.len() >= 12, "{lines:?}");
     for line in &lines {
