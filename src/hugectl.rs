@@ -77,7 +77,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let meant = || option(&program.to_string_lossy(), &args::Args::command());
     match result {
         Ok(status) => status,
-        Err(Failure::NotFound(why)) if !json && !meant().is_empty() => {
+        Err(Failure::NotFound(why)) if !json && !why.contains(';') && !meant().is_empty() => {
             fail(&Failure::NotFound(why + &meant()), level(&caller))
         }
         Err(failure) if json => fail_as_json(&failure),

@@ -159,7 +159,11 @@ fn help_fits_two_screens() {
     for word in ["--heap", "--status", "Examples:", "Exit status: 125"] {
         assert!(help.out.contains(word), "{word}");
     }
-    assert_eq!(place.run(&["-h"]).out, help.out);
+    let short = place.run(&["-h"]).out;
+    assert!(
+        short.contains("--heap") && short.lines().count() <= 40,
+        "{short}"
+    );
     // Two screens of 50 lines.
     assert!(help.out.lines().count() <= 100, "{}", help.out);
     assert!(help.out.lines().all(|line| line.len() <= 80));
@@ -219,7 +223,7 @@ fn the_examples_of_the_help_work() {
 #[test]
 fn verbosity_comes_from_the_environment_and_the_options() {
     let place = Place::new();
-    let said = |line: &str| place.shell(line).err.matches("INFO").count();
+    let said = |line: &str| place.shell(line).err.matches("info: ").count();
     assert_eq!(said("hugectl --shm true"), 0);
     assert!(said("hugectl -v --shm true") >= 4);
     assert!(said("HUGETLB_VERBOSE=3 hugectl --shm true") >= 4);

@@ -93,7 +93,7 @@ fn transparent_pages_follow_a_small_pool() {
     assert_eq!(pages.hugetlb, 50 * live.default_size().kib());
     let huge = pages.share(pages.hugetlb + pages.thp);
     assert!(huge >= ENOUGH, "{pages:?}");
-    assert!(ran.err.contains("hugeadm --pool-pages-min"), "{ran:?}");
+    assert!(ran.err.contains("hugeadm --size-for"), "{ran:?}");
     let heap = ran.err.lines().find(|line| line.starts_with("heap "));
     assert!(heap.unwrap().contains("has no page left"), "{ran:?}");
 }

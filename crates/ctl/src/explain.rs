@@ -8,7 +8,7 @@ use hugetools_contract::segment::Segment;
 use hugetools_model::Head;
 use serde::Serialize;
 
-use crate::plan::{Plan, RELINK, Required, Row, Rung};
+use crate::plan::{Plan, Required, Row, Rung};
 use crate::probe::Findings;
 use crate::probe::command_line::known_programs::KnownProgram;
 use crate::probe::heap_engine::{Engine, describe};
@@ -169,7 +169,9 @@ fn loses_names(rows: &[Row], findings: &Findings) -> Option<String> {
     });
     let cure = match findings.parts.obstacle {
         Some(Obstacle::Alignment(_)) => format!("; to keep them: hugeedit --align {program}"),
-        Some(Obstacle::Offsets) => format!("; to keep them, align the program: {RELINK}"),
+        Some(Obstacle::Offsets) => {
+            format!("; to keep them, align the program: {}", findings.relink)
+        }
         _ if matches!(findings.asked.text, Some(Pages::Size(_))) => {
             "; to keep them: --text without a size".to_owned()
         }

@@ -7,7 +7,7 @@ mod prediction;
 mod reasons;
 mod required;
 
-pub(crate) use file_notes::{RELINK, describe, static_text_is_short};
+pub(crate) use file_notes::{describe, static_text_is_short};
 pub use make::make;
 pub use prediction::{Row, Rung};
 pub use required::Required;

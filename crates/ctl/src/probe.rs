@@ -76,8 +76,17 @@ pub struct Findings {
     pub is_one_node: bool,
     /// What `--thp-policy` will fall short of.
     pub policy_short: Option<String>,
+    /// How to link a program so that all of its segments are aligned.
+    pub(crate) relink: String,
     /// The value of `HUGETLB_MESSAGES`.
     pub messages: Option<OsString>,
+}
+
+/// ld.hugetlbfs is installed with hugectl.
+fn relink(caller: &Caller) -> String {
+    let prefix = caller.exe.as_deref().and_then(|exe| exe.parent()?.parent());
+    let prefix = prefix.unwrap_or(Path::new("/usr/local")).display();
+    format!("link it with gcc -B{prefix}/share/libhugetlbfs -Wl,--hugetlbfs-align")
 }
 
 /// What options and inherited variables ask for.
@@ -187,6 +196,7 @@ fn find(
             true => own_requests.notes().map_err(own)?,
             false => Vec::new(),
         },
+        relink: relink(caller),
         verbosity: given.verbosity,
         asked,
         served,

@@ -98,6 +98,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--heap DIR/explained heap 40",
         rungs: &[("heap", "thp")],
         fact: NO_PAGE,
+        mend: Mend::Advice,
         ..PLAIN
     },
     Situation {
@@ -154,6 +155,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--shm DIR/explained mmap 20",
         rungs: &[("shm", "pool")],
         fact: "the pool of 2MB pages has 4 pages (8MB) left",
+        mend: Mend::Advice,
         ..PLAIN
     },
     Situation {
@@ -162,6 +164,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--shm DIR/explained sysv 8",
         rungs: &[("shm", "pool")],
         fact: "the pool of 2MB pages has 4 pages (8MB) left",
+        mend: Mend::Advice,
         ..PLAIN
     },
     Situation {

@@ -44,7 +44,7 @@ pub(super) fn whole(explained: &Explained) -> String {
         text += "\nGood to know:\n";
     }
     for other in others {
-        let _ = writeln!(text, "* {other}");
+        let _ = writeln!(text, "* {}", indented(other, 2));
     }
     text
 }
@@ -132,14 +132,20 @@ fn cells(row: &Row) -> [String; 5] {
 }
 
 fn numbered(number: usize, short: &Shortfall) -> String {
-    let mut text = format!("\n{number}. {}\n", short.fact);
+    let mut text = format!("\n{number}. {}\n", indented(&short.fact, 3));
     if let Some(then) = &short.then {
-        let _ = writeln!(text, "   {then}");
+        let _ = writeln!(text, "   {}", indented(then, 3));
     }
     if let (Some(file), Some(value)) = (&short.file, &short.value) {
-        let _ = writeln!(text, "   {file}: {value}");
+        let _ = writeln!(text, "   {file}: {}", indented(value, 3));
     }
     let command = short.command().unwrap_or("nothing mends it");
-    let _ = writeln!(text, "   -> {command}");
+    let _ = writeln!(text, "   -> {}", indented(command, 6));
     text
+}
+
+/// Indents all lines but the first.
+fn indented(text: &str, by: usize) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    lines.join(&format!("\n{:by$}", ""))
 }

@@ -18,10 +18,6 @@ use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// How to align all segments of a program.
-pub(crate) const RELINK: &str =
-    "link it with gcc -B<directory of ld.hugetlbfs> -Wl,--hugetlbfs-align";
-
 /// Returns the notes.
 pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     let mut notes: Vec<Note> = conflicts(run).into_iter().collect();
@@ -36,7 +32,11 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     if target.image == Image::Static && wants_text && parts.own(target) == Bytes::default() {
         notes.push(static_text_is_short());
     }
-    notes.extend(parts.obstacle.and_then(|why| obstacle(why, target)));
+    notes.extend(
+        parts
+            .obstacle
+            .and_then(|why| obstacle(why, target, findings)),
+    );
     // A start logs what it does itself.
     let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Left;
     notes.extend(parts.prepared.iter().filter(is_known).map(describe));
@@ -68,6 +68,9 @@ fn has_whole_page(part: Part) -> bool {
     part.inner > Bytes::default()
 }
 
+/// A segment is tiny below this part of a huge page (64 kB of 2 MB).
+const TINY: u64 = 32;
+
 /// One line for all segments without a whole huge page. Behind a wrapper, the segments of
 /// the program that it starts count.
 fn no_whole_page(run: &Run, findings: &Findings, target: &Target) -> Option<Note> {
@@ -89,10 +92,17 @@ fn no_whole_page(run: &Run, findings: &Findings, target: &Target) -> Option<Note
         return None;
     }
     let short = nothing_huge(findings, behind.unwrap_or(target), subject, &none);
+    // Of so little, huge pages would gain nothing.
+    let is_tiny =
+        |(_, part): &(_, Option<Part>)| part.is_some_and(|it| it.all.get() < it.size.get() / TINY);
+    let level = match none.iter().all(is_tiny) {
+        true => Level::Info,
+        false => Level::Warning,
+    };
     // With --text-libs, libraries may be what was meant.
     Some(match run.segments.libraries {
         true => Note::info(short.to_string()),
-        false => Note::short(Level::Warning, short),
+        false => Note::short(level, short),
     })
 }
 
@@ -116,10 +126,10 @@ fn nothing_huge(
     let all: u64 = parts.map(|part| part.all.get()).sum();
     let short = Shortfall::new(subject, format!("no whole {size} page lies there"));
     let short = short.outcome(format!("{names} of {program} {stay} on base pages"));
-    let short = short.says(program, all);
+    let short = short.says(program, Amount(Bytes::new(all)));
     match is_shell(target.program.as_os_str().as_bytes()) {
         true => short.advise("what it starts may have some, as --report=FILE says of each process"),
-        false => short.mend_some_day(RELINK),
+        false => short.mend_some_day(&findings.relink),
     }
 }
 
@@ -148,8 +158,8 @@ pub(crate) fn static_text_is_short() -> Note {
     Note::short(Level::Warning, short)
 }
 
-fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
-    let program = target.program.display();
+fn obstacle(why: Obstacle, target: &Target, findings: &Findings) -> Option<Note> {
+    let (program, relink) = (target.program.display(), &findings.relink);
     let text = match why {
         Obstacle::Small => return None,
         Obstacle::Alignment(align) => format!(
@@ -159,7 +169,7 @@ fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
         ),
         Obstacle::Offsets => format!(
             "text cannot be on huge pages of its file: addresses and offsets of {program} do not \
-             agree; to align it, {RELINK}"
+             agree; to align it, {relink}"
         ),
     };
     Some(Note::info(text))

@@ -8,7 +8,6 @@ use hugetools_contract::env::Share;
 use hugetools_contract::segment::Segment;
 use serde::Serialize;
 
-use super::file_notes::RELINK;
 use super::prediction::{Row, Rung, name};
 use crate::probe::Findings;
 use crate::probe::command_line::known_programs::Beyond;
@@ -217,7 +216,7 @@ impl Required {
                 "the heap stays with the program's own glibc".to_owned()
             }
             (Segment::Text | Segment::Data | Segment::Bss, _) => {
-                format!("only what lies in whole huge pages can be; to align all of it, {RELINK}")
+                "only its whole huge pages can be; ld.hugetlbfs(1) aligns the rest".to_owned()
             }
             _ => "none of what was asked for can be had".to_owned(),
         }

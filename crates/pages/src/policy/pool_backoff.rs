@@ -152,7 +152,8 @@ impl PoolBackoff {
                 level,
                 format_args!(
                     "heap: the pool of {size} pages has no page left; {next} \
-                     (to grow it: hugeadm --pool-pages-min {size}:+N)"
+                     (hugeadm --size-for {} tells how many this process takes)",
+                    sys::getpid()
                 ),
             ),
         }

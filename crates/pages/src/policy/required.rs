@@ -116,7 +116,7 @@ pub(crate) fn heap_refused(more: usize) {
             Level::Error,
             format_args!(
                 "--require={what} is not met: {huge} are on huge pages and {more} more cannot be: {}; \
-                 the request fails (to grow the pool: hugeadm --pool-pages-min {}:+N)",
+                 the request fails (to grow the pool of {} pages: hugeadm --pool-pages-min)",
                 pool_backoff::shortfall().reason().unwrap_or(NO_PAGE),
                 SizeName(size),
             ),

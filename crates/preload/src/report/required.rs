@@ -347,7 +347,7 @@ impl fmt::Display for NoHeap {
             NoHeap::Kept(reason) => write!(f, "the program has its own allocator ({reason})"),
             NoHeap::Pool(size) => write!(
                 f,
-                "this process gets no page of the pool (to grow it: hugeadm --pool-pages-min {}:+N)",
+                "this process gets no page of the pool of {} pages (to grow it: hugeadm --pool-pages-min)",
                 SizeName(*size)
             ),
             NoHeap::Transparent(Some(why)) => f.write_str(why.reason()),

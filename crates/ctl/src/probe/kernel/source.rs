@@ -118,18 +118,20 @@ impl Source {
                 reserved("resv_hugepages"),
             ),
         };
+        if !short.subject.is_of_file() {
+            // How much memory that grows will take is unknown.
+            return short.advise(SIZE_FOR);
+        }
         let share = self.share.as_ref();
         let nodes = share.map(|share| format!("@{}", format_list(&share.nodes)));
         let nodes = nodes.unwrap_or_default();
-        let purpose = match short.subject.is_of_file() {
-            true => "to fill it",
-            // Memory that grows may take more.
-            false => "to fill it, at least",
-        };
         let command = format!("hugeadm --pool-pages-min {size}{nodes}:+{}", pages.max(1));
-        short.mend(purpose, command)
+        short.mend("to fill it", command)
     }
 }
+
+/// The number of pages that a running program takes.
+const SIZE_FOR: &str = "how many pages it takes, hugeadm --size-for tells while it runs";
 
 impl Share {
     /// Returns the file with the free pages of a node; of several, with a list of nodes.
