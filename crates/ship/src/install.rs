@@ -64,7 +64,7 @@ pub fn may_write(place: &Destination) -> Result<(), Failure> {
     let dir = below(&root(place)?, &absolute(&place.prefix)?);
     let nearest = dir.ancestors().find(|dir| dir.exists());
     let nearest = nearest.unwrap_or(Path::new("/"));
-    access(nearest, AccessFlags::W_OK).map_err(|errno| Failure::of(nearest, errno))
+    access(nearest, AccessFlags::W_OK).map_err(|errno| Failure::of(nearest, errno.desc()))
 }
 
 /// Uninstalls and returns a summary for the user.
