@@ -20,10 +20,10 @@ use super::restore::{Before, note};
 use super::tool::{Ran, tool};
 
 /// The lock of all live tests on this machine.
-const LOCK: &str = "/run/lock/hugetools-live.lock";
+const LOCK: &str = "hugetools-live.lock";
 
 /// The lock of memory control groups; not all of their tests take the machine.
-const GROUP_LOCK: &str = "/run/lock/hugetools-group.lock";
+const GROUP_LOCK: &str = "hugetools-group.lock";
 
 /// The machine during one test.
 pub(crate) struct Live {
@@ -59,7 +59,11 @@ pub(super) fn lock(how: FlockArg) -> Flock<fs::File> {
     lock_file(LOCK, how)
 }
 
-fn lock_file(path: &str, how: FlockArg) -> Flock<fs::File> {
+/// A container may lack `/run/lock`.
+fn lock_file(name: &str, how: FlockArg) -> Flock<fs::File> {
+    let dirs = ["/run/lock", "/tmp"].map(Path::new);
+    let dir = dirs.into_iter().find(|dir| dir.is_dir()).unwrap();
+    let path = dir.join(name);
     let file = OpenOptions::new().create(true).append(true).open(path);
     let lock = Flock::lock(file.unwrap(), how);
     lock.map_err(|(_, errno)| errno).unwrap()

@@ -225,3 +225,32 @@ fn debian_packages_match_their_lists() {
         assert_eq!(found, wanted);
     }
 }
+
+/// What a registry shows, and what it refuses a crate without.
+#[test]
+fn crates_can_be_published() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version=1"]);
+    let output = cargo.current_dir(bless::project(".")).output().unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let published = |package: &&serde_json::Value| package["publish"].is_null();
+    let count = packages.iter().filter(published).count();
+    // All but `ship`.
+    assert_eq!(count + 1, packages.len());
+    for package in packages.iter().filter(published) {
+        let name = &package["name"];
+        for field in ["description", "license", "readme", "repository"] {
+            assert!(package[field].is_string(), "{name} has no {field}");
+        }
+        for field in ["keywords", "categories"] {
+            let words = package[field].as_array().unwrap();
+            assert!((1..=5).contains(&words.len()), "{name}: {field}");
+        }
+        let needs = package["dependencies"].as_array().unwrap();
+        let lacks = needs
+            .iter()
+            .find(|need| need["req"] == "*" && need["kind"] != "dev");
+        assert!(lacks.is_none(), "{name}: no version of {lacks:?}");
+    }
+}

@@ -12,8 +12,9 @@ use crate::stage::put;
 use crate::text;
 use crate::tree::Tree;
 
-/// The version of libhugetlbfs' packages that ours provide.
-const CLASSIC: &str = "2.24";
+/// The version of libhugetlbfs' packages that ours provide. Debian's revisions of 2.24 are
+/// newer than 2.24 alone, and apt replaces a provider that is too old.
+const CLASSIC: &str = "2.24-99";
 
 /// A Debian package.
 #[derive(Debug)]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
+
 use crate::args::Destination;
 use crate::dirs::Dirs;
 use crate::failure::Failure;
@@ -26,8 +28,12 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     let lib = prefix.join(&place.libdir);
     let is_live = place.destdir.is_none() && nix::unistd::geteuid().is_root();
     let has_cache = is_live && loader::has_cache();
-    let needs_conf = has_cache && !is_standard(&lib) && !loader::is_searched(&lib);
-    let is_searched = is_standard(&lib) || has_cache;
+    let old = Manifest::read(&root, &prefix)?;
+    let has_conf = old.files.iter().any(|path| path == Path::new(loader::CONF));
+    let is_listed = is_standard(&lib) || has_cache && !has_conf && loader::is_searched(&lib);
+    // A private prefix is found by what names it, and nobody else's loader searches there.
+    let needs_conf = has_cache && !is_listed && prefix == Path::new("/usr/local");
+    let is_searched = is_listed || needs_conf;
     let dirs = Dirs::of_prefix(&prefix, &place.libdir, is_searched);
     let mut items = layout::items(tree, &dirs)?;
     if needs_conf {
@@ -38,16 +44,27 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
             contents: Contents::Text(format!("{}\n", lib.display())),
         });
     }
-    let old = Manifest::read(&root, &prefix)?;
     if !place.force {
         check(&root, &items, &old)?;
     }
     let new = put_all(tree, &root, &prefix, &items, &old)?;
     remove_outdated(&root, &old, &new);
-    if has_cache {
+    if has_cache && (is_searched || has_conf) {
         loader::refresh()?;
     }
     Ok(summary(&prefix, &lib, is_searched, new.files.len()))
+}
+
+/// Fails if this user may not write below the prefix.
+///
+/// # Errors
+///
+/// The nearest directory that exists, and why.
+pub fn may_write(place: &Destination) -> Result<(), Failure> {
+    let dir = below(&root(place)?, &absolute(&place.prefix)?);
+    let nearest = dir.ancestors().find(|dir| dir.exists());
+    let nearest = nearest.unwrap_or(Path::new("/"));
+    access(nearest, AccessFlags::W_OK).map_err(|errno| Failure::of(nearest, errno.desc()))
 }
 
 /// Uninstalls and returns a summary for the user.
@@ -178,6 +195,8 @@ fn summary(prefix: &Path, lib: &Path, is_searched: bool, count: usize) -> String
     format!(
         "installed {count} files below {prefix}\n  \
          link with: {linking}\n  \
-         or: cc -B{prefix}/share/libhugetlbfs -Wl,--hugetlbfs-align …\n"
+         or: cc -B{prefix}/share/libhugetlbfs -Wl,--hugetlbfs-align …\n  \
+         completions in fish, where XDG_DATA_DIRS lacks {prefix}/share: \
+         ln -s {prefix}/share/fish/vendor_completions.d/* ~/.config/fish/completions\n"
     )
 }

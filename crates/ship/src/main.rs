@@ -5,6 +5,7 @@
     reason = "a tool of the tree"
 )]
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -28,8 +29,31 @@ fn main() -> ExitCode {
 fn run(line: Line) -> Result<String, Failure> {
     let from = line.from.as_deref();
     match line.task {
-        Task::Install(place) => install::install(&Tree::prepare(from)?, &place),
-        Task::Uninstall(place) => install::uninstall(&place),
+        Task::Install(place) => {
+            let tree = Tree::prepare(from)?;
+            install::may_write(&place).map_err(|failure| failure.next(again(Some(&tree))))?;
+            install::install(&tree, &place)
+        }
+        Task::Uninstall(place) => {
+            install::may_write(&place).map_err(|failure| failure.next(again(None)))?;
+            install::uninstall(&place)
+        }
         Task::Packages { kinds, output } => packages::make(&Tree::prepare(from)?, &kinds, output),
     }
+}
+
+/// Says how root runs this command again, without cargo: nothing is built twice, and
+/// nothing in the tree becomes root's.
+fn again(tree: Option<&Tree>) -> String {
+    let mut words = vec![std::env::current_exe().unwrap_or_default().into_os_string()];
+    words.extend(std::env::args_os().skip(1));
+    if let Some(tree) = tree.filter(|_| !words.iter().any(is_from)) {
+        words.extend(["--from".into(), tree.built.clone().into()]);
+    }
+    let words = words.iter().map(|word| word.to_string_lossy());
+    format!("sudo {}", words.collect::<Vec<_>>().join(" "))
+}
+
+fn is_from(word: &OsString) -> bool {
+    word.to_string_lossy().starts_with("--from")
 }

@@ -16,15 +16,19 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree that this program was built from. Builds it unless `from`
+    /// Returns the tree around this program, or else the one it was built from: a tree
+    /// may be copied with its build results. Builds it unless `from`
     /// names a directory of build results.
     ///
     /// # Errors
     ///
     /// When the build fails or is incomplete.
     pub fn prepare(from: Option<&Path>) -> Result<Tree, Failure> {
+        let own = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-        let source = crates.and_then(Path::parent).unwrap_or(Path::new("/"));
+        let of_build = crates.and_then(Path::parent).unwrap_or(Path::new("/"));
+        let around = own.ancestors().find(|dir| dir.join("crates/ship").is_dir());
+        let source = around.unwrap_or(of_build);
         if !source.join("man").is_dir() {
             return Err(Failure::of(
                 source,
@@ -36,7 +40,7 @@ impl Tree {
         }
         let built = match from {
             Some(dir) => dir.to_owned(),
-            None => build(source)?,
+            None => build(source, &own)?,
         };
         let tree = Tree {
             source: source.to_owned(),
@@ -64,7 +68,7 @@ impl Tree {
 }
 
 /// Builds in release mode and returns the directory of the results.
-fn build(source: &Path) -> Result<PathBuf, Failure> {
+fn build(source: &Path, own: &Path) -> Result<PathBuf, Failure> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(source)
@@ -73,7 +77,6 @@ fn build(source: &Path) -> Result<PathBuf, Failure> {
         failure.next("cargo build --release --workspace, then --from target/release")
     })?;
     // The target directory of this program, which was built there too.
-    let own = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
     let target = own.parent().and_then(Path::parent);
     Ok(target.unwrap_or(source).join("release"))
 }
