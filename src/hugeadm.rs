@@ -73,12 +73,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let json = args.general.json;
     terminal::choose(args.general.color);
     let is_idle = !args.shows() && !args.changes();
-    let only_tree = Args {
-        general: args.general.clone(),
-        ..Args::default()
-    };
-    let wants_overview = args == only_tree && !json && !args.general.dry_run;
-    if is_idle && !wants_overview {
+    if is_idle && !wants_overview(&args) {
         return Early { log, json, warning }.usage(NOTHING_TO_DO);
     }
     if let Some(why) = args.misuse() {
@@ -92,9 +87,10 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
         },
     };
     if let Some(path) = machine::unseen(&root) {
-        let what = format!("{path} is missing, as in a chroot: the state of huge pages is unknown");
-        let next = "mount -t proc proc /proc; mount -t sysfs sysfs /sys";
-        let text = format!("{what}\n  {next}");
+        let text = format!(
+            "{path} is missing, as in a chroot: the state of huge pages is unknown\n  \
+             mount -t proc proc /proc; mount -t sysfs sysfs /sys"
+        );
         return Early { log, json, warning }.failed(Status::Failed, &text);
     }
     if let Some(time) = args.show.watch {
@@ -109,6 +105,15 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
         false => warning.iter().for_each(|text| LOG.warning(text)),
     }
     run.run_all()
+}
+
+/// Whether nothing was asked for, but perhaps a recorded tree and the form of the output.
+fn wants_overview(args: &Args) -> bool {
+    let only_general = Args {
+        general: args.general.clone(),
+        ..Args::default()
+    };
+    *args == only_general && !args.general.json && !args.general.dry_run
 }
 
 /// Settings that are known before the command line is parsed.
