@@ -79,12 +79,10 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     if let Some(why) = args.misuse() {
         return Early { log, json, warning }.usage(why);
     }
-    let root = match &args.general.sysroot {
+    let root = match args.general.sysroot.as_ref().map(Root::at) {
         None => live(),
-        Some(dir) => match Root::at(dir) {
-            Ok(root) => root,
-            Err(why) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
-        },
+        Some(Ok(root)) => root,
+        Some(Err(why)) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
     };
     if let Some(path) = machine::unseen(&root) {
         let text = format!(

@@ -35,6 +35,11 @@ pub(crate) struct Interval {
     pub(crate) high: f64,
 }
 
+const COLOURS: [&str; 2] = ["#3366cc", "#cc6633"];
+
+/// Ratios on the axis.
+const TICKS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
+
 /// Draws a row for each name, with two intervals on an axis of gains: right of 1 is better.
 pub(crate) fn gains(kinds: [&str; 2], rows: &[(String, [Option<Interval>; 2])]) -> String {
     let (left, right, row) = (120.0, 780.0, 34.0);
@@ -44,7 +49,6 @@ pub(crate) fn gains(kinds: [&str; 2], rows: &[(String, [Option<Interval>; 2])]) 
         let at = (ratio.clamp(least, most) / least).ln() / (most / least).ln();
         left + at * (right - left)
     };
-    let colours = ["#3366cc", "#cc6633"];
     let mut at = 50.0;
     let mut body = String::new();
     for (name, intervals) in rows {
@@ -59,7 +63,7 @@ pub(crate) fn gains(kinds: [&str; 2], rows: &[(String, [Option<Interval>; 2])]) 
                 continue;
             };
             let y = at - 6.0 + 12.0 * [0.0, 1.0][number];
-            let colour = colours[number];
+            let colour = COLOURS[number];
             let _ = writeln!(
                 body,
                 "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{y}\" y2=\"{y}\" stroke=\"{colour}\" \
@@ -79,7 +83,7 @@ pub(crate) fn gains(kinds: [&str; 2], rows: &[(String, [Option<Interval>; 2])]) 
             svg,
             "<text x=\"{}\" y=\"18\" fill=\"{}\">{}</text>",
             left + 200.0 * [0.0, 1.0][number],
-            colours[number],
+            COLOURS[number],
             escaped(kind)
         );
     }
@@ -87,7 +91,7 @@ pub(crate) fn gains(kinds: [&str; 2], rows: &[(String, [Option<Interval>; 2])]) 
         svg,
         "<text x=\"{right}\" y=\"18\" text-anchor=\"end\">better &#8594;</text>"
     );
-    for tick in [0.5, 0.7, 1.0, 1.4, 2.0] {
+    for tick in TICKS {
         let colour = if tick == 1.0 { "#000" } else { "#ccc" };
         let _ = writeln!(
             svg,
