@@ -72,23 +72,16 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let json = args.general.json;
     terminal::choose(args.general.color);
     let is_idle = !args.show.any() && !args.changes();
-    let only_tree = Args {
-        general: args.general.clone(),
-        ..Args::default()
-    };
-    let wants_overview = args == only_tree && !json && !args.general.dry_run;
-    if is_idle && !wants_overview {
+    if is_idle && !wants_overview(&args) {
         return Early { log, json, warning }.usage(NOTHING_TO_DO);
     }
     if let Some(why) = args.misuse() {
         return Early { log, json, warning }.usage(why);
     }
-    let root = match &args.general.sysroot {
+    let root = match args.general.sysroot.as_ref().map(Root::at) {
         None => live(),
-        Some(dir) => match Root::at(dir) {
-            Ok(root) => root,
-            Err(why) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
-        },
+        Some(Ok(root)) => root,
+        Some(Err(why)) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
     };
     if let Some(path) = machine::unseen(&root) {
         let what = format!("{path} is missing, as in a chroot: the state of huge pages is unknown");
@@ -108,6 +101,18 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
         false => warning.iter().for_each(|text| LOG.warning(text)),
     }
     run.run_all()
+}
+
+/// Whether options only say how to show something.
+fn wants_overview(args: &Args) -> bool {
+    let general = args.general.clone();
+    let shows = !general.json && !general.dry_run;
+    shows
+        && *args
+            == Args {
+                general,
+                ..Args::default()
+            }
 }
 
 /// Settings that are known before the command line is parsed.
