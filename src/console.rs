@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 
 use crate::ignored_signals::IgnoredSignals;
+use crate::terminal::wrap_message;
 
 /// The reader of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub fn err(text: &str) {
     let _ignored = IgnoredSignals::begin();
     let _ = match MESSAGE_FILE.get() {
         Some(file) => write_all(&mut &**file, text.as_bytes()),
-        None => write_all(&mut io::stderr().lock(), text.as_bytes()),
+        None => write_all(&mut io::stderr().lock(), wrap_message(text).as_bytes()),
     };
 }
 

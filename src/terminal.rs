@@ -22,6 +22,21 @@ pub(crate) fn lay_out(text: &str) -> String {
     Layout::of_output().apply(text)
 }
 
+/// Wraps a message for standard error.
+pub(crate) fn wrap_message(text: &str) -> String {
+    let layout = Layout {
+        columns: width(io::stderr()),
+        has_colours: false,
+    };
+    layout.apply(text)
+}
+
+/// Returns the width of a terminal, if it is one and tells it.
+fn width(to: impl std::os::fd::AsFd) -> Option<usize> {
+    let columns = terminal_size_of(to).map(|(Width(columns), _)| columns.into());
+    columns.filter(|columns| *columns > 0)
+}
+
 /// The layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
@@ -32,14 +47,13 @@ struct Layout {
 
 impl Layout {
     fn of_output() -> Layout {
-        let columns = terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into());
         let has_colours = match CHOICE.get().copied().unwrap_or_default() {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => io::stdout().is_terminal() && wants_colours(),
         };
         Layout {
-            columns: columns.filter(|columns| *columns > 0),
+            columns: width(io::stdout()),
             has_colours,
         }
     }

@@ -56,7 +56,7 @@ impl Tool {
 pub(crate) fn help(argv: &[OsString], command: &mut Command, short: &str) -> String {
     let is_long = |word: &OsString| word.as_encoded_bytes().starts_with(b"--hel");
     match argv.iter().any(is_long) {
-        true => command.render_help().to_string(),
+        true => lay_out(&command.render_help().to_string()),
         false => lay_out(short),
     }
 }

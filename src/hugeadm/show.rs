@@ -125,7 +125,7 @@ impl Run {
         };
         match live::size_for::size_for(&self.root, what, size, path.as_deref()) {
             Ok(found) => {
-                self.out(&found.text());
+                self.show(&found.text());
                 self.document.size_for = Some(found);
             }
             Err(why) => self.fail(&format!("--size-for {what}: {why}")),

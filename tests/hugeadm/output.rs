@@ -97,3 +97,42 @@ fn negative_reservations_are_ignored() {
         assert!(!text.contains(BELOW), "{text}");
     }
 }
+
+/// Only commands, which are copied, and words may be wider than the terminal.
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    if !needs::terminal("the width of a terminal") {
+        return;
+    }
+    let dir = tree::machine("x86_64-8node");
+    let hugeadm = tool("hugeadm").get_program().to_owned();
+    let hugeadm = format!(
+        "{} --sysroot {}",
+        Path::new(&hugeadm).display(),
+        dir.path().display()
+    );
+    for columns in [40, 80, 200] {
+        for args in [
+            "",
+            "-h",
+            "--help",
+            "--explain",
+            "--stats",
+            "--no-such-option",
+            "--size-for sh",
+        ] {
+            let line = format!("stty rows 24 cols {columns}; NO_COLOR=1 {hugeadm} {args}");
+            let ran = Command::new("script")
+                .args(["-qec", &line, "/dev/null"])
+                .output();
+            let text = String::from_utf8(ran.unwrap().stdout).unwrap();
+            assert!(!text.is_empty(), "{args}");
+            let is_wide = |line: &&str| {
+                let words = line.split_whitespace().count();
+                line.trim_end().chars().count() > columns && words > 1 && !line.contains("hugeadm ")
+            };
+            let wide = text.lines().find(is_wide);
+            assert_eq!(wide, None, "{columns} columns: {args}");
+        }
+    }
+}

@@ -152,8 +152,7 @@ impl PoolBackoff {
                 level,
                 format_args!(
                     "heap: the pool of {size} pages has no page left; {next} \
-                     (hugeadm --size-for {} tells how many this process takes)",
-                    sys::getpid()
+                     (see hugeadm --size-for)"
                 ),
             ),
         }
