@@ -203,7 +203,7 @@ impl Run {
 
 /// The files that are written by the last runs.
 const RUNS: [(&str, &str); 2] = [
-    ("apply", "/var/lib/hugetools/applied"),
+    ("apply", "/var/lib/hugetools/rollback.json"),
     ("check", "/var/lib/hugetools/checked"),
 ];
 

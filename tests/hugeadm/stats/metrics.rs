@@ -40,7 +40,7 @@ fn metrics() -> String {
             "sys/fs/cgroup/db.slice/a\"b/deeper/hugetlb.2MB.current",
             "2097152\n",
         ),
-        ("var/lib/hugetools/applied", ""),
+        ("var/lib/hugetools/rollback.json", ""),
         ("var/lib/hugetools/checked", ""),
     ] {
         let path = dir.path().join(path);

@@ -184,7 +184,7 @@ fn under_an_unknown_filter_segments_stay() {
     let ran: Ran = command.arg(filter).arg(program).output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(
-        row(&ran.err, "data").contains("was set behind hugectl"),
+        row(&ran.err, "data").contains("came after hugectl"),
         "{ran:?}"
     );
 }

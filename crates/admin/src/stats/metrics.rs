@@ -51,7 +51,7 @@ pub fn text(sources: &Sources<'_>) -> String {
             &mut out,
             &format!("hugetools_last_{run}_timestamp_seconds"),
             "gauge",
-            &format!("Last run of hugeadm --{run}"),
+            &format!("Time of the record of hugeadm --{run}"),
             samples.into_iter().collect(),
         );
     }
