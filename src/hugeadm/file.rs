@@ -149,6 +149,9 @@ impl Run {
         match check::differences(&plan, &self.root, &mut Live::new(self.root.clone())) {
             Err(failure) => self.fail(&failure.error),
             Ok(differences) => {
+                if self.root.is_live() {
+                    record::note_check(&mut Live::new(self.root.clone()));
+                }
                 if !differences.is_empty() {
                     self.note_status(Status::Differs);
                 }

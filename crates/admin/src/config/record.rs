@@ -25,6 +25,9 @@ const DIR: &str = "/var/lib/hugetools";
 /// The file.
 pub const RECORD: &str = "/var/lib/hugetools/rollback.json";
 
+/// A file whose modification time is that of the last check.
+pub const CHECKED: &str = "/var/lib/hugetools/checked";
+
 /// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -142,6 +145,18 @@ pub fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Notes the time of a check, for `--metrics`, if the caller may.
+pub fn note_check(effects: &mut dyn Effects) {
+    let checked = Install {
+        path: PathBuf::from(CHECKED),
+        contents: Installed::Text {
+            text: String::new(),
+            mode: 0o644,
+        },
+    };
+    let _ = effects.install(&checked);
 }
 
 fn read(effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
