@@ -202,7 +202,7 @@ impl Run {
         self.say(Level::Error, text);
     }
 
-    fn usage_errors(&mut self, errors: Vec<String>) {
+    pub(super) fn usage_errors(&mut self, errors: Vec<String>) {
         if self.args.general.json {
             self.document.head.errors.extend(errors);
         } else if let Some((last, others)) = errors.split_last() {
