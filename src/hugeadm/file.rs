@@ -158,7 +158,7 @@ impl Run {
             Err(status) => return self.note_status(status),
         };
         if let Some(Refusal::Impossible(why)) = &plan.refusal {
-            self.usage_errors(vec![why.clone()]);
+            self.error(why);
             return self.note_status(Status::Usage);
         }
         match check::differences(&plan, &self.root, &mut Live::new(self.root.clone())) {

@@ -101,7 +101,10 @@ impl Run {
         match &plan.refusal {
             None => {}
             Some(Refusal::Impossible(why)) => {
-                self.usage_errors(vec![why.clone()]);
+                match self.args.config.apply.is_some() {
+                    true => self.error(why),
+                    false => self.usage_errors(vec![why.clone()]),
+                }
                 return Err(Status::Usage);
             }
             Some(Refusal::Harmful(why)) => {
@@ -202,7 +205,7 @@ impl Run {
         self.say(Level::Error, text);
     }
 
-    pub(super) fn usage_errors(&mut self, errors: Vec<String>) {
+    fn usage_errors(&mut self, errors: Vec<String>) {
         if self.args.general.json {
             self.document.head.errors.extend(errors);
         } else if let Some((last, others)) = errors.split_last() {

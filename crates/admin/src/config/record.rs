@@ -145,12 +145,8 @@ pub fn rollback(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
 pub fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
     let removed = effects.remove_file(Path::new(RECORD));
     removed.map_err(|error| Failure::call(&format!("remove {RECORD}"), &error))?;
-    // Only those that `write` made in a recorded tree are empty.
-    for dir in Path::new(DIR).ancestors() {
-        if effects.remove_dir(dir).is_err() {
-            break;
-        }
-    }
+    // It stays if it has other files.
+    let _ = effects.remove_dir(Path::new(DIR));
     Ok(())
 }
 

@@ -99,16 +99,18 @@ impl Source {
 /// Returns the first line of a text, cut to what a message can hold.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
-    match (line.char_indices().nth(SHOWN), line == text) {
-        (None, true) => line.to_owned(),
-        (None, false) => format!("{line} ..."),
-        (Some((end, _)), _) => format!("{} ...", &line[..end]),
+    let shown: String = line.chars().take(SHOWN).collect();
+    let shown = shown.replace(char::is_control, "?");
+    match line.len() < text.len() || line.chars().count() > SHOWN {
+        true => shown + " ...",
+        false => shown,
     }
 }
 
 /// Words a mistake that serde found. Names the key or word that may be meant.
 fn mistake(message: &str) -> String {
     let message = message.trim_end().replace('\n', "; ");
+    let message = message.replace("missing field", "missing key");
     let mut words = message.split('`').skip(1).step_by(2);
     let what = match message.split_once(" `") {
         Some(("unknown field", _)) => "unknown key",
