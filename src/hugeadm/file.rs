@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hugetools_admin::check::{self, Difference};
+use hugetools_admin::config::check::{self, Difference};
 use hugetools_admin::config::source::DEFAULT;
 use hugetools_admin::config::{EXAMPLE, record, requests, save};
 use hugetools_admin::live::Live;
@@ -45,7 +45,7 @@ impl Run {
                 request
                     .notes
                     .push(format!("nothing is applied at boot: {why}"));
-                return Ok(());
+                Ok(Vec::new())
             }
             sources => sources,
         };

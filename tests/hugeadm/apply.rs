@@ -1,6 +1,7 @@
 //! Runs plans on a simulated kernel that allocates too few pages, refuses, or fails half
 //! way.
 
+mod config;
 mod growth;
 
 use std::path::Path;

@@ -3,7 +3,6 @@
 mod apply;
 mod boot;
 mod bug_report;
-mod config;
 mod dry_run;
 mod explain;
 mod libhugetlbfs;

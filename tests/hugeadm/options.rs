@@ -27,7 +27,18 @@ fn the_transcripts_try_every_option() {
         .filter_map(Arg::get_long_and_visible_aliases);
     // help.txt and version.txt have no machine; the session passes the tree itself; a bug
     // report is too long for a transcript.
-    let others = ["bug-report", "help", "json", "sysroot", "version"];
+    let others = [
+        "apply",
+        "bug-report",
+        "check",
+        "example-config",
+        "help",
+        "json",
+        "rollback",
+        "save",
+        "sysroot",
+        "version",
+    ];
     let names: Vec<&str> = options
         .flatten()
         .filter(|name| !others.contains(name))

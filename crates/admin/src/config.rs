@@ -2,10 +2,11 @@
 //! that the options make, so that it goes the same way through plan and apply.
 //!
 //! [`table`]: its keys. [`source`]: files and places in them. [`when`]: which machines it is for.
-//! [`requests`]: requests. [`save`]: writes such a file. [`record`]: what `--rollback` needs.
+//! [`requests`]: requests. [`check`]: differences. [`save`]: writes such a file. [`record`]: what `--rollback` needs.
 //!
 //! **Invariants.** An error names file, line and column, and nothing is done then.
 
+pub mod check;
 pub mod record;
 pub mod requests;
 pub mod save;

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::advice::{Fact, Finding};
 use crate::bug_report::BugReport;
-use crate::check::Difference;
+use crate::config::check::Difference;
 use crate::listing::size_for::SizeFor;
+use crate::listing::who::PoolAccount;
 use crate::listing::{MountRow, NodeRow, PoolRow};
 use crate::persistent::Persistent;
 use crate::report::TaskReport;
 use crate::stats::Stats;
-use crate::who::PoolAccount;
 
 /// The output of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

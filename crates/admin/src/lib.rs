@@ -19,8 +19,8 @@
 //! | [`plan`] | computes the steps without I/O, also as shell commands |
 //! | [`report`] | results of the steps, with advice |
 //! | [`apply`] | runs the steps on [`hugetools_model::Root`] and [`effects`] |
-//! | [`listing`] | the tables |
-//! | [`who`] | who holds the pages of the pools |
+//! | [`listing`] | the tables, and who holds the pages of the pools |
+//! | [`config`] | the file of pools |
 //! | [`live`] | effects on the live machine |
 //! | [`persistent`] | settings that restore the present state at boot |
 //! | [`stats`] | the kernel's counters, and how many huge pages could be allocated now |
@@ -32,7 +32,6 @@ pub mod advice;
 pub mod apply;
 pub mod args;
 pub mod bug_report;
-pub mod check;
 pub mod config;
 pub mod document;
 pub mod effects;
@@ -45,4 +44,3 @@ pub mod report;
 pub mod request;
 pub mod stats;
 pub mod step;
-pub mod who;

@@ -4,6 +4,7 @@
 
 mod nodes;
 pub mod size_for;
+pub mod who;
 
 use std::fmt::Write;
 use std::path::Path;

@@ -13,7 +13,7 @@ use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
-use crate::who::{Kind, MountReservation, Object, Snapshot};
+use crate::listing::who::{Kind, MountReservation, Object, Snapshot};
 use process::Page;
 
 /// Maximum number of scans while the pools keep changing. The last one is then reported

@@ -44,7 +44,14 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::Write(write) => write_line(write, root),
         Step::Choose(Choose { path, word }) => {
             let path = quote(root, path.as_str());
-            format!("grep -qF '[{word}]' {path} || echo {word} > {path}")
+            let change = match root.has_kernel() {
+                true => format!("echo {word} > {path}"),
+                // Nobody else marks the word there, if words are listed.
+                false => format!(
+                    "if grep -qF '[' {path}; then sed -Ei 's/[][]//g; s/(^| ){word}( |$)/\\1[{word}]\\2/' {path}; else echo {word} > {path}; fi"
+                ),
+            };
+            format!("grep -qF '[{word}]' {path} || {change}")
         }
         Step::Demote(Demote { pages, .. }) if pages.get() == 0 => ":".to_owned(),
         Step::Demote(Demote { path, pages, .. }) => {

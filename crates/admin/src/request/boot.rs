@@ -80,7 +80,7 @@ pub(super) fn check(
     });
 }
 
-/// Adds kernel parameters for the gigantic pages of these pools, those of the file.
+/// Adds kernel parameters for the gigantic pages of the file's pools and of the request's.
 pub fn add_parameters(
     request: &mut Request,
     machine: &Machine,
@@ -91,7 +91,8 @@ pub fn add_parameters(
         return;
     };
     let mut exists = |path: &str| matches!(effects.stat(Path::new(path)), Ok(Some(_)));
-    if let Some(words) = kernel::parameters(machine, pools).filter(|_| boot.install) {
+    let pools = [pools, &request.pool_min].concat();
+    if let Some(words) = kernel::parameters(machine, &pools).filter(|_| boot.install) {
         let notes = kernel::advice(machine, &words, &mut exists);
         request.notes.extend(notes);
         // Without this directory, the administrator adds them.

@@ -9,7 +9,7 @@ use hugetools_model::mount::{self, Mount};
 use hugetools_model::{KPath, PageSize, Root};
 
 use super::{Scan, Stat};
-use crate::who::{Kind, MountReservation};
+use crate::listing::who::{Kind, MountReservation};
 
 /// A mount, and the path on which this process reaches it.
 #[derive(Debug)]

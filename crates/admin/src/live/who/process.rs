@@ -12,7 +12,7 @@ use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
 
 use super::{Key, Scan, Stat};
-use crate::who::{Kind, Private};
+use crate::listing::who::{Kind, Private};
 
 /// Identifies a page: by its frame if the kernel shows it, else by a substitute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

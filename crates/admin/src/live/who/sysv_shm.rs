@@ -11,7 +11,7 @@ use hugetools_model::KPath;
 
 use super::attached::Attached;
 use super::{Scan, Stat};
-use crate::who::Kind;
+use crate::listing::who::Kind;
 
 /// A line of `/proc/sysvipc/shm`.
 struct Line {

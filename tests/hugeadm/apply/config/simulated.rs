@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hugetools_admin::check::{Difference, differences};
+use hugetools_admin::config::check::{Difference, differences};
 use hugetools_admin::config::source::Source;
 use hugetools_admin::config::{record, requests, save};
 use hugetools_admin::plan::Plan;

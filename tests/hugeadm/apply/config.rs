@@ -198,6 +198,7 @@ proptest! {
 }
 
 /// Wrong files: text, and the begin of the error after the path.
+#[rustfmt::skip]
 const WRONG: [(&str, &str); 39] = [
     (
         "[[pool]]\nsize = \"2MB\"\nmni = 3\n",
