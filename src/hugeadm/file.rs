@@ -7,7 +7,7 @@ use hugetools_admin::config::source::DEFAULT;
 use hugetools_admin::config::{EXAMPLE, record, requests, save};
 use hugetools_admin::live::Live;
 use hugetools_admin::live::files;
-use hugetools_admin::plan::Plan;
+use hugetools_admin::plan::{Plan, Refusal};
 use hugetools_admin::report::{self, Failure, Status};
 use hugetools_admin::request::{Request, boot};
 use hugetools_model::{FileError, KPath, Machine};
@@ -52,14 +52,13 @@ impl Run {
         let mut effects = Live::new(self.root.clone());
         let host = self.host();
         let pools = sources.and_then(|sources| {
-            requests::requests(&sources, machine, host.as_deref(), &mut effects)
+            requests::request(&sources, machine, host.as_deref(), &mut effects)
         });
         let pools = pools.map_err(|error| {
             self.error(&error);
             Status::Usage
         })?;
-        let pools = pools.first().map_or(&[][..], |pools| &pools.pool_min);
-        boot::add_parameters(request, machine, pools, &mut effects);
+        boot::add_parameters(request, machine, &pools.pool_min, &mut effects);
         Ok(())
     }
 
@@ -86,35 +85,47 @@ impl Run {
 
     /// Carries out a plan. Before `--apply` changes anything, it records how it was.
     pub(super) fn carry_out(&mut self, plan: &Plan) {
-        let is_apply = self.args.config.apply.is_some() && !self.args.general.dry_run;
+        let config = &self.args.config;
         let mut effects = Live::new(self.root.clone());
-        let recorded = match is_apply {
-            true => self.begin(plan, &mut effects),
-            false => Ok(false),
+        let done = match (self.args.general.dry_run, &config.apply, config.rollback) {
+            (false, Some(_), _) => self.apply_file(plan, &mut effects),
+            (false, None, true) => self.roll_back(plan, &mut effects),
+            _ => {
+                self.change(plan);
+                Ok(())
+            }
         };
-        let is_recorded = match recorded {
-            Ok(is_recorded) => is_recorded,
-            Err(failure) => return self.fail(&failure.error),
-        };
-        self.change(plan);
-        let is_done = report::status(&self.document.tasks) == Status::Done;
-        let ended = match (is_recorded, self.args.config.rollback && is_done) {
-            (true, _) => record::finish(&mut effects),
-            (_, true) if !self.args.general.dry_run => record::remove(&mut effects),
-            _ => Ok(()),
-        };
-        if let Err(failure) = ended {
+        if let Err(failure) = done {
             self.fail(&failure.error);
         }
     }
 
-    fn begin(&self, plan: &Plan, effects: &mut Live) -> Result<bool, Failure> {
-        if check::differences(plan, &self.root, effects)?.is_empty() {
-            return Ok(false);
+    fn apply_file(&mut self, plan: &Plan, effects: &mut Live) -> Result<(), Failure> {
+        let before = check::differences(plan, &self.root, effects)?;
+        if before.is_empty() {
+            self.change(plan);
+            return record::mark(true, effects);
         }
         let machine = Machine::read(&self.root)?;
-        record::begin(plan, &machine, &self.root, effects)?;
-        Ok(true)
+        let replaced = record::begin(plan, &machine, &self.root, effects)?;
+        self.change(plan);
+        match (report::status(&self.document.tasks), replaced) {
+            // The next apply or rollback continues what failed.
+            (Status::Failed, _) => Ok(()),
+            (_, Some(replaced)) if check::differences(plan, &self.root, effects)? == before => {
+                record::put_back(&replaced, effects)
+            }
+            _ => record::mark(true, effects),
+        }
+    }
+
+    fn roll_back(&mut self, plan: &Plan, effects: &mut Live) -> Result<(), Failure> {
+        record::mark(false, effects)?;
+        self.change(plan);
+        match report::status(&self.document.tasks) {
+            Status::Done => record::remove(effects),
+            _ => Ok(()),
+        }
     }
 
     /// `--check`, `--save` and `--example-config`.
@@ -146,6 +157,10 @@ impl Run {
             Ok(plan) => plan,
             Err(status) => return self.note_status(status),
         };
+        if let Some(Refusal::Impossible(why)) = &plan.refusal {
+            self.error(why);
+            return self.note_status(Status::Usage);
+        }
         match check::differences(&plan, &self.root, &mut Live::new(self.root.clone())) {
             Err(failure) => self.fail(&failure.error),
             Ok(differences) => {
@@ -155,11 +170,14 @@ impl Run {
                 if !differences.is_empty() {
                     self.note_status(Status::Differs);
                 }
-                let line = |it: &Difference| {
-                    format!(
-                        "{}: is {}, should be {} ({})\n",
-                        it.file, it.is, it.should, it.what
-                    )
+                let line = |it: &Difference| match &it.should {
+                    Some(should) => {
+                        format!(
+                            "{}: is {}, should be {should} ({})\n",
+                            it.file, it.is, it.what
+                        )
+                    }
+                    None => format!("{}: {} ({})\n", it.file, it.is, it.what),
                 };
                 self.out(&differences.iter().map(line).collect::<String>());
                 self.document.differences = Some(differences);

@@ -101,7 +101,10 @@ impl Run {
         match &plan.refusal {
             None => {}
             Some(Refusal::Impossible(why)) => {
-                self.usage_errors(vec![why.clone()]);
+                match self.args.config.apply.is_some() {
+                    true => self.error(why),
+                    false => self.usage_errors(vec![why.clone()]),
+                }
                 return Err(Status::Usage);
             }
             Some(Refusal::Harmful(why)) => {

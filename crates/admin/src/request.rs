@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) use mounts::BASE;
+pub(crate) use pool::page_size;
 
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::hugetlb::pool::Pool;
@@ -30,10 +31,10 @@ use crate::step::{MountSize, swap_file};
 pub struct Request {
     /// Numbers and words for kernel files, in order of execution.
     pub settings: Vec<Setting>,
-    /// `--set-recommended-min_free_kbytes`
-    pub min_free: bool,
-    /// `--set-recommended-shmmax`
-    pub shmmax: bool,
+    /// `--set-recommended-min_free_kbytes`: the option as written.
+    pub min_free: Option<String>,
+    /// `--set-recommended-shmmax`: the option as written.
+    pub shmmax: Option<String>,
     /// `--set-shm-group`
     pub shm_group: Option<GroupOption>,
     /// `--set-userfaultfd-group`
@@ -51,9 +52,7 @@ pub struct Request {
     /// `--unmount` and `--clear`: mount points, the latest mount first.
     pub unmount: Vec<PathBuf>,
     /// `--create-mounts` and related options.
-    pub mounts: Vec<MountSet>,
-    /// Limits for all new mounts.
-    pub mount_limits: MountLimits,
+    pub mounts: Vec<NewMounts>,
     /// `--install-boot` or `--uninstall-boot`
     pub boot: Option<boot::Boot>,
     /// Warnings about the interpretation of options.
@@ -223,6 +222,17 @@ pub struct GroupOption {
     pub gid: u32,
 }
 
+/// A set of mounts to create.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMounts {
+    /// The option as written.
+    pub option: String,
+    /// Whom they are for.
+    pub set: MountSet,
+    /// Their limits.
+    pub limits: MountLimits,
+}
+
 /// A set of mounts, one per page size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MountSet {
@@ -246,9 +256,11 @@ pub enum MountSet {
     Global,
 }
 
-/// Limits for all new mounts.
+/// Limits for new mounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MountLimits {
+    /// Mount only this page size.
+    pub only: Option<PageSize>,
     /// `--max-size`; 0 requests no limit, for existing mounts too.
     pub max_size: Option<MountSize>,
     /// `--min-size`
@@ -271,16 +283,11 @@ impl Request {
         effects: &mut dyn Effects,
     ) -> Result<Request, Vec<String>> {
         let mut request = Request {
-            min_free: args.limits.set_recommended_min_free_kbytes,
-            shmmax: args.limits.set_recommended_shmmax,
+            growth: pool::growth(&args.pools),
             clear: args.pools.clear,
             ..Request::default()
         };
-        let mut errors = Vec::new();
-        settings::check(args, machine, &mut request, &mut errors);
-        pool::check(&args.pools, machine, &mut request, &mut errors);
-        limits::check(&args.limits, effects, &mut request, &mut errors);
-        mounts::check(&args.mounts, machine, effects, &mut request, &mut errors);
+        let mut errors = request.add(args, machine, effects);
         boot::check(args, effects, &mut request, &mut errors);
         if args.mounts.unmount || args.pools.clear {
             request.unmount = mounts::mounted(machine);
@@ -292,6 +299,21 @@ impl Request {
             true => Ok(request),
             false => Err(errors),
         }
+    }
+
+    /// Adds changes of settings, pools and mounts. Returns all problems, one message each.
+    pub(crate) fn add(
+        &mut self,
+        args: &Args,
+        machine: &Machine,
+        effects: &mut dyn Effects,
+    ) -> Vec<String> {
+        let mut errors = Vec::new();
+        settings::check(args, machine, self, &mut errors);
+        pool::check(&args.pools, machine, self, &mut errors);
+        limits::check(&args.limits, effects, self, &mut errors);
+        mounts::check(&args.mounts, machine, effects, self, &mut errors);
+        errors
     }
 
     /// Warns about options without effect, because they only modify options that

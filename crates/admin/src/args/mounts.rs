@@ -1,6 +1,7 @@
 //! Options that mount hugetlbfs.
 
 use clap::Args;
+use hugetools_model::PageSize;
 use hugetools_model::units::size::{Quantity, SizeError};
 
 use crate::step::MountSize;
@@ -58,6 +59,10 @@ pub struct Mounts {
     /// A mount in use stays and is an error.
     #[arg(long)]
     pub unmount: bool,
+
+    /// Mount only this page size; a key of the file.
+    #[arg(skip)]
+    pub only: Option<PageSize>,
 }
 
 impl Mounts {

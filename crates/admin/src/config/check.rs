@@ -18,10 +18,10 @@ pub struct Difference {
     pub what: String,
     /// The file or directory.
     pub file: String,
-    /// What it is.
+    /// What it is, or why this machine lacks it.
     pub is: String,
-    /// What it should be.
-    pub should: String,
+    /// What it should be; `None` if this machine lacks it.
+    pub should: Option<String>,
 }
 
 /// Returns all differences. What several steps write has the value of the last one.
@@ -61,7 +61,7 @@ pub fn differences(
                 what,
                 file: file.path.to_string(),
                 is: is.to_string(),
-                should: should.to_string(),
+                should: Some(should.to_string()),
             });
         }
     }
@@ -101,13 +101,13 @@ fn differs(
     step: &Step,
     root: &Root,
     effects: &mut dyn Effects,
-) -> Result<Option<(String, String, String)>, Failure> {
+) -> Result<Option<(String, String, Option<String>)>, Failure> {
     let mut owner = |path: &Path| effects.stat(path).ok().flatten().map(|found| found.owner);
     let shown = |owner: Owner| format!("{}:{} {:04o}", owner.uid, owner.gid, owner.mode);
     Ok(match step {
         Step::Choose(choose) => {
             let is = thp::marked(&choose.path, &root.read(&choose.path)?)?;
-            (is != choose.word).then(|| (choose.path.to_string(), is, choose.word.clone()))
+            (is != choose.word).then(|| (choose.path.to_string(), is, Some(choose.word.clone())))
         }
         // A recorded tree has no mounts and owners.
         Step::Mount(mount) if root.has_kernel() => {
@@ -115,18 +115,18 @@ fn differs(
             Some((
                 point,
                 "not mounted".to_owned(),
-                format!("a hugetlbfs: {}", mount.options()),
+                Some(format!("a hugetlbfs: {}", mount.options())),
             ))
         }
         Step::Own(own) if root.has_kernel() => match owner(&own.point) {
             Some(found) if found != own.owner => {
                 let point = own.point.display().to_string();
-                Some((point, shown(found), shown(own.owner)))
+                Some((point, shown(found), Some(shown(own.owner))))
             }
             // What is missing is mounted by another step.
             _ => None,
         },
-        Step::Impossible(not) => Some((not.subject.clone(), not.why.clone(), not.hint.clone())),
+        Step::Impossible(not) => Some((not.subject.clone(), not.why.clone(), None)),
         _ => None,
     })
 }

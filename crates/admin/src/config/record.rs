@@ -75,7 +75,7 @@ impl Before {
     }
 }
 
-/// Writes the record of what a plan will change.
+/// Writes the record of what a plan will change. Returns the record that it replaces.
 ///
 /// # Errors
 /// A file cannot be read or written.
@@ -84,10 +84,10 @@ pub fn begin(
     machine: &Machine,
     root: &Root,
     effects: &mut dyn Effects,
-) -> Result<(), Failure> {
-    let mut record = match read(effects)? {
-        Some(record) if !record.finished => record,
-        _ => Record::default(),
+) -> Result<Option<Record>, Failure> {
+    let (mut record, replaced) = match read(effects)? {
+        Some(record) if !record.finished => (record, None),
+        replaced => (Record::default(), replaced),
     };
     for step in plan.tasks.iter().flat_map(|task| &task.steps) {
         for before in present(step, machine, root, effects)? {
@@ -96,17 +96,27 @@ pub fn begin(
             }
         }
     }
-    write(&record, effects)
+    write(&record, effects)?;
+    Ok(replaced)
 }
 
-/// Notes that an apply came to its end.
+/// Notes whether an apply came to its end. A rollback is none until it has removed the record.
 ///
 /// # Errors
 /// The record cannot be read or written.
-pub fn finish(effects: &mut dyn Effects) -> Result<(), Failure> {
-    let mut record = read(effects)?.unwrap_or_default();
-    record.finished = true;
-    write(&record, effects)
+pub fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
+    let record = read(effects)?.filter(|record| record.finished != finished);
+    record.map_or(Ok(()), |record| {
+        write(&Record { finished, ..record }, effects)
+    })
+}
+
+/// Puts back the record that an apply replaced, which then changed nothing.
+///
+/// # Errors
+/// It cannot be written.
+pub fn put_back(replaced: &Record, effects: &mut dyn Effects) -> Result<(), Failure> {
+    write(replaced, effects)
 }
 
 /// Plans to restore everything, the latest change first; `None` without a record.
@@ -138,12 +148,8 @@ pub fn rollback(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
 pub fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
     let removed = effects.remove_file(Path::new(RECORD));
     removed.map_err(|error| Failure::call(&format!("remove {RECORD}"), &error))?;
-    // Only those that `write` made in a recorded tree are empty.
-    for dir in Path::new(DIR).ancestors() {
-        if effects.remove_dir(dir).is_err() {
-            break;
-        }
-    }
+    // It stays if it has other files.
+    let _ = effects.remove_dir(Path::new(DIR));
     Ok(())
 }
 

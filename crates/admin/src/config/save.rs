@@ -106,52 +106,43 @@ fn userfaultfd_table(machine: &Machine) -> String {
     line("group", machine.userfault.group())
 }
 
-/// The sets of mounts of which all page sizes are mounted, with the limits of the first one.
+/// The mounts of the create options. Those with another owner than these give are left out.
 fn mounts(machine: &Machine) -> String {
-    let mut text = String::new();
-    let mut sets: Vec<String> = Vec::new();
-    for mount in &machine.mounts {
-        let below = mount.point.strip_prefix(BASE).ok();
-        let set = below
-            .and_then(|path| path.parent())
-            .and_then(|path| path.to_str());
-        if let Some(set) = set.filter(|set| !sets.iter().any(|known| known == set)) {
-            sets.push(set.to_owned());
+    let seen = machine.mounts.iter();
+    let seen = seen.filter(|mount| mounted_at(&machine.mounts, &mount.point) == Some(mount));
+    let texts = seen.filter_map(|mount| {
+        let below = mount.point.strip_prefix(BASE).ok()?;
+        let set = below.parent()?.to_str()?;
+        let mut pools = machine.pools.iter();
+        let pool = pools.find(|pool| below.ends_with(format!("pagesize-{}", pool.size)))?;
+        let own = |name| mount.option(name).unwrap_or("0") != "0";
+        let (name, others) = match set.split_once('/') {
+            None if set.is_empty() => ("root".to_owned(), own("uid") || own("gid")),
+            None if set == "global" => (set.to_owned(), own("uid") || own("gid")),
+            Some(("user", name)) => (format!("user:{name}"), own("gid")),
+            Some(("group", name)) => (format!("group:{name}"), own("uid")),
+            _ => return None,
+        };
+        if others {
+            let point = mount::escape(&mount.point);
+            return Some(format!("\n# {point} has another owner: left out.\n"));
         }
-    }
-    for set in sets {
-        let name = match set.split_once('/') {
-            None if set.is_empty() => "root".to_owned(),
-            None => set.clone(),
-            Some((kind, name)) => format!("{kind}:{name}"),
+        let quoted = |name: &str| {
+            let value = mount
+                .option(name)
+                .filter(|value| *value != "0" || name == "size");
+            value.map(|value| format!("{value:?}"))
         };
-        let point = |pool: &Pool| {
-            let dir = std::path::Path::new(BASE).join(&set);
-            mounted_at(
-                &machine.mounts,
-                &dir.join(format!("pagesize-{}", pool.size)),
-            )
-        };
-        let all: Vec<Option<&mount::Mount>> = machine.pools.iter().map(point).collect();
-        let first = all.first().copied().flatten();
-        let (Some(first), true) = (first, all.iter().all(Option::is_some)) else {
-            let _ = writeln!(
-                text,
-                "\n# Not all page sizes are mounted for {name}: left out."
-            );
-            continue;
-        };
-        let quoted = |name: &str| first.option(name).map(|value| format!("\"{value}\""));
+        let mode = format!("\"{:0>4}\"", mount.option("mode").unwrap_or("755"));
         let lines = [
+            line("for", Some(format!("{name:?}"))),
+            line("size", Some(format!("\"{}\"", pool.size))),
             line("max_size", quoted("size")),
             line("min_size", quoted("min_size")),
-            line("max_inodes", first.option("nr_inodes")),
-            line(
-                "mode",
-                Some(format!("\"{:0>4}\"", first.option("mode").unwrap_or("755"))),
-            ),
+            line("max_inodes", mount.option("nr_inodes")),
+            line("mode", Some(mode)),
         ];
-        let _ = write!(text, "\n[[mount]]\nfor = \"{name}\"\n{}", lines.concat());
-    }
-    text
+        Some(format!("\n[[mount]]\n{}", lines.concat()))
+    });
+    texts.collect()
 }

@@ -1,4 +1,4 @@
-//! Files and places in them.
+//! Files, and keys and places in them.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,6 +10,9 @@ use super::table::File;
 pub const DEFAULT: &str = "/etc/hugetools/hugetools.toml";
 /// See [`DEFAULT`].
 pub const DIRECTORY: &str = "/etc/hugetools/hugetools.d";
+
+/// The longest text of a value in a message.
+const SHOWN: usize = 60;
 
 /// One file.
 #[derive(Debug, Clone)]
@@ -27,9 +30,25 @@ pub(super) struct Place {
     column: usize,
 }
 
+/// A key with its value as written, and the place of the value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) place: Place,
+    text: String,
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text.as_str() {
+            "" => self.place.fmt(f),
+            text => write!(f, "{}: {text}", self.place),
+        }
     }
 }
 
@@ -44,18 +63,29 @@ impl Source {
             text,
             file: File::default(),
         };
-        match toml::from_str(&source.text) {
-            Ok(file) => source.file = file,
-            Err(error) => {
-                let place = source.place(&error.span().unwrap_or(0..0));
-                return Err(format!("{place}: {}", mistake(error.message())));
-            }
-        }
+        source.file = toml::from_str(&source.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let line = source.text.lines().nth(source.place(&span).line - 1);
+            let line = line.and_then(|line| line.split(" #").next());
+            let key = Key {
+                place: source.place(&span),
+                text: short(line.unwrap_or("").trim()),
+            };
+            format!("{key}: {}", mistake(error.message()))
+        })?;
         Ok(source)
     }
 
-    /// Returns the line and column of a range of bytes.
-    pub(super) fn place(&self, span: &Range<usize>) -> Place {
+    /// Returns a key whose value is in this range of bytes.
+    pub(super) fn key(&self, name: &str, span: &Range<usize>) -> Key {
+        let value = self.text.get(span.clone()).unwrap_or("");
+        Key {
+            place: self.place(span),
+            text: short(&format!("{name} = {value}")),
+        }
+    }
+
+    fn place(&self, span: &Range<usize>) -> Place {
         let before = self.text.get(..span.start).unwrap_or(&self.text);
         let line = before.rsplit('\n').next().unwrap_or(before);
         Place {
@@ -66,17 +96,35 @@ impl Source {
     }
 }
 
-/// Words a mistake with the key that may be meant.
+/// Returns the first line of a text, cut to what a message can hold.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("");
+    let shown: String = line.chars().take(SHOWN).collect();
+    let shown = shown.replace(char::is_control, "?");
+    match line.len() < text.len() || line.chars().count() > SHOWN {
+        true => shown + " ...",
+        false => shown,
+    }
+}
+
+/// Words a mistake that serde found. Names the key or word that may be meant.
 fn mistake(message: &str) -> String {
     let message = message.trim_end().replace('\n', "; ");
+    let message = message.replace("missing field", "missing key");
     let mut words = message.split('`').skip(1).step_by(2);
-    let (true, Some(key)) = (message.starts_with("unknown field"), words.next()) else {
-        return message;
+    let what = match message.split_once(" `") {
+        Some(("unknown field", _)) => "unknown key",
+        Some(("unknown variant", _)) => "unknown word",
+        _ => {
+            let message = message.replace("a nonzero u32", "a number from 1 to 4294967295");
+            return message.replace("expected u32", "expected a number up to 4294967295");
+        }
     };
-    let keys: Vec<&str> = words.collect();
-    let distance = |word: &&&str| strsim::damerau_levenshtein(key, word);
-    match keys.iter().min_by_key(distance) {
-        Some(best) if distance(&best) <= 2 => format!("unknown key {key}: {best}?"),
-        _ => format!("unknown key {key}: the keys here are {}", keys.join(", ")),
+    let word = words.next().unwrap_or("");
+    let known: Vec<&str> = words.collect();
+    let distance = |other: &&&str| strsim::damerau_levenshtein(word, other);
+    match known.iter().min_by_key(distance) {
+        Some(best) if distance(&best) <= 2 => format!("{what} {word}; do you mean {best}?"),
+        _ => format!("{what} {word}; write one of {}", known.join(", ")),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -14,11 +15,14 @@ pub(super) struct File {
     pub(super) when: Option<When>,
     pub(super) pool: Vec<Pool>,
     pub(super) mount: Vec<Mount>,
-    pub(super) thp: Option<Spanned<Thp>>,
-    pub(super) shm: Option<Spanned<Shm>>,
-    pub(super) userfaultfd: Option<Spanned<Userfaultfd>>,
-    pub(super) memory: Option<Spanned<Memory>>,
+    pub(super) thp: Thp,
+    pub(super) shm: Shm,
+    pub(super) userfaultfd: Userfaultfd,
+    pub(super) memory: Memory,
 }
+
+/// A table whose keys and values have places.
+pub(super) type Map<T> = BTreeMap<Spanned<String>, Spanned<T>>;
 
 /// The machines that something is for.
 #[derive(Debug, Clone, Deserialize)]
@@ -35,9 +39,9 @@ pub(super) struct When {
 pub(super) struct Pool {
     pub(super) size: Spanned<String>,
     pub(super) min: Option<Spanned<Amount>>,
-    pub(super) nodes: Option<Spanned<BTreeMap<String, Amount>>>,
+    pub(super) nodes: Option<Spanned<Map<Amount>>>,
     pub(super) spread: Option<Spanned<Amount>>,
-    pub(super) weights: Option<BTreeMap<String, u64>>,
+    pub(super) weights: Option<Spanned<BTreeMap<String, NonZeroU32>>>,
     pub(super) max: Option<Spanned<Amount>>,
     #[serde(default = "yes")]
     pub(super) essential: bool,
@@ -62,6 +66,7 @@ pub(super) enum Try {
 #[serde(deny_unknown_fields)]
 pub(super) struct Mount {
     pub(super) r#for: Spanned<String>,
+    pub(super) size: Option<Spanned<String>>,
     pub(super) max_size: Option<Spanned<Amount>>,
     pub(super) min_size: Option<Spanned<Amount>>,
     pub(super) max_inodes: Option<u64>,
@@ -70,19 +75,18 @@ pub(super) struct Mount {
 }
 
 /// Transparent huge pages.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Thp {
-    pub(super) enabled: Option<Enabled>,
-    pub(super) defrag: Option<Defrag>,
-    pub(super) shmem: Option<Shmem>,
-    pub(super) use_zero_page: Option<bool>,
-    pub(super) max_ptes_none: Option<u32>,
-    pub(super) khugepaged_pages: Option<u32>,
-    pub(super) khugepaged_alloc_sleep: Option<u32>,
-    pub(super) khugepaged_scan_sleep: Option<u32>,
-    #[serde(default)]
-    pub(super) sizes: BTreeMap<String, SizeMode>,
+    pub(super) enabled: Option<Spanned<Enabled>>,
+    pub(super) defrag: Option<Spanned<Defrag>>,
+    pub(super) shmem: Option<Spanned<Shmem>>,
+    pub(super) use_zero_page: Option<Spanned<bool>>,
+    pub(super) max_ptes_none: Option<Spanned<u32>>,
+    pub(super) khugepaged_pages: Option<Spanned<NonZeroU32>>,
+    pub(super) khugepaged_alloc_sleep: Option<Spanned<u32>>,
+    pub(super) khugepaged_scan_sleep: Option<Spanned<u32>>,
+    pub(super) sizes: Map<SizeMode>,
 }
 
 macro_rules! words {
@@ -111,26 +115,26 @@ words!(Shmem: Always = "always", WithinSize = "within_size", Advise = "advise",
 words!(SizeMode: Always = "always", Inherit = "inherit", Madvise = "madvise", Never = "never");
 
 /// Shared memory.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Shm {
     pub(super) group: Option<Spanned<Amount>>,
     pub(super) max: Option<Spanned<Amount>>,
 }
 
 /// `/dev/userfaultfd`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Userfaultfd {
-    pub(super) group: Spanned<Amount>,
+    pub(super) group: Option<Spanned<Amount>>,
 }
 
 /// The page allocator.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Memory {
     pub(super) min_free: Option<Spanned<Amount>>,
-    pub(super) hvo: Option<bool>,
+    pub(super) hvo: Option<Spanned<bool>>,
 }
 
 /// A number or a text, as text.

@@ -27,21 +27,19 @@ impl Here<'_> {
         }
         if let Some(memory) = &when.memory {
             let bytes = |text: &str| Some(text.parse::<Quantity>().ok()?.bytes().ok()?.get());
-            let total = self.machine.meminfo.total.get();
+            let total = installed(self.machine.meminfo.total.get());
             let compared = compare(memory.get_ref(), total, bytes);
             holds &= compared.ok_or_else(|| {
-                let place = source.place(&memory.span());
-                let text = memory.get_ref();
-                format!("{place}: memory = {text:?}: write a comparison, as in \">=64GB\"")
+                let key = source.key("memory", &memory.span());
+                format!("{key}: no comparison; write one, as in \">=64GB\"")
             })?;
         }
         if let Some(nodes) = &when.nodes {
             let count = self.machine.nodes.len() as u64;
             let compared = compare(&nodes.get_ref().0, count, |text| text.parse().ok());
             holds &= compared.ok_or_else(|| {
-                let place = source.place(&nodes.span());
-                let text = &nodes.get_ref().0;
-                format!("{place}: nodes = {text:?}: write a number, or a comparison as in \">=2\"")
+                let key = source.key("nodes", &nodes.span());
+                format!("{key}: no comparison; write a number, or one as in \">=2\"")
             })?;
         }
         Ok(holds)
@@ -62,6 +60,13 @@ fn compare(text: &str, with: u64, parse: impl Fn(&str) -> Option<u64>) -> Option
         .into_iter()
         .find_map(|(sign, compare)| Some((compare, text.trim().strip_prefix(sign)?)))?;
     Some(compare(&with, &parse(value.trim())?))
+}
+
+/// Estimates the installed memory. The kernel keeps some of it: a machine of 64 GB has a
+/// `MemTotal` of 62 GB. Rounds up to an eighth of the next lower power of two.
+fn installed(total: u64) -> u64 {
+    let step = 1 << total.checked_ilog2().unwrap_or(0).saturating_sub(3);
+    total.checked_next_multiple_of(step).unwrap_or(total)
 }
 
 /// Matches a name with `*` for any text.
@@ -88,5 +93,20 @@ mod tests {
         assert_eq!(compare("< 2", 2, number), Some(false));
         assert_eq!(compare("8", 8, number), Some(true));
         assert_eq!(compare("=>8", 8, number), None);
+    }
+
+    #[test]
+    fn installed_memory_is_what_was_bought() {
+        // MemTotal in kB of machines with so many GB.
+        for (kilobytes, gigabytes) in [
+            (3_981_000, 4),
+            (8_011_744, 8),
+            (24_684_092, 24),
+            (65_771_000, 64),
+            (131_744_000, 128),
+            (395_900_000, 384),
+        ] {
+            assert_eq!(installed(kilobytes << 10), gigabytes << 30, "{kilobytes}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::config::source::{DEFAULT, DIRECTORY, Source};
+use crate::report::Failure;
 use crate::step::Installed;
 
 pub(super) fn installed(path: &Path) -> io::Result<Option<Installed>> {
@@ -52,12 +53,12 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
 /// The first mistake, with its place; there is no file.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a file of the host, and none of the kernel's"
+    reason = "the file of pools is no kernel file"
 )]
 pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     let read = |path: &Path| match fs::read_to_string(path) {
         Ok(text) => Source::new(path.to_owned(), text),
-        Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+        Err(error) => Err(Failure::call(&format!("read {}", path.display()), &error).error),
     };
     if let Some(path) = path {
         return Ok(vec![read(path)?]);
@@ -99,7 +100,8 @@ pub fn write_config(path: &Path, text: &str) -> Result<(), String> {
         text: text.to_owned(),
         mode: 0o644,
     };
-    install(path, &contents).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    let failed = |error| Failure::call(&format!("write {}", path.display()), &error).error;
+    install(path, &contents).map_err(failed)
 }
 
 pub(super) fn run(words: &[&str]) -> io::Result<()> {

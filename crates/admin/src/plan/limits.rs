@@ -11,7 +11,7 @@ use crate::request::Request;
 use crate::step::{Impossible, Number, Own, Owner, Step, Value, What, Write};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
-    if request.min_free {
+    if let Some(option) = &request.min_free {
         let step = match recommend::min_free_kbytes(machine) {
             Some(kilobytes) => raise(sysctl::min_free_path(), kilobytes),
             None => Step::Impossible(Impossible {
@@ -20,11 +20,9 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
                 hint: NONE_OFFERED.to_owned(),
             }),
         };
-        let option = "--set-recommended-min_free_kbytes";
         plan.tasks.push(Task::new(option, vec![step]));
     }
-    if request.shmmax {
-        let option = "--set-recommended-shmmax";
+    if let Some(option) = &request.shmmax {
         let bytes = recommend::shmmax(machine);
         if bytes == 0 {
             let note = format!("{option}: no pool may have pages, so there is no recommendation");

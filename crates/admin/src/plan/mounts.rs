@@ -12,7 +12,7 @@ use hugetools_model::{Bytes, Machine};
 
 use super::Task;
 use super::shell::quote_text;
-use crate::request::{BASE, MountLimits, MountSet, Request};
+use crate::request::{BASE, MountLimits, MountSet, NewMounts, Request};
 use crate::step::{Impossible, MakeDir, Mount, MountSize, Own, Owner, Step};
 
 /// Everybody may search the directories above the mounts.
@@ -23,15 +23,6 @@ pub(super) const BASE_OWNER: Owner = Owner {
 };
 
 impl MountSet {
-    fn option(&self) -> String {
-        match self {
-            MountSet::Root => "--create-mounts".to_owned(),
-            MountSet::User { name, .. } => format!("--create-user-mounts {name}"),
-            MountSet::Group { name, .. } => format!("--create-group-mounts {name}"),
-            MountSet::Global => "--create-global-mounts".to_owned(),
-        }
-    }
-
     /// Returns the directory for all sets of this kind, and the subdirectory of
     /// this set if it has one.
     fn places(&self) -> (PathBuf, Option<PathBuf>) {
@@ -64,10 +55,14 @@ impl MountSet {
 pub(super) fn plan(
     machine: &Machine,
     mounts: &[mount::Mount],
-    set: &MountSet,
+    new: &NewMounts,
     request: &Request,
 ) -> Task {
-    let limits = &request.mount_limits;
+    let NewMounts {
+        option,
+        set,
+        limits,
+    } = new;
     let (base, own) = set.places();
     let owner = set.owner(limits);
     let mut pools: Vec<&Pool> = machine.pools.iter().collect();
@@ -75,7 +70,7 @@ pub(super) fn plan(
     let mut steps = Vec::new();
     for pool in pools
         .into_iter()
-        .filter(|pool| !request.holds_nothing(pool))
+        .filter(|pool| limits.concerns(pool) && !request.holds_nothing(limits, pool))
     {
         let dir = own.as_ref().unwrap_or(&base);
         let point = dir.join(format!("pagesize-{}", pool.size));
@@ -83,7 +78,7 @@ pub(super) fn plan(
     }
     if steps.is_empty() {
         steps.push(Step::Impossible(Impossible {
-            subject: set.option(),
+            subject: option.clone(),
             why: NONE_OFFERED.to_owned(),
             hint: "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo"
                 .to_owned(),
@@ -91,7 +86,7 @@ pub(super) fn plan(
     }
     // An option that fails before any mount needs no directory.
     if matches!(steps.first(), Some(Step::Impossible(_))) {
-        return Task::new(set.option(), steps);
+        return Task::new(option, steps);
     }
     let mut above = Vec::new();
     if steps.iter().any(|step| matches!(step, Step::MakeDir(_))) {
@@ -104,7 +99,7 @@ pub(super) fn plan(
         above.push(Step::Own(Own { point: own, owner }));
     }
     above.append(&mut steps);
-    Task::new(set.option(), above)
+    Task::new(option, above)
 }
 
 fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {

@@ -1,4 +1,5 @@
-//! `--set-shm-group`, `--set-userfaultfd-group`.
+//! `--set-recommended-min_free_kbytes`, `--set-recommended-shmmax`, `--set-shm-group`,
+//! `--set-userfaultfd-group`.
 
 use super::{GroupOption, Request, shown};
 use crate::args::Limits;
@@ -10,6 +11,12 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
+    if args.set_recommended_min_free_kbytes {
+        request.min_free = Some("--set-recommended-min_free_kbytes".to_owned());
+    }
+    if args.set_recommended_shmmax {
+        request.shmmax = Some("--set-recommended-shmmax".to_owned());
+    }
     let mut group = |option: &str, name: &Option<String>| {
         let option = format!("{option} {}", shown(name.as_ref()?));
         match effects.group(name.as_ref()?) {
@@ -22,6 +29,10 @@ pub(super) fn check(
         }
         None
     };
-    request.shm_group = group("--set-shm-group", &args.set_shm_group);
-    request.userfaultfd_group = group("--set-userfaultfd-group", &args.set_userfaultfd_group);
+    if let Some(group) = group("--set-shm-group", &args.set_shm_group) {
+        request.shm_group = Some(group);
+    }
+    if let Some(group) = group("--set-userfaultfd-group", &args.set_userfaultfd_group) {
+        request.userfaultfd_group = Some(group);
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageCount, PageSize};
 
-use super::{MountLimits, MountSet, Request, shown};
+use super::{MountLimits, MountSet, NewMounts, Request, shown};
 use crate::args::Mounts;
 use crate::effects::{Account, Effects};
 use crate::step::MountSize;
@@ -20,26 +20,43 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
+    let limits = MountLimits {
+        only: args.only,
+        max_size: args.max_size,
+        min_size: args.min_size,
+        max_inodes: args.max_inodes,
+        mode: args.mount_mode,
+    };
+    let mut add = |option: String, set| {
+        let new = NewMounts {
+            option,
+            set,
+            limits,
+        };
+        request.mounts.push(new);
+    };
     if args.create_mounts {
-        request.mounts.push(MountSet::Root);
+        add("--create-mounts".to_owned(), MountSet::Root);
     }
     if let Some(name) = &args.create_user_mounts {
+        let option = format!("--create-user-mounts {}", shown(name));
         match account("user", name, effects.user(name)) {
-            Ok(Account { id: uid, name, .. }) => request.mounts.push(MountSet::User { name, uid }),
-            Err(error) => errors.push(format!("--create-user-mounts {}: {error}", shown(name))),
+            Ok(Account { id: uid, name, .. }) => add(option, MountSet::User { name, uid }),
+            Err(error) => errors.push(format!("{option}: {error}")),
         }
     }
     if let Some(name) = &args.create_group_mounts {
+        let option = format!("--create-group-mounts {}", shown(name));
         match account("group", name, effects.group(name)) {
-            Ok(Account { id: gid, name, .. }) => request.mounts.push(MountSet::Group { name, gid }),
-            Err(error) => errors.push(format!("--create-group-mounts {}: {error}", shown(name))),
+            Ok(Account { id: gid, name, .. }) => add(option, MountSet::Group { name, gid }),
+            Err(error) => errors.push(format!("{option}: {error}")),
         }
     }
     if args.create_global_mounts {
-        request.mounts.push(MountSet::Global);
+        add("--create-global-mounts".to_owned(), MountSet::Global);
     }
     if args.creates() {
-        errors.extend(limits(args, machine, request));
+        errors.extend(check_limits(&limits, machine, request));
     }
 }
 
@@ -60,8 +77,8 @@ fn account(
 impl Request {
     /// Whether `--max-size` is less than one page, so that a mount couldn't hold
     /// any file. Percentages of a pool that changes in this run are not yet known.
-    pub(crate) fn holds_nothing(&self, pool: &Pool) -> bool {
-        let Some(size) = self.mount_limits.max_size.filter(|size| !size.is_zero()) else {
+    pub(crate) fn holds_nothing(&self, limits: &MountLimits, pool: &Pool) -> bool {
+        let Some(size) = limits.max_size.filter(|size| !size.is_zero()) else {
             return false;
         };
         let changes = self.pool_min.iter().chain(&self.pool_max);
@@ -73,14 +90,7 @@ impl Request {
     }
 }
 
-fn limits(args: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String> {
-    let limits = MountLimits {
-        max_size: args.max_size,
-        min_size: args.min_size,
-        max_inodes: args.max_inodes,
-        mode: args.mount_mode,
-    };
-    request.mount_limits = limits;
+fn check_limits(limits: &MountLimits, machine: &Machine, request: &mut Request) -> Vec<String> {
     let mut errors = Vec::new();
     for (option, size) in [
         ("--max-size", limits.max_size),
@@ -89,24 +99,30 @@ fn limits(args: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String
         let Some(size) = size.filter(|size| !size.is_zero()) else {
             continue;
         };
-        let pools = &machine.pools;
+        let pools = || machine.pools.iter().filter(|pool| limits.concerns(pool));
         let is_short = |pool: &Pool| match (option, size) {
-            ("--max-size", _) => request.holds_nothing(pool),
+            ("--max-size", _) => request.holds_nothing(limits, pool),
             (_, MountSize::Bytes(bytes)) => bytes.get() < pool.size.get(),
             (_, MountSize::Percent(_)) => false,
         };
-        if !pools.is_empty() && pools.iter().all(is_short) {
+        if pools().next().is_some() && pools().all(is_short) {
             errors.push(format!("{option} {size}: less than one page of any size"));
             continue;
         }
-        let notes: Vec<String> = pools
-            .iter()
-            .filter(|pool| option == "--max-size" || !request.holds_nothing(pool))
+        let notes: Vec<String> = pools()
+            .filter(|pool| option == "--max-size" || !request.holds_nothing(limits, pool))
             .filter_map(|pool| rounding(option, size, pool.size, is_short(pool)))
             .collect();
         request.notes.extend(notes);
     }
     errors
+}
+
+impl MountLimits {
+    /// Whether pages of this size are to be mounted.
+    pub(crate) fn concerns(&self, pool: &Pool) -> bool {
+        self.only.is_none_or(|size| size == pool.size)
+    }
 }
 
 /// A note about a size that is not a whole number of pages.

@@ -8,7 +8,25 @@ use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
 use super::{Change, Demotion, Growth, Place, PoolChange, Request, Wish, shown};
 use crate::args::Pools;
-use crate::request::spec::{Amount, Direction, Spec, Weights, divide};
+use crate::request::spec::{Amount, Direction, Spec, Weights, divide, parse_size};
+
+/// Returns the options about growing pools.
+pub(super) fn growth(args: &Pools) -> Growth {
+    Growth {
+        hard: args.hard,
+        force: args.force,
+        mempolicy: args.obey_mempolicy,
+        temp_swap: args.add_temp_swap,
+        ramdisk_swap: args.add_ramdisk_swap,
+        persist: args.persist,
+        swap_number: 0,
+    }
+}
+
+/// Returns the size of a pool of this machine from `DEFAULT` or a size.
+pub(crate) fn page_size(text: &str, machine: &Machine) -> Result<PageSize, String> {
+    Ok(find_pool(parse_size(text)?, machine)?.size)
+}
 
 /// Checks all options about pools.
 pub(super) fn check(
@@ -17,26 +35,19 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    request.growth = Growth {
-        hard: args.hard,
-        force: args.force,
-        mempolicy: args.obey_mempolicy,
-        temp_swap: args.add_temp_swap,
-        ramdisk_swap: args.add_ramdisk_swap,
-        persist: args.persist,
-        swap_number: 0,
-    };
     let mut all = All {
         machine,
         notes: &mut request.notes,
         errors,
     };
     let (min, max) = (&args.pool_pages_min, &args.pool_pages_max);
-    request.pool_min = all.each("--pool-pages-min", min, |it| it.minimum());
+    let minimums = all.each("--pool-pages-min", min, |it| it.minimum());
     let spread = all.each("--pool-spread", &args.pool_spread, |it| it.spread());
-    request.pool_min.extend(spread);
-    request.demotions = all.each("--demote", &args.demote, |it| it.demotion());
-    request.pool_max = all.each("--pool-pages-max", max, |it| it.maximum());
+    let demotions = all.each("--demote", &args.demote, |it| it.demotion());
+    let maximums = all.each("--pool-pages-max", max, |it| it.maximum());
+    request.pool_min.extend(minimums.into_iter().chain(spread));
+    request.demotions.extend(demotions);
+    request.pool_max.extend(maximums);
     errors.extend(whole_and_nodes(&request.pool_min));
 }
 

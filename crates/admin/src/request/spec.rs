@@ -82,7 +82,7 @@ impl FromStr for Spec {
     }
 }
 
-fn parse_size(text: &str) -> Result<Option<PageSize>, String> {
+pub(super) fn parse_size(text: &str) -> Result<Option<PageSize>, String> {
     let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic());
     match text.parse() {
         _ if text == "DEFAULT" => Ok(None),
@@ -119,7 +119,7 @@ fn parse_weight(text: &str) -> Result<u32, String> {
     weight.ok_or_else(|| format!("weight {text:?}: not a positive number"))
 }
 
-fn parse_amount(text: &str) -> Result<Amount, String> {
+pub(crate) fn parse_amount(text: &str) -> Result<Amount, String> {
     let invalid = |why: SizeError| format!("amount {text:?}: {why}");
     if let Some(number) = text.strip_suffix('%') {
         let number = number.parse::<Quantity>().map_err(invalid)?.plain();

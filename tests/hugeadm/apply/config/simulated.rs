@@ -1,0 +1,190 @@
+//! Files on a simulated kernel, whose whole pools and nodes agree.
+
+use std::path::PathBuf;
+
+use hugetools_admin::config::check::{Difference, differences};
+use hugetools_admin::config::source::Source;
+use hugetools_admin::config::{record, requests, save};
+use hugetools_admin::plan::Plan;
+use hugetools_admin::report::{Status, status};
+use hugetools_admin::step::Owner;
+use hugetools_model::sim::Sim;
+use proptest::prelude::*;
+
+use super::with_pools;
+use crate::hugeadm::world::{NODES, World, lines, size};
+use crate::support::cases;
+use crate::support::tree::{Snapshot, difference, snapshot};
+
+/// A machine whose recorded mounts have directories.
+fn machine(name: &str, kernel: impl Fn(Sim) -> Sim) -> World {
+    let mut world = World::new(name, kernel);
+    let owner = Owner {
+        uid: 0,
+        gid: 0,
+        mode: 0o1777,
+    };
+    for mount in world.now().mounts {
+        let dirs = mount.point.ancestors().map(|dir| (dir.to_owned(), owner));
+        world.there.extend(dirs);
+    }
+    world
+}
+
+fn planned(world: &mut World, text: &str) -> Plan {
+    let source = Source::new(PathBuf::from("pools.toml"), text.to_owned()).unwrap();
+    let machine = world.now();
+    requests::plan(&[source], &machine, None, true, world).unwrap()
+}
+
+fn differing(world: &mut World, plan: &Plan) -> Vec<Difference> {
+    let root = world.root.clone();
+    differences(plan, &root, world).unwrap()
+}
+
+fn apply(world: &mut World, text: &str) -> Status {
+    let plan = planned(world, text);
+    let (machine, root) = (world.now(), world.root.clone());
+    record::begin(&plan, &machine, &root, world).unwrap();
+    let tasks = world.apply(&plan);
+    record::mark(true, world).unwrap();
+    status(&tasks)
+}
+
+fn roll_back(world: &mut World) {
+    let plan = record::rollback(world).unwrap().unwrap();
+    let tasks = world.apply(&plan);
+    assert_eq!(status(&tasks), Status::Done, "{tasks:?}");
+    record::remove(world).unwrap();
+}
+
+/// The files of the tree, and the directories that are only simulated.
+fn state(world: &World) -> (Snapshot, Vec<PathBuf>) {
+    let there = world
+        .there
+        .keys()
+        .filter(|path| !path.starts_with("/var/lib/hugetools"));
+    let there = there.filter(|path| !["/var", "/var/lib"].contains(&path.to_str().unwrap()));
+    (snapshot(world.dir.path()), there.cloned().collect())
+}
+
+const MOUNT: &str = "[[mount]]\nfor = \"root\"\n";
+
+fn pools() -> impl Strategy<Value = String> {
+    let amount = || {
+        prop_oneof![
+            (0..30u64).prop_map(|pages| pages.to_string()),
+            (2..40u64).prop_map(|pages| format!("\"{}MB\"", 16 * pages)),
+        ]
+    };
+    let pages = prop_oneof![
+        amount().prop_map(|amount| format!("min = {amount}\n")),
+        amount().prop_map(|amount| format!("nodes = {{ 0 = {amount} }}\n")),
+        amount().prop_map(|amount| format!("spread = {amount}\n")),
+    ];
+    let max = prop_oneof![Just(""), Just("max = 350\n")];
+    let mount = prop_oneof![Just(""), Just(MOUNT)];
+    (pages, max, mount).prop_map(|(pages, max, mount)| {
+        format!("[[pool]]\nsize = \"DEFAULT\"\n{pages}{max}{mount}")
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    /// After an apply nothing differs; a rollback, and a saved file, restore every byte.
+    #[test]
+    fn files_are_applied_and_rolled_back(
+        name in prop::sample::select(with_pools()),
+        first in pools(),
+        second in pools(),
+    ) {
+        let mut world = machine(&name, |sim| sim);
+        let has_mounts = world.dir.path().join("proc/self/mountinfo").exists();
+        for mut text in [first, second] {
+            if !has_mounts {
+                text = text.replace(MOUNT, "");
+            }
+            let before = state(&world);
+            let saved = save::text(&world.now());
+            if planned(&mut world, &text).refusal.is_some() {
+                continue;
+            }
+            prop_assert_eq!(apply(&mut world, &text), Status::Done);
+            let plan = planned(&mut world, &text);
+            prop_assert_eq!(differing(&mut world, &plan), [], "{}: {}", name, text);
+            let applied = state(&world);
+            world.apply(&plan);
+            prop_assert_eq!(difference(&applied.0, &state(&world).0), [""; 0]);
+            roll_back(&mut world);
+            let now = state(&world);
+            prop_assert_eq!(difference(&before.0, &now.0), [""; 0], "{}: {}", name, text);
+            prop_assert_eq!(&before.1, &now.1, "{}: {}", name, text);
+            if !text.contains("[[mount]]") {
+                apply(&mut world, &text);
+                apply(&mut world, &saved);
+                let now = state(&world);
+                prop_assert_eq!(difference(&before.0, &now.0), [""; 0], "{}: {}", name, saved);
+            }
+            apply(&mut world, &text);
+        }
+    }
+}
+
+const NODE_3: &str = "/sys/devices/system/node/node3/hugepages/hugepages-2048kB/nr_hugepages";
+
+/// The pool of one node is changed by hand; the whole pool changes with it.
+#[test]
+fn a_node_changed_by_hand_is_found() {
+    let mut world = machine(NODES, |sim| sim);
+    let before = state(&world);
+    let saved = save::text(&world.now());
+    world.run(&["--pool-pages-min", "2MB@3:11", "--pool-pages-max", "2MB:82"]);
+    let plan = planned(&mut world, &saved);
+    let found = differing(&mut world, &plan);
+    let found: Vec<_> = found
+        .iter()
+        .map(|it| (it.file.as_str(), it.is.as_str()))
+        .collect();
+    assert_eq!(found, [(NODE_3, "11")]);
+    assert_eq!(apply(&mut world, &saved), Status::Done);
+    assert_eq!(difference(&before.0, &state(&world).0), [""; 0]);
+}
+
+/// A pool that falls short is an error with the figure, or a warning if it is not essential.
+#[test]
+fn a_shortage_counts_if_the_pool_is_essential() {
+    for (essential, expected) in [(true, Status::Short), (false, Status::Done)] {
+        let mut world = machine(NODES, |sim| sim.room(None, size("2M"), 80));
+        let text = format!("[[pool]]\nsize = \"2MB\"\nmin = 90\nessential = {essential}\n");
+        let plan = planned(&mut world, &text);
+        let tasks = world.apply(&plan);
+        assert_eq!(status(&tasks), expected);
+        assert!(lines(&tasks)[0].contains("asked 90, got 80"), "{tasks:?}");
+        let plan = planned(&mut world, &text);
+        let found = differing(&mut world, &plan);
+        assert!(
+            found.iter().any(|it| it.should.as_deref() == Some("90")),
+            "{found:?}"
+        );
+    }
+}
+
+/// `try` and `for` drop caches and keep on trying.
+#[test]
+fn a_pool_may_be_tried_for_long() {
+    for (keys, pauses) in [("", 0), ("try = \"hard\"\n", 5), ("for = \"30s\"\n", 15)] {
+        let mut world = machine(NODES, |sim| sim.room(None, size("2M"), 80));
+        let plan = planned(
+            &mut world,
+            &format!("[[pool]]\nsize = \"2MB\"\nmin = 90\n{keys}"),
+        );
+        world.apply(&plan);
+        let count = world
+            .calls
+            .iter()
+            .filter(|call| call.starts_with("pause"))
+            .count();
+        assert_eq!(count, pauses, "{keys}");
+    }
+}
