@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use hugetools_model::machine::Wanted;
 use hugetools_model::{Machine, PageSize};
 
-use super::source::{Key, Source};
+use super::source::{Key, Source, printable};
 use super::table::{Pool, Thp, When};
 use super::when::Here;
 use crate::args::Args;
@@ -72,7 +72,7 @@ pub fn request(
     };
     for source in sources {
         if making.here.is(source.file.when.as_ref(), source)? {
-            making.source(source)?;
+            making.source(source).map_err(|why| printable(&why))?;
         }
     }
     Ok(making.request)
