@@ -8,6 +8,8 @@
 
 #[path = "fuzz/arguments.rs"]
 mod arguments;
+#[path = "fuzz/config.rs"]
+mod config;
 #[path = "fuzz/elf.rs"]
 mod elf;
 #[path = "fuzz/engine.rs"]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hugetools_admin::config::check::{self, Difference};
-use hugetools_admin::config::source::DEFAULT;
+use hugetools_admin::config::source::{DEFAULT, Source};
 use hugetools_admin::config::{EXAMPLE, record, requests, save};
 use hugetools_admin::live::Live;
 use hugetools_admin::live::files;
@@ -18,7 +18,8 @@ impl Run {
     /// Plans `--apply` or `--rollback`.
     pub(super) fn file_plan(&mut self, machine: &Machine) -> Result<Plan, Status> {
         if let Some(path) = self.args.config.apply.clone() {
-            return self.plan_of(path.as_deref(), machine);
+            let sources = self.sources(path.as_deref())?;
+            return self.plan_of(&sources, machine);
         }
         let found = record::rollback(&mut Live::new(self.root.clone()));
         match found {
@@ -70,13 +71,18 @@ impl Run {
         Some(host.trim().to_owned()).filter(|host| !host.is_empty())
     }
 
-    fn plan_of(&mut self, path: Option<&Path>, machine: &Machine) -> Result<Plan, Status> {
-        let host = self.host();
+    fn sources(&mut self, path: Option<&Path>) -> Result<Vec<Source>, Status> {
+        files::read_config(path).map_err(|error| {
+            self.error(&error);
+            Status::Usage
+        })
+    }
+
+    fn plan_of(&mut self, sources: &[Source], machine: &Machine) -> Result<Plan, Status> {
+        let host = requests::asks_host(sources).then(|| self.host()).flatten();
         let mut effects = Live::new(self.root.clone());
         let force = self.args.pools.force;
-        let plan = files::read_config(path).and_then(|sources| {
-            requests::plan(&sources, machine, host.as_deref(), force, &mut effects)
-        });
+        let plan = requests::plan(sources, machine, host.as_deref(), force, &mut effects);
         plan.map_err(|error| {
             self.error(&error);
             Status::Usage
@@ -134,15 +140,15 @@ impl Run {
         if args.example_config {
             self.out(EXAMPLE);
         }
-        if args.check.is_none() && args.save.is_none() {
-            return Ok(());
-        }
-        let machine = Machine::read(&self.root)?;
         if let Some(path) = args.check {
-            self.check_file(path.as_deref(), &machine);
+            match self.check_file(path.as_deref()) {
+                Err(status) => self.note_status(status),
+                Ok(Err(failure)) => self.fail(&failure.error),
+                Ok(Ok(differences)) => self.show_differences(differences),
+            }
         }
         if let Some(path) = args.save {
-            let text = save::text(&machine);
+            let text = save::text(&Machine::read(&self.root)?);
             match path.map(|path| files::write_config(&path, &text)) {
                 None => self.out(&text),
                 Some(Ok(())) => {}
@@ -152,36 +158,42 @@ impl Run {
         Ok(())
     }
 
-    fn check_file(&mut self, path: Option<&Path>, machine: &Machine) {
-        let plan = match self.plan_of(path, machine) {
-            Ok(plan) => plan,
-            Err(status) => return self.note_status(status),
+    /// Reads no file that the check doesn't need, and none twice.
+    fn check_file(
+        &mut self,
+        path: Option<&Path>,
+    ) -> Result<Result<Vec<Difference>, Failure>, Status> {
+        let sources = self.sources(path)?;
+        let root = self.root.cached();
+        let machine = match Machine::read_for(&root, requests::wanted(&sources)) {
+            Ok(machine) => machine,
+            Err(error) => return Ok(Err(error.into())),
         };
+        let plan = self.plan_of(&sources, &machine)?;
         if let Some(Refusal::Impossible(why)) = &plan.refusal {
             self.error(why);
-            return self.note_status(Status::Usage);
+            return Err(Status::Usage);
         }
-        match check::differences(&plan, &self.root, &mut Live::new(self.root.clone())) {
-            Err(failure) => self.fail(&failure.error),
-            Ok(differences) => {
-                if self.root.is_live() {
-                    record::note_check(&mut Live::new(self.root.clone()));
-                }
-                if !differences.is_empty() {
-                    self.note_status(Status::Differs);
-                }
-                let line = |it: &Difference| match &it.should {
-                    Some(should) => {
-                        format!(
-                            "{}: is {}, should be {should} ({})\n",
-                            it.file, it.is, it.what
-                        )
-                    }
-                    None => format!("{}: {} ({})\n", it.file, it.is, it.what),
-                };
-                self.out(&differences.iter().map(line).collect::<String>());
-                self.document.differences = Some(differences);
-            }
+        let mut effects = Live::new(self.root.clone());
+        let found = check::differences(&plan, &root, &mut effects);
+        if root.is_live() {
+            record::note_check(&mut effects);
         }
+        Ok(found)
+    }
+
+    fn show_differences(&mut self, differences: Vec<Difference>) {
+        if !differences.is_empty() {
+            self.note_status(Status::Differs);
+        }
+        let line = |it: &Difference| match &it.should {
+            Some(should) => format!(
+                "{}: is {}, should be {should} ({})\n",
+                it.file, it.is, it.what
+            ),
+            None => format!("{}: {} ({})\n", it.file, it.is, it.what),
+        };
+        self.out(&differences.iter().map(line).collect::<String>());
+        self.document.differences = Some(differences);
     }
 }

@@ -96,11 +96,16 @@ impl Source {
     }
 }
 
+/// Replaces what a terminal may understand as a command.
+pub(super) fn printable(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}
+
 /// Returns the first line of a text, cut to what a message can hold.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     let shown: String = line.chars().take(SHOWN).collect();
-    let shown = shown.replace(char::is_control, "?");
+    let shown = printable(&shown);
     match line.len() < text.len() || line.chars().count() > SHOWN {
         true => shown + " ...",
         false => shown,
@@ -109,7 +114,7 @@ fn short(text: &str) -> String {
 
 /// Words a mistake that serde found. Names the key or word that may be meant.
 fn mistake(message: &str) -> String {
-    let message = message.trim_end().replace('\n', "; ");
+    let message = printable(&message.trim_end().replace('\n', "; "));
     let message = message.replace("missing field", "missing key");
     let mut words = message.split('`').skip(1).step_by(2);
     let what = match message.split_once(" `") {
