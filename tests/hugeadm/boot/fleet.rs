@@ -62,7 +62,7 @@ fn the_role_is_idempotent_and_has_a_check_mode() {
     );
     fs::write(path("bin/hugeadm"), wrapper).unwrap();
     fs::set_permissions(path("bin/hugeadm"), fs::Permissions::from_mode(0o755)).unwrap();
-    let pool = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+    let pool = "proc/sys/vm/nr_hugepages";
     let (_, search) = std::env::vars_os()
         .find(|(name, _)| name == "PATH")
         .unwrap();
