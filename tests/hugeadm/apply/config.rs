@@ -357,7 +357,7 @@ fn a_wrong_file_is_one_error_with_its_place() {
             assert_eq!(ran.status, 2, "{text}: {ran:?}");
             let start = format!("{}:{expected}", world.file().display());
             assert!(ran.err.contains(&start), "{text}: {ran:?}");
-            assert_eq!(ran.err.matches("ERROR").count(), 1, "{text}: {ran:?}");
+            assert_eq!(ran.err.matches("hugeadm:").count(), 1, "{text}: {ran:?}");
         }
         assert_eq!(before, world.snapshot(), "{text}");
     }
