@@ -47,9 +47,12 @@ pub fn line(step: &Step, root: &Root) -> String {
             let change = match root.has_kernel() {
                 true => format!("echo {word} > {path}"),
                 // Nobody else marks the word there, if words are listed.
-                false => format!(
-                    "if grep -qF '[' {path}; then sed -Ei 's/[][]//g; s/(^| ){word}( |$)/\\1[{word}]\\2/' {path}; else echo {word} > {path}; fi"
-                ),
+                false => {
+                    let found = word.replace('+', "[+]");
+                    format!(
+                        "if grep -qF '[' {path}; then sed -Ei 's/[][]//g; s/(^| ){found}( |$)/\\1[{word}]\\2/' {path}; else echo {word} > {path}; fi"
+                    )
+                }
             };
             format!("grep -qF '[{word}]' {path} || {change}")
         }
