@@ -90,7 +90,7 @@ fn of_hugeadm() -> Vec<String> {
     let tree = dir.path().display();
     let file = dir.path().join("pools.toml");
     let text = "[[pool]]\nsize = \"2MB\"\nmin = 80\nessential = false\n";
-    std::fs::write(&file, text).unwrap();
+    std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), text.as_bytes()).unwrap();
     let file = file.display();
     let all = "--pool-list --pool-list-nodes --list-all-mounts --page-sizes --page-sizes-all \
                --explain --print-persistent --stats --metrics --bug-report";
