@@ -88,6 +88,10 @@ fn run(name: &str, words: &str) -> String {
 fn of_hugeadm() -> Vec<String> {
     let dir = machine("x86_64-8node");
     let tree = dir.path().display();
+    let file = dir.path().join("pools.toml");
+    let text = "[[pool]]\nsize = \"2MB\"\nmin = 80\nessential = false\n";
+    std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), text.as_bytes()).unwrap();
+    let file = file.display();
     let all = "--pool-list --pool-list-nodes --list-all-mounts --page-sizes --page-sizes-all \
                --explain --print-persistent --stats --metrics --bug-report";
     [
@@ -95,6 +99,8 @@ fn of_hugeadm() -> Vec<String> {
         format!("--json --sysroot {tree} --dry-run --pool-pages-min 2MB:+4 --thp-always"),
         format!("--json --sysroot {tree} --pool-pages-min 2MB:+4 --thp-always --create-mounts"),
         format!("--json --sysroot {tree} --pool-pages-min 2MB:+4000 --force"),
+        format!("--json --sysroot {tree} --check={file}"),
+        format!("--json --sysroot {tree} --apply={file}"),
         "--json --who --stats".to_owned(),
         format!("--json --size-for {}", std::process::id()),
         "--json --size-for sh".to_owned(),

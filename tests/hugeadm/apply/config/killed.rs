@@ -1,0 +1,161 @@
+//! Applies and rollbacks that are killed at each of their changing system calls.
+
+use std::fmt::Debug;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::all;
+use crate::hugeadm::world::NODES;
+use crate::support::live::machine;
+use crate::support::needs;
+use crate::support::tool::{Ran, tool};
+use crate::support::tree;
+
+/// The changing system calls of an apply or a rollback.
+#[rustfmt::skip]
+const CALLS: [&str; 14] = [
+    "write", "ftruncate", "rename", "mkdir", "rmdir", "unlink", "fchown", "fchmod", "chmod", "lchown",
+    "mount", "umount2", "fsync", "symlink",
+];
+
+/// What is killed, and what follows it.
+const ORDERS: [(&str, &str); 4] = [
+    ("--apply", "--apply"),
+    ("--apply", "--rollback"),
+    ("--rollback", "--rollback"),
+    ("--rollback", "--apply"),
+];
+
+fn command(root: Option<&Path>, file: &Path, option: &str) -> Command {
+    let mut command = tool("hugeadm");
+    if let Some(root) = root {
+        command.arg("--sysroot").arg(root);
+    }
+    match option {
+        "--apply" => command.arg(format!("--apply={}", file.display())),
+        option => command.arg(option),
+    };
+    command
+}
+
+fn run(root: Option<&Path>, file: &Path, option: &str) -> Ran {
+    let ran: Ran = command(root, file, option).output().unwrap().into();
+    // A rollback that was killed as its last act, or an apply before its first change.
+    let is_nothing = option == "--rollback" && ran.err.contains("nothing to roll back");
+    assert!(ran.status == 0 || is_nothing, "{option}: {ran:?}");
+    ran
+}
+
+/// Runs hugeadm, killed at the nth of these calls; false if it comes to its end before.
+fn killed(root: Option<&Path>, file: &Path, option: &str, (call, at): (&str, usize)) -> bool {
+    let hugeadm = command(root, file, option);
+    let mut strace = Command::new("strace");
+    strace.args(["-qq", "-o", "/dev/null", "-e", &format!("trace={call}")]);
+    strace.args(["-e", &format!("inject={call}:signal=SIGKILL:when={at}")]);
+    strace.arg(hugeadm.get_program()).args(hugeadm.get_args());
+    let status = strace.output().unwrap().status;
+    let killed = std::os::unix::process::ExitStatusExt::signal(&status) == Some(9);
+    assert!(killed || status.success(), "{option}: {status:?}");
+    killed
+}
+
+/// Kills an apply and a rollback at every call. What follows ends in one of the two states.
+/// `prepare` returns a machine in the first state. Returns the number of calls.
+fn kill_everywhere<S: PartialEq + Debug>(
+    file: &Path,
+    prepare: &mut dyn FnMut() -> Option<PathBuf>,
+    state: &dyn Fn(Option<&Path>) -> S,
+) -> usize {
+    let root = prepare();
+    let before = state(root.as_deref());
+    run(root.as_deref(), file, "--apply");
+    let after = state(root.as_deref());
+    assert_ne!(before, after);
+    let mut count = 0;
+    let kills = |call| (1..).map(move |at| (call, at));
+    for call in CALLS {
+        for kill in kills(call) {
+            let mut is_any = false;
+            for order in ORDERS {
+                let (first, then) = order;
+                let root = prepare();
+                let root = root.as_deref();
+                if first == "--rollback" {
+                    run(root, file, "--apply");
+                }
+                is_any |= killed(root, file, first, kill);
+                run(root, file, then);
+                if then == "--apply" {
+                    assert_eq!(state(root), after, "{kill:?} {order:?}");
+                    run(root, file, "--rollback");
+                }
+                assert_eq!(state(root), before, "{kill:?} {order:?}");
+            }
+            if !is_any {
+                break;
+            }
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn in_a_recorded_machine() {
+    if !needs::programs("a killed apply", &["strace"]) {
+        return;
+    }
+    let text = "[[pool]]\nsize = \"2MB\"\nmin = 90\nmax = 200\n[[mount]]\nfor = \"root\"\n\
+        [thp]\nenabled = \"never\"\n[memory]\nmin_free = \"256MB\"\n";
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pools.toml");
+    fs::write(&file, text).unwrap();
+    let mut tree = tree::machine(NODES);
+    let mut prepare = || {
+        tree = tree::machine(NODES);
+        Some(tree.path().to_owned())
+    };
+    // A write that a kill cut short leaves newlines at the end of a recorded file.
+    let state = |root: Option<&Path>| {
+        let files = all(root.unwrap()).into_iter();
+        let texts = files.map(|(path, (mode, bytes))| {
+            let text = bytes.map(|bytes| String::from_utf8(bytes).unwrap());
+            (path, mode, text.map(|text| text.trim_end().to_owned()))
+        });
+        texts.collect::<Vec<_>>()
+    };
+    let calls = kill_everywhere(&file, &mut prepare, &state);
+    assert!(calls > 20, "{calls}");
+}
+
+#[test]
+fn on_this_machine() {
+    let Some(live) = machine("a killed apply on this machine") else {
+        return;
+    };
+    if !needs::programs("a killed apply on this machine", &["strace"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pools.toml");
+    let text = "[[pool]]\nsize = \"DEFAULT\"\nmin = 20\nmax = 25\n[[mount]]\nfor = \"global\"\n";
+    fs::write(&file, text).unwrap();
+    let mut prepare = || {
+        live.set_pool(0);
+        assert_eq!(live.hugeadm(&["--unmount"]).status, 0);
+        let _ = fs::remove_file("/var/lib/hugetools/rollback.json");
+        None
+    };
+    let state = |_: Option<&Path>| {
+        let mounts = live.now().mounts.into_iter().map(|mount| mount.point);
+        let is_there = Path::new("/var/lib/hugetlbfs/global").exists();
+        (
+            live.pool(live.default_size()),
+            mounts.collect::<Vec<_>>(),
+            is_there,
+        )
+    };
+    let calls = kill_everywhere(&file, &mut prepare, &state);
+    assert!(calls > 12, "{calls}");
+}
