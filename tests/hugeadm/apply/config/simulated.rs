@@ -237,3 +237,44 @@ fn a_recommended_shmmax_is_set_once() {
     let plan = planned(&mut world, text);
     assert_eq!(differing(&mut world, &plan), []);
 }
+
+fn sources(texts: &[(&str, &str)]) -> Vec<Source> {
+    let source = |(path, text): &(&str, &str)| Source::new(path.into(), (*text).to_owned());
+    texts.iter().map(|it| source(it).unwrap()).collect()
+}
+
+/// Several files are one. A key that two of them set is an error that names both places.
+#[test]
+fn files_of_the_directory_add_keys() {
+    let mut world = machine(NODES, |sim| sim);
+    let now = world.now();
+    let first = (
+        "a.toml",
+        "[thp]\nenabled = \"never\"\n[[pool]]\nsize = \"2MB\"\nmin = 3\n",
+    );
+    let mut request = |second: &str, host: &str| {
+        let sources = sources(&[first, ("b.toml", second)]);
+        requests::request(&sources, &now, Some(host), &mut world)
+    };
+    let more = "[thp]\nmax_ptes_none = 7\n[[pool]]\nsize = \"1GB\"\nmin = 1\n";
+    let found = request(more, "db1").unwrap();
+    assert_eq!((found.settings.len(), found.pool_min.len()), (2, 2));
+    for (second, error) in [
+        (
+            "[thp]\nenabled = \"always\"\n",
+            "b.toml:2:11: enabled = \"always\": enabled of [thp] is set in a.toml:2:11 already; keep one of them",
+        ),
+        (
+            "[[pool]]\nsize = \"DEFAULT\"\nmax = 9\n",
+            "b.toml:2:8: size = \"DEFAULT\": the pool of 2MB is set in a.toml:4:8 already; keep one of them",
+        ),
+    ] {
+        assert_eq!(request(second, "db1").unwrap_err(), error);
+        let other = format!("[when]\nhost = \"web* db?2\"\n{second}");
+        assert_eq!(request(&other, "db1").unwrap().pool_min.len(), 1);
+        assert!(request(&other, "web7").is_err());
+    }
+    let other = sources(&[("a.toml", "[when]\nnodes = 2\n[thp]\nenabled = \"never\"\n")]);
+    let none = requests::request(&other, &now, None, &mut world).unwrap();
+    assert!(none.settings.is_empty() && none.notes[0].contains("no file is for this machine"));
+}
