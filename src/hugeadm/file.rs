@@ -5,6 +5,7 @@ use std::path::Path;
 use hugetools_admin::config::check::{self, Difference};
 use hugetools_admin::config::source::{DEFAULT, Source};
 use hugetools_admin::config::{EXAMPLE, record, requests, save};
+use hugetools_admin::effects::Effects;
 use hugetools_admin::live::Live;
 use hugetools_admin::live::files;
 use hugetools_admin::plan::{Plan, Refusal};
@@ -21,7 +22,7 @@ impl Run {
             let sources = self.sources(path.as_deref())?;
             return self.plan_of(&sources, machine);
         }
-        let found = record::rollback(&mut Live::new(self.root.clone()));
+        let found = record::plan(&mut Live::new(self.root.clone()));
         match found {
             Ok(Some(plan)) => Ok(plan),
             Ok(None) => {
@@ -91,46 +92,24 @@ impl Run {
 
     /// Carries out a plan. Before `--apply` changes anything, it records how it was.
     pub(super) fn carry_out(&mut self, plan: &Plan) {
-        let config = &self.args.config;
         let mut effects = Live::new(self.root.clone());
-        let done = match (self.args.general.dry_run, &config.apply, config.rollback) {
-            (false, Some(_), _) => self.apply_file(plan, &mut effects),
-            (false, None, true) => self.roll_back(plan, &mut effects),
+        let root = self.root.clone();
+        let (is_apply, is_dry) = (self.args.config.apply.is_some(), self.args.general.dry_run);
+        let is_rollback = self.args.config.rollback;
+        let mut change = |_: &mut dyn Effects| {
+            self.change(plan);
+            report::status(&self.document.tasks)
+        };
+        let done = match (is_dry, is_apply, is_rollback) {
+            (false, true, _) => record::apply(plan, &root, &mut effects, &mut change),
+            (false, _, true) => record::roll_back(&mut effects, &mut change),
             _ => {
-                self.change(plan);
+                change(&mut effects);
                 Ok(())
             }
         };
         if let Err(failure) = done {
             self.fail(&failure.error);
-        }
-    }
-
-    fn apply_file(&mut self, plan: &Plan, effects: &mut Live) -> Result<(), Failure> {
-        let before = check::differences(plan, &self.root, effects)?;
-        if before.is_empty() {
-            self.change(plan);
-            return record::mark(true, effects);
-        }
-        let machine = Machine::read(&self.root)?;
-        let replaced = record::begin(plan, &machine, &self.root, effects)?;
-        self.change(plan);
-        match (report::status(&self.document.tasks), replaced) {
-            // The next apply or rollback continues what failed.
-            (Status::Failed, _) => Ok(()),
-            (_, Some(replaced)) if check::differences(plan, &self.root, effects)? == before => {
-                record::put_back(&replaced, effects)
-            }
-            _ => record::mark(true, effects),
-        }
-    }
-
-    fn roll_back(&mut self, plan: &Plan, effects: &mut Live) -> Result<(), Failure> {
-        record::mark(false, effects)?;
-        self.change(plan);
-        match report::status(&self.document.tasks) {
-            Status::Done => record::remove(effects),
-            _ => Ok(()),
         }
     }
 
@@ -149,6 +128,7 @@ impl Run {
         }
         if let Some(path) = args.save {
             let text = save::text(&Machine::read(&self.root)?);
+            let path = path.filter(|_| !self.args.general.dry_run);
             match path.map(|path| files::write_config(&path, &text)) {
                 None => self.out(&text),
                 Some(Ok(())) => {}

@@ -5,8 +5,9 @@
 
 use std::ops::RangeInclusive;
 
-use hugetools_model::Machine;
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::thp::Thp;
+use hugetools_model::{Machine, PageCount};
 
 /// The default of `kernel.shmmax`, practically unlimited.
 pub const SHMMAX_AT_BOOT: u64 = u64::MAX - (1 << 24);
@@ -55,10 +56,10 @@ fn kernel_range(machine: &Machine) -> Option<RangeInclusive<u64>> {
 
 /// Returns `kernel.shmmax` (bytes) for one segment as large as all pools at their
 /// maximum; 0 if they are empty.
-pub fn shmmax(machine: &Machine) -> u64 {
+pub fn shmmax(machine: &Machine, maximum: impl Fn(&Pool) -> PageCount) -> u64 {
     let pools = machine.pools.iter();
     pools.fold(0, |sum, pool| {
-        let bytes = pool.size.of(pool.maximum());
+        let bytes = pool.size.of(maximum(pool));
         sum.saturating_add(bytes.map_or(u64::MAX, |bytes| bytes.get()))
     })
 }

@@ -316,6 +316,14 @@ impl Request {
         errors
     }
 
+    /// Returns the maximum of a pool after these changes.
+    pub(crate) fn maximum_after(&self, machine: &Machine, pool: &Pool) -> PageCount {
+        let own = |change: &&PoolChange| change.size == pool.size;
+        let given = self.pool_max.iter().rfind(own).and_then(PoolChange::whole);
+        let minimum = minimum_after(machine, pool, self.pool_min.iter().filter(own));
+        given.unwrap_or_else(|| pool.maximum().max(minimum))
+    }
+
     /// Warns about options without effect, because they only modify options that
     /// aren't given.
     fn idle_options(&mut self, args: &Args) {

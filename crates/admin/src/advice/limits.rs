@@ -1,6 +1,7 @@
 //! Findings about shared memory and free memory.
 
 use hugetools_model::Machine;
+use hugetools_model::hugetlb::pool::Pool;
 
 use super::Finding;
 use crate::recommend;
@@ -11,7 +12,10 @@ pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
 }
 
 fn shmmax(machine: &Machine) -> Option<Finding> {
-    let (now, wanted) = (machine.sysctl.shmmax?, recommend::shmmax(machine));
+    let (now, wanted) = (
+        machine.sysctl.shmmax?,
+        recommend::shmmax(machine, Pool::maximum),
+    );
     (now < wanted).then(|| {
         Finding::new(
             "shared_memory",

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageSize};
 
 use crate::advice::{Fact, Finding};
@@ -66,7 +67,7 @@ pub fn explain(
 /// Values that equal the kernel's default need no line in a file.
 fn shared_memory(machine: &Machine, text: &mut String) {
     if let Some(now) = machine.sysctl.shmmax {
-        let wanted = recommend::shmmax(machine);
+        let wanted = recommend::shmmax(machine, Pool::maximum);
         let _ = write!(
             text,
             "\nA /proc/sys/kernel/shmmax value of {now} bytes limits a shared memory segment.\n\

@@ -11,10 +11,11 @@ use hugetools_model::hugetlb::node::{node_pool_path, node_surplus_path};
 use hugetools_model::{KPath, Machine, Root, thp};
 use serde::{Deserialize, Serialize};
 
+use super::check::differences;
 use crate::apply::numbers::number;
 use crate::effects::Effects;
 use crate::plan::{Plan, Task};
-use crate::report::Failure;
+use crate::report::{Failure, Status};
 use crate::step::{
     Choose, Effort, Install, Installed, MakeDir, Number, Own, Owner, Pages, Step, Value, What,
     Write,
@@ -75,11 +76,52 @@ impl Before {
     }
 }
 
-/// Writes the record of what a plan will change. Returns the record that it replaces.
+/// Carries out an apply by `change`, which returns its status. Records the present state first,
+/// unless nothing differs.
 ///
 /// # Errors
-/// A file cannot be read or written.
-pub fn begin(
+/// The record cannot be read or written, or a file cannot be read.
+pub fn apply(
+    plan: &Plan,
+    root: &Root,
+    effects: &mut dyn Effects,
+    change: &mut dyn FnMut(&mut dyn Effects) -> Status,
+) -> Result<(), Failure> {
+    let before = differences(plan, root, effects)?;
+    if before.is_empty() {
+        change(effects);
+        return mark(true, effects);
+    }
+    let replaced = begin(plan, &Machine::read(root)?, root, effects)?;
+    match (change(effects), replaced) {
+        // The next apply or rollback continues what failed.
+        (Status::Failed, _) => Ok(()),
+        // It fell short as the one before. The record of that one stays.
+        (_, Some(replaced)) if differences(plan, root, effects)? == before => {
+            write(&replaced, effects)
+        }
+        _ => mark(true, effects),
+    }
+}
+
+/// Carries out a rollback by `change`, which returns its status. What fails or falls short can
+/// be repeated.
+///
+/// # Errors
+/// The record cannot be read, written or removed.
+pub fn roll_back(
+    effects: &mut dyn Effects,
+    change: &mut dyn FnMut(&mut dyn Effects) -> Status,
+) -> Result<(), Failure> {
+    mark(false, effects)?;
+    match change(effects) {
+        Status::Done => remove(effects),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the record of what a plan will change. Returns the record that it replaces.
+fn begin(
     plan: &Plan,
     machine: &Machine,
     root: &Root,
@@ -100,30 +142,19 @@ pub fn begin(
     Ok(replaced)
 }
 
-/// Notes whether an apply came to its end. A rollback is none until it has removed the record.
-///
-/// # Errors
-/// The record cannot be read or written.
-pub fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
+/// Notes whether an apply came to its end.
+fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
     let record = read(effects)?.filter(|record| record.finished != finished);
     record.map_or(Ok(()), |record| {
         write(&Record { finished, ..record }, effects)
     })
 }
 
-/// Puts back the record that an apply replaced, which then changed nothing.
-///
-/// # Errors
-/// It cannot be written.
-pub fn put_back(replaced: &Record, effects: &mut dyn Effects) -> Result<(), Failure> {
-    write(replaced, effects)
-}
-
 /// Plans to restore everything, the latest change first; `None` without a record.
 ///
 /// # Errors
 /// The record cannot be read.
-pub fn rollback(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
+pub fn plan(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
     let Some(record) = read(effects)? else {
         return Ok(None);
     };
@@ -142,10 +173,7 @@ pub fn rollback(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
 }
 
 /// Removes the record.
-///
-/// # Errors
-/// It cannot be removed.
-pub fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
+fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
     let removed = effects.remove_file(Path::new(RECORD));
     removed.map_err(|error| Failure::call(&format!("remove {RECORD}"), &error))?;
     // It stays if it has other files.

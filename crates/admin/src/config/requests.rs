@@ -70,10 +70,16 @@ pub fn request(
         request: Request::default(),
         seen: BTreeMap::new(),
     };
+    let mut is_for_it = false;
     for source in sources {
         if making.here.is(source.file.when.as_ref(), source)? {
+            is_for_it = true;
             making.source(source).map_err(|why| printable(&why))?;
         }
+    }
+    if !is_for_it {
+        let note = "no file is for this machine: the conditions of [when] don't hold";
+        making.request.notes.push(note.to_owned());
     }
     Ok(making.request)
 }

@@ -23,7 +23,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         plan.tasks.push(Task::new(option, vec![step]));
     }
     if let Some(option) = &request.shmmax {
-        let bytes = recommend::shmmax(machine);
+        let bytes = recommend::shmmax(machine, |pool| request.maximum_after(machine, pool));
         if bytes == 0 {
             let note = format!("{option}: no pool may have pages, so there is no recommendation");
             plan.notes.push(note);

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use hugetools_admin::apply;
 use hugetools_admin::config::check::{Difference, differences};
 use hugetools_admin::config::source::Source;
 use hugetools_admin::config::{record, requests, save};
+use hugetools_admin::effects::Effects;
 use hugetools_admin::plan::Plan;
 use hugetools_admin::report::{Status, status};
 use hugetools_admin::step::Owner;
@@ -14,7 +16,7 @@ use proptest::prelude::*;
 use super::with_pools;
 use crate::hugeadm::world::{NODES, World, lines, size};
 use crate::support::cases;
-use crate::support::tree::{Snapshot, difference, snapshot};
+use crate::support::tree::{Snapshot, difference, snapshot, text as tree_text, write};
 
 /// A machine whose recorded mounts have directories.
 fn machine(name: &str, kernel: impl Fn(Sim) -> Sim) -> World {
@@ -44,18 +46,22 @@ fn differing(world: &mut World, plan: &Plan) -> Vec<Difference> {
 
 fn apply(world: &mut World, text: &str) -> Status {
     let plan = planned(world, text);
-    let (machine, root) = (world.now(), world.root.clone());
-    record::begin(&plan, &machine, &root, world).unwrap();
-    let tasks = world.apply(&plan);
-    record::mark(true, world).unwrap();
-    status(&tasks)
+    let root = world.root.clone();
+    let mut found = Status::Done;
+    let mut change = |effects: &mut dyn Effects| {
+        found = status(&apply::apply(&plan, &root, effects));
+        found
+    };
+    record::apply(&plan, &root, world, &mut change).unwrap();
+    found
 }
 
 fn roll_back(world: &mut World) {
-    let plan = record::rollback(world).unwrap().unwrap();
-    let tasks = world.apply(&plan);
-    assert_eq!(status(&tasks), Status::Done, "{tasks:?}");
-    record::remove(world).unwrap();
+    let plan = record::plan(world).unwrap().unwrap();
+    let root = world.root.clone();
+    let mut change = |effects: &mut dyn Effects| status(&apply::apply(&plan, &root, effects));
+    record::roll_back(world, &mut change).unwrap();
+    assert!(record::plan(world).unwrap().is_none());
 }
 
 /// The files of the tree, and the directories that are only simulated.
@@ -107,7 +113,9 @@ proptest! {
             }
             let before = state(&world);
             let saved = save::text(&world.now());
-            if planned(&mut world, &text).refusal.is_some() {
+            let plan = planned(&mut world, &text);
+            // An apply that changes nothing keeps the record of the one before.
+            if plan.refusal.is_some() || differing(&mut world, &plan).is_empty() {
                 continue;
             }
             prop_assert_eq!(apply(&mut world, &text), Status::Done);
@@ -187,4 +195,86 @@ fn a_pool_may_be_tried_for_long() {
             .count();
         assert_eq!(count, pauses, "{keys}");
     }
+}
+
+/// An apply at each boot that always falls short does not replace the record of the first one.
+#[test]
+fn a_shortage_again_keeps_the_record() {
+    let mut world = machine(NODES, |sim| sim.room(None, size("2M"), 80));
+    let pool = |min| format!("[[pool]]\nsize = \"2MB\"\nmin = {min}\nmax = 200\n");
+    assert_eq!(apply(&mut world, &pool(76)), Status::Done);
+    for _ in 0..3 {
+        assert_eq!(apply(&mut world, &pool(90)), Status::Short);
+        assert_eq!(world.pool(size("2M")), (80, 200));
+    }
+    roll_back(&mut world);
+    assert_eq!(world.pool(size("2M")), (76, 200));
+}
+
+/// The record of a failed apply leads back to the state before it, also after another apply.
+#[test]
+fn a_failed_apply_is_taken_back_as_a_whole() {
+    let text = "[[pool]]\nsize = \"2MB\"\nmin = 90\nmax = 200\n[memory]\nmin_free = \"1GB\"\n";
+    let more = format!("{text}hvo = true\n[shm]\nmax = \"1GB\"\n");
+    let refused = "/proc/sys/vm/hugetlb_optimize_vmemmap";
+    let mut world = machine(NODES, |sim| sim.refuse(refused, libc::EPERM));
+    let before = state(&world);
+    assert_eq!(apply(&mut world, &more), Status::Failed);
+    assert_eq!(apply(&mut world, text), Status::Done);
+    roll_back(&mut world);
+    assert_eq!(difference(&before.0, &state(&world).0), [""; 0]);
+}
+
+/// A recommendation for the pools is that for the pools of the file.
+#[test]
+fn a_recommended_shmmax_is_set_once() {
+    let mut world = machine(NODES, |sim| sim);
+    let shmmax = world.dir.path().join("proc/sys/kernel/shmmax");
+    write(&shmmax, "4096\n");
+    let text = "[[pool]]\nsize = \"2MB\"\nmin = 90\nmax = 200\n[shm]\nmax = \"recommended\"\n";
+    assert_eq!(apply(&mut world, text), Status::Done);
+    assert_eq!(tree_text(&shmmax).trim(), (400u64 << 20).to_string());
+    let plan = planned(&mut world, text);
+    assert_eq!(differing(&mut world, &plan), []);
+}
+
+fn sources(texts: &[(&str, &str)]) -> Vec<Source> {
+    let source = |(path, text): &(&str, &str)| Source::new(path.into(), (*text).to_owned());
+    texts.iter().map(|it| source(it).unwrap()).collect()
+}
+
+/// Several files are one. A key that two of them set is an error that names both places.
+#[test]
+fn files_of_the_directory_add_keys() {
+    let mut world = machine(NODES, |sim| sim);
+    let now = world.now();
+    let first = (
+        "a.toml",
+        "[thp]\nenabled = \"never\"\n[[pool]]\nsize = \"2MB\"\nmin = 3\n",
+    );
+    let mut request = |second: &str, host: &str| {
+        let sources = sources(&[first, ("b.toml", second)]);
+        requests::request(&sources, &now, Some(host), &mut world)
+    };
+    let more = "[thp]\nmax_ptes_none = 7\n[[pool]]\nsize = \"1GB\"\nmin = 1\n";
+    let found = request(more, "db1").unwrap();
+    assert_eq!((found.settings.len(), found.pool_min.len()), (2, 2));
+    for (second, error) in [
+        (
+            "[thp]\nenabled = \"always\"\n",
+            "b.toml:2:11: enabled = \"always\": enabled of [thp] is set in a.toml:2:11 already; keep one of them",
+        ),
+        (
+            "[[pool]]\nsize = \"DEFAULT\"\nmax = 9\n",
+            "b.toml:2:8: size = \"DEFAULT\": the pool of 2MB is set in a.toml:4:8 already; keep one of them",
+        ),
+    ] {
+        assert_eq!(request(second, "db1").unwrap_err(), error);
+        let other = format!("[when]\nhost = \"web* db?2\"\n{second}");
+        assert_eq!(request(&other, "db1").unwrap().pool_min.len(), 1);
+        assert!(request(&other, "web7").is_err());
+    }
+    let other = sources(&[("a.toml", "[when]\nnodes = 2\n[thp]\nenabled = \"never\"\n")]);
+    let none = requests::request(&other, &now, None, &mut world).unwrap();
+    assert!(none.settings.is_empty() && none.notes[0].contains("no file is for this machine"));
 }
