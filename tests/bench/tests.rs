@@ -47,7 +47,7 @@ fn seeds_have_ratios() {
         let document = compare::run(work, &args, &scratch);
         match document["not_run"].as_str() {
             Some(why) if why.ends_with(" is not installed") || why.contains("too busy") => {
-                skip_aloud(work.name, why);
+                skip_aloud(&format!("{}: {why}", work.name));
             }
             Some(why) => panic!("{}: {why}", work.name),
             None => {

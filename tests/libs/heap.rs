@@ -95,7 +95,7 @@ fn transparent_pages_follow_a_small_pool() {
     assert!(huge >= ENOUGH, "{pages:?}");
     assert!(ran.err.contains("hugeadm --size-for"), "{ran:?}");
     let heap = ran.err.lines().find(|line| line.starts_with("heap "));
-    assert!(heap.unwrap().contains("has no page left"), "{ran:?}");
+    assert!(heap.unwrap().contains("has no free page"), "{ran:?}");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_heap_on_gigantic_pages() {
         return skip("heap size", "this machine has no 1 GiB pages").unwrap_or(());
     }
     live.set_pool(0);
-    if !live.set_gigantic("heap size", 1) {
+    if !live.set_gigantic(1) {
         return;
     }
     let pages = blocks(&["--heap=1GB"], Libc::Glibc, "medium", "700");

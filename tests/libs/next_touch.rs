@@ -74,10 +74,10 @@ fn memory_follows_its_next_toucher() {
     }
     let [touch, once, pages] =
         ["touch", "once", "pages"].map(|what| milliseconds(&answers[0], what));
-    println!("{test}: {touch} ms, by one move_pages {once} ms, page by page {pages} ms");
-    assert!(touch * 5.0 <= pages, "{touch} {pages}");
+    let figures = format!("{touch} ms, by one move_pages {once} ms, page by page {pages} ms");
+    assert!(touch * 5.0 <= pages, "{figures}");
     // Twice in a calm moment: each toucher waits for another virtual CPU.
-    assert!(touch <= once * 4.0, "{touch} {once}");
+    assert!(touch <= once * 4.0, "{figures}");
     assert!(
         answers[0].err.contains("userfaultfd(2)"),
         "{:?}",

@@ -5,8 +5,8 @@
     reason = "control groups are files like others"
 )]
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::cell::RefCell;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ use nix::unistd::{AccessFlags, access};
 use super::restore::{Before, note};
 use super::tool::{Ran, tool};
 
-/// The lock of all live tests on this machine.
-const LOCK: &str = "hugetools-live.lock";
+/// Locked by all live tests: the same directory in each container of a machine.
+const LOCK: &str = "/sys/kernel/mm";
 
-/// The lock of memory control groups; not all of their tests take the machine.
-const GROUP_LOCK: &str = "hugetools-group.lock";
+/// Locked by tests of memory control groups; not all of them take the machine.
+const GROUP_LOCK: &str = "/sys/fs/cgroup";
 
 /// The machine during one test.
 pub(crate) struct Live {
@@ -56,16 +56,11 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
 
 /// Waits for the machine, exclusively or shared with tests that don't change it.
 pub(super) fn lock(how: FlockArg) -> Flock<fs::File> {
-    lock_file(LOCK, how)
+    lock_dir(LOCK, how)
 }
 
-/// A container may lack `/run/lock`.
-fn lock_file(name: &str, how: FlockArg) -> Flock<fs::File> {
-    let dirs = ["/run/lock", "/tmp"].map(Path::new);
-    let dir = dirs.into_iter().find(|dir| dir.is_dir()).unwrap();
-    let path = dir.join(name);
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let lock = Flock::lock(file.unwrap(), how);
+fn lock_dir(path: &str, how: FlockArg) -> Flock<fs::File> {
+    let lock = Flock::lock(fs::File::open(path).unwrap(), how);
     lock.map_err(|(_, errno)| errno).unwrap()
 }
 
@@ -88,26 +83,26 @@ pub(crate) fn can_be_set(test: &str) -> bool {
 pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
     let ci = std::env::vars_os().any(|(name, value)| name == "HUGETOOLS_CI" && value == "1");
     assert!(!ci, "{test} skipped: {why}");
-    skip_aloud(test, why);
+    skip_aloud(why);
     None
+}
+
+thread_local! {
+    /// Why parts of this thread's test were skipped.
+    static SKIPPED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Reports a skipped test without failing, even in CI: nothing that `.ci/run` could
 /// install would help.
-pub(crate) fn skip_aloud(test: &str, why: &str) {
-    let thread = std::thread::current();
-    let name = thread.name().unwrap_or(test);
-    let line = format!("{name}: {}\n", why.trim_end().replace('\n', " "));
-    // The test harness captures eprintln!.
-    let _ = io::stderr().write_all(format!("\nSKIPPED {line}").as_bytes());
-    // crates/ship/tests/skipped.rs prints this file at the end of `cargo test`, whose PID
-    // is in its name.
-    let cargo = std::os::unix::process::parent_id();
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("skipped-{cargo}"));
-    static EARLIER: std::sync::Once = std::sync::Once::new();
-    EARLIER.call_once(|| drop(fs::remove_file(&path)));
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+pub(crate) fn skip_aloud(why: &str) {
+    let line = why.trim_end().replace('\n', " ");
+    SKIPPED.with_borrow_mut(|all| all.push(line));
+}
+
+/// Takes why this thread's test was skipped, or cut short; nothing if it was not.
+pub(crate) fn take_skipped() -> Option<String> {
+    let all = SKIPPED.take();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 pub(super) fn live_root() -> Root {
@@ -149,13 +144,13 @@ impl Live {
     }
 
     /// Fills the pool of 1 GiB pages. Returns false if memory is too fragmented.
-    pub(crate) fn set_gigantic(&self, test: &str, pages: u64) -> bool {
+    pub(crate) fn set_gigantic(&self, pages: u64) -> bool {
         let spec = format!("1GB:{pages}");
         let ran = self.hugeadm(&["--force", "--pool-pages-min", &spec]);
         match ran.status {
             0 => true,
             3 => {
-                skip_aloud(test, "memory is too fragmented for pages of 1 GiB");
+                skip_aloud("memory is too fragmented for pages of 1 GiB");
                 false
             }
             _ => panic!("{ran:?}"),
@@ -233,7 +228,7 @@ impl Live {
 }
 
 /// Removes a control group as soon as its last process has ended.
-pub(crate) fn remove_group(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_group(path: &Path) -> std::io::Result<()> {
     for _ in 0..200 {
         if fs::remove_dir(path).is_ok() {
             return Ok(());
@@ -260,7 +255,7 @@ impl Group {
         if !can_be_set(test) {
             return None;
         }
-        let lock = lock_file(GROUP_LOCK, FlockArg::LockExclusive);
+        let lock = lock_dir(GROUP_LOCK, FlockArg::LockExclusive);
         let name = format!("hugetools-memory-{}", std::process::id());
         let one = Path::new("/sys/fs/cgroup/memory");
         let (root, file) = match one.exists() {

@@ -236,8 +236,8 @@ fn crates_can_be_published() {
     let packages = metadata["packages"].as_array().unwrap();
     let published = |package: &&serde_json::Value| package["publish"].is_null();
     let count = packages.iter().filter(published).count();
-    // All but `ship`.
-    assert_eq!(count + 1, packages.len());
+    // All but `ship` and the attribute of the tests.
+    assert_eq!(count + 2, packages.len());
     for package in packages.iter().filter(published) {
         let name = &package["name"];
         for field in ["description", "license", "readme", "repository"] {
@@ -252,5 +252,30 @@ fn crates_can_be_published() {
             .iter()
             .find(|need| need["req"] == "*" && need["kind"] != "dev");
         assert!(lacks.is_none(), "{name}: no version of {lacks:?}");
+    }
+}
+
+/// A package has only the files of its own crate.
+#[test]
+fn crates_include_no_file_of_another() {
+    let mut files = Command::new("find");
+    files.args(["crates", "src", "-name", "*.rs"]);
+    let output = files.current_dir(bless::project(".")).output().unwrap();
+    let names = String::from_utf8(output.stdout).unwrap();
+    assert!(names.lines().count() > 500, "{names}");
+    for name in names.lines() {
+        // Folders below the crate's own; of the root package's, below `src`.
+        let folders = name.split('/').count() - if name.starts_with("src/") { 1 } else { 3 };
+        let text = bless::text(name);
+        for begin in ["include_str!(\"", "include_bytes!(\"", "#[path = \""] {
+            for path in text.split(begin).skip(1) {
+                let ups = path.split('/').take_while(|part| *part == "..").count();
+                assert!(
+                    ups <= folders,
+                    "{name}: {begin}{}",
+                    path.lines().next().unwrap()
+                );
+            }
+        }
     }
 }

@@ -66,7 +66,7 @@ fn the_role_is_idempotent_and_has_a_check_mode() {
     let (_, search) = std::env::vars_os()
         .find(|(name, _)| name == "PATH")
         .unwrap();
-    let search = format!("{}:{}", path("bin").display(), search.display());
+    let search = format!("{}:{}", path("bin").display(), search.to_string_lossy());
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-ec", PLAY]);
     command.current_dir(place.path()).env("PATH", search);
