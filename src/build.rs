@@ -84,11 +84,34 @@ fn c_flags() -> String {
     format!("{set} {MIMALLOC_FLAGS}")
 }
 
+/// Writes the manifest of a workspace with the two libraries. A package from a registry has
+/// none of the other crates beside it.
+fn write_workspace(root: &Path, dir: &Path) -> Result<(), Box<dyn Error>> {
+    let version = std::env::var("CARGO_PKG_VERSION")?;
+    let own = fs::read_to_string(root.join("Cargo.toml"))?;
+    let profiles = own
+        .split("\n\n")
+        .filter(|part| part.starts_with("[profile.release"));
+    let profiles = profiles.collect::<Vec<_>>().join("\n");
+    let text = format!(
+        "[package]\nname = \"libraries\"\nedition = \"2024\"\n[workspace]\n[lib]\npath = \"lib.rs\"\n\
+         [dependencies]\nhugetools-heap = \"={version}\"\nhugetools-preload = \"={version}\"\n{profiles}\n"
+    );
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join("lib.rs"), "")?;
+    Ok(fs::write(dir.join("Cargo.toml"), text)?)
+}
+
 fn build(root: &Path, libs: &Path, target: &str) -> Result<(), Box<dyn Error>> {
     let mut cargo = Command::new(std::env::var("CARGO")?);
+    cargo.args(["build", "--release"]);
+    if root.join("crates/heap").exists() {
+        cargo.current_dir(root).arg("--locked");
+    } else {
+        write_workspace(root, libs)?;
+        cargo.current_dir(libs);
+    }
     cargo
-        .current_dir(root)
-        .args(["build", "--release", "--locked"])
         .args(["-p", "hugetools-preload", "-p", "hugetools-heap"])
         .args(["--target", target, "--target-dir"])
         .arg(libs)

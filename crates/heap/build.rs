@@ -10,7 +10,7 @@ use std::error::Error;
 
 use assembly::{assemble, emit};
 
-#[path = "../pages/build/assembly.rs"]
+#[path = "build/assembly.rs"]
 mod assembly;
 
 const WRAPPED: [&str; 5] = [

@@ -19,7 +19,7 @@ use std::process::Command;
 
 use assembly::{assemble, emit};
 
-#[path = "../pages/build/assembly.rs"]
+#[path = "build/assembly.rs"]
 mod assembly;
 
 const FILTER: &str = r#"#!/bin/sh

@@ -10,7 +10,7 @@ use crate::idle;
 
 #[cfg(not(target_arch = "powerpc64"))]
 core::arch::global_asm!(
-    include_str!("../../pages/src/rt/word_macros.s"),
+    include_str!("rt/word_macros.s"),
     include_str!("words.s"),
     options(raw)
 );

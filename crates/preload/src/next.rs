@@ -28,7 +28,7 @@ pub(crate) mod later;
 
 #[cfg(not(target_arch = "powerpc64"))]
 core::arch::global_asm!(
-    include_str!("../../pages/src/rt/word_macros.s"),
+    include_str!("rt/word_macros.s"),
     include_str!("words.s"),
     options(raw)
 );

@@ -1,0 +1,1 @@
+../../../pages/src/rt/word_macros.s

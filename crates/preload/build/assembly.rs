@@ -1,0 +1,1 @@
+../../pages/build/assembly.rs
