@@ -87,19 +87,17 @@ pub fn apply(
     effects: &mut dyn Effects,
     change: &mut dyn FnMut(&mut dyn Effects) -> Status,
 ) -> Result<(), Failure> {
-    let before = differences(plan, root, effects)?;
-    if before.is_empty() {
+    if differences(plan, root, effects)?.is_empty() {
         change(effects);
         return mark(true, effects);
     }
-    let replaced = begin(plan, &Machine::read(root)?, root, effects)?;
+    let before = present(plan, root, effects)?;
+    let replaced = begin(&before, effects)?;
     match (change(effects), replaced) {
         // The next apply or rollback continues what failed.
         (Status::Failed, _) => Ok(()),
         // It fell short as the one before. The record of that one stays.
-        (_, Some(replaced)) if differences(plan, root, effects)? == before => {
-            write(&replaced, effects)
-        }
+        (_, Some(replaced)) if present(plan, root, effects)? == before => write(&replaced, effects),
         _ => mark(true, effects),
     }
 }
@@ -120,22 +118,15 @@ pub fn roll_back(
     }
 }
 
-/// Writes the record of what a plan will change. Returns the record that it replaces.
-fn begin(
-    plan: &Plan,
-    machine: &Machine,
-    root: &Root,
-    effects: &mut dyn Effects,
-) -> Result<Option<Record>, Failure> {
+/// Writes the record of the state before a change. Returns the record that it replaces.
+fn begin(before: &[Before], effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
     let (mut record, replaced) = match read(effects)? {
         Some(record) if !record.finished => (record, None),
         replaced => (Record::default(), replaced),
     };
-    for step in plan.tasks.iter().flat_map(|task| &task.steps) {
-        for before in present(step, machine, root, effects)? {
-            if !record.before.iter().any(|known| known.is_of(&before)) {
-                record.before.push(before);
-            }
+    for before in before {
+        if !record.before.iter().any(|known| known.is_of(before)) {
+            record.before.push(before.clone());
         }
     }
     write(&record, effects)?;
@@ -230,8 +221,17 @@ fn write(record: &Record, effects: &mut dyn Effects) -> Result<(), Failure> {
     effects.install(&Install { path, contents }).map_err(failed)
 }
 
-/// Returns the present state of what a step changes.
-fn present(
+/// Returns the present state of what a plan changes.
+fn present(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Result<Vec<Before>, Failure> {
+    let machine = Machine::read(root)?;
+    let mut all = Vec::new();
+    for step in plan.tasks.iter().flat_map(|task| &task.steps) {
+        all.extend(of_step(step, &machine, root, effects)?);
+    }
+    Ok(all)
+}
+
+fn of_step(
     step: &Step,
     machine: &Machine,
     root: &Root,
@@ -254,6 +254,7 @@ fn present(
             });
             before.filter(|_| root.has_kernel()).into_iter().collect()
         }
+        Step::Mount(mount) if machine.mounts.iter().any(|it| it.point == mount.point) => Vec::new(),
         Step::Mount(mount) => vec![Before::NotMounted(mount.point.clone())],
         Step::MakeDir(MakeDir { path, .. }) => {
             let is_missing = |dir: &&Path| matches!(effects.stat(dir), Ok(None));

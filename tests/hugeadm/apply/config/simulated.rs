@@ -278,3 +278,15 @@ fn files_of_the_directory_add_keys() {
     let none = requests::request(&other, &now, None, &mut world).unwrap();
     assert!(none.settings.is_empty() && none.notes[0].contains("no file is for this machine"));
 }
+
+/// The record of an earlier apply is replaced.
+#[test]
+fn a_file_that_only_mounts_is_rolled_back_alone() {
+    let mut world = machine("aarch64-4k", |sim| sim);
+    let pool = "[[pool]]\nsize = \"DEFAULT\"\nmin = 20\n";
+    assert_eq!(apply(&mut world, pool), Status::Done);
+    let before = state(&world);
+    assert_eq!(apply(&mut world, &format!("{pool}{MOUNT}")), Status::Done);
+    roll_back(&mut world);
+    assert_eq!(difference(&before.0, &state(&world).0), [""; 0]);
+}
