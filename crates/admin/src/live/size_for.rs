@@ -41,7 +41,8 @@ pub fn size_for(
 const HEAP_UNKNOWN: &str =
     "Its heap is not known before it runs: hugeadm --size-for PID tells it then.";
 
-/// Sums up what the process has touched. Small mappings share pages, as they do in a heap.
+/// Sums up what the process has touched, and its shared memory as a whole: the kernel
+/// reserves all of that. Small mappings share pages, as they do in a heap.
 fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String> {
     let smaps = process::read_smaps(root, pid).map_err(|error| error.to_string())?;
     if smaps.is_empty() {
@@ -60,7 +61,10 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
             Some(false) => &mut private,
         };
         let (count, bytes, pages) = *sum;
-        let more = record.resident();
+        let more = match record.shared {
+            true => record.mapped(),
+            false => record.resident(),
+        };
         *sum = (count + 1, bytes + more, pages + more.div_ceil(size.get()));
     }
     let parts = [("private", private), ("shared", shared)];
@@ -155,7 +159,10 @@ fn of_postgres(
     let server = server(&version, path)?;
     let ask = |setting: &str| {
         let mut command = Command::new(&server);
-        command.args(["-C", setting, "-D"]).arg(dir);
+        // It runs in the root directory.
+        command
+            .args(["-C", setting, "-D"])
+            .arg(std::path::absolute(dir).unwrap_or_default());
         if nix::unistd::geteuid().is_root() {
             command.uid(found.uid()).gid(found.gid());
         }
