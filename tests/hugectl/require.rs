@@ -130,7 +130,7 @@ fn huge_pages_of_the_file_are_enough() {
     copy(linked, &program);
     let said = hugectl("-v --text --fallback=base", &program, "").err;
     if said.contains("its file system keeps it on base pages") {
-        return skip_aloud(name, "the file system has no huge pages");
+        return skip_aloud("the file system has no huge pages");
     }
     starts("--require=text --fallback=base", &program, "", RUNS);
     let explained = hugectl("--explain --require=text --fallback=base", &program, "");
@@ -232,7 +232,7 @@ fn malloc_fails_once_the_pool_is_empty() {
             assert_eq!(limits(&ran), 1, "{ran:?}");
             assert!(
                 ran.err
-                    .contains("more cannot be: the pool has no page left"),
+                    .contains("more cannot be: the pool has no free page"),
                 "{ran:?}"
             );
             starts(&options, &program, "20", "parent: all\n");

@@ -204,6 +204,6 @@ fn a_rejected_filter_changes_nothing() {
         let ran: Ran = command.args(["0", "asked"]).output().unwrap().into();
         assert_eq!((ran.status, ran.out.as_str()), (0, "right\n"), "{ran:?}");
         // Under a filter the library would not report the end.
-        assert!(ran.err.contains("\nended by itself "), "{libc:?}: {ran:?}");
+        assert!(ran.err.contains("\nended after "), "{libc:?}: {ran:?}");
     }
 }

@@ -32,7 +32,10 @@ pub fn explain(
     let _ = write!(
         text,
         "\nHuge page sizes with configured pools:\n{}",
-        size_lines(usable)
+        match usable.is_empty() {
+            true => "none\n".to_owned(),
+            false => size_lines(usable),
+        }
     );
     shared_memory(machine, &mut text);
     text += match findings.len() {

@@ -63,7 +63,7 @@ impl FromStr for Spec {
     fn from_str(text: &str) -> Result<Spec, String> {
         // Split at the last colon, because a list of nodes may contain one.
         let parts = text.rsplit_once(':');
-        let (left, right) = parts.ok_or("no amount: write SIZE:AMOUNT, as in DEFAULT:64")?;
+        let (left, right) = parts.ok_or("write SIZE:AMOUNT, as in DEFAULT:64 or DEFAULT:2GB")?;
         let (size, nodes) = match left.split_once('@') {
             None => (left, None),
             Some((size, nodes)) => (size, Some(parse_nodes(nodes)?)),
@@ -192,7 +192,10 @@ mod tests {
     #[test]
     fn errors_name_the_invalid_part() {
         for (text, message) in [
-            ("DEFAULT", "no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
+            (
+                "DEFAULT",
+                "write SIZE:AMOUNT, as in DEFAULT:64 or DEFAULT:2GB",
+            ),
             ("DEFAULT:+-5", "amount \"-5\": not a number"),
             (
                 "DEFUALT:5",

@@ -129,7 +129,7 @@ impl Life {
     pub(super) fn write_ended(&self, out: &mut impl Write) -> fmt::Result {
         match self.ended {
             Ended::Exit(Some(status)) => write!(out, "ended with status {status}")?,
-            Ended::Exit(None) => out.write_str("ended by itself")?,
+            Ended::Exit(None) => out.write_str("ended")?,
             Ended::Signal {
                 number,
                 out_of_memory,

@@ -55,7 +55,8 @@ pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(),
     Err(Failure::Own(match names.is_empty() {
         true => format!("{option}={size}: {}", NoPools::find(root)),
         false => format!(
-            "{option}={size}: this machine has no huge pages of that size; it has {}",
+            "{option}={size}: this machine has no huge pages of that size; it has {}\n  \
+             --limit limits the memory on them",
             names.join(", ")
         ),
     }))

@@ -77,7 +77,10 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     if kind != EmitKind::Environment {
         if let Some(more) = args.command.get(1) {
             let more = Path::new(more).display();
-            return usage(format!("--emit={word}: one unit or image, and not {more}"));
+            return usage(match more.to_string().starts_with('-') {
+                true => format!("--emit={word}: {more} belongs before the unit or image"),
+                false => format!("--emit={word}: one unit or image, and not {more}"),
+            });
         }
         // It is not a program of this machine.
         args.command.clear();

@@ -17,6 +17,9 @@ use crate::probe::kernel::{NoPools, hidden_settings};
 /// in the page cache already.
 const EDGES: &str = "only its whole huge pages; ld.hugetlbfs(1) aligns the rest";
 
+/// None is huge, although it was asked for.
+const NOT_MOVED: &str = "neither its file's huge pages nor a copy; a line at its start said why";
+
 /// The reason for each kind of memory, if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reasons {
@@ -48,6 +51,7 @@ impl Reasons {
         let is_exe = row.object == Some(exe);
         let of_file = |why: &'_ Option<String>| match why {
             Some(why) if huge == 0 => Some(why.clone()),
+            None if huge == 0 && self.is_known => Some(NOT_MOVED.to_owned()),
             _ => self.is_known.then(|| EDGES.to_owned()),
         };
         match row.segment {

@@ -20,7 +20,7 @@ use hugetools_kernfs::size_name::SizeName;
 pub enum Shortfall {
     /// No reason.
     None = 0,
-    /// The pool has no page left.
+    /// The pool has no free page.
     PoolEmpty = 1,
     /// The pool has pages, but a hugetlb cgroup, cpuset or memory policy limits this process.
     Limited = 2,
@@ -47,7 +47,7 @@ impl Shortfall {
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Shortfall::None => None,
-            Shortfall::PoolEmpty => Some("the pool has no page left"),
+            Shortfall::PoolEmpty => Some("the pool has no free page"),
             Shortfall::Limited => Some("the pool's pages are forbidden by a cgroup or policy"),
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),

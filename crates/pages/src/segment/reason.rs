@@ -18,7 +18,7 @@ pub enum Reason {
     Changed = 3,
     /// Other threads ran already.
     Threads = 4,
-    /// The pool has no page left.
+    /// The pool has no free page.
     PoolEmpty = 5,
     /// The pool has pages, but this process is limited.
     Limited = 6,
@@ -146,7 +146,7 @@ impl Reason {
             }
             Reason::Changed => "changed in memory, so not the file's own pages",
             Reason::Threads => "threads ran before it could be moved",
-            Reason::PoolEmpty => "the pool has no page left",
+            Reason::PoolEmpty => "the pool has no free page",
             Reason::Limited => "the pool's pages are forbidden by a cgroup or policy",
             Reason::OldKernel => "this kernel cannot move hugetlb memory",
             Reason::NoMemory => "no memory for a copy",

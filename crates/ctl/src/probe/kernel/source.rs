@@ -131,7 +131,7 @@ impl Source {
 }
 
 /// The number of pages that a running program takes.
-const SIZE_FOR: &str = "how many pages it takes, hugeadm --size-for tells while it runs";
+const SIZE_FOR: &str = "hugeadm --size-for PID tells how many pages it needs while it runs";
 
 impl Share {
     /// Returns the file with the free pages of a node; of several, with a list of nodes.
