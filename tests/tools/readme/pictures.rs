@@ -12,7 +12,7 @@ const TERMINAL: &str = "tests/expected/readme/terminal.svg";
 const GAINS: &str = "tests/expected/readme/gains.svg";
 
 /// Returns a text with each number as one digit and each gap as one space.
-fn without_numbers(text: &str) -> String {
+pub(super) fn without_numbers(text: &str) -> String {
     let digits = text
         .chars()
         .map(|c| if c.is_ascii_digit() { '0' } else { c });
