@@ -64,7 +64,7 @@ impl Plain {
 
 /// Compares a script's results with and without hugectl.
 pub(crate) fn same(name: &'static str, script: &'static str) {
-    if let Some(plain) = Plain::run(name, script) {
+    if let (Some(plain), Some(_live)) = (Plain::run(name, script), machine(name)) {
         plain.is_same();
     }
 }
@@ -108,11 +108,11 @@ fn real_programs_print_the_same() {
     }
 }
 
-const XZ: &str = "xz --version >/dev/null && seq 1 300000 | xz -9 | xz -d | md5sum";
+const XZ: &str = "xz --version >/dev/null && seq 1 100000 | xz -9 | xz -d | md5sum";
 
 const GIT: &str = r##"git init -q repo && cd repo
-for i in 1 2 3 4 5; do
-    seq 1 20000 | sed "s/^/$i /" > file$i; git add .
+for i in 1 2 3 4; do
+    seq 1 10000 | sed "s/^/$i /" > file$i; git add .
     GIT_AUTHOR_DATE="2026-01-01T00:00:0$i" GIT_COMMITTER_DATE="2026-01-01T00:00:0$i" \
         git -c user.name=a -c user.email=a@b commit -qm "commit $i"
 done
@@ -121,8 +121,8 @@ cd ..; rm -rf repo"##;
 
 const GCC: &str = r##"gcc --version >/dev/null
 awk 'BEGIN { print "#include <stdio.h>"
-for (i = 0; i < 200; i++) print "int f" i "(int a,int b){int s=0,i;for(i=0;i<a;i++){s+=i*b+" i ";if(s%7==0)s^=b;}return s;}"
-print "int main(void){int s=0;"; for (i = 0; i < 200; i++) print "s+=f" i "(" i % 13 ",3);"
+for (i = 0; i < 80; i++) print "int f" i "(int a,int b){int s=0,i;for(i=0;i<a;i++){s+=i*b+" i ";if(s%7==0)s^=b;}return s;}"
+print "int main(void){int s=0;"; for (i = 0; i < 80; i++) print "s+=f" i "(" i % 13 ",3);"
 print "printf(\"%d\\n\",s);return 0;}" }' > big.c
 gcc -O2 -S -o - big.c | md5sum; gcc -O1 -o big big.c && ./big; gcc nothing.c; rm -f big big.c"##;
 
@@ -165,6 +165,6 @@ const BASH: &str = r##"bash -c 'for i in $(seq 1 200); do echo $i; done | sort -
 (exit 3); echo $?; x=$(seq 1 50000 | tr "\n" " "); echo ${#x}; declare -A a
 for i in $(seq 1 20000); do a[$i]=$i; done; echo ${#a[@]}; exit 9'"##;
 
-const NODE: &str = r##"node -e 'let a = []; for (let i = 0; i < 500000; i++) a.push({ i });
+const NODE: &str = r##"node -e 'let a = []; for (let i = 0; i < 300000; i++) a.push({ i });
 console.log(a.length); require("child_process").execSync("echo child", { stdio: "inherit" });
-console.log(Buffer.alloc(50000000, 1).reduce((s, x) => s + x, 0)); process.exit(4)'"##;
+console.log(Buffer.alloc(10000000, 1).reduce((s, x) => s + x, 0)); process.exit(4)'"##;

@@ -237,7 +237,7 @@ pub(super) fn binds(output: &Output<'_>) {
 }
 
 #[test]
-fn policies_of_a_heap_and_of_shared_memory() {
+fn policies_hold_and_survive_a_fork() {
     let Some(guest) = machine("nodes of threads", &[node(768), node(768)]) else {
         return;
     };
@@ -273,6 +273,15 @@ fn policies_of_a_heap_and_of_shared_memory() {
                     output.is_on("shared second", 1);
                 },
             ),
+            ("hugectl --heap -q numa fork-threads", &forks),
+            ("hugectl --data -q numa data", &|output| {
+                for what in ["data bound", "child bound", "after bound"] {
+                    output.is_on(what, 1);
+                }
+                output.has_policy("child bound", "2 nodes=2");
+            }),
+            // A filter that kills for calls about policies.
+            ("hugectl --heap -q numa filtered", &|_| ()),
         ],
     );
 }
@@ -289,27 +298,6 @@ pub(super) fn forks(output: &Output<'_>) {
     for who in ["child", "after"] {
         output.is_on(&format!("{who} wrote bound"), 1);
     }
-}
-
-#[test]
-fn nodes_and_policies_survive_a_fork() {
-    let Some(guest) = machine("forks on nodes", &[node(768), node(768)]) else {
-        return;
-    };
-    with_all_pools(
-        &guest,
-        &[
-            ("hugectl --heap -q numa fork-threads", &forks),
-            ("hugectl --data -q numa data", &|output| {
-                for what in ["data bound", "child bound", "after bound"] {
-                    output.is_on(what, 1);
-                }
-                output.has_policy("child bound", "2 nodes=2");
-            }),
-            // A filter that kills for calls about policies.
-            ("hugectl --heap -q numa filtered", &|_| ()),
-        ],
-    );
 }
 
 #[test]

@@ -195,7 +195,8 @@ impl Guest {
             .arg("-initrd")
             .arg(&initrd);
         // On a busy host the kernel would find its timer too slow, and panic.
-        let always = "console=ttyS0 loglevel=1 panic=-1 no_timer_check";
+        let always = "console=ttyS0 loglevel=1 panic=-1 no_timer_check \
+                      cryptomgr.notests mitigations=off systemd.show_status=0";
         let parameters = format!("{always} {}", self.parameters);
         command.arg("-append").arg(parameters);
         let console = finish(&mut command);

@@ -88,7 +88,7 @@ fn a_program_finds_the_same_descriptors_closed() {
         ("<&- >&- 2>&-", 7),
     ] {
         for options in [
-            "--heap=thp --shm --stack --anon",
+            "--heap=thp --shm --stack=thp --anon=thp",
             "--text=thp --data=thp --bss=thp",
             "--heap=thp --report",
             "--heap=thp --report=report",

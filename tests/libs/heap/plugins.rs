@@ -26,7 +26,7 @@ fn a_deep_bound_plugin_shares_our_heap_and_keeps_its_symbols() {
         return;
     };
     for how in ["deep", "lazy"] {
-        let ran = hugectl(&["--heap", "-q"], &program, &[how, &plugin]);
+        let ran = hugectl(&["--heap=thp", "-q"], &program, &[how, &plugin]);
         let found = (ran.status, ran.out.as_str(), ran.err.as_str());
         assert_eq!(found, (0, "the plugin's\n", ""), "{how}");
     }
@@ -42,7 +42,7 @@ fn a_plugin_is_found_by_the_runpath_of_its_caller() {
     let caller = build_as("libplugins-caller.so", "plugins", Libc::Glibc, &flags).unwrap();
     let flags = ["-DRUNPATH", "-Wl,--no-as-needed", caller.to_str().unwrap()];
     let program = build_as("plugins-runpath", "plugins", Libc::Glibc, &flags).unwrap();
-    let ran = hugectl(&["--heap", "-q"], &program, &["runpath"]);
+    let ran = hugectl(&["--heap=thp", "-q"], &program, &["runpath"]);
     let found = (ran.status, ran.out.as_str());
     assert_eq!(found, (0, "the plugin's\n"), "{ran:?}");
 }

@@ -2,11 +2,10 @@
 
 use std::fmt::Debug;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::all;
-use crate::hugeadm::world::NODES;
 use crate::support::live::machine;
 use crate::support::needs;
 use crate::support::tool::{Ran, tool};
@@ -19,12 +18,11 @@ const CALLS: [&str; 14] = [
     "mount", "umount2", "fsync", "symlink",
 ];
 
-/// What is killed, and what follows it.
-const ORDERS: [(&str, &str); 4] = [
-    ("--apply", "--apply"),
-    ("--apply", "--rollback"),
-    ("--rollback", "--rollback"),
-    ("--rollback", "--apply"),
+/// What is killed, and what follows it: the first two at each odd call, the others at each
+/// even one.
+const ORDERS: [[(&str, &str); 2]; 2] = [
+    [("--apply", "--apply"), ("--rollback", "--apply")],
+    [("--apply", "--rollback"), ("--rollback", "--rollback")],
 ];
 
 fn command(root: Option<&Path>, file: &Path, option: &str) -> Command {
@@ -60,37 +58,35 @@ fn killed(root: Option<&Path>, file: &Path, option: &str, (call, at): (&str, usi
     killed
 }
 
-/// Kills an apply and a rollback at every call. What follows ends in one of the two states.
-/// `prepare` returns a machine in the first state. Returns the number of calls.
+/// Kills an apply and a rollback at every call, on a machine in the first state. What follows
+/// ends in one of the two states, at last in the first. Returns the number of calls.
 fn kill_everywhere<S: PartialEq + Debug>(
     file: &Path,
-    prepare: &mut dyn FnMut() -> Option<PathBuf>,
-    state: &dyn Fn(Option<&Path>) -> S,
+    root: Option<&Path>,
+    state: &dyn Fn() -> S,
 ) -> usize {
-    let root = prepare();
-    let before = state(root.as_deref());
-    run(root.as_deref(), file, "--apply");
-    let after = state(root.as_deref());
+    let before = state();
+    run(root, file, "--apply");
+    let after = state();
     assert_ne!(before, after);
+    run(root, file, "--rollback");
     let mut count = 0;
     let kills = |call| (1..).map(move |at| (call, at));
     for call in CALLS {
         for kill in kills(call) {
             let mut is_any = false;
-            for order in ORDERS {
+            for order in ORDERS[kill.1 % 2] {
                 let (first, then) = order;
-                let root = prepare();
-                let root = root.as_deref();
                 if first == "--rollback" {
                     run(root, file, "--apply");
                 }
                 is_any |= killed(root, file, first, kill);
                 run(root, file, then);
                 if then == "--apply" {
-                    assert_eq!(state(root), after, "{kill:?} {order:?}");
+                    assert_eq!(state(), after, "{kill:?} {order:?}");
                     run(root, file, "--rollback");
                 }
-                assert_eq!(state(root), before, "{kill:?} {order:?}");
+                assert_eq!(state(), before, "{kill:?} {order:?}");
             }
             if !is_any {
                 break;
@@ -111,21 +107,17 @@ fn in_a_recorded_machine() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("pools.toml");
     fs::write(&file, text).unwrap();
-    let mut tree = tree::machine(NODES);
-    let mut prepare = || {
-        tree = tree::machine(NODES);
-        Some(tree.path().to_owned())
-    };
+    let tree = tree::machine("x86_64-no-1g");
     // A write that a kill cut short leaves newlines at the end of a recorded file.
-    let state = |root: Option<&Path>| {
-        let files = all(root.unwrap()).into_iter();
+    let state = || {
+        let files = all(tree.path()).into_iter();
         let texts = files.map(|(path, (mode, bytes))| {
             let text = bytes.map(|bytes| String::from_utf8(bytes).unwrap());
             (path, mode, text.map(|text| text.trim_end().to_owned()))
         });
         texts.collect::<Vec<_>>()
     };
-    let calls = kill_everywhere(&file, &mut prepare, &state);
+    let calls = kill_everywhere(&file, Some(tree.path()), &state);
     assert!(calls > 20, "{calls}");
 }
 
@@ -141,13 +133,10 @@ fn on_this_machine() {
     let file = dir.path().join("pools.toml");
     let text = "[[pool]]\nsize = \"DEFAULT\"\nmin = 20\nmax = 25\n[[mount]]\nfor = \"global\"\n";
     fs::write(&file, text).unwrap();
-    let mut prepare = || {
-        live.set_pool(0);
-        assert_eq!(live.hugeadm(&["--unmount"]).status, 0);
-        let _ = fs::remove_file("/var/lib/hugetools/rollback.json");
-        None
-    };
-    let state = |_: Option<&Path>| {
+    live.set_pool(0);
+    assert_eq!(live.hugeadm(&["--unmount"]).status, 0);
+    let _ = fs::remove_file("/var/lib/hugetools/rollback.json");
+    let state = || {
         let mounts = live.now().mounts.into_iter().map(|mount| mount.point);
         let is_there = Path::new("/var/lib/hugetlbfs/global").exists();
         (
@@ -156,6 +145,6 @@ fn on_this_machine() {
             is_there,
         )
     };
-    let calls = kill_everywhere(&file, &mut prepare, &state);
+    let calls = kill_everywhere(&file, None, &state);
     assert!(calls > 12, "{calls}");
 }
