@@ -118,12 +118,6 @@ fn hugeadm-sizes {
     }
 }
 
-fn hugeadm-pools {
-    for dir [/sys/kernel/mm/hugepages/hugepages-*[nomatch-ok]kB] {
-        put (hugeadm-named (hugeadm-kb $dir)):(str:trim-space (slurp < $dir/nr_hugepages))
-    }
-}
-
 fn hugeadm-modes {
     for dir [/sys/kernel/mm/transparent_hugepage/hugepages-*[nomatch-ok]kB] {
         put (str:trim-prefix (path:base $dir) hugepages-):{always inherit madvise never}
@@ -156,10 +150,10 @@ fn hugeadm-accounts {|file|
 # What an option may have behind it, as its own word or behind an equals sign.
 var hugeadm-values = [
     &--pool-list={ put classic long }
-    &--pool-pages-min={ hugeadm-pools }
-    &--pool-pages-max={ hugeadm-pools }
-    &--pool-spread={ hugeadm-pools }
-    &--demote={ hugeadm-pools }
+    &--pool-pages-min={ put DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50% }
+    &--pool-pages-max={ put DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50% }
+    &--pool-spread={ put DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50% }
+    &--demote={ put DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50% }
     &--hvo={ put on off }
     &--create-user-mounts={ hugeadm-accounts /etc/passwd }
     &--create-group-mounts={ hugeadm-accounts /etc/group }

@@ -95,20 +95,6 @@ function __hugeadm_sizes
     end
 end
 
-function __hugeadm_pools
-    for dir in /sys/kernel/mm/hugepages/hugepages-*kB
-        set size (string replace -r '.*-(\d+)kB$' '$1' $dir)
-        set pages (cat $dir/nr_hugepages)
-        if test (math $size % 1048576) -eq 0
-            echo (math $size / 1048576)GB:$pages
-        else if test (math $size % 1024) -eq 0
-            echo (math $size / 1024)MB:$pages
-        else
-            echo {$size}kB:$pages
-        end
-    end
-end
-
 function __hugeadm_modes
     for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB
         printf '%s\n' (string replace -r '.*-' '' $size):{always,inherit,madvise,never}
@@ -129,10 +115,10 @@ function __hugeadm_processes
     printf '%s\n' $names | sort -u
 end
 
-complete -c hugeadm -l pool-pages-min -x -a "(__hugeadm_pools)"
-complete -c hugeadm -l pool-pages-max -x -a "(__hugeadm_pools)"
-complete -c hugeadm -l pool-spread -x -a "(__hugeadm_pools)"
-complete -c hugeadm -l demote -x -a "(__hugeadm_pools)"
+complete -c hugeadm -l pool-pages-min -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
+complete -c hugeadm -l pool-pages-max -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
+complete -c hugeadm -l pool-spread -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
+complete -c hugeadm -l demote -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
 complete -c hugeadm -l create-user-mounts -x -a "(__fish_complete_users)"
 complete -c hugeadm -l create-group-mounts -x -a "(__fish_complete_groups)"
 complete -c hugeadm -l max-size -x -a "(__hugeadm_sizes)"

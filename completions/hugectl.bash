@@ -253,26 +253,12 @@ _hugectl_sizes() {
     done
 }
 
-# Each pool as it is: SIZE:PAGES.
-_hugectl_pools() {
-    local size pages
-    for size in $(_hugectl_sizes); do
-        local kb=${size%?B}
-        case $size in
-        *GB) kb=$((kb * 1048576)) ;;
-        *MB) kb=$((kb * 1024)) ;;
-        esac
-        read -r pages 2>/dev/null <"/sys/kernel/mm/hugepages/hugepages-${kb}kB/nr_hugepages" &&
-            echo "$size:$pages"
-    done
-}
-
 # What the value of an option may be, by the name that help gives it.
 _hugectl_values() {
     case $1 in
     'SIZE|thp') _hugectl_sizes && echo thp ;;
     'SIZE' | 'SIZE|1/N') _hugectl_sizes ;;
-    'SPEC' | 'SPREAD') _hugectl_pools ;;
+    'SPEC' | 'SPREAD') printf '%s\n' DEFAULT:{1GB,10%,25%,50%} ;;
     'SIZE:MODE')
         for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB; do
             [[ -d $size ]] && printf '%s\n' "${size##*-}:"{always,inherit,madvise,never}

@@ -111,12 +111,6 @@ fn hugectl-sizes {
     }
 }
 
-fn hugectl-pools {
-    for dir [/sys/kernel/mm/hugepages/hugepages-*[nomatch-ok]kB] {
-        put (hugectl-named (hugectl-kb $dir)):(str:trim-space (slurp < $dir/nr_hugepages))
-    }
-}
-
 fn hugectl-modes {
     for dir [/sys/kernel/mm/transparent_hugepage/hugepages-*[nomatch-ok]kB] {
         put (str:trim-prefix (path:base $dir) hugepages-):{always inherit madvise never}

@@ -13,6 +13,10 @@ const ZSH: &str = include_str!("shell/zsh.sh");
 const FISH: &str = include_str!("shell/fish.fish");
 const ELVISH: &str = include_str!("shell/elvish.elv");
 
+/// Amounts for most machines.
+const POOLS: &str = "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%";
+const PUT_POOLS: &str = "put DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%";
+
 /// The value name in the help, and the code that offers values in zsh, fish and elvish.
 const VALUES: [(&str, &str, &str, &str); 11] = [
     (
@@ -23,8 +27,8 @@ const VALUES: [(&str, &str, &str, &str); 11] = [
     ),
     ("SIZE|1/N", "_@ID@_sizes", "(__@ID@_sizes)", "@ID@-sizes"),
     ("SIZE", "_@ID@_sizes", "(__@ID@_sizes)", "@ID@-sizes"),
-    ("SPEC", "_@ID@_pools", "(__@ID@_pools)", "@ID@-pools"),
-    ("SPREAD", "_@ID@_pools", "(__@ID@_pools)", "@ID@-pools"),
+    ("SPEC", "_@ID@_pools", POOLS, PUT_POOLS),
+    ("SPREAD", "_@ID@_pools", POOLS, PUT_POOLS),
     ("SIZE:MODE", "_@ID@_modes", "(__@ID@_modes)", "@ID@-modes"),
     (
         "PID|NAME|all",

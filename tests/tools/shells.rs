@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::readme::Place;
 use crate::support::bless;
 use crate::support::live::skip;
 use crate::support::tool::write;
@@ -35,7 +36,7 @@ type Case = (
 );
 
 /// Words with `2MB` count only on a machine with pools of that size.
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     ("hugectl --heap=", &["2MB", "thp"], &["README.md", "2048kB"]),
     ("hugectl --heap=t", &["thp"], &["2MB"]),
     ("hugectl --fallback ", &["thp", "base", "none"], &["2MB"]),
@@ -45,6 +46,7 @@ const CASES: [Case; 12] = [
     ("hugectl --hea", &["--heap", "--heap-engine"], &["--text"]),
     ("hugectl --heap gre", &["grep"], &["README.md", "2MB"]),
     ("hugectl --heap cat READM", &["README.md"], &["cat"]),
+    ("hugeadm --pool-pages-min D", &["DEFAULT:25%"], &["1GB"]),
     ("hugeadm --create-user-mounts ro", &["root"], &["README.md"]),
     ("hugeadm --set-shm-group ro", &["root"], &["README.md"]),
     ("hugeadm --mount-mode ", &["0755"], &["README.md"]),
@@ -76,10 +78,6 @@ fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
         );
         assert!(wrong.is_empty(), "{shell}: {line}: {wrong:?} in {found:?}");
     }
-    // A pool is offered with its current value.
-    let pools = offered("hugeadm --pool-pages-min ");
-    let of_2mb = |word: &String| word.starts_with("2MB:") && word.len() > 4;
-    assert!(!has_pool || pools.iter().any(of_2mb), "{shell}: {pools:?}");
 }
 
 const BASH: &str = r#"
@@ -153,4 +151,44 @@ fn elvish_completes() {
     tried("elvish_completes", "elvish", &|line| {
         words("sh", &shell, line)
     });
+}
+
+/// What a login shell, as over ssh, knows of hugeadm after an installation. For fish the
+/// advice of the installation is followed.
+const LOGIN: [(&str, &str, &str); 3] = [
+    (
+        "bash-completion/bash_completion",
+        "bash -lic '_completion_loader hugeadm; complete -p hugeadm' 2>/dev/null",
+        "-F _hugeadm_line hugeadm",
+    ),
+    (
+        "fish/config.fish",
+        "ln -s /usr/local/share/fish/vendor_completions.d/* /etc/fish/completions
+         fish -lc 'complete -C\"hugeadm --pool-pages-mi\"'",
+        "--pool-pages-min",
+    ),
+    (
+        "zsh",
+        "zsh -lic 'autoload -Uz compinit; compinit -u -D; echo $_comps[hugeadm]' 2>/dev/null",
+        "_hugeadm",
+    ),
+];
+
+#[test]
+fn login_shells_complete_after_an_installation() {
+    let Some(place) = Place::new() else { return };
+    place.install("cargo ship install");
+    for (file, script, wanted) in LOGIN {
+        if !Path::new("/usr/share").join(file).exists() {
+            skip::<()>(
+                "completion in a login shell",
+                &format!("no /usr/share/{file}"),
+            );
+            continue;
+        }
+        let ran = place.run(&format!(
+            "unset XDG_DATA_DIRS; export HOME=$PWD/home\n{script}"
+        ));
+        assert!(ran.out.contains(wanted), "{file}: {ran:?}");
+    }
 }

@@ -197,6 +197,6 @@ fn summary(prefix: &Path, lib: &Path, is_searched: bool, count: usize) -> String
          link with: {linking}\n  \
          or: cc -B{prefix}/share/libhugetlbfs -Wl,--hugetlbfs-align …\n  \
          completions in fish, where XDG_DATA_DIRS lacks {prefix}/share: \
-         ln -s {prefix}/share/fish/vendor_completions.d/* ~/.config/fish/completions\n"
+         ln -s {prefix}/share/fish/vendor_completions.d/* /etc/fish/completions\n"
     )
 }

@@ -21,26 +21,12 @@ _@ID@_sizes() {
     done
 }
 
-# Each pool as it is: SIZE:PAGES.
-_@ID@_pools() {
-    local size pages
-    for size in $(_@ID@_sizes); do
-        local kb=${size%?B}
-        case $size in
-        *GB) kb=$((kb * 1048576)) ;;
-        *MB) kb=$((kb * 1024)) ;;
-        esac
-        read -r pages 2>/dev/null <"/sys/kernel/mm/hugepages/hugepages-${kb}kB/nr_hugepages" &&
-            echo "$size:$pages"
-    done
-}
-
 # What the value of an option may be, by the name that help gives it.
 _@ID@_values() {
     case $1 in
     'SIZE|thp') _@ID@_sizes && echo thp ;;
     'SIZE' | 'SIZE|1/N') _@ID@_sizes ;;
-    'SPEC' | 'SPREAD') _@ID@_pools ;;
+    'SPEC' | 'SPREAD') printf '%s\n' DEFAULT:{1GB,10%,25%,50%} ;;
     'SIZE:MODE')
         for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB; do
             [[ -d $size ]] && printf '%s\n' "${size##*-}:"{always,inherit,madvise,never}

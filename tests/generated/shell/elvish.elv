@@ -24,12 +24,6 @@ fn @ID@-sizes {
     }
 }
 
-fn @ID@-pools {
-    for dir [/sys/kernel/mm/hugepages/hugepages-*[nomatch-ok]kB] {
-        put (@ID@-named (@ID@-kb $dir)):(str:trim-space (slurp < $dir/nr_hugepages))
-    }
-}
-
 fn @ID@-modes {
     for dir [/sys/kernel/mm/transparent_hugepage/hugepages-*[nomatch-ok]kB] {
         put (str:trim-prefix (path:base $dir) hugepages-):{always inherit madvise never}

@@ -14,20 +14,6 @@ function __@ID@_sizes
     end
 end
 
-function __@ID@_pools
-    for dir in /sys/kernel/mm/hugepages/hugepages-*kB
-        set size (string replace -r '.*-(\d+)kB$' '$1' $dir)
-        set pages (cat $dir/nr_hugepages)
-        if test (math $size % 1048576) -eq 0
-            echo (math $size / 1048576)GB:$pages
-        else if test (math $size % 1024) -eq 0
-            echo (math $size / 1024)MB:$pages
-        else
-            echo {$size}kB:$pages
-        end
-    end
-end
-
 function __@ID@_modes
     for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB
         printf '%s\n' (string replace -r '.*-' '' $size):{always,inherit,madvise,never}

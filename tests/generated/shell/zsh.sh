@@ -21,20 +21,7 @@ _@ID@_sizes_or_thp() {
 }
 
 _@ID@_pools() {
-    local -a pools
-    local dir size
-    for dir in /sys/kernel/mm/hugepages/hugepages-*kB(N); do
-        size=${${dir##*-}%kB}
-        if (( size % 1048576 == 0 )); then
-            size="$(( size / 1048576 ))GB"
-        elif (( size % 1024 == 0 )); then
-            size="$(( size / 1024 ))MB"
-        else
-            size="${size}kB"
-        fi
-        pools+=("$size:$(<$dir/nr_hugepages)")
-    done
-    compadd "$@" -- $pools
+    compadd "$@" -- DEFAULT:{1GB,10%,25%,50%}
 }
 
 _@ID@_modes() {
