@@ -118,8 +118,6 @@ fn completions_have_the_options_of_the_code() {
             (Shell::Bash, format!("{}.bash", tool.name)),
             (Shell::Zsh, format!("_{}", tool.name)),
             (Shell::Fish, format!("{}.fish", tool.name)),
-            (Shell::Elvish, format!("{}.elv", tool.name)),
-            (Shell::PowerShell, format!("{}.ps1", tool.name)),
         ] {
             let mut out = Vec::new();
             generate(shell, &mut (tool.command)(), tool.name, &mut out);

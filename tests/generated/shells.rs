@@ -11,55 +11,27 @@ const BASH: &str = include_str!("shell/bash.sh");
 const BASH_PROGRAM: &str = include_str!("shell/program.bash");
 const ZSH: &str = include_str!("shell/zsh.sh");
 const FISH: &str = include_str!("shell/fish.fish");
-const ELVISH: &str = include_str!("shell/elvish.elv");
 
 /// Amounts for most machines.
 const POOLS: &str = "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%";
-const PUT_POOLS: &str = "put DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%";
 
-/// The value name in the help, and the code that offers values in zsh, fish and elvish.
-const VALUES: [(&str, &str, &str, &str); 11] = [
-    (
-        "SIZE|thp",
-        "_@ID@_sizes_or_thp",
-        "(__@ID@_sizes) thp",
-        "@ID@-sizes; put thp",
-    ),
-    ("SIZE|1/N", "_@ID@_sizes", "(__@ID@_sizes)", "@ID@-sizes"),
-    ("SIZE", "_@ID@_sizes", "(__@ID@_sizes)", "@ID@-sizes"),
-    ("SPEC", "_@ID@_pools", POOLS, PUT_POOLS),
-    ("SPREAD", "_@ID@_pools", POOLS, PUT_POOLS),
-    ("SIZE:MODE", "_@ID@_modes", "(__@ID@_modes)", "@ID@-modes"),
-    (
-        "PID|NAME|all",
-        "_@ID@_processes",
-        "(__@ID@_processes)",
-        "@ID@-processes",
-    ),
+/// The value name in the help, and the code that offers values in zsh and fish.
+const VALUES: [(&str, &str, &str); 11] = [
+    ("SIZE|thp", "_@ID@_sizes_or_thp", "(__@ID@_sizes) thp"),
+    ("SIZE|1/N", "_@ID@_sizes", "(__@ID@_sizes)"),
+    ("SIZE", "_@ID@_sizes", "(__@ID@_sizes)"),
+    ("SPEC", "_@ID@_pools", POOLS),
+    ("SPREAD", "_@ID@_pools", POOLS),
+    ("SIZE:MODE", "_@ID@_modes", "(__@ID@_modes)"),
+    ("PID|NAME|all", "_@ID@_processes", "(__@ID@_processes)"),
     (
         "SEGMENTS",
         "_@ID@_segments",
         "text data bss heap shm anon stack",
-        "put text data bss heap shm anon stack",
     ),
-    (
-        "USER",
-        "_users",
-        "(__fish_complete_users)",
-        "@ID@-accounts /etc/passwd",
-    ),
-    (
-        "GROUP",
-        "_groups",
-        "(__fish_complete_groups)",
-        "@ID@-accounts /etc/group",
-    ),
-    (
-        "OCTAL",
-        "_@ID@_octal",
-        "0700 0750 0770 0755 1777",
-        "put 0700 0750 0770 0755 1777",
-    ),
+    ("USER", "_users", "(__fish_complete_users)"),
+    ("GROUP", "_groups", "(__fish_complete_groups)"),
+    ("OCTAL", "_@ID@_octal", "0700 0750 0770 0755 1777"),
 ];
 
 /// Returns the name of an option's value in the help.
@@ -94,7 +66,6 @@ pub(super) fn complete(shell: Shell, name: &str, command: &Command, frame: &str)
         Shell::Bash => bash(name, command, frame),
         Shell::Zsh => zsh(command, frame),
         Shell::Fish => fish(name, command, frame),
-        Shell::Elvish => elvish(command, frame),
         _ => frame.to_owned(),
     };
     text.replace("@ID@", name)
@@ -136,7 +107,7 @@ fn zsh(command: &Command, frame: &str) -> String {
     for (_, long, _) in options(command).filter(|(arg, _, _)| arg.is_require_equals_set()) {
         text = text.replace(&format!("--{long}=["), &format!("--{long}=-["));
     }
-    for (value, function, ..) in VALUES {
+    for (value, function, _) in VALUES {
         let old = format!(":{}:_default'", value.replace(':', r"\:"));
         let raw = format!(":{value}:_default'");
         let new = format!(":{}:{function}'", value.replace(':', r"\:"));
@@ -161,7 +132,7 @@ fn fish(name: &str, command: &Command, frame: &str) -> String {
             frame = without_next(&frame, long);
         }
         let known = VALUES.iter().find(|(known, ..)| *known == value);
-        if let Some((_, _, offered, _)) = known {
+        if let Some((_, _, offered)) = known {
             writeln!(
                 text,
                 "complete -c {name} -l {long} -{needs} -a \"{offered}\""
@@ -183,41 +154,6 @@ fn fish(name: &str, command: &Command, frame: &str) -> String {
     }
     format!("{frame}{text}")
 }
-
-fn elvish(command: &Command, frame: &str) -> String {
-    let (mut values, mut taking) = (String::new(), String::new());
-    for (arg, long, value) in options(command) {
-        let words = arg.get_possible_values();
-        let words: Vec<&str> = words.iter().map(|word| word.get_name()).collect();
-        let known = VALUES.iter().find(|(known, ..)| *known == value);
-        let offered = match known {
-            _ if !words.is_empty() => Some(format!("put {}", words.join(" "))),
-            known => known.map(|(.., offered)| (*offered).to_owned()),
-        };
-        if let Some(offered) = offered {
-            writeln!(values, "    &--{long}={{ {offered} }}").unwrap();
-        }
-        if !arg.is_require_equals_set() {
-            writeln!(taking, "    &--{long}=$true").unwrap();
-        }
-    }
-    let program = match starts_programs(command) {
-        true => ELVISH_PROGRAM,
-        false => "",
-    };
-    let part = ELVISH
-        .replace("@VALUES@", &values)
-        .replace("@TAKING@", &taking)
-        .replace("@PROGRAM@", program);
-    format!("{frame}{part}")
-}
-
-/// Completes the program's own words.
-const ELVISH_PROGRAM: &str = "    } elif (not (has-value $words --status)) {
-        edit:complete-sudo @ID@ (all $words[$program..])
-    } elif (has-value $words --status) {
-        @ID@-processes
-";
 
 /// Removes the mark that an option takes the next word.
 fn without_next(frame: &str, long: &str) -> String {

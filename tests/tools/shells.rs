@@ -1,5 +1,5 @@
-//! Completions in real shells: bash through its variables, fish through its command, zsh
-//! and elvish in a terminal.
+//! Completions in real shells: bash through its variables, fish through its command, zsh in a
+//! terminal.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,6 @@ use std::process::Command;
 use super::readme::Place;
 use crate::support::bless;
 use crate::support::live::skip;
-use crate::support::tool::write;
 
 /// Runs a shell's script in the project's directory. Returns its output, one word per
 /// line.
@@ -123,34 +122,6 @@ fn zsh_completes() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let script = format!("export FOUND={}\n{ZSH}", file.path().display());
     tried("zsh_completes", "zsh", &|line| words("zsh", &script, line));
-}
-
-/// Prints the completer's words that begin with the last word of the line, as elvish itself
-/// filters them.
-const ELVISH: &str = r#"
-use str
-eval (slurp < completions/(str:split ' ' $E:LINE | take 1).elv)
-var words = [(str:split ' ' $E:LINE)]
-$edit:completion:arg-completer[$words[0]] $@words | each {|found|
-    var text = (if (eq (kind-of $found) string) { put $found } else { put $found[stem] })
-    if (str:has-prefix $text $words[-1]) { echo $text }
-} > $E:FOUND
-exit
-"#;
-
-#[test]
-fn elvish_completes() {
-    let place = tempfile::tempdir().unwrap();
-    let (script, found) = (place.path().join("rc.elv"), place.path().join("found"));
-    write(&script, ELVISH.as_bytes());
-    let line = format!("script -qec 'elvish -rc {}' /dev/null", script.display());
-    let shell = format!(
-        "FOUND={0} timeout 30 {line} </dev/null >{0}.screen 2>&1 || cat {0}.screen >&2; cat {0}",
-        found.display()
-    );
-    tried("elvish_completes", "elvish", &|line| {
-        words("sh", &shell, line)
-    });
 }
 
 /// What a login shell, as over ssh, knows of hugeadm after an installation. For fish the

@@ -198,16 +198,6 @@ impl Table<'_> {
                     format!("{name}.fish"),
                     format!("share/fish/vendor_completions.d/{name}.fish"),
                 ),
-                // These shells have no search path for completions: users load
-                // them by path.
-                (
-                    format!("{name}.elv"),
-                    format!("share/hugetools/completions/{name}.elv"),
-                ),
-                (
-                    format!("{name}.ps1"),
-                    format!("share/hugetools/completions/{name}.ps1"),
-                ),
             ] {
                 let from = Contents::Tree(format!("completions/{file}"));
                 self.add(Part::Run, &to, 0o644, from);
