@@ -38,7 +38,7 @@ Examples:
   hugeadm --pool-pages-min DEFAULT:2048MB
   hugeadm --dry-run --pool-pages-min 2MB@0-1:+64
 
-Exit status: 0 done, 1 failed, 2 usage error, 3 less than asked, 4 --check differs.
+Exit status: 0 done, 1 failed, 2 usage, 3 less than asked, 4 --check differs.
 hugeadm --help lists all options, hugeadm(8) explains them.
 ";
 

@@ -6,6 +6,7 @@
 )]
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -89,19 +90,20 @@ pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
 
 thread_local! {
     /// Why parts of this thread's test were skipped.
-    static SKIPPED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static SKIPPED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
 /// Reports a skipped test without failing, even in CI: nothing that `.ci/run` could
 /// install would help.
 pub(crate) fn skip_aloud(why: &str) {
     let line = why.trim_end().replace('\n', " ");
-    SKIPPED.with_borrow_mut(|all| all.push(line));
+    SKIPPED.with_borrow_mut(|all| all.insert(line));
 }
 
 /// Takes why this thread's test was skipped, or cut short; nothing if it was not.
 pub(crate) fn take_skipped() -> Option<String> {
     let all = SKIPPED.take();
+    let all: Vec<String> = all.into_iter().collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 

@@ -22,4 +22,4 @@ Examples:
   hugeadm --set-userfaultfd-group postgres     let a group's threaded programs fork
   hugeadm --print-persistent                   settings that restore this state at boot
 
-Exit status: 0 done, 1 failed, 2 usage error, 3 less than asked, 4 --check differs.";
+Exit status: 0 done, 1 failed, 2 usage, 3 less than asked, 4 --check differs.";
