@@ -3,7 +3,8 @@
 use super::contract::row::{User, as_user};
 use super::smaps::HeapPages;
 use crate::support::live::{machine, skip};
-use crate::support::needs::others;
+
+use crate::support::needs::{self, others};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
@@ -85,6 +86,9 @@ fn a_heap_beside_threads_is_on_the_pool_only_with_userfaultfd() {
 /// The ring may be writing, so the fork is the kernel's.
 #[test]
 fn a_heap_stays_on_the_pool_beside_an_io_uring() {
+    if !needs::programs("a fork beside a ring", &["python3"]) {
+        return;
+    }
     let Some(live) = machine("a fork beside a ring") else {
         return;
     };
