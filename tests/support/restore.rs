@@ -16,6 +16,9 @@ use hugetools_model::{KPath, Machine, Root, thp};
 /// The directory of mounts and swap files.
 const PLACE: &str = "/var/lib/hugetlbfs";
 
+/// The directory of the rollback's record.
+const RECORDS: &str = "/var/lib/hugetools";
+
 /// The saved state.
 pub(crate) struct Before {
     pub(crate) found: Machine,
@@ -158,10 +161,10 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the existing directories without the contents of mounts.
+/// Returns the existing files and directories without the contents of mounts.
 fn directories() -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
-    let mut next = vec![PathBuf::from(PLACE)];
+    let mut next = vec![PathBuf::from(PLACE), PathBuf::from(RECORDS)];
     while let Some(path) = next.pop() {
         if path.symlink_metadata().is_err() {
             continue;
