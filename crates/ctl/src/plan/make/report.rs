@@ -57,7 +57,21 @@ impl Maker<'_> {
                 ),
                 _ => format!("the library is not in the program: {last_seen}"),
             });
+        } else if let (Some(name), Some(ReportTo::Terminal)) = (self.mpi(), &self.run.report) {
+            self.warn(format!(
+                "the report is of {name} alone: {name} ... hugectl --report PROGRAM reports each \
+                 rank, and so does --report=FILE here"
+            ));
         }
+    }
+
+    /// The name of the program, if it starts the ranks of an MPI job.
+    fn mpi(&self) -> Option<String> {
+        let program = self.run.command.first()?.to_string_lossy();
+        let name = program.rsplit('/').next()?;
+        ["mpirun", "mpiexec", "srun"]
+            .contains(&name)
+            .then(|| name.to_owned())
     }
 
     /// Where hugectl reports as the parent of the program.
