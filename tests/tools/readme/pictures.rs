@@ -1,7 +1,7 @@
 //! The pictures of README: made from a real run and from its table.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::support::bless;
 use crate::support::live::machine;
@@ -58,11 +58,8 @@ fn a_run() -> Vec<String> {
     let mut input = child.stdin.take().unwrap();
     let numbers: String = (0..2_000_000).map(|number| format!("{number}\n")).collect();
     input.write_all(numbers.as_bytes()).unwrap();
-    let sort = Command::new("pgrep")
-        .args(["-P", &child.id().to_string()])
-        .output()
-        .unwrap();
-    let sort = String::from_utf8(sort.stdout).unwrap();
+    let parent = child.id();
+    let sort = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
     lines.push("$ hugectl --heap --report sort -S 200M <numbers >sorted &".to_owned());
     lines.push(format!("$ hugectl --status {}", sort.trim()));
     lines.extend(hugectl(&["--status", sort.trim()]));
