@@ -232,23 +232,6 @@ fn copied_text_loses_its_file_name() {
         return;
     }
     assert!(!said.contains("lose the names"), "{said}");
-    // The kernel may split the mapping by its flags.
-    let text_of_file = |options: &[&str]| {
-        let mut running = copies.start(options, &program, &[]);
-        running.line();
-        let maps = fs::read_to_string(format!("/proc/{}/maps", running.child.id())).unwrap();
-        let is_text = |line: &&str| line.contains(" r-xp ") && line.contains("/segments");
-        let len = |line: &str| {
-            let (start, rest) = line.split_once('-').unwrap();
-            let end = rest.split(' ').next().unwrap();
-            let [start, end] = [start, end].map(|hex| u64::from_str_radix(hex, 16).unwrap());
-            end - start
-        };
-        maps.lines().filter(is_text).map(len).sum::<u64>()
-    };
-    let plain = text_of_file(&[]);
-    assert!(plain > 0);
-    assert_eq!(text_of_file(&["-q", "--text"]), plain);
 }
 
 #[test]
