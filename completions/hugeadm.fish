@@ -51,7 +51,6 @@ complete -c hugeadm -l list-all-mounts -d 'Show all hugetlbfs mounts and their o
 complete -c hugeadm -l who -d 'Show the users of each pool: who holds pages and who has reserved them'
 complete -c hugeadm -l stats -d 'Show the kernel\'s statistics of huge pages, and how many could be allocated now'
 complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and problems with them'
-complete -c hugeadm -l print-persistent -d 'Print settings that restore the present state at boot'
 complete -c hugeadm -l metrics -d 'Print pools, events and control groups as metrics for Prometheus'
 complete -c hugeadm -l bug-report -d 'Print a description of this machine for a bug report'
 complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Allocate pages only from the nodes in hugeadm\'s own memory policy'

@@ -12,7 +12,7 @@ use hugetools_admin::listing::who;
 use hugetools_admin::live::{self, accessible};
 use hugetools_admin::report::Status;
 use hugetools_admin::stats::metrics::{self, Sources};
-use hugetools_admin::{listing, persistent, stats};
+use hugetools_admin::{listing, stats};
 use hugetools_contract::level::Level;
 use hugetools_model::hugetlb::node;
 use hugetools_model::hugetlb::pool::{self, Pool};
@@ -94,12 +94,6 @@ impl Run {
             self.show(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
             self.document.findings = Some(findings);
             self.document.facts = Some(facts);
-        }
-        if show.print_persistent {
-            let machine = Machine::read(&self.root)?;
-            let lines = persistent::persistent(&machine);
-            self.out(&persistent::text(&lines));
-            self.document.persistent = Some(lines);
         }
         if let Some(what) = &show.size_for {
             self.size_for(what)?;

@@ -15,7 +15,6 @@ Show:
   --stats                    the kernel's counters; --watch repeats
   --explain                  problems, and commands that solve them
   --size-for WHAT            how many pages a program needs
-  --print-persistent         settings that restore this state at boot
 
 Change:
   --pool-pages-min SPEC      the pages that a pool keeps

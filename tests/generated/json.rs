@@ -93,7 +93,7 @@ fn of_hugeadm() -> Vec<String> {
     std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), text.as_bytes()).unwrap();
     let file = file.display();
     let all = "--pool-list --pool-list-nodes --list-all-mounts --page-sizes --page-sizes-all \
-               --explain --print-persistent --stats --metrics --bug-report";
+               --explain --stats --metrics --bug-report";
     [
         format!("--json --sysroot {tree} {all}"),
         format!("--json --sysroot {tree} --dry-run --pool-pages-min 2MB:+4 --thp-always"),

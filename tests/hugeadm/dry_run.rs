@@ -89,7 +89,6 @@ const SHOWS: &[&str] = &[
     "--page-sizes-all",
     "--pool-list",
     "--pool-list-nodes",
-    "--print-persistent",
     "--stats",
     "--who",
     "--verbose=4",

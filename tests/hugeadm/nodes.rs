@@ -1,8 +1,6 @@
 //! Pools on several memory nodes, in virtual machines: exact shares, and the message if a
 //! node cannot provide its share.
 
-mod boot;
-
 use std::collections::BTreeMap;
 
 use crate::support::guest::{Guest, GuestNode, guest, newest};

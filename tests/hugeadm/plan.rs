@@ -1,8 +1,6 @@
 //! Plans for recorded machines as scripts, as on a running kernel. (The transcripts have
 //! the scripts for recorded trees.)
 
-mod persistent;
-
 use hugetools_admin::plan::shell::script;
 
 use super::world::{NODES, World, size};

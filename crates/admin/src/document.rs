@@ -13,7 +13,6 @@ use crate::config::check::Difference;
 use crate::listing::size_for::SizeFor;
 use crate::listing::who::PoolAccount;
 use crate::listing::{MountRow, NodeRow, PoolRow};
-use crate::persistent::Persistent;
 use crate::report::TaskReport;
 use crate::stats::Stats;
 
@@ -51,9 +50,6 @@ pub struct Document {
     /// `--explain`: facts without a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Vec<Fact>>,
-    /// `--print-persistent`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub persistent: Option<Persistent>,
     /// `--bug-report`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bug_report: Option<BugReport>,
@@ -93,7 +89,6 @@ impl Document {
             page_sizes_all: None,
             findings: None,
             facts: None,
-            persistent: None,
             bug_report: None,
             size_for: None,
             metrics: None,

@@ -22,7 +22,6 @@
 //! | [`listing`] | the tables, and who holds the pages of the pools |
 //! | [`config`] | the file of pools |
 //! | [`live`] | effects on the live machine |
-//! | [`persistent`] | settings that restore the present state at boot |
 //! | [`stats`] | the kernel's counters, and how many huge pages could be allocated now |
 //! | [`bug_report`] | a recorded machine for bug reports |
 //! | [`advice`] | problems, and commands that solve them |
@@ -37,7 +36,6 @@ pub mod document;
 pub mod effects;
 pub mod listing;
 pub mod live;
-pub mod persistent;
 pub mod plan;
 pub mod recommend;
 pub mod report;

@@ -1,12 +1,9 @@
 //! Recommended values of sysctls.
 //!
-//! **Invariants.** They depend only on the machine, so that advice, plans and
-//! persistent settings agree.
-
-use std::ops::RangeInclusive;
+//! **Invariants.** They depend only on the machine, so that advice and plans
+//! agree.
 
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::thp::Thp;
 use hugetools_model::{Machine, PageCount};
 
 /// The default of `kernel.shmmax`, practically unlimited.
@@ -17,24 +14,9 @@ pub const SHMMAX_AT_BOOT: u64 = u64::MAX - (1 << 24);
 const BLOCKS: u64 = 2 + 3 * 3;
 
 /// Returns `vm.min_free_kbytes` as the kernel computes it for transparent huge pages:
-/// some pageblocks per populated zone, at most 5 % of low memory. `None` without huge
-/// pages.
+/// some pageblocks per populated zone, at most 5 % of low memory above the high
+/// watermarks. `None` without huge pages.
 pub fn min_free_kbytes(machine: &Machine) -> Option<u64> {
-    Some(*kernel_range(machine)?.start())
-}
-
-/// Whether the kernel sets `vm.min_free_kbytes` to this value at boot. It does so only
-/// while transparent huge pages are enabled.
-pub fn is_kernels_own(machine: &Machine, kilobytes: u64) -> bool {
-    let is_on = machine.thp.as_ref().is_some_and(Thp::serves_any);
-    is_on && kernel_range(machine).is_some_and(|range| range.contains(&kilobytes))
-}
-
-/// The range of values that the kernel's formula can have produced. The cap of 5 %
-/// counts low memory above the high watermarks, which rise with the setting itself. So
-/// the value at boot lies between a cap with today's watermarks and one without
-/// watermarks.
-fn kernel_range(machine: &Machine) -> Option<RangeInclusive<u64>> {
     let default = machine.meminfo.huge_page_size;
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
     let block = default.into_iter().chain(transparent).min()?;
@@ -45,13 +27,11 @@ fn kernel_range(machine: &Machine) -> Option<RangeInclusive<u64>> {
         .saturating_mul(BLOCKS)
         .saturating_mul(block.kib());
     let Some(base) = machine.base_page else {
-        return Some(wanted..=wanted);
+        return Some(wanted);
     };
-    let cap = |pages: u64| (pages / 20).saturating_mul(base.get() >> 10);
-    let most = low().map(|zone| zone.managed).fold(0, u64::saturating_add);
-    let least = low().map(|zone| zone.managed.saturating_sub(zone.high));
-    let least = least.fold(0, u64::saturating_add);
-    Some(wanted.min(cap(least))..=wanted.min(cap(most)))
+    let pages = low().map(|zone| zone.managed.saturating_sub(zone.high));
+    let pages = pages.fold(0, u64::saturating_add);
+    Some(wanted.min((pages / 20).saturating_mul(base.get() >> 10)))
 }
 
 /// Returns `kernel.shmmax` (bytes) for one segment as large as all pools at their
@@ -97,32 +77,16 @@ mod tests {
         }
     }
 
-    /// With blocks as large as on arm64 with pages of 64 KiB, the cap of 5 %
-    /// applies. The kernel's own value must be neither too low nor reported as
-    /// changed.
+    /// With blocks as large as on arm64 with pages of 64 KiB, the cap of 5 % applies.
     #[test]
     fn the_cap_counts_memory_above_the_high_watermarks() {
-        let capped = |kilobytes: u64| {
-            let large = "hpage_pmd_size = 536870912";
-            let archive = machine!("x86_64-no-1g").replace("hpage_pmd_size = 2097152", large);
-            let archive =
-                archive.replace("Hugepagesize:       2048 kB", "Hugepagesize:     524288 kB");
-            let was = "/proc/sys/vm/min_free_kbytes = 45056";
-            let now = format!("/proc/sys/vm/min_free_kbytes = {kilobytes}");
-            assert!(archive.contains(was) && archive.contains(large));
-            read(&archive.replace(was, &now))
-        };
-        let managed = 245_316 + 3840;
-        // The watermarks at boot were lower than the recorded ones.
-        let own = (managed - 2000) / 20 * 4;
-        let machine = capped(own);
+        let archive = machine!("x86_64-no-1g")
+            .replace("hpage_pmd_size = 2097152", "hpage_pmd_size = 536870912")
+            .replace("Hugepagesize:       2048 kB", "Hugepagesize:     524288 kB");
+        let above_watermarks = 245_316 + 3840 - 16_632 - 261;
         assert_eq!(
-            min_free_kbytes(&machine),
-            Some((managed - 16_632 - 261) / 20 * 4)
+            min_free_kbytes(&read(&archive)),
+            Some(above_watermarks / 20 * 4)
         );
-        assert!(min_free_kbytes(&machine).unwrap() <= own);
-        assert!(is_kernels_own(&machine, own));
-        assert!(!is_kernels_own(&machine, own + 9000));
-        assert!(!is_kernels_own(&machine, 8192));
     }
 }

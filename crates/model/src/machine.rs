@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::hugetlb::boot::{self, Boot};
 use crate::hugetlb::node::{self, Node, NodeId};
-use crate::hugetlb::pool::{self, Pool, Version};
+use crate::hugetlb::pool::{self, Pool};
 use crate::memory::meminfo::Meminfo;
 use crate::memory::swap::{self, RamDisk, Swap};
 use crate::memory::sysctl::Sysctl;
@@ -17,7 +17,7 @@ use crate::mount::{self, Mount};
 use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
-use crate::thp::{self, Thp, ThpSettings};
+use crate::thp::{Thp, ThpSettings};
 use crate::units::size::{Bytes, PageSize};
 
 /// The kernel's huge page state, read once and never changed.
@@ -53,9 +53,6 @@ pub struct Machine {
     /// The pool parameters of the kernel command line.
     #[serde(skip)]
     pub boot: Boot,
-    /// The kernel version; `None` if its name is not a version number.
-    #[serde(skip)]
-    pub version: Option<Version>,
 }
 
 /// Files that every kernel has, however it is configured.
@@ -137,8 +134,7 @@ impl Machine {
         // Without an auxiliary vector, the zones tell the size of a base page.
         let zones = part(wanted.limits || !root.is_live(), || zone::read(root))?;
         let base_page = zone::base_page_size(root, meminfo.total, &zones)?;
-        let version = pool::version(root)?;
-        pool::forget_gigantic_overcommit(root, base_page, version, &mut pools)?;
+        pool::forget_gigantic_overcommit(root, base_page, &mut pools)?;
         let mut mounts = part(wanted.mounts, || mount::read(root))?;
         mounts.retain(Mount::is_hugetlbfs);
         let thp = part(wanted.thp, || Thp::read_part(root, wanted.thp_sizes))?;
@@ -152,7 +148,6 @@ impl Machine {
             thp_settings: part(wanted.thp, || {
                 let mut settings = ThpSettings::read_words(root, sizes)?;
                 part(wanted.thp_numbers, || settings.read_numbers(root))?;
-                settings.enabled_at_boot = part(wanted.rest, || Ok(thp::enabled_at_boot(root)))?;
                 Ok(settings)
             })?,
             thp,
@@ -164,7 +159,6 @@ impl Machine {
             userfault: part(wanted.limits, || UserFault::read(root))?,
             meminfo,
             boot: part(wanted.rest, || boot::read(root))?,
-            version,
         })
     }
 

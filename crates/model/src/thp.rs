@@ -48,9 +48,6 @@ pub struct ThpSettings {
     /// The words that each file accepts; none if it doesn't list them, as in a recorded
     /// tree after a change.
     pub words: BTreeMap<KPath, Vec<String>>,
-    /// The boot default of `enabled`, from the kernel's configuration in `/boot`, if that
-    /// is available.
-    pub enabled_at_boot: Option<&'static str>,
     /// `use_zero_page`
     pub use_zero_page: Option<u64>,
     /// `khugepaged/pages_to_scan`
@@ -169,15 +166,6 @@ impl Thp {
         }))
     }
 
-    /// Whether any mode permits huge pages of some size. khugepaged runs only then.
-    pub fn serves_any(&self) -> bool {
-        let is_on = |mode: &Option<String>| matches!(mode.as_deref(), Some("always" | "madvise"));
-        let inherits = |size: &ThpSize| size.enabled.as_deref() == Some("inherit");
-        let sizes = &self.sizes;
-        sizes.iter().any(|size| is_on(&size.enabled))
-            || is_on(&self.enabled) && (sizes.is_empty() || sizes.iter().any(inherits))
-    }
-
     /// Whether all private memory gets PMD-mapped huge pages, with or without
     /// `MADV_HUGEPAGE`.
     pub fn is_always(&self) -> bool {
@@ -221,35 +209,6 @@ impl Thp {
     }
 }
 
-/// Returns the boot default. A missing or unreadable configuration yields `None`. A
-/// parameter on the command line overrides it.
-pub(crate) fn enabled_at_boot(root: &Root) -> Option<&'static str> {
-    let read = |path: KPath| root.read_opt(&path).ok().flatten();
-    let parameters = read(KPath::from("/proc/cmdline")).unwrap_or_default();
-    let is_given = |word: &[u8]| word.starts_with(b"transparent_hugepage=");
-    if parameters.split(u8::is_ascii_whitespace).any(is_given) {
-        return None;
-    }
-    let release = read(KPath::from("/proc/sys/kernel/osrelease"))?;
-    let release = std::str::from_utf8(&release).ok()?.trim_end();
-    let config = read(KPath::from("/boot").join(format_args!("config-{release}")))?;
-    configured(&config)
-}
-
-/// Returns the mode in a kernel's configuration.
-fn configured(config: &[u8]) -> Option<&'static str> {
-    let modes = [
-        ("CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS=y", "always"),
-        ("CONFIG_TRANSPARENT_HUGEPAGE_MADVISE=y", "madvise"),
-        ("CONFIG_TRANSPARENT_HUGEPAGE_NEVER=y", "never"),
-    ];
-    let mut lines = config.split(|byte| *byte == b'\n');
-    lines.find_map(|line| {
-        let of = |(name, _): &&(&str, &str)| name.as_bytes() == line;
-        modes.iter().find(of).map(|(_, mode)| *mode)
-    })
-}
-
 fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
     let mut sizes = Vec::new();
     for name in root.list(&dir())? {
@@ -279,34 +238,5 @@ pub fn marked(path: &KPath, bytes: &[u8]) -> Result<String, FileError> {
     match chosen(bytes).and_then(|word| std::str::from_utf8(word).ok()) {
         Some(word) => Ok(word.to_owned()),
         None => Err(FileError::content(path, "no choice is marked")),
-    }
-}
-
-#[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests use files of their own")]
-mod tests {
-    use super::*;
-
-    /// Returns the boot default for a tree with these files.
-    fn at_boot(files: &[(&str, &str)]) -> Option<&'static str> {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        enabled_at_boot(&Root::at(dir.path()).unwrap())
-    }
-
-    #[test]
-    fn the_mode_after_a_boot() {
-        let release = ("proc/sys/kernel/osrelease", "6.1.0-x\n");
-        let text = "# CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS is not set\n\
-                    CONFIG_TRANSPARENT_HUGEPAGE_MADVISE=y\n";
-        let config = ("boot/config-6.1.0-x", text);
-        assert_eq!(at_boot(&[release, config]), Some("madvise"));
-        assert_eq!(at_boot(&[release]), None);
-        let parameters = ("proc/cmdline", "quiet transparent_hugepage=never\n");
-        assert_eq!(at_boot(&[release, config, parameters]), None);
     }
 }

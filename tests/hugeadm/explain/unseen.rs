@@ -21,12 +21,7 @@ fn without_proc_and_sys_there_are_no_claims() {
         command.output().unwrap().into()
     };
     let unseen = "/proc/meminfo is missing, as in a chroot";
-    for option in [
-        "--explain",
-        "--pool-list",
-        "--thp-always",
-        "--print-persistent",
-    ] {
+    for option in ["--explain", "--pool-list", "--thp-always"] {
         let ran = run(&format!("\"$HUGEADM\" {option}"));
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{option}: {ran:?}");
         let told = format!(

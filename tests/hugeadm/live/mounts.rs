@@ -13,8 +13,6 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::{is_settled, succeeds};
 use crate::support::live::machine;
-use crate::support::needs::mounts;
-use crate::support::tool::Ran;
 
 const BASE: &str = "/var/lib/hugetlbfs";
 
@@ -124,12 +122,10 @@ fn owner_and_mode_are_read_from_the_mount() {
     let point = live.global_mount();
     std::fs::set_permissions(&point, Permissions::from_mode(0o750)).unwrap();
     std::os::unix::fs::chown(&point, Some(DAEMON), Some(2)).unwrap();
-    for option in ["--list-all-mounts", "--print-persistent"] {
-        let text = live.hugeadm(&[option]).out;
-        let line = text.lines().find(|line| line.contains(&point)).unwrap();
-        assert!(line.contains("uid=1,gid=2,mode=750,pagesize="), "{line}");
-        assert!(!line.contains("mode=1777"), "{line}");
-    }
+    let text = live.hugeadm(&["--list-all-mounts"]).out;
+    let line = text.lines().find(|line| line.contains(&point)).unwrap();
+    assert!(line.contains("uid=1,gid=2,mode=750,pagesize="), "{line}");
+    assert!(!line.contains("mode=1777"), "{line}");
     succeeds(&live, &["--create-global-mounts", "--mount-mode=0755"]);
     let text = live.hugeadm(&["--list-all-mounts"]).out;
     let line = text.lines().find(|line| line.starts_with(&point)).unwrap();
@@ -281,35 +277,4 @@ fn a_link_does_not_redirect_a_mount() {
     assert_eq!((owner(victim.path()), live.now().mounts), before);
     std::fs::remove_file(&point).unwrap();
     succeeds(&live, &args);
-}
-
-/// Runs in a mount namespace without the directories, as after a boot with a new root
-/// file system.
-#[test]
-fn the_printed_fstab_creates_its_directories() {
-    let Some(_live) = machine("the printed fstab") else {
-        return;
-    };
-    if !mounts("the printed fstab") {
-        return;
-    }
-    let script = r#"set -e
-        mount -t tmpfs none /var/lib
-        "$HUGEADM" --create-user-mounts daemon --mount-mode 0750
-        "$HUGEADM" --create-mounts
-        mounts() { grep " hugetlbfs " /proc/self/mounts | grep /var/lib/ | sort -k 2; }
-        mounts >/var/lib/before
-        "$HUGEADM" --print-persistent | grep " /var/lib/.* hugetlbfs " >/var/lib/fstab
-        sort -rk 2 /var/lib/before | while read none point rest; do umount "$point"; done
-        rm -r /var/lib/hugetlbfs
-        mount -a -T /var/lib/fstab
-        mounts | diff /var/lib/before -
-        wc -l </var/lib/before"#;
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", script]);
-    command.env("HUGEADM", env!("CARGO_BIN_EXE_hugeadm"));
-    let ran: Ran = command.output().unwrap().into();
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
-    let mounts: u32 = ran.out.trim().parse().unwrap();
-    assert!(mounts >= 2, "{ran:?}");
 }

@@ -1,10 +1,10 @@
 //! Findings about pools and their nodes.
 
+use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount};
 
 use super::Finding;
-use crate::persistent::uneven;
 
 /// Percentage of memory in pools above which a finding is reported.
 const MAX_PERCENT: u64 = 80;
@@ -62,6 +62,18 @@ fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
         "threads on a node without free pages get slower ones of another node, or none",
         format!("hugeadm --pool-spread {}:{total}", pool.size),
     ))
+}
+
+/// Returns the pages of each node with memory, if they are unevenly distributed. An even
+/// division leaves differences of one page.
+fn uneven(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
+    let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
+    let shares: Vec<_> = nodes
+        .filter_map(|node| Some((node.id, node.pool(pool.size)?.minimum().get())))
+        .collect();
+    let least = shares.iter().map(|(_, pages)| *pages).min()?;
+    let most = shares.iter().map(|(_, pages)| *pages).max()?;
+    (most > least + 1).then_some(shares)
 }
 
 /// Recommends shrinking the pool with the most free pages, down to the limit or until

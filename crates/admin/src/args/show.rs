@@ -91,13 +91,6 @@ pub struct Show {
     #[arg(long)]
     pub explain: bool,
 
-    /// Print settings that restore the present state at boot
-    ///
-    /// Lines for sysctl.d, fstab, the kernel's command line and tmpfiles.d, each
-    /// setting in only one of them. Writes nothing.
-    #[arg(long)]
-    pub print_persistent: bool,
-
     /// Show how many pages a program needs, and the lines for the file of pools
     ///
     /// WHAT is a PID, a program, postgres:DATADIR or java:ARGS. The pages are of the

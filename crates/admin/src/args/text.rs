@@ -20,6 +20,5 @@ Examples:
   hugeadm --create-global-mounts               mount hugetlbfs for everybody
   hugeadm --set-shm-group postgres             let a group's members use SHM_HUGETLB
   hugeadm --set-userfaultfd-group postgres     let a group's threaded programs fork
-  hugeadm --print-persistent                   settings that restore this state at boot
 
 Exit status: 0 done, 1 failed, 2 usage, 3 less than asked, 4 --check differs.";

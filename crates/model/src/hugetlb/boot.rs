@@ -65,13 +65,6 @@ impl Boot {
             None => self.asked.push(Asked { size: None, pages }),
         }
     }
-
-    /// Whether the command line has a count for this size.
-    pub fn counts(&self, size: PageSize, is_default: bool) -> bool {
-        let is_it = |asked: &Asked| asked.size.map_or(is_default, |other| other == size);
-        let mut asked = self.asked.iter();
-        asked.any(|asked| is_it(asked) && asked.pages.is_some())
-    }
 }
 
 /// Parses `64`, or `0:64,3:10` with a count for each node.
@@ -116,8 +109,5 @@ mod tests {
     fn pool_parameters_are_kept() {
         let boot = parse("ro hugepagesz=2M quiet hugepages=3\n");
         assert_eq!(boot.words, ["hugepagesz=2M", "hugepages=3"]);
-        let size = PageSize::new(2 << 20).unwrap();
-        assert!(boot.counts(size, false) && !parse("hugepages=3").counts(size, false));
-        assert!(parse("hugepages=3").counts(size, true));
     }
 }

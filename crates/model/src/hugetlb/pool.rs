@@ -173,13 +173,10 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
 }
 
 /// Major and minor number of a kernel version.
-pub type Version = (u64, u64);
+type Version = (u64, u64);
 
 /// Returns the version of the kernel; `None` if its name is not a version number.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn version(root: &Root) -> Result<Option<Version>, FileError> {
+fn version(root: &Root) -> Result<Option<Version>, FileError> {
     let release = root.read_opt(&KPath::from("/proc/sys/kernel/osrelease"))?;
     Ok(release.and_then(|release| parse_version(&release)))
 }
@@ -198,11 +195,10 @@ fn parse_version(release: &[u8]) -> Option<Version> {
 pub fn forget_gigantic_overcommit(
     root: &Root,
     base: Option<Bytes>,
-    version: Option<Version>,
     pools: &mut [Pool],
 ) -> Result<(), FileError> {
     let block = zone::largest_block(root, base)?;
-    if version.is_some_and(|version| version >= GIGANTIC_OVERCOMMIT) {
+    if version(root)?.is_some_and(|version| version >= GIGANTIC_OVERCOMMIT) {
         return Ok(());
     }
     for pool in pools {
