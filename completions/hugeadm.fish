@@ -6,7 +6,6 @@ complete -c hugeadm -l output -d 'With --metrics: replace FILE, for the textfile
 complete -c hugeadm -l pool-pages-min -d 'Set the minimum number of pages of a pool; may be repeated' -r
 complete -c hugeadm -l pool-pages-max -d 'Set the maximum number of pages of a pool, with surplus pages; may be repeated' -r
 complete -c hugeadm -l pool-spread -d 'Divide one amount among memory nodes; may be repeated' -r
-complete -c hugeadm -l demote -d 'Split free pages into smaller ones; may be repeated' -r
 complete -c hugeadm -l add-temp-swap -d 'Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them'
 complete -c hugeadm -l hvo -d 'Free the kernel\'s descriptors of new huge pages (HVO): on or off' -r -f -a "on\t''
 off\t''"
@@ -117,7 +116,6 @@ end
 complete -c hugeadm -l pool-pages-min -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
 complete -c hugeadm -l pool-pages-max -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
 complete -c hugeadm -l pool-spread -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
-complete -c hugeadm -l demote -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DEFAULT:50%"
 complete -c hugeadm -l create-user-mounts -x -a "(__fish_complete_users)"
 complete -c hugeadm -l create-group-mounts -x -a "(__fish_complete_groups)"
 complete -c hugeadm -l max-size -x -a "(__hugeadm_sizes)"

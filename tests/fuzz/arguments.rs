@@ -19,7 +19,6 @@ const WORDS: &[&str] = &[
     "--pool-pages-min",
     "--pool-pages-max",
     "--pool-spread",
-    "--demote",
     "DEFAULT:",
     "2MB@0-3:",
     "1GB:",

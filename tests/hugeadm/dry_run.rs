@@ -27,7 +27,6 @@ fn pool_option() -> impl Strategy<Value = String> {
         "pool-pages-min",
         "pool-pages-max",
         "pool-spread",
-        "demote",
     ]);
     (which, size, nodes, pick(&["", "", "+", "-"]), amount)
         .prop_map(|(which, s, n, sign, a)| format!("--{which}={s}{n}:{sign}{a}"))
@@ -212,7 +211,6 @@ fn every_option_is_tried() {
     let others = [
         "pool-pages-min",
         "pool-pages-max",
-        "demote",
         "apply",
         "check",
         "save",

@@ -135,30 +135,6 @@ fn gigantic_pages() {
 }
 
 #[test]
-fn a_gigantic_page_is_demoted() {
-    let Some(live) = machine("demotion") else {
-        return;
-    };
-    let found = live.now();
-    let Some(into) = found.pool(gigantic()).and_then(|pool| pool.demote_size) else {
-        return skip("demotion", "this machine splits no 1 GiB pages").unwrap_or(());
-    };
-    if !live.set_gigantic(1) {
-        return;
-    }
-    let before = live.pool(into).0;
-    succeeds(&live, &["--demote", "1GB:1"]);
-    assert_eq!(live.pool(gigantic()).0, 0);
-    assert_eq!(live.pool(into).0, before + GIB / into.get());
-    assert_eq!((GIB / into.get(), into.to_string().as_str()), (512, "2MB"));
-
-    // No free page is left.
-    let ran = live.hugeadm(&["--demote", "1GB:2"]);
-    assert_eq!(ran.status, 3, "{ran:?}");
-    assert!(ran.err.contains("/demote: asked 2, got 0\n"), "{ran:?}");
-}
-
-#[test]
 fn a_refusal_of_the_kernel_is_an_error() {
     let Some(live) = machine("refusal") else {
         return;

@@ -90,7 +90,6 @@ impl Run<'_> {
         let outcome = match step {
             Step::Write(write) => self.write(write),
             Step::Choose(choose) => numbers::choose(choose, self.root),
-            Step::Demote(demote) => numbers::demote(demote, self.root),
             Step::MakeDir(dir) => files::make_dir(dir, self.root, self.effects, &mut self.made),
             Step::RemoveDir(path) => files::remove_dir(path, self.effects),
             Step::Mount(mount) => files::mount(mount, self.root, self.effects),

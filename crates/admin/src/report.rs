@@ -77,8 +77,8 @@ impl TaskReport {
 /// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepReport {
-    /// `write`, `demote`, `make_dir`, `remove_dir`, `mount`, `own`, `unmount`,
-    /// `swap_on`, `swap_off`, `install`, `remove_file`, `run` or `impossible`.
+    /// `write`, `make_dir`, `remove_dir`, `mount`, `own`, `unmount`, `swap_on`,
+    /// `swap_off`, `install`, `remove_file`, `run` or `impossible`.
     pub action: &'static str,
     /// The file or directory, as the machine names it.
     pub path: String,
@@ -270,7 +270,6 @@ impl Step {
         match self {
             Step::Write(write) => ("write", write.file.path.to_string()),
             Step::Choose(choose) => ("write", choose.path.to_string()),
-            Step::Demote(demote) => ("demote", demote.path.to_string()),
             Step::MakeDir(dir) => ("make_dir", dir.path.display().to_string()),
             Step::RemoveDir(path) => ("remove_dir", path.display().to_string()),
             Step::Mount(mount) => ("mount", mount.point.display().to_string()),

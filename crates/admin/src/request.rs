@@ -41,8 +41,6 @@ pub struct Request {
     pub userfaultfd_group: Option<GroupOption>,
     /// `--pool-pages-min` and then `--pool-spread`, each in the order given.
     pub pool_min: Vec<PoolChange>,
-    /// `--demote`, in the order given.
-    pub demotions: Vec<Demotion>,
     /// `--pool-pages-max`, in the order given; runs after `pool_min`.
     pub pool_max: Vec<PoolChange>,
     /// Options about growing pools.
@@ -179,19 +177,6 @@ impl Change {
             Change::Down(fewer) => before.saturating_sub(fewer),
         }
     }
-}
-
-/// Pages to split.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Demotion {
-    /// The option as written.
-    pub option: String,
-    /// Their size.
-    pub size: PageSize,
-    /// The smaller size.
-    pub into: PageSize,
-    /// Pages per node; without a node, on any node.
-    pub shares: Vec<(Option<NodeId>, PageCount)>,
 }
 
 /// Options about growing pools.

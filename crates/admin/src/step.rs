@@ -28,8 +28,6 @@ pub enum Step {
     Write(Write),
     /// Selects a word in a kernel file that offers several.
     Choose(Choose),
-    /// Splits huge pages into smaller ones.
-    Demote(Demote),
     /// Makes a directory unless it exists.
     MakeDir(MakeDir),
     /// Removes a directory if it exists and is empty.
@@ -142,17 +140,6 @@ pub struct Choose {
     pub path: KPath,
     /// The word.
     pub word: String,
-}
-
-/// Huge pages to split.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Demote {
-    /// The write-only file.
-    pub path: KPath,
-    /// How many to split.
-    pub pages: PageCount,
-    /// The file with the number of these pages, for the same node.
-    pub count: Number,
 }
 
 /// Owner and mode of a file.

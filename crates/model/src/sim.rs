@@ -120,15 +120,9 @@ impl Sim {
                 number()?;
                 return overcommit.iter().try_for_each(|path| self.put(path, value));
             }
-            if *path == pool::demote_path(pool.size) {
-                return self.demote(&machine, pool, None, number()?);
-            }
             for node in &machine.nodes {
                 if *path == node::node_pool_path(node.id, pool.size) {
                     return self.resize_node(&machine, pool, node.id, number()?);
-                }
-                if *path == node::node_demote_path(node.id, pool.size) {
-                    return self.demote(&machine, pool, Some(node.id), number()?);
                 }
             }
         }

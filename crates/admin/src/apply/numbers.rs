@@ -6,7 +6,7 @@ use hugetools_model::{FileError, Root, thp};
 use super::Run;
 use crate::plan::shell::USED;
 use crate::report::{Failure, Outcome};
-use crate::step::{Choose, Demote, Number, Value, What, Write};
+use crate::step::{Choose, Number, Value, What, Write};
 
 impl Run<'_> {
     pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {
@@ -113,30 +113,6 @@ fn written(choose: &Choose, root: &Root) -> Result<String, FileError> {
         false => word.to_owned(),
     });
     Ok(words.collect::<Vec<_>>().join(" "))
-}
-
-/// Splits pages. The file cannot be read back, so the number of remaining pages tells
-/// how many were split. On a recorded tree that number never changes.
-pub(super) fn demote(demote: &Demote, root: &Root) -> Result<Outcome, Failure> {
-    let asked = demote.pages.get();
-    if asked == 0 {
-        return Ok(Outcome::Unchanged { value: None });
-    }
-    let before = number(&demote.count, root)?;
-    root.write(&demote.path, &asked.to_string())?;
-    if !root.has_kernel() {
-        return Ok(Outcome::DONE);
-    }
-    let after = number(&demote.count, root)?;
-    match before.saturating_sub(after) {
-        split if split < asked => Ok(Outcome::Short {
-            asked,
-            got: split,
-            tried: Vec::new(),
-            interrupted: false,
-        }),
-        _ => Ok(Outcome::changed(before, after)),
-    }
 }
 
 fn not_as_written(

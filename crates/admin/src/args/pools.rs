@@ -36,13 +36,6 @@ pub struct Pools {
     #[arg(long, value_name = "SPREAD")]
     pub pool_spread: Vec<String>,
 
-    /// Split free pages into smaller ones; may be repeated
-    ///
-    /// SIZE[@NODES]:AMOUNT. The kernel determines the smaller size: on x86 a page
-    /// of 1GB becomes 512 of 2MB.
-    #[arg(long, value_name = "SPEC")]
-    pub demote: Vec<String>,
-
     /// Allocate pages only from the nodes in hugeadm's own memory policy
     ///
     /// For numactl --membind=1 hugeadm ...; the amount is still that of the whole
@@ -103,11 +96,7 @@ pub struct Pools {
 impl Pools {
     /// Whether any option changes pools. The other options only say how.
     pub(super) fn changes(&self) -> bool {
-        self.grows()
-            || !self.pool_pages_max.is_empty()
-            || !self.demote.is_empty()
-            || self.hvo.is_some()
-            || self.clear
+        self.grows() || !self.pool_pages_max.is_empty() || self.hvo.is_some() || self.clear
     }
 
     /// Whether any option may grow a pool.

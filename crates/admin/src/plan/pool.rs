@@ -1,4 +1,4 @@
-//! `--clear`, `--pool-pages-min`, `--pool-spread`, `--demote`, `--pool-pages-max`.
+//! `--clear`, `--pool-pages-min`, `--pool-spread`, `--pool-pages-max`.
 //!
 //! The *minimum* of a pool is its number of persistent pages. The *maximum* is the
 //! minimum plus the overcommit, the number of surplus pages that the kernel may
@@ -12,14 +12,13 @@ mod planned;
 
 use std::collections::BTreeMap;
 
-use hugetools_model::hugetlb::node::{node_demote_path, node_pool_path, node_surplus_path};
-use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path, demote_path, surplus_path};
-use hugetools_model::{Machine, PageCount, PageSize};
+use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path, surplus_path};
+use hugetools_model::{Machine, PageSize};
 
 use self::planned::Planned;
 use super::{Plan, Task, swap};
-use crate::request::{Demotion, Growth, Place, PoolChange, Request};
-use crate::step::{Demote, Number, Step, What};
+use crate::request::{Growth, Place, PoolChange, Request};
+use crate::step::{Number, Step, What};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     let mut pools: BTreeMap<PageSize, Planned> = machine
@@ -50,9 +49,6 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         plan.tasks.extend(last);
     }
     plan.refusal = margin::refusal(machine, request, pools.values());
-    for demotion in &request.demotions {
-        demote(demotion, &mut pools, plan);
-    }
     for change in &request.pool_max {
         if let (Some(planned), Place::Whole(to)) = (pools.get_mut(&change.size), &change.place) {
             let steps = planned.whole_maximum(*to);
@@ -80,37 +76,6 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     let mut task = Task::new(option, steps);
     task.optional = change.wish.optional;
     plan.tasks.push(task);
-}
-
-/// Splits pages of one size into another. Both pools keep their overcommit.
-fn demote(demotion: &Demotion, pools: &mut BTreeMap<PageSize, Planned>, plan: &mut Plan) {
-    let Some(planned) = pools.get_mut(&demotion.size) else {
-        return;
-    };
-    let pool = planned.pool();
-    let mut steps = Vec::new();
-    let mut all = PageCount::ZERO;
-    for &(node, pages) in &demotion.shares {
-        all = all.checked_add(pages).unwrap_or(all);
-        let (path, count) = match node {
-            None => (demote_path(pool.size), whole_number(pool)),
-            Some(id) => (
-                node_demote_path(id, pool.size),
-                Number {
-                    path: node_pool_path(id, pool.size),
-                    surplus: Some(node_surplus_path(id, pool.size)),
-                },
-            ),
-        };
-        steps.push(Step::Demote(Demote { path, pages, count }));
-    }
-    let split = all.get().min(planned.minimum().get());
-    planned.demoted(split);
-    let each = demotion.size.get() / demotion.into.get();
-    if let Some(planned) = pools.get_mut(&demotion.into) {
-        planned.promoted(split.saturating_mul(each));
-    }
-    plan.tasks.push(Task::new(&demotion.option, steps));
 }
 
 /// The file with the number of persistent pages of a pool.

@@ -9,7 +9,7 @@ use hugetools_model::hugetlb::pool::pool_dir;
 use hugetools_model::{KPath, Root};
 
 use crate::plan::{Plan, Task};
-use crate::step::{Choose, Demote, Install, Installed, MakeDir, Number, Step, Value, What, Write};
+use crate::step::{Choose, Install, Installed, MakeDir, Number, Step, Value, What, Write};
 
 /// The counters that give the pages in use or reserved: all, less the free ones, and the
 /// reserved ones.
@@ -55,10 +55,6 @@ pub fn line(step: &Step, root: &Root) -> String {
                 }
             };
             format!("grep -qF '[{word}]' {path} || {change}")
-        }
-        Step::Demote(Demote { pages, .. }) if pages.get() == 0 => ":".to_owned(),
-        Step::Demote(Demote { path, pages, .. }) => {
-            format!("echo {pages} > {}", quote(root, path.as_str()))
         }
         Step::MakeDir(dir) => make_dir_line(dir, root),
         Step::RemoveDir(path) => {

@@ -25,9 +25,6 @@ pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
             What::Pages(pages) => Some(short_hint(pages, *asked)),
             What::Overcommit { .. } | What::Setting => None,
         },
-        (Step::Demote(_), Outcome::Short { .. }) => Some(
-            "only free, unreserved pages can be split; see hugeadm --pool-list=long".to_owned(),
-        ),
         (_, Outcome::Failed(failure)) => failure_hint(step, failure.errno?, is_root),
         _ => None,
     }

@@ -123,7 +123,6 @@ fn reason(why: NotRun) -> (Level, &'static str) {
 fn past_participle(action: &str) -> &'static str {
     match action {
         "write" | "install" => "written",
-        "demote" => "split",
         "make_dir" => "made",
         "remove_dir" | "remove_file" => "removed",
         "run" => "run",

@@ -6,7 +6,7 @@ use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
-use super::{Change, Demotion, Growth, Place, PoolChange, Request, Wish, shown};
+use super::{Change, Growth, Place, PoolChange, Request, Wish, shown};
 use crate::args::Pools;
 use crate::request::spec::{Amount, Direction, Spec, Weights, divide, parse_size};
 
@@ -43,10 +43,8 @@ pub(super) fn check(
     let (min, max) = (&args.pool_pages_min, &args.pool_pages_max);
     let minimums = all.each("--pool-pages-min", min, |it| it.minimum());
     let spread = all.each("--pool-spread", &args.pool_spread, |it| it.spread());
-    let demotions = all.each("--demote", &args.demote, |it| it.demotion());
     let maximums = all.each("--pool-pages-max", max, |it| it.maximum());
     request.pool_min.extend(minimums.into_iter().chain(spread));
-    request.demotions.extend(demotions);
     request.pool_max.extend(maximums);
     errors.extend(whole_and_nodes(&request.pool_min));
 }
@@ -129,7 +127,9 @@ impl<'a> Specified<'a> {
     }
 
     fn spread(&mut self) -> Result<PoolChange, String> {
-        self.check_unsigned()?;
+        if self.spec.direction != Direction::To {
+            return Err("this amount must not have a sign".to_owned());
+        }
         let with_memory = self.machine.nodes.iter();
         let with_memory = with_memory.filter(|node| node.total.get() > 0);
         let evenly = || -> Weights { with_memory.map(|node| (node.id, 1)).collect() };
@@ -146,34 +146,6 @@ impl<'a> Specified<'a> {
         let shares = divide(total, &weights).into_iter();
         let shares = shares.map(|(id, pages)| (id, Change::To(pages)));
         Ok(self.pool_change(Place::Nodes(shares.collect())))
-    }
-
-    fn demotion(&mut self) -> Result<Demotion, String> {
-        self.check_unsigned()?;
-        let size = self.pool.size;
-        let into = self.pool.demote_size.ok_or_else(|| {
-            format!("pages of {size} cannot be split: that requires Linux 5.16 and a smaller size")
-        })?;
-        let shares = match self.spec.nodes.is_some() {
-            false => vec![(None, self.whole()?)],
-            true => {
-                let shares = self.shares()?.into_iter();
-                shares.map(|(id, pages)| (Some(id), pages)).collect()
-            }
-        };
-        Ok(Demotion {
-            option: self.option.to_owned(),
-            size,
-            into,
-            shares,
-        })
-    }
-
-    fn check_unsigned(&self) -> Result<(), String> {
-        match self.spec.direction {
-            Direction::To => Ok(()),
-            _ => Err("this amount must not have a sign".to_owned()),
-        }
     }
 
     fn pool_change(&self, place: Place) -> PoolChange {

@@ -89,11 +89,6 @@ pub fn node_surplus_path(node: NodeId, size: PageSize) -> KPath {
     node_pool_dir(node, size).join("surplus_hugepages")
 }
 
-/// Returns the write-only file that demotes a node's pages to a smaller size.
-pub fn node_demote_path(node: NodeId, size: PageSize) -> KPath {
-    node_pool_dir(node, size).join("demote")
-}
-
 /// Returns the write-only file that compacts a node's memory.
 pub fn node_compact_path(node: NodeId) -> KPath {
     node_dir().join(format_args!("node{node}/compact"))

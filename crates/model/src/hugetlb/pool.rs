@@ -36,8 +36,6 @@ pub struct Pool {
     /// gigantic sizes before Linux 6.19. [`read`] cannot detect that; [`crate::Machine`]
     /// does.
     pub overcommit: Option<PageCount>,
-    /// The smaller size that pages are demoted to (`demote_size`, since Linux 5.16).
-    pub demote_size: Option<PageSize>,
 }
 
 impl Pool {
@@ -111,11 +109,6 @@ pub fn counter_path(pool: &Pool, counter: Counter) -> KPath {
         true => sysctl_path(counter),
         false => pool_dir(pool.size).join(counter.file()),
     }
-}
-
-/// Returns the write-only file that demotes pages of a size.
-pub fn demote_path(size: PageSize) -> KPath {
-    pool_dir(size).join("demote")
 }
 
 /// Returns the sizes whose pools respect a memory policy.
@@ -221,7 +214,6 @@ fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>
         return Ok(None);
     };
     let zero = PageCount::ZERO;
-    let demote_size = root.read_opt(&dir.join("demote_size"))?;
     let mut pool = Pool {
         size,
         default,
@@ -230,7 +222,6 @@ fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>
         reserved: count("resv_hugepages")?.unwrap_or(zero),
         surplus: count("surplus_hugepages")?.unwrap_or(zero),
         overcommit: number("nr_overcommit_hugepages")?.map(PageCount::new),
-        demote_size: demote_size.and_then(|bytes| parse_demote_size(&bytes)),
     };
     if default {
         use_sysctl(root, &mut pool)?;
@@ -250,14 +241,6 @@ fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
         pool.overcommit = Some(PageCount::new(overcommit));
     }
     Ok(())
-}
-
-fn parse_demote_size(bytes: &[u8]) -> Option<PageSize> {
-    let text = std::str::from_utf8(bytes).ok()?.trim();
-    text.strip_suffix("kB")?
-        .parse()
-        .ok()
-        .and_then(PageSize::from_kib)
 }
 
 #[cfg(test)]

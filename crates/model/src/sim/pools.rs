@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Sim, invalid};
+use super::Sim;
 use crate::hugetlb::node::{self, NodeId};
 use crate::hugetlb::pool::{self, Counter, Pool};
 use crate::machine::Machine;
@@ -11,41 +11,6 @@ use crate::root::kpath::KPath;
 use crate::units::size::PageSize;
 
 impl Sim {
-    /// Demotes free pages on one node, or on the lowest nodes that have some.
-    pub(super) fn demote(
-        &self,
-        machine: &Machine,
-        pool: &Pool,
-        node: Option<NodeId>,
-        asked: u64,
-    ) -> io::Result<()> {
-        let small = pool.demote_size.and_then(|size| machine.pool(size));
-        let small = small.ok_or_else(invalid)?;
-        let each = pool.size.get() / small.size.get();
-        let mut left = asked.min(pool.available().get());
-        if left == 0 {
-            return Ok(());
-        }
-        let mut split = 0;
-        for found in &machine.nodes {
-            let share = |size| found.pool(size).map_or(0, |pool| pool.total.get());
-            let here = match node.is_none_or(|id| id == found.id) {
-                true => left.min(share(pool.size)),
-                false => 0,
-            };
-            for (size, count) in [
-                (pool.size, share(pool.size) - here),
-                (small.size, share(small.size) + here * each),
-            ] {
-                self.put(&node::node_pool_path(found.id, size), &count.to_string())?;
-            }
-            left -= here;
-            split += here;
-        }
-        self.show(pool, pool.minimum().get() - split)?;
-        self.show(small, small.minimum().get() + split * each)
-    }
-
     fn limit(&self, node: Option<NodeId>, size: PageSize, pages: u64) -> u64 {
         let room = self.room.get(&(node, size)).copied();
         pages.min(room.unwrap_or(u64::MAX))

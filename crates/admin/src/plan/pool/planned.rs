@@ -78,19 +78,6 @@ impl<'a> Planned<'a> {
         std::mem::take(&mut self.notes).into_iter()
     }
 
-    /// Accounts for pages that were split.
-    pub(super) fn demoted(&mut self, pages: u64) {
-        self.minimum = self.minimum.saturating_sub(PageCount::new(pages));
-        self.written = Written::Whole;
-    }
-
-    /// Accounts for pages gained from a split.
-    pub(super) fn promoted(&mut self, pages: u64) {
-        let more = self.minimum.checked_add(PageCount::new(pages));
-        self.minimum = more.unwrap_or(self.minimum);
-        self.written = Written::Whole;
-    }
-
     /// Returns the number of pages after a change. Warns if it would be negative.
     fn after(&mut self, change: Change, before: PageCount, of: &str) -> PageCount {
         if let Change::Down(fewer) = change {

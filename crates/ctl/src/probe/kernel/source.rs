@@ -214,6 +214,5 @@ fn pool_in_meminfo(size: PageSize, meminfo: &Meminfo) -> Option<Pool> {
         reserved: meminfo.huge_reserved?,
         surplus: meminfo.huge_surplus?,
         overcommit: None,
-        demote_size: None,
     })
 }
