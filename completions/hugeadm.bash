@@ -24,7 +24,7 @@ _hugeadm() {
 
     case "${cmd}" in
         hugeadm)
-            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --watch --explain --size-for --metrics --output --bug-report --pool-pages-min --pool-pages-max --pool-spread --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --clear --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --apply --check --save --rollback --example-config --install-boot --uninstall-boot --dry-run --verbose --json --color --sysroot --help --version"
+            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --explain --size-for --metrics --output --bug-report --pool-pages-min --pool-pages-max --pool-spread --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --clear --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --apply --check --save --rollback --example-config --install-boot --uninstall-boot --dry-run --verbose --json --color --sysroot --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -32,10 +32,6 @@ _hugeadm() {
             case "${prev}" in
                 --pool-list)
                     COMPREPLY=($(compgen -W "classic long" -- "${cur}"))
-                    return 0
-                    ;;
-                --watch)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --size-for)
@@ -226,7 +222,6 @@ _hugeadm_values() {
 _hugeadm_value_of() {
     case $1 in
     --pool-list) echo '=classic long' ;;
-    --watch) echo 'SECONDS' ;;
     --size-for | '--size-for ') echo 'WHAT' ;;
     --output | '--output ') echo 'FILE' ;;
     --pool-pages-min | '--pool-pages-min ') echo 'SPEC' ;;

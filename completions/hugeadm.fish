@@ -1,6 +1,5 @@
 complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages' -f -a "classic\t'libhugetlbfs\' columns'
 long\t'All columns'"
-complete -c hugeadm -l watch -d 'With --stats: repeat every SECONDS (default 2), with the differences'
 complete -c hugeadm -l size-for -d 'Show how many pages a program needs, and the lines for the file of pools' -r
 complete -c hugeadm -l output -d 'With --metrics: replace FILE, for the textfile collector of node_exporter' -r -F
 complete -c hugeadm -l pool-pages-min -d 'Set the minimum number of pages of a pool; may be repeated' -r

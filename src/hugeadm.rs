@@ -4,10 +4,8 @@
 mod file;
 mod run;
 mod show;
-mod watch;
 
 use std::ffi::OsString;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::CommandFactory;
@@ -20,7 +18,6 @@ use hugetools_model::{Head, Root, machine};
 use serde::Serialize;
 
 use self::run::Run;
-use self::watch::Watch;
 use crate::log::Log;
 use crate::stdout;
 use crate::terminal;
@@ -90,9 +87,6 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
              mount -t proc proc /proc; mount -t sysfs sysfs /sys"
         );
         return Early { log, json, warning }.failed(Status::Failed, &text);
-    }
-    if let Some(time) = args.show.watch {
-        return Watch::new(root, log, json, warning).run(time);
     }
     let mut run = Run::new(args, root, log);
     run.is_idle = is_idle;
@@ -176,9 +170,4 @@ fn print(log: &Log, text: &str) -> Status {
         0 => Status::Done,
         _ => Status::Failed,
     }
-}
-
-fn unwritable(log: &Log, error: &io::Error) -> Status {
-    stdout::unwritable(log, error);
-    Status::Failed
 }

@@ -235,7 +235,6 @@ mod tests {
         };
         for (line, written) in [
             ("hugeadm --hard --add-temp-swap 32", "--add-temp-swap=32"),
-            ("hugeadm --stats --watch 5", "--watch=5"),
             ("hugeadm --pool-list long", "--pool-list=long"),
         ] {
             assert!(wrong(line).ends_with(written), "{}", wrong(line));

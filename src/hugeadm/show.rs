@@ -80,7 +80,7 @@ impl Run {
         }
         if show.stats {
             let seen = stats::Snapshot::read(&self.root)?;
-            let now = stats::stats(&seen, None);
+            let now = stats::stats(&seen);
             self.show(&stats::text(&now));
             for why in &seen.unread {
                 self.say(Level::Warning, &not_looked_at(why));
@@ -206,6 +206,6 @@ const NO_MOUNTS: &str =
     "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size";
 
 /// Returns the message for a file that this user may not read.
-pub(super) fn not_looked_at(why: &str) -> String {
+fn not_looked_at(why: &str) -> String {
     format!("not looked at: {why}")
 }

@@ -12,7 +12,7 @@ Show:
   --pool-list-nodes          each memory node's share of them
   --list-all-mounts          hugetlbfs mounts
   --who                      who holds pages of the pools
-  --stats                    the kernel's counters; --watch repeats
+  --stats                    the kernel's counters of huge pages
   --explain                  problems, and commands that solve them
   --size-for WHAT            how many pages a program needs
 

@@ -10,7 +10,7 @@ use crate::support::tool::tool;
 const LINES: [(&str, i32); 12] = [
     ("hugeadm --help", 1),
     ("hugeadm --json --pool-list", 1),
-    ("hugeadm --stats --watch --json", 1),
+    ("hugeadm --stats --json", 1),
     ("hugeadm --dry-run --pool-pages-min DEFAULT:1", 1),
     ("hugeadm --json --nonsense", 2),
     ("hugectl --help", 125),

@@ -128,27 +128,8 @@ impl Args {
         if file.apply.is_some() && file.rollback {
             return Some("--apply and --rollback exclude each other");
         }
-        if file.changes() && others.changes() {
-            return Some(
-                "--apply and --rollback change things alone: run hugeadm again for others",
-            );
-        }
-        let watched = Show {
-            stats: true,
-            watch: self.show.watch,
-            ..Show::default()
-        };
-        let is_alone = self.show == watched
-            && !self.config.shows()
-            && !self.changes()
-            && !self.general.dry_run;
-        match (self.show.watch, self.show.stats) {
-            (Some(_), false) => Some("--watch needs --stats: it prints the statistics repeatedly"),
-            (Some(_), true) if !is_alone => {
-                Some("--watch shows --stats alone: run hugeadm again for other options")
-            }
-            _ => None,
-        }
+        (file.changes() && others.changes())
+            .then_some("--apply and --rollback change things alone: run hugeadm again for others")
     }
 }
 

@@ -1,10 +1,8 @@
 //! Options that show something.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
-use hugetools_model::units::seconds;
 
 /// The form of the pool list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,18 +70,6 @@ pub struct Show {
     #[arg(long)]
     pub stats: bool,
 
-    /// With --stats: repeat every SECONDS (default 2), with the differences
-    ///
-    /// Redraws a terminal. Otherwise prints one table after the other, or with
-    /// --json one document per line. Works only with --json, --sysroot and the
-    /// verbosity options.
-    #[arg(
-        long, value_name = "SECONDS",
-        num_args = 0..=1, require_equals = true, default_missing_value = "2",
-        value_parser = time,
-    )]
-    pub watch: Option<Duration>,
-
     /// Show memory, mounts and pools, and problems with them
     ///
     /// Each finding is a fact, its consequence, and a command that solves the
@@ -123,8 +109,4 @@ impl Show {
     pub fn any(&self) -> bool {
         *self != Show::default()
     }
-}
-
-fn time(word: &str) -> Result<Duration, String> {
-    seconds::parse(word).ok_or_else(|| seconds::NOT_A_TIME.to_owned())
 }

@@ -37,37 +37,23 @@ fn group_table(out: &mut String, stats: &Stats, group: &Group) {
         return;
     }
     for (event, means) in rows {
-        line(out, stats, event, means);
+        line(out, event, means);
     }
 }
 
 fn head(out: &mut String, stats: &Stats) {
-    let time = |time: Option<f64>| match time {
+    let boot = match stats.since_boot {
         None => String::from("unknown"),
         Some(seconds) => format!("{seconds:.1} s"),
     };
-    let boot = time(stats.since_boot);
-    let _ = match stats.since_last {
-        None => writeln!(out, "{:<28}{:>13}", "", "since boot"),
-        Some(_) => writeln!(out, "{:<28}{:>13}{:>11}", "", "since boot", "since last"),
-    };
-    let _ = match stats.since_last {
-        None => writeln!(out, "{:<28}{boot:>13}", "Time"),
-        last => writeln!(out, "{:<28}{boot:>13}{:>11}", "Time", time(last)),
-    };
+    let _ = writeln!(out, "{:<28}{:>13}", "", "since boot");
+    let _ = writeln!(out, "{:<28}{boot:>13}", "Time");
 }
 
 /// Formats a counter. One that this kernel lacks is unknown.
-fn line(out: &mut String, stats: &Stats, event: &Event, means: &str) {
-    let name = &event.event;
-    let boot = number(event.boot);
-    let _ = match stats.since_last {
-        None => writeln!(out, "  {name:<26}{boot:>13}  {means}"),
-        Some(_) => {
-            let last = number(event.last);
-            writeln!(out, "  {name:<26}{boot:>13}{last:>11}  {means}")
-        }
-    };
+fn line(out: &mut String, event: &Event, means: &str) {
+    let (name, boot) = (&event.event, number(event.boot));
+    let _ = writeln!(out, "  {name:<26}{boot:>13}  {means}");
 }
 
 fn number(value: Option<impl ToString>) -> String {
@@ -83,9 +69,7 @@ fn sizes(out: &mut String, stats: &Stats) {
     for size in all {
         let of_size = |event: &&Event| event.size == Some(size);
         let events: Vec<&Event> = stats.events.iter().filter(of_size).collect();
-        let is_said = |event: &&&Event| {
-            event.boot.is_some_and(|boot| boot > 0) || event.last.is_some_and(|last| last != 0)
-        };
+        let is_said = |event: &&&Event| event.boot.is_some_and(|boot| boot > 0);
         if events.iter().all(|event| event.boot.is_none()) {
             unknown.push(size.to_string());
         } else if !events.iter().any(|event| is_said(&event)) {
@@ -94,7 +78,7 @@ fn sizes(out: &mut String, stats: &Stats) {
             let _ = writeln!(out, "Transparent huge pages of {size}");
             for event in events.iter().filter(|event| is_said(event)) {
                 let means = OF_SIZES.iter().find(|(name, _)| *name == event.event);
-                line(out, stats, event, means.map_or("", |(_, means)| means));
+                line(out, event, means.map_or("", |(_, means)| means));
             }
         }
     }
