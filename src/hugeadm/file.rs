@@ -80,7 +80,7 @@ impl Run {
     }
 
     fn plan_of(&mut self, sources: &[Source], machine: &Machine) -> Result<Plan, Status> {
-        let host = requests::asks_host(sources).then(|| self.host()).flatten();
+        let host = self.host();
         let mut effects = Live::new(self.root.clone());
         let force = self.args.pools.force;
         let plan = requests::plan(sources, machine, host.as_deref(), force, &mut effects);
@@ -138,14 +138,12 @@ impl Run {
         Ok(())
     }
 
-    /// Reads no file that the check doesn't need, and none twice.
     fn check_file(
         &mut self,
         path: Option<&Path>,
     ) -> Result<Result<Vec<Difference>, Failure>, Status> {
         let sources = self.sources(path)?;
-        let root = self.root.cached();
-        let machine = match Machine::read_for(&root, requests::wanted(&sources)) {
+        let machine = match Machine::read(&self.root) {
             Ok(machine) => machine,
             Err(error) => return Ok(Err(error.into())),
         };
@@ -155,8 +153,8 @@ impl Run {
             return Err(Status::Usage);
         }
         let mut effects = Live::new(self.root.clone());
-        let found = check::differences(&plan, &root, &mut effects);
-        if root.is_live() {
+        let found = check::differences(&plan, &self.root, &mut effects);
+        if self.root.is_live() {
             record::note_check(&mut effects);
         }
         Ok(found)

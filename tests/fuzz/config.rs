@@ -71,7 +71,6 @@ fn config() {
         };
         let mut effects = Live::new(root.clone());
         let sources = [source];
-        let _ = requests::wanted(&sources);
         match requests::plan(&sources, &machine, Some("a1"), false, &mut effects) {
             Err(error) => {
                 judge(&error, &text);

@@ -71,94 +71,36 @@ pub fn unseen(root: &Root) -> Option<&'static str> {
 /// Why there is no pool.
 pub const NONE_OFFERED: &str = "this machine offers no huge page size";
 
-/// The parts of the state that are read besides the pools. Each file that is not read makes
-/// a run faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
-    /// The nodes.
-    pub nodes: bool,
-    /// The mounts.
-    pub mounts: bool,
-    /// Transparent huge pages.
-    pub thp: bool,
-    /// Each size of multi-size THP.
-    pub thp_sizes: bool,
-    /// Numbers of khugepaged and others.
-    pub thp_numbers: bool,
-    /// Zones, sysctls, and who may use `userfaultfd(2)`.
-    pub limits: bool,
-    /// Everything else.
-    pub rest: bool,
-}
-
-impl Wanted {
-    /// The whole state.
-    pub const ALL: Wanted = Wanted {
-        nodes: true,
-        mounts: true,
-        thp: true,
-        thp_sizes: true,
-        thp_numbers: true,
-        limits: true,
-        rest: true,
-    };
-}
-
-/// Reads a part of the state if it is wanted.
-fn part<T: Default>(
-    wanted: bool,
-    read: impl FnOnce() -> Result<T, FileError>,
-) -> Result<T, FileError> {
-    match wanted {
-        true => read(),
-        false => Ok(T::default()),
-    }
-}
-
 impl Machine {
     /// Reads the state.
     ///
     /// # Errors
     /// A file exists but cannot be read or is invalid.
     pub fn read(root: &Root) -> Result<Machine, FileError> {
-        Machine::read_for(root, Wanted::ALL)
-    }
-
-    /// Reads a part of the state. The rest is as if the kernel lacked it.
-    ///
-    /// # Errors
-    /// A file exists but cannot be read or is invalid.
-    pub fn read_for(root: &Root, wanted: Wanted) -> Result<Machine, FileError> {
         let meminfo = Meminfo::read(root)?;
         let mut pools = pool::read(root, &meminfo)?;
-        // Without an auxiliary vector, the zones tell the size of a base page.
-        let zones = part(wanted.limits || !root.is_live(), || zone::read(root))?;
+        let zones = zone::read(root)?;
         let base_page = zone::base_page_size(root, meminfo.total, &zones)?;
         pool::forget_gigantic_overcommit(root, base_page, &mut pools)?;
-        let mut mounts = part(wanted.mounts, || mount::read(root))?;
+        let mut mounts = mount::read(root)?;
         mounts.retain(Mount::is_hugetlbfs);
-        let thp = part(wanted.thp, || Thp::read_part(root, wanted.thp_sizes))?;
+        let thp = Thp::read(root)?;
         let sizes = thp.as_ref().map(|thp| thp.sizes.as_slice());
-        let sizes = sizes.unwrap_or_default();
         Ok(Machine {
             mempolicy: pool::with_mempolicy(root, &pools),
             pools,
-            nodes: part(wanted.nodes, || node::read(root))?,
+            nodes: node::read(root)?,
             mounts,
-            thp_settings: part(wanted.thp, || {
-                let mut settings = ThpSettings::read_words(root, sizes)?;
-                part(wanted.thp_numbers, || settings.read_numbers(root))?;
-                Ok(settings)
-            })?,
+            thp_settings: ThpSettings::read(root, sizes.unwrap_or_default())?,
             thp,
             zones,
             base_page,
-            swaps: part(wanted.rest, || swap::read(root))?,
-            ram_disks: part(wanted.rest, || swap::ram_disks(root))?,
-            sysctl: part(wanted.limits, || Sysctl::read(root))?,
-            userfault: part(wanted.limits, || UserFault::read(root))?,
+            swaps: swap::read(root)?,
+            ram_disks: swap::ram_disks(root)?,
+            sysctl: Sysctl::read(root)?,
+            userfault: UserFault::read(root)?,
             meminfo,
-            boot: part(wanted.rest, || boot::read(root))?,
+            boot: boot::read(root)?,
         })
     }
 

@@ -9,7 +9,6 @@
 //! **Invariants.** No other module opens kernel files. A missing file is `None` if some
 //! kernels lack it. Otherwise it is an error with path and cause.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 #[cfg(any(test, feature = "fixture"))]
 use std::fmt;
@@ -17,6 +16,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+#[cfg(any(test, feature = "fixture"))]
 use std::sync::{Arc, Mutex};
 
 use hugetools_kernfs::number::alone;
@@ -39,15 +39,10 @@ pub struct Owner {
     pub mode: u32,
 }
 
-/// The contents of files.
-type Files = BTreeMap<KPath, Vec<u8>>;
-
 /// The location of `/proc` and `/sys`.
 #[derive(Debug, Clone)]
 pub struct Root {
     prefix: Option<PathBuf>,
-    /// The contents of files that were read, of a root that remembers them.
-    cache: Option<Arc<Mutex<Files>>>,
     #[cfg(any(test, feature = "fixture"))]
     kernel: Option<Arc<Mutex<dyn Kernel>>>,
 }
@@ -71,7 +66,6 @@ impl Root {
     fn new(prefix: Option<PathBuf>) -> Root {
         Root {
             prefix,
-            cache: None,
             #[cfg(any(test, feature = "fixture"))]
             kernel: None,
         }
@@ -98,15 +92,6 @@ impl Root {
         Root {
             kernel: Some(Arc::new(Mutex::new(kernel))),
             ..Root::new(Some(dir.into()))
-        }
-    }
-
-    /// Returns the same root, which reads each file only once. It must not be written to.
-    #[must_use]
-    pub fn cached(&self) -> Root {
-        Root {
-            cache: Some(Arc::default()),
-            ..self.clone()
         }
     }
 
@@ -242,19 +227,6 @@ impl Root {
     }
 
     fn read_io(&self, path: &KPath) -> io::Result<Vec<u8>> {
-        let Some(cache) = &self.cache else {
-            return self.read_file(path);
-        };
-        let mut cache = cache.lock().map_err(|_| io::Error::other("poisoned"))?;
-        if let Some(bytes) = cache.get(path) {
-            return Ok(bytes.clone());
-        }
-        let bytes = self.read_file(path)?;
-        cache.insert(path.clone(), bytes.clone());
-        Ok(bytes)
-    }
-
-    fn read_file(&self, path: &KPath) -> io::Result<Vec<u8>> {
         let mut file = self.open_io(path)?;
         // Kernel files report no length; most fit into this buffer.
         let mut bytes = vec![0; 4096];

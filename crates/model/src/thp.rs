@@ -79,8 +79,8 @@ pub fn size_dir(size: PageSize) -> KPath {
 }
 
 impl ThpSettings {
-    /// Reads the words; none without `CONFIG_TRANSPARENT_HUGEPAGE`.
-    pub(crate) fn read_words(root: &Root, sizes: &[ThpSize]) -> Result<ThpSettings, FileError> {
+    /// Reads the settings; none without `CONFIG_TRANSPARENT_HUGEPAGE`.
+    pub(crate) fn read(root: &Root, sizes: &[ThpSize]) -> Result<ThpSettings, FileError> {
         let mut words = BTreeMap::new();
         let of_sizes = sizes.iter().map(|size| size_dir(size.size).join("enabled"));
         let files = ["enabled", "defrag", "shmem_enabled"].map(|name| dir().join(name));
@@ -91,42 +91,28 @@ impl ThpSettings {
                 words.insert(path, offered.map(text).collect());
             }
         }
+        let number = |name: &str| root.number_opt(&dir().join(name));
         Ok(ThpSettings {
             words,
-            ..ThpSettings::default()
+            use_zero_page: number("use_zero_page")?,
+            pages_to_scan: number("khugepaged/pages_to_scan")?,
+            scan_sleep_millisecs: number("khugepaged/scan_sleep_millisecs")?,
+            alloc_sleep_millisecs: number("khugepaged/alloc_sleep_millisecs")?,
+            max_ptes_none: number("khugepaged/max_ptes_none")?,
         })
-    }
-
-    /// Reads the numbers.
-    pub(crate) fn read_numbers(&mut self, root: &Root) -> Result<(), FileError> {
-        let number = |name: &str| root.number_opt(&dir().join(name));
-        self.use_zero_page = number("use_zero_page")?;
-        self.pages_to_scan = number("khugepaged/pages_to_scan")?;
-        self.scan_sleep_millisecs = number("khugepaged/scan_sleep_millisecs")?;
-        self.alloc_sleep_millisecs = number("khugepaged/alloc_sleep_millisecs")?;
-        self.max_ptes_none = number("khugepaged/max_ptes_none")?;
-        Ok(())
     }
 }
 
 impl Thp {
     /// Reads the modes.
     pub fn read(root: &Root) -> Result<Option<Thp>, FileError> {
-        Thp::read_part(root, true)
-    }
-
-    /// Reads the modes, with or without those of each size.
-    pub fn read_part(root: &Root, sizes: bool) -> Result<Option<Thp>, FileError> {
         let Some(modes) = Thp::read_modes(root, true)? else {
             return Ok(None);
         };
         Ok(Some(Thp {
             defrag: choice(root, &dir().join("defrag"))?,
             pmd_size: pmd_size(root)?,
-            sizes: match sizes {
-                true => read_sizes(root)?,
-                false => Vec::new(),
-            },
+            sizes: read_sizes(root)?,
             ..modes
         }))
     }

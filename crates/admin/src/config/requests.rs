@@ -7,11 +7,9 @@ mod settings;
 
 use std::collections::BTreeMap;
 
-use hugetools_model::machine::Wanted;
 use hugetools_model::{Machine, PageSize};
 
 use super::source::{Key, Source, printable};
-use super::table::{Pool, Thp, When};
 use super::when::Here;
 use crate::args::Args;
 use crate::effects::Effects;
@@ -82,42 +80,6 @@ pub fn request(
         making.request.notes.push(note.to_owned());
     }
     Ok(making.request)
-}
-
-/// Returns all conditions.
-fn whens(sources: &[Source]) -> impl Iterator<Item = &When> {
-    let each = sources.iter().flat_map(|source| {
-        let file = &source.file;
-        let pools = file.pool.iter().map(|pool| &pool.when);
-        let mounts = file.mount.iter().map(|mount| &mount.when);
-        pools.chain(mounts).chain([&file.when])
-    });
-    each.flatten()
-}
-
-/// Whether any condition asks for the name of the host.
-pub fn asks_host(sources: &[Source]) -> bool {
-    whens(sources).any(|when| when.host.is_some())
-}
-
-/// Returns the parts of the machine that these files concern.
-pub fn wanted(sources: &[Source]) -> Wanted {
-    let files = || sources.iter().map(|source| &source.file);
-    let pools = || files().flat_map(|file| &file.pool);
-    let mounts = || files().flat_map(|file| &file.mount);
-    let on_nodes = |pool: &Pool| pool.nodes.is_some() || pool.spread.is_some();
-    Wanted {
-        nodes: whens(sources).any(|when| when.nodes.is_some()) || pools().any(on_nodes),
-        mounts: mounts().next().is_some(),
-        thp: files().any(|file| file.thp != Thp::default() || file.memory.min_free.is_some()),
-        thp_numbers: files().any(|file| file.thp.has_numbers()),
-        thp_sizes: files().any(|file| !file.thp.sizes.is_empty()),
-        limits: files().any(|file| {
-            let is_some = file.memory.min_free.is_some() || file.memory.hvo.is_some();
-            is_some || file.userfaultfd.group.is_some()
-        }),
-        rest: false,
-    }
 }
 
 /// A request in the making.

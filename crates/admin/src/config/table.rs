@@ -75,7 +75,7 @@ pub(super) struct Mount {
 }
 
 /// Transparent huge pages.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Thp {
     pub(super) enabled: Option<Spanned<Enabled>>,
@@ -87,20 +87,6 @@ pub(super) struct Thp {
     pub(super) khugepaged_alloc_sleep: Option<Spanned<u32>>,
     pub(super) khugepaged_scan_sleep: Option<Spanned<u32>>,
     pub(super) sizes: Map<SizeMode>,
-}
-
-impl Thp {
-    /// Whether any key is a number of the kernel.
-    pub(super) fn has_numbers(&self) -> bool {
-        let words = Thp {
-            enabled: self.enabled.clone(),
-            defrag: self.defrag.clone(),
-            shmem: self.shmem.clone(),
-            sizes: self.sizes.clone(),
-            ..Thp::default()
-        };
-        *self != words
-    }
 }
 
 macro_rules! words {
