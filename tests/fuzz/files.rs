@@ -55,10 +55,6 @@ fn meminfo() {
             u128::from(found.total.get()),
             bytes("MemTotal").unwrap_or(0)
         );
-        assert_eq!(
-            u128::from(found.swap_free.get()),
-            bytes("SwapFree").unwrap_or(0)
-        );
         let available = found.available.map(|bytes| u128::from(bytes.get()));
         assert_eq!(available, bytes("MemAvailable"));
         let size = found.huge_page_size.map(|size| u128::from(size.get()));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hugetools_model::hugetlb::node::node_pool_path;
-use hugetools_model::hugetlb::pool::{Counter, counter_path};
+use hugetools_model::hugetlb::pool::{NR_HUGEPAGES, NR_OVERCOMMIT_HUGEPAGES, counter_path};
 use hugetools_model::memory::{sysctl, userfault};
 use hugetools_model::{KPath, Machine, Root, thp};
 
@@ -72,7 +72,7 @@ impl Before {
     fn pools(&self, root: &Root) {
         for pool in &self.found.pools {
             let minimum = pool.minimum().to_string();
-            put(root, &counter_path(pool, Counter::NrHugepages), &minimum);
+            put(root, &counter_path(pool, NR_HUGEPAGES), &minimum);
             for node in &self.found.nodes {
                 if let Some(share) = node.pool(pool.size) {
                     let path = node_pool_path(node.id, pool.size);
@@ -80,7 +80,7 @@ impl Before {
                 }
             }
             if let Some(overcommit) = pool.overcommit {
-                let path = counter_path(pool, Counter::NrOvercommitHugepages);
+                let path = counter_path(pool, NR_OVERCOMMIT_HUGEPAGES);
                 put(root, &path, &overcommit.to_string());
             }
         }

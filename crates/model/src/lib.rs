@@ -17,26 +17,6 @@
 //! | `fixture` | recorded machines, for tests |
 //! | `sim` | a simulated kernel, for tests |
 //!
-//! The parser of each kernel file:
-//!
-//! | kernel file | type |
-//! |---|---|
-//! | `/proc/meminfo`, `/sys/devices/system/node/node*/meminfo` | [`memory::meminfo::Meminfo`] |
-//! | `/sys/kernel/mm/hugepages/*`, `/proc/sys/vm/nr_*hugepages*` | [`hugetlb::pool::Pool`] |
-//! | `/proc/cmdline` | [`hugetlb::boot::Boot`] |
-//! | `/sys/devices/system/node/*` | [`hugetlb::node::Node`] |
-//! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`], [`thp::ThpSettings`], [`thp::stats`] |
-//! | `/proc/self/mountinfo` | [`mount::Mount`] |
-//! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`memory::sysctl::Sysctl`] |
-//! | `/dev/userfaultfd`, `/proc/sys/vm/unprivileged_userfaultfd` | [`memory::userfault::UserFault`] |
-//! | `/proc/zoneinfo` | [`memory::zone`] |
-//! | `/proc/buddyinfo` | [`memory::buddy`] |
-//! | `/proc/vmstat`, `/proc/uptime` | [`memory::vmstat`] |
-//! | `/proc/swaps`, `/sys/block/ram*` | [`memory::swap`] |
-//! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
-//! | `/proc/<pid>/pagemap`, `/proc/kpageflags` | [`process::folio`] |
-//! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`process::cgroup`] |
-//!
 //! `kernfs` parses the formats that the libraries also read, such as [`smaps`] and lines
 //! of a name and a value ([`keyed`]).
 //!

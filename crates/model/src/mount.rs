@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use hugetools_kernfs::escape::decode;
 use hugetools_kernfs::mountinfo;
-use serde::Serialize;
 
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
@@ -17,7 +16,7 @@ use crate::root::{Owner, Root};
 use crate::units::size::{PageSize, Quantity};
 
 /// One mount.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// The mount point.
     pub point: PathBuf,
@@ -29,7 +28,6 @@ pub struct Mount {
     /// directory. The kernel prints those of the mount call.
     pub options: String,
     /// The device number; `None` if the table lacks it.
-    #[serde(skip)]
     pub device: Option<u64>,
 }
 

@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use hugetools_kernfs::number::alone;
-use serde::Serialize;
 
 use crate::root::error::{FileError, Op};
 use crate::root::kpath::KPath;
@@ -29,7 +28,7 @@ pub mod error;
 pub mod kpath;
 
 /// Owner and mode of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     /// User ID.
     pub uid: u32,

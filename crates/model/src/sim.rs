@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::hugetlb::node::{self, NodeId};
-use crate::hugetlb::pool::{self, Counter, Pool};
+use crate::hugetlb::pool::{self, NR_HUGEPAGES, NR_OVERCOMMIT_HUGEPAGES, Pool};
 use crate::machine::Machine;
 use crate::root::kpath::KPath;
 use crate::root::{Kernel, Root};
@@ -108,8 +108,8 @@ impl Sim {
         let machine = self.machine()?;
         let number = || value.parse().map_err(|_| invalid());
         for pool in &machine.pools {
-            let nr = pool_paths(pool, Counter::NrHugepages);
-            let overcommit = pool_paths(pool, Counter::NrOvercommitHugepages);
+            let nr = pool_paths(pool, NR_HUGEPAGES);
+            let overcommit = pool_paths(pool, NR_OVERCOMMIT_HUGEPAGES);
             if nr.contains(path) {
                 let result = self.resize(&machine, pool, number()?);
                 self.grow_room(pool.size);
@@ -166,10 +166,10 @@ fn invalid() -> io::Error {
 
 /// Returns the files that set a counter: the pool's own and, for the default size, the
 /// sysctl.
-fn pool_paths(pool: &Pool, counter: Counter) -> Vec<KPath> {
-    let mut paths = vec![pool::pool_dir(pool.size).join(counter.file())];
+fn pool_paths(pool: &Pool, file: &str) -> Vec<KPath> {
+    let mut paths = vec![pool::pool_dir(pool.size).join(file)];
     if pool.default {
-        paths.push(pool::sysctl_path(counter));
+        paths.push(pool::sysctl_path(file));
     }
     paths
 }

@@ -8,7 +8,6 @@ pub mod stats;
 use std::collections::BTreeMap;
 
 use hugetools_kernfs::choice::{chosen, offered};
-use serde::Serialize;
 
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -17,7 +16,7 @@ use crate::units::size::PageSize;
 
 /// The modes of transparent huge pages; absent without `CONFIG_TRANSPARENT_HUGEPAGE`.
 /// Every value is the kernel's own word.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thp {
     /// `enabled`: `always`, `madvise` or `never`.
     pub enabled: Option<String>,
@@ -32,18 +31,16 @@ pub struct Thp {
 }
 
 /// One size of multi-size THP.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThpSize {
     /// The size.
     pub size: PageSize,
     /// `enabled`: `always`, `inherit`, `madvise` or `never`.
     pub enabled: Option<String>,
-    /// `shmem_enabled`, since Linux 6.11.
-    pub shmem_enabled: Option<String>,
 }
 
 /// The supported modes, and the numeric settings.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThpSettings {
     /// The words that each file accepts; none if it doesn't list them, as in a recorded
     /// tree after a change.
@@ -126,11 +123,7 @@ impl Thp {
         modes.pmd_size = pmd_size(root)?;
         if let Some(size) = modes.pmd_size {
             let enabled = choice(root, &size_dir(size).join("enabled"))?;
-            modes.sizes.push(ThpSize {
-                size,
-                enabled,
-                shmem_enabled: None,
-            });
+            modes.sizes.push(ThpSize { size, enabled });
         }
         Ok(Some(modes))
     }
@@ -167,18 +160,9 @@ impl Thp {
         matches!(self.enabled.as_deref(), Some("always" | "madvise"))
     }
 
-    /// Returns the PMD size and its own mode, if that mode forbids what `enabled`
-    /// permits.
-    pub fn ruled_out(&self) -> Option<(PageSize, &str)> {
-        let size = self.pmd_size?;
-        let own = self.mode_of(size)?;
-        (own == "never").then_some((size, own))
-    }
-
-    /// Whether private memory marked with `MADV_HUGEPAGE` gets PMD-mapped huge pages, not
-    /// only smaller ones.
-    pub fn serves_whole(&self) -> bool {
-        self.serves_madvise() && self.ruled_out().is_none()
+    /// Whether the mode of the PMD size forbids what `enabled` permits.
+    pub fn is_pmd_size_never(&self) -> bool {
+        self.pmd_size.and_then(|size| self.mode_of(size)) == Some("never")
     }
 
     fn mode_of(&self, size: PageSize) -> Option<&str> {
@@ -199,12 +183,8 @@ fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
     let mut sizes = Vec::new();
     for name in root.list(&dir())? {
         if let Some(size) = crate::hugetlb::pool::size_of_dir(&name) {
-            let dir = size_dir(size);
-            sizes.push(ThpSize {
-                size,
-                enabled: choice(root, &dir.join("enabled"))?,
-                shmem_enabled: choice(root, &dir.join("shmem_enabled"))?,
-            });
+            let enabled = choice(root, &size_dir(size).join("enabled"))?;
+            sizes.push(ThpSize { size, enabled });
         }
     }
     sizes.sort_by_key(|size| size.size);

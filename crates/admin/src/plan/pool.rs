@@ -12,7 +12,9 @@ mod planned;
 
 use std::collections::BTreeMap;
 
-use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path, surplus_path};
+use hugetools_model::hugetlb::pool::{
+    NR_HUGEPAGES, NR_HUGEPAGES_MEMPOLICY, Pool, counter_path, surplus_path,
+};
 use hugetools_model::{Machine, PageSize};
 
 use self::planned::Planned;
@@ -81,7 +83,7 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
 /// The file with the number of persistent pages of a pool.
 fn whole_number(pool: &Pool) -> Number {
     Number {
-        path: counter_path(pool, Counter::NrHugepages),
+        path: counter_path(pool, NR_HUGEPAGES),
         surplus: (!pool.default).then(|| surplus_path(pool.size)),
     }
 }
@@ -89,7 +91,7 @@ fn whole_number(pool: &Pool) -> Number {
 /// The same file, but subject to this process' memory policy.
 fn mempolicy_number(pool: &Pool) -> Number {
     Number {
-        path: counter_path(pool, Counter::NrHugepagesMempolicy),
+        path: counter_path(pool, NR_HUGEPAGES_MEMPOLICY),
         ..whole_number(pool)
     }
 }

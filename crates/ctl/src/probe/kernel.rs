@@ -200,7 +200,7 @@ impl Kernel {
         let rest = self.memory.as_ref().map(|limit| limit.rest());
         ThpFacts {
             mode: self.mode(thp.and_then(|thp| thp.enabled.as_deref())),
-            is_size_never: thp.is_some_and(|thp| thp.ruled_out().is_some()),
+            is_size_never: thp.is_some_and(Thp::is_pmd_size_never),
             is_disabled: self.thp_disabled,
             is_barred: self.filter.madvise != Answer::Allowed,
             room: rest.map_or(u64::MAX, |rest| rest.unwrap_or_default().get()),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hugetools_kernfs::pool::count;
 use serde::Serialize;
 
-use crate::hugetlb::pool::{Counter, size_of_dir};
+use crate::hugetlb::pool::{NR_HUGEPAGES, size_of_dir};
 use crate::memory::meminfo::parse_node_line;
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -37,7 +37,7 @@ impl std::fmt::Display for NodeId {
 }
 
 /// One online node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its number; numbers may have gaps.
     pub id: NodeId,
@@ -45,14 +45,12 @@ pub struct Node {
     pub total: Bytes,
     /// Free memory plus reclaimable page cache; `None` if the kernel doesn't report it.
     pub available: Option<Bytes>,
-    /// Whether the node has CPUs; CXL memory has none.
-    pub has_cpu: bool,
     /// Its share of each pool, smallest pages first.
     pub pools: Vec<NodePool>,
 }
 
 /// A node's share of the pool of one size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodePool {
     /// The size of its pages.
     pub size: PageSize,
@@ -81,7 +79,7 @@ impl NodePool {
 /// Returns the file that sets a node's share of a pool. The kernel has no overcommit per
 /// node.
 pub fn node_pool_path(node: NodeId, size: PageSize) -> KPath {
-    node_pool_dir(node, size).join(Counter::NrHugepages.file())
+    node_pool_dir(node, size).join(NR_HUGEPAGES)
 }
 
 /// Returns the file that counts a node's surplus pages of a size.
@@ -122,10 +120,6 @@ pub fn free_pages(
 
 /// Reads all nodes in ascending order; none without `CONFIG_NUMA`.
 pub fn read(root: &Root) -> Result<Vec<Node>, FileError> {
-    let with_cpu = match root.read_opt(&node_dir().join("has_cpu"))? {
-        Some(bytes) => std::str::from_utf8(&bytes).ok().and_then(parse_list),
-        None => None,
-    };
     let mut nodes = Vec::new();
     for name in root.list(&node_dir())? {
         let number = name.to_str().and_then(|name| name.strip_prefix("node"));
@@ -137,9 +131,6 @@ pub fn read(root: &Root) -> Result<Vec<Node>, FileError> {
             id,
             total,
             available,
-            has_cpu: with_cpu
-                .as_ref()
-                .is_none_or(|list| list.contains(&id.get())),
             pools: read_pools(root, id)?,
         });
     }
@@ -174,7 +165,7 @@ fn read_pools(root: &Root, id: NodeId) -> Result<Vec<NodePool>, FileError> {
         let dir = node_pool_dir(id, size);
         let number = |name: &str| root.number_opt(&dir.join(name));
         let count = |name: &str| Ok(number(name)?.map(count).map(PageCount::new));
-        let Some(total) = count(Counter::NrHugepages.file())? else {
+        let Some(total) = count(NR_HUGEPAGES)? else {
             continue;
         };
         pools.push(NodePool {

@@ -7,7 +7,6 @@
 
 use hugetools_kernfs::number;
 use hugetools_kernfs::pool::{self, kib_of_dir};
-use serde::Serialize;
 
 use crate::memory::meminfo::Meminfo;
 use crate::memory::zone;
@@ -17,7 +16,7 @@ use crate::root::kpath::KPath;
 use crate::units::size::{Bytes, PageCount, PageSize};
 
 /// The pool of one page size, on all nodes together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
     /// The size of its pages.
     pub size: PageSize,
@@ -58,29 +57,14 @@ impl Pool {
     }
 }
 
-/// A counter of a pool. Each variant is named after its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Counter {
-    /// `nr_hugepages`
-    NrHugepages,
-    /// `nr_hugepages_mempolicy`: `nr_hugepages` under the memory policy of the writing
-    /// process. Needs `CONFIG_NUMA`.
-    NrHugepagesMempolicy,
-    /// `nr_overcommit_hugepages`
-    NrOvercommitHugepages,
-}
+/// The file of persistent pages, surplus pages included.
+pub const NR_HUGEPAGES: &str = "nr_hugepages";
 
-impl Counter {
-    /// Returns the name of the file.
-    pub fn file(self) -> &'static str {
-        match self {
-            Counter::NrHugepages => "nr_hugepages",
-            Counter::NrHugepagesMempolicy => "nr_hugepages_mempolicy",
-            Counter::NrOvercommitHugepages => "nr_overcommit_hugepages",
-        }
-    }
-}
+/// `nr_hugepages` under the memory policy of the writing process. Needs `CONFIG_NUMA`.
+pub const NR_HUGEPAGES_MEMPOLICY: &str = "nr_hugepages_mempolicy";
+
+/// The file of the maximum of surplus pages.
+pub const NR_OVERCOMMIT_HUGEPAGES: &str = "nr_overcommit_hugepages";
 
 /// Returns the directory of all pools.
 pub fn dir() -> KPath {
@@ -93,8 +77,8 @@ pub fn pool_dir(size: PageSize) -> KPath {
 }
 
 /// Returns the sysctl that sets a counter of the default size.
-pub fn sysctl_path(counter: Counter) -> KPath {
-    KPath::from("/proc/sys/vm").join(counter.file())
+pub fn sysctl_path(file: &str) -> KPath {
+    KPath::from("/proc/sys/vm").join(file)
 }
 
 /// Returns the file that counts the surplus pages of a size, on all nodes together.
@@ -104,16 +88,16 @@ pub fn surplus_path(size: PageSize) -> KPath {
 
 /// Returns the file that sets a counter: the well-known sysctl for the default size, the
 /// file below `/sys` for all others.
-pub fn counter_path(pool: &Pool, counter: Counter) -> KPath {
+pub fn counter_path(pool: &Pool, file: &str) -> KPath {
     match pool.default {
-        true => sysctl_path(counter),
-        false => pool_dir(pool.size).join(counter.file()),
+        true => sysctl_path(file),
+        false => pool_dir(pool.size).join(file),
     }
 }
 
 /// Returns the sizes whose pools respect a memory policy.
 pub(crate) fn with_mempolicy(root: &Root, pools: &[Pool]) -> Vec<PageSize> {
-    let file = |pool: &&Pool| root.exists(&counter_path(pool, Counter::NrHugepagesMempolicy));
+    let file = |pool: &&Pool| root.exists(&counter_path(pool, NR_HUGEPAGES_MEMPOLICY));
     pools.iter().filter(file).map(|pool| pool.size).collect()
 }
 
@@ -145,7 +129,7 @@ pub fn read_size(
 
 /// Reads the maximum of surplus pages of a pool.
 pub fn read_overcommit(root: &Root, pool: &Pool) -> Result<Option<PageCount>, FileError> {
-    let path = counter_path(pool, Counter::NrOvercommitHugepages);
+    let path = counter_path(pool, NR_OVERCOMMIT_HUGEPAGES);
     Ok(root.number_opt(&path)?.map(PageCount::new))
 }
 
@@ -232,12 +216,12 @@ fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>
 /// Replaces the pool's counters by the sysctls, since hugeadm sets the default size
 /// through them. On a live kernel both agree.
 fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
-    if let Some(persistent) = root.number_opt(&sysctl_path(Counter::NrHugepages))? {
+    if let Some(persistent) = root.number_opt(&sysctl_path(NR_HUGEPAGES))? {
         pool.total = PageCount::new(persistent)
             .checked_add(pool.surplus)
             .unwrap_or(pool.total);
     }
-    if let Some(overcommit) = root.number_opt(&sysctl_path(Counter::NrOvercommitHugepages))? {
+    if let Some(overcommit) = root.number_opt(&sysctl_path(NR_OVERCOMMIT_HUGEPAGES))? {
         pool.overcommit = Some(PageCount::new(overcommit));
     }
     Ok(())
@@ -252,18 +236,5 @@ mod tests {
         assert_eq!(parse_version(b"6.18.44-fc-v657\n"), Some((6, 18)));
         assert_eq!(parse_version(b"7.0-rc1\n"), Some((7, 0)));
         assert_eq!(parse_version(b"next\n"), None);
-    }
-
-    #[test]
-    fn directory_names() {
-        let size = |name: &str| size_of_dir(std::ffi::OsStr::new(name)).map(PageSize::get);
-        assert_eq!(size("hugepages-2048kB"), Some(2 << 20));
-        assert_eq!(size("hugepages-0kB"), None);
-        assert_eq!(size("hugepages-xkB"), None);
-        assert_eq!(size("hugepages-36028797018963968kB"), None);
-        assert_eq!(
-            pool_dir(PageSize::new(1 << 30).unwrap()).as_str(),
-            "/sys/kernel/mm/hugepages/hugepages-1048576kB"
-        );
     }
 }

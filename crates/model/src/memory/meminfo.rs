@@ -2,7 +2,6 @@
 
 use hugetools_kernfs::keyed::{self, Quantity};
 use hugetools_kernfs::pool;
-use serde::Serialize;
 
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -10,18 +9,12 @@ use crate::root::kpath::KPath;
 use crate::units::size::{Bytes, PageCount, PageSize};
 
 /// The fields of `/proc/meminfo` that huge page administration needs.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Meminfo {
     /// `MemTotal`: usable memory.
     pub total: Bytes,
-    /// `MemFree`.
-    pub free: Bytes,
     /// `MemAvailable`, since Linux 3.14.
     pub available: Option<Bytes>,
-    /// `SwapTotal`.
-    pub swap_total: Bytes,
-    /// `SwapFree`.
-    pub swap_free: Bytes,
     /// `Hugepagesize`: the default huge page size. Absent without `CONFIG_HUGETLB_PAGE`,
     /// or if the machine supports no huge pages.
     pub huge_page_size: Option<PageSize>,
@@ -57,10 +50,7 @@ impl Meminfo {
         let size = bytes_of("Hugepagesize:")?;
         Ok(Meminfo {
             total: bytes_of("MemTotal:")?.unwrap_or_default(),
-            free: bytes_of("MemFree:")?.unwrap_or_default(),
             available: bytes_of("MemAvailable:")?,
-            swap_total: bytes_of("SwapTotal:")?.unwrap_or_default(),
-            swap_free: bytes_of("SwapFree:")?.unwrap_or_default(),
             huge_page_size: size.and_then(|size| PageSize::new(size.get())),
             huge_total: pages_of("HugePages_Total:")?,
             huge_free: pages_of("HugePages_Free:")?,

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
-
 use crate::mount::unescape;
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -11,14 +9,14 @@ use crate::root::kpath::KPath;
 use crate::units::size::Bytes;
 
 /// A swap area.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Swap {
     /// The file or device.
     pub path: PathBuf,
 }
 
 /// A RAM disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RamDisk {
     /// The device.
     pub path: PathBuf,

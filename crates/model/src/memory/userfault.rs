@@ -2,14 +2,12 @@
 //! `CAP_SYS_PTRACE`, all users if `vm.unprivileged_userfaultfd` is 1, and since Linux 6.1
 //! users that may open `/dev/userfaultfd`.
 
-use serde::Serialize;
-
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::root::{Owner, Root};
 
 /// See the module.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserFault {
     /// `vm.unprivileged_userfaultfd`: 1 permits all users. `None` before Linux 5.2.
     pub unprivileged: Option<u64>,

@@ -4,7 +4,6 @@
 //! searches contiguous memory for it. It has no overcommit before Linux 6.19.
 
 use hugetools_kernfs::auxv;
-use serde::Serialize;
 
 use crate::memory::buddy;
 use crate::root::Root;
@@ -13,7 +12,7 @@ use crate::root::kpath::KPath;
 use crate::units::size::Bytes;
 
 /// A memory zone of a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone {
     /// The node.
     pub node: u32,
@@ -23,8 +22,6 @@ pub struct Zone {
     pub present: u64,
     /// Pages managed by the page allocator.
     pub managed: u64,
-    /// Free pages.
-    pub free: u64,
     /// Low watermark in pages (`low`): below it, kswapd starts to reclaim.
     pub low: u64,
     /// High watermark in pages (`high`): above it, kswapd stops.
@@ -76,7 +73,6 @@ fn tell(zone: &mut Zone, line: &str) {
     };
     let Ok(number) = number.parse() else { return };
     match name.trim_ascii_end() {
-        "pages free" => zone.free = number,
         "low" => zone.low = number,
         "high" => zone.high = number,
         "present" => zone.present = number,
@@ -93,7 +89,6 @@ fn parse_head(line: &str) -> Option<Zone> {
         name: (!name.is_empty()).then(|| name.to_owned())?,
         present: 0,
         managed: 0,
-        free: 0,
         low: 0,
         high: 0,
         protection: 0,
@@ -159,8 +154,7 @@ mod tests {
         assert_eq!(zones.len(), 2);
         assert_eq!((zones[0].present, zones[0].managed), (3998, 3840));
         assert_eq!((zones[1].node, zones[1].name.as_str()), (12, "Movable"));
-        let marks = (zones[0].free, zones[0].low, zones[0].protection);
-        assert_eq!(marks, (3840, 13, 31857));
+        assert_eq!((zones[0].low, zones[0].protection), (13, 31857));
         assert!(zones[0].is_low() && !zones[1].is_low());
         assert_eq!(
             parse_zones(b"Node x, zone DMA\nNode 0, zone\nmanaged 1\n"),

@@ -76,7 +76,7 @@ fn hugetlb(prefix: &str) -> Controller<'_> {
 
 /// Returns the tightest limit on the process whose groups `membership` lists (such as
 /// `/proc/self/cgroup`): the one with the least unused, or one with unknown usage. `None`
-/// if no visible limit applies ([`are_hidden`]).
+/// if no visible limit applies.
 ///
 /// # Errors
 /// A file exists but cannot be read or is invalid.
@@ -205,26 +205,6 @@ fn tightest_of(
     Ok(found)
 }
 
-/// Whether the process is in groups that may limit its huge pages but whose hierarchy is
-/// not mounted. `membership` is a file such as `/proc/self/cgroup`.
-///
-/// # Errors
-/// A file exists but cannot be read or is invalid.
-pub fn are_hidden(root: &Root, membership: &KPath) -> Result<bool, FileError> {
-    let Some(bytes) = root.read_opt(membership)? else {
-        return Ok(false);
-    };
-    let controller = hugetlb("");
-    let mut any = false;
-    for group in groups(&bytes, controller.name) {
-        if mount_point(root, group.version, &controller)?.is_some() {
-            return Ok(false);
-        }
-        any = true;
-    }
-    Ok(any)
-}
-
 /// Returns the usual mount point of a hierarchy, if it exists.
 fn usual_place(root: &Root, version: Version, controller: &Controller<'_>) -> Option<KPath> {
     let usual: &[&'static str] = match version {
@@ -332,17 +312,6 @@ mod tests {
         let size = PageSize::new(2 << 20).unwrap();
         let found = tightest(&tree.root, &KPath::from("/proc/self/cgroup"), size).unwrap();
         found.map(|limit| (limit.file.to_string(), limit.rest().unwrap().get()))
-    }
-
-    #[test]
-    fn groups_that_are_not_mounted_are_hidden() {
-        let own = KPath::from("/proc/self/cgroup");
-        let line = ("/proc/self/cgroup", "3:cpu:/\n0::/a\n");
-        let mounted = ("/sys/fs/cgroup/cgroup.controllers", "hugetlb\n");
-        let hidden = |files: &[(&str, &str)]| are_hidden(&tree(files).root, &own).unwrap();
-        assert!(hidden(&[line]));
-        assert!(!hidden(&[line, mounted]) && !hidden(&[]));
-        assert!(!hidden(&[("/proc/self/cgroup", "3:cpu:/\n")]));
     }
 
     #[test]

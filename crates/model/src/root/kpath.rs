@@ -6,8 +6,7 @@ use std::fmt;
 ///
 /// It is built only from constants, typed values and records of them, so it never contains
 /// user input.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KPath(String);
 
 impl KPath {

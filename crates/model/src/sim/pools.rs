@@ -4,7 +4,7 @@ use std::io;
 
 use super::Sim;
 use crate::hugetlb::node::{self, NodeId};
-use crate::hugetlb::pool::{self, Counter, Pool};
+use crate::hugetlb::pool::{self, NR_HUGEPAGES, Pool};
 use crate::machine::Machine;
 use crate::root::Root;
 use crate::root::kpath::KPath;
@@ -64,7 +64,7 @@ impl Sim {
             self.put(&dir.join(file), &count.to_string())?;
         }
         if pool.default {
-            let sysctl = pool::sysctl_path(Counter::NrHugepages);
+            let sysctl = pool::sysctl_path(NR_HUGEPAGES);
             self.put(&sysctl, &persistent.to_string())?;
             self.show_meminfo(total, total - used, total - persistent)?;
         }

@@ -35,24 +35,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn list(text: &str) -> Option<Vec<u32>> {
-        parse_list(text).map(|members| members.into_iter().collect())
-    }
-
-    #[test]
-    fn lists_as_the_kernel_prints_them() {
-        assert_eq!(list("0-3,5-7\n"), Some(vec![0, 1, 2, 3, 5, 6, 7]));
-        assert_eq!(list("8"), Some(vec![8]));
-        assert_eq!(list("\n"), Some(vec![]));
-        assert_eq!(list("0-7:2/4"), Some(vec![0, 1, 4, 5]));
-    }
-
-    #[test]
-    fn an_invalid_list_is_none() {
-        assert_eq!(list("1,"), None);
-        assert_eq!(list("0-99999999"), None);
-    }
-
     proptest! {
         #[test]
         fn printed_lists_parse_back(members in prop::collection::btree_set(0u32..2000, 0..50)) {

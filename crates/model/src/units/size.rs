@@ -333,18 +333,6 @@ mod tests {
     }
 
     #[test]
-    fn page_sizes_are_named_as_the_mount_points() {
-        for (bytes, name) in [
-            (65536, "64KB"),
-            (2 << 20, "2MB"),
-            (1 << 30, "1GB"),
-            (16 << 30, "16GB"),
-        ] {
-            assert_eq!(PageSize::new(bytes).unwrap().to_string(), name);
-        }
-    }
-
-    #[test]
     fn division_is_exact_and_multiplication_checked() {
         let size = PageSize::new(2 << 20).unwrap();
         assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hugetools_model::hugetlb::node::{
     NodeId, node_compact_path, node_pool_path, node_surplus_path,
 };
-use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path};
+use hugetools_model::hugetlb::pool::{NR_OVERCOMMIT_HUGEPAGES, Pool, counter_path};
 use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, whole_number};
@@ -311,6 +311,6 @@ impl<'a> Planned<'a> {
     }
 
     fn overcommit_file(&self) -> KPath {
-        counter_path(self.pool, Counter::NrOvercommitHugepages)
+        counter_path(self.pool, NR_OVERCOMMIT_HUGEPAGES)
     }
 }
