@@ -105,21 +105,8 @@ impl Before {
         ] {
             set(path, value.map(|value| value.to_string()));
         }
-        let numbers = &self.found.thp_settings;
-        for (file, value) in [
-            ("use_zero_page", numbers.use_zero_page),
-            ("khugepaged/pages_to_scan", numbers.pages_to_scan),
-            (
-                "khugepaged/scan_sleep_millisecs",
-                numbers.scan_sleep_millisecs,
-            ),
-            (
-                "khugepaged/alloc_sleep_millisecs",
-                numbers.alloc_sleep_millisecs,
-            ),
-            ("khugepaged/max_ptes_none", numbers.max_ptes_none),
-        ] {
-            set(thp::dir().join(file), value.map(|value| value.to_string()));
+        for (file, value) in &self.found.thp_settings.numbers {
+            set(thp::dir().join(file), Some(value.to_string()));
         }
         if let Some(words) = &self.found.thp {
             set(thp::dir().join("enabled"), words.enabled.clone());

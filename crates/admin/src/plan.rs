@@ -12,13 +12,12 @@ mod boot;
 mod limits;
 mod mounts;
 mod pool;
-mod settings;
 pub mod shell;
 mod swap;
 
 use hugetools_model::Machine;
 
-use crate::request::Request;
+use crate::request::{Request, Setting};
 use crate::step::Step;
 
 /// All tasks of a run.
@@ -74,12 +73,16 @@ impl Task {
     }
 }
 
+fn setting(setting: &Setting) -> Task {
+    Task::new(&setting.option, vec![setting.step.clone()])
+}
+
 /// Plans a request.
 pub fn plan(machine: &Machine, request: &Request) -> Plan {
     let mut plan = Plan {
         notes: request.notes.clone(),
         refusal: None,
-        tasks: request.settings.iter().map(settings::plan).collect(),
+        tasks: request.settings.iter().map(setting).collect(),
     };
     limits::plan(machine, request, &mut plan);
     // The pages of what is unmounted are free for the pools.

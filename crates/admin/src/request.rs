@@ -9,7 +9,7 @@ pub mod boot;
 mod limits;
 mod mounts;
 mod pool;
-mod settings;
+pub(crate) mod settings;
 pub mod spec;
 
 use std::path::PathBuf;
@@ -20,11 +20,11 @@ pub(crate) use pool::page_size;
 
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::{KPath, Machine, PageCount, PageSize};
+use hugetools_model::{Machine, PageCount, PageSize};
 
 use crate::args::Args;
 use crate::effects::Effects;
-use crate::step::{MountSize, swap_file};
+use crate::step::{MountSize, Step, swap_file};
 
 /// All changes that a command line requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,21 +62,8 @@ pub struct Request {
 pub struct Setting {
     /// The option as written.
     pub option: String,
-    /// The file.
-    pub path: KPath,
-    /// The value to write.
-    pub value: SettingValue,
-    /// Why this machine lacks the setting, and advice.
-    pub impossible: Option<(String, String)>,
-}
-
-/// The value to write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingValue {
-    /// A number.
-    Number(u64),
-    /// A word that the file offers.
-    Word(String),
+    /// Writes the value, or tells why this machine lacks the setting.
+    pub step: Step,
 }
 
 /// A change of one pool.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::hugetlb::node::{NodeId, node_pool_path, node_surplus_path};
 use hugetools_model::{Bytes, KPath, PageCount, PageSize};
 
 /// The directory of permanent swap files.
@@ -53,6 +53,33 @@ pub enum Step {
     Impossible(Impossible),
 }
 
+impl Step {
+    /// Writes a number that is no number of pages.
+    pub(crate) fn write(path: KPath, value: Value) -> Step {
+        Step::Write(Write {
+            file: Number {
+                path,
+                surplus: None,
+            },
+            value,
+            what: What::Setting,
+        })
+    }
+
+    /// Cannot be done, with the reason and advice.
+    pub(crate) fn impossible(
+        subject: impl Into<String>,
+        why: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Step {
+        Step::Impossible(Impossible {
+            subject: subject.into(),
+            why: why.into(),
+            hint: hint.into(),
+        })
+    }
+}
+
 /// A number for a kernel file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
@@ -73,6 +100,16 @@ pub struct Number {
     /// `nr_hugepages` below `/sys` takes persistent pages when written, and returns
     /// persistent plus surplus pages when read.
     pub surplus: Option<KPath>,
+}
+
+impl Number {
+    /// A node's share of a pool.
+    pub(crate) fn of_node(node: NodeId, size: PageSize) -> Number {
+        Number {
+            path: node_pool_path(node, size),
+            surplus: Some(node_surplus_path(node, size)),
+        }
+    }
 }
 
 /// The value to write.

@@ -45,18 +45,18 @@ pub struct ThpSettings {
     /// The words that each file accepts; none if it doesn't list them, as in a recorded
     /// tree after a change.
     pub words: BTreeMap<KPath, Vec<String>>,
-    /// `use_zero_page`
-    pub use_zero_page: Option<u64>,
-    /// `khugepaged/pages_to_scan`
-    pub pages_to_scan: Option<u64>,
-    /// `khugepaged/scan_sleep_millisecs`
-    pub scan_sleep_millisecs: Option<u64>,
-    /// `khugepaged/alloc_sleep_millisecs`
-    pub alloc_sleep_millisecs: Option<u64>,
-    /// `khugepaged/max_ptes_none`: maximum number of empty base pages in a range that
-    /// khugepaged collapses.
-    pub max_ptes_none: Option<u64>,
+    /// The numbers that the kernel has, by the names in [`NUMBERS`].
+    pub numbers: BTreeMap<&'static str, u64>,
 }
+
+/// The files with numbers, below [`dir`].
+pub const NUMBERS: [&str; 5] = [
+    "use_zero_page",
+    "khugepaged/pages_to_scan",
+    "khugepaged/scan_sleep_millisecs",
+    "khugepaged/alloc_sleep_millisecs",
+    "khugepaged/max_ptes_none",
+];
 
 /// Returns the directory of the settings.
 pub fn dir() -> KPath {
@@ -88,15 +88,13 @@ impl ThpSettings {
                 words.insert(path, offered.map(text).collect());
             }
         }
-        let number = |name: &str| root.number_opt(&dir().join(name));
-        Ok(ThpSettings {
-            words,
-            use_zero_page: number("use_zero_page")?,
-            pages_to_scan: number("khugepaged/pages_to_scan")?,
-            scan_sleep_millisecs: number("khugepaged/scan_sleep_millisecs")?,
-            alloc_sleep_millisecs: number("khugepaged/alloc_sleep_millisecs")?,
-            max_ptes_none: number("khugepaged/max_ptes_none")?,
-        })
+        let mut numbers = BTreeMap::new();
+        for name in NUMBERS {
+            if let Some(number) = root.number_opt(&dir().join(name))? {
+                numbers.insert(name, number);
+            }
+        }
+        Ok(ThpSettings { words, numbers })
     }
 }
 

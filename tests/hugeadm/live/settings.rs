@@ -153,15 +153,9 @@ fn transparent_huge_pages() {
             "--thp-use-zero-page=off",
         ],
     );
-    let now = live.now().thp_settings;
-    let numbers = [
-        now.pages_to_scan,
-        now.scan_sleep_millisecs,
-        now.alloc_sleep_millisecs,
-        now.max_ptes_none,
-        now.use_zero_page,
-    ];
-    assert_eq!(numbers, [1000, 2000, 3000, 40, 0].map(Some));
+    // Sorted by name.
+    let numbers = live.now().thp_settings.numbers.into_values();
+    assert_eq!(numbers.collect::<Vec<_>>(), [3000, 40, 1000, 2000, 0]);
     let sizes = thp(&live).unwrap().sizes.into_iter();
     for size in sizes.filter(|size| size.enabled.is_some()) {
         for mode in ["always", "madvise", "inherit", "never"] {

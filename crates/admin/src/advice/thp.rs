@@ -19,7 +19,8 @@ pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
 fn bloat(always: bool, machine: &Machine) -> Option<Finding> {
     let pmd = machine.thp.as_ref()?.pmd_size?;
     let pages = pmd.get() / machine.base_page?.get();
-    let none = machine.thp_settings.max_ptes_none?;
+    let settings = &machine.thp_settings.numbers;
+    let none = *settings.get("khugepaged/max_ptes_none")?;
     (always && none + 1 >= pages).then(|| {
         Finding::new(
             "thp",

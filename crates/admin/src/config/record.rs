@@ -7,7 +7,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hugetools_model::hugetlb::node::{node_pool_path, node_surplus_path};
 use hugetools_model::{KPath, Machine, Root, thp};
 use serde::{Deserialize, Serialize};
 
@@ -281,10 +280,8 @@ fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>,
             .nodes
             .iter()
             .filter(|node| node.pool(of.size).is_some());
-        files.extend(nodes.filter(|_| of.node.is_none()).map(|node| Number {
-            path: node_pool_path(node.id, of.size),
-            surplus: Some(node_surplus_path(node.id, of.size)),
-        }));
+        let nodes = nodes.filter(|_| of.node.is_none());
+        files.extend(nodes.map(|node| Number::of_node(node.id, of.size)));
     }
     files.push(write.file.clone());
     let before = |file: &Number| {

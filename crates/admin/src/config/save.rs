@@ -58,7 +58,7 @@ fn thp_table(machine: &Machine) -> String {
     let Some(thp) = &machine.thp else {
         return String::new();
     };
-    let settings = &machine.thp_settings;
+    let number = |file: &str| machine.thp_settings.numbers.get(file);
     let sizes = thp.sizes.iter();
     let sizes = sizes.filter_map(|size| {
         Some(format!(
@@ -75,12 +75,18 @@ fn thp_table(machine: &Machine) -> String {
         word("shmem", thp.shmem_enabled.as_ref()),
         line(
             "use_zero_page",
-            settings.use_zero_page.map(|number| number == 1),
+            number("use_zero_page").map(|number| *number == 1),
         ),
-        line("max_ptes_none", settings.max_ptes_none),
-        line("khugepaged_pages", settings.pages_to_scan),
-        line("khugepaged_alloc_sleep", settings.alloc_sleep_millisecs),
-        line("khugepaged_scan_sleep", settings.scan_sleep_millisecs),
+        line("max_ptes_none", number("khugepaged/max_ptes_none")),
+        line("khugepaged_pages", number("khugepaged/pages_to_scan")),
+        line(
+            "khugepaged_alloc_sleep",
+            number("khugepaged/alloc_sleep_millisecs"),
+        ),
+        line(
+            "khugepaged_scan_sleep",
+            number("khugepaged/scan_sleep_millisecs"),
+        ),
         line("sizes", sizes),
     ]
     .concat()

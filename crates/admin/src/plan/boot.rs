@@ -7,7 +7,7 @@ use super::Task;
 use super::mounts::BASE_OWNER;
 use crate::request::boot::kernel::{GRUB, grub};
 use crate::request::boot::{Boot, mark};
-use crate::step::{Impossible, Install, Installed, MakeDir, Step};
+use crate::step::{Install, Installed, MakeDir, Step};
 
 pub(super) fn plan(boot: &Boot) -> Vec<Task> {
     let steps = match boot.install {
@@ -15,11 +15,11 @@ pub(super) fn plan(boot: &Boot) -> Vec<Task> {
         false => uninstall(boot),
     };
     let changed = boot.changed.iter().map(|path| {
-        Step::Impossible(Impossible {
-            subject: (*path).to_owned(),
-            why: "was changed since --install-boot wrote it, and stays".to_owned(),
-            hint: format!("to give it up: rm {path}"),
-        })
+        Step::impossible(
+            *path,
+            "was changed since --install-boot wrote it, and stays",
+            format!("to give it up: rm {path}"),
+        )
     });
     let tasks = std::iter::once(steps).chain(changed.map(|step| vec![step]));
     let tasks = tasks.filter(|steps| !steps.is_empty());

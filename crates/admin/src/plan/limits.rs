@@ -8,17 +8,17 @@ use hugetools_model::{KPath, Machine};
 use super::{Plan, Task};
 use crate::recommend;
 use crate::request::Request;
-use crate::step::{Impossible, Number, Own, Owner, Step, Value, What, Write};
+use crate::step::{Own, Owner, Step, Value};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     if let Some(option) = &request.min_free {
         let step = match recommend::min_free_kbytes(machine) {
             Some(kilobytes) => raise(sysctl::min_free_path(), kilobytes),
-            None => Step::Impossible(Impossible {
-                subject: sysctl::min_free_path().to_string(),
-                why: "there is no recommendation without huge pages".to_owned(),
-                hint: NONE_OFFERED.to_owned(),
-            }),
+            None => Step::impossible(
+                sysctl::min_free_path().to_string(),
+                "there is no recommendation without huge pages",
+                NONE_OFFERED,
+            ),
         };
         plan.tasks.push(Task::new(option, vec![step]));
     }
@@ -32,7 +32,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         plan.tasks.push(Task::new(option, vec![step]));
     }
     if let Some(group) = &request.shm_group {
-        let step = write(sysctl::shm_group_path(), Value::Plain(u64::from(group.gid)));
+        let step = Step::write(sysctl::shm_group_path(), Value::Plain(u64::from(group.gid)));
         plan.tasks.push(Task::new(&group.option, vec![step]));
     }
     if let Some(group) = &request.userfaultfd_group {
@@ -52,28 +52,15 @@ fn give_device(machine: &Machine, gid: u32) -> Step {
                 mode: 0o660,
             },
         }),
-        false => Step::Impossible(Impossible {
-            subject: userfault::DEVICE.to_owned(),
-            why: "this kernel lacks it (Linux 6.1, CONFIG_USERFAULTFD)".to_owned(),
-            hint: "vm.unprivileged_userfaultfd = 1 permits it to everybody since Linux 5.2"
-                .to_owned(),
-        }),
+        false => Step::impossible(
+            userfault::DEVICE,
+            "this kernel lacks it (Linux 6.1, CONFIG_USERFAULTFD)",
+            "vm.unprivileged_userfaultfd = 1 permits it to everybody since Linux 5.2",
+        ),
     }
 }
 
 /// Raises a value. Recommendations never lower one.
 fn raise(path: KPath, to: u64) -> Step {
-    write(path, Value::AtLeast(to))
-}
-
-/// Writes a number.
-pub(super) fn write(path: KPath, value: Value) -> Step {
-    Step::Write(Write {
-        file: Number {
-            path,
-            surplus: None,
-        },
-        value,
-        what: What::Setting,
-    })
+    Step::write(path, Value::AtLeast(to))
 }

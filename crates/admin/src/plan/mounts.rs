@@ -13,7 +13,7 @@ use hugetools_model::{Bytes, Machine};
 use super::Task;
 use super::shell::quote_text;
 use crate::request::{BASE, MountLimits, MountSet, NewMounts, Request};
-use crate::step::{Impossible, MakeDir, Mount, MountSize, Own, Owner, Step};
+use crate::step::{MakeDir, Mount, MountSize, Own, Owner, Step};
 
 /// Everybody may search the directories above the mounts.
 pub(super) const BASE_OWNER: Owner = Owner {
@@ -77,12 +77,11 @@ pub(super) fn plan(
         steps.extend(mount(mounts, point, pool, owner, limits));
     }
     if steps.is_empty() {
-        steps.push(Step::Impossible(Impossible {
-            subject: option.clone(),
-            why: NONE_OFFERED.to_owned(),
-            hint: "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo"
-                .to_owned(),
-        }));
+        steps.push(Step::impossible(
+            option,
+            NONE_OFFERED,
+            "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo",
+        ));
     }
     // An option that fails before any mount needs no directory.
     if matches!(steps.first(), Some(Step::Impossible(_))) {
@@ -140,11 +139,8 @@ fn mount(
         None => vec![Step::Own(Own { point, owner })],
         Some(why) => {
             let shown = point.display().to_string();
-            vec![Step::Impossible(Impossible {
-                hint: format!("umount {} and run this again", quote_text(&shown)),
-                subject: shown,
-                why,
-            })]
+            let hint = format!("umount {} and run this again", quote_text(&shown));
+            vec![Step::impossible(shown, why, hint)]
         }
     }
 }

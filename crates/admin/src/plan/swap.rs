@@ -9,7 +9,7 @@ use hugetools_model::{Bytes, Machine, PageSize};
 use super::mounts::BASE_OWNER;
 use super::{Task, When};
 use crate::request::{BASE, Growth};
-use crate::step::{Impossible, MakeDir, Owner, SWAP_DIR, Step, Swap, TEMP_SWAP, swap_file};
+use crate::step::{MakeDir, Owner, SWAP_DIR, Step, Swap, TEMP_SWAP, swap_file};
 
 /// Owner and mode of the directories of swap files.
 const SWAP_OWNER: Owner = Owner {
@@ -96,9 +96,9 @@ fn ram_disks(disks: &[RamDisk], size: PageSize) -> &[RamDisk] {
 }
 
 fn no_ram_disk(option: &str) -> Step {
-    Step::Impossible(Impossible {
-        subject: option.to_owned(),
-        why: "this machine has no RAM disk".to_owned(),
-        hint: "modprobe brd creates some; --add-temp-swap uses a file".to_owned(),
-    })
+    Step::impossible(
+        option,
+        "this machine has no RAM disk",
+        "modprobe brd creates some; --add-temp-swap uses a file",
+    )
 }

@@ -5,13 +5,24 @@ use hugetools_model::memory::sysctl;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{KPath, Machine, PageSize, thp};
 
-use super::{Request, Setting, SettingValue, shown};
+use super::{Request, Setting, shown};
 use crate::args::{Args, Thp};
+use crate::step::{Choose, Step, Value};
 
 const MODES: [&str; 4] = ["always", "inherit", "madvise", "never"];
 
+/// The numbers of transparent huge pages: the option without `--thp-`, and the file. The
+/// key in the file of pools has `_` for `-`.
+pub(crate) const THP_NUMBERS: [(&str, &str); 5] = [
+    ("khugepaged-pages", "khugepaged/pages_to_scan"),
+    ("khugepaged-alloc-sleep", "khugepaged/alloc_sleep_millisecs"),
+    ("khugepaged-scan-sleep", "khugepaged/scan_sleep_millisecs"),
+    ("max-ptes-none", "khugepaged/max_ptes_none"),
+    ("use-zero-page", "use_zero_page"),
+];
+
 /// Why the machine lacks a setting, and advice.
-type Lack = (&'static str, &'static str);
+pub(crate) type Lack = (&'static str, &'static str);
 
 const NO_HVO: Lack = (
     "this kernel has no HVO (Linux 5.19)",
@@ -39,7 +50,6 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    let sysctl = &machine.sysctl;
     let settings = &mut request.settings;
     for (is_given, option, value) in [
         (args.limits.enable_zone_movable, "--enable-zone-movable", 1),
@@ -50,7 +60,7 @@ pub(super) fn check(
         ),
     ] {
         if is_given {
-            let lack = sysctl.hugepages_treat_as_movable.is_none();
+            let lack = machine.sysctl.hugepages_treat_as_movable.is_none();
             let lack = lack.then_some(NOT_MOVABLE);
             settings.push(number(
                 option.to_owned(),
@@ -64,18 +74,13 @@ pub(super) fn check(
     settings.extend(numbers(&args.thp, machine));
     for text in &args.thp.thp_size {
         let option = format!("--thp-size {}", shown(text));
-        match size_mode(text, machine) {
-            Ok((size, mode)) => {
-                let path = thp::size_dir(size).join("enabled");
-                settings.push(word(machine, option, path, mode));
-            }
+        match thp_size(machine, option.clone(), text) {
+            Ok(setting) => settings.push(setting),
             Err(error) => errors.push(format!("{option}: {error}")),
         }
     }
     if let Some(switch) = &args.pools.hvo {
-        let lack = sysctl.hugetlb_optimize_vmemmap.is_none().then_some(NO_HVO);
-        let (option, path) = (format!("--hvo {switch}"), sysctl::optimize_vmemmap_path());
-        settings.push(number(option, path, u64::from(switch == "on"), lack));
+        settings.push(hvo(machine, format!("--hvo {switch}"), switch == "on"));
     }
 }
 
@@ -95,72 +100,72 @@ fn modes(args: &Thp, machine: &Machine) -> Vec<Setting> {
 }
 
 fn numbers(args: &Thp, machine: &Machine) -> Vec<Setting> {
-    let now = &machine.thp_settings;
-    let plain = |name: &str, given: Option<u32>| {
-        given.map(|number| (format!("--thp-{name} {number}"), u64::from(number)))
-    };
     let switch = args.thp_use_zero_page.as_deref();
-    let switch = switch.map(|switch| {
-        let option = format!("--thp-use-zero-page {switch}");
-        (option, u64::from(switch == "on"))
-    });
-    let all = [
-        (
-            plain("khugepaged-pages", args.thp_khugepaged_pages),
-            now.pages_to_scan,
-            "khugepaged/pages_to_scan",
-        ),
-        (
-            plain("khugepaged-alloc-sleep", args.thp_khugepaged_alloc_sleep),
-            now.alloc_sleep_millisecs,
-            "khugepaged/alloc_sleep_millisecs",
-        ),
-        (
-            plain("khugepaged-scan-sleep", args.thp_khugepaged_scan_sleep),
-            now.scan_sleep_millisecs,
-            "khugepaged/scan_sleep_millisecs",
-        ),
-        (
-            plain("max-ptes-none", args.thp_max_ptes_none),
-            now.max_ptes_none,
-            "khugepaged/max_ptes_none",
-        ),
-        (switch, now.use_zero_page, "use_zero_page"),
+    let plain = |given: Option<u32>| given.map(|number| (number.to_string(), u64::from(number)));
+    let given = [
+        plain(args.thp_khugepaged_pages),
+        plain(args.thp_khugepaged_alloc_sleep),
+        plain(args.thp_khugepaged_scan_sleep),
+        plain(args.thp_max_ptes_none),
+        switch.map(|switch| (switch.to_owned(), u64::from(switch == "on"))),
     ];
-    let setting = |(given, now, file): (Option<(String, u64)>, Option<u64>, &str)| {
-        let (option, value) = given?;
-        let lack = now.is_none().then(|| lack(machine));
-        Some(number(option, thp::dir().join(file), value, lack))
+    let numbers = THP_NUMBERS.into_iter().zip(given);
+    let setting = |((name, file), given): (_, Option<(String, u64)>)| {
+        let (written, number) = given?;
+        let option = format!("--thp-{name} {written}");
+        Some(thp_number(machine, option, file, number))
     };
-    all.into_iter().filter_map(setting).collect()
+    numbers.filter_map(setting).collect()
 }
 
-fn number(option: String, path: KPath, number: u64, lack: Option<Lack>) -> Setting {
-    Setting {
-        option,
-        path,
-        value: SettingValue::Number(number),
-        impossible: lack.map(|(why, hint)| (why.to_owned(), hint.to_owned())),
-    }
+/// Sets a number of transparent huge pages, in a file of [`thp::NUMBERS`].
+pub(crate) fn thp_number(machine: &Machine, option: String, file: &str, value: u64) -> Setting {
+    let is_there = machine.thp_settings.numbers.contains_key(file);
+    let lack = (!is_there).then(|| lack(machine));
+    number(option, thp::dir().join(file), value, lack)
 }
 
-fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
-    let impossible = match machine.thp_settings.words.get(&path) {
+/// Sets HVO.
+pub(crate) fn hvo(machine: &Machine, option: String, on: bool) -> Setting {
+    let lack = machine.sysctl.hugetlb_optimize_vmemmap.is_none();
+    let path = sysctl::optimize_vmemmap_path();
+    number(option, path, u64::from(on), lack.then_some(NO_HVO))
+}
+
+/// Writes a number, unless this machine lacks the setting.
+pub(crate) fn number(option: String, path: KPath, number: u64, lack: Option<Lack>) -> Setting {
+    let step = match lack {
+        None => Step::write(path, Value::Plain(number)),
+        Some((why, hint)) => Step::impossible(path.to_string(), why, hint),
+    };
+    Setting { option, step }
+}
+
+/// Selects a word of transparent huge pages.
+pub(crate) fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
+    let step = match machine.thp_settings.words.get(&path) {
         None => {
             let (why, hint) = lack(machine);
-            Some((why.to_owned(), hint.to_owned()))
+            Step::impossible(path.to_string(), why, hint)
         }
-        Some(words) => (!words.is_empty() && !words.iter().any(|it| it == word)).then(|| {
-            let why = format!("this kernel doesn't offer {word}");
-            (why, format!("it offers {}", words.join(", ")))
+        Some(words) if !words.is_empty() && !words.iter().any(|it| it == word) => Step::impossible(
+            path.to_string(),
+            format!("this kernel doesn't offer {word}"),
+            format!("it offers {}", words.join(", ")),
+        ),
+        Some(_) => Step::Choose(Choose {
+            path,
+            word: word.to_owned(),
         }),
     };
-    Setting {
-        option,
-        path,
-        value: SettingValue::Word(word.to_owned()),
-        impossible,
-    }
+    Setting { option, step }
+}
+
+/// Sets the mode of one size, written as `64kB:always`.
+pub(crate) fn thp_size(machine: &Machine, option: String, text: &str) -> Result<Setting, String> {
+    let (size, mode) = size_mode(text, machine)?;
+    let path = thp::size_dir(size).join("enabled");
+    Ok(word(machine, option, path, mode))
 }
 
 fn lack(machine: &Machine) -> Lack {

@@ -1,92 +1,87 @@
 //! Transparent huge pages, shared memory, and the page allocator.
 
 use std::fmt::Display;
+use std::ops::Range;
 
-use hugetools_model::KPath;
 use hugetools_model::memory::sysctl;
 use hugetools_model::units::size::Quantity;
+use hugetools_model::{KPath, thp};
 use toml::Spanned;
 
 use super::Making;
 use crate::args::Args;
 use crate::config::source::{Key, Source};
 use crate::config::table::{Amount, File, Thp};
-use crate::request::{GroupOption, Setting, SettingValue, shown};
+use crate::request::settings::{self, THP_NUMBERS};
+use crate::request::{GroupOption, shown};
 
 /// The word that stands for a recommended value.
 const RECOMMENDED: &str = "recommended";
 
-impl Making<'_> {
-    /// Adds a key that is an option. `set` puts its value into the arguments, and returns the
-    /// value as the option's messages have it.
-    fn option<T>(
-        &mut self,
-        (section, name): (&str, &str),
-        value: Option<&Spanned<T>>,
-        source: &Source,
-        set: impl FnOnce(&mut Args, &T) -> String,
-    ) -> Result<(), String> {
-        let Some(value) = value else { return Ok(()) };
-        let key = source.key(name, &value.span());
-        self.once(&format!("{name} of [{section}]"), &key)?;
-        let mut args = Args::default();
-        let option = set(&mut args, value.get_ref());
-        self.add(&args, &[(option, key)])
-    }
+/// A value and its place in the file.
+type Given<T> = Option<(Range<usize>, T)>;
 
+fn given<T, V>(value: &Option<Spanned<T>>, of: impl Fn(&T) -> V) -> Given<V> {
+    value.as_ref().map(|it| (it.span(), of(it.get_ref())))
+}
+
+impl Making<'_> {
     pub(super) fn thp(&mut self, thp: &Thp, source: &Source) -> Result<(), String> {
-        let of = |name| ("thp", name);
-        self.option(of("enabled"), thp.enabled.as_ref(), source, |args, word| {
-            let args = &mut args.thp;
-            match word.word() {
-                "always" => args.thp_always = true,
-                "madvise" => args.thp_madvise = true,
-                _ => args.thp_never = true,
+        let machine = self.here.machine;
+        let words = [
+            given(&thp.enabled, |it| it.word()),
+            given(&thp.defrag, |it| it.word()),
+            given(&thp.shmem, |it| it.word()),
+        ];
+        let files = [
+            ("enabled", "enabled"),
+            ("defrag", "defrag"),
+            ("shmem", "shmem_enabled"),
+        ];
+        for ((name, file), given) in files.into_iter().zip(words) {
+            if let Some((span, word)) = given {
+                let key = self.key("thp", name, &span, source)?.to_string();
+                let setting = settings::word(machine, key, thp::dir().join(file), word);
+                self.request.settings.push(setting);
             }
-            format!("--thp-{}", word.word())
-        })?;
-        self.option(of("defrag"), thp.defrag.as_ref(), source, |args, word| {
-            args.thp.thp_defrag = Some(word.word().to_owned());
-            format!("--thp-defrag {}", word.word())
-        })?;
-        self.option(of("shmem"), thp.shmem.as_ref(), source, |args, word| {
-            args.thp.thp_shmem = Some(word.word().to_owned());
-            format!("--thp-shmem {}", word.word())
-        })?;
-        let switch = thp.use_zero_page.as_ref();
-        self.option(of("use_zero_page"), switch, source, |args, on| {
-            args.thp.thp_use_zero_page = Some(word(*on));
-            format!("--thp-use-zero-page {}", word(*on))
-        })?;
-        let pages = thp.khugepaged_pages.as_ref();
-        self.option(of("khugepaged_pages"), pages, source, |args, pages| {
-            args.thp.thp_khugepaged_pages = Some(pages.get());
-            format!("--thp-khugepaged-pages {pages}")
-        })?;
-        let time = thp.khugepaged_alloc_sleep.as_ref();
-        self.option(of("khugepaged_alloc_sleep"), time, source, |args, time| {
-            args.thp.thp_khugepaged_alloc_sleep = Some(*time);
-            format!("--thp-khugepaged-alloc-sleep {time}")
-        })?;
-        let time = thp.khugepaged_scan_sleep.as_ref();
-        self.option(of("khugepaged_scan_sleep"), time, source, |args, time| {
-            args.thp.thp_khugepaged_scan_sleep = Some(*time);
-            format!("--thp-khugepaged-scan-sleep {time}")
-        })?;
-        let pages = thp.max_ptes_none.as_ref();
-        self.option(of("max_ptes_none"), pages, source, |args, pages| {
-            args.thp.thp_max_ptes_none = Some(*pages);
-            format!("--thp-max-ptes-none {pages}")
-        })?;
+        }
+        let numbers = [
+            given(&thp.khugepaged_pages, |it| u64::from(it.get())),
+            given(&thp.khugepaged_alloc_sleep, |it| u64::from(*it)),
+            given(&thp.khugepaged_scan_sleep, |it| u64::from(*it)),
+            given(&thp.max_ptes_none, |it| u64::from(*it)),
+            given(&thp.use_zero_page, |on| u64::from(*on)),
+        ];
+        for ((name, file), given) in THP_NUMBERS.into_iter().zip(numbers) {
+            if let Some((span, number)) = given {
+                let name = name.replace('-', "_");
+                let key = self.key("thp", &name, &span, source)?.to_string();
+                let setting = settings::thp_number(machine, key, file, number);
+                self.request.settings.push(setting);
+            }
+        }
         for (size, mode) in &thp.sizes {
             let size = size.get_ref();
-            self.option(of(size), Some(mode), source, |args, mode| {
-                let spec = format!("{size}:{}", mode.word());
-                args.thp.thp_size.push(spec.clone());
-                format!("--thp-size {}", shown(&spec))
-            })?;
+            let key = self.key("thp", size, &mode.span(), source)?.to_string();
+            let spec = format!("{size}:{}", mode.get_ref().word());
+            let setting = settings::thp_size(machine, key.clone(), &spec);
+            let setting = setting.map_err(|why| format!("{key}: {why}"))?;
+            self.request.settings.push(setting);
         }
         Ok(())
+    }
+
+    /// Returns a key that must be set only once.
+    fn key(
+        &mut self,
+        section: &str,
+        name: &str,
+        span: &Range<usize>,
+        source: &Source,
+    ) -> Result<Key, String> {
+        let key = source.key(name, span);
+        self.once(&format!("{name} of [{section}]"), &key)?;
+        Ok(key)
     }
 
     pub(super) fn limits(&mut self, file: &File, source: &Source) -> Result<(), String> {
@@ -107,26 +102,25 @@ impl Making<'_> {
             }
         }
         if let Some(max) = &file.shm.max {
-            let key = source.key("max", &max.span());
-            self.once("max of [shm]", &key)?;
+            let key = self.key("shm", "max", &max.span(), source)?;
             match max.get_ref().0.as_str() {
                 RECOMMENDED => self.request.shmmax = Some(key.to_string()),
                 text => self.number(&key, sysctl::shmmax_path(), bytes(&key, text)?),
             }
         }
         if let Some(least) = &file.memory.min_free {
-            let key = source.key("min_free", &least.span());
-            self.once("min_free of [memory]", &key)?;
+            let key = self.key("memory", "min_free", &least.span(), source)?;
             match least.get_ref().0.as_str() {
                 RECOMMENDED => self.request.min_free = Some(key.to_string()),
                 text => self.number(&key, sysctl::min_free_path(), bytes(&key, text)? >> 10),
             }
         }
-        let switch = file.memory.hvo.as_ref();
-        self.option(("memory", "hvo"), switch, source, |args, on| {
-            args.pools.hvo = Some(word(*on));
-            format!("--hvo {}", word(*on))
-        })
+        if let Some(on) = &file.memory.hvo {
+            let key = self.key("memory", "hvo", &on.span(), source)?.to_string();
+            let setting = settings::hvo(self.here.machine, key, *on.get_ref());
+            self.request.settings.push(setting);
+        }
+        Ok(())
     }
 
     /// Looks up a group by its name. A number needs no entry in the database, since `--save`
@@ -138,8 +132,7 @@ impl Making<'_> {
         source: &Source,
         set: impl FnOnce(&mut Args, String) -> &'static str,
     ) -> Result<Option<GroupOption>, String> {
-        let key = source.key("group", &group.span());
-        self.once(&format!("group of [{section}]"), &key)?;
+        let key = self.key(section, "group", &group.span(), source)?;
         let name = &group.get_ref().0;
         let option = key.to_string();
         if let Ok(gid) = name.parse() {
@@ -152,17 +145,9 @@ impl Making<'_> {
     }
 
     fn number(&mut self, key: &Key, path: KPath, number: u64) {
-        self.request.settings.push(Setting {
-            option: key.to_string(),
-            path,
-            value: SettingValue::Number(number),
-            impossible: None,
-        });
+        let setting = settings::number(key.to_string(), path, number, None);
+        self.request.settings.push(setting);
     }
-}
-
-fn word(on: bool) -> String {
-    if on { "on" } else { "off" }.to_owned()
 }
 
 fn bytes(key: &Key, text: &str) -> Result<u64, String> {

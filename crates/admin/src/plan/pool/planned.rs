@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_model::hugetlb::node::{
-    NodeId, node_compact_path, node_pool_path, node_surplus_path,
-};
+use hugetools_model::hugetlb::node::{NodeId, node_compact_path};
 use hugetools_model::hugetlb::pool::{NR_OVERCOMMIT_HUGEPAGES, Pool, counter_path};
 use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, whole_number};
 use crate::request::{Change, Growth, Wish};
-use crate::step::{Effort, Impossible, Number, Pages, Step, Value, What, Write};
+use crate::step::{Effort, Number, Pages, Step, Value, What, Write};
 
 /// The state of a pool after all steps so far, if they succeed.
 pub(super) struct Planned<'a> {
@@ -199,6 +197,7 @@ impl<'a> Planned<'a> {
     /// The planned overcommit, plus the pages that earlier steps requested and
     /// didn't get.
     fn overcommit_value(&self, overcommit: PageCount) -> Value {
+        let size = self.pool.size;
         let aims = |aims: &mut dyn Iterator<Item = PageCount>| {
             aims.fold(overcommit.get(), |sum, aim| sum.saturating_add(aim.get()))
         };
@@ -210,7 +209,7 @@ impl<'a> Planned<'a> {
             },
             Written::Nodes(nodes) => Value::Rest {
                 of: aims(&mut nodes.values().copied()),
-                less: nodes.keys().map(|id| self.node_file(*id)).collect(),
+                less: nodes.keys().map(|id| Number::of_node(*id, size)).collect(),
             },
         }
     }
@@ -229,13 +228,6 @@ impl<'a> Planned<'a> {
         }
     }
 
-    fn node_file(&self, id: NodeId) -> Number {
-        Number {
-            path: node_pool_path(id, self.pool.size),
-            surplus: Some(node_surplus_path(id, self.pool.size)),
-        }
-    }
-
     fn write_whole(&mut self, pages: PageCount) -> Step {
         let (file, size) = (self.whole_file(), self.pool.size);
         if self.growth.mempolicy && !self.machine.mempolicy.contains(&size) {
@@ -251,7 +243,8 @@ impl<'a> Planned<'a> {
     fn write_node(&self, id: NodeId, grows: bool, pages: PageCount) -> Step {
         let effort = self.effort(grows, node_compact_path(id));
         let value = Value::Plain(pages.get());
-        self.write_pages(self.node_file(id), Some(id), effort, value)
+        let file = Number::of_node(id, self.pool.size);
+        self.write_pages(file, Some(id), effort, value)
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
@@ -300,14 +293,14 @@ impl<'a> Planned<'a> {
     /// Gigantic sizes have an overcommit file, but before Linux 6.19 the kernel refuses
     /// writes to it.
     fn no_overcommit(&self) -> Step {
-        Step::Impossible(Impossible {
-            subject: self.overcommit_file().to_string(),
-            why: "gigantic pages have no overcommit before Linux 6.19".to_owned(),
-            hint: format!(
+        Step::impossible(
+            self.overcommit_file().to_string(),
+            "gigantic pages have no overcommit before Linux 6.19",
+            format!(
                 "set the minimum instead with --pool-pages-min {}:AMOUNT",
                 self.pool.size
             ),
-        })
+        )
     }
 
     fn overcommit_file(&self) -> KPath {
