@@ -10,15 +10,10 @@ pub fn value_in<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     line.strip_prefix(name).map(<[u8]>::trim_ascii)
 }
 
-/// Returns the first line with this name.
-pub fn line<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let mut lines = text.split(|byte| *byte == b'\n');
-    lines.find(|line| line.starts_with(name))
-}
-
 /// Returns the value of the first line with this name.
 pub fn value<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    value_in(line(text, name)?, name)
+    let mut lines = text.split(|byte| *byte == b'\n');
+    lines.find_map(|line| value_in(line, name))
 }
 
 /// Returns the number in a line with this name and ignores its unit.
