@@ -187,9 +187,6 @@ impl Effects for Live {
 }
 
 /// Writes a file that everybody may read. A reader sees the old or the new one.
-///
-/// # Errors
-/// When it cannot be written beside the file and renamed.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A rename would replace a device such as /dev/null.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {

@@ -20,9 +20,6 @@ pub struct Entry<'a> {
 }
 
 /// Returns the files of an archive, in its order.
-///
-/// # Errors
-/// The first invalid line.
 pub fn parse(archive: &str) -> Result<Vec<Entry<'_>>, String> {
     let mut entries = Vec::new();
     let mut lines = archive.lines();
@@ -63,9 +60,6 @@ fn here_document<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<String
 }
 
 /// Creates the files of an archive below a directory.
-///
-/// # Errors
-/// The archive is invalid, or a file cannot be created.
 pub fn unpack(archive: &str, dir: &Path) -> io::Result<()> {
     for entry in parse(archive).map_err(io::Error::other)? {
         let path = dir.join(entry.path.trim_start_matches('/'));

@@ -70,9 +70,6 @@ pub const NONE_OFFERED: &str = "this machine offers no huge page size";
 
 impl Machine {
     /// Reads the state.
-    ///
-    /// # Errors
-    /// A file exists but cannot be read or is invalid.
     pub fn read(root: &Root) -> Result<Machine, FileError> {
         let meminfo = Meminfo::read(root)?;
         let mut pools = pool::read(root, &meminfo)?;

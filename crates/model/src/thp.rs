@@ -195,9 +195,6 @@ fn choice(root: &Root, path: &KPath) -> Result<Option<String>, FileError> {
 }
 
 /// Returns the chosen word of a file such as `enabled`.
-///
-/// # Errors
-/// No word is marked.
 pub fn marked(path: &KPath, bytes: &[u8]) -> Result<String, FileError> {
     match chosen(bytes).and_then(|word| std::str::from_utf8(word).ok()) {
         Some(word) => Ok(word.to_owned()),

@@ -25,9 +25,6 @@ pub struct Difference {
 }
 
 /// Returns all differences. What several steps write has the value of the last one.
-///
-/// # Errors
-/// A file cannot be read.
 pub fn differences(
     plan: &Plan,
     root: &Root,

@@ -77,9 +77,6 @@ impl Before {
 
 /// Carries out an apply by `change`, which returns its status. Records the present state first,
 /// unless nothing differs.
-///
-/// # Errors
-/// The record cannot be read or written, or a file cannot be read.
 pub fn apply(
     plan: &Plan,
     root: &Root,
@@ -103,9 +100,6 @@ pub fn apply(
 
 /// Carries out a rollback by `change`, which returns its status. What fails or falls short can
 /// be repeated.
-///
-/// # Errors
-/// The record cannot be read, written or removed.
 pub fn roll_back(
     effects: &mut dyn Effects,
     change: &mut dyn FnMut(&mut dyn Effects) -> Status,
@@ -141,9 +135,6 @@ fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
 }
 
 /// Plans to restore everything, the latest change first; `None` without a record.
-///
-/// # Errors
-/// The record cannot be read.
 pub fn plan(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
     let Some(record) = read(effects)? else {
         return Ok(None);

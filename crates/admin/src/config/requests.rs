@@ -17,9 +17,6 @@ use crate::plan::{self, Plan, Refusal};
 use crate::request::Request;
 
 /// Plans all files.
-///
-/// # Errors
-/// The first mistake, with its place.
 pub fn plan(
     sources: &[Source],
     machine: &Machine,
@@ -53,9 +50,6 @@ fn plan_essential(machine: &Machine, mut request: Request) -> Plan {
 }
 
 /// Returns the request of all files.
-///
-/// # Errors
-/// The first mistake, with its place.
 pub fn request(
     sources: &[Source],
     machine: &Machine,

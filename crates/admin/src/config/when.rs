@@ -14,9 +14,6 @@ pub(super) struct Here<'a> {
 
 impl Here<'_> {
     /// Whether all conditions hold.
-    ///
-    /// # Errors
-    /// A condition that is none, with its place.
     pub(super) fn is(&self, when: Option<&When>, source: &Source) -> Result<bool, String> {
         let Some(when) = when else { return Ok(true) };
         let mut holds = true;

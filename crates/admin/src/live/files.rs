@@ -86,9 +86,6 @@ pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
 }
 
 /// Writes a file of the host atomically.
-///
-/// # Errors
-/// It cannot be written.
 pub fn write_config(path: &Path, text: &str) -> Result<(), String> {
     if let Some(dir) = path
         .parent()

@@ -45,10 +45,6 @@ struct Scan<'r> {
 }
 
 /// Scans the machine, again if the pools changed during the scan.
-///
-/// # Errors
-///
-/// When the pools cannot be read.
 pub fn scan(root: &Root) -> Result<Snapshot, FileError> {
     let pools = || pool::read(root, &Meminfo::read(root)?);
     let mut before = pools()?;

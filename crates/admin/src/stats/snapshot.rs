@@ -30,10 +30,6 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Reads all files, as far as permissions allow.
-    ///
-    /// # Errors
-    ///
-    /// When the memory or the pools cannot be read.
     pub fn read(root: &Root) -> Result<Snapshot, FileError> {
         let meminfo = Meminfo::read(root)?;
         let mut unread = Unread::default();

@@ -166,9 +166,6 @@ fn parse_version(release: &[u8]) -> Option<Version> {
 
 /// Clears the overcommit of gigantic sizes before Linux 6.19. Their files exist, but they
 /// have no effect. A nonzero limit proves that overcommit works.
-///
-/// # Errors
-/// Zones or kernel version cannot be read.
 pub fn forget_gigantic_overcommit(
     root: &Root,
     base: Option<Bytes>,

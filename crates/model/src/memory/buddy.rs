@@ -40,9 +40,6 @@ fn pages(count: u64, order: usize) -> u64 {
 }
 
 /// Reads the free blocks of each zone; `None` if the file is missing.
-///
-/// # Errors
-/// The file exists but cannot be read.
 pub fn read(root: &Root) -> Result<Option<Vec<Blocks>>, FileError> {
     let bytes = root.read_opt(&KPath::from("/proc/buddyinfo"))?;
     Ok(bytes.as_deref().map(parse))

@@ -22,9 +22,6 @@ pub const DEVICE: &str = "/dev/userfaultfd";
 
 impl UserFault {
     /// Reads the settings.
-    ///
-    /// # Errors
-    /// The sysctl exists but cannot be read.
     pub fn read(root: &Root) -> Result<UserFault, FileError> {
         let device = KPath::from(DEVICE);
         Ok(UserFault {

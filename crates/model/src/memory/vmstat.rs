@@ -15,9 +15,6 @@ pub fn path() -> KPath {
 }
 
 /// Reads the counters; `None` if the file is missing.
-///
-/// # Errors
-/// The file exists but cannot be read.
 pub fn read(root: &Root) -> Result<Option<Counters>, FileError> {
     Ok(root.read_opt(&path())?.as_deref().map(parse))
 }
@@ -33,9 +30,6 @@ pub fn parse(bytes: &[u8]) -> Counters {
 }
 
 /// Reads the uptime from `/proc/uptime` in seconds; `None` if it is missing.
-///
-/// # Errors
-/// The file exists but cannot be read.
 pub fn uptime(root: &Root) -> Result<Option<f64>, FileError> {
     let text = root
         .read_opt(&KPath::from("/proc/uptime"))?

@@ -77,9 +77,6 @@ fn hugetlb(prefix: &str) -> Controller<'_> {
 /// Returns the tightest limit on the process whose groups `membership` lists (such as
 /// `/proc/self/cgroup`): the one with the least unused, or one with unknown usage. `None`
 /// if no visible limit applies.
-///
-/// # Errors
-/// A file exists but cannot be read or is invalid.
 pub fn tightest(
     root: &Root,
     membership: &KPath,
@@ -90,9 +87,6 @@ pub fn tightest(
 
 /// Returns the tightest memory limit: `memory.max` or `memory.limit_in_bytes`. Its usage
 /// includes the page cache, which the kernel reclaims first.
-///
-/// # Errors
-/// As for [`tightest`].
 pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>, FileError> {
     let controller = Controller {
         name: "memory",
@@ -120,9 +114,6 @@ const LEVELS: usize = 2;
 
 /// Returns the groups of version 2 that use huge pages of a pool, in the first levels of
 /// the hierarchy.
-///
-/// # Errors
-/// A file exists but cannot be read or is invalid.
 pub fn usage(root: &Root, sizes: &[PageSize]) -> Result<Vec<Usage>, FileError> {
     let mut found = Vec::new();
     let Some(top) = mount_point(root, Version::Two, &hugetlb(""))? else {

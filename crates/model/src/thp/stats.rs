@@ -12,9 +12,6 @@ use super::{dir, size_dir};
 
 /// Reads the counters of each size, named after their files. A size without counters is
 /// left out.
-///
-/// # Errors
-/// A file exists but cannot be read or is invalid.
 pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> {
     let mut sizes = BTreeMap::new();
     for name in root.list(&dir())? {
@@ -37,9 +34,6 @@ pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> 
 }
 
 /// Reads the counters of khugepaged, named after their files.
-///
-/// # Errors
-/// A file exists but cannot be read or is invalid.
 pub fn of_khugepaged(root: &Root) -> Result<Counters, FileError> {
     let mut counters = Counters::new();
     for name in ["pages_collapsed", "full_scans"] {
