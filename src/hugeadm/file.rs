@@ -129,7 +129,7 @@ impl Run {
         if let Some(path) = args.save {
             let text = save::text(&Machine::read(&self.root)?);
             let path = path.filter(|_| !self.args.general.dry_run);
-            match path.map(|path| files::write_config(&path, &text)) {
+            match path.map(|path| files::write(&path, &text)) {
                 None => self.out(&text),
                 Some(Ok(())) => {}
                 Some(Err(error)) => self.fail(&error),

@@ -23,7 +23,6 @@ use hugetools_model::process::cgroup;
 use hugetools_model::{FileError, Machine, PageSize};
 
 use super::run::Run;
-use crate::stdout;
 
 impl Run {
     pub(super) fn list_before(&mut self) -> Result<(), FileError> {
@@ -144,9 +143,8 @@ impl Run {
         match output {
             None => self.out(&text),
             Some(path) => {
-                if let Err(error) = live::replace(path, &text) {
-                    let why = stdout::cause(&error);
-                    self.fail(&format!("cannot write {}: {why}", path.display()));
+                if let Err(error) = live::files::write(path, &text) {
+                    self.fail(&error);
                 }
             }
         }

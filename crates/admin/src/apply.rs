@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use hugetools_model::Root;
 
 use crate::effects::Effects;
-use crate::plan::{Plan, Task, When, shell};
+use crate::plan::{Plan, Task, shell};
 use crate::report::hint::hint;
 use crate::report::{Failure, NotRun, Outcome, StepReport, TaskReport};
 use crate::step::{Impossible, Step, Value, What, Write};
@@ -61,7 +61,7 @@ impl Run<'_> {
         let (mut failed, mut changed) = (false, false);
         let mut steps = Vec::new();
         for step in &task.steps {
-            let interrupted = task.when == When::UnlessInterrupted && self.effects.interrupted();
+            let interrupted = !task.always && self.effects.interrupted();
             let outcome = match (failed, interrupted) {
                 (false, false) if !changed && matches!(step, Step::Run(_)) => {
                     Outcome::Unchanged { value: None }

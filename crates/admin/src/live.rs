@@ -12,7 +12,7 @@ mod sys;
 pub mod who;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{
     DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown,
@@ -184,26 +184,6 @@ impl Effects for Live {
     fn interrupted(&mut self) -> bool {
         caught_signal().is_some()
     }
-}
-
-/// Writes a file that everybody may read. A reader sees the old or the new one.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A rename would replace a device such as /dev/null.
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".{}", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).open(&new)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o644)))
-        .and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
 }
 
 /// When a file was written; `None` if it is missing.

@@ -47,19 +47,10 @@ pub struct Task {
     pub option: String,
     /// Its steps, in order.
     pub steps: Vec<Step>,
-    /// When it runs.
-    pub when: When,
+    /// Whether it runs even after an interruption, because it cleans up.
+    pub always: bool,
     /// Whether a shortage is only a warning.
     pub optional: bool,
-}
-
-/// When a task runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// Unless the run is interrupted first.
-    UnlessInterrupted,
-    /// Always, because it cleans up something temporary.
-    Always,
 }
 
 impl Task {
@@ -67,7 +58,7 @@ impl Task {
         Task {
             option: option.into(),
             steps,
-            when: When::UnlessInterrupted,
+            always: false,
             optional: false,
         }
     }

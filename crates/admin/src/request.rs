@@ -22,9 +22,9 @@ use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageCount, PageSize};
 
-use crate::args::Args;
+use crate::args::{Args, Mounts, Pools};
 use crate::effects::Effects;
-use crate::step::{MountSize, Step, swap_file};
+use crate::step::{Step, swap_file};
 
 /// All changes that a command line requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,7 +44,9 @@ pub struct Request {
     /// `--pool-pages-max`, in the order given; runs after `pool_min`.
     pub pool_max: Vec<PoolChange>,
     /// Options about growing pools.
-    pub growth: Growth,
+    pub growth: Pools,
+    /// The lowest unused number of a permanent swap file.
+    pub swap_number: u64,
     /// `--clear`
     pub clear: bool,
     /// `--unmount` and `--clear`: mount points, the latest mount first.
@@ -166,25 +168,6 @@ impl Change {
     }
 }
 
-/// Options about growing pools.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Growth {
-    /// `--hard`
-    pub hard: bool,
-    /// `--force`
-    pub force: bool,
-    /// `--obey-mempolicy`
-    pub mempolicy: bool,
-    /// `--add-temp-swap`: swap in huge pages.
-    pub temp_swap: Option<u64>,
-    /// `--add-ramdisk-swap`
-    pub ramdisk_swap: bool,
-    /// `--persist`
-    pub persist: bool,
-    /// The lowest unused number of a permanent swap file.
-    pub swap_number: u64,
-}
-
 /// A group that gets a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupOption {
@@ -202,7 +185,7 @@ pub struct NewMounts {
     /// Whom they are for.
     pub set: MountSet,
     /// Their limits.
-    pub limits: MountLimits,
+    pub limits: Mounts,
 }
 
 /// A set of mounts, one per page size.
@@ -228,21 +211,6 @@ pub enum MountSet {
     Global,
 }
 
-/// Limits for new mounts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MountLimits {
-    /// Mount only this page size.
-    pub only: Option<PageSize>,
-    /// `--max-size`; 0 requests no limit, for existing mounts too.
-    pub max_size: Option<MountSize>,
-    /// `--min-size`
-    pub min_size: Option<MountSize>,
-    /// `--max-inodes`; 0 is no limit.
-    pub max_inodes: Option<u64>,
-    /// `--mount-mode`
-    pub mode: Option<u32>,
-}
-
 impl Request {
     /// Checks the arguments.
     ///
@@ -255,7 +223,7 @@ impl Request {
         effects: &mut dyn Effects,
     ) -> Result<Request, Vec<String>> {
         let mut request = Request {
-            growth: pool::growth(&args.pools),
+            growth: args.pools.clone(),
             clear: args.pools.clear,
             ..Request::default()
         };
@@ -266,7 +234,7 @@ impl Request {
         }
         request.idle_options(args);
         let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
-        request.growth.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();
+        request.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();
         match errors.is_empty() {
             true => Ok(request),
             false => Err(errors),

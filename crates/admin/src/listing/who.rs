@@ -106,14 +106,6 @@ pub struct PoolAccount {
     pub row: PoolRow,
     /// All pages.
     pub total: u64,
-    /// Users of the pages.
-    #[serde(flatten)]
-    pub held: Held,
-}
-
-/// Users of a pool's pages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Held {
     /// The users with most pages first, then reservations.
     pub holders: Vec<Holder>,
     /// Pages in use without a known user; negative if users have more than the
@@ -257,11 +249,9 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
         PoolAccount {
             row: pool.into(),
             total: pool.total.get(),
-            held: Held {
-                unaccounted: less(used, sum(false)),
-                unaccounted_reserved: less(pool.reserved.get(), sum(true)),
-                holders,
-            },
+            unaccounted: less(used, sum(false)),
+            unaccounted_reserved: less(pool.reserved.get(), sum(true)),
+            holders,
         }
     };
     seen.pools.iter().map(of_pool).collect()

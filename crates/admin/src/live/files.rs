@@ -85,19 +85,21 @@ pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// Writes a file of the host atomically.
-pub fn write_config(path: &Path, text: &str) -> Result<(), String> {
-    if let Some(dir) = path
-        .parent()
-        .filter(|dir| *dir == Path::new("/etc/hugetools"))
-    {
+/// Writes a file of the host that everybody may read. A reader sees the old or the new one.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
+    let failed = |error| Failure::call(&format!("write {}", path.display()), &error).error;
+    // A rename would replace a device such as /dev/null.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(failed(io::Error::other("it is not a regular file")));
+    }
+    let dir = path.parent();
+    if let Some(dir) = dir.filter(|dir| *dir == Path::new("/etc/hugetools")) {
         let _ = fs::create_dir(dir);
     }
     let contents = Installed::Text {
         text: text.to_owned(),
         mode: 0o644,
     };
-    let failed = |error| Failure::call(&format!("write {}", path.display()), &error).error;
     install(path, &contents).map_err(failed)
 }
 

@@ -12,7 +12,8 @@ use hugetools_model::{Bytes, Machine};
 
 use super::Task;
 use super::shell::quote_text;
-use crate::request::{BASE, MountLimits, MountSet, NewMounts, Request};
+use crate::args::Mounts;
+use crate::request::{BASE, MountSet, NewMounts, Request};
 use crate::step::{MakeDir, Mount, MountSize, Own, Owner, Step};
 
 /// Everybody may search the directories above the mounts.
@@ -36,7 +37,7 @@ impl MountSet {
         (base.join(kind), Some(base.join(kind).join(name)))
     }
 
-    fn owner(&self, limits: &MountLimits) -> Owner {
+    fn owner(&self, limits: &Mounts) -> Owner {
         let (uid, gid, mode) = match self {
             MountSet::Root => (0, 0, 0o770),
             MountSet::User { uid, .. } => (*uid, 0, 0o700),
@@ -46,7 +47,7 @@ impl MountSet {
         Owner {
             uid,
             gid,
-            mode: limits.mode.unwrap_or(mode),
+            mode: limits.mount_mode.unwrap_or(mode),
         }
     }
 }
@@ -114,7 +115,7 @@ fn mount(
     point: PathBuf,
     pool: &Pool,
     owner: Owner,
-    limits: &MountLimits,
+    limits: &Mounts,
 ) -> Vec<Step> {
     let size = pool.size;
     let limit = |size: Option<MountSize>| size.filter(|size| !size.is_zero());
@@ -147,7 +148,7 @@ fn mount(
 
 /// Describes a requested limit that an existing mount lacks. Limits cannot be changed
 /// without unmounting.
-fn other_limits(found: &mount::Mount, limits: &MountLimits, pool: &Pool) -> Option<String> {
+fn other_limits(found: &mount::Mount, limits: &Mounts, pool: &Pool) -> Option<String> {
     let whole = |limit: MountSize| {
         let pages = limit.pages(pool.size, pool.minimum());
         pool.size.of(pages).map_or(u64::MAX, Bytes::get)

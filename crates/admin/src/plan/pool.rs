@@ -19,7 +19,8 @@ use hugetools_model::{Machine, PageSize};
 
 use self::planned::Planned;
 use super::{Plan, Task, swap};
-use crate::request::{Growth, Place, PoolChange, Request};
+use crate::args::Pools;
+use crate::request::{Place, PoolChange, Request};
 use crate::step::{Number, Step, What};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
@@ -31,7 +32,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     for planned in pools.values_mut().filter(|_| request.clear) {
         plan.tasks.push(Task::new("--clear", planned.clear()));
     }
-    let mut swap_number = request.growth.swap_number;
+    let mut swap_number = request.swap_number;
     for change in &request.pool_min {
         let Some(planned) = pools.get_mut(&change.size) else {
             continue;
@@ -43,7 +44,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         };
         let growth = match steps.iter().any(grows) {
             true => request.growth.clone(),
-            false => Growth::default(),
+            false => Pools::default(),
         };
         let (first, last) = swap::around(machine, &growth, planned.pool(), &mut swap_number);
         plan.tasks.extend(first);

@@ -6,9 +6,10 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::memory::swap::RamDisk;
 use hugetools_model::{Bytes, Machine, PageSize};
 
+use super::Task;
 use super::mounts::BASE_OWNER;
-use super::{Task, When};
-use crate::request::{BASE, Growth};
+use crate::args::Pools;
+use crate::request::BASE;
 use crate::step::{MakeDir, Owner, SWAP_DIR, Step, Swap, TEMP_SWAP, swap_file};
 
 /// Owner and mode of the directories of swap files.
@@ -23,18 +24,18 @@ type Around = (Vec<Task>, Vec<Task>);
 
 /// Returns the tasks before and after a pool grows. `number` is that of the next
 /// permanent swap file.
-pub(super) fn around(machine: &Machine, growth: &Growth, pool: &Pool, number: &mut u64) -> Around {
+pub(super) fn around(machine: &Machine, growth: &Pools, pool: &Pool, number: &mut u64) -> Around {
     let mut around = (Vec::new(), Vec::new());
-    if let Some(pages @ 1..) = growth.temp_swap {
+    if let Some(pages @ 1..) = growth.add_temp_swap {
         temporary(&mut around, pages, growth, pool.size, number);
     }
-    if growth.ramdisk_swap {
+    if growth.add_ramdisk_swap {
         disks(&mut around, &machine.ram_disks, growth, pool.size);
     }
     around
 }
 
-fn temporary(around: &mut Around, pages: u64, growth: &Growth, size: PageSize, number: &mut u64) {
+fn temporary(around: &mut Around, pages: u64, growth: &Pools, size: PageSize, number: &mut u64) {
     let option = format!("--add-temp-swap={pages}");
     let path = match growth.persist {
         false => PathBuf::from(TEMP_SWAP),
@@ -58,7 +59,7 @@ fn directory(path: &Path, owner: Owner) -> Step {
     })
 }
 
-fn disks(around: &mut Around, all: &[RamDisk], growth: &Growth, size: PageSize) {
+fn disks(around: &mut Around, all: &[RamDisk], growth: &Pools, size: PageSize) {
     let option = "--add-ramdisk-swap";
     let disks = ram_disks(all, size);
     if disks.is_empty() {
@@ -79,7 +80,7 @@ fn add(around: &mut Around, option: &str, mut steps: Vec<Step>, swap: Swap, stay
     around.0.push(Task::new(option, steps));
     if !stays {
         let remove = Task {
-            when: When::Always,
+            always: true,
             ..Task::new(option, vec![Step::SwapOff(swap)])
         };
         around.1.insert(0, remove);

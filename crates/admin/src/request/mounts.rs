@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageCount, PageSize};
 
-use super::{MountLimits, MountSet, NewMounts, Request, shown};
+use super::{MountSet, NewMounts, Request, shown};
 use crate::args::Mounts;
 use crate::effects::{Account, Effects};
 use crate::step::MountSize;
@@ -20,20 +20,13 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    let limits = MountLimits {
-        only: args.only,
-        max_size: args.max_size,
-        min_size: args.min_size,
-        max_inodes: args.max_inodes,
-        mode: args.mount_mode,
-    };
     let mut add = |option: String, set| {
-        let new = NewMounts {
+        let limits = args.clone();
+        request.mounts.push(NewMounts {
             option,
             set,
             limits,
-        };
-        request.mounts.push(new);
+        });
     };
     if args.create_mounts {
         add("--create-mounts".to_owned(), MountSet::Root);
@@ -56,7 +49,7 @@ pub(super) fn check(
         add("--create-global-mounts".to_owned(), MountSet::Global);
     }
     if args.creates() {
-        errors.extend(check_limits(&limits, machine, request));
+        errors.extend(check_limits(args, machine, request));
     }
 }
 
@@ -77,7 +70,7 @@ fn account(
 impl Request {
     /// Whether `--max-size` is less than one page, so that a mount couldn't hold
     /// any file. Percentages of a pool that changes in this run are not yet known.
-    pub(crate) fn holds_nothing(&self, limits: &MountLimits, pool: &Pool) -> bool {
+    pub(crate) fn holds_nothing(&self, limits: &Mounts, pool: &Pool) -> bool {
         let Some(size) = limits.max_size.filter(|size| !size.is_zero()) else {
             return false;
         };
@@ -90,7 +83,7 @@ impl Request {
     }
 }
 
-fn check_limits(limits: &MountLimits, machine: &Machine, request: &mut Request) -> Vec<String> {
+fn check_limits(limits: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String> {
     let mut errors = Vec::new();
     for (option, size) in [
         ("--max-size", limits.max_size),
@@ -118,7 +111,7 @@ fn check_limits(limits: &MountLimits, machine: &Machine, request: &mut Request) 
     errors
 }
 
-impl MountLimits {
+impl Mounts {
     /// Whether pages of this size are to be mounted.
     pub(crate) fn concerns(&self, pool: &Pool) -> bool {
         self.only.is_none_or(|size| size == pool.size)

@@ -6,22 +6,9 @@ use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
-use super::{Change, Growth, Place, PoolChange, Request, Wish, shown};
+use super::{Change, Place, PoolChange, Request, Wish, shown};
 use crate::args::Pools;
 use crate::request::spec::{Amount, Direction, Spec, Weights, divide, parse_size};
-
-/// Returns the options about growing pools.
-pub(super) fn growth(args: &Pools) -> Growth {
-    Growth {
-        hard: args.hard,
-        force: args.force,
-        mempolicy: args.obey_mempolicy,
-        temp_swap: args.add_temp_swap,
-        ramdisk_swap: args.add_ramdisk_swap,
-        persist: args.persist,
-        swap_number: 0,
-    }
-}
 
 /// Returns the size of a pool of this machine from `DEFAULT` or a size.
 pub(crate) fn page_size(text: &str, machine: &Machine) -> Result<PageSize, String> {

@@ -21,11 +21,11 @@ pub fn text(pools: &[PoolAccount]) -> String {
             row.free,
             row.reserved
         );
-        for holder in &pool.held.holders {
+        for holder in &pool.holders {
             let _ = writeln!(out, "{:>10}  {}", holder.pages, name(holder));
         }
-        rest(&mut out, pool.held.unaccounted, "in use");
-        rest(&mut out, pool.held.unaccounted_reserved, "reserved");
+        rest(&mut out, pool.unaccounted, "in use");
+        rest(&mut out, pool.unaccounted_reserved, "reserved");
     }
     out
 }

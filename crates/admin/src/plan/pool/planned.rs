@@ -7,14 +7,15 @@ use hugetools_model::hugetlb::pool::{NR_OVERCOMMIT_HUGEPAGES, Pool, counter_path
 use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, whole_number};
-use crate::request::{Change, Growth, Wish};
+use crate::args::Pools;
+use crate::request::{Change, Wish};
 use crate::step::{Effort, Number, Pages, Step, Value, What, Write};
 
 /// The state of a pool after all steps so far, if they succeed.
 pub(super) struct Planned<'a> {
     machine: &'a Machine,
     pool: &'a Pool,
-    growth: &'a Growth,
+    growth: &'a Pools,
     minimum: PageCount,
     /// `None` if this size has no overcommit.
     overcommit: Option<PageCount>,
@@ -33,7 +34,7 @@ enum Written {
 }
 
 impl<'a> Planned<'a> {
-    pub(super) fn new(machine: &'a Machine, pool: &'a Pool, growth: &'a Growth) -> Planned<'a> {
+    pub(super) fn new(machine: &'a Machine, pool: &'a Pool, growth: &'a Pools) -> Planned<'a> {
         Planned {
             machine,
             pool,
@@ -221,7 +222,7 @@ impl<'a> Planned<'a> {
     }
 
     fn whole_file(&self) -> Number {
-        let policy = self.growth.mempolicy && self.machine.mempolicy.contains(&self.pool.size);
+        let policy = self.growth.obey_mempolicy && self.machine.mempolicy.contains(&self.pool.size);
         match policy {
             true => mempolicy_number(self.pool),
             false => whole_number(self.pool),
@@ -230,7 +231,7 @@ impl<'a> Planned<'a> {
 
     fn write_whole(&mut self, pages: PageCount) -> Step {
         let (file, size) = (self.whole_file(), self.pool.size);
-        if self.growth.mempolicy && !self.machine.mempolicy.contains(&size) {
+        if self.growth.obey_mempolicy && !self.machine.mempolicy.contains(&size) {
             let note = "this kernel doesn't support memory policies (CONFIG_NUMA), so the policy is ignored";
             self.notes.push(note.to_owned());
         }
