@@ -97,26 +97,23 @@ impl Resize<'_> {
             self.trigger(&effort.compact, run.root);
             got = self.attempt(run.root)?;
         }
-        if !effort.hard && effort.time.is_zero() {
+        if !effort.hard {
             return Ok(got);
         }
-        if effort.hard && run.wants_more(got, self.asked) {
+        if run.wants_more(got, self.asked) {
             run.effects.sync();
             self.trigger(&KPath::from(DROP_CACHES), run.root);
             self.trigger(&effort.compact, run.root);
             got = self.attempt(run.root)?;
         }
         let mut tries = TRIES;
-        let mut left = effort.time;
-        while (tries > 0 || !left.is_zero()) && run.wants_more(got, self.asked) {
-            let pause = Duration::from_secs(PAUSE);
-            run.effects.pause(pause);
-            left = left.saturating_sub(pause);
+        while tries > 0 && run.wants_more(got, self.asked) {
+            run.effects.pause(Duration::from_secs(PAUSE));
             self.trigger(&effort.compact, run.root);
             let now = self.attempt(run.root)?;
             tries = match now > got {
                 true => TRIES,
-                false => tries.saturating_sub(1),
+                false => tries - 1,
             };
             got = now;
         }

@@ -250,12 +250,7 @@ impl<'a> Planned<'a> {
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
         let hard = self.growth.hard || self.wish.hard;
-        let time = self.wish.time;
-        grows.then_some(Effort {
-            compact,
-            hard,
-            time,
-        })
+        grows.then_some(Effort { compact, hard })
     }
 
     fn write_pages(
