@@ -125,7 +125,7 @@ impl Run {
             self.usage_errors(errors);
             Status::Usage
         })?;
-        if self.args.boot.install_boot {
+        if self.args.config.install_boot {
             self.add_pools_of_the_file(machine, &mut request)?;
         }
         Ok(plan::plan(machine, &request))

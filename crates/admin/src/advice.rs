@@ -10,7 +10,6 @@
 mod boot;
 mod facts;
 mod limits;
-mod mounts;
 pub mod overview;
 mod pools;
 pub mod text;
@@ -75,7 +74,6 @@ pub fn findings(machine: &Machine) -> Vec<Finding> {
     let mut found = Vec::new();
     if !machine.pools.is_empty() {
         pools::find(machine, &mut found);
-        mounts::find(machine, &mut found);
         limits::find(machine, &mut found);
     }
     if let Some(thp) = &machine.thp {

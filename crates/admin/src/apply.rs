@@ -6,7 +6,6 @@
 mod files;
 pub(crate) mod numbers;
 mod pools;
-mod swap;
 
 use std::path::PathBuf;
 
@@ -95,8 +94,8 @@ impl Run<'_> {
             Step::Mount(mount) => files::mount(mount, self.root, self.effects),
             Step::Own(own) => files::own(own, self.root, self.effects),
             Step::Unmount(point) => files::unmount(point, self.root, self.effects),
-            Step::SwapOn(swap) => self.swap_on(swap),
-            Step::SwapOff(swap) => self.swap_off(swap),
+            Step::SwapOn(swap) => files::swap_on(swap, self.root, self.effects),
+            Step::SwapOff(swap) => files::swap_off(swap, self.root, self.effects),
             Step::Install(install) => files::install(install, self.effects),
             Step::RemoveFile(path) => files::remove_file(path, self.effects),
             Step::Run(words) => files::run(words, self.root, self.effects),

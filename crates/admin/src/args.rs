@@ -5,7 +5,6 @@
 //! **Invariants.** Options of libhugetlbfs' hugeadm keep their names and meanings.
 
 pub mod abbrev;
-mod boot;
 mod config;
 mod general;
 mod limits;
@@ -20,7 +19,6 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser};
 
-pub use boot::Boot;
 pub use config::Config;
 pub use general::General;
 pub use limits::Limits;
@@ -62,9 +60,6 @@ pub struct Args {
     /// Options about the file of pools.
     #[command(flatten)]
     pub config: Config,
-    /// Options that apply the file at boot.
-    #[command(flatten)]
-    pub boot: Boot,
     /// Options that apply to the whole run.
     #[command(flatten)]
     pub general: General,
@@ -109,7 +104,7 @@ impl Args {
             || self.mounts.changes()
             || self.thp.changes()
             || self.limits.changes()
-            || self.boot.changes()
+            || self.config.changes_boot()
             || self.config.changes()
     }
 
@@ -128,7 +123,7 @@ impl Args {
         if file.apply.is_some() && file.rollback {
             return Some("--apply and --rollback exclude each other");
         }
-        (file.changes() && others.changes())
+        (file.changes() && (others.changes() || file.changes_boot()))
             .then_some("--apply and --rollback change things alone: run hugeadm again for others")
     }
 }

@@ -17,7 +17,7 @@ use crate::report::TaskReport;
 use crate::stats::Stats;
 
 /// The output of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Document {
     /// The common head of all documents.
     #[serde(flatten)]
@@ -80,19 +80,7 @@ impl Document {
         Document {
             head: Head::new("hugeadm"),
             dry_run,
-            mounts: None,
-            pools: None,
-            nodes: None,
-            tasks: Vec::new(),
-            differences: None,
-            page_sizes: None,
-            page_sizes_all: None,
-            findings: None,
-            facts: None,
-            bug_report: None,
-            size_for: None,
-            metrics: None,
-            stats: None,
+            ..Document::default()
         }
     }
 }

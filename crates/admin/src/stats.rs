@@ -1,8 +1,11 @@
-//! `--stats`: the kernel's counters of huge pages since boot, and how many pages of each size could be allocated now.
+//! `--stats`: the kernel's counters of huge pages since boot, and how many pages of each
+//! size could be allocated now.
 //!
 //! [`Snapshot::read`] reads the files; [`Stats`] is computed from snapshots without
-//! I/O. Counters that this kernel lacks, or this user may not read, are `None`, never
-//! 0.
+//! I/O.
+//!
+//! **Invariants.** A counter that this kernel lacks, or this user may not read, is `None`,
+//! never 0.
 
 mod counters;
 mod memory;

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub const SCHEMA: u32 = 1;
 
 /// The head of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Head {
     /// The tool's name.
     pub tool: &'static str,

@@ -221,8 +221,10 @@ impl Root {
     /// it adds a newline as the kernel does, overwrites the rest of the old value with
     /// newlines, then truncates: a reader always sees the old or the new value.
     pub fn write(&self, path: &KPath, value: &str) -> Result<(), FileError> {
-        self.write_io(path, value)
-            .map_err(|error| FileError::io(Op::Write, path, &error).with_value(value))
+        self.write_io(path, value).map_err(|error| FileError {
+            value: Some(value.to_owned()),
+            ..FileError::io(Op::Write, path, &error)
+        })
     }
 
     fn read_io(&self, path: &KPath) -> io::Result<Vec<u8>> {
@@ -358,12 +360,5 @@ mod tests {
         std::os::unix::fs::symlink("/", root.host_path("/elsewhere")).unwrap();
         assert!(root.checked_path("/elsewhere/tmp/not/there").is_err());
         assert!(root.checked_path("/proc/not/there").is_ok());
-    }
-
-    #[test]
-    fn an_empty_or_missing_tree_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(Root::at(dir.path()).is_err());
-        assert!(Root::at(dir.path().join("none")).is_err());
     }
 }

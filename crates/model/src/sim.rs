@@ -32,7 +32,42 @@ pub struct Sim {
 
 impl Kernel for Sim {
     fn write(&mut self, path: &KPath, value: &str) -> io::Result<()> {
-        self.answer(path, value)
+        if let Some(errno) = self.refused.get(path.as_str()) {
+            return Err(io::Error::from_raw_os_error(*errno));
+        }
+        match &mut self.writes_left {
+            Some(0) => return Err(io::Error::from_raw_os_error(libc::EIO)),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        if let Some((size, pages)) = self.better.get(path.as_str()) {
+            self.room.insert((None, *size), *pages);
+        }
+        let machine = self.machine()?;
+        let number = || value.parse().map_err(|_| invalid());
+        for pool in &machine.pools {
+            let nr = pool_paths(pool, NR_HUGEPAGES);
+            let overcommit = pool_paths(pool, NR_OVERCOMMIT_HUGEPAGES);
+            if nr.contains(path) {
+                let result = self.resize(&machine, pool, number()?);
+                self.grow_room(pool.size);
+                return result;
+            }
+            if overcommit.contains(path) {
+                pool.overcommit.ok_or_else(invalid)?;
+                number()?;
+                return overcommit.iter().try_for_each(|path| self.put(path, value));
+            }
+            for node in &machine.nodes {
+                if *path == node::node_pool_path(node.id, pool.size) {
+                    return self.resize_node(&machine, pool, node.id, number()?);
+                }
+            }
+        }
+        match is_press(path) {
+            true => Ok(()),
+            false => self.put(path, value),
+        }
     }
 }
 
@@ -91,45 +126,6 @@ impl Sim {
     pub fn fail_after(mut self, writes: u32) -> Sim {
         self.writes_left = Some(writes);
         self
-    }
-
-    fn answer(&mut self, path: &KPath, value: &str) -> io::Result<()> {
-        if let Some(errno) = self.refused.get(path.as_str()) {
-            return Err(io::Error::from_raw_os_error(*errno));
-        }
-        match &mut self.writes_left {
-            Some(0) => return Err(io::Error::from_raw_os_error(libc::EIO)),
-            Some(left) => *left -= 1,
-            None => {}
-        }
-        if let Some((size, pages)) = self.better.get(path.as_str()) {
-            self.room.insert((None, *size), *pages);
-        }
-        let machine = self.machine()?;
-        let number = || value.parse().map_err(|_| invalid());
-        for pool in &machine.pools {
-            let nr = pool_paths(pool, NR_HUGEPAGES);
-            let overcommit = pool_paths(pool, NR_OVERCOMMIT_HUGEPAGES);
-            if nr.contains(path) {
-                let result = self.resize(&machine, pool, number()?);
-                self.grow_room(pool.size);
-                return result;
-            }
-            if overcommit.contains(path) {
-                pool.overcommit.ok_or_else(invalid)?;
-                number()?;
-                return overcommit.iter().try_for_each(|path| self.put(path, value));
-            }
-            for node in &machine.nodes {
-                if *path == node::node_pool_path(node.id, pool.size) {
-                    return self.resize_node(&machine, pool, node.id, number()?);
-                }
-            }
-        }
-        match is_press(path) {
-            true => Ok(()),
-            false => self.put(path, value),
-        }
     }
 
     fn grow_room(&mut self, size: PageSize) {

@@ -1,4 +1,4 @@
-//! Findings about shared memory and free memory.
+//! Findings about mounts, shared memory and free memory.
 
 use hugetools_model::Machine;
 use hugetools_model::hugetlb::pool::Pool;
@@ -7,8 +7,22 @@ use super::Finding;
 use crate::recommend;
 
 pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
+    found.extend(machine.pools.iter().filter_map(|pool| mount(pool, machine)));
     found.extend(shmmax(machine));
     found.extend(min_free(machine));
+}
+
+fn mount(pool: &Pool, machine: &Machine) -> Option<Finding> {
+    let mut mounts = machine.mounts.iter();
+    let is_mounted = mounts.any(|mount| mount.is_of(pool.size, pool.default));
+    (pool.maximum().get() > 0 && !is_mounted).then(|| {
+        Finding::new(
+            "mount",
+            format!("no hugetlbfs with pages of {} is mounted", pool.size),
+            "programs that map them as files, such as QEMU and DPDK, fail",
+            "hugeadm --create-global-mounts",
+        )
+    })
 }
 
 fn shmmax(machine: &Machine) -> Option<Finding> {

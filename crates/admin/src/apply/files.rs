@@ -1,4 +1,4 @@
-//! Directories, mounts and the files of `--install-boot`.
+//! Directories, mounts, swap and the files of `--install-boot`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use hugetools_model::mount::{self, mounted_at};
 use super::not_run;
 use crate::effects::Effects;
 use crate::report::{Failure, NotRun, Outcome};
-use crate::step::{Install, MakeDir, Mount, Own};
+use crate::step::{Install, MakeDir, Mount, Own, Swap};
 
 /// A recorded tree has no mounts, owners or swap.
-pub(super) const SKIPPED: Outcome = Outcome::NotRun {
+const SKIPPED: Outcome = Outcome::NotRun {
     why: NotRun::RecordedTree,
 };
 
@@ -141,6 +141,37 @@ pub(super) fn unmount(
             "cannot {action}: it is still mounted"
         ))),
     }
+}
+
+pub(super) fn swap_on(
+    swap: &Swap,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Outcome, Failure> {
+    if !root.has_kernel() {
+        return Ok(SKIPPED);
+    }
+    let action = format!("make swap of {}", swap.path.display());
+    let failed = |error| Failure::call(&action, &error);
+    effects.swap_on(swap).map_err(failed)?;
+    Ok(Outcome::DONE)
+}
+
+pub(super) fn swap_off(
+    swap: &Swap,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Outcome, Failure> {
+    let action = format!("stop swapping to {}", swap.path.display());
+    let failed = |error| Failure::call(&action, &error);
+    if effects.stat(&swap.path).map_err(failed)?.is_none() {
+        return Ok(Outcome::Unchanged { value: None });
+    }
+    if !root.has_kernel() {
+        return Ok(SKIPPED);
+    }
+    effects.swap_off(swap).map_err(failed)?;
+    Ok(Outcome::DONE)
 }
 
 pub(super) fn install(install: &Install, effects: &mut dyn Effects) -> Result<Outcome, Failure> {

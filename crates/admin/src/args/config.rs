@@ -27,10 +27,23 @@ pub struct Config {
     /// Print a file with all keys, explained
     #[arg(long)]
     pub example_config: bool,
+
+    /// Apply the file at each boot, before the programs that need its pools
+    #[arg(long, conflicts_with = "uninstall_boot")]
+    pub install_boot: bool,
+
+    /// Remove what --install-boot wrote, except files that were changed since
+    #[arg(long)]
+    pub uninstall_boot: bool,
 }
 
 impl Config {
-    /// Whether any option changes something.
+    /// Whether any option changes something at boot.
+    pub(super) fn changes_boot(&self) -> bool {
+        self.install_boot || self.uninstall_boot
+    }
+
+    /// Whether any option changes something now.
     pub(super) fn changes(&self) -> bool {
         self.apply.is_some() || self.rollback
     }

@@ -1,7 +1,6 @@
 //! Prints a plan as commands for `sh` with the same effect.
 
 pub(crate) mod grow;
-mod swap;
 
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use hugetools_model::hugetlb::pool::pool_dir;
 use hugetools_model::{KPath, Root};
 
 use crate::plan::{Plan, Task};
-use crate::step::{Choose, Install, Installed, MakeDir, Number, Step, Value, What, Write};
+use crate::step::{Choose, Install, Installed, MakeDir, Number, Step, Swap, Value, What, Write};
 
 /// The counters that give the pages in use or reserved: all, less the free ones, and the
 /// reserved ones.
@@ -79,8 +78,8 @@ pub fn line(step: &Step, root: &Root) -> String {
             )
         }
         Step::Unmount(point) => live_only(root, format!("umount {}", quote(root, point))),
-        Step::SwapOn(swap) => live_only(root, swap::on(swap, root)),
-        Step::SwapOff(swap) => live_only(root, swap::off(swap, root)),
+        Step::SwapOn(swap) => live_only(root, swap_on(swap, root)),
+        Step::SwapOff(swap) => live_only(root, swap_off(swap, root)),
         Step::Install(install) => install_line(install, root),
         Step::RemoveFile(path) => format!("rm -f {}", quote(root, path)),
         Step::Run(words) => live_only(root, words.join(" ")),
@@ -161,6 +160,28 @@ fn install_line(install: &Install, root: &Root) -> String {
         Installed::Text { text, mode } => {
             format!("cat >{path} <<'EOF' && chmod {mode:04o} {path}\n{text}EOF")
         }
+    }
+}
+
+/// Creates and enables swap.
+fn swap_on(swap: &Swap, root: &Root) -> String {
+    let path = quote(root, &swap.path);
+    let on = format!("mkswap -q {path} && swapon {path}");
+    match swap.size {
+        None => on,
+        Some(size) => {
+            let size = size.get();
+            format!("(umask 077 && head -c {size} /dev/zero > {path}) && {on}")
+        }
+    }
+}
+
+/// Disables swap and removes its file.
+fn swap_off(swap: &Swap, root: &Root) -> String {
+    let path = quote(root, &swap.path);
+    match swap.size {
+        None => format!("! grep -q '^{path} ' /proc/swaps || swapoff {path}"),
+        Some(_) => format!("[ ! -e {path} ] || {{ swapoff {path}; rm -f {path}; }}"),
     }
 }
 

@@ -42,8 +42,8 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    let install = args.boot.install_boot;
-    let option = match (install, args.boot.uninstall_boot) {
+    let install = args.config.install_boot;
+    let option = match (install, args.config.uninstall_boot) {
         (true, _) => "--install-boot",
         (false, true) => "--uninstall-boot",
         (false, false) => return,

@@ -22,50 +22,30 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    let mut all = All {
-        machine,
-        notes: &mut request.notes,
-        errors,
-    };
-    let (min, max) = (&args.pool_pages_min, &args.pool_pages_max);
-    let minimums = all.each("--pool-pages-min", min, |it| it.minimum());
-    let spread = all.each("--pool-spread", &args.pool_spread, |it| it.spread());
-    let maximums = all.each("--pool-pages-max", max, |it| it.maximum());
-    request.pool_min.extend(minimums.into_iter().chain(spread));
-    request.pool_max.extend(maximums);
-    errors.extend(whole_and_nodes(&request.pool_min));
-}
-
-/// All specifications of a command line.
-struct All<'a> {
-    machine: &'a Machine,
-    notes: &'a mut Vec<String>,
-    errors: &'a mut Vec<String>,
-}
-
-impl All<'_> {
-    /// Checks each specification of an option.
-    fn each<T>(
-        &mut self,
-        name: &str,
-        specs: &[String],
-        check: impl Fn(&mut Specified) -> Result<T, String>,
-    ) -> Vec<T> {
-        let mut found = Vec::new();
+    type Check = fn(&mut Specified<'_>) -> Result<PoolChange, String>;
+    let options: [(&str, &[String], Check); 3] = [
+        ("--pool-pages-min", &args.pool_pages_min, |it| it.minimum()),
+        ("--pool-spread", &args.pool_spread, |it| it.spread()),
+        ("--pool-pages-max", &args.pool_pages_max, |it| it.maximum()),
+    ];
+    for (name, specs, check) in options {
         for text in specs {
             let option = format!("{name} {}", shown(text));
-            let checked = Specified::new(&option, text, self.machine)
+            let checked = Specified::new(&option, text, machine)
                 .and_then(|mut it| Ok((check(&mut it)?, it.notes)));
             match checked {
-                Ok((one, notes)) => {
-                    found.push(one);
-                    self.notes.extend(notes);
+                Ok((change, notes)) => {
+                    request.notes.extend(notes);
+                    match name {
+                        "--pool-pages-max" => request.pool_max.push(change),
+                        _ => request.pool_min.push(change),
+                    }
                 }
-                Err(error) => self.errors.push(format!("{option}: {error}")),
+                Err(error) => errors.push(format!("{option}: {error}")),
             }
         }
-        found
     }
+    errors.extend(whole_and_nodes(&request.pool_min));
 }
 
 /// One specification, and the pool that it means.

@@ -124,7 +124,27 @@ pub fn read_size(
     size: PageSize,
     meminfo: &Meminfo,
 ) -> Result<Option<Pool>, FileError> {
-    read_sysfs(root, size, meminfo.huge_page_size == Some(size))
+    let default = meminfo.huge_page_size == Some(size);
+    let dir = pool_dir(size);
+    let number = |name: &str| root.number_opt(&dir.join(name));
+    let count = |name: &str| Ok(number(name)?.map(pool::count).map(PageCount::new));
+    let Some(total) = count("nr_hugepages")? else {
+        return Ok(None);
+    };
+    let zero = PageCount::ZERO;
+    let mut pool = Pool {
+        size,
+        default,
+        total,
+        free: count("free_hugepages")?.unwrap_or(zero),
+        reserved: count("resv_hugepages")?.unwrap_or(zero),
+        surplus: count("surplus_hugepages")?.unwrap_or(zero),
+        overcommit: number("nr_overcommit_hugepages")?.map(PageCount::new),
+    };
+    if default {
+        use_sysctl(root, &mut pool)?;
+    }
+    Ok(Some(pool))
 }
 
 /// Reads the maximum of surplus pages of a pool.
@@ -140,8 +160,7 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
         let Some(size) = size_of_dir(&name) else {
             continue;
         };
-        let default = meminfo.huge_page_size == Some(size);
-        if let Some(pool) = read_sysfs(root, size, default)? {
+        if let Some(pool) = read_size(root, size, meminfo)? {
             pools.push(pool);
         }
     }
@@ -186,29 +205,6 @@ pub fn forget_gigantic_overcommit(
 
 /// The first kernel with overcommit for gigantic pages.
 const GIGANTIC_OVERCOMMIT: Version = (6, 19);
-
-fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>, FileError> {
-    let dir = pool_dir(size);
-    let number = |name: &str| root.number_opt(&dir.join(name));
-    let count = |name: &str| Ok(number(name)?.map(pool::count).map(PageCount::new));
-    let Some(total) = count("nr_hugepages")? else {
-        return Ok(None);
-    };
-    let zero = PageCount::ZERO;
-    let mut pool = Pool {
-        size,
-        default,
-        total,
-        free: count("free_hugepages")?.unwrap_or(zero),
-        reserved: count("resv_hugepages")?.unwrap_or(zero),
-        surplus: count("surplus_hugepages")?.unwrap_or(zero),
-        overcommit: number("nr_overcommit_hugepages")?.map(PageCount::new),
-    };
-    if default {
-        use_sysctl(root, &mut pool)?;
-    }
-    Ok(Some(pool))
-}
 
 /// Replaces the pool's counters by the sysctls, since hugeadm sets the default size
 /// through them. On a live kernel both agree.

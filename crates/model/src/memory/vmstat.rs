@@ -40,18 +40,3 @@ pub fn uptime(root: &Root) -> Result<Option<f64>, FileError> {
         .next()
         .and_then(|seconds| seconds.parse().ok()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_counter_is_a_line_of_a_name_and_a_number() {
-        let found = parse(b"thp_fault_alloc 12\nnr_odd -1\n\nhtlb_buddy_alloc_fail 3");
-        let found: Vec<(&str, u64)> = found.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        assert_eq!(
-            found,
-            [("htlb_buddy_alloc_fail", 3), ("thp_fault_alloc", 12)]
-        );
-    }
-}

@@ -66,12 +66,6 @@ impl FileError {
         }
     }
 
-    /// Adds the value that was written.
-    pub fn with_value(mut self, value: &str) -> FileError {
-        self.value = Some(value.to_owned());
-        self
-    }
-
     /// Returns the errno, if the kernel returned one.
     pub fn errno(&self) -> Option<i32> {
         match self.cause {
@@ -110,24 +104,5 @@ pub fn describe_errno(errno: i32) -> String {
     match Errno::from_raw(errno) {
         Errno::UnknownErrno => format!("{lower} (errno {errno})"),
         name => format!("{lower} ({name:?})"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_write_names_path_value_and_cause() {
-        let path = KPath::from("/proc/sys/vm/nr_overcommit_hugepages");
-        let error = FileError::io(
-            Op::Write,
-            &path,
-            &io::Error::from_raw_os_error(libc::EINVAL),
-        );
-        assert_eq!(
-            error.with_value("4").to_string(),
-            "cannot write 4 to /proc/sys/vm/nr_overcommit_hugepages: invalid argument (EINVAL)"
-        );
     }
 }

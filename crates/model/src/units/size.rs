@@ -38,14 +38,6 @@ impl Bytes {
         Bytes(bytes)
     }
 
-    /// Converts the kernel's `kB`, which are 1024 bytes each.
-    pub const fn from_kib(kib: u64) -> Option<Bytes> {
-        match kib.checked_mul(KIB) {
-            Some(bytes) => Some(Bytes(bytes)),
-            None => None,
-        }
-    }
-
     /// Returns the plain number.
     pub const fn get(self) -> u64 {
         self.0
@@ -129,9 +121,9 @@ impl PageSize {
         }
     }
 
-    /// Converts the kernel's `kB`.
+    /// Converts the kernel's `kB`, which are 1024 bytes each.
     pub fn from_kib(kib: u64) -> Option<PageSize> {
-        Bytes::from_kib(kib).and_then(|bytes| PageSize::new(bytes.get()))
+        kib.checked_mul(KIB).and_then(PageSize::new)
     }
 
     /// Returns the bytes of one page.
