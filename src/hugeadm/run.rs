@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use hugetools_admin::apply;
-use hugetools_admin::args::{Args, Config};
+use hugetools_admin::args::Args;
 use hugetools_admin::document::Document;
 use hugetools_admin::live::lock::{self, HeldLock};
 use hugetools_admin::live::{Live, catch_signals, caught_signal};
@@ -94,7 +94,7 @@ impl Run {
             self.error(&error.to_string());
             Status::Failed
         })?;
-        let plan = match self.args.config != Config::default() {
+        let plan = match self.args.config.changes() {
             true => self.file_plan(&machine)?,
             false => self.options_plan(&machine)?,
         };

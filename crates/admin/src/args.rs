@@ -82,10 +82,6 @@ pub enum Stop {
 
 impl Args {
     /// Parses a command line that starts with the program's name.
-    ///
-    /// # Errors
-    ///
-    /// Help, version, or a usage error.
     pub fn read(argv: Vec<OsString>) -> Result<Args, Stop> {
         let command = Args::command();
         let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();

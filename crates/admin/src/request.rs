@@ -209,11 +209,7 @@ pub enum MountSet {
 }
 
 impl Request {
-    /// Checks the arguments.
-    ///
-    /// # Errors
-    ///
-    /// All problems, one message each. Nothing may be executed then.
+    /// Checks the arguments. Returns all problems, one message each.
     pub fn new(
         args: &Args,
         machine: &Machine,

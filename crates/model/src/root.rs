@@ -49,10 +49,7 @@ pub struct Root {
 /// Reacts to writes below a recorded tree, as a kernel would; for tests.
 #[cfg(any(test, feature = "fixture"))]
 pub trait Kernel: fmt::Debug + Send {
-    /// Performs the kernel's reaction to a write of this value.
-    ///
-    /// # Errors
-    /// The error that the kernel would return.
+    /// Performs the kernel's reaction to a write of this value, or returns its error.
     fn write(&mut self, path: &KPath, value: &str) -> io::Result<()>;
 }
 
@@ -70,10 +67,8 @@ impl Root {
         }
     }
 
-    /// Returns a directory with a recorded `/proc` or `/sys`.
-    ///
-    /// # Errors
-    /// The directory is missing, or contains neither of them.
+    /// Returns a directory with a recorded `/proc` or `/sys`. One with neither of them is
+    /// an error.
     pub fn at(dir: impl Into<PathBuf>) -> Result<Root, String> {
         let dir = dir.into();
         if !dir.is_dir() {

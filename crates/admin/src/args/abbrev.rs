@@ -43,11 +43,8 @@ pub const CLASSIC: [&str; 32] = [
 ];
 
 /// Expands abbreviations of classic options. Exact names of options in `known` stay,
-/// and so do arguments that abbreviate no classic option.
-///
-/// # Errors
-///
-/// The abbreviation is ambiguous; the message has the names.
+/// and so do arguments that abbreviate no classic option. An error has the names that an
+/// abbreviation may mean.
 pub fn expand(argv: Vec<OsString>, known: &[&str]) -> Result<Vec<OsString>, String> {
     let mut operands = false;
     argv.into_iter()

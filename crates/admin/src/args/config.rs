@@ -44,7 +44,7 @@ impl Config {
     }
 
     /// Whether any option changes something now.
-    pub(super) fn changes(&self) -> bool {
+    pub fn changes(&self) -> bool {
         self.apply.is_some() || self.rollback
     }
 

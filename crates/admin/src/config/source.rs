@@ -53,10 +53,7 @@ impl fmt::Display for Key {
 }
 
 impl Source {
-    /// Parses a file.
-    ///
-    /// # Errors
-    /// The first mistake, with its place.
+    /// Parses a file. An error is the first mistake, with its place.
     pub fn new(path: PathBuf, text: String) -> Result<Source, String> {
         let mut source = Source {
             path,

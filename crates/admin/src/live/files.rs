@@ -47,10 +47,8 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Reads the file of pools, or the default file and those of its directory.
-///
-/// # Errors
-/// The first mistake, with its place; there is no file.
+/// Reads the file of pools, or the default file and those of its directory. An error is
+/// the first mistake, with its place.
 #[expect(
     clippy::disallowed_methods,
     reason = "the file of pools is no kernel file"

@@ -27,11 +27,7 @@ pub struct HeldLock {
 
 /// Waits for the lock. Calls `waiting` if another process holds it. Returns `None` if the
 /// lock file cannot be opened: for users who may not change anything, and where `/run` is
-/// read-only.
-///
-/// # Errors
-///
-/// When locking fails or a signal arrives.
+/// read-only. A signal ends the wait with an error.
 pub fn take(root: &Root, waiting: &mut dyn FnMut()) -> io::Result<Option<HeldLock>> {
     let Ok(mut file) = open(root) else {
         return Ok(None);

@@ -19,9 +19,6 @@ use crate::listing::size_for::{Part, SizeFor};
 
 /// Returns the pages that `what` needs: a PID, a program, `postgres:DATADIR` or
 /// `java:ARGS`. Programs are searched in `path`.
-///
-/// # Errors
-/// When it cannot be read or asked; with advice.
 pub fn size_for(
     root: &Root,
     what: &str,

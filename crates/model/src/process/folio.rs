@@ -66,10 +66,7 @@ fn open(root: &Root, path: &KPath) -> Result<File, FileError> {
 
 impl Frames {
     /// Opens the file. `page` is the size of a base page, `largest` that of the largest
-    /// transparent huge page.
-    ///
-    /// # Errors
-    /// The file is readable by root only.
+    /// transparent huge page. Only root can read the file.
     pub fn open(root: &Root, page: u64, largest: u64) -> Result<Frames, FileError> {
         Ok(Frames {
             file: open(root, &path())?,
@@ -155,9 +152,6 @@ pub struct Pages {
 
 impl Pages {
     /// Opens the file.
-    ///
-    /// # Errors
-    /// The process has ended or may not be inspected.
     pub fn open(root: &Root, pid: Pid) -> Result<Pages, FileError> {
         let path = pid.path("pagemap");
         Ok(Pages {
@@ -167,10 +161,8 @@ impl Pages {
     }
 
     /// Adds the folios in an address range until `bytes` bytes are found; returns how
-    /// many were found. `hugetlb` is the pool page size of the range.
-    ///
-    /// # Errors
-    /// The files cannot be read or hide the frame numbers.
+    /// many were found. `hugetlb` is the pool page size of the range. It is an error if the
+    /// kernel hides the frame numbers.
     pub fn add(
         &self,
         frames: &mut Frames,
