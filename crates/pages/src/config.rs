@@ -213,24 +213,3 @@ pub fn heap_is_of_pool() -> bool {
 pub fn heap_is_strict() -> bool {
     share_of_heap().is_some() || get().fallback == Fallback::None && heap_is_of_pool()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_path_is_copied() {
-        let path: &'static [u8] = b"/tmp/report";
-        let mut config = Settings {
-            report: Some(Report::File(path)),
-            ..Settings::NOTHING
-        };
-        let kept: &'static mut [u8; PATH_MAX] = Box::leak(Box::new([0; PATH_MAX]));
-        keep_report(&mut config, kept);
-        let Some(Report::File(copy)) = config.report else {
-            panic!("{:?}", config.report)
-        };
-        assert_eq!(copy, path);
-        assert_ne!(copy.as_ptr(), path.as_ptr());
-    }
-}

@@ -56,18 +56,3 @@ pub use seccomp_filter::{Filter, filter, note_failed_filter, note_own_filter};
 pub use shm::{ShmState, shm_remove, shm_state, shmat, shmdt, shmget};
 pub use userfault::WriteProtection;
 pub use valgrind::is_under_valgrind;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn facts_of_this_process() {
-        assert!(page_size().is_power_of_two());
-        assert!(!is_secure());
-        assert_eq!(getpid(), std::process::id());
-        assert!(links(c"/proc/self/task").unwrap() >= 3);
-        assert!(identity(0).is_some());
-        assert!(identity(-1).is_none());
-    }
-}

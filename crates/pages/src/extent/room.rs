@@ -33,16 +33,3 @@ fn ahead_of(limit: usize) -> usize {
 fn part_of(free: usize, unused: usize) -> usize {
     (free.saturating_add(unused) / PART).saturating_sub(unused)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quarter_is_reserved_in_all() {
-        const MIB: usize = 1 << 20;
-        assert_eq!(part_of(400 * MIB, 0), 100 * MIB);
-        assert_eq!(part_of(340 * MIB, 60 * MIB), 40 * MIB);
-        assert_eq!(part_of(100 * MIB, 60 * MIB), 0);
-    }
-}

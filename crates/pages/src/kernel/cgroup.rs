@@ -252,25 +252,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_both_versions() {
-        let text = b"5:cpu,memory:/a/b\n0::/c\n";
-        let path = |controller, version| path_of(text, controller, version);
-        assert_eq!(path("memory", Version::One), Some(&b"/a/b"[..]));
-        assert_eq!(path("memory", Version::Two), Some(&b"/c"[..]));
-        assert_eq!(path("hugetlb", Version::One), None);
-    }
-
-    #[test]
     fn a_limit_that_is_not_there_is_none() {
         assert_eq!(limit(c"/no/such/file"), Some(Limit::None));
         // A file that holds no limit.
         assert_eq!(limit(c"/proc/self/stat"), None);
-    }
-
-    #[test]
-    fn unknown_is_neither_no_limit_nor_zero() {
-        assert_eq!(left(&["/no/such/root"], b"/a/b", &TWO), Left::Hidden);
-        assert_ne!(memory_left(), Left::Bytes(0));
     }
 
     #[test]

@@ -86,18 +86,6 @@ mod tests {
     }
 
     #[test]
-    fn variables_as_they_were_mapped_are_known() {
-        let loaded = map(16);
-        assert!(loaded.is_unchanged());
-        let (start, len) = (loaded.range.start, sys::page_size());
-        // SAFETY: memory of the test.
-        unsafe { sys::madvise(start, 3 * len, libc::MADV_HUGEPAGE).unwrap() };
-        assert!(loaded.is_unchanged());
-        let prot = libc::PROT_READ;
-        assert!(!Loaded { prot, ..loaded }.is_unchanged());
-    }
-
-    #[test]
     fn what_was_done_to_one_page_is_seen() {
         type Change = fn(usize, usize);
         const SHARED: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_FIXED;

@@ -159,13 +159,6 @@ mod tests {
     }
 
     #[test]
-    fn what_no_kernel_knows_is_told_from_what_it_refuses() {
-        let advice = Advice::new(9999);
-        assert!(!advice.is_known() && !advice.is_known());
-        assert_eq!(advice.known.load(Ordering::Relaxed), UNKNOWN);
-    }
-
-    #[test]
     fn pages_can_be_looked_at_without_a_fault() {
         let (good, none) = (mapping(libc::PROT_READ), mapping(libc::PROT_NONE));
         assert_eq!(probe_each(good, LEN, 4096), Ok(()));

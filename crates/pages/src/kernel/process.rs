@@ -75,22 +75,3 @@ pub fn is_ancestor(pid: u32) -> bool {
     }
     false
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_goes_by_a_name() {
-        let init = name(1, &mut [0; NAME]).map(<[u8]>::to_vec);
-        assert!(init.is_some_and(|name| !name.contains(&b'\n')));
-        assert_eq!(name(u32::MAX, &mut [0; NAME]), None);
-    }
-
-    #[test]
-    fn this_process_has_a_parent_and_is_not_its_own() {
-        let own = Process::own().unwrap();
-        assert!(is_ancestor(own.parent) && !is_ancestor(own.pid));
-        assert!(Process::of(own.parent).unwrap().start <= own.start && !own.is_over);
-    }
-}

@@ -198,16 +198,3 @@ unsafe fn fill_ordinary(addr: usize, len: usize, mut write: impl FnMut(usize, us
         write(at, part);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hugetools_contract::segment::HEAP_AREA;
-
-    #[test]
-    fn staging_memory_is_outside_the_heap_area() {
-        let copy = Staging::transparent(4 << 20).unwrap().unwrap();
-        assert!(!HEAP_AREA.contains(&(copy.addr as u64)));
-        assert_eq!(copy.addr % facts::thp_size(), 0);
-    }
-}

@@ -416,11 +416,6 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_counters_are_a_reason_of_their_own() {
-        assert_eq!(shortfall_of(1 << 50, 1), Shortfall::PoolUnread);
-    }
-
-    #[test]
     fn what_is_noted_is_found() {
         let backoff = PoolBackoff::new();
         let all = [

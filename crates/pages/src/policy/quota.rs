@@ -119,31 +119,4 @@ mod tests {
         give_to(&taken, 100 * MIB);
         assert_eq!(taken.load(Ordering::Relaxed), 0);
     }
-
-    #[test]
-    fn parts_are_whole_pages() {
-        assert_eq!(part_of(1000, 64, 2 * MIB), 30 * MIB);
-        assert_eq!(part_of(63, 64, 2 * MIB), 0);
-        assert_eq!(part_of(u64::MAX, 1, 2 * MIB), usize::MAX);
-    }
-
-    #[test]
-    fn without_a_limit_all_may_be_taken() {
-        assert_eq!(take(2 * MIB, 100 * MIB), 100 * MIB);
-        assert!(!is_spent(2 * MIB));
-        give(2 * MIB, MIB);
-        assert_eq!(TAKEN[21].load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
-    fn all_sizes_share_a_number_of_bytes_but_not_a_part() {
-        assert!(core::ptr::eq(
-            count(Limit::Bytes(1), 1 << 21),
-            count(Limit::Bytes(1), 1 << 30)
-        ));
-        assert!(!core::ptr::eq(
-            count(Limit::Part(2), 1 << 21),
-            count(Limit::Part(2), 1 << 30)
-        ));
-    }
 }

@@ -381,20 +381,3 @@ pub(crate) fn below_pools() -> (Level, &'static str) {
 pub fn is_fallback_for(len: usize) -> bool {
     wants_thp(true, config::get().fallback) && len >= facts::thp_size()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_leaves_half_of_what_is_left() {
-        let room = |left| room_in(left, || Some(8 << 20));
-        assert_eq!(room(Left::Bytes(100 << 20)), 50 << 20);
-        assert_eq!(room(Left::Bytes(0)), 0);
-        assert!(room(Left::NoLimit) > 1 << 60);
-        // Bounded by the machine's free memory.
-        assert_eq!(room(Left::Hidden), 4 << 20);
-        assert!(room_in(Left::Hidden, || None) > 1 << 60);
-        assert_eq!(room(Left::Unknown), 0);
-    }
-}

@@ -59,13 +59,3 @@ pub fn is_glibc() -> bool {
     type Version = extern "C" fn() -> *const c_char;
     weak_function!(hugetools_gnu_get_libc_version as Version).is_some()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_this_libc_has() {
-        assert!(is_glibc());
-    }
-}

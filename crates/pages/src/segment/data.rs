@@ -258,17 +258,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_before_is_left_alone() {
-        let load = segment();
-        let page = load.range.start + 5 * facts::thp_size();
-        // SAFETY: memory of the test.
-        unsafe { sys::mprotect(page, sys::page_size(), libc::PROT_READ).unwrap() };
-        let got = put(&load, &THP);
-        assert_eq!((got.bytes(), got.why), (0, Some(Reason::Modified)));
-        check(&load);
-    }
-
-    #[test]
     fn beside_other_threads_only_what_holds_nothing_is_advised() {
         if !thp::can_be_tried("beside_other_threads_only_what_holds_nothing_is_advised") {
             return;

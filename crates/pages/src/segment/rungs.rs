@@ -114,19 +114,4 @@ mod tests {
         assert_eq!(asked, [(GIB..4 * GIB, GIB), (2 * GIB..4 * GIB, 2 * MIB)]);
         assert_eq!(rest, 2 * GIB + 6 * MIB..4 * GIB);
     }
-
-    #[test]
-    fn rungs_for_what_was_asked() {
-        let rungs = |pages, asked| Rungs::choose(pages, asked, Some(2 * MIB), Fallback::Thp);
-        let default = rungs(Pages::Default, Some(2 * MIB));
-        assert_eq!((default.first, default.second), (Some(2 * MIB), None));
-        assert_eq!((default.page_cache, default.thp), (PageCache::First, true));
-        let gib = rungs(Pages::Size(GIB as u64), Some(GIB));
-        assert_eq!((gib.first, gib.second), (Some(GIB), Some(2 * MIB)));
-        assert_eq!(gib.page_cache, PageCache::Second);
-        let thp = rungs(Pages::Thp, None);
-        assert_eq!((thp.first, thp.second, thp.thp), (None, None, true));
-        let pool_only = Rungs::choose(Pages::Default, Some(2 * MIB), None, Fallback::Base);
-        assert!(!pool_only.thp);
-    }
 }

@@ -42,16 +42,3 @@ pub const fn int(value: usize) -> c_int {
     let bytes = value.to_le_bytes();
     c_int::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_stay_as_they_are() {
-        assert_eq!(extended(-1), usize::MAX);
-        assert_eq!(int(usize::MAX), -1);
-        assert_eq!(int(extended(-38)), -38);
-        assert_eq!(signed(unsigned(c_int::MIN)), c_int::MIN);
-    }
-}

@@ -175,29 +175,6 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn files_come_and_go_in_a_directory() {
-        let scratch = tempfile::tempdir().unwrap();
-        let path = CString::new(scratch.path().as_os_str().as_bytes()).unwrap();
-        let dir = Dir::open(&path).unwrap();
-        assert!(!dir.owner().unwrap().others_write);
-        assert_eq!(dir.page_size(), None);
-        let file = dir.file(c"a", libc::O_CREAT | libc::O_RDWR).unwrap();
-        file.try_lock().unwrap();
-        let again = dir.file(c"a", libc::O_RDWR).unwrap();
-        assert_eq!(again.try_lock(), Err(Errno(libc::EAGAIN)));
-        assert_eq!(file.version(), again.version());
-        drop(file);
-        again.try_lock().unwrap();
-        dir.rename(c"a", c"b").unwrap();
-        let mut names = Vec::new();
-        dir.each(|name| names.push(name.to_owned()));
-        names.sort();
-        assert_eq!(names, [c".".into(), c"..".into(), CString::from(c"b")]);
-        dir.unlink(c"b").unwrap();
-        assert!(dir.file(c"b", libc::O_RDONLY).is_err());
-    }
-
-    #[test]
     fn a_link_is_no_directory() {
         let scratch = tempfile::tempdir().unwrap();
         let link = scratch.path().join("link");

@@ -62,14 +62,3 @@ fn limit_of(resource: usize) -> Result<libc::rlimit64> {
     // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
     Ok(unsafe { limit.assume_init() })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_can_be_told() {
-        assert!(stack_limit().unwrap() > 0);
-        assert_ne!(address_space_limit(), SpaceLimit::Unknown);
-    }
-}

@@ -182,26 +182,3 @@ pub fn free_memory() -> Option<usize> {
     let unit = usize::try_from(info.mem_unit).ok()?;
     usize::try_from(info.freeram).ok()?.checked_mul(unit)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys::set_errno;
-
-    #[test]
-    fn a_failed_call_leaves_errno_alone() {
-        set_errno(Errno(libc::EXDEV));
-        // SAFETY: the kernel rejects an odd address before it unmaps anything.
-        let result = unsafe { munmap(1, 1) };
-        assert_eq!(result, Err(Errno(libc::EINVAL)));
-        assert_eq!(
-            std::io::Error::last_os_error().raw_os_error(),
-            Some(libc::EXDEV)
-        );
-    }
-
-    #[test]
-    fn some_memory_is_free() {
-        assert!(free_memory().is_some_and(|free| free > 0));
-    }
-}

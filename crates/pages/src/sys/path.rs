@@ -70,21 +70,3 @@ pub fn unlink(path: &CStr) -> Result<()> {
     let args = [extended(libc::AT_FDCWD), path.as_ptr() as usize, 0, 0, 0, 0];
     call(libc::SYS_unlinkat, args).map(drop)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys::Errno;
-
-    #[test]
-    fn file_systems_by_path() {
-        const PROC: u64 = 0x9fa0;
-        let kind = |path: &CStr| {
-            // SAFETY: a C string.
-            unsafe { file_system(path.as_ptr()) }.map(|found| found.kind)
-        };
-        assert_eq!(kind(c"/proc"), Ok(PROC));
-        assert_eq!(kind(c"/no/such/path"), Err(Errno(libc::ENOENT)));
-        assert!(!may_use(c"/no/such/path"));
-    }
-}

@@ -37,13 +37,3 @@ pub fn page_nodes(pages: &[usize], nodes: &mut [c_int]) -> Result<()> {
     let (pages, nodes) = (pages.as_ptr() as usize, nodes.as_mut_ptr() as usize);
     unfiltered_call(libc::SYS_move_pages, [0, count, pages, 0, nodes, 0]).map(drop)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_thread_has_a_policy() {
-        assert!(thread_policy().is_ok());
-    }
-}

@@ -293,21 +293,3 @@ fn auxv(tag: libc::c_ulong) -> usize {
     let value = unsafe { libc::getauxval(tag) };
     usize::try_from(value).unwrap_or(0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_child_is_seen_until_it_was_waited_for() {
-        use std::process::{Command, Stdio};
-        assert_eq!(has_child(), Some(false));
-        let child = Command::new("cat").stdin(Stdio::piped()).spawn();
-        let mut child = child.unwrap();
-        assert_eq!(has_child(), Some(true));
-        drop(child.stdin.take());
-        // The query must not reap the child.
-        assert!(child.wait().unwrap().success());
-        assert_eq!(has_child(), Some(false));
-    }
-}

@@ -161,30 +161,3 @@ pub fn advised(addr: usize, len: usize, advice: c_int) {
         note_unmapped(addr, len);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MIB: usize = 1 << 20;
-
-    fn call(len: usize) -> Call {
-        Call {
-            addr: 0,
-            len,
-            prot: libc::PROT_READ | libc::PROT_WRITE,
-            flags: libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        }
-    }
-
-    #[test]
-    fn small_ones_stay_as_they_are() {
-        let small = call(MIB);
-        let left = Plan {
-            advise: false,
-            entry: Entry::Gone,
-        };
-        assert_eq!(plan(&small, 2 * MIB), left);
-        assert_eq!(plan(&small, MIB).entry, Entry::New);
-    }
-}

@@ -143,10 +143,4 @@ mod tests {
         }
         assert_eq!(numbers(b"x"), None);
     }
-
-    #[test]
-    fn nothing_is_done_unasked() {
-        let shared = libc::MAP_SHARED;
-        assert!(!is_eligible(64 << 20, libc::PROT_READ, shared));
-    }
 }

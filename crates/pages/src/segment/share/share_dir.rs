@@ -83,25 +83,3 @@ impl fmt::Display for ShareDirError {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ffi::CString;
-    use std::os::unix::ffi::OsStrExt;
-
-    #[test]
-    fn only_a_hugetlbfs_will_do() {
-        let scratch = tempfile::tempdir().unwrap();
-        let path = CString::new(scratch.path().join("share_dir").as_os_str().as_bytes()).unwrap();
-        let absent = ShareDir::open(&path, None).unwrap_err();
-        assert_eq!(absent, ShareDirError::Unreachable(Errno(libc::ENOENT)));
-        assert_eq!(absent.to_string(), "cannot be opened (errno 2)");
-        let other = ShareDir::make(&path, None).unwrap_err();
-        assert_eq!(other, ShareDirError::NotHugetlbfs);
-        let below =
-            CString::new(scratch.path().join("no/share_dir").as_os_str().as_bytes()).unwrap();
-        let unmade = ShareDir::make(&below, None).unwrap_err();
-        assert_eq!(unmade, ShareDirError::Unreachable(Errno(libc::ENOENT)));
-    }
-}

@@ -50,22 +50,3 @@ pub fn break_moved(was: usize, grown: usize) {
 fn first(from: usize, size: usize) -> usize {
     from.checked_next_multiple_of(size).unwrap_or(from)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn where_the_first_huge_page_may_be() {
-        let size = 2 << 20;
-        assert_eq!(first(5 << 20, size), 6 << 20);
-        assert_eq!(first(6 << 20, size), 6 << 20);
-        assert_eq!(first(usize::MAX - 1, size), usize::MAX - 1);
-    }
-
-    #[test]
-    fn nothing_is_noted_of_what_nobody_asked_for() {
-        break_moved(1 << 30, 64 << 20);
-        assert_eq!(FROM.load(Ordering::Relaxed), 0);
-    }
-}

@@ -160,21 +160,4 @@ mod tests {
         assert!(!has_whole(size + 4096, size) && !has_whole(size + 4096, 2 * size - 4097));
         assert!(!has_whole(usize::MAX - 4096, 4096));
     }
-
-    #[test]
-    fn nothing_fails_where_nothing_is_required() {
-        let call = Call {
-            addr: 0,
-            len: 64 << 20,
-            prot: libc::PROT_READ | libc::PROT_WRITE,
-            flags: libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        };
-        let plan = Plan {
-            advise: false,
-            entry: Entry::New,
-        };
-        assert_eq!(before(&call, plan), Ok(()));
-        assert_eq!(after(&call, plan, 4096), Ok(()));
-        assert_eq!(commit(1 << 21, 1 << 21, libc::PROT_WRITE), Ok(()));
-    }
 }
