@@ -46,22 +46,18 @@ pub fn memory_left() -> Left {
     procfile::if_allowed(|| Some(find_memory())).unwrap_or(Left::Unknown)
 }
 
-/// File names of a controller's limit and usage.
+/// File names of the memory controller's limit and usage.
 struct Files {
-    /// Page size of the hugetlb controller; `None` for memory.
-    pages: Option<SizeName<usize>>,
     limit: &'static str,
     usage: &'static str,
 }
 
 const ONE: Files = Files {
-    pages: None,
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
 };
 
 const TWO: Files = Files {
-    pages: None,
     limit: "memory.max",
     usage: "memory.current",
 };
@@ -119,29 +115,6 @@ fn find_hugetlb_limit(size: usize) -> bool {
         };
         has_limit(roots, group.path, size, group.version)
     })
-}
-
-/// Huge pages of this size, in bytes, that the control groups leave this process.
-pub fn hugetlb_left(size: usize) -> Left {
-    procfile::if_allowed(|| Some(find_hugetlb_left(size))).unwrap_or(Left::Unknown)
-}
-
-fn find_hugetlb_left(size: usize) -> Left {
-    let mut buffer = [0; 4096];
-    let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
-    let all = groups(text, "hugetlb").map(|group| {
-        let (roots, limit, usage): (&[&str], _, _) = match group.version {
-            Version::One => (&HUGETLB_V1_ROOTS, "limit_in_bytes", "usage_in_bytes"),
-            Version::Two => (&V2_ROOTS, "max", "current"),
-        };
-        let files = Files {
-            pages: Some(SizeName(size)),
-            limit,
-            usage,
-        };
-        left(roots, group.path, &files)
-    });
-    all.fold(Left::NoLimit, Left::min)
 }
 
 /// Whether the process sees the whole hierarchy, not only a namespace's part.
@@ -233,10 +206,7 @@ fn left(roots: &[&str], path: &[u8], files: &Files) -> Left {
 
 /// What is left in one group.
 fn left_in(root: &str, path: &str, files: &Files) -> Left {
-    let file = |name: &str| match files.pages {
-        None => Path::of(format_args!("{root}{path}/{name}")),
-        Some(pages) => Path::of(format_args!("{root}{path}/hugetlb.{pages}.{name}")),
-    };
+    let file = |name: &str| Path::of(format_args!("{root}{path}/{name}"));
     let limit = match file(files.limit).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
         Some(Limit::None) => return Left::NoLimit,
