@@ -5,6 +5,8 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_pages::rt::weak::function;
+
 use crate::malloc as ours;
 use crate::malloc::owner::{self, Owner};
 
@@ -43,14 +45,10 @@ pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
         // SAFETY: as the caller says.
         return unsafe { ours::free(block) };
     }
-    match LIBC.free.load(Ordering::Acquire) {
-        0 => {}
-        free => {
-            // SAFETY: the address of the function of that name.
-            let free = unsafe { core::mem::transmute::<usize, Free>(free) };
-            // SAFETY: as the caller says.
-            unsafe { free(block) };
-        }
+    // SAFETY: the address of the function of that name.
+    if let Some(free) = unsafe { function::<Free>(LIBC.free.load(Ordering::Acquire)) } {
+        // SAFETY: as the caller says.
+        unsafe { free(block) };
     }
 }
 
@@ -64,15 +62,12 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
         // SAFETY: as the caller says.
         return unsafe { ours::realloc(block, size) };
     }
-    match LIBC.realloc.load(Ordering::Acquire) {
-        0 => core::ptr::null_mut(),
-        realloc => {
-            // SAFETY: the address of the function of that name.
-            let realloc = unsafe { core::mem::transmute::<usize, Realloc>(realloc) };
-            // SAFETY: as the caller says.
-            unsafe { realloc(block, size) }
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let realloc = unsafe { function::<Realloc>(LIBC.realloc.load(Ordering::Acquire)) };
+    // SAFETY: as the caller says.
+    realloc.map_or(core::ptr::null_mut(), |realloc| unsafe {
+        realloc(block, size)
+    })
 }
 
 /// `reallocarray(3)`
@@ -99,13 +94,8 @@ pub(crate) unsafe extern "C" fn usable_size(block: *mut c_void) -> usize {
         // SAFETY: as the caller says.
         return unsafe { ours::malloc_usable_size(block) };
     }
-    match LIBC.usable_size.load(Ordering::Acquire) {
-        0 => 0,
-        usable_size => {
-            // SAFETY: the address of the function of that name.
-            let usable_size = unsafe { core::mem::transmute::<usize, UsableSize>(usable_size) };
-            // SAFETY: as the caller says.
-            unsafe { usable_size(block) }
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let usable_size = unsafe { function::<UsableSize>(LIBC.usable_size.load(Ordering::Acquire)) };
+    // SAFETY: as the caller says.
+    usable_size.map_or(0, |usable_size| unsafe { usable_size(block) })
 }

@@ -4,6 +4,8 @@
 
 use core::ffi::{CStr, c_void};
 
+use hugetools_pages::rt::weak::function;
+
 use crate::host_malloc::next::next;
 use crate::host_malloc::{self, Heap};
 use crate::malloc as ours;
@@ -13,14 +15,9 @@ use crate::mimalloc;
 #[cold]
 fn next_new(name: &CStr, size: usize) -> *mut c_void {
     type New = extern "C-unwind" fn(usize) -> *mut c_void;
-    match next(name) {
-        0 => core::ptr::null_mut(),
-        address => {
-            // SAFETY: the address of the function of that name.
-            let new = unsafe { core::mem::transmute::<usize, New>(address) };
-            new(size)
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let new = unsafe { function::<New>(next(name)) };
+    new.map_or(core::ptr::null_mut(), |new| new(size))
 }
 
 #[inline(always)]
@@ -60,10 +57,8 @@ unsafe fn delete_outside(name: &CStr, block: *mut c_void) {
 
 fn next_delete(name: &CStr, block: *mut c_void) {
     type Delete = extern "C" fn(*mut c_void);
-    let address = next(name);
-    if address != 0 {
-        // SAFETY: the address of the function of that name.
-        let delete = unsafe { core::mem::transmute::<usize, Delete>(address) };
+    // SAFETY: the address of the function of that name.
+    if let Some(delete) = unsafe { function::<Delete>(next(name)) } {
         delete(block);
     }
 }

@@ -1,9 +1,7 @@
 //! Resource limits (`getrlimit(2)`).
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
-use core::mem::MaybeUninit;
-
-use super::call::{Result, file_call};
+use super::call::{Result, file_call, filled};
 
 /// A limit in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +54,6 @@ pub fn stack_limit() -> Result<usize> {
 }
 
 fn limit_of(resource: usize) -> Result<libc::rlimit64> {
-    let mut limit = MaybeUninit::<libc::rlimit64>::zeroed();
-    let args = [0, resource, 0, limit.as_mut_ptr() as usize, 0, 0];
-    file_call(libc::SYS_prlimit64, args)?;
-    // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
-    Ok(unsafe { limit.assume_init() })
+    // SAFETY: all bits zero are a valid limit.
+    unsafe { filled(|limit| file_call(libc::SYS_prlimit64, [0, resource, 0, limit])) }
 }

@@ -24,7 +24,7 @@ pub unsafe fn mbind(
 pub fn thread_policy() -> Result<c_int> {
     let mut mode = 0;
     let at = (&raw mut mode) as usize;
-    unfiltered_call(libc::SYS_get_mempolicy, [at, 0, 0, 0, 0, 0]).map(|_| mode)
+    unfiltered_call(libc::SYS_get_mempolicy, [at, 0, 0, 0, 0]).map(|_| mode)
 }
 
 /// The nodes of pages, by `move_pages(2)`; a negative number is an error, such as `ENOENT` for a

@@ -140,18 +140,13 @@ impl Sizes {
     }
 }
 
-fn failed(error: Errno) -> c_int {
-    sys::set_errno(error);
-    -1
-}
-
 /// `gethugepagesizes`: the default size first, then the kernel's order.
 ///
 /// # Safety
 /// `sizes` must have room for `room` values, or be null.
 pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     let Some(mut sizes) = Sizes::new(sizes, room) else {
-        return failed(Errno(libc::EINVAL));
+        return sys::c_result(Err(Errno(libc::EINVAL)));
     };
     if let Some(default) = kernel_default() {
         // SAFETY: as the caller says.
@@ -163,7 +158,7 @@ pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
             }
         });
         if let Err(error) = others {
-            return failed(error);
+            return sys::c_result(Err(error));
         }
     }
     sys::set_errno(Errno(0));
@@ -176,7 +171,7 @@ pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
 /// As for [`huge_sizes`].
 pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     let Some(mut all) = Sizes::new(sizes, room) else {
-        return failed(Errno(libc::EINVAL));
+        return sys::c_result(Err(Errno(libc::EINVAL)));
     };
     if !sizes.is_null() && room == 0 {
         return 0;

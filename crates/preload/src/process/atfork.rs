@@ -8,6 +8,7 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_pages::fork;
+use hugetools_pages::rt::weak::function;
 
 use crate::next;
 use crate::next::later::{PTHREAD_ATFORK, call_later};
@@ -25,12 +26,9 @@ pub extern "C" fn __register_atfork(
 ) -> c_int {
     type Register = extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
     be_first();
-    match next::register_atfork() {
-        Some(address) => {
-            // SAFETY: the address of the function of that name.
-            let next = unsafe { core::mem::transmute::<usize, Register>(address) };
-            next(prepare, parent, child, object)
-        }
+    // SAFETY: the address of the function of that name.
+    match unsafe { function::<Register>(next::register_atfork()) } {
+        Some(next) => next(prepare, parent, child, object),
         None => pthread_atfork(prepare, parent, child),
     }
 }
@@ -39,7 +37,7 @@ pub extern "C" fn __register_atfork(
 #[unsafe(no_mangle)]
 pub extern "C" fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int {
     be_first();
-    if next::register_atfork().is_some() {
+    if next::register_atfork() != 0 {
         return __register_atfork(prepare, parent, child, core::ptr::null_mut());
     }
     call_later!(

@@ -86,12 +86,11 @@ pub(crate) unsafe fn create(
 ) -> c_int {
     type Call =
         unsafe extern "C" fn(*mut libc::pthread_t, *const Attributes, Start, *mut c_void) -> c_int;
-    let Some(address) = PTHREAD_CREATE.found() else {
+    // SAFETY: the type of the function of that name.
+    let Some(next) = (unsafe { PTHREAD_CREATE.function::<Call>() }) else {
         return libc::EAGAIN;
     };
     before_create();
-    // SAFETY: the address of the function of that name.
-    let next = unsafe { core::mem::transmute::<usize, Call>(address) };
     let shape = match stack::is_for_threads() {
         // SAFETY: as the caller says.
         true => unsafe { shape(attributes) },
@@ -163,9 +162,8 @@ unsafe fn take(place: *const Slot) -> Option<Task> {
 /// An address above this thread's stack in use, where libc keeps its thread descriptor.
 fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
-    let address = PTHREAD_SELF.found()?;
-    // SAFETY: the address of the function of that name.
-    let pthread_self = unsafe { core::mem::transmute::<usize, Call>(address) };
+    // SAFETY: the type of the function of that name.
+    let pthread_self = unsafe { PTHREAD_SELF.function::<Call>()? };
     // In both libcs this is the descriptor's address.
     pthread_self().checked_next_multiple_of(sys::page_size())
 }
@@ -179,9 +177,8 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
     let attributes = match attributes.is_null() {
         true => {
             type Call = unsafe extern "C" fn(*mut Attributes) -> c_int;
-            let address = GETATTR_DEFAULT.found()?;
-            // SAFETY: the address of the function of that name.
-            let default = unsafe { core::mem::transmute::<usize, Call>(address) };
+            // SAFETY: the type of the function of that name.
+            let default = unsafe { GETATTR_DEFAULT.function::<Call>()? };
             // SAFETY: room for attributes.
             (unsafe { default(usual.as_mut_ptr()) } == 0).then_some(usual.as_ptr())?
         }
@@ -203,11 +200,10 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
 /// Attributes of a thread.
 unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
-    let Some(address) = GETSTACK.found() else {
+    // SAFETY: the type of the function of that name.
+    let Some(stack) = (unsafe { GETSTACK.function::<Call>() }) else {
         return true;
     };
-    // SAFETY: the address of the function of that name.
-    let stack = unsafe { core::mem::transmute::<usize, Call>(address) };
     let (mut at, mut len) = (0, 0);
     // SAFETY: as the caller says. Without a stack musl's fails, and glibc's ends at 0.
     let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
@@ -220,8 +216,8 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
 /// The function must take attributes and a pointer to a number.
 unsafe fn get_number(function: &Next, attributes: *const Attributes) -> Option<usize> {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
-    // SAFETY: the address of the function of that name.
-    let call = unsafe { core::mem::transmute::<usize, Call>(function.found()?) };
+    // SAFETY: as the caller says.
+    let call = unsafe { function.function::<Call>()? };
     let mut number = 0;
     // SAFETY: as the caller says.
     (unsafe { call(attributes, &raw mut number) } == 0).then_some(number)
