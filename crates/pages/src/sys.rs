@@ -34,8 +34,8 @@ pub use file::{
 };
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
-    free_memory, knows_advice, madvise, mincore, mlock, mlock2, mlockall, mmap, mprotect, mremap,
-    munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
+    free_memory, knows_advice, madvise, map_new, mincore, mlock, mlock2, mlockall, mmap, mprotect,
+    mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
 pub use missing::{Bell, Message, Missing, keep_files, run_anywhere};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};

@@ -52,11 +52,8 @@ type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Flags = extern "C" fn(c_int) -> c_int;
 
 /// `dlopen(3)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
+unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     static DLOPEN: AtomicUsize = AtomicUsize::new(0);
     let flags = prepare(flags);
     // SAFETY: the address of the function of that name.

@@ -65,13 +65,13 @@ fn next_delete(name: &CStr, block: *mut c_void) {
 
 /// `operator new(size_t)`
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn _Znwm(size: usize) -> *mut c_void {
+extern "C-unwind" fn _Znwm(size: usize) -> *mut c_void {
     new(c"_Znwm", size)
 }
 
 /// `operator new[](size_t)`
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
+extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
     new(c"_Znam", size)
 }
 
@@ -80,37 +80,28 @@ pub extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
 /// # Safety
 /// `block` must be null or come from `operator new`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdlPv(block: *mut c_void) {
+unsafe extern "C" fn _ZdlPv(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdlPv", block) }
 }
 
 /// `operator delete[](void *)`
-///
-/// # Safety
-/// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdaPv(block: *mut c_void) {
+unsafe extern "C" fn _ZdaPv(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdaPv", block) }
 }
 
 /// `operator delete(void *, size_t)`
-///
-/// # Safety
-/// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdlPvm(block: *mut c_void, _size: usize) {
+unsafe extern "C" fn _ZdlPvm(block: *mut c_void, _size: usize) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdlPv", block) }
 }
 
 /// `operator delete[](void *, size_t)`
-///
-/// # Safety
-/// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdaPvm(block: *mut c_void, _size: usize) {
+unsafe extern "C" fn _ZdaPvm(block: *mut c_void, _size: usize) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdaPv", block) }
 }

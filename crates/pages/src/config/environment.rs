@@ -63,10 +63,7 @@ fn copy() -> Option<&'static [u8]> {
         return None;
     }
     let file = sys::File::open(c"/proc/self/environ", libc::O_RDONLY).ok()?;
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping replaces nothing.
-    let at = unsafe { sys::mmap(0, ROOM, prot, flags, -1, 0) }.ok()?;
+    let at = sys::map_new(ROOM).ok()?;
     // SAFETY: the new mapping, which nobody else has.
     let room = unsafe { core::slice::from_raw_parts_mut(at as *mut u8, ROOM) };
     let len = procfile::fill(&file, room).len();

@@ -73,10 +73,8 @@ mod tests {
     const RW: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
     fn map(pages: usize) -> Loaded {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let len = pages * sys::page_size();
-        // SAFETY: a new mapping.
-        let start = unsafe { sys::mmap(0, len, RW, flags, -1, 0).unwrap() };
+        let start = sys::map_new(len).unwrap();
         Loaded {
             range: start..start + len,
             file_end: start,

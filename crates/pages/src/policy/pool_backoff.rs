@@ -10,7 +10,7 @@ use hugetools_contract::ledger::Kind;
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;
 use crate::policy::{quota, thp};
-use crate::rt::message::{Amount, Level, say, say_once, say_once_at};
+use crate::rt::message::{Amount, Level, say, say_once_at};
 use crate::{config, sys};
 use hugetools_kernfs::size_name::SizeName;
 
@@ -27,22 +27,37 @@ pub enum Shortfall {
     /// Memory moved off hugetlb pages before a fork.
     Fork = 3,
     /// The address space is too small for extents.
-    AddressSpace = 5,
+    AddressSpace = 4,
     /// This process has used up its quota.
-    Own = 6,
+    Own = 5,
     /// Valgrind runs the program.
-    Valgrind = 7,
+    Valgrind = 6,
     /// Several forks had to move memory.
-    Forks = 8,
+    Forks = 7,
     /// The pool gave no page, and its counters are unreadable.
-    PoolUnread = 9,
+    PoolUnread = 8,
     /// This user isn't allowed System V segments on pool pages.
-    ShmGroup = 10,
+    ShmGroup = 9,
     /// The process has threads and can't move private memory beside them.
-    Threads = 11,
+    Threads = 10,
 }
 
 impl Shortfall {
+    /// All, ordered by number.
+    const ALL: [Shortfall; 11] = [
+        Shortfall::None,
+        Shortfall::PoolEmpty,
+        Shortfall::Limited,
+        Shortfall::Fork,
+        Shortfall::AddressSpace,
+        Shortfall::Own,
+        Shortfall::Valgrind,
+        Shortfall::Forks,
+        Shortfall::PoolUnread,
+        Shortfall::ShmGroup,
+        Shortfall::Threads,
+    ];
+
     /// The reason in words.
     pub fn reason(self) -> Option<&'static str> {
         match self {
@@ -117,45 +132,40 @@ impl PoolBackoff {
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = || match config::get().heap {
+            // The user set this limit.
+            _ if shortfall == Shortfall::Own => Level::Info,
             // The request fails with an error of its own.
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
             // A lower rung than requested.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
             _ => config::level(Kind::Heap),
         };
+        let (before, after) = match shortfall {
+            Shortfall::Own => (
+                "this process has all pages of",
+                "that it may take (HUGETLB_LIMIT)",
+            ),
+            Shortfall::Limited => (
+                "no more pages of",
+                "for this process although the pool has some (hugetlb cgroup, cpuset or memory \
+                 policy)",
+            ),
+            Shortfall::PoolUnread => (
+                "the pool of",
+                "pages: the pool gave no page, and its counters are unreadable",
+            ),
+            _ => ("the pool of", "pages has no page left"),
+        };
+        let cure = match shortfall {
+            Shortfall::Own | Shortfall::Limited | Shortfall::PoolUnread => "",
+            _ => " (see hugeadm --size-for)",
+        };
         let next = next_rung(bytes);
-        match shortfall {
-            // The user set this limit.
-            Shortfall::Own => say_once(
-                &self.said,
-                Level::Info,
-                format_args!(
-                    "heap: this process has all pages of {size} that it may take (HUGETLB_LIMIT); \
-                     {next}"
-                ),
-            ),
-            Shortfall::Limited => say_once_at(
-                &self.said,
-                level,
-                format_args!(
-                    "heap: no more pages of {size} for this process although the pool has some \
-                     (hugetlb cgroup, cpuset or memory policy); {next}"
-                ),
-            ),
-            Shortfall::PoolUnread => say_once_at(
-                &self.said,
-                level,
-                format_args!("heap: the pool of {size} pages: {POOL_UNREAD}; {next}"),
-            ),
-            _ => say_once_at(
-                &self.said,
-                level,
-                format_args!(
-                    "heap: the pool of {size} pages has no page left; {next} \
-                     (see hugeadm --size-for)"
-                ),
-            ),
-        }
+        say_once_at(
+            &self.said,
+            level,
+            format_args!("heap: {before} {size} {after}; {next}{cure}"),
+        );
     }
 
     /// Records a failure.
@@ -165,19 +175,8 @@ impl PoolBackoff {
 
     /// The last failure.
     pub fn shortfall(&self) -> Shortfall {
-        match self.last.load(Ordering::Relaxed) {
-            1 => Shortfall::PoolEmpty,
-            2 => Shortfall::Limited,
-            3 => Shortfall::Fork,
-            5 => Shortfall::AddressSpace,
-            6 => Shortfall::Own,
-            7 => Shortfall::Valgrind,
-            8 => Shortfall::Forks,
-            9 => Shortfall::PoolUnread,
-            10 => Shortfall::ShmGroup,
-            11 => Shortfall::Threads,
-            _ => Shortfall::None,
-        }
+        let last = usize::from(self.last.load(Ordering::Relaxed));
+        Shortfall::ALL.get(last).copied().unwrap_or(Shortfall::None)
     }
 }
 
@@ -418,20 +417,7 @@ mod tests {
     #[test]
     fn what_is_noted_is_found() {
         let backoff = PoolBackoff::new();
-        let all = [
-            Shortfall::None,
-            Shortfall::PoolEmpty,
-            Shortfall::Limited,
-            Shortfall::Fork,
-            Shortfall::AddressSpace,
-            Shortfall::Own,
-            Shortfall::Valgrind,
-            Shortfall::Forks,
-            Shortfall::PoolUnread,
-            Shortfall::ShmGroup,
-            Shortfall::Threads,
-        ];
-        for shortfall in all {
+        for shortfall in Shortfall::ALL {
             backoff.note(shortfall);
             assert_eq!(backoff.shortfall(), shortfall);
             assert_eq!(shortfall.reason().is_none(), shortfall == Shortfall::None);

@@ -195,10 +195,8 @@ mod tests {
     fn segment() -> Load {
         let size = facts::thp_size();
         let prot = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let len = 8 * size + 3 * sys::page_size();
-        // SAFETY: a new mapping.
-        let start = unsafe { sys::mmap(0, len, prot, flags, -1, 0).unwrap() };
+        let start = sys::map_new(len).unwrap();
         let load = Load {
             range: start..start + len,
             file_end: start + 3 * size / 2 + 77,

@@ -34,6 +34,16 @@ pub unsafe fn mmap(
     call(libc::SYS_mmap, args)
 }
 
+/// Maps new memory: private, writable, zero.
+pub fn map_new(len: usize) -> Result<usize> {
+    let (prot, flags) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    // SAFETY: a new mapping replaces nothing.
+    unsafe { mmap(0, len, prot, flags, -1, 0) }
+}
+
 /// `munmap(2)`.
 ///
 /// # Safety

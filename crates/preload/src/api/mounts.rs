@@ -107,10 +107,7 @@ fn table() -> Option<&'static Table> {
 
 /// Builds and publishes the table.
 fn make() -> Option<&'static Table> {
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping.
-    let at = unsafe { sys::mmap(0, size_of::<Table>(), prot, flags, -1, 0) }.ok()?;
+    let at = sys::map_new(size_of::<Table>()).ok()?;
     let new = at as *mut Table;
     // SAFETY: all bits zero are an empty table, and nobody else uses the mapping.
     unsafe { &mut *new }.fill();

@@ -9,11 +9,8 @@ use crate::next::later::{EXIT, EXIT_AT_ONCE, call_later};
 use crate::report::end;
 
 /// `exit(3)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn exit(status: c_int) -> ! {
+unsafe extern "C" fn exit(status: c_int) -> ! {
     end::note_status(status);
     loop {
         call_later!(EXIT, fn(c_int) -> (), (status), else sys::exit(status));
@@ -21,11 +18,8 @@ pub unsafe extern "C" fn exit(status: c_int) -> ! {
 }
 
 /// `_exit(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _exit(status: c_int) -> ! {
+unsafe extern "C" fn _exit(status: c_int) -> ! {
     end::at_once(status);
     loop {
         call_later!(EXIT_AT_ONCE, fn(c_int) -> (), (status), else sys::exit(status));
@@ -33,11 +27,8 @@ pub unsafe extern "C" fn _exit(status: c_int) -> ! {
 }
 
 /// `_Exit(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _Exit(status: c_int) -> ! {
+unsafe extern "C" fn _Exit(status: c_int) -> ! {
     end::at_once(status);
     loop {
         call_later!(EXIT_AT_ONCE, fn(c_int) -> (), (status), else sys::exit(status));

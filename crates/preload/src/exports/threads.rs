@@ -7,11 +7,8 @@ use crate::next::later::{THRD_CREATE, call_later, no_function};
 use crate::process::threads::{self, Start};
 
 /// `pthread_create(3)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_create(
+unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
     attributes: *const libc::pthread_attr_t,
     start: Start,
@@ -22,11 +19,8 @@ pub unsafe extern "C" fn pthread_create(
 }
 
 /// `thrd_create(3)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn thrd_create(
+unsafe extern "C" fn thrd_create(
     thread: *mut libc::pthread_t,
     start: *const c_void,
     argument: *mut c_void,

@@ -18,7 +18,7 @@ type Handler = Option<extern "C" fn()>;
 
 /// `pthread_atfork(3)` in each library calls this under glibc.
 #[unsafe(no_mangle)]
-pub extern "C" fn __register_atfork(
+extern "C" fn __register_atfork(
     prepare: Handler,
     parent: Handler,
     child: Handler,
@@ -35,7 +35,7 @@ pub extern "C" fn __register_atfork(
 
 /// `pthread_atfork(3)`; only musl's libc exports it.
 #[unsafe(no_mangle)]
-pub extern "C" fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int {
+extern "C" fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int {
     be_first();
     if next::register_atfork() != 0 {
         return __register_atfork(prepare, parent, child, core::ptr::null_mut());

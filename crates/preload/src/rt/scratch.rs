@@ -7,17 +7,9 @@ use core::mem::MaybeUninit;
 
 use hugetools_pages::sys::{self, File};
 
-/// Maps `len` zero bytes; `None` without memory.
-fn map(len: usize) -> Option<usize> {
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping.
-    unsafe { sys::mmap(0, len, prot, flags, -1, 0) }.ok()
-}
-
 /// `count` copies of a value.
 pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'static mut [T]> {
-    let at = map(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
+    let at = sys::map_new(count.checked_mul(size_of::<T>())?).ok()? as *mut MaybeUninit<T>;
     // SAFETY: a new mapping of that length.
     let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
     for place in &mut *places {
@@ -37,7 +29,7 @@ pub(crate) struct List<T: Copy + 'static> {
 impl<T: Copy + 'static> List<T> {
     /// An empty list for `count` values.
     pub(crate) fn with_room(count: usize) -> Option<List<T>> {
-        let at = map(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
+        let at = sys::map_new(count.checked_mul(size_of::<T>())?).ok()? as *mut MaybeUninit<T>;
         // SAFETY: a new mapping of that length.
         let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
         Some(List { places, len: 0 })
@@ -61,7 +53,7 @@ impl<T: Copy + 'static> List<T> {
 
 /// `len` zero bytes.
 pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
-    let at = map(len)? as *mut u8;
+    let at = sys::map_new(len).ok()? as *mut u8;
     // SAFETY: a new mapping of that length.
     Some(unsafe { core::slice::from_raw_parts_mut(at, len) })
 }
