@@ -73,7 +73,10 @@ mod tests {
 
     /// A segment of one base page at the start of a huge page, with nothing behind it.
     fn linked(size: usize) -> Load {
-        let room = sys::map_new(3 * size).unwrap();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping, of which a part is unmapped.
+        let room = unsafe { sys::mmap(0, 3 * size, prot, flags, -1, 0).unwrap() };
         let start = room.next_multiple_of(size);
         let end = start + sys::page_size();
         // SAFETY: memory of the test.
