@@ -99,9 +99,6 @@ impl Extent {
 
     /// Makes an extent of memory that the program uses already; it never counts as heap. Its
     /// units are empty until published.
-    ///
-    /// # Errors
-    /// If there is no memory for its tables.
     pub fn adopt(
         range: Range<usize>,
         layout: Layout,

@@ -16,13 +16,16 @@ use hugetools_contract::env::Pages;
 use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
-use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint, WholeHint};
+use hugetools_pages::kernel::hugetlb_pool;
 use hugetools_pages::kernel::{constraints, facts, populate};
-use hugetools_pages::policy::{pool_backoff, required, start_facts};
+use hugetools_pages::policy::pool_backoff::Shortfall;
+use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung, report_small};
+use hugetools_pages::vmops::map_shared::{
+    BACKOFF, huge_size, lacks_pages, lacks_thp, next_rung, report_small,
+};
 
 use crate::next;
 
@@ -145,41 +148,20 @@ fn fill(id: c_int, len: usize, page: usize) -> Result<()> {
 }
 
 fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
-    let (page_name, amount) = (SizeName(page), Amount(size));
-    match error.0 {
-        libc::EPERM => {
-            BACKOFF.note(pool_backoff::Shortfall::ShmGroup);
-            let group = sys::getegid();
-            required::report_shm(
-                Kind::Shm,
-                may_follow,
-                format_args!(
-                    "shmget: no {page_name} pages for {amount}: this user is not in the \
-                     group of vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
-                    next_rung(may_follow),
-                ),
-            );
-        }
-        _ => {
-            let pages = size.div_ceil(page);
-            BACKOFF.note(pool_backoff::shortfall_of(page, pages));
-            let free = hugetlb_pool::free(page);
-            let grow = WholeHint(GrowHint {
-                size: page,
-                needed: pages,
-                free,
-            });
-            required::report_shm(
-                Kind::Shm,
-                may_follow,
-                format_args!(
-                    "shmget: no huge pages for {amount}: {pages} pages of {page_name} are needed, \
-                     {free}; {}{grow}",
-                    next_rung(may_follow),
-                ),
-            );
-        }
+    if error.0 != libc::EPERM {
+        return lacks_pages("shmget", size, page, may_follow);
     }
+    BACKOFF.note(Shortfall::ShmGroup);
+    let (page, amount, group) = (SizeName(page), Amount(size), sys::getegid());
+    required::report_shm(
+        Kind::Shm,
+        may_follow,
+        format_args!(
+            "shmget: no {page} pages for {amount}: this user is not in the group of \
+             vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
+            next_rung(may_follow),
+        ),
+    );
 }
 
 /// `shmat`

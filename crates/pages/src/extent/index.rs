@@ -97,9 +97,6 @@ pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&
 
 /// Adds memory that the program uses already; see [`Extent::adopt`]. Call it before hugetlb
 /// pages are put there, so that forks know of them.
-///
-/// # Errors
-/// If there is no memory for its tables, or no slot.
 pub fn adopt(
     range: Range<usize>,
     layout: Layout,

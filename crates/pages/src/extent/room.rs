@@ -26,10 +26,6 @@ fn ahead_of(limit: usize) -> usize {
         }
     });
     let taken = facts::address_space().unwrap_or(0).max(reserved);
-    part_of(limit.saturating_sub(taken), reserved.saturating_sub(used))
-}
-
-/// What may be reserved if `free` bytes are left and `unused` are reserved without use.
-fn part_of(free: usize, unused: usize) -> usize {
+    let (free, unused) = (limit.saturating_sub(taken), reserved.saturating_sub(used));
     (free.saturating_add(unused) / PART).saturating_sub(unused)
 }

@@ -56,9 +56,6 @@ pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
 }
 
 /// Creates an empty, unnamed hugetlb file.
-///
-/// # Errors
-/// As [`sys::File::hugetlb`].
 pub fn file(name: &CStr, size: usize) -> Result<sys::File> {
     sys::File::hugetlb(name, memfd_flags(size))
 }

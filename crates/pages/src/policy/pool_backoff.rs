@@ -102,7 +102,7 @@ const SPARED: usize = 128 << 20;
 
 impl PoolBackoff {
     /// Nothing failed yet.
-    pub const fn new() -> PoolBackoff {
+    pub(crate) const fn new() -> PoolBackoff {
         PoolBackoff {
             skip: AtomicUsize::new(0),
             last: AtomicU8::new(0),
@@ -207,12 +207,6 @@ pub fn begin() {
             config::level(Kind::Heap),
             format_args!("heap: {VALGRIND}; {}", next_rung(0)),
         );
-    }
-}
-
-impl Default for PoolBackoff {
-    fn default() -> PoolBackoff {
-        PoolBackoff::new()
     }
 }
 

@@ -74,16 +74,12 @@ fn last_limit(limit: Limit, size: usize) -> usize {
 fn read_limit(limit: Limit, size: usize) -> usize {
     if let Limit::Part(parts) = limit {
         // A part of an unreadable pool is nothing.
-        let part = hugetlb_pool::maximum(size).map_or(0, |most| part_of(most, parts, size));
+        let pages = hugetlb_pool::maximum(size).and_then(|most| most.checked_div(parts));
+        let pages = usize::try_from(pages.unwrap_or(0)).unwrap_or(usize::MAX);
+        let part = pages.saturating_mul(size);
         PARTS[place(size)].store(part, Ordering::Relaxed);
     }
     last_limit(limit, size)
-}
-
-/// The bytes of one part of a pool, in whole pages.
-fn part_of(pages: u64, parts: u64, size: usize) -> usize {
-    let pages = pages.checked_div(parts).unwrap_or(0);
-    usize::try_from(pages).map_or(usize::MAX, |pages| pages.saturating_mul(size))
 }
 
 /// Takes whole pages within the quota; returns the bytes.

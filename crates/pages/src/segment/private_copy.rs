@@ -17,9 +17,6 @@ const PART: usize = 16;
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a private copy may be made.
-///
-/// # Errors
-/// Reason not.
 pub fn may_copy() -> Result<(), Reason> {
     let Some(copy) = config::get().text_copy else {
         return Ok(());
@@ -31,9 +28,6 @@ pub fn may_copy() -> Result<(), Reason> {
 }
 
 /// Counts memory for a private copy if it is within the limit.
-///
-/// # Errors
-/// [`Reason::TooMuch`], or [`Reason::MemoryUnknown`].
 pub fn take_memory(len: usize) -> Result<(), Reason> {
     if config::get().text_copy.is_none() {
         return Ok(());

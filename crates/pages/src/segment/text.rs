@@ -15,7 +15,7 @@ use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::kernel::facts;
 use crate::migrate::staging::Staging;
-use crate::policy::{pool_backoff, thp};
+use crate::policy::thp;
 use crate::sys::{self, Errno};
 
 /// Puts a segment on huge pages. If it is never unloaded (`stays`), it is registered, so that
@@ -118,7 +118,7 @@ fn put_piece(load: &Load, rungs: &Rungs, piece: &Piece, stays: bool, got: &mut P
     let rest = match may_copy {
         Ok(()) => rungs.take_from_pools(piece, |piece| {
             let done = copy_to_pool(load, piece, stays);
-            got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
+            got.add_from_pool(piece.range.len(), done, |left| piece.shortfall(left))
         }),
         Err(_) => piece.range.clone(),
     };
@@ -139,10 +139,6 @@ fn put_piece(load: &Load, rungs: &Rungs, piece: &Piece, stays: bool, got: &mut P
     } else {
         got.thp += rest.len();
     }
-}
-
-fn shortfall(piece: &Piece, bytes: usize) -> Reason {
-    pool_backoff::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
 fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Reason> {
@@ -176,7 +172,7 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let done =
         unsafe { pool_file::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
     done.map_err(|why| match why {
-        Reason::PoolEmpty => shortfall(piece, range.len()),
+        Reason::PoolEmpty => piece.shortfall(range.len()),
         why => why,
     })
 }
@@ -204,7 +200,7 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     let mut staging = staging.ok_or_else(Reason::of_no_thp)?;
     // SAFETY: the segment is readable; the copy is new memory of that length.
     staging.fill(|offset, to, len| unsafe { copy(range.start + offset, to, len) });
-    staging.protect(load.prot).map_err(denied)?;
+    staging.protect(load.prot).map_err(Reason::of_access)?;
     staging.name(c"hugetlbfs-text");
     // SAFETY: the copy is exact, and nobody writes to the segment.
     unsafe { staging.replace(range.start) }.map_err(Reason::of_replace)
@@ -215,11 +211,4 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
 unsafe fn copy(from: usize, to: usize, len: usize) {
     // SAFETY: as the caller says.
     unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
-}
-
-fn denied(error: Errno) -> Reason {
-    match error {
-        Errno(libc::EACCES | libc::EPERM) => Reason::ExecDenied,
-        _ => Reason::NoMemory,
-    }
 }

@@ -45,9 +45,6 @@ fn limit_in_bytes(resource: usize) -> SpaceLimit {
 }
 
 /// `RLIMIT_STACK` in bytes; `usize::MAX` without a limit.
-///
-/// # Errors
-/// If it is unknown.
 pub fn stack_limit() -> Result<usize> {
     let limit = limit_of(libc::RLIMIT_STACK as usize)?.rlim_cur;
     Ok(usize::try_from(limit).unwrap_or(usize::MAX))

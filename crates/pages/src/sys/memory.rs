@@ -115,9 +115,6 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
 /// Has the kernel write eight bytes, which grows a stack; without memory there it is an error
 /// instead of a signal.
 ///
-/// # Errors
-/// `EFAULT`.
-///
 /// # Safety
 /// Nobody else may use these eight bytes.
 pub unsafe fn probe_write(addr: usize) -> Result<()> {

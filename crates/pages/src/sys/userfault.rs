@@ -43,9 +43,6 @@ impl WriteProtection {
     }
 
     /// Write-protects a range.
-    ///
-    /// # Errors
-    /// If the range could not be protected.
     pub fn protect(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = words(range);
         self.ioctl(UFFDIO_REGISTER, &mut [start, len, MODE_WP, 0])?;

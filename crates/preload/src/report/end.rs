@@ -211,8 +211,13 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
         Segment::Shm if config.shm.is_some() => shm_reason(config.shm),
-        Segment::Stack if config.stack.is_some() => Some(stack_reason()),
-        Segment::Anon if config.anon.is_some() => Some(anon_reason()),
+        Segment::Stack if config.stack.is_some() => Some(advised_reason(
+            stack::is_enabled(),
+            reasons::STACK_LEFT_ALONE,
+        )),
+        Segment::Anon if config.anon.is_some() => {
+            Some(advised_reason(anon::is_enabled(), reasons::ANON_LEFT_ALONE))
+        }
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
         Segment::Heap | Segment::Anon
             if config.heap.is_none() && unreached(row) && host_malloc::is_of_program() =>
@@ -248,18 +253,11 @@ fn segment_reason(outcome: &reason::Outcome, is_wanted: bool) -> Option<&'static
     }
 }
 
-fn anon_reason() -> &'static str {
+/// Why memory of the program's own isn't on transparent huge pages.
+fn advised_reason(is_enabled: bool, left_alone: &'static str) -> &'static str {
     match thp::serves_private() {
-        _ if !anon::is_enabled() => reasons::RULED_OUT,
-        Ok(()) => reasons::ANON_LEFT_ALONE,
-        Err(why) => why.reason(),
-    }
-}
-
-fn stack_reason() -> &'static str {
-    match thp::serves_private() {
-        _ if !stack::is_enabled() => reasons::RULED_OUT,
-        Ok(()) => reasons::STACK_LEFT_ALONE,
+        _ if !is_enabled => reasons::RULED_OUT,
+        Ok(()) => left_alone,
         Err(why) => why.reason(),
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
 
 /// Reads a file.
 pub(crate) fn read(path: &CStr) -> Option<&'static [u8]> {
-    let (buffer, filled) = fill(|buffer| fill_by_name(path, buffer))?;
+    let (buffer, filled) = whole(path)?;
     Some(&buffer[..filled])
 }
 
@@ -73,18 +73,18 @@ pub(crate) fn link(path: &CStr) -> Option<&'static [u8]> {
 
 /// Reads a file, calls `read` with its contents, and unmaps them.
 pub(crate) fn with_file<T>(path: &CStr, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
-    let (buffer, filled) = fill(|buffer| fill_by_name(path, buffer))?;
+    let (buffer, filled) = whole(path)?;
     let result = read(&buffer[..filled]);
     unmap(buffer);
     Some(result)
 }
 
 /// A buffer that holds a file, and the file's length.
-fn fill(from: impl Fn(&mut [u8]) -> Option<usize>) -> Option<(&'static mut [u8], usize)> {
+fn whole(path: &CStr) -> Option<(&'static mut [u8], usize)> {
     let mut len = 256 << 10;
     loop {
         let buffer = bytes(len)?;
-        match from(buffer) {
+        match fill(path, buffer) {
             Some(filled) if filled < len => return Some((buffer, filled)),
             Some(_) => len = len.checked_mul(4)?,
             None => {
@@ -96,12 +96,8 @@ fn fill(from: impl Fn(&mut [u8]) -> Option<usize>) -> Option<(&'static mut [u8],
     }
 }
 
-fn fill_by_name(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
+fn fill(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
     let file = File::open(path, libc::O_RDONLY).ok()?;
-    fill_from(&file, buffer)
-}
-
-fn fill_from(file: &File, buffer: &mut [u8]) -> Option<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read_at(&mut buffer[filled..], filled) {

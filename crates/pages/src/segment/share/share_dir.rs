@@ -30,9 +30,6 @@ pub enum ShareDirError {
 
 impl ShareDir {
     /// Opens a directory; `size` is the required page size.
-    ///
-    /// # Errors
-    /// See [`ShareDirError`].
     pub fn open(path: &CStr, size: Option<usize>) -> Result<ShareDir, ShareDirError> {
         let dir = Dir::open(path).map_err(ShareDirError::Unreachable)?;
         let owner = dir
@@ -52,9 +49,6 @@ impl ShareDir {
     }
 
     /// Makes the directory with mode 0700 if necessary, and opens it.
-    ///
-    /// # Errors
-    /// See [`ShareDirError`].
     pub fn make(path: &CStr, size: Option<usize>) -> Result<ShareDir, ShareDirError> {
         match sys::make_dir(path, 0o700) {
             Ok(()) | Err(Errno(libc::EEXIST)) => ShareDir::open(path, size),

@@ -28,7 +28,8 @@ pub fn break_moved(was: usize, grown: usize) {
     let (from, done) = (FROM.load(Ordering::Relaxed), DONE.load(Ordering::Relaxed));
     // The break may have been lowered meanwhile.
     let from = if from == 0 { was } else { from.min(was) };
-    let done = done.min(was / size * size).max(first(from, size));
+    let first = from.checked_next_multiple_of(size).unwrap_or(from);
+    let done = done.min(was / size * size).max(first);
     FROM.store(from, Ordering::Relaxed);
     let end = was.saturating_add(grown);
     if end - from < large() || !thp::serves_mapping(grown) {
@@ -45,8 +46,4 @@ pub fn break_moved(was: usize, grown: usize) {
         let _ = unsafe { thp::collapse(done, last - done) };
     }
     DONE.store(last, Ordering::Relaxed);
-}
-
-fn first(from: usize, size: usize) -> usize {
-    from.checked_next_multiple_of(size).unwrap_or(from)
 }

@@ -49,7 +49,8 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
         Entry::Stays => !plan.advise || thp::is_disabled(),
         Entry::Gone => false,
     };
-    let is_placed = || !call.is_fixed() || plan.entry == Entry::Stays || has_whole_of(call);
+    let is_placed =
+        || !call.is_fixed() || plan.entry == Entry::Stays || has_whole(call.addr, call.len);
     match is_meant && call.is_writable() {
         false => Ok(()),
         true if !plan.advise || thp::is_disabled() => fall_back(share, call.len, None),
@@ -59,10 +60,6 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
             Ok(())
         }
     }
-}
-
-fn has_whole_of(call: &Call) -> bool {
-    has_whole(call.addr, call.len)
 }
 
 /// After a mapping was made: unmaps one without room for a huge page.
