@@ -17,18 +17,12 @@ pub(crate) struct Libc {
     pub(crate) usable_size: AtomicUsize,
 }
 
-impl Libc {
-    const fn new() -> Libc {
-        Libc {
-            free: AtomicUsize::new(0),
-            realloc: AtomicUsize::new(0),
-            usable_size: AtomicUsize::new(0),
-        }
-    }
-}
-
 /// The program's libc.
-pub(crate) static LIBC: Libc = Libc::new();
+pub(crate) static LIBC: Libc = Libc {
+    free: AtomicUsize::new(0),
+    realloc: AtomicUsize::new(0),
+    usable_size: AtomicUsize::new(0),
+};
 
 /// Whether a block is neither null nor ours.
 fn is_foreign(block: *const c_void) -> bool {

@@ -152,7 +152,8 @@ fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-fn prot(flags: u32) -> c_int {
+/// The protection, as for `mmap`, of a segment with these flags.
+pub fn prot(flags: u32) -> c_int {
     let bit = |flag, prot| if flags & flag != 0 { prot } else { 0 };
     bit(libc::PF_R, libc::PROT_READ)
         | bit(libc::PF_W, libc::PROT_WRITE)

@@ -34,7 +34,7 @@ unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, len: usize) ->
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
     // SAFETY: as the caller says.
-    unsafe { mem::copy_overlapping(to.cast(), from.cast(), len) };
+    unsafe { mem::copy(to.cast(), from.cast(), len) };
     to
 }
 
