@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetools_pages::rt::weak::function;
 
 use crate::malloc as ours;
-use crate::malloc::owner::{self, Owner};
+use crate::malloc::owner::is_foreign;
 
 /// libc's functions that take blocks; 0 if missing.
 pub(crate) struct Libc {
@@ -23,11 +23,6 @@ pub(crate) static LIBC: Libc = Libc {
     realloc: AtomicUsize::new(0),
     usable_size: AtomicUsize::new(0),
 };
-
-/// Whether a block is neither null nor ours.
-fn is_foreign(block: *const c_void) -> bool {
-    !block.is_null() && owner::is_outside(block) && matches!(owner::of(block), Owner::Foreign)
-}
 
 /// `free(3)`
 ///

@@ -12,16 +12,6 @@ pub const fn signed(value: u32) -> c_int {
     c_int::from_ne_bytes(value.to_ne_bytes())
 }
 
-/// A length as a file offset.
-pub const fn offset(value: usize) -> i64 {
-    i64::from_ne_bytes(value.to_ne_bytes())
-}
-
-/// The result of a system call as a signed number.
-pub const fn result(value: usize) -> isize {
-    isize::from_ne_bytes(value.to_ne_bytes())
-}
-
 /// A `long` as an address or a length.
 pub const fn word(value: c_long) -> usize {
     usize::from_ne_bytes(value.to_ne_bytes())
