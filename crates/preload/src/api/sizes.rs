@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "fills the program's array")]
 
 use core::ffi::{c_int, c_long};
-use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::DefaultSize;
@@ -79,28 +78,23 @@ fn choose_default() -> Option<usize> {
     if Some(asked) == kernel || mounts::has(asked) {
         return Some(asked);
     }
-    say(Level::Warning, format_args!("{}", NoSuchSize(asked)));
+    let (before, after, cure) = match (hugetlb_pool::is_offered(asked), config::get().mounts) {
+        (false, _) => ("this machine has no pages of", "", ""),
+        (true, Some(_)) => ("no mount in HUGETLB_PATH has pages of", "", ""),
+        (true, None) => (
+            "no hugetlbfs of",
+            " pages is mounted for this user",
+            " (as root: hugeadm --create-global-mounts)",
+        ),
+    };
+    say(
+        Level::Warning,
+        format_args!(
+            "HUGETLB_DEFAULT_PAGE_SIZE: {before} {}{after}; the kernel's default size is used{cure}",
+            SizeName(asked)
+        ),
+    );
     kernel
-}
-
-/// Formats why the requested size isn't the default.
-struct NoSuchSize(usize);
-
-impl fmt::Display for NoSuchSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = SizeName(self.0);
-        write!(f, "HUGETLB_DEFAULT_PAGE_SIZE: ")?;
-        match (hugetlb_pool::is_offered(self.0), config::get().mounts) {
-            (false, _) => write!(f, "this machine has no pages of {size}")?,
-            (true, Some(_)) => write!(f, "no mount in HUGETLB_PATH has pages of {size}")?,
-            (true, None) => write!(f, "no hugetlbfs of {size} pages is mounted for this user")?,
-        }
-        f.write_str("; the kernel's default size is used")?;
-        match (hugetlb_pool::is_offered(self.0), config::get().mounts) {
-            (true, None) => f.write_str(" (as root: hugeadm --create-global-mounts)"),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// The program's array.
