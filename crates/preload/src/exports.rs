@@ -2,7 +2,7 @@
 //! next library.
 //!
 //! This file has the memory calls, except `mremap` and `sbrk`. `ends`: the end of a
-//! program; `syscall`: calls by number; `threads`.
+//! program; `syscall`: calls by number. Elsewhere: `sysv_shm`, `process`, `dlopen`.
 //!
 //! **Invariants.** Each has libc's name, arguments, results and conditions of safety, and keeps `errno` on success. It
 //! may be called at any time: before our constructor, in a signal handler, in a child of `vfork`.
@@ -19,13 +19,12 @@ use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
 use crate::next;
-use crate::{program_segments, sysv_shm};
+use crate::program_segments;
 
 mod ends;
 mod mremap;
 mod sbrk;
 mod syscall;
-mod threads;
 
 /// `mmap(2)`
 #[unsafe(no_mangle)]
@@ -226,24 +225,4 @@ unsafe extern "C" fn mbind(
     // SAFETY: as the caller says.
     let result = unsafe { vmops::mbind(addr as usize, len, mode, mask, flags as usize) };
     i64::from(sys::c_result(result))
-}
-
-/// `shmget(2)`
-#[unsafe(no_mangle)]
-extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
-    sysv_shm::shmget(key, size, flags)
-}
-
-/// `shmat(2)`
-#[unsafe(no_mangle)]
-unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
-    // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmat(id, addr, flags) }
-}
-
-/// `shmdt(2)`
-#[unsafe(no_mangle)]
-unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmdt(addr) }
 }

@@ -8,7 +8,10 @@
 //! **Locks.** The registry's, for each segment recorded.
 //!
 //! **At a fork.** The child shares the segments and their records.
-#![expect(unsafe_code, reason = "attaches segments")]
+#![expect(
+    unsafe_code,
+    reason = "exports functions of libc, and attaches segments"
+)]
 
 use core::ffi::{c_int, c_void};
 
@@ -29,8 +32,9 @@ use hugetools_pages::vmops::map_shared::{
 
 use crate::next;
 
-/// `shmget`
-pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
+/// `shmget(2)`
+#[unsafe(no_mangle)]
+extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     let Some(pages) = config::get().shm else {
         return next::shmget(key, size, flags);
     };
@@ -164,15 +168,9 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
     );
 }
 
-/// `shmat`
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
-    if config::get().shm.is_none() {
-        // SAFETY: as the caller says.
-        return unsafe { next::shmat(id, addr, flags) };
-    }
+/// `shmat(2)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
     let at = unsafe { next::shmat(id, addr, flags) };
     if at != libc::MAP_FAILED {
@@ -181,11 +179,9 @@ pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut
     at
 }
 
-/// `shmdt`
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
+/// `shmdt(2)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
     match attach::shmdt(addr as usize) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.

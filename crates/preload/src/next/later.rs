@@ -5,7 +5,6 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::rt::weak::function;
-use hugetools_pages::sys::{self, Errno};
 
 use super::{Next, take_from};
 use crate::loader::objects;
@@ -87,8 +86,3 @@ macro_rules! call_later {
 }
 
 pub(crate) use call_later;
-
-/// The result of a missing function.
-pub(crate) fn no_function() -> i32 {
-    sys::c_result(Err(Errno(libc::ENOSYS)))
-}

@@ -3,7 +3,10 @@
 //!
 //! The task is passed in one of a few slots, freed at once; without a free slot the thread starts
 //! plainly. `pthread_exit` and exceptions unwind through our start function.
-#![expect(unsafe_code, reason = "calls libc's functions by their addresses")]
+#![expect(
+    unsafe_code,
+    reason = "exports functions of libc and calls them by address"
+)]
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -13,18 +16,19 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::fork::admission;
 use hugetools_pages::segment::stack;
-use hugetools_pages::sys;
+use hugetools_pages::sys::{self, Errno};
 
 use crate::api::next_touch;
 use crate::loader::lock;
 use crate::next::Next;
 use crate::next::later::{
     self, GETATTR_DEFAULT, GETGUARDSIZE, GETSTACK, GETSTACKSIZE, PTHREAD_CREATE, PTHREAD_SELF,
+    THRD_CREATE, call_later,
 };
 use crate::program_segments;
 
 /// A thread's function.
-pub(crate) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 type Attributes = libc::pthread_attr_t;
 
@@ -63,7 +67,7 @@ static TASKS: [Slot; SLOTS] = [const {
 
 /// Called before the program creates a thread. What the loader is asked for is asked before the
 /// first one, while no other thread can hold its lock.
-pub(crate) fn before_create() {
+fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
         program_segments::before_threads();
@@ -74,11 +78,9 @@ pub(crate) fn before_create() {
     next_touch::before_thread();
 }
 
-/// `pthread_create`
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn create(
+/// `pthread_create(3)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
     attributes: *const Attributes,
     start: Start,
@@ -117,6 +119,22 @@ pub(crate) unsafe fn create(
         place.is_taken.store(false, Ordering::Release);
     }
     result
+}
+
+/// `thrd_create(3)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn thrd_create(
+    thread: *mut libc::pthread_t,
+    start: *const c_void,
+    argument: *mut c_void,
+) -> c_int {
+    before_create();
+    call_later!(
+        THRD_CREATE,
+        fn(*mut libc::pthread_t, *const c_void, *mut c_void) -> c_int,
+        (thread, start, argument),
+        else sys::c_result(Err(Errno(libc::ENOSYS)))
+    )
 }
 
 /// Stores a task in a free slot.
