@@ -58,6 +58,15 @@ impl Shortfall {
         Shortfall::Threads,
     ];
 
+    /// The one of this number.
+    fn numbered(number: &AtomicU8) -> Shortfall {
+        let number = usize::from(number.load(Ordering::Relaxed));
+        Shortfall::ALL
+            .get(number)
+            .copied()
+            .unwrap_or(Shortfall::None)
+    }
+
     /// The reason in words.
     pub fn reason(self) -> Option<&'static str> {
         match self {
@@ -175,8 +184,7 @@ impl PoolBackoff {
 
     /// The last failure.
     pub fn shortfall(&self) -> Shortfall {
-        let last = usize::from(self.last.load(Ordering::Relaxed));
-        Shortfall::ALL.get(last).copied().unwrap_or(Shortfall::None)
+        Shortfall::numbered(&self.last)
     }
 }
 
@@ -219,8 +227,8 @@ pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 /// Why the heap isn't on the requested pages.
 pub fn shortfall() -> Shortfall {
     match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
-        _ if closed() == Some(Closed::Threads) => Shortfall::Threads,
-        (Shortfall::None, Shortfall::None) => closed().map_or(Shortfall::None, Closed::shortfall),
+        _ if closed() == Shortfall::Threads => Shortfall::Threads,
+        (Shortfall::None, Shortfall::None) => closed(),
         (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
     }
 }
@@ -259,7 +267,7 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
 /// Reports once that the heap stays off pools after forks.
 pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if closed() == Some(Closed::Forks) {
+    if closed() == Shortfall::Forks {
         let next = next_rung(0);
         let level = || match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
@@ -269,39 +277,17 @@ pub(crate) fn say_forks() {
     }
 }
 
-/// Why the pools are closed for private memory, for good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Closed {
-    /// Memory has moved at several forks.
-    Forks = 1,
-    /// The process has threads, and no full `userfaultfd(2)`.
-    Threads = 2,
-}
-
-impl Closed {
-    fn shortfall(self) -> Shortfall {
-        match self {
-            Closed::Forks => Shortfall::Forks,
-            Closed::Threads => Shortfall::Threads,
-        }
-    }
-}
-
-/// A [`Closed`], or 0.
+/// Why the pools are closed for private memory, for good: the number of [`Shortfall::Forks`] or
+/// [`Shortfall::Threads`], or 0.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Closes the pools for private memory, for good. The first reason is kept.
-pub(crate) fn close(why: Closed) {
+pub(crate) fn close(why: Shortfall) {
     let _ = CLOSED.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-fn closed() -> Option<Closed> {
-    match CLOSED.load(Ordering::Relaxed) {
-        0 => None,
-        1 => Some(Closed::Forks),
-        _ => Some(Closed::Threads),
-    }
+fn closed() -> Shortfall {
+    Shortfall::numbered(&CLOSED)
 }
 
 /// Reports once that private memory has left the pools (`moved` > 0) or doesn't get their pages
@@ -366,10 +352,10 @@ pub fn may_have_hugetlb() -> bool {
 /// Whether the pools are closed; reports it if threads are the reason.
 fn is_closed() -> bool {
     let closed = closed();
-    if closed == Some(Closed::Threads) {
+    if closed == Shortfall::Threads {
         say_threads(0);
     }
-    closed.is_some()
+    closed != Shortfall::None
 }
 
 fn next_rung(size: usize) -> &'static str {
