@@ -2,7 +2,6 @@
 //! for each process. So under hugectl only the program that hugectl itself started makes one, not
 //! wrappers and helpers, and only for a small part of memory.
 
-use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::reason::Reason;
@@ -44,9 +43,6 @@ pub fn take_memory(len: usize) -> Result<(), Reason> {
 
 /// Whether this process executes a file.
 fn is_running(program: &[u8]) -> bool {
-    let text = core::str::from_utf8(program).ok();
-    let path = text.and_then(|text| Path::of(format_args!("{text}")));
-    let identity = |path: &CStr| sys::identity_of(path);
-    let wanted = path.and_then(|path| identity(path.c_str()));
-    wanted.is_some() && wanted == identity(c"/proc/self/exe")
+    let wanted = Path::of_bytes(program).and_then(|path| sys::identity_of(path.c_str()));
+    wanted.is_some() && wanted == sys::identity_of(c"/proc/self/exe")
 }
