@@ -10,6 +10,7 @@
 //! **At a fork.** No pool is asked during a fork. The child inherits the counts.
 
 pub(crate) mod fresh_copy;
+pub mod own_request;
 pub mod pool_backoff;
 pub mod quota;
 pub(crate) mod release;

@@ -21,6 +21,7 @@ use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool;
 use hugetools_pages::kernel::{constraints, facts, populate};
+use hugetools_pages::policy::own_request::OwnRequest;
 use hugetools_pages::policy::pool_backoff::Shortfall;
 use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::Amount;
@@ -35,6 +36,9 @@ use crate::next;
 /// `shmget(2)`
 #[unsafe(no_mangle)]
 extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
+    if let Some(own) = OwnRequest::of_segment(size, flags) {
+        return get_shm_hugetlb(own, key, size, flags);
+    }
     let Some(pages) = config::get().shm else {
         return next::shmget(key, size, flags);
     };
@@ -81,6 +85,24 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
         failed(error, size, page, true);
     }
     id
+}
+
+/// Creates and populates a segment for the program's own `SHM_HUGETLB`, or looks up an existing
+/// one.
+fn get_shm_hugetlb(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
+    let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    if !creates || key != libc::IPC_PRIVATE && exists(key) {
+        return next::shmget(key, size, flags);
+    }
+    if let Err(error) = own.admit() {
+        return sys::c_result(Err(error));
+    }
+    let id = next::shmget(key, size, flags);
+    let is_short = id >= 0 && fill(id, |at| own.populate(at)).is_err();
+    match is_short && remove_unused(id) {
+        true => sys::c_result(Err(own.refused())),
+        false => id,
+    }
 }
 
 /// The page size for a new segment; `None` for look-ups, for `SHM_HUGETLB`, and for segments
@@ -130,7 +152,7 @@ fn exists(key: c_int) -> bool {
 fn make_filled(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
     let id = sys::shmget(key, size, new)?;
     let len = size.next_multiple_of(page);
-    match fill(id, len, page) {
+    match fill(id, |at| populate::shared(at, len, page)) {
         Err(_) if remove_unused(id) => Err(Errno(libc::ENOMEM)),
         _ => Ok(id),
     }
@@ -143,9 +165,9 @@ fn remove_unused(id: c_int) -> bool {
 }
 
 /// Populates a new segment.
-fn fill(id: c_int, len: usize, page: usize) -> Result<()> {
+fn fill(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
-    let result = populate::shared(addr, len, page);
+    let result = populate(addr);
     // SAFETY: attached above, and nobody knows it.
     unsafe { sys::shmdt(addr)? };
     result

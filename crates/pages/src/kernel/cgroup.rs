@@ -70,7 +70,7 @@ fn find_memory() -> Left {
         } else {
             return Left::NoLimit;
         };
-    match left(roots, path, files) {
+    match left(roots, path, None, files) {
         // The root group has no limit.
         Left::Hidden if path == b"/" && in_initial_namespace() => Left::NoLimit,
         left => left,
@@ -100,6 +100,24 @@ fn find_hugetlb_limit(size: usize) -> bool {
         };
         has_limit(roots, group.path, size, group.version)
     })
+}
+
+/// Huge pages of this size, in bytes, that the control groups leave this process.
+pub fn hugetlb_left(size: usize) -> Left {
+    procfile::if_allowed(|| Some(find_hugetlb_left(size))).unwrap_or(Left::Unknown)
+}
+
+fn find_hugetlb_left(size: usize) -> Left {
+    let mut buffer = [0; 4096];
+    let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
+    let all = groups(text, "hugetlb").map(|group| {
+        let (roots, limit, usage): (&[&str], _, _) = match group.version {
+            Version::One => (&HUGETLB_V1_ROOTS, "limit_in_bytes", "usage_in_bytes"),
+            Version::Two => (&V2_ROOTS, "max", "current"),
+        };
+        left(roots, group.path, Some(SizeName(size)), [limit, usage])
+    });
+    all.fold(Left::NoLimit, Left::min)
 }
 
 /// Whether the process sees the whole hierarchy, not only a namespace's part.
@@ -162,7 +180,7 @@ fn limit(path: &CStr) -> Option<Limit> {
 
 /// The least that is left in the group and all its ancestors. In a container the mount may
 /// begin with the group itself.
-fn left(roots: &[&str], path: &[u8], files: [&str; 2]) -> Left {
+fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&str; 2]) -> Left {
     let Ok(path) = core::str::from_utf8(path) else {
         return Left::Unknown;
     };
@@ -178,13 +196,22 @@ fn left(roots: &[&str], path: &[u8], files: [&str; 2]) -> Left {
     let Some(root) = root else {
         return Left::Hidden;
     };
-    let all = with_ancestors(path).map(|path| left_in(root, path, files));
+    let all = with_ancestors(path).map(|path| left_in(root, path, pages, files));
     all.fold(Left::NoLimit, Left::min)
 }
 
-/// What is left in one group; `files` hold its limit and its usage.
-fn left_in(root: &str, path: &str, [limit_file, usage_file]: [&str; 2]) -> Left {
-    let file = |name: &str| Path::of(format_args!("{root}{path}/{name}"));
+/// What is left in one group of memory, or of pages of a size; the files hold its limit and
+/// its usage.
+fn left_in(
+    root: &str,
+    path: &str,
+    pages: Option<SizeName<usize>>,
+    [limit_file, usage_file]: [&str; 2],
+) -> Left {
+    let file = |name: &str| match pages {
+        None => Path::of(format_args!("{root}{path}/{name}")),
+        Some(size) => Path::of(format_args!("{root}{path}/hugetlb.{size}.{name}")),
+    };
     let limit = match file(limit_file).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
         Some(Limit::None) => return Left::NoLimit,

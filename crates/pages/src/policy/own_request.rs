@@ -1,0 +1,135 @@
+//! Huge pages that the program requests by itself (`MAP_HUGETLB`, `SHM_HUGETLB`) in a
+//! control group with a limit (`hugetlb.SIZE.max`).
+//!
+//! The kernel charges this limit at the first touch, and kills the program with SIGBUS if a
+//! page exceeds it. With `--shm` or `--anon` pages are populated first, so that the request
+//! fails with ENOMEM, as under `hugetlb.SIZE.rsvd.max`. Without a limit, and for requests
+//! with `MAP_NORESERVE`, nothing is done.
+#![expect(unsafe_code, reason = "unmaps what the group cannot cover")]
+
+use core::ffi::c_int;
+
+use hugetools_contract::ledger::Kind;
+use hugetools_kernfs::size_name::SizeName;
+
+use crate::config::{self, starter_message};
+use crate::kernel::cgroup::{self, Left};
+use crate::kernel::{facts, populate};
+use crate::policy::required;
+use crate::rt::message::Amount;
+use crate::sys::{self, Errno, Filter, Result};
+
+/// A request under a limit.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnRequest {
+    /// The function, for the message.
+    call: &'static str,
+    len: usize,
+    page: usize,
+    left: usize,
+    is_shared: bool,
+}
+
+/// Position of the page size in the flags of `mmap` and `shmget`.
+const SIZE_SHIFT: c_int = libc::MAP_HUGE_SHIFT;
+const SIZE_MASK: c_int = 0x3f;
+
+/// Calls `map`, which is `mmap` with these arguments.
+///
+/// # Errors
+/// Those of `map`, and `ENOMEM` if the control group cannot cover the request.
+pub fn map(
+    len: usize,
+    prot: c_int,
+    flags: c_int,
+    map: impl FnOnce() -> Result<usize>,
+) -> Result<usize> {
+    let is_meant = flags & libc::MAP_HUGETLB != 0
+        && flags & libc::MAP_ANONYMOUS != 0
+        && flags & libc::MAP_NORESERVE == 0;
+    let is_shared = flags & libc::MAP_PRIVATE == 0;
+    let request = is_meant.then(|| OwnRequest::under_limit("mmap", len, flags, is_shared));
+    let Some(request) = request.flatten() else {
+        return map();
+    };
+    request.admit()?;
+    let at = map()?;
+    if prot & libc::PROT_WRITE != 0 && request.populate(at).is_err() {
+        // SAFETY: mapped above, and nobody knows it.
+        let _ = unsafe { sys::munmap(at, request.len) };
+        return Err(request.refused());
+    }
+    Ok(at)
+}
+
+impl OwnRequest {
+    /// A request for a new segment with these flags; `None` if no limit applies to it.
+    pub fn of_segment(len: usize, flags: c_int) -> Option<OwnRequest> {
+        let is_meant = flags & libc::SHM_HUGETLB != 0 && flags & libc::SHM_NORESERVE == 0;
+        is_meant.then(|| OwnRequest::under_limit("shmget", len, flags, true))?
+    }
+
+    fn under_limit(
+        call: &'static str,
+        len: usize,
+        flags: c_int,
+        is_shared: bool,
+    ) -> Option<OwnRequest> {
+        let config = config::get();
+        let is_requested = config.shm.is_some() || config.anon.is_some();
+        if !is_requested || sys::filter() == Filter::Own {
+            return None;
+        }
+        let page = match flags >> SIZE_SHIFT & SIZE_MASK {
+            0 => facts::default_huge_size()?,
+            bits => 1usize.checked_shl(bits.unsigned_abs())?,
+        };
+        let len = len.checked_next_multiple_of(page)?;
+        match cgroup::hugetlb_left(page) {
+            Left::Bytes(left) => Some(OwnRequest {
+                call,
+                len,
+                page,
+                left,
+                is_shared,
+            }),
+            Left::NoLimit | Left::Hidden | Left::Unknown => None,
+        }
+    }
+
+    /// Fails, and says so, if less is left of the limit than is requested.
+    ///
+    /// # Errors
+    /// `ENOMEM`
+    pub fn admit(&self) -> Result<()> {
+        match self.len <= self.left {
+            true => Ok(()),
+            false => Err(self.refused()),
+        }
+    }
+
+    /// Populates all pages of the request, which is mapped at `at`.
+    ///
+    /// # Errors
+    /// The kernel's, if a page cannot be had.
+    pub fn populate(&self, at: usize) -> Result<()> {
+        populate::shared(at, self.len, self.page)
+    }
+
+    /// Says that the request fails, and gives the error.
+    pub fn refused(&self) -> Errno {
+        let (call, page) = (self.call, SizeName(self.page));
+        let (len, left) = (Amount(self.len), Amount(self.left));
+        let warn = |text: core::fmt::Arguments<'_>| match self.is_shared
+            && config::get().shm.is_some()
+        {
+            true => required::report_shm(Kind::Shm, required::shm_may_fall_back(self.len), text),
+            false => starter_message::warn(Kind::Mappings, text),
+        };
+        warn(format_args!(
+            "{call}: the program's own request for {len} of {page} pages fails (ENOMEM): the \
+             hugetlb.{page}.max of its control group leaves {left}"
+        ));
+        Errno(libc::ENOMEM)
+    }
+}
