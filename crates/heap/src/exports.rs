@@ -1,5 +1,5 @@
-//! The malloc family by libc's names; see `malloc`. [`names`]: glibc's internal names;
-//! [`operators`]: C++.
+//! The malloc family by libc's names; see `malloc`. `names`: glibc's internal names;
+//! `operators`: C++.
 //!
 //! **Invariants.** Every function that returns or takes a block is here.
 //!
@@ -13,18 +13,18 @@ use core::ffi::{c_int, c_void};
 use crate::malloc as ours;
 use crate::malloc::mallopt;
 
-pub mod names;
-pub mod operators;
+mod names;
+mod operators;
 
 /// `malloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn malloc(size: usize) -> *mut c_void {
+extern "C" fn malloc(size: usize) -> *mut c_void {
     ours::malloc(size)
 }
 
 /// `calloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     ours::calloc(count, size)
 }
 
@@ -33,44 +33,34 @@ pub extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 /// # Safety
 /// `block` must be null or come from one of these functions.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn free(block: *mut c_void) {
+unsafe extern "C" fn free(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
 /// `realloc(3)`
-///
-/// # Safety
-/// As for [`free`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { ours::realloc(block, size) }
 }
 
 /// `reallocarray(3)`
-///
-/// # Safety
-/// As for [`free`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn reallocarray(
-    block: *mut c_void,
-    count: usize,
-    size: usize,
-) -> *mut c_void {
+unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { ours::reallocarray(block, count, size) }
 }
 
 /// `aligned_alloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
+extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
     ours::memalign(alignment, size)
 }
 
 /// `memalign(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
+extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
     ours::memalign(alignment, size)
 }
 
@@ -79,7 +69,7 @@ pub extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
 /// # Safety
 /// `place` must be writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_memalign(
+unsafe extern "C" fn posix_memalign(
     place: *mut *mut c_void,
     alignment: usize,
     size: usize,
@@ -90,64 +80,52 @@ pub unsafe extern "C" fn posix_memalign(
 
 /// `valloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn valloc(size: usize) -> *mut c_void {
+extern "C" fn valloc(size: usize) -> *mut c_void {
     ours::valloc(size)
 }
 
 /// `pvalloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn pvalloc(size: usize) -> *mut c_void {
+extern "C" fn pvalloc(size: usize) -> *mut c_void {
     ours::pvalloc(size)
 }
 
 /// `malloc_usable_size(3)`
-///
-/// # Safety
-/// As for [`free`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
+unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     // SAFETY: the caller's promise.
     unsafe { ours::malloc_usable_size(block) }
 }
 
 /// `free_sized` (C23)
-///
-/// # Safety
-/// As for [`free`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
+unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
 /// `free_aligned_sized` (C23)
-///
-/// # Safety
-/// As for [`free`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
+unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
 /// `cfree(3)`, for programs built before glibc 2.26.
-///
-/// # Safety
-/// As for [`free`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cfree(block: *mut c_void) {
+unsafe extern "C" fn cfree(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
 /// `malloc_trim(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn malloc_trim(_pad: usize) -> c_int {
+extern "C" fn malloc_trim(_pad: usize) -> c_int {
     mallopt::trim()
 }
 
 /// `mallopt(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn mallopt(parameter: c_int, value: c_int) -> c_int {
+extern "C" fn mallopt(parameter: c_int, value: c_int) -> c_int {
     mallopt::set(parameter, value)
 }

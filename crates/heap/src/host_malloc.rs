@@ -18,6 +18,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use hugetlbfs::loader::host_malloc;
+use hugetools_pages::rt::weak::function;
 use hugetools_pages::word;
 
 use crate::host_malloc::next::next;
@@ -120,7 +121,7 @@ macro_rules! function {
     ($function:ident as $type:ty) => {{
         let address = $function.load(Ordering::Relaxed);
         // SAFETY: the address of the function of that name and type.
-        (address != 0).then(|| unsafe { core::mem::transmute::<usize, $type>(address) })
+        unsafe { function::<$type>(address) }
     }};
 }
 

@@ -12,13 +12,13 @@
 //! | `arena` | mimalloc's arenas in our extents |
 //! | `wrappers` | functions of libc that mimalloc calls through us |
 //! | `malloc` | the malloc family; owners of blocks |
-//! | [`exports`] | the malloc family by libc's names |
+//! | `exports` | the malloc family by libc's names |
 //! | [`dlopen`](mod@dlopen) | libraries that would bind to libc's malloc |
 #![no_std]
 
 mod arena;
 pub mod dlopen;
-pub mod exports;
+mod exports;
 mod host_malloc;
 mod idle;
 mod malloc;

@@ -13,7 +13,6 @@ use core::ffi::{c_int, c_void};
 use hugetools_pages::sys::{self, Errno, set_errno};
 
 use crate::host_malloc::{self, foreign};
-use crate::malloc::owner::Owner;
 use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
 };
@@ -121,11 +120,11 @@ fn purge_if_due() {
 /// As for [`free`].
 #[cold]
 pub(crate) unsafe fn free_outside(block: *mut c_void) {
-    match owner::of(block) {
+    match owner::is_foreign(block) {
         _ if block.is_null() => {}
+        true => foreign::free(block),
         // SAFETY: as the caller says, and mimalloc's.
-        Owner::Allocator => unsafe { mi_free(block) },
-        Owner::Foreign => foreign::free(block),
+        false => unsafe { mi_free(block) },
     }
 }
 
@@ -135,8 +134,7 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if !is_ours() {
         return host_malloc::realloc(block, size);
     }
-    let is_outside = !block.is_null() && owner::is_outside(block);
-    if is_outside && matches!(owner::of(block), Owner::Foreign) {
+    if owner::is_foreign(block) {
         return foreign::realloc(block, size);
     }
     make_room(size);
@@ -196,7 +194,7 @@ pub(crate) fn pvalloc(size: usize) -> *mut c_void {
 /// # Safety
 /// `block` must be null or a block.
 pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
-    if !block.is_null() && owner::is_outside(block) && matches!(owner::of(block), Owner::Foreign) {
+    if owner::is_foreign(block) {
         return foreign::usable_size(block);
     }
     // SAFETY: as the caller says; null or mimalloc's.

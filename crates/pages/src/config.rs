@@ -43,8 +43,8 @@ const PATH_MAX: usize = env::PATH_MAX;
 /// The path of the report file.
 pub fn report_path() -> Option<&'static CStr> {
     match get().report? {
-        // SAFETY: `get()` returned a report, so the state is READY: nobody writes any more.
-        Report::File(_) => CStr::from_bytes_until_nul(unsafe { &*PATH.0.get() }).ok(),
+        // SAFETY: a leaked copy, behind which a zero byte stands.
+        Report::File(path) => Some(unsafe { CStr::from_ptr(path.as_ptr().cast()) }),
         Report::Terminal { .. } => None,
     }
 }
@@ -104,14 +104,6 @@ struct Cell {
 // read only when READY.
 unsafe impl Sync for Cell {}
 
-/// The path of the report file, kept off the pages that a start touches.
-struct KeptPath(UnsafeCell<[u8; PATH_MAX]>);
-
-// SAFETY: as for `Cell`.
-unsafe impl Sync for KeptPath {}
-
-static PATH: KeptPath = KeptPath(UnsafeCell::new([0; PATH_MAX]));
-
 const UNREAD: u8 = 0;
 const READING: u8 = 1;
 const READY: u8 = 2;
@@ -156,24 +148,12 @@ fn read() -> &'static Config {
         let program = program(&variables, &mut buffer);
         let get = |name: &str| variables.get(name);
         let source = Settings::source(&get, program, sys::getpid()).kept_by(leaked_copy::keep);
-        let mut settings = Settings::of(source);
         // SAFETY: this thread moved the state to READING, so it alone writes.
-        keep_report(&mut settings, unsafe { &mut *PATH.0.get() });
-        // SAFETY: likewise.
-        unsafe { *CELL.config.get() = settings };
+        unsafe { *CELL.config.get() = Settings::of(source) };
     }
     CELL.state.store(READY, Ordering::Release);
     // SAFETY: READY: nobody writes any more.
     unsafe { &*CELL.config.get() }
-}
-
-/// Copies the path of the report file, with a zero byte.
-fn keep_report(settings: &mut Config, kept: &'static mut [u8; PATH_MAX]) {
-    if let Some(Report::File(path)) = &mut settings.report {
-        let room = &mut kept[..path.len()];
-        room.copy_from_slice(path);
-        *path = room;
-    }
 }
 
 /// Returns the program's name from its first argument, if a setting needs it.
@@ -212,25 +192,4 @@ pub fn heap_is_of_pool() -> bool {
 /// Whether blocks fail rather than use smaller pages than requested.
 pub fn heap_is_strict() -> bool {
     share_of_heap().is_some() || get().fallback == Fallback::None && heap_is_of_pool()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_path_is_copied() {
-        let path: &'static [u8] = b"/tmp/report";
-        let mut config = Settings {
-            report: Some(Report::File(path)),
-            ..Settings::NOTHING
-        };
-        let kept: &'static mut [u8; PATH_MAX] = Box::leak(Box::new([0; PATH_MAX]));
-        keep_report(&mut config, kept);
-        let Some(Report::File(copy)) = config.report else {
-            panic!("{:?}", config.report)
-        };
-        assert_eq!(copy, path);
-        assert_ne!(copy.as_ptr(), path.as_ptr());
-    }
 }

@@ -99,9 +99,6 @@ impl Extent {
 
     /// Makes an extent of memory that the program uses already; it never counts as heap. Its
     /// units are empty until published.
-    ///
-    /// # Errors
-    /// If there is no memory for its tables.
     pub fn adopt(
         range: Range<usize>,
         layout: Layout,
@@ -128,10 +125,7 @@ impl Extent {
         let units_at = size_of::<Extent>().next_multiple_of(8);
         let words_at = (units_at + units * size_of::<Unit>()).next_multiple_of(8);
         let tables = words_at + words * size_of::<AtomicU64>();
-        let read_write = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping replaces nothing.
-        let at = unsafe { sys::mmap(0, tables, read_write, flags, -1, 0)? };
+        let at = sys::map_new(tables)?;
         let extent = Extent {
             base,
             len,

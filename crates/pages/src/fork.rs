@@ -29,7 +29,7 @@ use crate::config;
 use crate::extent::index;
 use crate::migrate::runs;
 use crate::next_touch::request as next_touch;
-use crate::policy::pool_backoff::{self, Closed};
+use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::thp;
 use crate::registry;
 use crate::rt::message::{Level, say};
@@ -92,7 +92,7 @@ fn separate() {
 fn note_move() {
     static MOVED: AtomicU32 = AtomicU32::new(0);
     if MOVED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
-        pool_backoff::close(Closed::Forks);
+        pool_backoff::close(Shortfall::Forks);
         pool_backoff::say_forks();
     }
 }

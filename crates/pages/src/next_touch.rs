@@ -35,5 +35,5 @@ mod resident;
 mod service;
 mod survey;
 
-pub use figures::{Figures, figures};
+pub use figures::figures;
 pub use ranges::each as each_range;

@@ -12,7 +12,6 @@ pub mod cast;
 mod clock;
 mod dir;
 mod file;
-mod futex;
 mod limit;
 mod memory;
 mod missing;
@@ -25,8 +24,7 @@ mod userfault;
 mod valgrind;
 
 pub use call::{
-    Errno, Result, address, any_call, c_address, c_result, errno, libc_syscall, set_errno,
-    thread_key,
+    Errno, Result, address, c_address, c_result, errno, libc_syscall, set_errno, thread_key,
 };
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
@@ -34,19 +32,19 @@ pub use file::{
     File, device_in_memory, identity, identity_of, inode, is_plain_file, links, open_flags,
     read_at, read_link, write, write_quietly,
 };
-pub use futex::futex_wait_for;
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
-    free_memory, knows_advice, madvise, mincore, mlock, mlock2, mlockall, mmap, mprotect, mremap,
-    munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
+    free_memory, knows_advice, madvise, map_new, mincore, mlock, mlock2, mlockall, mmap, mprotect,
+    mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
 pub use missing::{Bell, Message, Missing, keep_files, run_anywhere};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use policy::{mbind, page_nodes, thread_policy};
 pub use process::{
-    FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
-    getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size, probe_read,
-    program_break, random, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
+    FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wait_for, futex_wake, getegid,
+    geteuid, getpid, getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size,
+    probe_read, program_break, random, set_blocked_signals, sleep, thp_disabled, touched,
+    yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,
@@ -56,18 +54,3 @@ pub use seccomp_filter::{Filter, filter, note_failed_filter, note_own_filter};
 pub use shm::{ShmState, shm_remove, shm_state, shmat, shmdt, shmget};
 pub use userfault::WriteProtection;
 pub use valgrind::is_under_valgrind;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn facts_of_this_process() {
-        assert!(page_size().is_power_of_two());
-        assert!(!is_secure());
-        assert_eq!(getpid(), std::process::id());
-        assert!(links(c"/proc/self/task").unwrap() >= 3);
-        assert!(identity(0).is_some());
-        assert!(identity(-1).is_none());
-    }
-}

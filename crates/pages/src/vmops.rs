@@ -194,9 +194,6 @@ pub fn all_locked(flags: c_int) {
 
 /// Before the program maps or moves something to a fixed address: memory of ours on part of a
 /// huge page becomes ordinary memory.
-///
-/// # Errors
-/// If shared memory can't.
 pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     let Some(range) = ours(addr, len) else {
         return Ok(());

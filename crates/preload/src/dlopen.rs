@@ -15,6 +15,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use hugetools_pages::rt::weak::function;
 use hugetools_pages::{weak_function, word};
 
 use crate::loader::{objects, rebind};
@@ -51,21 +52,15 @@ type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Flags = extern "C" fn(c_int) -> c_int;
 
 /// `dlopen(3)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
+unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     static DLOPEN: AtomicUsize = AtomicUsize::new(0);
     let flags = prepare(flags);
-    match real(&DLOPEN, c"dlopen") {
-        0 => core::ptr::null_mut(),
-        real => {
-            // SAFETY: the address of the function of that name.
-            let real = unsafe { core::mem::transmute::<usize, Dlopen>(real) };
-            // SAFETY: as the caller says.
-            unsafe { real(file, flags) }
-        }
+    // SAFETY: the address of the function of that name.
+    match unsafe { function::<Dlopen>(real(&DLOPEN, c"dlopen")) } {
+        // SAFETY: as the caller says.
+        Some(real) => unsafe { real(file, flags) },
+        None => core::ptr::null_mut(),
     }
 }
 

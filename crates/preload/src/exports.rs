@@ -1,10 +1,10 @@
 //! The functions of libc that are replaced. Memory of ours is handled here; other calls go to the
 //! next library.
 //!
-//! This file has the memory calls, except [`mod@mremap`] and [`sbrk`]. [`ends`]: the end of a
-//! program; [`mod@syscall`]: calls by number; [`threads`].
+//! This file has the memory calls, except `mremap` and `sbrk`. `ends`: the end of a
+//! program; `syscall`: calls by number. Elsewhere: `sysv_shm`, `process`, `dlopen`.
 //!
-//! **Invariants.** Each has libc's name, arguments and results, and keeps `errno` on success. It
+//! **Invariants.** Each has libc's name, arguments, results and conditions of safety, and keeps `errno` on success. It
 //! may be called at any time: before our constructor, in a signal handler, in a child of `vfork`.
 //!
 //! **Locks.** None is held while the next function runs.
@@ -20,20 +20,16 @@ use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
 use crate::next;
-use crate::{program_segments, sysv_shm};
+use crate::program_segments;
 
-pub mod ends;
-pub mod mremap;
-pub mod sbrk;
-pub mod syscall;
-pub mod threads;
+mod ends;
+mod mremap;
+mod sbrk;
+mod syscall;
 
 /// `mmap(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap(
+unsafe extern "C" fn mmap(
     addr: *mut c_void,
     len: usize,
     prot: c_int,
@@ -99,11 +95,8 @@ unsafe fn map_next(
 }
 
 /// `mmap64(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap64(
+unsafe extern "C" fn mmap64(
     addr: *mut c_void,
     len: usize,
     prot: c_int,
@@ -116,11 +109,8 @@ pub unsafe extern "C" fn mmap64(
 }
 
 /// `munmap(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
+unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
     let result = match vmops::munmap(addr as usize, len) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
@@ -133,11 +123,8 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
 }
 
 /// `mprotect(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
+unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
     let (at, whole) = vmops::mprotect_range(addr as usize, len);
     match vmops::mprotect(at, whole, prot, None) {
         Some(result) => sys::c_result(result),
@@ -150,11 +137,8 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
 }
 
 /// `pkey_mprotect(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pkey_mprotect(
+unsafe extern "C" fn pkey_mprotect(
     addr: *mut c_void,
     len: usize,
     prot: c_int,
@@ -179,11 +163,8 @@ fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> 
 }
 
 /// `madvise(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
@@ -196,11 +177,8 @@ pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -
 }
 
 /// `mlock(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
+unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
     let result = unsafe { next::mlock(addr, len) };
     if result == 0 {
@@ -210,11 +188,8 @@ pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
 }
 
 /// `mlock2(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
+unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
     // SAFETY: as the caller says.
     let result = unsafe { next::mlock2(addr, len, flags) };
     if result == 0 {
@@ -224,11 +199,8 @@ pub unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) 
 }
 
 /// `munlock(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
+unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
     let result = unsafe { next::munlock(addr, len) };
     if result == 0 {
@@ -239,7 +211,7 @@ pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
 
 /// `mlockall(2)`
 #[unsafe(no_mangle)]
-pub extern "C" fn mlockall(flags: c_int) -> c_int {
+extern "C" fn mlockall(flags: c_int) -> c_int {
     let result = next::mlockall(flags);
     if result == 0 {
         vmops::all_locked(flags);
@@ -249,7 +221,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 
 /// `munlockall(2)`
 #[unsafe(no_mangle)]
-pub extern "C" fn munlockall() -> c_int {
+extern "C" fn munlockall() -> c_int {
     let result = next::munlockall();
     if result == 0 {
         mlocked::clear();
@@ -258,11 +230,8 @@ pub extern "C" fn munlockall() -> c_int {
 }
 
 /// `mbind(2)`, exported by libnuma.
-///
-/// # Safety
-/// As libnuma's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mbind(
+unsafe extern "C" fn mbind(
     addr: *mut c_void,
     len: c_ulong,
     mode: c_int,
@@ -277,30 +246,4 @@ pub unsafe extern "C" fn mbind(
     // SAFETY: as the caller says.
     let result = unsafe { vmops::mbind(addr as usize, len, mode, mask, flags as usize) };
     i64::from(sys::c_result(result))
-}
-
-/// `shmget(2)`
-#[unsafe(no_mangle)]
-pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
-    sysv_shm::shmget(key, size, flags)
-}
-
-/// `shmat(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
-    // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmat(id, addr, flags) }
-}
-
-/// `shmdt(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmdt(addr) }
 }

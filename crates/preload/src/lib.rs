@@ -13,7 +13,7 @@
 //! | `program_segments` | code, data and bss of the program, code of its libraries |
 //! | `report` | `--require` before the program begins; the report at its end |
 //! | [`process`] | forks, threads, seccomp filters |
-//! | [`exports`] | replaced functions of libc |
+//! | `exports` | replaced functions of libc |
 //! | [`dlopen`](mod@dlopen) | libraries that would bind libc's functions past ours |
 //! | `start` | the constructor |
 //!
@@ -23,7 +23,7 @@
 
 pub mod api;
 pub mod dlopen;
-pub mod exports;
+mod exports;
 pub mod loader;
 mod next;
 pub mod process;

@@ -16,6 +16,7 @@
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_pages::rt::weak::function;
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::{weak_function, word};
 
@@ -82,9 +83,9 @@ static PRCTL: Next = Next::named(c"prctl");
 /// Called at the start by each program that has our heap.
 static REGISTER_ATFORK: Next = Next::named(c"__register_atfork");
 
-/// Address of the next `__register_atfork`.
-pub(crate) fn register_atfork() -> Option<usize> {
-    Some(REGISTER_ATFORK.address()).filter(|address| *address != 0)
+/// Address of the next `__register_atfork`; 0 if there is none.
+pub(crate) fn register_atfork() -> usize {
+    REGISTER_ATFORK.address()
 }
 
 /// All functions looked up at the start.
@@ -150,14 +151,11 @@ pub(crate) fn ask(name: &CStr) -> Option<usize> {
 /// Calls the next function, or evaluates the expression after `else`.
 macro_rules! call {
     ($next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
-        match $next.address() {
-            0 => $otherwise,
-            address => {
-                // SAFETY: the address of the function of that name and type.
-                let next = unsafe { core::mem::transmute::<usize, $type>(address) };
-                // SAFETY: as the caller says.
-                unsafe { next($($argument),*) }
-            }
+        // SAFETY: the address of the function of that name and type.
+        match unsafe { function::<$type>($next.address()) } {
+            // SAFETY: as the caller says.
+            Some(next) => unsafe { next($($argument),*) },
+            None => $otherwise,
         }
     };
 }
@@ -293,16 +291,8 @@ pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
     let [a, b, c, d, e, f] = args;
     call!(SYSCALL as Syscall, (number, a, b, c, d, e, f), else {
         // SAFETY: as the caller says.
-        c_long_result(unsafe { sys::any_call(number, args) })
+        unsafe { sys::libc_syscall(number, args) }
     })
-}
-
-/// Converts a result to C: sets `errno` and returns -1 on failure.
-pub(crate) fn c_long_result(result: sys::Result<usize>) -> c_long {
-    match result {
-        Ok(value) => c_long::from_ne_bytes(value.to_ne_bytes()),
-        Err(error) => c_long::from(sys::c_result(Err(error))),
-    }
 }
 
 pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {

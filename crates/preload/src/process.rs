@@ -8,6 +8,6 @@
 //! **At a fork.** See `hugetools_pages::fork`.
 
 pub mod atfork;
-pub(crate) mod threads;
+mod threads;
 
 pub mod seccomp;

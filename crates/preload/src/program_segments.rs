@@ -112,12 +112,12 @@ fn put_program(object: &Object<'_>, config: &Config) {
         false => (config.elfmap.text, config.elfmap.data),
     };
     let all = [
-        ("text", text, &reason::TEXT, of_text),
-        ("data", data, &reason::DATA, of_data),
+        ("text", text, &reason::TEXT, of_text, Kind::Text),
+        ("data", data, &reason::DATA, of_data, Kind::Data),
     ];
-    for (name, got, outcome, pages) in all {
+    for (name, got, outcome, pages, kind) in all {
         if let (Some(got), Some(pages)) = (got, pages) {
-            report(name, got, outcome, pages);
+            report(name, got, outcome, pages, kind);
         }
     }
 }
@@ -154,17 +154,12 @@ fn map_for_perf(object: &Object<'_>, load: &Load, got: Placement, config: &Confi
 }
 
 /// Reports and records the result for text or data.
-fn report(name: &str, got: Placement, outcome: &Outcome, pages: Pages) {
+fn report(name: &str, got: Placement, outcome: &Outcome, pages: Pages, kind: Kind) {
     let why = got.why();
     let is_noted = |why: &Reason| why.is_of_file() || got.whole == 0 || is_loss(got, *why);
     if let Some(why) = why.filter(is_noted) {
         outcome.note(why);
     }
-    let kind = if name == "text" {
-        Kind::Text
-    } else {
-        Kind::Data
-    };
     say_got(name, got, level(got, why, kind), why, pages);
 }
 
@@ -205,13 +200,9 @@ fn is_tried() -> bool {
 
 fn say_got(name: &str, got: Placement, level: Level, why: Option<Reason>, pages: Pages) {
     let (all, whole) = (Amount(got.bytes()), Amount(got.whole));
-    let lacking = || lacking(got, pages);
-    let why = Because {
-        why,
-        lacking: why
-            .filter(|why| matches!(why, Reason::PoolEmpty))
-            .and_then(|_| lacking()),
-    };
+    let is_empty = why == Some(Reason::PoolEmpty);
+    let lacking = is_empty.then(|| lacking(got, pages)).flatten();
+    let why = Because { why, lacking };
     match got.whole {
         0 => say(level, format_args!("{name}: on base pages{why}")),
         _ => say(

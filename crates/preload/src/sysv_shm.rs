@@ -8,7 +8,10 @@
 //! **Locks.** The registry's, for each segment recorded.
 //!
 //! **At a fork.** The child shares the segments and their records.
-#![expect(unsafe_code, reason = "attaches segments")]
+#![expect(
+    unsafe_code,
+    reason = "exports functions of libc, and attaches segments"
+)]
 
 use core::ffi::{c_int, c_void};
 
@@ -16,18 +19,23 @@ use hugetools_contract::env::Pages;
 use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
-use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint, WholeHint};
+use hugetools_pages::kernel::hugetlb_pool;
 use hugetools_pages::kernel::{constraints, facts, populate};
 use hugetools_pages::policy::own_request::OwnRequest;
-use hugetools_pages::policy::{pool_backoff, required, start_facts};
+use hugetools_pages::policy::pool_backoff::Shortfall;
+use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung, report_small};
+use hugetools_pages::vmops::map_shared::{
+    BACKOFF, huge_size, lacks_pages, lacks_thp, next_rung, report_small,
+};
 
 use crate::next;
-/// `shmget`
-pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
+
+/// `shmget(2)`
+#[unsafe(no_mangle)]
+extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     if let Some(own) = OwnRequest::of_segment(size, flags) {
         return get_shm_hugetlb(own, key, size, flags);
     }
@@ -166,52 +174,25 @@ fn fill(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
 }
 
 fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
-    let (page_name, amount) = (SizeName(page), Amount(size));
-    match error.0 {
-        libc::EPERM => {
-            BACKOFF.note(pool_backoff::Shortfall::ShmGroup);
-            let group = sys::getegid();
-            required::report_shm(
-                Kind::Shm,
-                may_follow,
-                format_args!(
-                    "shmget: no {page_name} pages for {amount}: this user is not in the \
-                     group of vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
-                    next_rung(may_follow),
-                ),
-            );
-        }
-        _ => {
-            let pages = size.div_ceil(page);
-            BACKOFF.note(pool_backoff::shortfall_of(page, pages));
-            let free = hugetlb_pool::free(page);
-            let grow = WholeHint(GrowHint {
-                size: page,
-                needed: pages,
-                free,
-            });
-            required::report_shm(
-                Kind::Shm,
-                may_follow,
-                format_args!(
-                    "shmget: no huge pages for {amount}: {pages} pages of {page_name} are needed, \
-                     {free}; {}{grow}",
-                    next_rung(may_follow),
-                ),
-            );
-        }
+    if error.0 != libc::EPERM {
+        return lacks_pages("shmget", size, page, may_follow);
     }
+    BACKOFF.note(Shortfall::ShmGroup);
+    let (page, amount, group) = (SizeName(page), Amount(size), sys::getegid());
+    required::report_shm(
+        Kind::Shm,
+        may_follow,
+        format_args!(
+            "shmget: no {page} pages for {amount}: this user is not in the group of \
+             vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
+            next_rung(may_follow),
+        ),
+    );
 }
 
-/// `shmat`
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
-    if config::get().shm.is_none() {
-        // SAFETY: as the caller says.
-        return unsafe { next::shmat(id, addr, flags) };
-    }
+/// `shmat(2)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
     let at = unsafe { next::shmat(id, addr, flags) };
     if at != libc::MAP_FAILED {
@@ -220,11 +201,9 @@ pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut
     at
 }
 
-/// `shmdt`
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
+/// `shmdt(2)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
     match attach::shmdt(addr as usize) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.

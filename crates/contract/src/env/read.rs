@@ -173,7 +173,8 @@ pub(super) fn report<'a>(
     let value = source.get(name)?;
     if value != b"-" {
         let is_path = (1..PATH_MAX).contains(&value.len()) && !NO_FILES.contains(&value);
-        return source.or_reject(name, is_path.then_some(Report::File(value)));
+        let path = source.or_reject(name, is_path.then_some(value))?;
+        return source.keep(name, path).map(Report::File);
     }
     let pid = source.get(pid_name);
     // An unset variable is not at fault.

@@ -5,8 +5,10 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_pages::rt::weak::function;
+
 use crate::malloc as ours;
-use crate::malloc::owner::{self, Owner};
+use crate::malloc::owner::is_foreign;
 
 /// libc's functions that take blocks; 0 if missing.
 pub(crate) struct Libc {
@@ -15,23 +17,12 @@ pub(crate) struct Libc {
     pub(crate) usable_size: AtomicUsize,
 }
 
-impl Libc {
-    const fn new() -> Libc {
-        Libc {
-            free: AtomicUsize::new(0),
-            realloc: AtomicUsize::new(0),
-            usable_size: AtomicUsize::new(0),
-        }
-    }
-}
-
 /// The program's libc.
-pub(crate) static LIBC: Libc = Libc::new();
-
-/// Whether a block is neither null nor ours.
-fn is_foreign(block: *const c_void) -> bool {
-    !block.is_null() && owner::is_outside(block) && matches!(owner::of(block), Owner::Foreign)
-}
+pub(crate) static LIBC: Libc = Libc {
+    free: AtomicUsize::new(0),
+    realloc: AtomicUsize::new(0),
+    usable_size: AtomicUsize::new(0),
+};
 
 /// `free(3)`
 ///
@@ -43,14 +34,10 @@ pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
         // SAFETY: as the caller says.
         return unsafe { ours::free(block) };
     }
-    match LIBC.free.load(Ordering::Acquire) {
-        0 => {}
-        free => {
-            // SAFETY: the address of the function of that name.
-            let free = unsafe { core::mem::transmute::<usize, Free>(free) };
-            // SAFETY: as the caller says.
-            unsafe { free(block) };
-        }
+    // SAFETY: the address of the function of that name.
+    if let Some(free) = unsafe { function::<Free>(LIBC.free.load(Ordering::Acquire)) } {
+        // SAFETY: as the caller says.
+        unsafe { free(block) };
     }
 }
 
@@ -64,15 +51,12 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
         // SAFETY: as the caller says.
         return unsafe { ours::realloc(block, size) };
     }
-    match LIBC.realloc.load(Ordering::Acquire) {
-        0 => core::ptr::null_mut(),
-        realloc => {
-            // SAFETY: the address of the function of that name.
-            let realloc = unsafe { core::mem::transmute::<usize, Realloc>(realloc) };
-            // SAFETY: as the caller says.
-            unsafe { realloc(block, size) }
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let realloc = unsafe { function::<Realloc>(LIBC.realloc.load(Ordering::Acquire)) };
+    // SAFETY: as the caller says.
+    realloc.map_or(core::ptr::null_mut(), |realloc| unsafe {
+        realloc(block, size)
+    })
 }
 
 /// `reallocarray(3)`
@@ -99,13 +83,8 @@ pub(crate) unsafe extern "C" fn usable_size(block: *mut c_void) -> usize {
         // SAFETY: as the caller says.
         return unsafe { ours::malloc_usable_size(block) };
     }
-    match LIBC.usable_size.load(Ordering::Acquire) {
-        0 => 0,
-        usable_size => {
-            // SAFETY: the address of the function of that name.
-            let usable_size = unsafe { core::mem::transmute::<usize, UsableSize>(usable_size) };
-            // SAFETY: as the caller says.
-            unsafe { usable_size(block) }
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let usable_size = unsafe { function::<UsableSize>(LIBC.usable_size.load(Ordering::Acquire)) };
+    // SAFETY: as the caller says.
+    usable_size.map_or(0, |usable_size| unsafe { usable_size(block) })
 }

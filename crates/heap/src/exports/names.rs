@@ -8,13 +8,13 @@ use crate::malloc as ours;
 
 /// `malloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn __libc_malloc(size: usize) -> *mut c_void {
+extern "C" fn __libc_malloc(size: usize) -> *mut c_void {
     ours::malloc(size)
 }
 
 /// `calloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn __libc_calloc(count: usize, size: usize) -> *mut c_void {
+extern "C" fn __libc_calloc(count: usize, size: usize) -> *mut c_void {
     ours::calloc(count, size)
 }
 
@@ -23,46 +23,40 @@ pub extern "C" fn __libc_calloc(count: usize, size: usize) -> *mut c_void {
 /// # Safety
 /// `block` must be null or come from the malloc family.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void {
+unsafe extern "C" fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { ours::realloc(block, size) }
 }
 
 /// `free(3)`
-///
-/// # Safety
-/// As for [`__libc_realloc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __libc_free(block: *mut c_void) {
+unsafe extern "C" fn __libc_free(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
 /// `cfree(3)`
-///
-/// # Safety
-/// As for [`__libc_realloc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __libc_cfree(block: *mut c_void) {
+unsafe extern "C" fn __libc_cfree(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
 /// `memalign(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void {
+extern "C" fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void {
     ours::memalign(alignment, size)
 }
 
 /// `valloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn __libc_valloc(size: usize) -> *mut c_void {
+extern "C" fn __libc_valloc(size: usize) -> *mut c_void {
     ours::valloc(size)
 }
 
 /// `pvalloc(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn __libc_pvalloc(size: usize) -> *mut c_void {
+extern "C" fn __libc_pvalloc(size: usize) -> *mut c_void {
     ours::pvalloc(size)
 }
 
@@ -71,7 +65,7 @@ pub extern "C" fn __libc_pvalloc(size: usize) -> *mut c_void {
 /// # Safety
 /// `place` must be writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __posix_memalign(
+unsafe extern "C" fn __posix_memalign(
     place: *mut *mut c_void,
     alignment: usize,
     size: usize,

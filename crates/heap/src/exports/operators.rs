@@ -4,6 +4,8 @@
 
 use core::ffi::{CStr, c_void};
 
+use hugetools_pages::rt::weak::function;
+
 use crate::host_malloc::next::next;
 use crate::host_malloc::{self, Heap};
 use crate::malloc as ours;
@@ -13,14 +15,9 @@ use crate::mimalloc;
 #[cold]
 fn next_new(name: &CStr, size: usize) -> *mut c_void {
     type New = extern "C-unwind" fn(usize) -> *mut c_void;
-    match next(name) {
-        0 => core::ptr::null_mut(),
-        address => {
-            // SAFETY: the address of the function of that name.
-            let new = unsafe { core::mem::transmute::<usize, New>(address) };
-            new(size)
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let new = unsafe { function::<New>(next(name)) };
+    new.map_or(core::ptr::null_mut(), |new| new(size))
 }
 
 #[inline(always)]
@@ -60,23 +57,21 @@ unsafe fn delete_outside(name: &CStr, block: *mut c_void) {
 
 fn next_delete(name: &CStr, block: *mut c_void) {
     type Delete = extern "C" fn(*mut c_void);
-    let address = next(name);
-    if address != 0 {
-        // SAFETY: the address of the function of that name.
-        let delete = unsafe { core::mem::transmute::<usize, Delete>(address) };
+    // SAFETY: the address of the function of that name.
+    if let Some(delete) = unsafe { function::<Delete>(next(name)) } {
         delete(block);
     }
 }
 
 /// `operator new(size_t)`
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn _Znwm(size: usize) -> *mut c_void {
+extern "C-unwind" fn _Znwm(size: usize) -> *mut c_void {
     new(c"_Znwm", size)
 }
 
 /// `operator new[](size_t)`
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
+extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
     new(c"_Znam", size)
 }
 
@@ -85,37 +80,28 @@ pub extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
 /// # Safety
 /// `block` must be null or come from `operator new`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdlPv(block: *mut c_void) {
+unsafe extern "C" fn _ZdlPv(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdlPv", block) }
 }
 
 /// `operator delete[](void *)`
-///
-/// # Safety
-/// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdaPv(block: *mut c_void) {
+unsafe extern "C" fn _ZdaPv(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdaPv", block) }
 }
 
 /// `operator delete(void *, size_t)`
-///
-/// # Safety
-/// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdlPvm(block: *mut c_void, _size: usize) {
+unsafe extern "C" fn _ZdlPvm(block: *mut c_void, _size: usize) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdlPv", block) }
 }
 
 /// `operator delete[](void *, size_t)`
-///
-/// # Safety
-/// As for [`_ZdlPv`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _ZdaPvm(block: *mut c_void, _size: usize) {
+unsafe extern "C" fn _ZdaPvm(block: *mut c_void, _size: usize) {
     // SAFETY: the caller's promise.
     unsafe { delete(c"_ZdaPv", block) }
 }

@@ -4,6 +4,8 @@
 
 use core::ffi::c_void;
 
+use hugetools_pages::rt::weak::function;
+
 use crate::host_malloc;
 use crate::host_malloc::next::next;
 
@@ -14,10 +16,8 @@ pub(crate) fn free(block: *mut c_void) {
     if let Some(free) = host_malloc::free() {
         return free(block);
     }
-    let free = next(c"free");
-    if free != 0 {
-        // SAFETY: the address of the function of that name.
-        let free = unsafe { core::mem::transmute::<usize, Free>(free) };
+    // SAFETY: the address of the function of that name.
+    if let Some(free) = unsafe { function::<Free>(next(c"free")) } {
         free(block);
     }
 }
@@ -26,14 +26,9 @@ pub(crate) fn free(block: *mut c_void) {
 #[cold]
 pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
-    match next(c"realloc") {
-        0 => core::ptr::null_mut(),
-        realloc => {
-            // SAFETY: the address of the function of that name.
-            let realloc = unsafe { core::mem::transmute::<usize, Realloc>(realloc) };
-            realloc(block, size)
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let realloc = unsafe { function::<Realloc>(next(c"realloc")) };
+    realloc.map_or(core::ptr::null_mut(), |realloc| realloc(block, size))
 }
 
 /// The usable size of a block.
@@ -43,12 +38,7 @@ pub(crate) fn usable_size(block: *const c_void) -> usize {
     if let Some(usable_size) = host_malloc::usable_size() {
         return usable_size(block);
     }
-    match next(c"malloc_usable_size") {
-        0 => 0,
-        usable_size => {
-            // SAFETY: the address of the function of that name.
-            let usable_size = unsafe { core::mem::transmute::<usize, UsableSize>(usable_size) };
-            usable_size(block)
-        }
-    }
+    // SAFETY: the address of the function of that name.
+    let usable_size = unsafe { function::<UsableSize>(next(c"malloc_usable_size")) };
+    usable_size.map_or(0, |usable_size| usable_size(block))
 }

@@ -6,14 +6,6 @@ use hugetools_contract::segment::HEAP_AREA;
 
 use crate::mimalloc;
 
-/// The owner of a block.
-pub(crate) enum Owner {
-    /// mimalloc's.
-    Allocator,
-    /// Another malloc's.
-    Foreign,
-}
-
 /// Whether a block lies outside of the heap's area and may be another malloc's. Nearly all of
 /// mimalloc's lie inside.
 #[inline(always)]
@@ -21,11 +13,8 @@ pub(crate) fn is_outside(block: *const c_void) -> bool {
     !HEAP_AREA.contains(&(block as u64))
 }
 
-/// The owner of a block outside of the heap's area.
-#[cold]
-pub(crate) fn of(block: *const c_void) -> Owner {
-    match mimalloc::mi_is_in_heap_region(block) {
-        true => Owner::Allocator,
-        false => Owner::Foreign,
-    }
+/// Whether a block is another malloc's: neither null nor mimalloc's.
+#[inline]
+pub(crate) fn is_foreign(block: *const c_void) -> bool {
+    !block.is_null() && is_outside(block) && !mimalloc::mi_is_in_heap_region(block)
 }

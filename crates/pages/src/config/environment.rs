@@ -63,10 +63,7 @@ fn copy() -> Option<&'static [u8]> {
         return None;
     }
     let file = sys::File::open(c"/proc/self/environ", libc::O_RDONLY).ok()?;
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping replaces nothing.
-    let at = unsafe { sys::mmap(0, ROOM, prot, flags, -1, 0) }.ok()?;
+    let at = sys::map_new(ROOM).ok()?;
     // SAFETY: the new mapping, which nobody else has.
     let room = unsafe { core::slice::from_raw_parts_mut(at as *mut u8, ROOM) };
     let len = procfile::fill(&file, room).len();
@@ -178,26 +175,5 @@ mod tests {
         assert_eq!(found.get(env::MORECORE), None);
         assert!(is_one_of_ours(c"HUGETLB_SHM=1".as_ptr()));
         assert!(!is_one_of_ours(c"HUGETLB".as_ptr()) && !is_one_of_ours(c"".as_ptr()));
-    }
-
-    #[test]
-    fn the_copy_of_the_kernel_holds_the_same() {
-        let found = Variables::in_copy(b"A=1\0HUGETLB_SHM=2MB\0HUGETLB_SHM=no\0");
-        assert_eq!(found.get(env::SHM), Some(&b"2MB"[..]));
-        assert!(Variables::in_copy(b"").get(env::SHM).is_none());
-        let copy = copy().unwrap();
-        // SAFETY: the block of this process, which is not empty.
-        let first = unsafe { block().read() };
-        // SAFETY: a C string.
-        let first = unsafe { CStr::from_ptr(first) };
-        assert_eq!(copy.split(|b| *b == 0).next(), Some(first.to_bytes()));
-        // Once is enough.
-        assert!(super::copy().is_none());
-    }
-
-    #[test]
-    fn this_process_has_an_environment() {
-        assert!(!block().is_null());
-        assert_eq!(Variables::find().unwrap().get("PATH"), None);
     }
 }

@@ -61,14 +61,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_file_a_process_says_it_once() {
-        assert_eq!(
-            (claim(Kind::Stacks), claim(Kind::Stacks)),
-            (News::Own, News::Old)
-        );
-    }
-
-    #[test]
     fn a_file_that_is_too_short_is_none() {
         let place = Place::new(1, b"/proc/self/cmdline").unwrap();
         assert_eq!(is_first(&place, Kind::Stacks), None);

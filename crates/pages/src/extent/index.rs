@@ -10,9 +10,6 @@ use crate::extent::{Extent, Holds, mlocked};
 use crate::rt::wait_queue::WaitQueue;
 use crate::sys::{Errno, Result};
 
-/// The extents of the heap and of segments.
-static EXTENTS: Table = Table::new();
-
 /// Maximum number of extents.
 const MOST: usize = 512;
 
@@ -22,63 +19,45 @@ static READERS: AtomicU32 = AtomicU32::new(0);
 /// Woken when a reader leaves.
 static QUIET: WaitQueue = WaitQueue::new();
 
-/// Slots for extents.
-struct Table {
-    slots: [AtomicPtr<Extent>; MOST],
-    /// End of the slots ever used.
-    end: AtomicUsize,
-    /// Slots below are mostly taken.
-    full: AtomicUsize,
+/// The extents of the heap and of segments.
+static SLOTS: [AtomicPtr<Extent>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
+
+/// End of the slots ever used.
+static END: AtomicUsize = AtomicUsize::new(0);
+
+/// Slots below are mostly taken.
+static FULL: AtomicUsize = AtomicUsize::new(0);
+
+/// Adds an extent; returns whether there was a slot.
+fn enter(extent: &'static Extent) -> bool {
+    let new = core::ptr::from_ref(extent).cast_mut();
+    let null = core::ptr::null_mut();
+    let take = |place: &usize| {
+        SLOTS[*place]
+            .compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    };
+    let full = FULL.load(Ordering::Relaxed);
+    let Some(place) = (full..MOST).chain(0..full).find(take) else {
+        return false;
+    };
+    FULL.store(place + 1, Ordering::Relaxed);
+    END.fetch_max(place + 1, Ordering::AcqRel);
+    true
 }
 
-impl Table {
-    const fn new() -> Table {
-        Table {
-            slots: [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST],
-            end: AtomicUsize::new(0),
-            full: AtomicUsize::new(0),
-        }
+/// Frees the slot of an extent.
+fn leave(extent: &'static Extent) {
+    let sought = core::ptr::from_ref(extent).cast_mut();
+    let is_sought = |slot: &AtomicPtr<Extent>| slot.load(Ordering::Relaxed) == sought;
+    if let Some(place) = used().iter().position(is_sought) {
+        SLOTS[place].store(core::ptr::null_mut(), Ordering::SeqCst);
+        FULL.fetch_min(place, Ordering::Relaxed);
     }
+}
 
-    /// Adds an extent; returns whether there was a slot.
-    fn enter(&self, extent: &'static Extent) -> bool {
-        let new = core::ptr::from_ref(extent).cast_mut();
-        let null = core::ptr::null_mut();
-        let take = |place: &usize| {
-            let slot = &self.slots[*place];
-            slot.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok()
-        };
-        let full = self.full.load(Ordering::Relaxed);
-        let Some(place) = (full..MOST).chain(0..full).find(take) else {
-            return false;
-        };
-        self.full.store(place + 1, Ordering::Relaxed);
-        self.end.fetch_max(place + 1, Ordering::AcqRel);
-        true
-    }
-
-    /// The slot of an extent.
-    fn place_of(&self, extent: &'static Extent) -> Option<usize> {
-        let sought = core::ptr::from_ref(extent).cast_mut();
-        let is_sought = |slot: &AtomicPtr<Extent>| slot.load(Ordering::Relaxed) == sought;
-        self.used().iter().position(is_sought)
-    }
-
-    /// Frees a slot.
-    fn leave(&self, place: usize) {
-        self.slots[place].store(core::ptr::null_mut(), Ordering::SeqCst);
-        self.full.fetch_min(place, Ordering::Relaxed);
-    }
-
-    fn used(&self) -> &[AtomicPtr<Extent>] {
-        let end = self.end.load(Ordering::Acquire);
-        &self.slots[..end]
-    }
-
-    fn all(&'static self) -> impl Iterator<Item = &'static Extent> {
-        self.used().iter().filter_map(load)
-    }
+fn used() -> &'static [AtomicPtr<Extent>] {
+    &SLOTS[..END.load(Ordering::Acquire)]
 }
 
 /// Reserves an extent and adds it; see [`Extent::reserve`].
@@ -87,7 +66,7 @@ impl Table {
 /// If there is no address space, no memory for its tables, or no slot.
 pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&'static Extent> {
     let extent = Extent::reserve(lead, len, align, layout)?;
-    if EXTENTS.enter(extent) {
+    if enter(extent) {
         mlocked::note_mapping(&(extent.base..extent.base + extent.len));
         return Ok(extent);
     }
@@ -97,9 +76,6 @@ pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&
 
 /// Adds memory that the program uses already; see [`Extent::adopt`]. Call it before hugetlb
 /// pages are put there, so that forks know of them.
-///
-/// # Errors
-/// If there is no memory for its tables, or no slot.
 pub fn adopt(
     range: Range<usize>,
     layout: Layout,
@@ -107,7 +83,7 @@ pub fn adopt(
     prot: c_int,
 ) -> Result<&'static Extent> {
     let extent = Extent::adopt(range, layout, holds, prot)?;
-    if EXTENTS.enter(extent) {
+    if enter(extent) {
         return Ok(extent);
     }
     extent.free();
@@ -117,9 +93,7 @@ pub fn adopt(
 /// Removes an extent and frees it.
 pub fn destroy(extent: &'static Extent) {
     mlocked::remove(&(extent.base..extent.base + extent.len));
-    if let Some(place) = EXTENTS.place_of(extent) {
-        EXTENTS.leave(place);
-    }
+    leave(extent);
     match has_no_readers() {
         true => extent.free(),
         // Leaks its tables rather than wait for a thread that this one may have interrupted.
@@ -137,7 +111,7 @@ fn has_no_readers() -> bool {
 /// All extents. Call it inside [`read`], since another thread may free their tables; a fork
 /// may call it outside.
 pub fn extents() -> impl Iterator<Item = &'static Extent> {
-    EXTENTS.all()
+    used().iter().filter_map(load)
 }
 
 #[expect(unsafe_code, reason = "follows pointers of the table")]
@@ -152,7 +126,7 @@ fn load(slot: &AtomicPtr<Extent>) -> Option<&'static Extent> {
 pub fn meets(range: &Range<usize>) -> bool {
     let overlaps =
         |extent: &'static Extent| extent.base < range.end && range.start < extent.base + extent.len;
-    read(|| EXTENTS.all().any(overlaps))
+    read(|| extents().any(overlaps))
 }
 
 /// Runs `reader`, during which no extent's tables are freed.

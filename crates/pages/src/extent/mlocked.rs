@@ -84,15 +84,6 @@ pub fn clear() {
     }
 }
 
-/// Whether part of a range is locked.
-pub fn meets(range: &Range<usize>) -> bool {
-    let is_met = |place: usize| {
-        let (start, end) = at(place);
-        start < range.end && range.start < end
-    };
-    COUNT.load(Ordering::Acquire) != 0 && (0..SLOTS).any(is_met)
-}
-
 /// Locks the recorded parts of a range, whose memory was replaced. Takes no lock: a fork
 /// calls it.
 pub fn restore(range: &Range<usize>) {

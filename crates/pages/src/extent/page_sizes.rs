@@ -77,27 +77,25 @@ impl Layout {
 /// Size of the requested pool pages. An unsupported size is reported and replaced by the
 /// default.
 pub fn asked_size(pages: Pages) -> Option<usize> {
+    static SAID: AtomicBool = AtomicBool::new(false);
     match pages {
         Pages::Thp => None,
         Pages::Default => facts::default_huge_size(),
         Pages::Size(size) => match usize::try_from(size).ok() {
             Some(size) if hugetlb_pool::is_offered(size) => Some(size),
             _ => {
-                say_unknown_size(size);
+                let size = SizeName(usize::try_from(size).unwrap_or(usize::MAX));
+                say_once(
+                    &SAID,
+                    Level::Warning,
+                    format_args!(
+                        "this machine has no huge pages of {size}; the default size is used"
+                    ),
+                );
                 facts::default_huge_size()
             }
         },
     }
-}
-
-fn say_unknown_size(size: u64) {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    let size = SizeName(usize::try_from(size).unwrap_or(usize::MAX));
-    say_once(
-        &SAID,
-        Level::Warning,
-        format_args!("this machine has no huge pages of {size}; the default size is used"),
-    );
 }
 
 #[cfg(test)]

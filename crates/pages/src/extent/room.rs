@@ -26,23 +26,6 @@ fn ahead_of(limit: usize) -> usize {
         }
     });
     let taken = facts::address_space().unwrap_or(0).max(reserved);
-    part_of(limit.saturating_sub(taken), reserved.saturating_sub(used))
-}
-
-/// What may be reserved if `free` bytes are left and `unused` are reserved without use.
-fn part_of(free: usize, unused: usize) -> usize {
+    let (free, unused) = (limit.saturating_sub(taken), reserved.saturating_sub(used));
     (free.saturating_add(unused) / PART).saturating_sub(unused)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quarter_is_reserved_in_all() {
-        const MIB: usize = 1 << 20;
-        assert_eq!(part_of(400 * MIB, 0), 100 * MIB);
-        assert_eq!(part_of(340 * MIB, 60 * MIB), 40 * MIB);
-        assert_eq!(part_of(100 * MIB, 60 * MIB), 0);
-    }
 }

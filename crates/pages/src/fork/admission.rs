@@ -11,7 +11,7 @@ use crate::extent::{Holds, index};
 use crate::kernel::facts;
 use crate::migrate::runs;
 use crate::migrate::shield::Shield;
-use crate::policy::pool_backoff::{self, Closed};
+use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::{required, start_facts};
 use crate::sys::NoSignals;
 
@@ -50,7 +50,7 @@ fn may_have_pages() -> bool {
 
 /// Closes the pools and moves everything off them.
 fn leave_pools() {
-    pool_backoff::close(Closed::Threads);
+    pool_backoff::close(Shortfall::Threads);
     // A thread of libc's own or of a raw clone may be writing.
     if facts::has_threads() {
         return;

@@ -9,7 +9,7 @@ use crate::rt::message::Amount;
 /// Bytes of free memory to leave for others.
 const MARGIN: usize = 64 << 20;
 
-/// Blocker memory stays on the pool.
+/// Why memory stays on the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocker {
     /// Free bytes, which are too few.

@@ -19,21 +19,17 @@ struct Place {
     closed: AtomicBool,
 }
 
-static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
+static PLACES: [Place; MOST] = [const {
+    Place {
+        thread: AtomicUsize::new(0),
+        signals: AtomicU64::new(0),
+        closed: AtomicBool::new(false),
+    }
+}; MOST];
 
 /// This thread's fork in progress.
 #[derive(Debug)]
 pub(super) struct Guard(usize);
-
-impl Place {
-    const fn none() -> Place {
-        Place {
-            thread: AtomicUsize::new(0),
-            signals: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
-        }
-    }
-}
 
 impl Guard {
     /// Sets up the guard. `None`, with nothing done, if all slots are taken.
@@ -67,14 +63,9 @@ impl Guard {
         &PLACES[self.0]
     }
 
-    /// Whether the gate is closed.
-    pub(super) fn has_closed(&self) -> bool {
-        self.place().closed.load(Ordering::Relaxed)
-    }
-
     /// Ends the guard in the parent.
     pub(super) fn take_down(self) {
-        if self.has_closed() {
+        if self.place().closed.load(Ordering::Relaxed) {
             GATE.open();
         }
         self.free();

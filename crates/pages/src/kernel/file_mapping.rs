@@ -33,18 +33,3 @@ pub fn file_name(addr: usize, buffer: &mut [u8]) -> Option<&[u8]> {
     })?;
     buffer.get(..len)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_program_is_mapped_from_its_file() {
-        let mut buffer = [0; 4096];
-        let here = this_program_is_mapped_from_its_file as fn() as usize;
-        let name = file_name(here, &mut buffer).unwrap();
-        let exe = std::env::current_exe().unwrap();
-        assert_eq!(name, exe.as_os_str().as_encoded_bytes());
-        assert_eq!(file_name(0, &mut [0; 64]), None);
-    }
-}

@@ -73,28 +73,14 @@ mod tests {
     const RW: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
     fn map(pages: usize) -> Loaded {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let len = pages * sys::page_size();
-        // SAFETY: a new mapping.
-        let start = unsafe { sys::mmap(0, len, RW, flags, -1, 0).unwrap() };
+        let start = sys::map_new(len).unwrap();
         Loaded {
             range: start..start + len,
             file_end: start,
             file_start: start,
             prot: RW,
         }
-    }
-
-    #[test]
-    fn variables_as_they_were_mapped_are_known() {
-        let loaded = map(16);
-        assert!(loaded.is_unchanged());
-        let (start, len) = (loaded.range.start, sys::page_size());
-        // SAFETY: memory of the test.
-        unsafe { sys::madvise(start, 3 * len, libc::MADV_HUGEPAGE).unwrap() };
-        assert!(loaded.is_unchanged());
-        let prot = libc::PROT_READ;
-        assert!(!Loaded { prot, ..loaded }.is_unchanged());
     }
 
     #[test]

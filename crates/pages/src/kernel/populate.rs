@@ -50,9 +50,6 @@ impl Advice {
 
 /// Populates a writable mapping; `step` is the page size.
 ///
-/// # Errors
-/// As a touch would fail.
-///
 /// # Safety
 /// The range must be mapped writable, all zero, and owned by the caller.
 pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
@@ -78,9 +75,6 @@ fn write(addr: usize, len: usize, step: usize) -> Result<()> {
 }
 
 /// Populates shared memory without writing, since other processes may use it.
-///
-/// # Errors
-/// As a touch would fail.
 pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
     match write(addr, len, step) {
         // Unsupported or forbidden: fault pages in one by one.
@@ -156,13 +150,6 @@ mod tests {
         assert_eq!(refused, Err(Errno(error)));
         for_reading(none, LEN, 4096);
         assert_eq!([&READ, &WRITE].map(Advice::is_known), has_advice);
-    }
-
-    #[test]
-    fn what_no_kernel_knows_is_told_from_what_it_refuses() {
-        let advice = Advice::new(9999);
-        assert!(!advice.is_known() && !advice.is_known());
-        assert_eq!(advice.known.load(Ordering::Relaxed), UNKNOWN);
     }
 
     #[test]

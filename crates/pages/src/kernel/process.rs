@@ -9,12 +9,8 @@ use crate::sys;
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
-    /// Process ID.
-    pub pid: u32,
     /// Parent's process ID.
     pub parent: u32,
-    /// It has ended and is a zombie.
-    pub is_over: bool,
     /// Start time in ticks since boot.
     pub start: u64,
 }
@@ -24,27 +20,20 @@ impl Process {
     pub fn of(pid: u32) -> Option<Process> {
         let path = Path::of(format_args!("/proc/{pid}/stat"))?;
         let mut buffer = [0; 1024];
-        parse(pid, procfile::head(path.c_str(), &mut buffer))
+        parse(procfile::head(path.c_str(), &mut buffer))
     }
 
     /// Reads this process and its name.
     pub fn own_and_name(buffer: &mut [u8; 1024]) -> Option<(Process, &[u8])> {
         let text = procfile::head(c"/proc/self/stat", buffer);
-        Some((parse(sys::getpid(), text)?, Stat::parse(text)?.name()))
-    }
-
-    /// Reads this process.
-    pub fn own() -> Option<Process> {
-        Process::of(sys::getpid())
+        Some((parse(text)?, Stat::parse(text)?.name()))
     }
 }
 
-fn parse(pid: u32, text: &[u8]) -> Option<Process> {
+fn parse(text: &[u8]) -> Option<Process> {
     let stat = Stat::parse(text)?;
     Some(Process {
-        pid,
         parent: stat.parent()?,
-        is_over: stat.is_over()?,
         start: stat.start()?,
     })
 }
@@ -65,7 +54,7 @@ const GENERATIONS: usize = 16;
 
 /// Whether a process is a live ancestor of this one.
 pub fn is_ancestor(pid: u32) -> bool {
-    let mut at = Process::own();
+    let mut at = Process::of(sys::getpid());
     for _ in 0..GENERATIONS {
         match at {
             None | Some(Process { parent: 0, .. }) => return false,
@@ -74,23 +63,4 @@ pub fn is_ancestor(pid: u32) -> bool {
         }
     }
     false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_goes_by_a_name() {
-        let init = name(1, &mut [0; NAME]).map(<[u8]>::to_vec);
-        assert!(init.is_some_and(|name| !name.contains(&b'\n')));
-        assert_eq!(name(u32::MAX, &mut [0; NAME]), None);
-    }
-
-    #[test]
-    fn this_process_has_a_parent_and_is_not_its_own() {
-        let own = Process::own().unwrap();
-        assert!(is_ancestor(own.parent) && !is_ancestor(own.pid));
-        assert!(Process::of(own.parent).unwrap().start <= own.start && !own.is_over);
-    }
 }

@@ -70,18 +70,3 @@ pub fn number(path: &CStr) -> Option<u64> {
 pub fn tagged_in(path: &CStr, name: &[u8]) -> Option<u64> {
     each_line(path, |line| keyed::number_in(line, name))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_the_running_kernel() {
-        assert!(number(c"/proc/sys/vm/max_map_count").unwrap() > 0);
-        assert_eq!(number(c"/proc/no/such/file"), None);
-        let mut buffer = [0; 4096];
-        let text = head(c"/proc/meminfo", &mut buffer);
-        assert!(keyed::number(text, b"MemAvailable:").unwrap() > 0);
-        assert_eq!(tagged_in(c"/proc/meminfo", b"emAvailable:"), None);
-    }
-}

@@ -25,9 +25,6 @@ pub struct Staging {
 impl Staging {
     /// Maps writable memory without pool pages, and advises transparent huge pages if the
     /// fallback uses them. Returns its state, too.
-    ///
-    /// # Errors
-    /// If there is no address space or no memory.
     pub fn ordinary(len: usize, align: usize) -> Result<(Staging, State)> {
         let addr = address_space::reserve_elsewhere(len, align)?;
         let pool = None;
@@ -40,27 +37,18 @@ impl Staging {
     }
 
     /// Like [`Staging::ordinary`], but `None` if it gets no transparent huge pages.
-    ///
-    /// # Errors
-    /// If there is no address space or no memory.
     pub fn transparent(len: usize) -> Result<Option<Staging>> {
         let (staging, state) = Staging::ordinary(len, facts::thp_size())?;
         Ok((state == State::Thp).then_some(staging))
     }
 
     /// Populates all of it with transparent huge pages.
-    ///
-    /// # Errors
-    /// As [`thp::populate`].
     pub fn populate(&self) -> Result<()> {
         // SAFETY: ours, and nobody uses it.
         unsafe { thp::populate(self.addr, self.len) }
     }
 
     /// Maps private pool pages, as many as the quota allows, and populates the first.
-    ///
-    /// # Errors
-    /// If there is no page.
     pub fn from_pool(len: usize, size: usize) -> Result<Staging> {
         // Not in the heap's area: reports count that area as heap.
         let addr = address_space::reserve_elsewhere(len, size)?;
@@ -142,9 +130,6 @@ impl Staging {
 
     /// Moves it over the program's memory at `addr`.
     ///
-    /// # Errors
-    /// If the kernel can't.
-    ///
     /// # Safety
     /// It must hold the same contents, and nobody may write there meanwhile.
     pub unsafe fn replace(mut self, addr: usize) -> Result<()> {
@@ -196,18 +181,5 @@ unsafe fn fill_ordinary(addr: usize, len: usize, mut write: impl FnMut(usize, us
         // the page forwards, which is faster.
         let _ = unsafe { populate::populate(addr + at + part - page, page, page) };
         write(at, part);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hugetools_contract::segment::HEAP_AREA;
-
-    #[test]
-    fn staging_memory_is_outside_the_heap_area() {
-        let copy = Staging::transparent(4 << 20).unwrap().unwrap();
-        assert!(!HEAP_AREA.contains(&(copy.addr as u64)));
-        assert_eq!(copy.addr % facts::thp_size(), 0);
     }
 }

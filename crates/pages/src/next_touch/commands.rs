@@ -56,9 +56,6 @@ pub(super) fn give(command: &Command) -> Option<Result<usize>> {
 }
 
 /// Starts the service with a command and waits. `faults` is its userfaultfd.
-///
-/// # Errors
-/// The service's, or that of `begin`.
 pub(super) fn start(
     command: &Command,
     faults: c_int,

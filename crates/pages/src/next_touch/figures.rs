@@ -1,26 +1,18 @@
 //! Figures for the report.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the pieces that were touched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Figures {
-    /// All of them.
-    pub touched: usize,
-    /// Those on the node of their toucher before.
-    pub local_before: usize,
-    /// Likewise afterwards.
-    pub local_after: usize,
-}
+use hugetools_contract::report::NextTouch;
 
-static TOUCHED: AtomicUsize = AtomicUsize::new(0);
-static LOCAL_BEFORE: AtomicUsize = AtomicUsize::new(0);
-static LOCAL_AFTER: AtomicUsize = AtomicUsize::new(0);
+static TOUCHED: AtomicU64 = AtomicU64::new(0);
+static LOCAL_BEFORE: AtomicU64 = AtomicU64::new(0);
+static LOCAL_AFTER: AtomicU64 = AtomicU64::new(0);
 
 /// Counts a piece.
 pub(super) fn count(bytes: usize, was_local: bool, is_local: bool) {
-    let add = |counter: &AtomicUsize, counts: bool| {
-        counter.fetch_add(if counts { bytes } else { 0 }, Ordering::Relaxed);
+    let add = |counter: &AtomicU64, counts: bool| {
+        let bytes = if counts { bytes as u64 } else { 0 };
+        counter.fetch_add(bytes, Ordering::Relaxed);
     };
     add(&TOUCHED, true);
     add(&LOCAL_BEFORE, was_local);
@@ -28,9 +20,9 @@ pub(super) fn count(bytes: usize, was_local: bool, is_local: bool) {
 }
 
 /// The figures of this process; `None` if nothing was touched.
-pub fn figures() -> Option<Figures> {
-    let load = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-    let figures = Figures {
+pub fn figures() -> Option<NextTouch> {
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let figures = NextTouch {
         touched: load(&TOUCHED),
         local_before: load(&LOCAL_BEFORE),
         local_after: load(&LOCAL_AFTER),

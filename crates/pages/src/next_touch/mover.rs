@@ -26,8 +26,6 @@ pub(super) struct Mover {
 }
 
 impl Mover {
-    /// # Errors
-    /// `ENOMEM`
     pub(super) fn new(fault: Missing) -> Result<Mover> {
         Ok(Mover {
             fault,
@@ -83,14 +81,13 @@ impl Mover {
 
     /// Sets a piece aside, unless it is empty or the program changes it meanwhile.
     fn set_piece_aside(&mut self, area: usize, index: usize) {
-        let Some(Area { states, .. }) = &self.areas[area] else {
+        let Some(of) = self.areas[area].as_ref() else {
             return;
         };
-        if states[index] != NEW {
+        if of.states[index] != NEW {
             return;
         }
-        let piece = self.areas[area].as_ref().map(|area| area.piece(index));
-        let piece = piece.unwrap_or_default();
+        let piece = of.piece(index);
         let moved = match self.fault.watch(&piece) {
             Ok(()) => self.evict(&piece),
             Err(_) => 0,

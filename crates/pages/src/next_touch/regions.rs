@@ -55,9 +55,6 @@ pub(super) struct Regions {
 
 impl Regions {
     /// Maps an empty table.
-    ///
-    /// # Errors
-    /// `ENOMEM`
     pub(super) fn new() -> Result<Regions> {
         let at = area::map(
             MOST * size_of::<Region>(),

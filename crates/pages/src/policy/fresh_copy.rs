@@ -118,10 +118,7 @@ mod tests {
     fn zeros_take_no_memory_in_a_copy() {
         let size = facts::thp_size();
         let map = || {
-            let prot = libc::PROT_READ | libc::PROT_WRITE;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            // SAFETY: a new mapping.
-            let at = unsafe { sys::mmap(0, 5 * size, prot, flags, -1, 0).unwrap() };
+            let at = sys::map_new(5 * size).unwrap();
             at.next_multiple_of(size)
         };
         let (from, to) = (map(), map());

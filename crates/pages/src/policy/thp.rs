@@ -32,8 +32,7 @@ pub(crate) fn begin(enabled: Option<u64>) {
     };
     DISABLED.store(is_off, Ordering::Relaxed);
     let _ = offered();
-    let left = cgroup::memory_left();
-    ROOM.store(room_of(left), Ordering::Relaxed);
+    ROOM.store(room(), Ordering::Relaxed);
 }
 
 /// Resets the child, which shares the control group with its parent.
@@ -129,23 +128,19 @@ pub fn serves_shared() -> Result<(), NoThp> {
 /// # Safety
 /// The range must be mapped by us.
 pub unsafe fn advise(addr: usize, len: usize) -> State {
-    let wanted = config::get().fallback != Fallback::Base;
-    let served = match wanted {
-        true => match serves(len) {
+    const BASE: (i32, State) = (libc::MADV_NOHUGEPAGE, State::Base);
+    let (advice, state) = match config::get().fallback {
+        Fallback::Base => BASE,
+        Fallback::Thp | Fallback::None => match serves(len) {
             Ok(()) => {
                 say_hidden();
-                true
+                (libc::MADV_HUGEPAGE, State::Thp)
             }
             Err(why) => {
                 say_why(why);
-                false
+                BASE
             }
         },
-        false => false,
-    };
-    let (advice, state) = match served {
-        true => (libc::MADV_HUGEPAGE, State::Thp),
-        false => (libc::MADV_NOHUGEPAGE, State::Base),
     };
     // SAFETY: the advice changes no contents.
     match unsafe { sys::madvise(addr, len, advice) } {
@@ -299,14 +294,17 @@ fn has_room(len: usize) -> bool {
     is_enough
 }
 
-/// Reads how much may be advised.
+/// Reads how many bytes may be advised. If the control groups are invisible, the machine's free
+/// memory counts; if that is unknown, a full group gives base pages by itself.
 fn room() -> usize {
-    room_of(cgroup::memory_left())
-}
-
-fn room_of(left: Left) -> usize {
+    let left = cgroup::memory_left();
     HIDDEN.store(left == Left::Hidden, Ordering::Relaxed);
-    room_in(left, sys::free_memory)
+    match left {
+        Left::NoLimit => usize::MAX / 2,
+        Left::Bytes(left) => left / 2,
+        Left::Hidden => sys::free_memory().unwrap_or(usize::MAX) / 2,
+        Left::Unknown => 0,
+    }
 }
 
 /// Whether the control groups were invisible at the last read.
@@ -332,17 +330,6 @@ pub(crate) fn serves_copy(len: usize) -> Result<(), NoThp> {
     }
     say_why(NoThp::Scarce);
     Err(NoThp::Scarce)
-}
-
-/// Bytes that may be advised if so much is left. If the control groups are invisible, the
-/// machine's free memory counts; if that is unknown, a full group gives base pages by itself.
-fn room_in(left: Left, free: impl FnOnce() -> Option<usize>) -> usize {
-    match left {
-        Left::NoLimit => usize::MAX / 2,
-        Left::Bytes(left) => left / 2,
-        Left::Hidden => free().unwrap_or(usize::MAX) / 2,
-        Left::Unknown => 0,
-    }
 }
 
 /// Reports once why they don't serve.
@@ -380,21 +367,4 @@ pub(crate) fn below_pools() -> (Level, &'static str) {
 /// Whether they are the fallback for a request of this length.
 pub fn is_fallback_for(len: usize) -> bool {
     wants_thp(true, config::get().fallback) && len >= facts::thp_size()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_leaves_half_of_what_is_left() {
-        let room = |left| room_in(left, || Some(8 << 20));
-        assert_eq!(room(Left::Bytes(100 << 20)), 50 << 20);
-        assert_eq!(room(Left::Bytes(0)), 0);
-        assert!(room(Left::NoLimit) > 1 << 60);
-        // Bounded by the machine's free memory.
-        assert_eq!(room(Left::Hidden), 4 << 20);
-        assert!(room_in(Left::Hidden, || None) > 1 << 60);
-        assert_eq!(room(Left::Unknown), 0);
-    }
 }

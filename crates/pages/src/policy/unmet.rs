@@ -20,19 +20,3 @@ pub(crate) fn note(bit: u32) {
         word.fetch_or(bit, Ordering::Relaxed);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notes_go_to_the_word_that_is_set() {
-        static WORD: AtomicU32 = AtomicU32::new(0);
-        note(1);
-        set(Some(&WORD));
-        note(2);
-        set(None);
-        note(4);
-        assert_eq!(WORD.load(Ordering::Relaxed), 2);
-    }
-}

@@ -42,7 +42,7 @@ pub static GATE: Gate = Gate::new();
 
 impl Gate {
     /// An open, empty gate.
-    pub const fn new() -> Gate {
+    const fn new() -> Gate {
         Gate {
             closer: AtomicUsize::new(0),
             ids: [const { AtomicUsize::new(0) }; MAX_IDS],
@@ -53,12 +53,6 @@ impl Gate {
 
     /// Enters when the gate is open or after `PASS_TIMEOUT`.
     pub fn pass(&self) -> Pass<'_> {
-        self.enter();
-        Pass(self)
-    }
-
-    /// Enters like [`Gate::pass`]; pairs with [`Gate::leave`].
-    pub fn enter(&self) {
         let me = sys::thread_key();
         let is_inside = self.is_inside(me);
         self.count_in(me);
@@ -66,6 +60,7 @@ impl Gate {
         if closer != 0 && closer != me && !is_inside {
             self.wait_outside(me);
         }
+        Pass(self)
     }
 
     #[cold]
@@ -74,14 +69,6 @@ impl Gate {
         self.wait_queue.wake_all();
         self.wait_queue.wait_for(PASS_TIMEOUT, || self.is_open());
         self.count_in(me);
-    }
-
-    /// Leaves after [`Gate::enter`].
-    pub fn leave(&self) {
-        self.count_out(sys::thread_key());
-        if !self.is_open() {
-            self.wait_queue.wake_all();
-        }
     }
 
     fn count_in(&self, me: usize) {
@@ -132,11 +119,6 @@ impl Gate {
         taken
     }
 
-    /// Whether no thread is inside.
-    pub fn is_empty(&self) -> bool {
-        self.has_no_other(0)
-    }
-
     /// Opens the gate.
     pub fn open(&self) {
         self.closer.store(0, Ordering::SeqCst);
@@ -162,15 +144,13 @@ fn change(word: &AtomicUsize, from: usize, to: usize) -> bool {
         .is_ok()
 }
 
-impl Default for Gate {
-    fn default() -> Gate {
-        Gate::new()
-    }
-}
-
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        self.0.leave();
+        let gate = self.0;
+        gate.count_out(sys::thread_key());
+        if !gate.is_open() {
+            gate.wait_queue.wake_all();
+        }
     }
 }
 
@@ -221,7 +201,7 @@ mod tests {
                 });
             }
         });
-        assert!(GATE.is_empty());
+        assert!(GATE.has_no_other(0));
     }
 
     #[test]
@@ -234,7 +214,7 @@ mod tests {
         drop(pass);
         assert!(gate.close());
         drop(gate.pass());
-        assert!(gate.is_empty());
+        assert!(gate.has_no_other(0));
     }
 
     #[test]
@@ -249,6 +229,6 @@ mod tests {
             });
         });
         gate.open();
-        assert!(gate.is_empty());
+        assert!(gate.has_no_other(0));
     }
 }

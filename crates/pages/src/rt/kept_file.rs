@@ -53,26 +53,3 @@ impl KeptFile {
         (fd >= 0 && sys::identity(fd) == Some(then)).then_some(fd)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_file_of_the_same_number_is_not_it() {
-        let kept = KeptFile::none();
-        assert_eq!(kept.get(), None);
-        let fd = File::open(c"/dev/null", libc::O_RDONLY).unwrap().into_fd();
-        assert!(kept.keep(fd));
-        assert_eq!(kept.get(), Some(fd));
-        let other = File::open(c"/dev/zero", libc::O_RDONLY).unwrap();
-        assert_eq!(give(fd, other.fd()), fd);
-        assert_eq!(kept.get(), None);
-    }
-
-    #[expect(unsafe_code, reason = "gives a number to another file")]
-    fn give(fd: c_int, other: c_int) -> c_int {
-        // SAFETY: both are open, and the first one is ours.
-        unsafe { libc::dup2(other, fd) }
-    }
-}

@@ -72,9 +72,7 @@ impl Lock {
             sys::futex_wake(&self.0);
         }
     }
-}
 
-impl Lock {
     /// Frees the lock, whoever holds it.
     pub fn forget(&self) {
         self.0.store(FREE, Ordering::Release);

@@ -11,5 +11,5 @@ mod copy;
 mod fill;
 
 pub use compare::{compare, length};
-pub use copy::{copy, copy_overlapping};
+pub use copy::copy;
 pub use fill::fill;

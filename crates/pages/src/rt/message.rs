@@ -156,9 +156,4 @@ mod tests {
         assert_eq!(line.bytes().len(), 512);
         assert_eq!(line.bytes()[511], b'\n');
     }
-
-    #[test]
-    fn amounts_for_people() {
-        assert_eq!(Amount(40 << 20).to_string(), "40 MiB");
-    }
 }

@@ -18,7 +18,7 @@ pub struct WaitQueue {
 
 impl WaitQueue {
     /// An empty queue.
-    pub const fn new() -> WaitQueue {
+    pub(crate) const fn new() -> WaitQueue {
         WaitQueue {
             waiters: AtomicU32::new(0),
             wakeups: AtomicU32::new(0),
@@ -70,12 +70,6 @@ impl WaitQueue {
             self.wakeups.fetch_add(1, Ordering::SeqCst);
             sys::futex_wake(&self.wakeups);
         }
-    }
-}
-
-impl Default for WaitQueue {
-    fn default() -> WaitQueue {
-        WaitQueue::new()
     }
 }
 

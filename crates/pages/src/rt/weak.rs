@@ -36,8 +36,18 @@ macro_rules! weak_function {
         // SAFETY: a word of this library that the loader wrote before any code ran.
         let address = unsafe { $word.load(core::sync::atomic::Ordering::Relaxed) };
         // SAFETY: the address of the function of that name and type.
-        (address != 0).then(|| unsafe { core::mem::transmute::<usize, $type>(address) })
+        unsafe { $crate::rt::weak::function::<$type>(address) }
     }};
+}
+
+/// The function at an address; `None` if that is 0.
+///
+/// # Safety
+/// It must be the address of a function of this type, or 0.
+pub unsafe fn function<F: Copy>(address: usize) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<usize>()) };
+    // SAFETY: as the caller says.
+    (address != 0).then(|| unsafe { core::mem::transmute_copy(&address) })
 }
 
 /// Registers fork handlers; returns whether libc did. glibc's entry is tried first:
@@ -58,14 +68,4 @@ pub fn atfork(prepare: ForkHandler, parent: ForkHandler, child: ForkHandler) -> 
 pub fn is_glibc() -> bool {
     type Version = extern "C" fn() -> *const c_char;
     weak_function!(hugetools_gnu_get_libc_version as Version).is_some()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_this_libc_has() {
-        assert!(is_glibc());
-    }
 }

@@ -3,6 +3,8 @@
 use core::ops::Range;
 
 use super::load::inner;
+use super::reason::Reason;
+use crate::policy::pool_backoff;
 
 /// A part of a segment and its page size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +13,13 @@ pub struct Piece {
     pub range: Range<usize>,
     /// Its page size.
     pub size: usize,
+}
+
+impl Piece {
+    /// Why its pool doesn't provide so many bytes.
+    pub(super) fn shortfall(&self, bytes: usize) -> Reason {
+        pool_backoff::private_shortfall_of(self.size, bytes / self.size).into()
+    }
 }
 
 /// Divides a range: as much as possible in pages of `first`, the rest on both sides in pages of

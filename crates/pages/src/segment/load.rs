@@ -152,7 +152,8 @@ fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-fn prot(flags: u32) -> c_int {
+/// The protection, as for `mmap`, of a segment with these flags.
+pub fn prot(flags: u32) -> c_int {
     let bit = |flag, prot| if flags & flag != 0 { prot } else { 0 };
     bit(libc::PF_R, libc::PROT_READ)
         | bit(libc::PF_W, libc::PROT_WRITE)
@@ -166,6 +167,13 @@ fn word(value: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CODE: u32 = libc::PF_R | libc::PF_X;
+    const DATA: u32 = libc::PF_R | libc::PF_W;
+
+    fn segment(flags: u32, vaddr: u64, filesz: u64, memsz: u64) -> Elf64_Phdr {
+        header(libc::PT_LOAD, flags, vaddr, filesz, memsz)
+    }
 
     fn header(kind: u32, flags: u32, vaddr: u64, filesz: u64, memsz: u64) -> Elf64_Phdr {
         Elf64_Phdr {
@@ -183,20 +191,8 @@ mod tests {
     #[test]
     fn relro_is_left_out() {
         let headers = [
-            header(
-                libc::PT_LOAD,
-                libc::PF_R | libc::PF_X,
-                0x40_0000,
-                0x1234,
-                0x1234,
-            ),
-            header(
-                libc::PT_LOAD,
-                libc::PF_R | libc::PF_W | MARK,
-                0x60_2df0,
-                0x300,
-                0x50_0000,
-            ),
+            segment(CODE, 0x40_0000, 0x1234, 0x1234),
+            segment(DATA | MARK, 0x60_2df0, 0x300, 0x50_0000),
             header(RELRO, libc::PF_R, 0x60_2df0, 0x210, 0x210),
             header(libc::PT_DYNAMIC, libc::PF_R, 0x60_2e00, 0x100, 0x100),
         ];
@@ -226,9 +222,9 @@ mod tests {
         };
         let read = libc::PF_R;
         let headers = [
-            linked(libc::PT_LOAD, read | libc::PF_X, 0x40_0000, 0x1234),
+            linked(libc::PT_LOAD, CODE, 0x40_0000, 0x1234),
             linked(libc::PT_LOAD, read, 0x60_0000, 0x21_0000),
-            linked(libc::PT_LOAD, read | libc::PF_W, 0x90_0000, 0x100),
+            linked(libc::PT_LOAD, DATA, 0x90_0000, 0x100),
         ];
         let all: Vec<_> = loads(&headers, 0x1000_0000, 0x1000).collect();
         let size = 0x20_0000;
@@ -239,7 +235,7 @@ mod tests {
         // It doesn't begin at a huge page.
         assert_eq!(all[2].with_tail(size).range, 0x1090_0000..0x1090_1000);
         assert_eq!(all[0].with_tail(1 << 30), all[0]);
-        let plain = header(libc::PT_LOAD, read, 0x40_0000, 0x1234, 0x1234);
+        let plain = segment(read, 0x40_0000, 0x1234, 0x1234);
         let plain = loads(&[plain], 0, 0x1000).next().unwrap();
         assert_eq!(plain.with_tail(size), plain);
     }
@@ -247,23 +243,10 @@ mod tests {
     /// As libhugetlbfs' linker scripts made it: aligned to a base page.
     #[test]
     fn the_address_of_a_marked_segment_counts() {
-        let read = libc::PF_R;
         let headers = [
-            header(libc::PT_LOAD, read | libc::PF_X, 0x40_0000, 0x1234, 0x1234),
-            header(
-                libc::PT_LOAD,
-                read | libc::PF_W | MARK,
-                0x100_0000,
-                0x1234,
-                0x2234,
-            ),
-            header(
-                libc::PT_LOAD,
-                read | libc::PF_W | MARK,
-                0x200_1000,
-                0x1234,
-                0x2234,
-            ),
+            segment(CODE, 0x40_0000, 0x1234, 0x1234),
+            segment(DATA | MARK, 0x100_0000, 0x1234, 0x2234),
+            segment(DATA | MARK, 0x200_1000, 0x1234, 0x2234),
         ];
         let all: Vec<_> = loads(&headers, 0, 0x1000).collect();
         let size = 0x20_0000;
@@ -275,21 +258,17 @@ mod tests {
     #[test]
     fn odd_headers_give_no_segment() {
         let all = |headers: &[Elf64_Phdr]| loads(headers, 0, 0x1000).count();
-        let read_write = libc::PF_R | libc::PF_W;
-        assert_eq!(
-            all(&[header(libc::PT_LOAD, read_write, 0x40_0000, 0, 0)]),
-            0
-        );
+        assert_eq!(all(&[segment(DATA, 0x40_0000, 0, 0)]), 0);
         assert_eq!(
             all(&[
-                header(libc::PT_LOAD, read_write, 0x40_0000, 0x9000, 0x9000),
+                segment(DATA, 0x40_0000, 0x9000, 0x9000),
                 header(RELRO, libc::PF_R, 0x40_2000, 0x1000, 0x1000),
             ]),
             0
         );
         assert_eq!(
             all(&[
-                header(libc::PT_LOAD, read_write, 0x40_0000, 0x9000, 0x9000),
+                segment(DATA, 0x40_0000, 0x9000, 0x9000),
                 header(RELRO, libc::PF_R, 0x40_0000, 0x9000, 0x9000),
             ]),
             0

@@ -16,9 +16,6 @@ const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 /// Maps pool pages in an unnamed file, filled by `write`, over the program's memory, as many as
 /// there are; returns the bytes replaced.
 ///
-/// # Errors
-/// If there is none, or the file can't be mapped with this access.
-///
 /// # Safety
 /// `write` gets offset, address and length, and must copy that part of the range. Nobody may
 /// write to the range.
@@ -70,8 +67,7 @@ unsafe fn map_file(
             Ok(filled)
         }
         Ok(_) => Ok(filled),
-        Err(Errno(libc::EACCES | libc::EPERM)) => Err(Reason::ExecDenied),
-        Err(_) => Err(Reason::NoMemory),
+        Err(error) => Err(Reason::of_access(error)),
     }
 }
 

@@ -2,7 +2,6 @@
 //! for each process. So under hugectl only the program that hugectl itself started makes one, not
 //! wrappers and helpers, and only for a small part of memory.
 
-use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::reason::Reason;
@@ -17,9 +16,6 @@ const PART: usize = 16;
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a private copy may be made.
-///
-/// # Errors
-/// Reason not.
 pub fn may_copy() -> Result<(), Reason> {
     let Some(copy) = config::get().text_copy else {
         return Ok(());
@@ -31,9 +27,6 @@ pub fn may_copy() -> Result<(), Reason> {
 }
 
 /// Counts memory for a private copy if it is within the limit.
-///
-/// # Errors
-/// [`Reason::TooMuch`], or [`Reason::MemoryUnknown`].
 pub fn take_memory(len: usize) -> Result<(), Reason> {
     if config::get().text_copy.is_none() {
         return Ok(());
@@ -50,21 +43,6 @@ pub fn take_memory(len: usize) -> Result<(), Reason> {
 
 /// Whether this process executes a file.
 fn is_running(program: &[u8]) -> bool {
-    let text = core::str::from_utf8(program).ok();
-    let path = text.and_then(|text| Path::of(format_args!("{text}")));
-    let identity = |path: &CStr| sys::identity_of(path);
-    let wanted = path.and_then(|path| identity(path.c_str()));
-    wanted.is_some() && wanted == identity(c"/proc/self/exe")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_everybody_maps_is_mapped_elsewhere() {
-        let exe = std::env::current_exe().unwrap();
-        assert!(is_running(exe.as_os_str().as_encoded_bytes()));
-        assert!(!is_running(b"/bin/sh") && !is_running(b"/no/such/file"));
-    }
+    let wanted = Path::of_bytes(program).and_then(|path| sys::identity_of(path.c_str()));
+    wanted.is_some() && wanted == sys::identity_of(c"/proc/self/exe")
 }

@@ -94,9 +94,6 @@ impl Reason {
     }
 
     /// Whether seccomp filters allow a copy to be moved into place.
-    ///
-    /// # Errors
-    /// If not, or if that is unknown.
     pub(super) fn of_filter() -> Result<(), Reason> {
         match sys::is_rejected(Call::Mremap) {
             true => Err(Reason::MremapRejected),
@@ -116,6 +113,14 @@ impl Reason {
     pub(super) fn of_replace(error: Errno) -> Reason {
         match error {
             Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Reason::MremapRejected,
+            _ => Reason::NoMemory,
+        }
+    }
+
+    /// Reason a copy could not be given its access.
+    pub(super) fn of_access(error: Errno) -> Reason {
+        match error {
+            Errno(libc::EACCES | libc::EPERM) => Reason::ExecDenied,
             _ => Reason::NoMemory,
         }
     }

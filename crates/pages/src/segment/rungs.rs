@@ -36,25 +36,15 @@ impl Rungs {
     /// The rungs for a setting on this machine.
     pub fn of(pages: Pages) -> Rungs {
         let asked = page_sizes::asked_size(pages);
-        let default = facts::default_huge_size();
-        Rungs::choose(pages, asked, default, config::get().fallback)
-    }
-
-    fn choose(
-        pages: Pages,
-        asked: Option<usize>,
-        default: Option<usize>,
-        fallback: Fallback,
-    ) -> Rungs {
         let smaller = |size: &usize| asked.is_some_and(|asked| *size < asked);
         Rungs {
             first: asked,
-            second: default.filter(smaller),
+            second: facts::default_huge_size().filter(smaller),
             page_cache: match pages {
                 Pages::Size(_) => PageCache::Second,
                 Pages::Default | Pages::Thp => PageCache::First,
             },
-            thp: match fallback {
+            thp: match config::get().fallback {
                 Fallback::Thp => true,
                 Fallback::Base => false,
                 Fallback::None => pages == Pages::Thp,
@@ -96,12 +86,12 @@ mod tests {
 
     #[test]
     fn what_one_pool_has_not_the_next_one_gives() {
-        let rungs = Rungs::choose(
-            Pages::Size(GIB as u64),
-            Some(GIB),
-            Some(2 * MIB),
-            Fallback::Thp,
-        );
+        let rungs = Rungs {
+            first: Some(GIB),
+            second: Some(2 * MIB),
+            page_cache: PageCache::Second,
+            thp: true,
+        };
         let piece = Piece {
             range: GIB..4 * GIB,
             size: GIB,
@@ -113,20 +103,5 @@ mod tests {
         });
         assert_eq!(asked, [(GIB..4 * GIB, GIB), (2 * GIB..4 * GIB, 2 * MIB)]);
         assert_eq!(rest, 2 * GIB + 6 * MIB..4 * GIB);
-    }
-
-    #[test]
-    fn rungs_for_what_was_asked() {
-        let rungs = |pages, asked| Rungs::choose(pages, asked, Some(2 * MIB), Fallback::Thp);
-        let default = rungs(Pages::Default, Some(2 * MIB));
-        assert_eq!((default.first, default.second), (Some(2 * MIB), None));
-        assert_eq!((default.page_cache, default.thp), (PageCache::First, true));
-        let gib = rungs(Pages::Size(GIB as u64), Some(GIB));
-        assert_eq!((gib.first, gib.second), (Some(GIB), Some(2 * MIB)));
-        assert_eq!(gib.page_cache, PageCache::Second);
-        let thp = rungs(Pages::Thp, None);
-        assert_eq!((thp.first, thp.second, thp.thp), (None, None, true));
-        let pool_only = Rungs::choose(Pages::Default, Some(2 * MIB), None, Fallback::Base);
-        assert!(!pool_only.thp);
     }
 }

@@ -15,7 +15,7 @@ use super::reason::Reason;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::kernel::{file_mapping, populate};
-use crate::sys::{self, Errno, File};
+use crate::sys::{self, File};
 
 mod make;
 mod name;
@@ -65,10 +65,7 @@ fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<()
     let mapped = unsafe { sys::mmap(range.start, range.len(), load.prot, flags, file.fd(), 0) };
     if let Err(error) = mapped {
         index::destroy(extent);
-        return Err(match error {
-            Errno(libc::EACCES | libc::EPERM) => Reason::ExecDenied,
-            _ => Reason::NoMemory,
-        });
+        return Err(Reason::of_access(error));
     }
     extent.publish_first(range.len(), layout.page_state());
     populate::for_reading(range.start, range.len(), size);

@@ -245,14 +245,4 @@ mod tests {
         assert!(of(99 * MIB, 99 * MIB + 128 * KIB).is_empty());
         assert!(of(96 * MIB + KIB, 98 * MIB + 128 * KIB).is_empty());
     }
-
-    #[test]
-    fn what_is_touched_ahead() {
-        let whole = 92 * MIB..98 * MIB;
-        let of = |depth| ahead(&whole, 99 * MIB, depth, 2 * MIB);
-        assert!(of(0).is_empty() && of(MIB).is_empty());
-        assert_eq!(of(MIB + 1), 96 * MIB..98 * MIB);
-        assert_eq!(of(4 * MIB), 94 * MIB..98 * MIB);
-        assert_eq!(of(usize::MAX), whole);
-    }
 }

@@ -1,8 +1,6 @@
 //! Reads functions from an ELF symbol table. The file may have been stripped, packed or damaged,
 //! so nothing in it is trusted.
 
-use core::ops::Range;
-
 /// A function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Function<'a> {
@@ -38,7 +36,7 @@ fn tables(file: &[u8]) -> Option<(&[u8], &[u8])> {
     }
     let at = usize::try_from(u64_at(file, 0x28)?).ok()?;
     let count = usize::from(u16_at(file, 0x3c)?);
-    let headers = slice(file, at..at.checked_add(count * SECTION_HEADER)?)?;
+    let headers = file.get(at..at.checked_add(count * SECTION_HEADER)?)?;
     let of_kind = |kind: u32| {
         let mut headers = headers.chunks_exact(SECTION_HEADER);
         headers.find(|header| u32_at(header, 4) == Some(kind))
@@ -52,7 +50,7 @@ fn tables(file: &[u8]) -> Option<(&[u8], &[u8])> {
 fn contents<'a>(file: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
     let start = usize::try_from(u64_at(header, 0x18)?).ok()?;
     let len = usize::try_from(u64_at(header, 0x20)?).ok()?;
-    slice(file, start..start.checked_add(len)?)
+    file.get(start..start.checked_add(len)?)
 }
 
 fn function<'a>(symbol: &[u8], names: &'a [u8]) -> Option<Function<'a>> {
@@ -68,10 +66,6 @@ fn function<'a>(symbol: &[u8], names: &'a [u8]) -> Option<Function<'a>> {
         name,
     };
     (is_code && is_defined && function.size > 0 && !name.is_empty()).then_some(function)
-}
-
-fn slice(bytes: &[u8], range: Range<usize>) -> Option<&[u8]> {
-    bytes.get(range)
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {

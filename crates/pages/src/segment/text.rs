@@ -15,7 +15,7 @@ use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::kernel::facts;
 use crate::migrate::staging::Staging;
-use crate::policy::{pool_backoff, thp};
+use crate::policy::thp;
 use crate::sys::{self, Errno};
 
 /// Puts a segment on huge pages. If it is never unloaded (`stays`), it is registered, so that
@@ -118,7 +118,7 @@ fn put_piece(load: &Load, rungs: &Rungs, piece: &Piece, stays: bool, got: &mut P
     let rest = match may_copy {
         Ok(()) => rungs.take_from_pools(piece, |piece| {
             let done = copy_to_pool(load, piece, stays);
-            got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
+            got.add_from_pool(piece.range.len(), done, |left| piece.shortfall(left))
         }),
         Err(_) => piece.range.clone(),
     };
@@ -139,10 +139,6 @@ fn put_piece(load: &Load, rungs: &Rungs, piece: &Piece, stays: bool, got: &mut P
     } else {
         got.thp += rest.len();
     }
-}
-
-fn shortfall(piece: &Piece, bytes: usize) -> Reason {
-    pool_backoff::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
 fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Reason> {
@@ -176,7 +172,7 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let done =
         unsafe { pool_file::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
     done.map_err(|why| match why {
-        Reason::PoolEmpty => shortfall(piece, range.len()),
+        Reason::PoolEmpty => piece.shortfall(range.len()),
         why => why,
     })
 }
@@ -204,7 +200,7 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     let mut staging = staging.ok_or_else(Reason::of_no_thp)?;
     // SAFETY: the segment is readable; the copy is new memory of that length.
     staging.fill(|offset, to, len| unsafe { copy(range.start + offset, to, len) });
-    staging.protect(load.prot).map_err(denied)?;
+    staging.protect(load.prot).map_err(Reason::of_access)?;
     staging.name(c"hugetlbfs-text");
     // SAFETY: the copy is exact, and nobody writes to the segment.
     unsafe { staging.replace(range.start) }.map_err(Reason::of_replace)
@@ -215,71 +211,4 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
 unsafe fn copy(from: usize, to: usize, len: usize) {
     // SAFETY: as the caller says.
     unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
-}
-
-fn denied(error: Errno) -> Reason {
-    match error {
-        Errno(libc::EACCES | libc::EPERM) => Reason::ExecDenied,
-        _ => Reason::NoMemory,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys;
-
-    #[test]
-    fn a_copy_has_the_same_contents_and_access() {
-        if !thp::can_be_tried("a_copy_has_the_same_contents_and_access") {
-            return;
-        }
-        let size = facts::thp_size();
-        let len = 4 * size;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let prot = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping.
-        let start = unsafe { sys::mmap(0, len, prot, flags, -1, 0).unwrap() };
-        let words = (start..start + len).step_by(256);
-        for at in words.clone() {
-            // SAFETY: mapped just now.
-            unsafe { (at as *mut usize).write(at) };
-        }
-        let prot = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: memory of the test.
-        unsafe { sys::mprotect(start, len, prot).unwrap() };
-        let load = Load {
-            range: start..start + len,
-            file_end: start + len,
-            file_start: start + 4096,
-            modulus: usize::MAX,
-            align: sys::page_size(),
-            next: usize::MAX,
-            prot,
-            is_marked: false,
-        };
-        let rungs = Rungs {
-            first: None,
-            second: None,
-            page_cache: PageCache::First,
-            thp: true,
-        };
-        let got = put(&load, &rungs, true, None);
-        assert_eq!((got.page_cache, got.pool, got.thp), (0, 0, got.whole));
-        assert_eq!(got.why, Some(Reason::Misaligned));
-        for at in words {
-            // SAFETY: mapped memory of the test.
-            assert_eq!(unsafe { (at as *const usize).read() }, at);
-        }
-        let mut buffer = vec![0; 1 << 20];
-        let maps = crate::kernel::procfile::head(c"/proc/self/maps", &mut buffer);
-        let maps = core::str::from_utf8(maps).unwrap();
-        let inner = load.inner(size);
-        let found = maps.lines().any(|line| {
-            let range = line.split_once(' ').unwrap().0.split_once('-').unwrap();
-            let addr = |text| usize::from_str_radix(text, 16).unwrap();
-            addr(range.0) <= inner.start && inner.end <= addr(range.1) && line.contains(" r-xp ")
-        });
-        assert!(found, "not readable and executable only: {maps}");
-    }
 }

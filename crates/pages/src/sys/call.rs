@@ -4,6 +4,7 @@
 #[cfg(not(target_arch = "powerpc64"))]
 use core::arch::asm;
 use core::ffi::{c_int, c_long};
+use core::mem::MaybeUninit;
 
 use libc::c_void;
 
@@ -21,9 +22,10 @@ pub type Result<T> = core::result::Result<T, Errno>;
 const LAST_ERRNO: usize = 4095;
 
 /// Makes a system call directly: libc's `syscall` may be interposed (torsocks, libfaketime)
-/// and call malloc. Keeps `errno`.
+/// and call malloc. Keeps `errno`. Arguments that are not given are 0.
 #[inline]
-pub(super) fn call(number: c_long, args: [usize; 6]) -> Result<usize> {
+pub(super) fn call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
+    let args = core::array::from_fn(|at| args.get(at).copied().unwrap_or(0));
     // SAFETY: each wrapper below passes its system call's arguments; the wrapper's caller
     // vouches for the memory.
     let result = unsafe { enter_kernel(word(number), args) };
@@ -41,19 +43,8 @@ pub(super) const NONE: usize = match cfg!(target_arch = "powerpc64") {
 pub(super) const READS: usize = 1 << 30 << cfg!(target_arch = "powerpc64") as usize;
 pub(super) const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as usize;
 
-/// Any system call, on behalf of the program.
-///
-/// # Errors
-/// As the call.
-///
-/// # Safety
-/// As the call says.
-pub unsafe fn any_call(number: c_long, args: [usize; 6]) -> Result<usize> {
-    call(number, args)
-}
-
 /// Makes a call that reads files, unless [`super::seccomp_filter`] forbids it.
-pub(super) fn file_call(number: c_long, args: [usize; 6]) -> Result<usize> {
+pub(super) fn file_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     match seccomp_filter::may_read() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
@@ -61,7 +52,7 @@ pub(super) fn file_call(number: c_long, args: [usize; 6]) -> Result<usize> {
 }
 
 /// Makes a call that malloc would not make, unless [`super::seccomp_filter`] forbids it.
-pub(super) fn unfiltered_call(number: c_long, args: [usize; 6]) -> Result<usize> {
+pub(super) fn unfiltered_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     match seccomp_filter::may_make_any_call() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
@@ -69,7 +60,7 @@ pub(super) fn unfiltered_call(number: c_long, args: [usize; 6]) -> Result<usize>
 }
 
 /// Makes a call that creates an unnamed file, unless [`super::seccomp_filter`] forbids it.
-pub(super) fn create_call(number: c_long, args: [usize; 6]) -> Result<usize> {
+pub(super) fn create_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     match seccomp_filter::may_make_files() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
@@ -82,6 +73,17 @@ pub(super) fn check_filter(call: seccomp_filter::Call) -> Result<()> {
         true => Err(Errno(libc::EPERM)),
         false => Ok(()),
     }
+}
+
+/// The value of a type of the kernel's that `fill` has it store at an address.
+///
+/// # Safety
+/// All bits zero must be a valid value.
+pub(super) unsafe fn filled<T>(fill: impl FnOnce(usize) -> Result<usize>) -> Result<T> {
+    let mut value = MaybeUninit::<T>::zeroed();
+    fill(value.as_mut_ptr() as usize)?;
+    // SAFETY: as the caller says, and the kernel has filled it.
+    Ok(unsafe { value.assume_init() })
 }
 
 /// Enters the kernel; returns a result or a negative error number.
@@ -107,9 +109,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
 }
 
 /// As above.
-///
-/// # Safety
-/// As the system call says.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
@@ -129,9 +128,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
 }
 
 /// As above.
-///
-/// # Safety
-/// As the system call says.
 #[cfg(target_arch = "riscv64")]
 #[inline(always)]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
@@ -151,9 +147,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
 }
 
 /// As above.
-///
-/// # Safety
-/// As the system call says.
 #[cfg(target_arch = "s390x")]
 #[inline(always)]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
@@ -173,9 +166,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
 }
 
 /// As above.
-///
-/// # Safety
-/// As the system call says.
 #[cfg(target_arch = "powerpc64")]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     unsafe extern "C" {

@@ -12,16 +12,6 @@ pub const fn signed(value: u32) -> c_int {
     c_int::from_ne_bytes(value.to_ne_bytes())
 }
 
-/// A length as a file offset.
-pub const fn offset(value: usize) -> i64 {
-    i64::from_ne_bytes(value.to_ne_bytes())
-}
-
-/// The result of a system call as a signed number.
-pub const fn result(value: usize) -> isize {
-    isize::from_ne_bytes(value.to_ne_bytes())
-}
-
 /// A `long` as an address or a length.
 pub const fn word(value: c_long) -> usize {
     usize::from_ne_bytes(value.to_ne_bytes())
@@ -41,17 +31,4 @@ pub const fn extended(value: c_int) -> usize {
 pub const fn int(value: usize) -> c_int {
     let bytes = value.to_le_bytes();
     c_int::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_stay_as_they_are() {
-        assert_eq!(extended(-1), usize::MAX);
-        assert_eq!(int(usize::MAX), -1);
-        assert_eq!(int(extended(-38)), -38);
-        assert_eq!(signed(unsigned(c_int::MIN)), c_int::MIN);
-    }
 }

@@ -31,15 +31,3 @@ fn milliseconds(clock: libc::clockid_t) -> u64 {
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_goes_forward() {
-        let before = now();
-        assert!(before > 0 && before <= now());
-        assert!(about_now() <= now() && about_now() + 1000 > now());
-    }
-}

@@ -3,8 +3,8 @@
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Errno, Result, call, create_call, file_call, unfiltered_call};
-use super::{NoSignals, limit};
+use super::call::{Errno, Result, call, create_call, file_call, filled, unfiltered_call};
+use super::{NoSignals, limit, path};
 use crate::sys::cast::{extended, int, unsigned};
 
 /// An open file.
@@ -24,22 +24,15 @@ impl File {
 
     /// Opens a file relative to a directory.
     pub(super) fn open_at(dir: c_int, path: &CStr, flags: c_int, mode: usize) -> Result<File> {
-        let args = [
-            extended(dir),
-            path.as_ptr() as usize,
-            extended(flags | libc::O_CLOEXEC),
-            mode,
-            0,
-            0,
-        ];
-        file_call(libc::SYS_openat, args).map(|fd| File(int(fd)))
+        let (path, flags) = (path.as_ptr() as usize, extended(flags | libc::O_CLOEXEC));
+        file_call(libc::SYS_openat, [extended(dir), path, flags, mode]).map(|fd| File(int(fd)))
     }
 
     /// Duplicates another process's descriptor (Linux 5.6; needs ptrace rights).
     pub fn of_process(pid: u32, fd: c_int) -> Result<File> {
-        let process = unfiltered_call(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0])?;
+        let process = unfiltered_call(libc::SYS_pidfd_open, [pid as usize, 0])?;
         let process = File(int(process));
-        let args = [extended(process.0), extended(fd), 0, 0, 0, 0];
+        let args = [extended(process.0), extended(fd), 0];
         unfiltered_call(libc::SYS_pidfd_getfd, args).map(|fd| File(int(fd)))
     }
 
@@ -52,8 +45,7 @@ impl File {
     pub fn with_high_number(self) -> Option<File> {
         const LEAST: usize = 500;
         let command = libc::F_DUPFD_CLOEXEC as usize;
-        let args = [extended(self.0), command, LEAST, 0, 0, 0];
-        let moved = file_call(libc::SYS_fcntl, args);
+        let moved = file_call(libc::SYS_fcntl, [extended(self.0), command, LEAST]);
         moved.ok().map(|fd| File(int(fd)))
     }
 
@@ -64,15 +56,8 @@ impl File {
 
     /// Reads once; returns the length.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
-        let args = [
-            extended(self.0),
-            buffer.as_mut_ptr() as usize,
-            buffer.len(),
-            0,
-            0,
-            0,
-        ];
-        call(libc::SYS_read, args)
+        let (at, len) = (buffer.as_mut_ptr() as usize, buffer.len());
+        call(libc::SYS_read, [extended(self.0), at, len])
     }
 
     /// Creates an unnamed hugetlb file (`memfd_create(2)`), executable. `flags` holds the
@@ -85,7 +70,7 @@ impl File {
         const MFD_EXEC: c_int = 0x10;
         let create = |more: c_int| {
             let flags = unsigned(flags | more) | libc::MFD_CLOEXEC;
-            let args = [name.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
+            let args = [name.as_ptr() as usize, flags as usize];
             create_call(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
         };
         match create(MFD_EXEC) {
@@ -109,8 +94,7 @@ impl File {
         if !limit::may_be_as_long(len) {
             return Err(Errno(libc::EFBIG));
         }
-        let args = [extended(self.0), len, 0, 0, 0, 0];
-        call(libc::SYS_ftruncate, args).map(drop)
+        call(libc::SYS_ftruncate, [extended(self.0), len]).map(drop)
     }
 
     /// Reads once at an offset; returns the length.
@@ -123,7 +107,7 @@ impl File {
     /// # Safety
     /// The byte must be the caller's to overwrite.
     pub unsafe fn read_byte_to(&self, addr: usize) -> Result<usize> {
-        call(libc::SYS_read, [extended(self.0), addr, 1, 0, 0, 0])
+        call(libc::SYS_read, [extended(self.0), addr, 1])
     }
 
     /// Writes to a file just opened; returns `EFBIG` where the kernel would raise SIGXFSZ.
@@ -137,21 +121,14 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        let _ = call(libc::SYS_close, [extended(self.0), 0, 0, 0, 0, 0]);
+        let _ = call(libc::SYS_close, [extended(self.0)]);
     }
 }
 
 /// `write(2)` to a descriptor of the program.
 pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
-    let args = [
-        extended(fd),
-        buffer.as_ptr() as usize,
-        buffer.len(),
-        0,
-        0,
-        0,
-    ];
-    call(libc::SYS_write, args)
+    let (at, len) = (buffer.as_ptr() as usize, buffer.len());
+    call(libc::SYS_write, [extended(fd), at, len])
 }
 
 /// Writes once to a descriptor of the program, unless its reader is stuck. Consumes SIGPIPE
@@ -194,15 +171,14 @@ fn takes_bytes(fd: c_int) -> bool {
         revents: 0,
     };
     let (at, time) = (core::ptr::from_mut(&mut file), patience.as_mut_ptr());
-    let args = [at as usize, 1, time as usize, 0, 0, 0];
-    call(libc::SYS_ppoll, args) == Ok(1)
+    call(libc::SYS_ppoll, [at as usize, 1, time as usize, 0]) == Ok(1)
 }
 
 /// Signals pending for this thread or the process.
 fn pending_signals() -> u64 {
     let mut set = 0_u64;
     let at = core::ptr::from_mut(&mut set) as usize;
-    let _ = call(libc::SYS_rt_sigpending, [at, size_of::<u64>(), 0, 0, 0, 0]);
+    let _ = call(libc::SYS_rt_sigpending, [at, size_of::<u64>()]);
     set
 }
 
@@ -210,7 +186,7 @@ fn pending_signals() -> u64 {
 fn consume_signal(set: u64) {
     let now = [0_u64; 2];
     let (set, now) = (core::ptr::from_ref(&set), now.as_ptr());
-    let args = [set as usize, 0, now as usize, size_of::<u64>(), 0, 0];
+    let args = [set as usize, 0, now as usize, size_of::<u64>()];
     let _ = call(libc::SYS_rt_sigtimedwait, args);
 }
 
@@ -218,21 +194,14 @@ fn consume_signal(set: u64) {
 pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
     let (start, len) = (buffer.as_mut_ptr() as usize, buffer.len());
     let name = path.as_ptr() as usize;
-    let args = [extended(libc::AT_FDCWD), name, start, len, 0, 0];
+    let args = [extended(libc::AT_FDCWD), name, start, len];
     file_call(libc::SYS_readlinkat, args)
 }
 
 /// Reads once at an offset; returns the length.
 pub fn read_at(fd: c_int, buffer: &mut [u8], offset: usize) -> Result<usize> {
-    let args = [
-        extended(fd),
-        buffer.as_mut_ptr() as usize,
-        buffer.len(),
-        offset,
-        0,
-        0,
-    ];
-    call(libc::SYS_pread64, args)
+    let (at, len) = (buffer.as_mut_ptr() as usize, buffer.len());
+    call(libc::SYS_pread64, [extended(fd), at, len, offset])
 }
 
 /// Device and inode of an open file.
@@ -242,8 +211,8 @@ pub fn identity(fd: c_int) -> Option<(u64, u64)> {
 
 /// Flags of an open file.
 pub fn open_flags(fd: c_int) -> Option<c_int> {
-    let args = [extended(fd), extended(libc::F_GETFL), 0, 0, 0, 0];
-    unfiltered_call(libc::SYS_fcntl, args).ok().map(int)
+    let flags = unfiltered_call(libc::SYS_fcntl, [extended(fd), extended(libc::F_GETFL)]);
+    flags.ok().map(int)
 }
 
 /// Whether reads never wait: a regular file, block device, `/dev/zero` and the like.
@@ -260,23 +229,15 @@ pub fn is_plain_file(fd: c_int) -> bool {
 /// `None` for others.
 pub fn device_in_memory(fd: c_int) -> Option<(u64, u64)> {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
-    let mut state = core::mem::MaybeUninit::<libc::statfs>::zeroed();
-    let args = [extended(fd), state.as_mut_ptr() as usize, 0, 0, 0, 0];
-    file_call(libc::SYS_fstatfs, args).ok()?;
-    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
-    let kind = unsafe { state.assume_init() }.f_type;
-    let is_tmpfs = u64::try_from(kind & 0xffff_ffff).is_ok_and(|kind| kind == TMPFS_MAGIC);
+    let is_tmpfs = path::file_system_of(fd).ok()?.kind == TMPFS_MAGIC;
     let device = status(fd).filter(|_| is_tmpfs)?.st_dev;
     Some((libc::major(device).into(), libc::minor(device).into()))
 }
 
 /// `fstat(2)`; `None` for a closed descriptor.
 pub(super) fn status(fd: c_int) -> Option<libc::stat> {
-    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    let args = [extended(fd), stat.as_mut_ptr() as usize, 0, 0, 0, 0];
-    file_call(libc::SYS_fstat, args).ok()?;
-    // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
-    Some(unsafe { stat.assume_init() })
+    // SAFETY: all bits zero are a valid stat.
+    unsafe { filled(|stat| file_call(libc::SYS_fstat, [extended(fd), stat])) }.ok()
 }
 
 /// Number of links; for `/proc/self/task` it is the number of threads plus two.
@@ -295,10 +256,7 @@ pub fn inode(path: &CStr) -> Option<u64> {
 }
 
 fn stat(path: &CStr) -> Option<libc::stat> {
-    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    let (name, start) = (path.as_ptr() as usize, stat.as_mut_ptr() as usize);
-    let args = [extended(libc::AT_FDCWD), name, start, 0, 0, 0];
-    file_call(libc::SYS_newfstatat, args).ok()?;
-    // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
-    Some(unsafe { stat.assume_init() })
+    let (dir, path) = (extended(libc::AT_FDCWD), path.as_ptr() as usize);
+    // SAFETY: all bits zero are a valid stat.
+    unsafe { filled(|stat| file_call(libc::SYS_newfstatat, [dir, path, stat])) }.ok()
 }

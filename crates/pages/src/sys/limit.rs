@@ -1,9 +1,7 @@
 //! Resource limits (`getrlimit(2)`).
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
-use core::mem::MaybeUninit;
-
-use super::call::{Result, file_call};
+use super::call::{Result, file_call, filled};
 
 /// A limit in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,29 +45,12 @@ fn limit_in_bytes(resource: usize) -> SpaceLimit {
 }
 
 /// `RLIMIT_STACK` in bytes; `usize::MAX` without a limit.
-///
-/// # Errors
-/// If it is unknown.
 pub fn stack_limit() -> Result<usize> {
     let limit = limit_of(libc::RLIMIT_STACK as usize)?.rlim_cur;
     Ok(usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 fn limit_of(resource: usize) -> Result<libc::rlimit64> {
-    let mut limit = MaybeUninit::<libc::rlimit64>::zeroed();
-    let args = [0, resource, 0, limit.as_mut_ptr() as usize, 0, 0];
-    file_call(libc::SYS_prlimit64, args)?;
-    // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
-    Ok(unsafe { limit.assume_init() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_can_be_told() {
-        assert!(stack_limit().unwrap() > 0);
-        assert_ne!(address_space_limit(), SpaceLimit::Unknown);
-    }
+    // SAFETY: all bits zero are a valid limit.
+    unsafe { filled(|limit| file_call(libc::SYS_prlimit64, [0, resource, 0, limit])) }
 }

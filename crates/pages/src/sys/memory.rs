@@ -2,9 +2,8 @@
 #![expect(unsafe_code, reason = "takes addresses and lengths")]
 
 use core::ffi::{CStr, c_int, c_long, c_uint};
-use core::mem::MaybeUninit;
 
-use super::call::{Errno, Result, call, check_filter, unfiltered_call};
+use super::call::{Errno, Result, call, check_filter, filled, unfiltered_call};
 use super::seccomp_filter::Call;
 use crate::sys::cast::extended;
 
@@ -30,9 +29,19 @@ pub unsafe fn mmap(
     ];
     if cfg!(target_arch = "s390x") {
         // s390x passes the address of its arguments.
-        return call(libc::SYS_mmap, [args.as_ptr() as usize, 0, 0, 0, 0, 0]);
+        return call(libc::SYS_mmap, [args.as_ptr() as usize]);
     }
     call(libc::SYS_mmap, args)
+}
+
+/// Maps new memory: private, writable, zero.
+pub fn map_new(len: usize) -> Result<usize> {
+    let (prot, flags) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    // SAFETY: a new mapping replaces nothing.
+    unsafe { mmap(0, len, prot, flags, -1, 0) }
 }
 
 /// `munmap(2)`.
@@ -40,7 +49,7 @@ pub unsafe fn mmap(
 /// # Safety
 /// The range must be the caller's to unmap.
 pub unsafe fn munmap(addr: usize, len: usize) -> Result<()> {
-    call(libc::SYS_munmap, [addr, len, 0, 0, 0, 0]).map(drop)
+    call(libc::SYS_munmap, [addr, len]).map(drop)
 }
 
 /// `mprotect(2)`.
@@ -51,7 +60,7 @@ pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
     if prot & libc::PROT_EXEC != 0 {
         check_filter(Call::Mprotect)?;
     }
-    call(libc::SYS_mprotect, [addr, len, extended(prot), 0, 0, 0]).map(drop)
+    call(libc::SYS_mprotect, [addr, len, extended(prot)]).map(drop)
 }
 
 /// `madvise(2)`.
@@ -60,7 +69,7 @@ pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
 /// If the advice drops contents, they must be the caller's to drop.
 pub unsafe fn madvise(addr: usize, len: usize, advice: c_int) -> Result<()> {
     check_filter(Call::Madvise)?;
-    call(libc::SYS_madvise, [addr, len, extended(advice), 0, 0, 0]).map(drop)
+    call(libc::SYS_madvise, [addr, len, extended(advice)]).map(drop)
 }
 
 /// `mremap(2)`.
@@ -75,7 +84,7 @@ pub unsafe fn mremap(
     new_addr: usize,
 ) -> Result<usize> {
     check_filter(Call::Mremap)?;
-    let args = [addr, old_len, new_len, extended(flags), new_addr, 0];
+    let args = [addr, old_len, new_len, extended(flags), new_addr];
     call(libc::SYS_mremap, args)
 }
 
@@ -88,7 +97,7 @@ pub fn mincore(addr: usize, len: usize, pages: &mut [u8]) -> Result<()> {
         return Err(Errno(libc::EINVAL));
     }
     let pages = pages.as_mut_ptr() as usize;
-    unfiltered_call(libc::SYS_mincore, [addr, len, pages, 0, 0, 0]).map(drop)
+    unfiltered_call(libc::SYS_mincore, [addr, len, pages]).map(drop)
 }
 
 /// Names anonymous memory in `/proc/PID/maps` (Linux 5.17 with `CONFIG_ANON_VMA_NAME`).
@@ -99,7 +108,6 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
         addr,
         len,
         name.as_ptr() as usize,
-        0,
     ];
     let _ = unfiltered_call(libc::SYS_prctl, args);
 }
@@ -107,40 +115,37 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
 /// Has the kernel write eight bytes, which grows a stack; without memory there it is an error
 /// instead of a signal.
 ///
-/// # Errors
-/// `EFAULT`.
-///
 /// # Safety
 /// Nobody else may use these eight bytes.
 pub unsafe fn probe_write(addr: usize) -> Result<()> {
     const WORD: usize = 8;
     // Without a new mask the call only stores the current one.
-    call(libc::SYS_rt_sigprocmask, [0, 0, addr, WORD, 0, 0]).map(drop)
+    call(libc::SYS_rt_sigprocmask, [0, 0, addr, WORD]).map(drop)
 }
 
 /// `mlock(2)`
 pub fn mlock(addr: usize, len: usize) -> Result<()> {
-    call(libc::SYS_mlock, [addr, len, 0, 0, 0, 0]).map(drop)
+    call(libc::SYS_mlock, [addr, len]).map(drop)
 }
 
 /// `mlock2(2)`; since Linux 4.4.
 pub fn mlock2(addr: usize, len: usize, flags: c_uint) -> Result<()> {
-    call(libc::SYS_mlock2, [addr, len, flags as usize, 0, 0, 0]).map(drop)
+    call(libc::SYS_mlock2, [addr, len, flags as usize]).map(drop)
 }
 
 /// `munlock(2)`
 pub fn munlock(addr: usize, len: usize) -> Result<()> {
-    call(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]).map(drop)
+    call(libc::SYS_munlock, [addr, len]).map(drop)
 }
 
 /// `mlockall(2)`
 pub fn mlockall(flags: c_int) -> Result<()> {
-    call(libc::SYS_mlockall, [extended(flags), 0, 0, 0, 0, 0]).map(drop)
+    call(libc::SYS_mlockall, [extended(flags)]).map(drop)
 }
 
 /// `munlockall(2)`
 pub fn munlockall() -> Result<()> {
-    call(libc::SYS_munlockall, [0; 6]).map(drop)
+    call(libc::SYS_munlockall, []).map(drop)
 }
 
 /// `pkey_mprotect(2)`, which the libc crate lacks for two machines.
@@ -158,7 +163,7 @@ const PKEY_MPROTECT: c_long = 384;
 /// # Safety
 /// As for [`mprotect`].
 pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) -> Result<()> {
-    let args = [addr, len, extended(prot), extended(key), 0, 0];
+    let args = [addr, len, extended(prot), extended(key)];
     call(PKEY_MPROTECT, args).map(drop)
 }
 
@@ -166,42 +171,15 @@ pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) ->
 pub fn knows_advice(advice: c_int) -> bool {
     let anywhere = super::process::page_size();
     let may_make_any_call = check_filter(Call::Madvise).is_ok();
-    may_make_any_call && call(libc::SYS_madvise, [anywhere, 0, extended(advice), 0, 0, 0]).is_ok()
+    may_make_any_call && call(libc::SYS_madvise, [anywhere, 0, extended(advice)]).is_ok()
 }
 
 /// Free memory in bytes (`sysinfo(2)`), without the page cache and regardless of control groups.
 pub fn free_memory() -> Option<usize> {
-    let mut info = MaybeUninit::<libc::sysinfo>::zeroed();
-    unfiltered_call(
-        libc::SYS_sysinfo,
-        [info.as_mut_ptr() as usize, 0, 0, 0, 0, 0],
-    )
-    .ok()?;
-    // SAFETY: all bits zero are a valid `sysinfo`, and the kernel has filled it.
-    let info = unsafe { info.assume_init() };
+    // SAFETY: all bits zero are a valid `sysinfo`.
+    let info =
+        unsafe { filled::<libc::sysinfo>(|info| unfiltered_call(libc::SYS_sysinfo, [info])) };
+    let info = info.ok()?;
     let unit = usize::try_from(info.mem_unit).ok()?;
     usize::try_from(info.freeram).ok()?.checked_mul(unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys::set_errno;
-
-    #[test]
-    fn a_failed_call_leaves_errno_alone() {
-        set_errno(Errno(libc::EXDEV));
-        // SAFETY: the kernel rejects an odd address before it unmaps anything.
-        let result = unsafe { munmap(1, 1) };
-        assert_eq!(result, Err(Errno(libc::EINVAL)));
-        assert_eq!(
-            std::io::Error::last_os_error().raw_os_error(),
-            Some(libc::EXDEV)
-        );
-    }
-
-    #[test]
-    fn some_memory_is_free() {
-        assert!(free_memory().is_some_and(|free| free > 0));
-    }
 }

@@ -178,7 +178,7 @@ impl Missing {
         // The kernel stores the rest of the time.
         let mut time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
         let (files, time) = (files.as_mut_ptr() as usize, time.as_mut_ptr() as usize);
-        let _ = call(libc::SYS_ppoll, [files, 2, time, 0, 0, 0]);
+        let _ = call(libc::SYS_ppoll, [files, 2, time, 0]);
     }
 
     fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
@@ -194,7 +194,7 @@ impl Bell {
     /// Creates one.
     pub fn new() -> Result<Bell> {
         let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
-        let fd = unfiltered_call(libc::SYS_eventfd2, [0, flags, 0, 0, 0, 0])?;
+        let fd = unfiltered_call(libc::SYS_eventfd2, [0, flags])?;
         Ok(Bell(File::from_fd(int(fd))))
     }
 
@@ -222,7 +222,7 @@ impl Bell {
 /// Lets this thread run on any CPU.
 pub fn run_anywhere() {
     let all = [u64::MAX; 128];
-    let args = [0, size_of_val(&all), all.as_ptr() as usize, 0, 0, 0];
+    let args = [0, size_of_val(&all), all.as_ptr() as usize];
     let _ = unfiltered_call(libc::SYS_sched_setaffinity, args);
 }
 
@@ -234,8 +234,7 @@ pub fn keep_files(keep: [c_int; 2]) {
     let (a, b) = (a.min(b), a.max(b));
     let close = |first: usize, last: usize, flags: usize| {
         if first <= last {
-            let args = [first, last, flags, 0, 0, 0];
-            let _ = unfiltered_call(libc::SYS_close_range, args);
+            let _ = unfiltered_call(libc::SYS_close_range, [first, last, flags]);
         }
     };
     close(b + 1, LAST, UNSHARE);

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use super::call::{Result, call};
+use super::call::{Result, call, file_call, filled};
 use crate::sys::cast::{extended, int, unsigned};
 
 /// A file system.
@@ -15,76 +15,59 @@ pub struct FileSystem {
     pub block: usize,
 }
 
+impl FileSystem {
+    /// Whether it is a hugetlbfs.
+    pub fn is_hugetlbfs(&self) -> bool {
+        const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+        self.kind == HUGETLBFS_MAGIC
+    }
+
+    fn of(state: &libc::statfs) -> FileSystem {
+        FileSystem {
+            kind: u64::try_from(state.f_type & 0xffff_ffff).unwrap_or(0),
+            block: usize::try_from(state.f_bsize).unwrap_or(0),
+        }
+    }
+}
+
+/// `fstatfs(2)`.
+pub(super) fn file_system_of(fd: c_int) -> Result<FileSystem> {
+    // SAFETY: all bits zero are a valid state.
+    let state = unsafe { filled(|state| file_call(libc::SYS_fstatfs, [extended(fd), state])) };
+    state.map(|state| FileSystem::of(&state))
+}
+
 /// `statfs(2)`.
 ///
 /// # Safety
 /// `path` must be a C string, or an address that the kernel rejects.
 pub unsafe fn file_system(path: *const c_char) -> Result<FileSystem> {
-    let mut state = core::mem::MaybeUninit::<libc::statfs>::zeroed();
-    let args = [path as usize, state.as_mut_ptr() as usize, 0, 0, 0, 0];
-    call(libc::SYS_statfs, args)?;
-    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
-    let state = unsafe { state.assume_init() };
-    Ok(FileSystem {
-        kind: u64::try_from(state.f_type & 0xffff_ffff).unwrap_or(0),
-        block: usize::try_from(state.f_bsize).unwrap_or(0),
-    })
+    // SAFETY: all bits zero are a valid state.
+    let state = unsafe { filled(|state| call(libc::SYS_statfs, [path as usize, state])) };
+    state.map(|state| FileSystem::of(&state))
 }
 
 /// Whether the real user may read, write and search a directory.
 pub fn may_use(path: &CStr) -> bool {
-    let mode = libc::R_OK | libc::W_OK | libc::X_OK;
-    let args = [
-        extended(libc::AT_FDCWD),
-        path.as_ptr() as usize,
-        extended(mode),
-        0,
-        0,
-        0,
-    ];
-    call(libc::SYS_faccessat, args).is_ok()
+    let mode = extended(libc::R_OK | libc::W_OK | libc::X_OK);
+    let (dir, path) = (extended(libc::AT_FDCWD), path.as_ptr() as usize);
+    call(libc::SYS_faccessat, [dir, path, mode]).is_ok()
 }
 
 /// `open(2)` for a descriptor that the program keeps.
 pub fn open_inherited(path: &CStr, flags: c_int, mode: usize) -> Result<c_int> {
-    let args = [
-        extended(libc::AT_FDCWD),
-        path.as_ptr() as usize,
-        extended(flags),
-        mode,
-        0,
-        0,
-    ];
-    call(libc::SYS_openat, args).map(int)
+    let (dir, path) = (extended(libc::AT_FDCWD), path.as_ptr() as usize);
+    call(libc::SYS_openat, [dir, path, extended(flags), mode]).map(int)
 }
 
 /// `memfd_create(2)` for a descriptor that the program keeps.
 pub fn memory_file(name: &CStr, flags: c_int) -> Result<c_int> {
     let flags = unsigned(flags) as usize;
-    let args = [name.as_ptr() as usize, flags, 0, 0, 0, 0];
-    call(libc::SYS_memfd_create, args).map(int)
+    call(libc::SYS_memfd_create, [name.as_ptr() as usize, flags]).map(int)
 }
 
 /// `unlink(2)`.
 pub fn unlink(path: &CStr) -> Result<()> {
-    let args = [extended(libc::AT_FDCWD), path.as_ptr() as usize, 0, 0, 0, 0];
-    call(libc::SYS_unlinkat, args).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys::Errno;
-
-    #[test]
-    fn file_systems_by_path() {
-        const PROC: u64 = 0x9fa0;
-        let kind = |path: &CStr| {
-            // SAFETY: a C string.
-            unsafe { file_system(path.as_ptr()) }.map(|found| found.kind)
-        };
-        assert_eq!(kind(c"/proc"), Ok(PROC));
-        assert_eq!(kind(c"/no/such/path"), Err(Errno(libc::ENOENT)));
-        assert!(!may_use(c"/no/such/path"));
-    }
+    let (dir, path) = (extended(libc::AT_FDCWD), path.as_ptr() as usize);
+    call(libc::SYS_unlinkat, [dir, path, 0]).map(drop)
 }

@@ -1,44 +1,48 @@
 //! Process, threads, signals, futexes.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_long};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::call::{Errno, Result, call, file_call, unfiltered_call};
+use super::call::{Errno, Result, call, file_call, filled, unfiltered_call};
 use super::clock::now;
 use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::{extended, int, unsigned};
 
+/// The result of a call without arguments; 0 if a filter refuses it.
+fn number(of: c_long) -> u32 {
+    call(of, []).map_or(0, |number| unsigned(int(number)))
+}
+
 /// `getpid(2)`.
 pub fn getpid() -> u32 {
-    call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
+    number(libc::SYS_getpid)
 }
 
 /// `exit_group(2)`.
 pub fn exit(status: c_int) -> ! {
     loop {
-        let _ = call(libc::SYS_exit_group, [extended(status), 0, 0, 0, 0, 0]);
+        let _ = call(libc::SYS_exit_group, [extended(status)]);
     }
 }
 
 /// The program break (`brk(2)`); 0 if unknown.
 pub fn program_break() -> usize {
-    file_call(libc::SYS_brk, [0; 6]).unwrap_or(0)
+    file_call(libc::SYS_brk, [0]).unwrap_or(0)
 }
 
 /// `gettid(2)`.
 pub fn gettid() -> u32 {
-    call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
+    number(libc::SYS_gettid)
 }
 
 /// The host name; `None` if it is empty.
 pub fn host(buffer: &mut [u8; 65]) -> Option<&str> {
-    let mut names = core::mem::MaybeUninit::<libc::utsname>::zeroed();
-    let args = [names.as_mut_ptr() as usize, 0, 0, 0, 0, 0];
-    unfiltered_call(libc::SYS_uname, args).ok()?;
-    // SAFETY: all bits zero are a valid `utsname`, and the kernel has filled it.
-    let names = unsafe { names.assume_init() };
+    // SAFETY: all bits zero are a valid `utsname`.
+    let names =
+        unsafe { filled::<libc::utsname>(|names| unfiltered_call(libc::SYS_uname, [names])) };
+    let names = names.ok()?;
     for (byte, letter) in buffer.iter_mut().zip(names.nodename) {
         *byte = letter.to_ne_bytes()[0];
     }
@@ -50,22 +54,22 @@ pub fn host(buffer: &mut [u8; 65]) -> Option<&str> {
 
 /// `getuid(2)`.
 pub fn getuid() -> u32 {
-    call(libc::SYS_getuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+    number(libc::SYS_getuid)
 }
 
 /// `getppid(2)`.
 pub fn getppid() -> u32 {
-    call(libc::SYS_getppid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
+    number(libc::SYS_getppid)
 }
 
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
-    call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
+    number(libc::SYS_getegid)
 }
 
 /// `geteuid(2)`.
 pub fn geteuid() -> u32 {
-    call(libc::SYS_geteuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+    number(libc::SYS_geteuid)
 }
 
 /// Whether this process has an unreaped child; `None` if unknown. The program's own `wait(2)`
@@ -76,7 +80,7 @@ pub fn has_child() -> Option<bool> {
     // Null would do for the kernel; valgrind reports it.
     let mut answer = MaybeUninit::<libc::siginfo_t>::uninit();
     let answer = answer.as_mut_ptr() as usize;
-    match unfiltered_call(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0, 0]) {
+    match unfiltered_call(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0]) {
         Ok(_) => Some(true),
         Err(Errno(libc::ECHILD)) => Some(false),
         Err(_) => None,
@@ -89,7 +93,7 @@ pub fn is_alone() -> Option<bool> {
     if filter() != Filter::None {
         return None;
     }
-    match call(libc::SYS_unshare, [libc::CLONE_VM as usize, 0, 0, 0, 0, 0]) {
+    match call(libc::SYS_unshare, [libc::CLONE_VM as usize]) {
         Ok(_) => Some(true),
         Err(Errno(libc::EINVAL)) => Some(false),
         Err(_) => None,
@@ -99,7 +103,7 @@ pub fn is_alone() -> Option<bool> {
 /// Sleeps, or until a signal.
 pub fn sleep(milliseconds: u64) {
     let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
-    let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]);
+    let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0]);
 }
 
 /// Lets other threads run for a moment, by a futex wait with a timeout. `sched_yield(2)`
@@ -107,36 +111,23 @@ pub fn sleep(milliseconds: u64) {
 pub fn yield_now() {
     static NOTHING: AtomicU32 = AtomicU32::new(0);
     const MOMENT: [u64; 2] = [0, 20_000];
-    let args = [
+    let _ = futex(
         NOTHING.as_ptr() as usize,
-        extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
+        libc::FUTEX_WAIT,
         0,
-        MOMENT.as_ptr() as usize,
-        0,
-        0,
-    ];
-    let _ = call(libc::SYS_futex, args);
+        Some(&MOMENT),
+    );
 }
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force; `None` if unknown.
 pub fn thp_disabled() -> Option<bool> {
-    let args = [extended(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];
-    let state = unfiltered_call(libc::SYS_prctl, args).ok()?;
-    Some(state == 1)
+    let state = unfiltered_call(libc::SYS_prctl, [extended(libc::PR_GET_THP_DISABLE)]);
+    Some(state.ok()? == 1)
 }
 
 /// Blocks signals in this thread until dropped.
 #[derive(Debug)]
 pub struct NoSignals(u64);
-
-impl NoSignals {
-    /// Blocks all signals.
-    pub fn begin() -> NoSignals {
-        let mut before = 0;
-        set_blocked(libc::SIG_SETMASK, &u64::MAX, &mut before);
-        NoSignals(before)
-    }
-}
 
 /// Signals for a thread's own faults. The kernel kills a thread that blocks them.
 pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
@@ -147,11 +138,14 @@ pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGSYS - 1);
 
 impl NoSignals {
+    /// Blocks all signals.
+    pub fn begin() -> NoSignals {
+        NoSignals(set_blocked(libc::SIG_SETMASK, u64::MAX))
+    }
+
     /// Blocks all signals except faults.
     pub fn but_faults() -> NoSignals {
-        let mut before = 0;
-        set_blocked(libc::SIG_BLOCK, &!FAULTS, &mut before);
-        NoSignals(before)
+        NoSignals(block_signals(!FAULTS))
     }
 
     /// Blocks all signals except faults, unless the program's own seccomp filter may forbid it.
@@ -162,62 +156,57 @@ impl NoSignals {
 
 impl Drop for NoSignals {
     fn drop(&mut self) {
-        set_blocked(libc::SIG_SETMASK, &self.0, &mut 0);
+        set_blocked_signals(self.0);
     }
 }
 
 /// Blocks more signals; returns those blocked before.
 pub fn block_signals(signals: u64) -> u64 {
-    let mut before = 0;
-    set_blocked(libc::SIG_BLOCK, &signals, &mut before);
-    before
+    set_blocked(libc::SIG_BLOCK, signals)
 }
 
 /// Replaces the set of blocked signals.
 pub fn set_blocked_signals(signals: u64) {
-    set_blocked(libc::SIG_SETMASK, &signals, &mut 0);
+    set_blocked(libc::SIG_SETMASK, signals);
 }
 
-/// `rt_sigprocmask(2)`.
-fn set_blocked(how: c_int, signals: &u64, before: &mut u64) {
-    let args = [
-        extended(how),
-        core::ptr::from_ref(signals) as usize,
-        core::ptr::from_mut(before) as usize,
-        size_of::<u64>(),
-        0,
-        0,
-    ];
+/// `rt_sigprocmask(2)`; returns the signals blocked before.
+fn set_blocked(how: c_int, signals: u64) -> u64 {
+    let mut before = 0_u64;
+    let (set, old) = (&raw const signals as usize, &raw mut before as usize);
+    let args = [extended(how), set, old, size_of::<u64>()];
     let _ = call(libc::SYS_rt_sigprocmask, args);
+    before
+}
+
+/// `futex(2)` within this process; `time` is relative, in seconds and nanoseconds.
+fn futex(addr: usize, operation: c_int, value: u32, time: Option<&[u64; 2]>) -> Result<usize> {
+    let operation = extended(operation | libc::FUTEX_PRIVATE_FLAG);
+    let time = time.map_or(0, |time| time.as_ptr() as usize);
+    call(libc::SYS_futex, [addr, operation, value as usize, time])
 }
 
 /// Waits while `word` holds `value`.
 pub fn futex_wait(word_at: &AtomicU32, value: u32) {
-    let args = [
+    let _ = futex(word_at.as_ptr() as usize, libc::FUTEX_WAIT, value, None);
+}
+
+/// Waits while `word` holds `value`, at most so many milliseconds.
+pub fn futex_wait_for(word_at: &AtomicU32, value: u32, milliseconds: u64) {
+    let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+    let _ = futex(
         word_at.as_ptr() as usize,
-        extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
-        value as usize,
-        0,
-        0,
-        0,
-    ];
-    let _ = call(libc::SYS_futex, args);
+        libc::FUTEX_WAIT,
+        value,
+        Some(&time),
+    );
 }
 
 /// Has the kernel read a word: a page that can't be populated is `EFAULT`, not a signal. The
 /// kernel compares the word for a futex wait that ends at once.
 pub fn probe_read(addr: usize) -> Result<()> {
-    const NEVER: usize = 0x5a5a_5a5a;
-    let no_time = [0i64; 2];
-    let args = [
-        addr,
-        extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
-        NEVER,
-        no_time.as_ptr() as usize,
-        0,
-        0,
-    ];
-    match call(libc::SYS_futex, args) {
+    const NEVER: u32 = 0x5a5a_5a5a;
+    match futex(addr, libc::FUTEX_WAIT, NEVER, Some(&[0; 2])) {
         Err(Errno(libc::EAGAIN | libc::ETIMEDOUT)) | Ok(_) => Ok(()),
         error => error.map(drop),
     }
@@ -225,15 +214,8 @@ pub fn probe_read(addr: usize) -> Result<()> {
 
 /// Wakes all waiters of `word`.
 pub fn futex_wake(word_at: &AtomicU32) {
-    let args = [
-        word_at.as_ptr() as usize,
-        extended(libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG),
-        c_int::MAX as usize,
-        0,
-        0,
-        0,
-    ];
-    let _ = call(libc::SYS_futex, args);
+    const ALL: u32 = c_int::MAX as u32;
+    let _ = futex(word_at.as_ptr() as usize, libc::FUTEX_WAKE, ALL, None);
 }
 
 /// Base page size in bytes.
@@ -255,17 +237,12 @@ pub fn page_size() -> usize {
 /// Bytes that page faults of this process have brought in (`getrusage(2)`), at least a base page
 /// each; 0 under a filter.
 pub fn touched() -> usize {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     let who = extended(libc::RUSAGE_SELF);
-    let _ = unfiltered_call(
-        libc::SYS_getrusage,
-        [who, usage.as_mut_ptr() as usize, 0, 0, 0, 0],
-    );
-    // SAFETY: all bits zero are a valid `rusage`, and the kernel may have filled it.
-    let faults = unsafe { usage.assume_init() }.ru_minflt;
-    usize::try_from(faults)
-        .unwrap_or(0)
-        .saturating_mul(page_size())
+    let get = |usage| unfiltered_call(libc::SYS_getrusage, [who, usage]);
+    // SAFETY: all bits zero are a valid `rusage`.
+    let faults = unsafe { filled::<libc::rusage>(get) }.map_or(0, |usage| usage.ru_minflt);
+    let faults = usize::try_from(faults).unwrap_or(0);
+    faults.saturating_mul(page_size())
 }
 
 /// Whether the process is set-user-id or the like and must not trust its environment.
@@ -278,10 +255,7 @@ pub fn random() -> u64 {
     const NO_WAIT: usize = 1;
     let mut number = 0_u64;
     let at = core::ptr::from_mut(&mut number) as usize;
-    match unfiltered_call(
-        libc::SYS_getrandom,
-        [at, size_of::<u64>(), NO_WAIT, 0, 0, 0],
-    ) {
+    match unfiltered_call(libc::SYS_getrandom, [at, size_of::<u64>(), NO_WAIT]) {
         Ok(_) => number,
         // Before Linux 3.17, or forbidden by a filter.
         Err(_) => now() << 20 ^ u64::from(getpid()) ^ at as u64,
@@ -292,22 +266,4 @@ fn auxv(tag: libc::c_ulong) -> usize {
     // SAFETY: getauxval takes any number.
     let value = unsafe { libc::getauxval(tag) };
     usize::try_from(value).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_child_is_seen_until_it_was_waited_for() {
-        use std::process::{Command, Stdio};
-        assert_eq!(has_child(), Some(false));
-        let child = Command::new("cat").stdin(Stdio::piped()).spawn();
-        let mut child = child.unwrap();
-        assert_eq!(has_child(), Some(true));
-        drop(child.stdin.take());
-        // The query must not reap the child.
-        assert!(child.wait().unwrap().success());
-        assert_eq!(has_child(), Some(false));
-    }
 }

@@ -3,17 +3,17 @@
 
 use core::ffi::c_int;
 
-use super::call::{Result, call};
+use super::call::{Result, call, filled};
 use crate::sys::cast::{extended, int};
 
 /// `shmget(2)`.
 pub fn shmget(key: c_int, size: usize, flags: c_int) -> Result<c_int> {
-    call(SYS_SHMGET, [extended(key), size, extended(flags), 0, 0, 0]).map(int)
+    call(SYS_SHMGET, [extended(key), size, extended(flags)]).map(int)
 }
 
 /// `shmat(2)`; address 0 means anywhere.
 pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Result<usize> {
-    call(SYS_SHMAT, [extended(id), addr, extended(flags), 0, 0, 0])
+    call(SYS_SHMAT, [extended(id), addr, extended(flags)])
 }
 
 /// State of a System V segment.
@@ -30,12 +30,9 @@ pub struct ShmState {
 /// # Errors
 /// `EINVAL` or `EIDRM` if the segment is gone; `EACCES`.
 pub fn shm_state(id: c_int) -> Result<ShmState> {
-    let mut state = core::mem::MaybeUninit::<libc::shmid_ds>::zeroed();
-    let at = state.as_mut_ptr() as usize;
-    let args = [extended(id), extended(libc::IPC_STAT), at, 0, 0, 0];
-    call(SYS_SHMCTL, args)?;
-    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
-    let state = unsafe { state.assume_init() };
+    let get = |at| call(SYS_SHMCTL, [extended(id), extended(libc::IPC_STAT), at]);
+    // SAFETY: all bits zero are a valid state.
+    let state = unsafe { filled::<libc::shmid_ds>(get)? };
     Ok(ShmState {
         size: state.shm_segsz,
         attached: usize::try_from(state.shm_nattch).unwrap_or(usize::MAX),
@@ -47,12 +44,12 @@ pub fn shm_state(id: c_int) -> Result<ShmState> {
 /// # Safety
 /// The caller must have attached the segment there.
 pub unsafe fn shmdt(addr: usize) -> Result<()> {
-    call(SYS_SHMDT, [addr, 0, 0, 0, 0, 0]).map(drop)
+    call(SYS_SHMDT, [addr]).map(drop)
 }
 
 /// `shmctl(id, IPC_RMID)`.
 pub fn shm_remove(id: c_int) -> Result<()> {
-    let args = [extended(id), extended(libc::IPC_RMID), 0, 0, 0, 0];
+    let args = [extended(id), extended(libc::IPC_RMID)];
     call(SYS_SHMCTL, args).map(drop)
 }
 

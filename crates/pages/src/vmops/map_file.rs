@@ -4,7 +4,6 @@
 #![expect(unsafe_code, reason = "advises mappings of the program's")]
 
 use core::ffi::c_int;
-use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::Fallback;
@@ -73,31 +72,14 @@ fn say_why_not(device: (u64, u64), len: usize) {
 }
 
 /// Reason a file gets no transparent huge pages.
-enum Reason {
-    /// The kernel or this process has none.
-    Thp(NoThp),
-    /// Its mount lacks `huge=advise`.
-    Mount,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::Thp(why) => f.write_str(why.reason()),
-            Reason::Mount => f.write_str(
-                "its tmpfs is mounted without huge=advise, as by: mount -o \
-                 remount,huge=advise /dev/shm",
-            ),
-        }
-    }
-}
-
-fn why_not(device: (u64, u64)) -> Option<Reason> {
+fn why_not(device: (u64, u64)) -> Option<&'static str> {
+    const NO_ADVICE: &str = "its tmpfs is mounted without huge=advise, as by: mount -o \
+                             remount,huge=advise /dev/shm";
     match procfile::if_allowed(|| Some(mount_serves(device))).flatten() {
         Some(true) => None,
-        Some(false) => Some(Reason::Mount),
+        Some(false) => Some(NO_ADVICE),
         // Files of `memfd_create` have no mount.
-        None => thp::serves_shared().err().map(Reason::Thp),
+        None => thp::serves_shared().err().map(NoThp::reason),
     }
 }
 
@@ -142,11 +124,5 @@ mod tests {
             assert_eq!(numbers(mount.device), Some((0, 27)));
         }
         assert_eq!(numbers(b"x"), None);
-    }
-
-    #[test]
-    fn nothing_is_done_unasked() {
-        let shared = libc::MAP_SHARED;
-        assert!(!is_eligible(64 << 20, libc::PROT_READ, shared));
     }
 }

@@ -75,7 +75,10 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
         _ => unsafe { sys::mmap(0, len, prot, flags, -1, 0) },
     };
     if falls && (result.is_ok() || !may_follow) {
-        failed(len, size, may_follow);
+        match size {
+            Some(size) => lacks_pages("shared memory", len, size, may_follow),
+            None => lacks_thp("shared memory", len, may_follow),
+        }
     }
     if let Ok(addr) = result {
         if len >= facts::thp_size() {
@@ -113,10 +116,8 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     Err(no_memory)
 }
 
-fn failed(len: usize, size: Option<usize>, may_follow: bool) {
-    let Some(size) = size else {
-        return lacks_thp("shared memory", len, may_follow);
-    };
+/// Reports that a pool has too few pages. `what` is the request.
+pub fn lacks_pages(what: &str, len: usize, size: usize, may_follow: bool) {
     let pages = len.div_ceil(size);
     BACKOFF.note(pool_backoff::shortfall_of(size, pages));
     let free = hugetlb_pool::free(size);
@@ -125,7 +126,7 @@ fn failed(len: usize, size: Option<usize>, may_follow: bool) {
         Kind::Shm,
         may_follow,
         format_args!(
-            "shared memory: no huge pages for {}: {pages} pages of {} are needed, {free}; {}{}",
+            "{what}: no huge pages for {}: {pages} pages of {} are needed, {free}; {}{}",
             Amount(len),
             SizeName(size),
             next_rung(may_follow),

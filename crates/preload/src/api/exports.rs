@@ -19,7 +19,7 @@ macro_rules! first {
 
 /// `gethugepagesize(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn gethugepagesize() -> c_long {
+extern "C" fn gethugepagesize() -> c_long {
     first!(sizes::default_size(), calls::gethugepagesize())
 }
 
@@ -28,7 +28,7 @@ pub extern "C" fn gethugepagesize() -> c_long {
 /// # Safety
 /// `sizes` must have room for `room` values, or be null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int {
+unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int {
     first!(
         // SAFETY: as the caller says.
         unsafe { sizes::huge_sizes(sizes, room) },
@@ -37,11 +37,8 @@ pub unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_
 }
 
 /// `getpagesizes(3)`
-///
-/// # Safety
-/// As for [`gethugepagesizes`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int {
+unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int {
     first!(
         // SAFETY: as the caller says.
         unsafe { sizes::all_sizes(sizes, room) },
@@ -51,7 +48,7 @@ pub unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int 
 
 /// Reads the kernel's default size again, for tests that simulate another machine.
 #[unsafe(no_mangle)]
-pub extern "C" fn __tp_kernel_default_hugepage_size_reset() {
+extern "C" fn __tp_kernel_default_hugepage_size_reset() {
     first!(sizes::forget(), calls::reset());
 }
 
@@ -60,7 +57,7 @@ pub extern "C" fn __tp_kernel_default_hugepage_size_reset() {
 /// # Safety
 /// `path` must be a C string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hugetlbfs_test_path(path: *const c_char) -> c_int {
+unsafe extern "C" fn hugetlbfs_test_path(path: *const c_char) -> c_int {
     first!(
         // SAFETY: as the caller says.
         unsafe { mounts::test_path(path) },
@@ -70,13 +67,13 @@ pub unsafe extern "C" fn hugetlbfs_test_path(path: *const c_char) -> c_int {
 
 /// `hugetlbfs_find_path(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn hugetlbfs_find_path() -> *const c_char {
+extern "C" fn hugetlbfs_find_path() -> *const c_char {
     first!(mounts::find_path(), calls::find_path())
 }
 
 /// `hugetlbfs_find_path_for_size(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn hugetlbfs_find_path_for_size(size: c_long) -> *const c_char {
+extern "C" fn hugetlbfs_find_path_for_size(size: c_long) -> *const c_char {
     first!(
         mounts::find_path_for_size(size),
         calls::find_path_for_size(size)
@@ -85,13 +82,13 @@ pub extern "C" fn hugetlbfs_find_path_for_size(size: c_long) -> *const c_char {
 
 /// `hugetlbfs_unlinked_fd(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn hugetlbfs_unlinked_fd() -> c_int {
+extern "C" fn hugetlbfs_unlinked_fd() -> c_int {
     first!(files::unlinked(), calls::unlinked_fd())
 }
 
 /// `hugetlbfs_unlinked_fd_for_size(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn hugetlbfs_unlinked_fd_for_size(size: c_long) -> c_int {
+extern "C" fn hugetlbfs_unlinked_fd_for_size(size: c_long) -> c_int {
     first!(
         files::unlinked_for_size(size),
         calls::unlinked_fd_for_size(size)
@@ -100,7 +97,7 @@ pub extern "C" fn hugetlbfs_unlinked_fd_for_size(size: c_long) -> c_int {
 
 /// `get_huge_pages(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
+extern "C" fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
     first!(
         regions::get_huge_pages(len, flags),
         calls::get_huge_pages(len, flags)
@@ -112,7 +109,7 @@ pub extern "C" fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
 /// # Safety
 /// `start` must come from [`get_huge_pages`] and be used no more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn free_huge_pages(start: *mut c_void) {
+unsafe extern "C" fn free_huge_pages(start: *mut c_void) {
     first!(
         regions::free_huge_pages(start),
         calls::free_huge_pages(start)
@@ -121,7 +118,7 @@ pub unsafe extern "C" fn free_huge_pages(start: *mut c_void) {
 
 /// `get_hugepage_region(3)`
 #[unsafe(no_mangle)]
-pub extern "C" fn get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void {
+extern "C" fn get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void {
     first!(
         regions::get_region(len, flags),
         calls::get_hugepage_region(len, flags)
@@ -133,7 +130,7 @@ pub extern "C" fn get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void
 /// # Safety
 /// `start` must come from [`get_hugepage_region`] and be used no more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
+unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
     first!(
         regions::free_region(start),
         calls::free_hugepage_region(start)
@@ -141,11 +138,8 @@ pub unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
 }
 
 /// `huge_next_touch(3)`
-///
-/// # Safety
-/// None is needed: the range may be anything.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
+unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
     first!(
         next_touch::touch(addr as usize, len),
         calls::huge_next_touch(addr, len)
@@ -157,7 +151,7 @@ pub unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int
 /// # Safety
 /// As for a pointer that moves within a block.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void {
+unsafe extern "C" fn cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void {
     first!(
         color::shift(start, room),
         calls::cachecolor(start, len, room)

@@ -32,10 +32,7 @@ pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
         // SAFETY: that function returns a static C string.
         false => on_mount(unsafe { CStr::from_ptr(dir) }),
     };
-    file.unwrap_or_else(|error| {
-        sys::set_errno(error);
-        -1
-    })
+    file.unwrap_or_else(|error| sys::c_result(Err(error)))
 }
 
 fn without_mount(size: c_long) -> Result<c_int> {

@@ -13,12 +13,9 @@ use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
-use hugetools_pages::sys::{self, Errno, FileSystem};
+use hugetools_pages::sys;
 
 use super::{calls, listings};
-
-/// The type of a hugetlbfs.
-const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
 
 /// Maximum number of page sizes; no architecture has as many.
 const SIZES: usize = 16;
@@ -47,11 +44,8 @@ static MAKER: AtomicU32 = AtomicU32::new(0);
 pub(crate) unsafe fn test_path(path: *const c_char) -> c_int {
     // SAFETY: as the caller says.
     match unsafe { sys::file_system(path) } {
-        Ok(found) => c_int::from(found.kind == HUGETLBFS_MAGIC),
-        Err(error) => {
-            sys::set_errno(error);
-            -1
-        }
+        Ok(found) => c_int::from(found.is_hugetlbfs()),
+        Err(error) => sys::c_result(Err(error)),
     }
 }
 
@@ -113,10 +107,7 @@ fn table() -> Option<&'static Table> {
 
 /// Builds and publishes the table.
 fn make() -> Option<&'static Table> {
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping.
-    let at = unsafe { sys::mmap(0, size_of::<Table>(), prot, flags, -1, 0) }.ok()?;
+    let at = sys::map_new(size_of::<Table>()).ok()?;
     let new = at as *mut Table;
     // SAFETY: all bits zero are an empty table, and nobody else uses the mapping.
     unsafe { &mut *new }.fill();
@@ -217,6 +208,6 @@ fn usable(path: &CStr) -> Option<usize> {
 
 fn page_size(path: &CStr) -> Option<usize> {
     // SAFETY: a C string.
-    let found: Result<FileSystem, Errno> = unsafe { sys::file_system(path.as_ptr()) };
+    let found = unsafe { sys::file_system(path.as_ptr()) };
     found.ok().map(|found| found.block).filter(|size| *size > 0)
 }

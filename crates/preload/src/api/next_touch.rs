@@ -38,12 +38,10 @@ fn spawn(start: Start) -> Result<()> {
         *mut c_void,
     ) -> c_int;
     type Detach = unsafe extern "C" fn(libc::pthread_t) -> c_int;
-    let create = PTHREAD_CREATE.found().ok_or(Errno(libc::ENOSYS))?;
-    let detach = PTHREAD_DETACH.found().ok_or(Errno(libc::ENOSYS))?;
-    // SAFETY: the address of the function of that name.
-    let create = unsafe { core::mem::transmute::<usize, Create>(create) };
+    // SAFETY: the type of the function of that name.
+    let create = unsafe { PTHREAD_CREATE.function::<Create>() }.ok_or(Errno(libc::ENOSYS))?;
     // SAFETY: likewise.
-    let detach = unsafe { core::mem::transmute::<usize, Detach>(detach) };
+    let detach = unsafe { PTHREAD_DETACH.function::<Detach>() }.ok_or(Errno(libc::ENOSYS))?;
     let mut thread = core::mem::MaybeUninit::<libc::pthread_t>::zeroed();
     // SAFETY: a thread of ours, which takes no argument.
     match unsafe { create(thread.as_mut_ptr(), core::ptr::null(), start, null_mut()) } {

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "fills the program's array")]
 
 use core::ffi::{c_int, c_long};
-use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::DefaultSize;
@@ -79,28 +78,23 @@ fn choose_default() -> Option<usize> {
     if Some(asked) == kernel || mounts::has(asked) {
         return Some(asked);
     }
-    say(Level::Warning, format_args!("{}", NoSuchSize(asked)));
+    let (before, after, cure) = match (hugetlb_pool::is_offered(asked), config::get().mounts) {
+        (false, _) => ("this machine has no pages of", "", ""),
+        (true, Some(_)) => ("no mount in HUGETLB_PATH has pages of", "", ""),
+        (true, None) => (
+            "no hugetlbfs of",
+            " pages is mounted for this user",
+            " (as root: hugeadm --create-global-mounts)",
+        ),
+    };
+    say(
+        Level::Warning,
+        format_args!(
+            "HUGETLB_DEFAULT_PAGE_SIZE: {before} {}{after}; the kernel's default size is used{cure}",
+            SizeName(asked)
+        ),
+    );
     kernel
-}
-
-/// Formats why the requested size isn't the default.
-struct NoSuchSize(usize);
-
-impl fmt::Display for NoSuchSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = SizeName(self.0);
-        write!(f, "HUGETLB_DEFAULT_PAGE_SIZE: ")?;
-        match (hugetlb_pool::is_offered(self.0), config::get().mounts) {
-            (false, _) => write!(f, "this machine has no pages of {size}")?,
-            (true, Some(_)) => write!(f, "no mount in HUGETLB_PATH has pages of {size}")?,
-            (true, None) => write!(f, "no hugetlbfs of {size} pages is mounted for this user")?,
-        }
-        f.write_str("; the kernel's default size is used")?;
-        match (hugetlb_pool::is_offered(self.0), config::get().mounts) {
-            (true, None) => f.write_str(" (as root: hugeadm --create-global-mounts)"),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// The program's array.
@@ -140,18 +134,13 @@ impl Sizes {
     }
 }
 
-fn failed(error: Errno) -> c_int {
-    sys::set_errno(error);
-    -1
-}
-
 /// `gethugepagesizes`: the default size first, then the kernel's order.
 ///
 /// # Safety
 /// `sizes` must have room for `room` values, or be null.
 pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     let Some(mut sizes) = Sizes::new(sizes, room) else {
-        return failed(Errno(libc::EINVAL));
+        return sys::c_result(Err(Errno(libc::EINVAL)));
     };
     if let Some(default) = kernel_default() {
         // SAFETY: as the caller says.
@@ -163,7 +152,7 @@ pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
             }
         });
         if let Err(error) = others {
-            return failed(error);
+            return sys::c_result(Err(error));
         }
     }
     sys::set_errno(Errno(0));
@@ -176,7 +165,7 @@ pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
 /// As for [`huge_sizes`].
 pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     let Some(mut all) = Sizes::new(sizes, room) else {
-        return failed(Errno(libc::EINVAL));
+        return sys::c_result(Err(Errno(libc::EINVAL)));
     };
     if !sizes.is_null() && room == 0 {
         return 0;

@@ -10,11 +10,8 @@ use hugetools_pages::vmops::{self, remap};
 use crate::next;
 
 /// `mremap(2)`. The last argument is read only if the flags announce it.
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mremap(
+unsafe extern "C" fn mremap(
     addr: *mut c_void,
     old_len: usize,
     new_len: usize,

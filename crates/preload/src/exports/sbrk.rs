@@ -10,21 +10,15 @@ use crate::next::Next;
 use crate::next::later::{GLIBCS_SBRK, SBRK, call_later};
 
 /// `sbrk(2)`
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
+unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
     // SAFETY: as the caller says.
     unsafe { moved(&SBRK, increment) }
 }
 
 /// `__sbrk`, which tcmalloc's `sbrk` calls under glibc.
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
+unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
     // SAFETY: as the caller says.
     unsafe { moved(&GLIBCS_SBRK, increment) }
 }

@@ -10,11 +10,8 @@ use crate::process::seccomp;
 use crate::report::end;
 
 /// `syscall(2)` with the maximum number of arguments.
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn syscall(
+unsafe extern "C" fn syscall(
     number: c_long,
     a: usize,
     b: usize,

@@ -5,6 +5,8 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
 use core::ops::{ControlFlow, Range};
 
+use hugetools_pages::segment::load;
+
 /// A loaded file.
 #[derive(Debug)]
 pub struct Object<'a> {
@@ -77,13 +79,7 @@ impl Object<'_> {
         let header = self.headers.iter().find(|header| {
             header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr)
         })?;
-        let flags = [
-            (libc::PF_R, libc::PROT_READ),
-            (libc::PF_W, libc::PROT_WRITE),
-            (libc::PF_X, libc::PROT_EXEC),
-        ];
-        let set = flags.iter().filter(|(flag, _)| header.p_flags & flag != 0);
-        Some(set.fold(0, |all, (_, prot)| all | prot))
+        Some(load::prot(header.p_flags))
     }
 
     /// The addresses of a header.

@@ -1,9 +1,10 @@
 //! Functions that most programs call rarely: looked up at the first call, and all of them before
 //! the first thread.
+#![expect(unsafe_code, reason = "hands out functions by address")]
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::rt::weak::function;
 
 use super::{Next, take_from};
 use crate::loader::objects;
@@ -58,12 +59,16 @@ fn find(names: &[&Next]) {
 }
 
 impl Next {
-    /// Its address; `None` if only this library has it.
-    pub(crate) fn found(&self) -> Option<usize> {
+    /// The function; `None` if only this library has it.
+    ///
+    /// # Safety
+    /// `F` must be the type of the function of that name.
+    pub(crate) unsafe fn function<F: Copy>(&self) -> Option<F> {
         if self.address() == 0 && !ALL_FOUND.load(Ordering::Acquire) {
             find(&[self]);
         }
-        Some(self.address()).filter(|address| *address != 0)
+        // SAFETY: the address of the function of that name, or 0.
+        unsafe { function(self.address()) }
     }
 }
 
@@ -71,21 +76,13 @@ impl Next {
 macro_rules! call_later {
     ($next:expr, fn($($type:ty),*) -> $result:ty, ($($argument:expr),*), else $otherwise:expr) => {{
         type Next = unsafe extern "C" fn($($type),*) -> $result;
-        match $next.found() {
-            Some(address) => {
-                // SAFETY: the address of the function of that name and type.
-                let next = unsafe { core::mem::transmute::<usize, Next>(address) };
-                // SAFETY: as the caller says.
-                unsafe { next($($argument),*) }
-            }
+        // SAFETY: the address of the function of that name and type.
+        match unsafe { $next.function::<Next>() } {
+            // SAFETY: as the caller says.
+            Some(next) => unsafe { next($($argument),*) },
             None => $otherwise,
         }
     }};
 }
 
 pub(crate) use call_later;
-
-/// The result of a missing function.
-pub(crate) fn no_function() -> i32 {
-    sys::c_result(Err(Errno(libc::ENOSYS)))
-}

@@ -8,6 +8,7 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_pages::fork;
+use hugetools_pages::rt::weak::function;
 
 use crate::next;
 use crate::next::later::{PTHREAD_ATFORK, call_later};
@@ -17,7 +18,7 @@ type Handler = Option<extern "C" fn()>;
 
 /// `pthread_atfork(3)` in each library calls this under glibc.
 #[unsafe(no_mangle)]
-pub extern "C" fn __register_atfork(
+extern "C" fn __register_atfork(
     prepare: Handler,
     parent: Handler,
     child: Handler,
@@ -25,21 +26,18 @@ pub extern "C" fn __register_atfork(
 ) -> c_int {
     type Register = extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
     be_first();
-    match next::register_atfork() {
-        Some(address) => {
-            // SAFETY: the address of the function of that name.
-            let next = unsafe { core::mem::transmute::<usize, Register>(address) };
-            next(prepare, parent, child, object)
-        }
+    // SAFETY: the address of the function of that name.
+    match unsafe { function::<Register>(next::register_atfork()) } {
+        Some(next) => next(prepare, parent, child, object),
         None => pthread_atfork(prepare, parent, child),
     }
 }
 
 /// `pthread_atfork(3)`; only musl's libc exports it.
 #[unsafe(no_mangle)]
-pub extern "C" fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int {
+extern "C" fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int {
     be_first();
-    if next::register_atfork().is_some() {
+    if next::register_atfork() != 0 {
         return __register_atfork(prepare, parent, child, core::ptr::null_mut());
     }
     call_later!(

@@ -17,11 +17,8 @@ use hugetools_pages::vmops::anon;
 use crate::next;
 
 /// `prctl(2)`. All arguments are passed on.
-///
-/// # Safety
-/// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     if option == libc::PR_SET_SECCOMP {
         // SAFETY: as the caller says.
         return setting(

@@ -3,7 +3,10 @@
 //!
 //! The task is passed in one of a few slots, freed at once; without a free slot the thread starts
 //! plainly. `pthread_exit` and exceptions unwind through our start function.
-#![expect(unsafe_code, reason = "calls libc's functions by their addresses")]
+#![expect(
+    unsafe_code,
+    reason = "exports functions of libc and calls them by address"
+)]
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -13,18 +16,19 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::fork::admission;
 use hugetools_pages::segment::stack;
-use hugetools_pages::sys;
+use hugetools_pages::sys::{self, Errno};
 
 use crate::api::next_touch;
 use crate::loader::lock;
 use crate::next::Next;
 use crate::next::later::{
     self, GETATTR_DEFAULT, GETGUARDSIZE, GETSTACK, GETSTACKSIZE, PTHREAD_CREATE, PTHREAD_SELF,
+    THRD_CREATE, call_later,
 };
 use crate::program_segments;
 
 /// A thread's function.
-pub(crate) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 type Attributes = libc::pthread_attr_t;
 
@@ -63,7 +67,7 @@ static TASKS: [Slot; SLOTS] = [const {
 
 /// Called before the program creates a thread. What the loader is asked for is asked before the
 /// first one, while no other thread can hold its lock.
-pub(crate) fn before_create() {
+fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
         program_segments::before_threads();
@@ -74,11 +78,9 @@ pub(crate) fn before_create() {
     next_touch::before_thread();
 }
 
-/// `pthread_create`
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn create(
+/// `pthread_create(3)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
     attributes: *const Attributes,
     start: Start,
@@ -86,12 +88,11 @@ pub(crate) unsafe fn create(
 ) -> c_int {
     type Call =
         unsafe extern "C" fn(*mut libc::pthread_t, *const Attributes, Start, *mut c_void) -> c_int;
-    let Some(address) = PTHREAD_CREATE.found() else {
+    // SAFETY: the type of the function of that name.
+    let Some(next) = (unsafe { PTHREAD_CREATE.function::<Call>() }) else {
         return libc::EAGAIN;
     };
     before_create();
-    // SAFETY: the address of the function of that name.
-    let next = unsafe { core::mem::transmute::<usize, Call>(address) };
     let shape = match stack::is_for_threads() {
         // SAFETY: as the caller says.
         true => unsafe { shape(attributes) },
@@ -118,6 +119,22 @@ pub(crate) unsafe fn create(
         place.is_taken.store(false, Ordering::Release);
     }
     result
+}
+
+/// `thrd_create(3)`
+#[unsafe(no_mangle)]
+unsafe extern "C" fn thrd_create(
+    thread: *mut libc::pthread_t,
+    start: *const c_void,
+    argument: *mut c_void,
+) -> c_int {
+    before_create();
+    call_later!(
+        THRD_CREATE,
+        fn(*mut libc::pthread_t, *const c_void, *mut c_void) -> c_int,
+        (thread, start, argument),
+        else sys::c_result(Err(Errno(libc::ENOSYS)))
+    )
 }
 
 /// Stores a task in a free slot.
@@ -163,9 +180,8 @@ unsafe fn take(place: *const Slot) -> Option<Task> {
 /// An address above this thread's stack in use, where libc keeps its thread descriptor.
 fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
-    let address = PTHREAD_SELF.found()?;
-    // SAFETY: the address of the function of that name.
-    let pthread_self = unsafe { core::mem::transmute::<usize, Call>(address) };
+    // SAFETY: the type of the function of that name.
+    let pthread_self = unsafe { PTHREAD_SELF.function::<Call>()? };
     // In both libcs this is the descriptor's address.
     pthread_self().checked_next_multiple_of(sys::page_size())
 }
@@ -179,9 +195,8 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
     let attributes = match attributes.is_null() {
         true => {
             type Call = unsafe extern "C" fn(*mut Attributes) -> c_int;
-            let address = GETATTR_DEFAULT.found()?;
-            // SAFETY: the address of the function of that name.
-            let default = unsafe { core::mem::transmute::<usize, Call>(address) };
+            // SAFETY: the type of the function of that name.
+            let default = unsafe { GETATTR_DEFAULT.function::<Call>()? };
             // SAFETY: room for attributes.
             (unsafe { default(usual.as_mut_ptr()) } == 0).then_some(usual.as_ptr())?
         }
@@ -203,11 +218,10 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
 /// Attributes of a thread.
 unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
-    let Some(address) = GETSTACK.found() else {
+    // SAFETY: the type of the function of that name.
+    let Some(stack) = (unsafe { GETSTACK.function::<Call>() }) else {
         return true;
     };
-    // SAFETY: the address of the function of that name.
-    let stack = unsafe { core::mem::transmute::<usize, Call>(address) };
     let (mut at, mut len) = (0, 0);
     // SAFETY: as the caller says. Without a stack musl's fails, and glibc's ends at 0.
     let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
@@ -220,8 +234,8 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
 /// The function must take attributes and a pointer to a number.
 unsafe fn get_number(function: &Next, attributes: *const Attributes) -> Option<usize> {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
-    // SAFETY: the address of the function of that name.
-    let call = unsafe { core::mem::transmute::<usize, Call>(function.found()?) };
+    // SAFETY: as the caller says.
+    let call = unsafe { function.function::<Call>()? };
     let mut number = 0;
     // SAFETY: as the caller says.
     (unsafe { call(attributes, &raw mut number) } == 0).then_some(number)

@@ -5,6 +5,7 @@ use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use hugetools_pages::rt::path::Path;
 use hugetools_pages::segment::load::Load;
 use hugetools_pages::segment::symbols;
 use hugetools_pages::sys::{self, File};
@@ -39,30 +40,14 @@ fn write_functions(lines: &mut Lines, file: &[u8], base: usize, load: &Load) -> 
 
 /// Opens the map. `/tmp` is shared: an existing file is never written to but removed.
 fn open() -> Option<File> {
-    let mut name = Name([0; 32], 0);
-    write!(name, "/tmp/perf-{}.map", sys::getpid()).ok()?;
-    let path = CStr::from_bytes_until_nul(&name.0).ok()?;
+    let path = Path::of(format_args!("/tmp/perf-{}.map", sys::getpid()))?;
+    let path = path.c_str();
     let write = libc::O_WRONLY | libc::O_APPEND | libc::O_NOFOLLOW;
     if BEGUN.swap(true, Ordering::Relaxed) {
         return File::open(path, write).ok();
     }
     let _ = sys::unlink(path);
     File::open_mode(path, write | libc::O_CREAT | libc::O_EXCL, 0o644).ok()
-}
-
-/// A short file name.
-struct Name([u8; 32], usize);
-
-impl Write for Name {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.1 + text.len();
-        if end >= self.0.len() {
-            return Err(fmt::Error);
-        }
-        self.0[self.1..end].copy_from_slice(text.as_bytes());
-        self.1 = end;
-        Ok(())
-    }
 }
 
 /// A mapped file.

@@ -39,8 +39,7 @@ fn maps_its_code(program: &Object<'_>) -> bool {
 }
 
 fn named(path: &[u8], pages: Pages) -> Option<ShareDir> {
-    let text = core::str::from_utf8(path).ok();
-    let Some(path) = text.and_then(|text| Path::of(format_args!("{text}"))) else {
+    let Some(path) = Path::of_bytes(path) else {
         say(
             Level::Warning,
             format_args!("text: {SHARE_PATH} is no path; not shared"),

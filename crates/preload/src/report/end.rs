@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Report};
 use hugetools_contract::report::reasons;
-use hugetools_contract::report::{self, Ended, Life, NextTouch, Origin, Peak, Proof};
+use hugetools_contract::report::{self, Ended, Life, Origin, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::SMALL_HEAP;
@@ -41,11 +41,7 @@ fn may_report() -> bool {
 }
 
 extern "C" fn end() {
-    if !may_report() || !is_wanted() || is_reported() {
-        return;
-    }
-    // Failures are ignored: the program must end.
-    let _ = report(status());
+    report_once(None);
 }
 
 /// The status passed to `exit`, with [`KNOWN`] if there is one.
@@ -67,7 +63,7 @@ fn status() -> Ended {
 /// Reports at `_exit`, except in a child of `vfork`, which shares its parent's memory.
 pub(crate) fn at_once(status: c_int) {
     if shared_page::is_own_process() {
-        report_once(status);
+        report_once(Some(status));
     }
 }
 
@@ -76,14 +72,15 @@ const REFUSED: c_int = 125;
 
 /// Ends a program that may not begin, with a report.
 pub(crate) fn refuse() -> ! {
-    report_once(REFUSED);
+    report_once(Some(REFUSED));
     sys::exit(REFUSED)
 }
 
 /// Reports once, if requested.
-fn report_once(status: c_int) {
+fn report_once(status: Option<c_int>) {
     if may_report() && is_wanted() && !is_reported() {
-        note_status(status);
+        status.into_iter().for_each(note_status);
+        // Failures are ignored: the program must end.
         let _ = report(self::status());
     }
 }
@@ -146,11 +143,7 @@ fn compose(ended: Ended) -> Option<Text> {
             parent: Some(sys::getppid()),
         },
         required: required::met(rows, &mut met),
-        next_touch: next_touch::figures().map(|figures| NextTouch {
-            touched: figures.touched as u64,
-            local_before: figures.local_before as u64,
-            local_after: figures.local_after as u64,
-        }),
+        next_touch: next_touch::figures(),
         rows,
         warning: None,
         life: own.map(|(own, _)| life(ended, own.start * TICK, rows, peak)),
@@ -211,8 +204,13 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
         Segment::Shm if config.shm.is_some() => shm_reason(config.shm),
-        Segment::Stack if config.stack.is_some() => Some(stack_reason()),
-        Segment::Anon if config.anon.is_some() => Some(anon_reason()),
+        Segment::Stack if config.stack.is_some() => Some(advised_reason(
+            stack::is_enabled(),
+            reasons::STACK_LEFT_ALONE,
+        )),
+        Segment::Anon if config.anon.is_some() => {
+            Some(advised_reason(anon::is_enabled(), reasons::ANON_LEFT_ALONE))
+        }
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
         Segment::Heap | Segment::Anon
             if config.heap.is_none() && unreached(row) && host_malloc::is_of_program() =>
@@ -248,18 +246,11 @@ fn segment_reason(outcome: &reason::Outcome, is_wanted: bool) -> Option<&'static
     }
 }
 
-fn anon_reason() -> &'static str {
+/// Why memory of the program's own isn't on transparent huge pages.
+fn advised_reason(is_enabled: bool, left_alone: &'static str) -> &'static str {
     match thp::serves_private() {
-        _ if !anon::is_enabled() => reasons::RULED_OUT,
-        Ok(()) => reasons::ANON_LEFT_ALONE,
-        Err(why) => why.reason(),
-    }
-}
-
-fn stack_reason() -> &'static str {
-    match thp::serves_private() {
-        _ if !stack::is_enabled() => reasons::RULED_OUT,
-        Ok(()) => reasons::STACK_LEFT_ALONE,
+        _ if !is_enabled => reasons::RULED_OUT,
+        Ok(()) => left_alone,
         Err(why) => why.reason(),
     }
 }

@@ -25,32 +25,19 @@ pub(crate) fn prepare() {
     }
 }
 
-/// The descriptor if it still refers to the file.
-pub(crate) fn kept() -> Option<c_int> {
-    REPORT.get()
-}
-
 /// Opens the file again; `None` if reports go elsewhere.
-pub(crate) fn open() -> Option<Result<File>> {
+fn open() -> Option<Result<File>> {
     let path = config::report_path()?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
     Some(File::open_mode(path, flags, 0o666))
 }
 
-/// Formats a report.
+/// Formats a report: JSON for a file.
 pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
-    match is_json() {
-        false => proof.write_table(text),
-        true => proof.write_json(text),
+    match config::get().report {
+        Some(Report::Terminal { json: false, .. }) => proof.write_table(text),
+        _ => proof.write_json(text),
     }
-}
-
-/// Whether reports are JSON.
-fn is_json() -> bool {
-    !matches!(
-        config::get().report,
-        Some(Report::Terminal { json: false, .. })
-    )
 }
 
 /// Sends a report: a file gets one write, so that reports of several processes don't mix.
@@ -61,7 +48,7 @@ pub(crate) fn send(text: &[u8]) {
 }
 
 fn try_send(text: &[u8]) -> Result<()> {
-    if let Some(fd) = kept() {
+    if let Some(fd) = REPORT.get() {
         append(fd, text);
         return Ok(());
     }
@@ -74,20 +61,13 @@ fn try_send(text: &[u8]) -> Result<()> {
 
 /// Reports a failure.
 fn lost(verb: &str, Errno(number): Errno) {
-    let file = name().unwrap_or("its file");
+    let path = config::report_path().and_then(|path| path.to_str().ok());
+    let file = path.unwrap_or("its file");
     let user = sys::geteuid();
     say(
         Level::Warning,
         format_args!("no report: {file} cannot be {verb} by user {user} (errno {number})"),
     );
-}
-
-/// The file's name.
-fn name() -> Option<&'static str> {
-    match config::get().report {
-        Some(Report::File(path)) => core::str::from_utf8(path).ok(),
-        None | Some(Report::Terminal { .. }) => None,
-    }
 }
 
 /// Appends; suppresses SIGPIPE and SIGXFSZ.

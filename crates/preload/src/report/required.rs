@@ -359,13 +359,11 @@ impl fmt::Display for NoHeap {
 }
 
 fn heap(config: &Config) -> Result<(), NoHeap> {
-    if !marker::has_heap() || config.heap.is_none() {
-        return Err(NoHeap::NotOurs);
-    }
+    let pages = config.heap.filter(|_| marker::has_heap());
+    let pages = pages.ok_or(NoHeap::NotOurs)?;
     if let Some(reason) = host_malloc::reason() {
         return Err(NoHeap::Kept(reason));
     }
-    let pages = config.heap.ok_or(NoHeap::NotOurs)?;
     let rungs = Rungs::of(pages);
     let Some(first) = rungs.first else {
         return transparent();

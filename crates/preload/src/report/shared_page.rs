@@ -76,18 +76,19 @@ fn page() -> Option<&'static Page> {
 
 /// Whether this process may report at `_exit`: not a child of `vfork(2)`.
 pub(crate) fn is_own_process() -> bool {
-    match OWN_PROCESS.load(Ordering::Acquire) {
-        // Without a report getpid(2) isn't called, which a filter may forbid.
-        0 => false,
-        own => own == sys::getpid(),
-    }
+    is_this(&OWN_PROCESS)
 }
 
 /// Whether this process is the one that has the page.
 pub(crate) fn is_own() -> bool {
-    match PROGRAM.load(Ordering::Acquire) {
+    is_this(&PROGRAM)
+}
+
+fn is_this(process: &AtomicU32) -> bool {
+    match process.load(Ordering::Acquire) {
+        // Without a report getpid(2) isn't called, which a filter may forbid.
         0 => false,
-        program => program == sys::getpid(),
+        pid => pid == sys::getpid(),
     }
 }
 

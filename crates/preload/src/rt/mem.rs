@@ -6,6 +6,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::rt::mem;
+use hugetools_pages::rt::weak::function;
 
 /// libc's `memset`, or 0 before it is bound. Its wide stores speed up `calloc` of larger blocks.
 static LIBCS_MEMSET: AtomicUsize = AtomicUsize::new(0);
@@ -33,7 +34,7 @@ unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, len: usize) ->
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
     // SAFETY: as the caller says.
-    unsafe { mem::copy_overlapping(to.cast(), from.cast(), len) };
+    unsafe { mem::copy(to.cast(), from.cast(), len) };
     to
 }
 
@@ -41,10 +42,8 @@ unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -
 unsafe extern "C" fn memset(to: *mut c_void, value: c_int, len: usize) -> *mut c_void {
     type Memset = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
     if len > WORTH {
-        let address = LIBCS_MEMSET.load(Ordering::Relaxed);
-        if address != 0 {
-            // SAFETY: as the caller of `know_memset` promised.
-            let memset = unsafe { core::mem::transmute::<usize, Memset>(address) };
+        // SAFETY: as the caller of `know_memset` promised.
+        if let Some(memset) = unsafe { function::<Memset>(LIBCS_MEMSET.load(Ordering::Relaxed)) } {
             // SAFETY: as the caller says.
             return unsafe { memset(to, value, len) };
         }

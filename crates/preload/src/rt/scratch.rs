@@ -7,17 +7,9 @@ use core::mem::MaybeUninit;
 
 use hugetools_pages::sys::{self, File};
 
-/// Maps `len` zero bytes; `None` without memory.
-fn map(len: usize) -> Option<usize> {
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping.
-    unsafe { sys::mmap(0, len, prot, flags, -1, 0) }.ok()
-}
-
 /// `count` copies of a value.
 pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'static mut [T]> {
-    let at = map(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
+    let at = sys::map_new(count.checked_mul(size_of::<T>())?).ok()? as *mut MaybeUninit<T>;
     // SAFETY: a new mapping of that length.
     let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
     for place in &mut *places {
@@ -37,7 +29,7 @@ pub(crate) struct List<T: Copy + 'static> {
 impl<T: Copy + 'static> List<T> {
     /// An empty list for `count` values.
     pub(crate) fn with_room(count: usize) -> Option<List<T>> {
-        let at = map(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
+        let at = sys::map_new(count.checked_mul(size_of::<T>())?).ok()? as *mut MaybeUninit<T>;
         // SAFETY: a new mapping of that length.
         let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
         Some(List { places, len: 0 })
@@ -61,14 +53,14 @@ impl<T: Copy + 'static> List<T> {
 
 /// `len` zero bytes.
 pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
-    let at = map(len)? as *mut u8;
+    let at = sys::map_new(len).ok()? as *mut u8;
     // SAFETY: a new mapping of that length.
     Some(unsafe { core::slice::from_raw_parts_mut(at, len) })
 }
 
 /// Reads a file.
 pub(crate) fn read(path: &CStr) -> Option<&'static [u8]> {
-    let (buffer, filled) = fill(|buffer| fill_by_name(path, buffer))?;
+    let (buffer, filled) = whole(path)?;
     Some(&buffer[..filled])
 }
 
@@ -81,18 +73,18 @@ pub(crate) fn link(path: &CStr) -> Option<&'static [u8]> {
 
 /// Reads a file, calls `read` with its contents, and unmaps them.
 pub(crate) fn with_file<T>(path: &CStr, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
-    let (buffer, filled) = fill(|buffer| fill_by_name(path, buffer))?;
+    let (buffer, filled) = whole(path)?;
     let result = read(&buffer[..filled]);
     unmap(buffer);
     Some(result)
 }
 
 /// A buffer that holds a file, and the file's length.
-fn fill(from: impl Fn(&mut [u8]) -> Option<usize>) -> Option<(&'static mut [u8], usize)> {
+fn whole(path: &CStr) -> Option<(&'static mut [u8], usize)> {
     let mut len = 256 << 10;
     loop {
         let buffer = bytes(len)?;
-        match from(buffer) {
+        match fill(path, buffer) {
             Some(filled) if filled < len => return Some((buffer, filled)),
             Some(_) => len = len.checked_mul(4)?,
             None => {
@@ -104,12 +96,8 @@ fn fill(from: impl Fn(&mut [u8]) -> Option<usize>) -> Option<(&'static mut [u8],
     }
 }
 
-fn fill_by_name(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
+fn fill(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
     let file = File::open(path, libc::O_RDONLY).ok()?;
-    fill_from(&file, buffer)
-}
-
-fn fill_from(file: &File, buffer: &mut [u8]) -> Option<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read_at(&mut buffer[filled..], filled) {

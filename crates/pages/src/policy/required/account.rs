@@ -124,28 +124,3 @@ impl Account {
         );
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn so_much_may_fall() {
-        static ACCOUNT: Account = Account::of(Segment::Anon);
-        let most = Share::Percent(50);
-        assert!(!ACCOUNT.has_room(most, 1));
-        ACCOUNT.all.store(8 << 20, Ordering::Relaxed);
-        assert!(ACCOUNT.has_room(most, 8 << 20) && !ACCOUNT.has_room(most, 9 << 20));
-        assert!(!ACCOUNT.has_room(Share::Whole, 1));
-    }
-
-    #[test]
-    fn nothing_is_counted_of_what_nobody_requires() {
-        static ACCOUNT: Account = Account::of(Segment::Anon);
-        ACCOUNT.count(1 << 20, true);
-        assert_eq!(ACCOUNT.all.load(Ordering::Relaxed), 0);
-        assert!(ACCOUNT.admits(1 << 20) && ACCOUNT.is_met());
-        ACCOUNT.note_refused();
-        assert!(!ACCOUNT.is_met());
-    }
-}

@@ -1,4 +1,4 @@
-//! memcpy and memmove.
+//! memmove, which is memcpy, too.
 //!
 //! Up to sixteen words are read before any is written, so that overlap doesn't matter. Longer
 //! copies use blocks of four vectors, and `rep movsq` on `x86_64`.
@@ -16,31 +16,12 @@ type Vector = u128;
 const VECTOR: usize = size_of::<Vector>();
 const BLOCK: usize = 4 * VECTOR;
 
-/// Copies `len` bytes between places that don't overlap.
-///
-/// # Safety
-/// `from` must be readable and `to` writable for that length, and they must not
-/// overlap.
-#[inline]
-pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
-    if len <= 2 * BLOCK {
-        // SAFETY: as the caller says.
-        unsafe { copy_few(to, from, len) };
-    } else if is_much(len) {
-        // SAFETY: as the caller says.
-        unsafe { copy_much(to, from, len) };
-    } else {
-        // SAFETY: as the caller says.
-        unsafe { forwards(to, from, len) };
-    }
-}
-
 /// Copies `len` bytes between places that may overlap.
 ///
 /// # Safety
 /// `from` must be readable and `to` writable for that length.
 #[inline]
-pub unsafe fn copy_overlapping(to: *mut u8, from: *const u8, len: usize) {
+pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     let ahead = (to as usize).wrapping_sub(from as usize);
     if len <= 2 * BLOCK {
         // SAFETY: as the caller says.
@@ -84,7 +65,7 @@ unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
 /// Copies the first and the last `T` of a length between one and two of them.
 ///
 /// # Safety
-/// As for [`copy_overlapping`].
+/// As for [`copy`].
 #[inline(always)]
 unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, len: usize) {
     let last = len - size_of::<T>();
@@ -100,7 +81,7 @@ unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, len: usize) {
 /// Copies up to two blocks.
 ///
 /// # Safety
-/// As for [`copy_overlapping`].
+/// As for [`copy`].
 #[inline(always)]
 unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: as the caller says.
@@ -121,7 +102,7 @@ unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
 /// Copies more than a block forwards.
 ///
 /// # Safety
-/// As for [`copy_overlapping`]; `to` must not be within `from`.
+/// As for [`copy`]; `to` must not be within `from`.
 unsafe fn forwards(to: *mut u8, from: *const u8, len: usize) {
     let last = len - BLOCK;
     // SAFETY: within the length, as the caller says.
@@ -142,7 +123,7 @@ unsafe fn forwards(to: *mut u8, from: *const u8, len: usize) {
 /// Copies more than a block backwards.
 ///
 /// # Safety
-/// As for [`copy_overlapping`]; `from` must not be inside `to`, except at the same start.
+/// As for [`copy`]; `from` must not be inside `to`, except at the same start.
 unsafe fn backwards(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: within the length, as the caller says.
     let start: [Vector; 4] = unsafe { get(from, 0) };
@@ -168,7 +149,7 @@ fn is_much(len: usize) -> bool {
 /// Copies by `rep movsq`: unlike `rep movsb` it is fast on all processors.
 ///
 /// # Safety
-/// As for [`copy`]; at least a word.
+/// As for [`copy`]; more than a block, without overlap.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
@@ -252,7 +233,7 @@ mod tests {
                     // SAFETY: within the vector.
                     let (target, source) = unsafe { (base.add(to), base.add(from)) };
                     // SAFETY: within the vector.
-                    unsafe { copy_overlapping(target, source, len) };
+                    unsafe { copy(target, source, len) };
                     theirs.copy_within(from..from + len, to);
                     assert!(ours == theirs, "{len} bytes from {from} to {to}");
                 }

@@ -1,4 +1,4 @@
-//! memset.
+//! memset, for short lengths and for the time before libc's is known.
 #![expect(unsafe_code, reason = "fills memory by address")]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
@@ -29,7 +29,6 @@ pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
             16..=32 => fill_ends(to, word, len),
             33..=64 => fill_ends(to, [word; 2], len),
             65..=128 => fill_ends(to, [word; 4], len),
-            _ if is_much(len) => fill_much(to, value, len),
             _ => fill_blocks(to, word, len),
         }
     }
@@ -74,46 +73,6 @@ unsafe fn fill_blocks(to: *mut u8, word: Vector, len: usize) {
     }
     // SAFETY: likewise.
     unsafe { put(to, last, [word; 4]) };
-}
-
-/// Whether `rep stosq` is faster.
-#[inline(always)]
-fn is_much(len: usize) -> bool {
-    cfg!(target_arch = "x86_64") && len >= 2048
-}
-
-/// Fills by `rep stosq`.
-///
-/// # Safety
-/// As for [`fill`]; at least a block.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn fill_much(to: *mut u8, value: u8, len: usize) {
-    const WORD: usize = size_of::<u64>();
-    let word = Vector::from_ne_bytes([value; 16]);
-    // SAFETY: within the length, as the caller says.
-    unsafe { put(to, 0, [word; 4]) };
-    // SAFETY: likewise.
-    unsafe { put(to, len - BLOCK, [word; 4]) };
-    let lead = BLOCK - (to as usize) % BLOCK;
-    // SAFETY: likewise.
-    let inner = unsafe { to.add(lead) };
-    // SAFETY: likewise; the direction flag is clear by the calling convention.
-    unsafe {
-        core::arch::asm!(
-            "rep stosq",
-            inout("rcx") (len - lead) / WORD => _,
-            inout("rdi") inner => _,
-            in("rax") u64::from_ne_bytes([value; 8]),
-            options(nostack, preserves_flags),
-        );
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn fill_much(to: *mut u8, value: u8, len: usize) {
-    // SAFETY: as the caller says.
-    unsafe { fill_blocks(to, Vector::from_ne_bytes([value; 16]), len) };
 }
 
 #[cfg(test)]

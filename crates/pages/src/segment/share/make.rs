@@ -32,9 +32,6 @@ impl Program<'_> {
 }
 
 /// Opens the shared copy, made if necessary.
-///
-/// # Errors
-/// If there is none and it can't be made.
 pub(super) fn get(
     share_dir: &ShareDir,
     program: &Program<'_>,

@@ -66,10 +66,7 @@ fn word(path: &[u8]) -> &str {
     const MOST: usize = 40;
     let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     let base = &base[..base.len().min(MOST)];
-    match core::str::from_utf8(base) {
-        Ok(word) => word,
-        Err(error) => core::str::from_utf8(&base[..error.valid_up_to()]).unwrap_or_default(),
-    }
+    base.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
 
 /// 64-bit FNV-1a.

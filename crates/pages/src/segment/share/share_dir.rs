@@ -30,9 +30,6 @@ pub enum ShareDirError {
 
 impl ShareDir {
     /// Opens a directory; `size` is the required page size.
-    ///
-    /// # Errors
-    /// See [`ShareDirError`].
     pub fn open(path: &CStr, size: Option<usize>) -> Result<ShareDir, ShareDirError> {
         let dir = Dir::open(path).map_err(ShareDirError::Unreachable)?;
         let owner = dir
@@ -52,9 +49,6 @@ impl ShareDir {
     }
 
     /// Makes the directory with mode 0700 if necessary, and opens it.
-    ///
-    /// # Errors
-    /// See [`ShareDirError`].
     pub fn make(path: &CStr, size: Option<usize>) -> Result<ShareDir, ShareDirError> {
         match sys::make_dir(path, 0o700) {
             Ok(()) | Err(Errno(libc::EEXIST)) => ShareDir::open(path, size),
@@ -81,27 +75,5 @@ impl fmt::Display for ShareDirError {
                 f.write_str("can be written to by others (chmod go-w)")
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ffi::CString;
-    use std::os::unix::ffi::OsStrExt;
-
-    #[test]
-    fn only_a_hugetlbfs_will_do() {
-        let scratch = tempfile::tempdir().unwrap();
-        let path = CString::new(scratch.path().join("share_dir").as_os_str().as_bytes()).unwrap();
-        let absent = ShareDir::open(&path, None).unwrap_err();
-        assert_eq!(absent, ShareDirError::Unreachable(Errno(libc::ENOENT)));
-        assert_eq!(absent.to_string(), "cannot be opened (errno 2)");
-        let other = ShareDir::make(&path, None).unwrap_err();
-        assert_eq!(other, ShareDirError::NotHugetlbfs);
-        let below =
-            CString::new(scratch.path().join("no/share_dir").as_os_str().as_bytes()).unwrap();
-        let unmade = ShareDir::make(&below, None).unwrap_err();
-        assert_eq!(unmade, ShareDirError::Unreachable(Errno(libc::ENOENT)));
     }
 }

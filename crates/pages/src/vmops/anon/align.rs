@@ -89,30 +89,4 @@ mod tests {
             assert_eq!(gains(at, len, size), gain, "{at:#x} {len:#x}");
         }
     }
-
-    #[test]
-    fn a_new_mapping_is_aligned_unless_a_place_is_named() {
-        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, PRIVATE);
-        let size = 2 * MIB;
-        // SAFETY: a new mapping.
-        let at = unsafe { sys::mmap(0, 5 * MIB, prot, flags, -1, 0).unwrap() };
-        let odd = at.next_multiple_of(size) + sys::page_size();
-        let call = Call {
-            addr: 0,
-            len: 3 * MIB,
-            prot,
-            flags,
-        };
-        let named = Call { addr: odd, ..call };
-        assert_eq!(aligned(&named, odd, size), odd);
-        let now = aligned(&call, odd, size);
-        if may_lack_memory(&call) {
-            return assert_eq!(now, odd);
-        }
-        assert!(now % size == 0 && now != odd);
-        // SAFETY: memory of the test.
-        unsafe { ((now + 3 * MIB - 1) as *mut u8).write(7) };
-    }
-
-    const PRIVATE: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 }

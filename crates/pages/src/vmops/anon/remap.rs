@@ -91,27 +91,3 @@ pub(super) fn is_private_memory(range: &Range<usize>) -> bool {
     let find = || procfile::each_line(c"/proc/self/maps", of_line);
     procfile::if_allowed(find).unwrap_or(false)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys;
-
-    #[test]
-    fn private_memory_is_told_from_other() {
-        let map = |flags| {
-            let (len, prot) = (1 << 16, libc::PROT_READ | libc::PROT_WRITE);
-            // SAFETY: a new mapping.
-            let at = unsafe { sys::mmap(0, len, prot, flags, -1, 0).unwrap() };
-            at..at + len
-        };
-        assert!(is_private_memory(&map(
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS
-        )));
-        assert!(!is_private_memory(&map(
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS
-        )));
-        let code = is_private_memory as *const () as usize;
-        assert!(!is_private_memory(&(code..code + 1)));
-    }
-}

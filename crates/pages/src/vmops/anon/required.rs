@@ -49,7 +49,8 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
         Entry::Stays => !plan.advise || thp::is_disabled(),
         Entry::Gone => false,
     };
-    let is_placed = || !call.is_fixed() || plan.entry == Entry::Stays || has_whole_of(call);
+    let is_placed =
+        || !call.is_fixed() || plan.entry == Entry::Stays || has_whole(call.addr, call.len);
     match is_meant && call.is_writable() {
         false => Ok(()),
         true if !plan.advise || thp::is_disabled() => fall_back(share, call.len, None),
@@ -59,10 +60,6 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
             Ok(())
         }
     }
-}
-
-fn has_whole_of(call: &Call) -> bool {
-    has_whole(call.addr, call.len)
 }
 
 /// After a mapping was made: unmaps one without room for a huge page.
@@ -159,22 +156,5 @@ mod tests {
         assert!(has_whole(size, size) && has_whole(size - 4096, 2 * size));
         assert!(!has_whole(size + 4096, size) && !has_whole(size + 4096, 2 * size - 4097));
         assert!(!has_whole(usize::MAX - 4096, 4096));
-    }
-
-    #[test]
-    fn nothing_fails_where_nothing_is_required() {
-        let call = Call {
-            addr: 0,
-            len: 64 << 20,
-            prot: libc::PROT_READ | libc::PROT_WRITE,
-            flags: libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        };
-        let plan = Plan {
-            advise: false,
-            entry: Entry::New,
-        };
-        assert_eq!(before(&call, plan), Ok(()));
-        assert_eq!(after(&call, plan, 4096), Ok(()));
-        assert_eq!(commit(1 << 21, 1 << 21, libc::PROT_WRITE), Ok(()));
     }
 }

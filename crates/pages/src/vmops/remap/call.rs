@@ -56,14 +56,8 @@ impl Call {
     /// # Safety
     /// As for [`sys::mremap`].
     pub(crate) unsafe fn pass_on(&self) -> Result<usize> {
-        let Call {
-            addr,
-            old_len,
-            new_len,
-            flags,
-            new_addr,
-        } = *self;
+        let (old_len, new_len) = (self.old_len, self.new_len);
         // SAFETY: as the caller says.
-        unsafe { sys::mremap(addr, old_len, new_len, flags, new_addr) }
+        unsafe { sys::mremap(self.addr, old_len, new_len, self.flags, self.new_addr) }
     }
 }
