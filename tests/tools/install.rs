@@ -162,7 +162,7 @@ fn packages_contain_the_files_of_the_table() {
     let mut text = String::new();
     for package in &deb::PACKAGES {
         let items = deb::items(&tree, package).unwrap();
-        let fields = deb::fields(&tree, package, "MACHINE", "DEPENDS", 0);
+        let fields = deb::fields(&tree, package, "MACHINE", "DEPENDS", "0");
         text.extend([
             fields,
             "\n".to_owned(),

@@ -68,15 +68,9 @@ pub(crate) struct Reader<S> {
 impl<S: Source> Reader<S> {
     pub(crate) fn new(source: S) -> Result<Reader<S>, ElfError> {
         let mut front = vec![0; FRONT];
-        let read = source
-            .read_at(0, &mut front)
-            .map_err(|error| ElfError::read(error, "header"))?;
+        let read = source.read_at(0, &mut front).map_err(ElfError::Io)?;
         front.truncate(read);
         Ok(Reader { source, front })
-    }
-
-    pub(crate) fn source(&self) -> &S {
-        &self.source
     }
 
     /// Reads exactly `len` bytes of the part `what`.
@@ -122,7 +116,7 @@ impl<S: Source> Reader<S> {
             let read = self
                 .source
                 .read_at(offset.saturating_add(filled as u64), &mut bytes[filled..])
-                .map_err(|error| ElfError::read(error, what))?;
+                .map_err(ElfError::Io)?;
             if read < bytes.len() - filled {
                 bytes.truncate(filled + read);
                 break;
