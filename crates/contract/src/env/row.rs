@@ -41,29 +41,19 @@ macro_rules! settings {
             pub const NOTHING: Settings<'static> = Settings {
                 $($( $field1: $default1, )?)*
                 $($( $field2: $default2, )?)*
-                rejected: Rejected::none_of(&VARIABLES),
+                rejected: Rejected::NONE,
             };
         }
 
         impl<'a> Settings<'a> {
-            /// Returns a source that reads variables through `get`. `program` is the base
-            /// name of `argv[0]`, `pid` the process ID.
-            pub fn source<'e>(
-                get: &'e dyn Fn(&str) -> Option<&'a [u8]>,
-                program: &'e [u8],
-                pid: u32,
-            ) -> Source<'e, 'a> {
-                Source::new(get, program, pid, Rejected::none_of(&VARIABLES))
-            }
-
-            /// Reads all settings from a source.
+            /// Reads all settings from an environment.
             pub fn of(mut source: Source<'_, 'a>) -> Settings<'a> {
                 let mut settings = Settings::NOTHING;
                 $($( settings.$field1 = ($read1)(&mut source, $name1); )?)*
                 if source.applies($process, $names) {
                     $($( settings.$field2 = ($read2)(&mut source, $name2); )?)*
                 }
-                settings.rejected = source.rejected();
+                settings.rejected = source.rejected;
                 settings
             }
         }

@@ -4,18 +4,16 @@
 //!
 //! A new setting is a row here and a paragraph in `man/libhugetlbfs.7`.
 
-use super::api::{self, DefaultSize};
 use super::elfmap::Elfmap;
 use super::filter::Filter;
 use super::limit::Limit;
 use super::messages::Messages;
 use super::read;
-use super::rejected::Rejected;
 use super::require::Require;
 use super::source::Source;
 use super::text_copy::TextCopy;
 use super::value::Pages;
-use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter, Watcher};
+use super::{DEFAULT_VERBOSITY, DefaultSize, Fallback, Rejected, Report, Starter, Watcher};
 
 settings! {
     in any program {
@@ -111,7 +109,7 @@ settings! {
         FILTER = "HUGETLB_FILTER",
             "new: a number, `:`, `mremap,madvise,mprotect,memfd_create`",
             "the number of seccomp filters that hugectl ran under, if any, and the calls that they refuse"
-            => filter: Option<Filter> = None, read::filter;
+            => filter: Option<Filter> = None, |source, name| Source::parsed(source, name, Filter::read);
         PERF_MAP = "HUGETLB_PERF_MAP",
             "new: `yes`",
             "a symbol map for perf when text is a copy"
@@ -119,7 +117,7 @@ settings! {
         DEFAULT_PAGE_SIZE = "HUGETLB_DEFAULT_PAGE_SIZE",
             "a size",
             "the default size of the C interface"
-            => default_size: DefaultSize = DefaultSize::Kernel, api::default_size;
+            => default_size: DefaultSize = DefaultSize::Kernel, read::default_size;
         PATH = "HUGETLB_PATH",
             "`path[:path…]`",
             "mounts for the C interface; all usable ones if unset"
@@ -127,7 +125,7 @@ settings! {
         FEATURES = "HUGETLB_FEATURES",
             "`[no_]name,…`",
             "whether the C interface uses MAP_HUGETLB; other features have no effect"
-            => map_hugetlb: bool = true, api::map_hugetlb;
+            => map_hugetlb: bool = true, read::map_hugetlb;
         NO_RESERVE = "HUGETLB_NO_RESERVE",
             "`yes`",
             "no effect: mappings never reserve";
@@ -145,7 +143,7 @@ settings! {
         LIMIT = "HUGETLB_LIMIT",
             "new: `1/N`, a size",
             "the share of the pools that one process may take"
-            => limit: Option<Limit> = None, read::limit;
+            => limit: Option<Limit> = None, |source, name| Source::parsed(source, name, Limit::read);
         PID = "HUGETLB_PID",
             "new: a process, or 0",
             "the process that warns when its heap runs out of huge pages; 0 if hugectl has warned; all if unset"
@@ -153,7 +151,7 @@ settings! {
         STARTER = "HUGETLB_STARTER",
             "new: a process, or `PID:KEY:FILE`",
             "the process whose standard error gets warnings of its children; FILE is the ledger of messages, so that one process prints each"
-            => starter: Option<Starter> = None, read::starter;
+            => starter: Option<Starter> = None, |source, name| Source::parsed(source, name, read::starter);
         REPORT = "HUGETLB_REPORT",
             "new: `-` or a file",
             "a report at exit"
@@ -167,6 +165,6 @@ settings! {
         REPORT_WATCH = "HUGETLB_REPORT_WATCH",
             "new: `PROGRAM:HUGECTL:FD`",
             "hugectl prints the program's report from the page at FD"
-            => watcher: Option<Watcher> = None, read::watcher;
+            => watcher: Option<Watcher> = None, |source, name| Source::parsed(source, name, read::watcher);
     }
 }

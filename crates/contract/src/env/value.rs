@@ -27,10 +27,6 @@ impl fmt::Display for Pages {
     }
 }
 
-pub(super) fn is_no(value: &[u8]) -> bool {
-    value.eq_ignore_ascii_case(b"no")
-}
-
 pub(super) fn number<N: core::str::FromStr>(value: &[u8]) -> Option<N> {
     core::str::from_utf8(value).ok()?.parse().ok()
 }
