@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{AccessFlags, access};
 
 use crate::args::Destination;
-use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, Contents, Item, Part};
+use crate::layout::{self, Contents, Dirs, Item, Part};
 use crate::loader;
 use crate::manifest::Manifest;
 use crate::stage::{below, put};
@@ -17,11 +16,6 @@ use crate::text;
 use crate::tree::Tree;
 
 /// Installs and returns a summary for the user.
-///
-/// # Errors
-///
-/// When a foreign file exists already, or a write fails. `uninstall` removes whatever
-/// was installed before the failure.
 pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     let root = root(place)?;
     let prefix = absolute(&place.prefix)?;
@@ -34,7 +28,12 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     // A private prefix is found by what names it, and nobody else's loader searches there.
     let needs_conf = has_cache && !is_listed && prefix == Path::new("/usr/local");
     let is_searched = is_listed || needs_conf;
-    let dirs = Dirs::of_prefix(&prefix, &place.libdir, is_searched);
+    let dirs = Dirs {
+        prefix: prefix.clone(),
+        libdir: place.libdir.clone(),
+        zsh: "zsh/site-functions",
+        is_searched,
+    };
     let mut items = layout::items(tree, &dirs)?;
     if needs_conf {
         items.push(Item {
@@ -56,22 +55,17 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
 }
 
 /// Fails if this user may not write below the prefix.
-///
-/// # Errors
-///
-/// The nearest directory that exists, and why.
 pub fn may_write(place: &Destination) -> Result<(), Failure> {
     let dir = below(&root(place)?, &absolute(&place.prefix)?);
     let nearest = dir.ancestors().find(|dir| dir.exists());
     let nearest = nearest.unwrap_or(Path::new("/"));
-    access(nearest, AccessFlags::W_OK).map_err(|errno| Failure::of(nearest, errno.desc()))
+    access(nearest, AccessFlags::W_OK).map_err(|errno| {
+        Failure::of(nearest, errno.desc())
+            .next("as root: target/release/hugetools-ship COMMAND --from target/release")
+    })
 }
 
 /// Uninstalls and returns a summary for the user.
-///
-/// # Errors
-///
-/// When nothing is installed, or a file cannot be removed.
 pub fn uninstall(place: &Destination) -> Result<String, Failure> {
     let root = root(place)?;
     let prefix = absolute(&place.prefix)?;

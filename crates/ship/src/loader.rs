@@ -28,10 +28,6 @@ pub fn is_searched(dir: &Path) -> bool {
 }
 
 /// Rebuilds the loader's cache.
-///
-/// # Errors
-///
-/// The output of `ldconfig`.
 pub fn refresh() -> Result<(), Failure> {
     run::output_of(&mut Command::new("ldconfig")).map(|_| ())
 }

@@ -22,10 +22,6 @@ impl Manifest {
     }
 
     /// Reads the manifest of a prefix; empty if there is none.
-    ///
-    /// # Errors
-    ///
-    /// When it exists and cannot be read.
     pub fn read(root: &Path, prefix: &Path) -> Result<Manifest, Failure> {
         let path = below(root, &Manifest::path(prefix));
         match fs::read_to_string(&path) {

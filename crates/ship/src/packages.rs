@@ -23,10 +23,6 @@ const KINDS: [Kind; 2] = [
 
 /// Builds packages and returns a list of them. Without names, builds every kind whose
 /// tools are installed, and names the missing tools of the others.
-///
-/// # Errors
-///
-/// When a build fails, or no kind can be built.
 pub fn make(tree: &Tree, named: &[String], output: Option<PathBuf>) -> Result<String, Failure> {
     let target = tree.built.parent().map(|target| target.join("packages"));
     let output = output.or(target).unwrap_or_else(|| "packages".into());

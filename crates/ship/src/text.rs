@@ -1,10 +1,9 @@
 //! Generated texts: the pkg-config file, Debian's changelog and copyright.
 
-use std::path::Path;
 use std::process::Command;
 
-use crate::dirs::Dirs;
 use crate::failure::Failure;
+use crate::layout::Dirs;
 use crate::run;
 use crate::tree::Tree;
 
@@ -86,31 +85,11 @@ pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Fai
 pub(crate) fn debian_copyright(tree: &Tree) -> Result<String, Failure> {
     let path = tree.path("LICENSE-MIT");
     let mit = std::fs::read_to_string(&path).map_err(|error| Failure::of(&path, error))?;
-    let holder = mit.lines().find(|line| line.starts_with("Copyright"));
-    let holder = holder.unwrap_or("Copyright the authors of hugetools");
-    let holder = holder
-        .trim_start_matches("Copyright")
-        .trim_start_matches(" (c)")
-        .trim();
-    let body = mit
-        .lines()
-        .skip_while(|line| !line.starts_with("Permission"));
-    let body: String = body
-        .map(|line| match line {
-            "" => " .\n".to_owned(),
-            line => format!(" {line}\n"),
-        })
-        .collect();
     Ok(format!(
-        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
-         Upstream-Name: hugetools\nSource: {HOMEPAGE}\n\n\
-         Files: *\nCopyright: {holder}\nLicense: Expat or Apache-2.0\n\n\
-         Files: libhugetlbfs_heap.so\n\
-         Copyright: 2018-2025 Microsoft Corporation, Daan Leijen\nLicense: Expat\n\
-         Comment: mimalloc is part of this library.\n\n\
-         License: Expat\n{body}\n\
-         License: Apache-2.0\n \
-         On Debian systems the full text is in /usr/share/common-licenses/Apache-2.0.\n"
+        "hugetools, from {HOMEPAGE}, is under the MIT license, below, or the Apache\n\
+         license 2.0, in /usr/share/common-licenses/Apache-2.0.\n\n\
+         libhugetlbfs_heap.so contains mimalloc, under the MIT license as well:\n\
+         Copyright 2018-2025 Microsoft Corporation, Daan Leijen\n\n{mit}"
     ))
 }
 
@@ -121,15 +100,4 @@ pub(crate) fn triplet() -> String {
         other => other,
     };
     format!("{machine}-linux-gnu")
-}
-
-/// Size of a directory in kilobytes, each file rounded up.
-pub(crate) fn kilobytes(root: &Path) -> u64 {
-    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(found) if found.is_dir() => 1 + kilobytes(&entry.path()),
-        Ok(found) => found.len().div_ceil(1024),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }
