@@ -24,7 +24,7 @@ use self::watch::Watch;
 use crate::log::Log;
 use crate::stdout;
 use crate::terminal;
-use crate::usage::{NOTHING_TO_DO, explain, help, not_utf8, one_dash, short, wants_json};
+use crate::usage::{NOTHING_TO_DO, answer, short, wants_json};
 
 /// The log until the verbosity is known.
 const LOG: Log = Log {
@@ -48,24 +48,17 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     (log.verbosity, warning) = environment(env, log.verbosity);
     let args = match Args::read(argv.clone()) {
         Ok(args) => args,
-        Err(Stop::Version(text)) => return print(&log, &text),
-        Err(Stop::Help) => {
-            return match one_dash(&argv, &Args::command()) {
-                None => print(&log, &help(&argv, &mut Args::command(), short::HUGEADM)),
-                Some(text) => {
-                    let json = wants_json(&argv, &Args::command());
-                    Early { log, json, warning }.usage(&text)
-                }
-            };
-        }
         Err(stop) => {
-            let text = match stop {
-                Stop::Usage(text) => text,
-                Stop::Clap(error) => explain(&error, &argv, &Args::command()),
-                _ => not_utf8(&argv),
+            let command = Args::command();
+            let answer = match stop {
+                Stop::Usage(text) => Err(text),
+                Stop::Clap(error) => answer(&error, &argv, &command, Some(short::HUGEADM)),
             };
-            let json = wants_json(&argv, &Args::command());
-            return Early { log, json, warning }.usage(&text);
+            let json = wants_json(&argv, &command);
+            return match answer {
+                Ok(text) => print(&log, &text),
+                Err(text) => Early { log, json, warning }.usage(&text),
+            };
         }
     };
     let verbosity = args.general.verbose.unwrap_or(log.verbosity);

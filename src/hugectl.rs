@@ -2,13 +2,13 @@
 //! status.
 
 mod adopt;
+mod bar;
 mod compare;
 mod show;
 
 use std::ffi::OsString;
 
 use clap::CommandFactory;
-use clap::error::ErrorKind;
 use hugetools_ctl::apply::exec;
 use hugetools_ctl::apply::{self, Applied, rights};
 use hugetools_ctl::args;
@@ -31,7 +31,7 @@ use hugetools_model::{FileError, Head, Root};
 use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
 use crate::terminal::{self, lay_out};
-use crate::usage::{explain, help, not_utf8, one_dash, option, short, wants_json};
+use crate::usage::{answer, option, short, wants_json};
 use crate::{console, stdout};
 
 const TOOL: &str = "hugectl";
@@ -87,30 +87,16 @@ pub fn main(argv: Vec<OsString>) -> u8 {
 
 /// Prints help, version or a usage error.
 fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
-    let one_dash = one_dash(argv, &args::Args::command());
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if one_dash.is_none() => {
-            let text = match error.kind() {
-                ErrorKind::DisplayVersion => error.to_string(),
-                _ => {
-                    let short = [short::HUGECTL, short::HUGECTL_EXAMPLES].concat();
-                    help(argv, &mut args::Args::command(), &short)
-                }
-            };
-            print(&text).map_or_else(|failure| fail(&failure, 1), |()| 0)
-        }
-        kind => {
-            let text = match kind {
-                ErrorKind::InvalidUtf8 => not_utf8(argv),
-                ErrorKind::DisplayHelp => one_dash.unwrap_or_default(),
-                _ => explain(error, argv, &args::Args::command()),
-            };
-            let failure = Failure::Own(text);
-            match wants_json(argv, &args::Args::command()) {
-                true => fail_as_json(&failure),
-                false => fail(&failure, 1),
-            }
-        }
+    let command = args::Args::command();
+    let short = [short::HUGECTL, short::HUGECTL_EXAMPLES].concat();
+    let printed = match answer(error, argv, &command, Some(&short)) {
+        Ok(text) => print(&text),
+        Err(text) => Err(Failure::Own(text)),
+    };
+    match printed {
+        Ok(()) => 0,
+        Err(failure) if wants_json(argv, &command) => fail_as_json(&failure),
+        Err(failure) => fail(&failure, 1),
     }
 }
 

@@ -1,7 +1,6 @@
 //! hugeedit: reads the command line, runs, prints, and returns the exit status.
 
 pub mod args;
-pub mod document;
 
 use std::ffi::OsString;
 
@@ -10,12 +9,12 @@ use hugetools_elf::Marks;
 use hugetools_link::report::Report;
 use hugetools_link::{Change, Failure, file};
 use hugetools_model::Head;
+use serde::Serialize;
 
 use crate::log::Log;
 use crate::stdout::{out_json, print};
 use crate::usage::Tool;
 use args::Args;
-use document::Document;
 
 /// The log shows warnings; hugeedit has no option for the verbosity.
 const LOG: Log = Log {
@@ -29,6 +28,19 @@ const TOOL: Tool = Tool {
 };
 
 const FAILED: u8 = 1;
+
+/// The JSON document of a run. hugeedit(8) describes its fields.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Document {
+    /// The fields that all documents have.
+    #[serde(flatten)]
+    head: Head,
+    /// The file as named on the command line.
+    file: String,
+    /// The changes to the file; absent after an error.
+    #[serde(flatten)]
+    report: Option<Report>,
+}
 
 /// Runs hugeedit. The first argument is the name of the tool. Returns the exit status.
 pub fn main(argv: Vec<OsString>) -> u8 {

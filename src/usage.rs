@@ -30,15 +30,9 @@ pub(crate) struct Tool {
 impl Tool {
     /// Prints help, version or the error; returns the exit status.
     pub(crate) fn no_args(&self, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
-        match error.kind() {
-            ErrorKind::DisplayHelp if one_dash(argv, command).is_some() => {
-                let text = one_dash(argv, command).unwrap_or_default();
-                self.wrong(&text, wants_json(argv, command))
-            }
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                print(&self.log, &(error.to_string().trim_end().to_owned() + "\n"))
-            }
-            _ => self.wrong(&explain(error, argv, command), wants_json(argv, command)),
+        match answer(error, argv, command, None) {
+            Ok(text) => print(&self.log, &text),
+            Err(text) => self.wrong(&text, wants_json(argv, command)),
         }
     }
 
@@ -52,19 +46,33 @@ impl Tool {
     }
 }
 
-/// Returns the help, the short one for `-h`.
-pub(crate) fn help(argv: &[OsString], command: &mut Command, short: &str) -> String {
+/// Returns the text for a command line that leaves nothing to run: help or version, or as
+/// the error the message of a usage error. `short` is the help for `-h` if that differs.
+pub(crate) fn answer(
+    error: &clap::Error,
+    argv: &[OsString],
+    command: &Command,
+    short: Option<&str>,
+) -> Result<String, String> {
     let is_long = |word: &OsString| word.as_encoded_bytes().starts_with(b"--hel");
-    match argv.iter().any(is_long) {
-        true => lay_out(&command.render_help().to_string()),
-        false => lay_out(short),
+    match (error.kind(), short) {
+        (ErrorKind::DisplayHelp, _) if one_dash(argv, command).is_some() => {
+            Err(one_dash(argv, command).unwrap_or_default())
+        }
+        (ErrorKind::DisplayHelp, Some(short)) if !argv.iter().any(is_long) => Ok(lay_out(short)),
+        (ErrorKind::DisplayHelp, Some(_)) => Ok(lay_out(&error.to_string())),
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, _) => {
+            Ok(error.to_string().trim_end().to_owned() + "\n")
+        }
+        (ErrorKind::InvalidUtf8, _) => Err(not_utf8(argv)),
+        _ => Err(explain(error, argv, command)),
     }
 }
 
 /// Returns the message for an error: what is wrong, what may be meant, and a reference to
 /// the help where that explains more. For an ambiguous abbreviation it lists the
 /// candidates; a value that lacks its `=` is shown with one.
-pub fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String {
+fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} is ambiguous: {meant}");
     }
@@ -116,7 +124,7 @@ fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Op
 
 /// Returns a message when a long option was written with one dash: clap reads `-heap` as
 /// `-h` and prints the help.
-pub fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
+fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     let words = argv.iter().skip(1).map_while(|word| word.to_str());
     // Options after the program to start belong to that program.
     let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
@@ -181,7 +189,7 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
 pub const NOTHING_TO_DO: &str = "no option says what to do (see hugeadm -h)";
 
 /// Names the argument that is not UTF-8.
-pub fn not_utf8(argv: &[OsString]) -> String {
+fn not_utf8(argv: &[OsString]) -> String {
     let word = argv.iter().find(|word| word.to_str().is_none());
     format!(
         "an argument is not UTF-8: {:?}",
@@ -241,64 +249,6 @@ mod tests {
             assert!(wrong(line).ends_with(written), "{}", wrong(line));
         }
         assert!(!wrong("hugeadm --explain 32").contains('='));
-    }
-
-    #[test]
-    fn hugectl_usage_errors_fit_one_line() {
-        use clap::CommandFactory;
-        use hugetools_ctl::args::{Args, parse};
-        let wrong = |line: &str| {
-            let words = std::iter::once("hugectl").chain(line.split(' '));
-            let error = parse(words.map(OsString::from)).unwrap_err();
-            explain(&error, &[], &Args::command())
-        };
-        assert_eq!(
-            wrong("--lib /x"),
-            "--lib is ambiguous: --library-path, --library-use-path"
-        );
-        assert_eq!(
-            wrong("--quux"),
-            "unexpected argument '--quux' found (see hugectl --help)"
-        );
-        assert_eq!(
-            wrong("--haep x"),
-            "unexpected argument '--haep' found; --heap?"
-        );
-        assert_eq!(
-            wrong("-x x"),
-            "unexpected argument '-x' found (see hugectl --help)"
-        );
-        assert_eq!(
-            wrong("--hepa x"),
-            "unexpected argument '--hepa' found; --heap?"
-        );
-        assert_eq!(
-            wrong("--fallback=tape x"),
-            "invalid value 'tape' for '--fallback <thp|base|none>', use thp, base, none"
-        );
-        assert_eq!(
-            wrong("--verbose 100 x"),
-            "invalid value '100' for '--verbose <N>': 100 is not in 0..=99"
-        );
-        assert_eq!(wrong("--status --totals x"), STATUS_OF_WHOM);
-        assert_eq!(
-            wrong("--dry-run=yes x"),
-            "unexpected value 'yes' for '--dry-run' found; no more were expected"
-        );
-    }
-
-    #[test]
-    fn json_is_recognised_on_invalid_command_lines() {
-        let tool = Command::new("tool");
-        let asked = |command: &Command, line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            wants_json(&words, command)
-        };
-        assert!(asked(&tool, "t x --nonsense --json"));
-        assert!(!asked(&tool, "t -- --json") && !asked(&tool, "t json"));
-        let starter = tool.arg(Arg::new("rest").trailing_var_arg(true).num_args(0..));
-        assert!(asked(&starter, "t --nonsense --json x"));
-        assert!(!asked(&starter, "t --nonsense x --json"));
     }
 
     #[test]

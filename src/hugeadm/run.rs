@@ -90,10 +90,8 @@ impl Run {
         if !self.args.changes() {
             return Ok(None);
         }
-        let machine = Machine::read(&self.root).map_err(|error| {
-            self.error(&error.to_string());
-            Status::Failed
-        })?;
+        let machine = Machine::read(&self.root);
+        let machine = machine.map_err(|error| self.failed(Status::Failed, &error.to_string()))?;
         let plan = match self.args.config != Config::default() {
             true => self.file_plan(&machine)?,
             false => self.options_plan(&machine)?,
@@ -194,6 +192,12 @@ impl Run {
 
     pub(super) fn error(&mut self, text: &str) {
         self.say(Level::Error, text);
+    }
+
+    /// Reports an error and returns the status.
+    pub(super) fn failed(&mut self, status: Status, why: &str) -> Status {
+        self.error(why);
+        status
     }
 
     fn usage_errors(&mut self, errors: Vec<String>) {

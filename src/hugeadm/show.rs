@@ -72,9 +72,7 @@ impl Run {
             let seen = live::who::scan(&self.root)?;
             let accounts = who::account(&seen);
             self.show(&who::text(&accounts));
-            for why in &seen.unread {
-                self.say(Level::Warning, &not_looked_at(why));
-            }
+            self.warn_unread(&seen.unread);
             let entries = accounts.into_iter().map(PoolEntry::Held);
             self.document.pools = Some(entries.collect());
         }
@@ -82,9 +80,7 @@ impl Run {
             let seen = stats::Snapshot::read(&self.root)?;
             let now = stats::stats(&seen, None);
             self.show(&stats::text(&now));
-            for why in &seen.unread {
-                self.say(Level::Warning, &not_looked_at(why));
-            }
+            self.warn_unread(&seen.unread);
             self.document.stats = Some(now);
         }
         if show.explain {
@@ -144,9 +140,7 @@ impl Run {
             runs: &RUNS.map(|(run, file)| (run, live::written(&self.root, file))),
         };
         let text = metrics::text(&sources);
-        for why in &seen.unread {
-            self.say(Level::Warning, &not_looked_at(why));
-        }
+        self.warn_unread(&seen.unread);
         match output {
             None => self.out(&text),
             Some(path) => {
@@ -158,6 +152,12 @@ impl Run {
         }
         self.document.metrics = Some(text);
         Ok(())
+    }
+
+    fn warn_unread(&mut self, unread: &[String]) {
+        for why in unread {
+            self.say(Level::Warning, &not_looked_at(why));
+        }
     }
 
     /// Lists the page sizes: all, or only usable ones.

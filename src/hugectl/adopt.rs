@@ -1,20 +1,18 @@
 //! `--pid`: adopts running programs, once or repeatedly.
 
-mod bar;
-
 use std::time::Duration;
 
-use hugetools_ctl::adopt::{self, Adopted, Pace};
+use hugetools_ctl::adopt::{self, Adopted, Pace, Progress};
 use hugetools_ctl::request::{Adopt, Whom};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status;
 use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
+use super::bar::Bar;
 use super::{LOG, TOOL, print, root, unwritable};
 use crate::log::Log;
 use crate::repeat::{End, repeat};
-use bar::Bar;
 
 /// The exit status if less memory became huge than possible.
 const SHORT: u8 = 3;
@@ -108,8 +106,12 @@ impl Work<'_> {
             return adopt::foresee(self.root, pid, self.request);
         }
         let is_quiet = self.request.json || self.request.watch.is_some();
-        let mut bar = Bar::new(pid, is_quiet || self.log.verbosity < 2);
-        let mut progress = |progress| bar.show(progress);
+        let mut bar = Bar::new(!is_quiet && self.log.verbosity >= 2);
+        let mut progress = |Progress { done, all }: Progress| {
+            let part = done as f64 / all.max(1) as f64;
+            let after = format!("{} of {} MB", done >> 20, all >> 20);
+            bar.show(&format!("process {pid}: "), part, &after);
+        };
         let pace = &mut self.pace;
         adopt::adopt(self.root, pid, self.request, pace, &mut progress)
     }
