@@ -23,32 +23,20 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     let is_live = place.destdir.is_none() && nix::unistd::geteuid().is_root();
     let has_cache = is_live && loader::has_cache();
     let old = Manifest::read(&root, &prefix)?;
-    let has_conf = old.files.iter().any(|path| path == Path::new(loader::CONF));
-    let is_listed = is_standard(&lib) || has_cache && !has_conf && loader::is_searched(&lib);
-    // A private prefix is found by what names it, and nobody else's loader searches there.
-    let needs_conf = has_cache && !is_listed && prefix == Path::new("/usr/local");
-    let is_searched = is_listed || needs_conf;
+    let is_searched = is_standard(&lib) || has_cache && loader::is_searched(&lib);
     let dirs = Dirs {
         prefix: prefix.clone(),
         libdir: place.libdir.clone(),
         zsh: "zsh/site-functions",
         is_searched,
     };
-    let mut items = layout::items(tree, &dirs)?;
-    if needs_conf {
-        items.push(Item {
-            part: Part::Run,
-            path: loader::CONF.into(),
-            mode: 0o644,
-            contents: Contents::Text(format!("{}\n", lib.display())),
-        });
-    }
+    let items = layout::items(tree, &dirs)?;
     if !place.force {
         check(&root, &items, &old)?;
     }
     let new = put_all(tree, &root, &prefix, &items, &old)?;
     remove_outdated(&root, &old, &new);
-    if has_cache && (is_searched || has_conf) {
+    if has_cache && is_searched {
         loader::refresh()?;
     }
     Ok(summary(&prefix, &lib, is_searched, new.files.len()))

@@ -201,24 +201,6 @@ mod tests {
         Request::new(args(line)).unwrap()
     }
 
-    fn left(line: &str) -> String {
-        let args = read(line).args;
-        let args: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
-        args.join(" ")
-    }
-
-    #[test]
-    fn only_our_options_are_removed() {
-        let line = "-o x --hugetlbfs-align a.o  --hugetlbfs-script-path=/s --hugetlbfs-link=B -lc";
-        assert_eq!(left(line), "-o x a.o  -lc");
-        let line = "a.o -- --hugetlbfs-align -o y";
-        assert_eq!(left(line), line);
-        let request = read(line);
-        assert_eq!((request.end, request.align), (1, None));
-        assert!(!concerns_us(&args(line)));
-        assert!(concerns_us(&args("a --hugetlbfs-link=B -- b")));
-    }
-
     #[test]
     fn parses_alignment_and_marks() {
         let marks = |text| Some(Marks { text, data: true });
