@@ -16,7 +16,6 @@ mod source;
 mod table;
 #[cfg(test)]
 mod tests;
-mod text_copy;
 mod value;
 
 pub use self::elfmap::Elfmap;
@@ -27,7 +26,6 @@ pub use self::read::{PATH_MAX, verbosity};
 pub use self::require::{Require, Required, Share, Wrong};
 pub use self::source::{Source, is_among};
 pub use self::table::*;
-pub use self::text_copy::TextCopy;
 pub use self::value::Pages;
 use crate::ledger::Place;
 
@@ -89,6 +87,17 @@ pub enum Report<'a> {
     },
     /// Appended to a file as a JSON line, by every process.
     File(&'a [u8]),
+}
+
+/// The process that may copy text without sharing the copy. A private copy takes memory in
+/// each process, so only the program that hugectl itself starts may make one, not its
+/// helpers or a program behind a wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextCopy<'a> {
+    /// The process that hugectl becomes.
+    pub pid: u32,
+    /// The executable of this process.
+    pub program: &'a [u8],
 }
 
 /// The report page of a program that hugectl waits for.

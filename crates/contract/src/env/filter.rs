@@ -19,19 +19,6 @@ pub struct Barred {
     pub memfd_create: bool,
 }
 
-impl Barred {
-    fn names(self) -> impl Iterator<Item = &'static str> {
-        let all = [
-            ("mremap", self.mremap),
-            ("madvise", self.madvise),
-            ("mprotect", self.mprotect),
-            ("memfd_create", self.memfd_create),
-        ];
-        all.into_iter()
-            .filter_map(|(name, is_barred)| is_barred.then_some(name))
-    }
-}
-
 /// The filters of hugectl's process and their refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
@@ -67,7 +54,13 @@ impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.count)?;
         let mut comma = "";
-        for name in self.barred.names() {
+        let all = [
+            ("mremap", self.barred.mremap),
+            ("madvise", self.barred.madvise),
+            ("mprotect", self.barred.mprotect),
+            ("memfd_create", self.barred.memfd_create),
+        ];
+        for (name, _) in all.iter().filter(|(_, is_barred)| *is_barred) {
             write!(f, "{comma}{name}")?;
             comma = ",";
         }

@@ -4,9 +4,8 @@ use super::elfmap::Elfmap;
 use super::messages::Messages;
 use super::require::Require;
 use super::source::Source;
-use super::text_copy::TextCopy;
 use super::value::{Pages, number};
-use super::{DEFAULT_VERBOSITY, DefaultSize, Fallback, Report, Starter, Watcher};
+use super::{DEFAULT_VERBOSITY, DefaultSize, Fallback, Report, Starter, TextCopy, Watcher};
 use crate::{ledger, size};
 
 /// Maximum length of a report's path in bytes, including the terminating NUL.
@@ -118,9 +117,13 @@ pub(super) fn text_copy<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
 ) -> Option<TextCopy<'a>> {
-    let read = source.parsed(name, TextCopy::read)?;
-    let program = source.keep(name, read.program)?;
-    Some(TextCopy { program, ..read })
+    let (pid, program) = source.parsed(name, |value| {
+        let colon = value.iter().position(|byte| *byte == b':')?;
+        let (pid, program) = (number(&value[..colon])?, &value[colon + 1..]);
+        (!program.is_empty()).then_some((pid, program))
+    })?;
+    let program = source.keep(name, program)?;
+    Some(TextCopy { pid, program })
 }
 
 pub(super) fn fallback(source: &mut Source<'_, '_>, name: &'static str) -> Fallback {
