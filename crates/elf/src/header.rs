@@ -116,13 +116,10 @@ where
     S: Source,
 {
     let bytes = reader.bytes(0, size_of::<H>() as u64, HEADER)?;
-    let (header, _) = pod::from_bytes::<H>(&bytes).map_err(|_error| ElfError::Invalid(HEADER))?;
+    let header = H::parse(&bytes[..]).map_err(|_error| ElfError::Invalid(HEADER))?;
     let endian = header
         .endian()
         .map_err(|_error| ElfError::Invalid(HEADER))?;
-    if !header.is_supported() {
-        return Err(ElfError::Invalid(HEADER));
-    }
     let mut headers = Headers {
         ident: Ident {
             class,

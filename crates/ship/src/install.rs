@@ -65,9 +65,7 @@ pub fn uninstall(place: &Destination) -> Result<String, Failure> {
                 .next("--prefix names the prefix of the installation"),
         );
     }
-    if let Some(failure) = manifest.remove(&root).into_iter().next() {
-        return Err(failure);
-    }
+    manifest.remove(&root)?;
     if place.destdir.is_none() && nix::unistd::geteuid().is_root() && loader::has_cache() {
         loader::refresh()?;
     }

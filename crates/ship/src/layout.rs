@@ -118,7 +118,7 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
         add(Part::Run, to, Contents::Tree(name.to_owned()));
     }
     let header = Contents::Tree("crates/preload/include/hugetlbfs.h".to_owned());
-    let config = Contents::Text(text::pkg_config(dirs, tree.version()));
+    let config = Contents::Text(pkg_config(dirs, tree.version()));
     for (path, contents) in [
         (format!("{lib}/libhugetlbfs.so"), link("libhugetlbfs.so.0")),
         (format!("{lib}/pkgconfig/hugetlbfs.pc"), config),
@@ -174,4 +174,22 @@ fn man_pages(tree: &Tree) -> Result<Vec<(Part, String, Contents)>, Failure> {
         (part, format!("share/man/man{section}/{name}"), from)
     };
     Ok(entries.flatten().map(page).collect())
+}
+
+/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library
+/// directory.
+fn pkg_config(dirs: &Dirs, version: &str) -> String {
+    let rpath = match dirs.is_searched {
+        true => "",
+        false => "-Wl,-rpath,${libdir} ",
+    };
+    format!(
+        "prefix={}\nlibdir=${{prefix}}/{}\nincludedir=${{prefix}}/include\n\n\
+         Name: hugetlbfs\nDescription: Huge pages for C programs\nURL: {}\n\
+         Version: {version}\nLibs: -L${{libdir}} {rpath}-lhugetlbfs\n\
+         Cflags: -I${{includedir}}\n",
+        dirs.prefix.display(),
+        dirs.libdir.display(),
+        text::HOMEPAGE,
+    )
 }

@@ -7,18 +7,16 @@ use crate::failure::Failure;
 use crate::tree::Tree;
 use crate::{deb, rpm, run};
 
-/// A kind of package, a program needed to build it, the program's package, and the
-/// build function.
+/// A kind of package, a program needed to build it, and the build function.
 type Kind = (
-    &'static str,
     &'static str,
     &'static str,
     fn(&Tree, &Path) -> Result<Vec<PathBuf>, Failure>,
 );
 
 const KINDS: [Kind; 2] = [
-    ("deb", "dpkg-shlibdeps", "dpkg-dev", deb::make),
-    ("rpm", "rpmbuild", "rpm", rpm::make),
+    ("deb", "dpkg-shlibdeps", deb::make),
+    ("rpm", "rpmbuild", rpm::make),
 ];
 
 /// Builds packages and returns a list of them. Without names, builds every kind whose
@@ -26,26 +24,20 @@ const KINDS: [Kind; 2] = [
 pub fn make(tree: &Tree, named: &[String], output: Option<PathBuf>) -> Result<String, Failure> {
     let target = tree.built.parent().map(|target| target.join("packages"));
     let output = output.or(target).unwrap_or_else(|| "packages".into());
-    let is_named = |kind: &Kind| named.iter().any(|name| name == kind.0);
-    let (here, missing): (Vec<&Kind>, Vec<&Kind>) = KINDS
-        .iter()
-        .filter(|kind| named.is_empty() || is_named(kind))
-        .partition(|kind| is_named(kind) || run::has(kind.1));
-    if here.is_empty() {
-        let missing: Vec<&str> = missing.iter().map(|kind| kind.1).collect();
-        let missing = missing.join(" or ");
-        let failure = Failure::new(format!("cannot find {missing}"));
-        return Err(failure.next(format!("install {}", KINDS.map(|kind| kind.2).join(" or "))));
-    }
     std::fs::create_dir_all(&output).map_err(|error| Failure::of(&output, error))?;
-    let mut made = String::new();
-    for (_, _, _, make) in here {
-        for path in make(tree, &output)? {
-            let _ = writeln!(made, "{}", path.display());
+    let (mut made, mut missing) = (String::new(), String::new());
+    for (kind, maker, make) in KINDS {
+        let is_named = named.iter().any(|name| name == kind);
+        if named.is_empty() && !run::has(maker) {
+            let _ = writeln!(missing, "no {kind}: {maker} is not installed");
+        } else if named.is_empty() || is_named {
+            for path in make(tree, &output)? {
+                let _ = writeln!(made, "{}", path.display());
+            }
         }
     }
-    for (kind, maker, _, _) in missing {
-        let _ = writeln!(made, "no {kind}: {maker} is not installed");
+    match made.is_empty() {
+        true => Err(Failure::new(missing.trim_end())),
+        false => Ok(made + &missing),
     }
-    Ok(made)
 }

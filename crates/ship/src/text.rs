@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use crate::failure::Failure;
-use crate::layout::Dirs;
 use crate::run;
 use crate::tree::Tree;
 
@@ -31,23 +30,6 @@ pub(crate) const MAINTAINER: &str = "hugetools <hugetools@users.noreply.github.c
 
 /// The home page of the project.
 pub(crate) const HOMEPAGE: &str = env!("CARGO_PKG_REPOSITORY");
-
-/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library
-/// directory.
-pub(crate) fn pkg_config(dirs: &Dirs, version: &str) -> String {
-    let rpath = match dirs.is_searched {
-        true => "",
-        false => "-Wl,-rpath,${libdir} ",
-    };
-    format!(
-        "prefix={}\nlibdir=${{prefix}}/{}\nincludedir=${{prefix}}/include\n\n\
-         Name: hugetlbfs\nDescription: Huge pages for C programs\nURL: {HOMEPAGE}\n\
-         Version: {version}\nLibs: -L${{libdir}} {rpath}-lhugetlbfs\n\
-         Cflags: -I${{includedir}}\n",
-        dirs.prefix.display(),
-        dirs.libdir.display(),
-    )
-}
 
 /// The date of the package in seconds since 1970: `SOURCE_DATE_EPOCH`, or the
 /// modification time of the changelog.

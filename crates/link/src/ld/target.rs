@@ -25,15 +25,7 @@ const MIB: u64 = 1 << 20;
 
 impl Target {
     /// The layout for an architecture; `None` if its huge page size is unknown.
-    ///
-    /// | machine | size | reason |
-    /// |---|---|---|
-    /// | x86_64 | 2 MiB | smallest huge page |
-    /// | i386 | 4 MiB | huge page without PAE (with PAE: 2 MiB) |
-    /// | aarch64, arm, riscv | 2 MiB | huge page with base pages of 4 KiB |
-    /// | ppc, ppc64 | 256 MiB | the hash MMU has one page size per 256 MiB slice |
-    /// | s390 | 1 MiB | smallest huge page |
-    /// | loongarch | 32 MiB | huge page with base pages of 16 KiB |
+    /// ld.hugetlbfs(1) has the reasons.
     pub(crate) fn of(ident: Ident) -> Option<Target> {
         let (size, base) = match (ident.machine.0, ident.class) {
             (ELF_X86_64, _) => (2 * MIB, 0x40_0000),
