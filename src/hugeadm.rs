@@ -16,7 +16,7 @@ use hugetools_admin::live::{caught_signal, end_by};
 use hugetools_admin::report::Status;
 use hugetools_contract::env;
 use hugetools_contract::level::Level;
-use hugetools_model::{Head, Root, machine};
+use hugetools_model::{Head, machine};
 use serde::Serialize;
 
 use self::run::Run;
@@ -72,10 +72,9 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     if let Some(why) = args.misuse() {
         return Early { log, json, warning }.usage(why);
     }
-    let root = match args.general.sysroot.as_ref().map(Root::at) {
-        None => live(),
-        Some(Ok(root)) => root,
-        Some(Err(why)) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
+    let root = match crate::root(args.general.sysroot.as_deref()) {
+        Ok(root) => root,
+        Err(why) => return Early { log, json, warning }.usage(&why),
     };
     if let Some(path) = machine::unseen(&root) {
         let text = format!(
@@ -131,14 +130,6 @@ impl Early {
         head.warnings.extend(self.warning);
         status.max(print_json(&self.log, &head))
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "without --sysroot, this machine is meant"
-)]
-fn live() -> Root {
-    Root::live()
 }
 
 /// Returns the verbosity from the environment, and a warning if the value is invalid. The

@@ -7,6 +7,7 @@ mod compare;
 mod show;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::CommandFactory;
 use hugetools_ctl::apply::exec;
@@ -298,14 +299,6 @@ fn refuse(mut refused: Vec<String>, json: bool, verbosity: u8) -> Result<(), Fai
     Err(Failure::Own(last))
 }
 
-fn root(sysroot: Option<&std::path::Path>) -> Result<Root, Failure> {
-    match sysroot {
-        None => Ok(live()),
-        Some(dir) => Root::at(dir).map_err(|why| Failure::Own(format!("--sysroot: {why}"))),
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "here the live system is meant")]
-fn live() -> Root {
-    Root::live()
+fn root(sysroot: Option<&Path>) -> Result<Root, Failure> {
+    crate::root(sysroot).map_err(Failure::Own)
 }

@@ -57,7 +57,7 @@ fn work(args: &Args) -> Result<Report, Failure> {
             text: args.text,
             data: args.data,
         }),
-        align: args.align.map(|align| align.0),
+        align: args.align,
     };
     match change.is_any() {
         false => Ok(Report::shown(&file::read(&args.file)?)),

@@ -55,12 +55,14 @@ pub(crate) fn answer(
     short: Option<&str>,
 ) -> Result<String, String> {
     let is_long = |word: &OsString| word.as_encoded_bytes().starts_with(b"--hel");
+    if let (ErrorKind::DisplayHelp, Some(text)) = (error.kind(), one_dash(argv, command)) {
+        return Err(text);
+    }
     match (error.kind(), short) {
-        (ErrorKind::DisplayHelp, _) if one_dash(argv, command).is_some() => {
-            Err(one_dash(argv, command).unwrap_or_default())
-        }
         (ErrorKind::DisplayHelp, Some(short)) if !argv.iter().any(is_long) => Ok(lay_out(short)),
-        (ErrorKind::DisplayHelp, Some(_)) => Ok(lay_out(&error.to_string())),
+        (ErrorKind::DisplayHelp, Some(_)) => {
+            Ok(lay_out(&command.clone().render_help().to_string()))
+        }
         (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, _) => {
             Ok(error.to_string().trim_end().to_owned() + "\n")
         }

@@ -98,17 +98,8 @@ impl Run {
         };
         match &plan.refusal {
             None => {}
-            Some(Refusal::Impossible(why)) => {
-                match self.args.config.apply.is_some() {
-                    true => self.error(why),
-                    false => self.usage_errors(vec![why.clone()]),
-                }
-                return Err(Status::Usage);
-            }
-            Some(Refusal::Harmful(why)) => {
-                self.error(why);
-                return Err(Status::Failed);
-            }
+            Some(Refusal::Impossible(why)) => return Err(self.failed(Status::Usage, why)),
+            Some(Refusal::Harmful(why)) => return Err(self.failed(Status::Failed, why)),
         }
         for note in &plan.notes {
             self.say(Level::Warning, note);
@@ -120,7 +111,7 @@ impl Run {
         let mut effects = Live::new(self.root.clone());
         let request = Request::new(&self.args, machine, &mut effects);
         let mut request = request.map_err(|errors| {
-            self.usage_errors(errors);
+            errors.iter().for_each(|error| self.error(error));
             Status::Usage
         })?;
         if self.args.boot.install_boot {
@@ -198,14 +189,6 @@ impl Run {
     pub(super) fn failed(&mut self, status: Status, why: &str) -> Status {
         self.error(why);
         status
-    }
-
-    fn usage_errors(&mut self, errors: Vec<String>) {
-        if self.args.general.json {
-            self.document.head.errors.extend(errors);
-        } else {
-            errors.iter().for_each(|error| self.log.error(error));
-        }
     }
 
     pub(super) fn note_status(&mut self, status: Status) {

@@ -6,7 +6,6 @@ use hugetools_admin::document::Document;
 use hugetools_admin::report::Status;
 use hugetools_admin::stats::{Snapshot, Stats, stats, text};
 use hugetools_model::{Head, Root};
-use serde::Serialize;
 
 use super::show::not_looked_at;
 use super::{LOG, print_json, unwritable};
@@ -78,13 +77,7 @@ impl Watch {
         let unread = seen.unread.iter().map(|why| not_looked_at(why));
         document.head.warnings.extend(unread);
         document.stats = Some(now);
-        line(&document)
+        let json = serde_json::to_string(&document).map_err(|why| why.to_string())?;
+        Ok(json + "\n")
     }
-}
-
-fn line(document: &impl Serialize) -> Result<String, String> {
-    let json = serde_json::to_string(document).map_err(|why| why.to_string())?;
-    Ok(json
-        + "
-")
 }

@@ -10,7 +10,7 @@ use hugetools_model::Head;
 use serde::Serialize;
 
 use super::bar::Bar;
-use super::{TOOL, live, print};
+use super::{TOOL, print, root};
 use crate::console;
 use crate::terminal::lay_out;
 
@@ -31,7 +31,7 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
         .collect();
     let program = words.join(" ");
     let mut bar = Bar::new(true);
-    let result = compare::compare(settings, &live(), |progress| {
+    let result = compare::compare(settings, &root(None)?, |progress| {
         let width = progress
             .width
             .map(|width| format!(", interval {:.1} %", width * 100.0));
