@@ -31,6 +31,7 @@ use hugetools_model::{FileError, Head, Root};
 
 use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
+use crate::repeat::End;
 use crate::terminal::{self, lay_out};
 use crate::usage::{answer, option, short, wants_json};
 use crate::{console, stdout};
@@ -115,6 +116,15 @@ fn fail(failure: &Failure, level: u8) -> u8 {
 
 fn print(text: &str) -> Result<(), Failure> {
     console::out(text).map(|_| ()).map_err(unwritable)
+}
+
+/// Ends a watch. That it ran at least once is success.
+fn ended(end: End<Failure>) -> Result<(), Failure> {
+    match end {
+        End::Unread | End::Failed(_, true) => Ok(()),
+        End::Failed(why, false) => Err(why),
+        End::Unwritten(error) => Err(unwritable(error)),
+    }
 }
 
 fn unwritable(error: std::io::Error) -> Failure {

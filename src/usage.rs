@@ -1,13 +1,12 @@
 //! Error messages for command lines that cannot be read.
 
-mod hint;
 mod message;
 pub(crate) mod short;
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command};
+use clap::{Arg, Command, CommandFactory};
 use hugetools_model::Head;
 
 use crate::log::Log;
@@ -15,8 +14,6 @@ use crate::stdout::{out_json, print};
 use crate::terminal::lay_out;
 
 use message::message;
-
-pub(crate) use hint::option;
 
 /// The exit status of a usage error.
 const USAGE: u8 = 2;
@@ -146,7 +143,7 @@ fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
 fn similar(error: &clap::Error, command: &Command) -> String {
     let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     if let (Some(word), ErrorKind::UnknownArgument) = (unknown, error.kind()) {
-        let meant = hint::option(&word, command);
+        let meant = option(&word, command);
         if !meant.is_empty() {
             return meant;
         }
@@ -161,6 +158,27 @@ fn similar(error: &clap::Error, command: &Command) -> String {
     let mut longs = command.get_arguments().filter_map(Arg::get_long);
     let option = longs.find(|long| long.starts_with(name)).unwrap_or(name);
     format!("; --{option}?")
+}
+
+/// Returns the option that is named like this word, as a question, or nothing.
+pub(crate) fn option(word: &str, command: &Command) -> String {
+    let name = word.trim_start_matches('-').split('=').next();
+    let name = name.unwrap_or_default();
+    let has = |command: &Command| {
+        let mut longs = command.get_arguments().filter_map(Arg::get_long);
+        longs.any(|long| long == name)
+    };
+    if has(command) {
+        return format!("; --{name}?");
+    }
+    let others = [
+        hugetools_admin::args::Args::command(),
+        hugetools_ctl::args::Args::command(),
+    ];
+    let other = others.iter().find(|other| has(other));
+    other.map_or_else(String::new, |other| {
+        format!("; {} --{name}?", other.get_name())
+    })
 }
 
 /// The message for a `--status` without a process, as in `--status --totals

@@ -129,7 +129,7 @@ impl Run {
             apply::apply(plan, &self.root, &mut effects)
         };
         for step in tasks.iter().flat_map(|task| &task.steps) {
-            self.log.debug(&step.shell);
+            self.log.say(Level::Debug, &step.shell);
         }
         for message in report::messages(&tasks) {
             self.say(message.level, &message.text);

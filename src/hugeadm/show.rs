@@ -165,7 +165,8 @@ impl Run {
         if usable {
             let sizes = self.usable_sizes()?;
             if sizes.is_empty() {
-                self.log.info("no page size has both a pool and a mount");
+                let why = "no page size has both a pool and a mount";
+                self.log.say(Level::Info, why);
             }
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes = Some(sizes);

@@ -45,17 +45,13 @@ pub(crate) fn date(tree: &Tree) -> Result<u64, Failure> {
     Ok(since.map_or(0, |time| time.as_secs()))
 }
 
-/// Formats a date as in e-mail headers.
-fn mail_date(seconds: u64, format: &str) -> Result<String, Failure> {
-    let mut command = Command::new("date");
-    let at = format!("--date=@{seconds}");
-    let output = run::output_of(command.env("LC_ALL", "C").args(["--utc", &at, format]))?;
-    Ok(output.trim().to_owned())
-}
-
 /// The changelog that Debian requires. The full one is installed beside it.
 pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Failure> {
-    let date = mail_date(date(tree)?, "+%a, %d %b %Y %H:%M:%S +0000")?;
+    let at = format!("--date=@{}", date(tree)?);
+    let mut command = Command::new("date");
+    command.args(["--utc", "--rfc-email", &at]);
+    let date = run::output_of(command.env("LC_ALL", "C"))?;
+    let date = date.trim();
     Ok(format!(
         "hugetools ({version}) unstable; urgency=medium\n\n  \
          * Built from the source tree; see CHANGELOG.md.\n\n \
