@@ -37,6 +37,6 @@ fn run(line: Line) -> Result<String, Failure> {
             install::may_write(&place)?;
             install::uninstall(&place)
         }
-        Task::Packages { kinds, output } => packages::make(&Tree::prepare(from)?, &kinds, output),
+        Task::Packages { output } => packages::make(&Tree::prepare(from)?, output),
     }
 }

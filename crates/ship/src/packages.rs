@@ -19,21 +19,20 @@ const KINDS: [Kind; 2] = [
     ("rpm", "rpmbuild", rpm::make),
 ];
 
-/// Builds packages and returns a list of them. Without names, builds every kind whose
-/// tools are installed, and names the missing tools of the others.
-pub fn make(tree: &Tree, named: &[String], output: Option<PathBuf>) -> Result<String, Failure> {
+/// Builds packages of every kind whose tools are installed. Returns a list of them, and of
+/// the missing tools of the others.
+pub fn make(tree: &Tree, output: Option<PathBuf>) -> Result<String, Failure> {
     let target = tree.built.parent().map(|target| target.join("packages"));
     let output = output.or(target).unwrap_or_else(|| "packages".into());
     std::fs::create_dir_all(&output).map_err(|error| Failure::of(&output, error))?;
     let (mut made, mut missing) = (String::new(), String::new());
     for (kind, maker, make) in KINDS {
-        let is_named = named.iter().any(|name| name == kind);
-        if named.is_empty() && !run::has(maker) {
+        if !run::has(maker) {
             let _ = writeln!(missing, "no {kind}: {maker} is not installed");
-        } else if named.is_empty() || is_named {
-            for path in make(tree, &output)? {
-                let _ = writeln!(made, "{}", path.display());
-            }
+            continue;
+        }
+        for path in make(tree, &output)? {
+            let _ = writeln!(made, "{}", path.display());
         }
     }
     match made.is_empty() {
