@@ -13,18 +13,13 @@ use serde::Serialize;
 
 use crate::log::Log;
 use crate::stdout::{out_json, print};
-use crate::usage::Tool;
+use crate::usage::no_args;
 use args::Args;
 
 /// The log shows warnings; hugeedit has no option for the verbosity.
 const LOG: Log = Log {
     tool: "hugeedit",
     verbosity: 2,
-};
-
-const TOOL: Tool = Tool {
-    name: "hugeedit",
-    log: LOG,
 };
 
 const FAILED: u8 = 1;
@@ -47,7 +42,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     match Args::try_parse_from(argv.clone()) {
         Ok(args) if args.json => print_json(&args, work(&args)),
         Ok(args) => end(work(&args)),
-        Err(error) => TOOL.no_args(&error, &argv, &Args::command()),
+        Err(error) => no_args(LOG, &error, &argv, &Args::command()),
     }
 }
 
@@ -85,9 +80,9 @@ fn print_json(args: &Args, result: Result<Report, Failure>) -> u8 {
     let head = match &result {
         Ok(report) => Head {
             warnings: report.notes.clone(),
-            ..Head::new(TOOL.name)
+            ..Head::new(LOG.tool)
         },
-        Err(failure) => Head::failed(TOOL.name, FAILED, failure.to_string()),
+        Err(failure) => Head::failed(LOG.tool, FAILED, failure.to_string()),
     };
     let document = Document {
         head,

@@ -15,18 +15,13 @@ use serde::Serialize;
 
 use crate::log::Log;
 use crate::stdout::{out_json, print};
-use crate::usage::Tool;
+use crate::usage::{no_args, wrong};
 use args::Args;
 
 /// The log; pagesize has no option for the verbosity.
 const LOG: Log = Log {
     tool: "pagesize",
     verbosity: 2,
-};
-
-const TOOL: Tool = Tool {
-    name: "pagesize",
-    log: LOG,
 };
 
 const FAILED: u8 = 1;
@@ -46,11 +41,11 @@ struct Document {
 pub fn main(argv: Vec<OsString>) -> u8 {
     let args = match Args::try_parse_from(argv.clone()) {
         Ok(args) => args,
-        Err(error) => return TOOL.no_args(&error, &argv, &Args::command()),
+        Err(error) => return no_args(LOG, &error, &argv, &Args::command()),
     };
     let root = match crate::root(args.sysroot.as_deref()) {
         Ok(root) => root,
-        Err(why) => return TOOL.wrong(&why, args.json),
+        Err(why) => return wrong(LOG, &why, args.json),
     };
     if let Some(path) = machine::unseen(&root) {
         LOG.error(&format!("{path} is missing, as in a chroot"));

@@ -18,29 +18,21 @@ use message::message;
 /// The exit status of a usage error.
 const USAGE: u8 = 2;
 
-/// The tool whose command line is at fault.
-pub(crate) struct Tool {
-    pub(crate) name: &'static str,
-    pub(crate) log: Log,
+/// Prints help, version or the error; returns the exit status.
+pub(crate) fn no_args(log: Log, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
+    match answer(error, argv, command, None) {
+        Ok(text) => print(&log, &text),
+        Err(text) => wrong(log, &text, wants_json(argv, command)),
+    }
 }
 
-impl Tool {
-    /// Prints help, version or the error; returns the exit status.
-    pub(crate) fn no_args(&self, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
-        match answer(error, argv, command, None) {
-            Ok(text) => print(&self.log, &text),
-            Err(text) => self.wrong(&text, wants_json(argv, command)),
-        }
+/// Prints a usage error; returns the exit status.
+pub(crate) fn wrong(log: Log, text: &str, json: bool) -> u8 {
+    if json {
+        return USAGE.max(out_json(&log, &Head::failed(log.tool, USAGE, text)));
     }
-
-    /// Prints a usage error; returns the exit status.
-    pub(crate) fn wrong(&self, text: &str, json: bool) -> u8 {
-        if json {
-            return USAGE.max(out_json(&self.log, &Head::failed(self.name, USAGE, text)));
-        }
-        self.log.error(text);
-        USAGE
-    }
+    log.error(text);
+    USAGE
 }
 
 /// Returns the text for a command line that leaves nothing to run: help or version, or as
