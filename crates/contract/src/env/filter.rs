@@ -6,6 +6,8 @@
 
 use core::fmt;
 
+use super::value::{number, split_at_colon};
+
 /// System calls that a filter refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Barred {
@@ -32,8 +34,7 @@ pub struct Filter {
 impl Filter {
     /// Reads `COUNT:CALL,…`.
     pub fn read(value: &[u8]) -> Option<Filter> {
-        let colon = value.iter().position(|byte| *byte == b':')?;
-        let (count, calls) = (value.get(..colon)?, value.get(colon + 1..)?);
+        let (count, calls) = split_at_colon(value)?;
         let mut barred = Barred::default();
         for call in calls.split(|byte| *byte == b',') {
             match call {
@@ -45,7 +46,7 @@ impl Filter {
                 _ => return None,
             }
         }
-        let count = super::value::number(count)?;
+        let count = number(count)?;
         Some(Filter { count, barred })
     }
 }

@@ -4,7 +4,7 @@ use super::elfmap::Elfmap;
 use super::messages::Messages;
 use super::require::Require;
 use super::source::Source;
-use super::value::{Pages, number};
+use super::value::{Pages, number, split_at_colon};
 use super::{DEFAULT_VERBOSITY, DefaultSize, Fallback, Report, Starter, TextCopy, Watcher};
 use crate::{ledger, size};
 
@@ -45,10 +45,11 @@ pub(super) fn messages<'a>(
 
 /// Parses `PID` or `PID:KEY:FILE`.
 pub(super) fn starter(value: &[u8]) -> Option<Starter> {
-    let mut parts = value.splitn(2, |byte| *byte == b':');
-    let pid = parts.next().and_then(number)?;
-    let ledger = parts.next().and_then(ledger::Place::read);
-    Some(Starter { pid, ledger })
+    let (pid, place) = split_at_colon(value).unwrap_or((value, b""));
+    Some(Starter {
+        pid: number(pid)?,
+        ledger: ledger::Place::read(place),
+    })
 }
 
 pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<Pages> {
@@ -118,9 +119,8 @@ pub(super) fn text_copy<'a>(
     name: &'static str,
 ) -> Option<TextCopy<'a>> {
     let (pid, program) = source.parsed(name, |value| {
-        let colon = value.iter().position(|byte| *byte == b':')?;
-        let (pid, program) = (number(&value[..colon])?, &value[colon + 1..]);
-        (!program.is_empty()).then_some((pid, program))
+        let (pid, program) = split_at_colon(value)?;
+        (!program.is_empty()).then_some((number(pid)?, program))
     })?;
     let program = source.keep(name, program)?;
     Some(TextCopy { pid, program })

@@ -27,6 +27,12 @@ impl fmt::Display for Pages {
     }
 }
 
+/// Splits a value at its first colon.
+pub(super) fn split_at_colon(value: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = value.iter().position(|byte| *byte == b':')?;
+    Some((&value[..colon], &value[colon + 1..]))
+}
+
 pub(super) fn number<N: core::str::FromStr>(value: &[u8]) -> Option<N> {
     core::str::from_utf8(value).ok()?.parse().ok()
 }

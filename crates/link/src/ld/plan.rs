@@ -32,24 +32,22 @@ pub(crate) struct Facts {
 /// their symbols win.
 const COMPILER_LIBRARIES: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
 
-/// Builds the whole command line.
+/// Builds the whole command line of a link that is not relocatable.
 pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
     let (options, operands) = request.args.split_at(request.end);
     let mut line = options.to_vec();
-    if request.kind != Kind::Relocatable {
-        if !request.is_static {
-            let last = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
-            let at = line.iter().position(last).unwrap_or(line.len());
-            line.splice(at..at, library());
-            if let Some(library) = &facts.library {
-                line.push(joined("-L", library.dir.as_os_str()));
-                if let Some(dir) = &library.rpath {
-                    line.extend(["-rpath".into(), dir.clone().into_os_string()]);
-                }
+    if !request.is_static {
+        let last = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
+        let at = line.iter().position(last).unwrap_or(line.len());
+        line.splice(at..at, library());
+        if let Some(library) = &facts.library {
+            line.push(joined("-L", library.dir.as_os_str()));
+            if let Some(dir) = &library.rpath {
+                line.extend(["-rpath".into(), dir.clone().into_os_string()]);
             }
         }
-        line.extend(alignment(request, facts));
     }
+    line.extend(alignment(request, facts));
     line.extend_from_slice(operands);
     line
 }
