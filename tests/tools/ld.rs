@@ -283,6 +283,12 @@ fn segments_that_cannot_be_aligned_are_reported() {
         "ld.hugetlbfs: warning: x: 1 of 1 segments are not aligned to 2MB\n  \
          -n, -N or a linker script can cause that"
     );
+    let line = "$PLACE/B/ld -static -e f -z max-page-size=0x1000 --hugetlbfs-align a.o -o x";
+    assert_eq!(
+        told(line),
+        "ld.hugetlbfs: warning: -z max-page-size=0x1000 is replaced by 2097152\n  \
+         --hugetlbfs-align=SIZE sets another size"
+    );
     assert_eq!(
         told(&format!(
             "{QUIET} $PLACE/B/ld -static -e g --hugetlbfs-link=B b.o -o x"
@@ -294,4 +300,14 @@ fn segments_that_cannot_be_aligned_are_reported() {
         "ld.hugetlbfs: warning: --hugetlbfs-link is deprecated\n  use --hugetlbfs-align, and \
          hugeedit to mark segments; HUGETLB_DEPRECATED_LINK=yes silences this"
     );
+}
+
+/// An explanation that the linker's own error lacks.
+#[test]
+fn segments_too_far_apart_are_reported() {
+    let place = place();
+    let done = place.shell("gcc -B $PLACE/B -no-pie program.c -o program -Wl,--hugetlbfs-align=1G");
+    let told = "ld.hugetlbfs: warning: the segments were to be 1GB apart, but code can address only \
+                2GB on most machines\n  --hugetlbfs-align=SIZE sets a smaller size\n";
+    assert!(done.status != 0 && done.err.contains(told), "{done:?}");
 }

@@ -21,6 +21,8 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
+use hugetools_model::Bytes;
+
 use crate::change::Align;
 use crate::failure::Failure;
 use crate::file;
@@ -91,6 +93,13 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
         (Kind::Relocatable, _) | (_, None) => None,
         (_, Some(align)) => Some(facts(caller, &request, &linker, align)?),
     };
+    if let (Some(facts), Some(size)) = (&facts, &request.max_page_size) {
+        warn(&format!(
+            "-z max-page-size={size} is replaced by {}\n  \
+             --hugetlbfs-align=SIZE sets another size",
+            facts.size
+        ));
+    }
     let args = match &facts {
         None => request.args.clone(),
         Some(facts) => plan::plan(&request, facts),
@@ -102,10 +111,14 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
             warnings: output.finish(facts.size, request.marks)?,
             ..End::default()
         },
-        _ => End {
+        facts => End {
             status: run::status(status),
             signal: status.signal(),
-            warnings: Vec::new(),
+            warnings: facts
+                .filter(|facts| facts.size >= FAR && status.signal().is_none())
+                .map(|facts| far_apart(facts.size))
+                .into_iter()
+                .collect(),
             // A linker that exits removes its output itself.
             failure: status.signal().and_then(|_| output.clean()),
         },
@@ -135,6 +148,18 @@ fn facts(
         base: target.map(|target| target.base),
         library: ident.ok().and_then(|ident| find::library(caller, ident)),
     })
+}
+
+/// Distance between segments (bytes) from which relative addresses may overflow.
+const FAR: u64 = 512 << 20;
+
+/// Explains a failed link of segments that are `size` bytes apart.
+fn far_apart(size: u64) -> String {
+    format!(
+        "the segments were to be {} apart, but code can address only 2GB on most machines\n  \
+         --hugetlbfs-align=SIZE sets a smaller size",
+        Bytes::new(size)
+    )
 }
 
 /// The contents of a response file.

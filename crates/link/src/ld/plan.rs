@@ -103,6 +103,22 @@ mod tests {
     }
 
     #[test]
+    fn our_library_precedes_the_compilers_libraries() {
+        let gnu = Facts {
+            dialect: Dialect::Gnu,
+            size: 2 << 20,
+            base: None,
+            library: None,
+        };
+        assert_eq!(
+            planned("-pie -o x a.o -lz -lgcc_s -lc crtn.o", &gnu),
+            "-pie -o x a.o -lz \
+             --push-state -Bdynamic --no-as-needed -lhugetlbfs --pop-state \
+             -lgcc_s -lc crtn.o -z max-page-size=2097152 -z common-page-size=2097152"
+        );
+    }
+
+    #[test]
     fn fixed_programs_start_at_a_huge_page() {
         let facts = |size, base, dialect| Facts {
             dialect,

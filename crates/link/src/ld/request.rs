@@ -36,6 +36,8 @@ pub(crate) struct Request {
     pub(crate) is_static: bool,
     /// Whether the command line sets the address of text.
     pub(crate) is_placed: bool,
+    /// The last `-z max-page-size` of the line. Ours overrides it.
+    pub(crate) max_page_size: Option<String>,
     /// The last emulation (`-m`).
     pub(crate) emulation: Option<String>,
     /// The output file.
@@ -70,6 +72,7 @@ impl Request {
             kind: Kind::Fixed,
             is_static: false,
             is_placed: false,
+            max_page_size: None,
             emulation: None,
             output: PathBuf::from("a.out"),
             args: Vec::with_capacity(line.len()),
@@ -145,6 +148,8 @@ impl Request {
                     request.emulation = Some(value.to_string_lossy().into_owned());
                 });
             }
+            b"-z" => return Some(|request, value| request.note_keyword(value.as_bytes())),
+            [b'-', b'z', keyword @ ..] => self.note_keyword(keyword),
             b"-r" | b"-i" | b"-Ur" => self.kind = Kind::Relocatable,
             b"-dn" => self.is_static = true,
             b"-dy" => self.is_static = false,
@@ -153,6 +158,12 @@ impl Request {
             _ => self.record_long(bytes),
         }
         None
+    }
+
+    fn note_keyword(&mut self, keyword: &[u8]) {
+        if let Some(size) = keyword.strip_prefix(b"max-page-size=") {
+            self.max_page_size = Some(String::from_utf8_lossy(size).into_owned());
+        }
     }
 
     /// Only known emulations count, because other options begin with `-m` too.
@@ -233,6 +244,17 @@ mod tests {
         assert_eq!(output("--output x --omagic"), "x");
         assert_eq!(output("a.o -o"), "a.out");
         assert_eq!(read("a -o -- -r").kind, Kind::Relocatable);
+    }
+
+    #[test]
+    fn parses_max_page_size() {
+        let size = |line| read(line).max_page_size;
+        assert_eq!(
+            size("-z max-page-size=0x1000 a.o").as_deref(),
+            Some("0x1000")
+        );
+        assert_eq!(size("-zmax-page-size=4096 -z now").as_deref(), Some("4096"));
+        assert_eq!(size("-z now a.o -o -zmax"), None);
     }
 
     #[test]
