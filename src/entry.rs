@@ -45,18 +45,3 @@ pub unsafe fn arguments(count: c_int, arguments: *const *const c_char) -> Vec<Os
     };
     arguments.iter().map(owned).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_copied_in_order() {
-        let strings = [c"tool", c"", c"\xff x"];
-        let pointers = strings.map(CStr::as_ptr);
-        // SAFETY: three pointers to strings that outlive the call.
-        let copied = unsafe { arguments(3, pointers.as_ptr()) };
-        assert_eq!(copied.len(), 3);
-        assert_eq!(copied[2].as_bytes(), b"\xff x");
-    }
-}

@@ -14,14 +14,14 @@ use hugetools_admin::live::{caught_signal, end_by};
 use hugetools_admin::report::Status;
 use hugetools_contract::env;
 use hugetools_contract::level::Level;
-use hugetools_model::{Head, Root, machine};
+use hugetools_model::{Head, machine};
 use serde::Serialize;
 
 use self::run::Run;
 use crate::log::Log;
 use crate::stdout;
 use crate::terminal;
-use crate::usage::{NOTHING_TO_DO, explain, help, not_utf8, one_dash, short, wants_json};
+use crate::usage::{NOTHING_TO_DO, answer, short, wants_json};
 
 /// The log until the verbosity is known.
 const LOG: Log = Log {
@@ -45,24 +45,17 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     (log.verbosity, warning) = environment(env, log.verbosity);
     let args = match Args::read(argv.clone()) {
         Ok(args) => args,
-        Err(Stop::Version(text)) => return print(&log, &text),
-        Err(Stop::Help) => {
-            return match one_dash(&argv, &Args::command()) {
-                None => print(&log, &help(&argv, &mut Args::command(), short::HUGEADM)),
-                Some(text) => {
-                    let json = wants_json(&argv, &Args::command());
-                    Early { log, json, warning }.usage(&text)
-                }
-            };
-        }
         Err(stop) => {
-            let text = match stop {
-                Stop::Usage(text) => text,
-                Stop::Clap(error) => explain(&error, &argv, &Args::command()),
-                _ => not_utf8(&argv),
+            let command = Args::command();
+            let answer = match stop {
+                Stop::Usage(text) => Err(text),
+                Stop::Clap(error) => answer(&error, &argv, &command, Some(short::HUGEADM)),
             };
-            let json = wants_json(&argv, &Args::command());
-            return Early { log, json, warning }.usage(&text);
+            let json = wants_json(&argv, &command);
+            return match answer {
+                Ok(text) => print(&log, &text),
+                Err(text) => Early { log, json, warning }.usage(&text),
+            };
         }
     };
     let verbosity = args.general.verbose.unwrap_or(log.verbosity);
@@ -76,10 +69,9 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     if let Some(why) = args.misuse() {
         return Early { log, json, warning }.usage(why);
     }
-    let root = match args.general.sysroot.as_ref().map(Root::at) {
-        None => live(),
-        Some(Ok(root)) => root,
-        Some(Err(why)) => return Early { log, json, warning }.usage(&format!("--sysroot: {why}")),
+    let root = match crate::root(args.general.sysroot.as_deref()) {
+        Ok(root) => root,
+        Err(why) => return Early { log, json, warning }.usage(&why),
     };
     if let Some(path) = machine::unseen(&root) {
         let text = format!(
@@ -132,14 +124,6 @@ impl Early {
         head.warnings.extend(self.warning);
         status.max(print_json(&self.log, &head))
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "without --sysroot, this machine is meant"
-)]
-fn live() -> Root {
-    Root::live()
 }
 
 /// Returns the verbosity from the environment, and a warning if the value is invalid. The

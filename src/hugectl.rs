@@ -2,13 +2,14 @@
 //! status.
 
 mod adopt;
+mod bar;
 mod compare;
 mod show;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::CommandFactory;
-use clap::error::ErrorKind;
 use hugetools_ctl::apply::exec;
 use hugetools_ctl::apply::{self, Applied, rights};
 use hugetools_ctl::args;
@@ -30,8 +31,9 @@ use hugetools_model::{FileError, Head, Root};
 
 use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
+use crate::repeat::End;
 use crate::terminal::{self, lay_out};
-use crate::usage::{explain, help, not_utf8, one_dash, option, short, wants_json};
+use crate::usage::{answer, option, short, wants_json};
 use crate::{console, stdout};
 
 const TOOL: &str = "hugectl";
@@ -87,30 +89,16 @@ pub fn main(argv: Vec<OsString>) -> u8 {
 
 /// Prints help, version or a usage error.
 fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
-    let one_dash = one_dash(argv, &args::Args::command());
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if one_dash.is_none() => {
-            let text = match error.kind() {
-                ErrorKind::DisplayVersion => error.to_string(),
-                _ => {
-                    let short = [short::HUGECTL, short::HUGECTL_EXAMPLES].concat();
-                    help(argv, &mut args::Args::command(), &short)
-                }
-            };
-            print(&text).map_or_else(|failure| fail(&failure, 1), |()| 0)
-        }
-        kind => {
-            let text = match kind {
-                ErrorKind::InvalidUtf8 => not_utf8(argv),
-                ErrorKind::DisplayHelp => one_dash.unwrap_or_default(),
-                _ => explain(error, argv, &args::Args::command()),
-            };
-            let failure = Failure::Own(text);
-            match wants_json(argv, &args::Args::command()) {
-                true => fail_as_json(&failure),
-                false => fail(&failure, 1),
-            }
-        }
+    let command = args::Args::command();
+    let short = [short::HUGECTL, short::HUGECTL_EXAMPLES].concat();
+    let printed = match answer(error, argv, &command, Some(&short)) {
+        Ok(text) => print(&text),
+        Err(text) => Err(Failure::Own(text)),
+    };
+    match printed {
+        Ok(()) => 0,
+        Err(failure) if wants_json(argv, &command) => fail_as_json(&failure),
+        Err(failure) => fail(&failure, 1),
     }
 }
 
@@ -128,6 +116,15 @@ fn fail(failure: &Failure, level: u8) -> u8 {
 
 fn print(text: &str) -> Result<(), Failure> {
     console::out(text).map(|_| ()).map_err(unwritable)
+}
+
+/// Ends a watch. That it ran at least once is success.
+fn ended(end: End<Failure>) -> Result<(), Failure> {
+    match end {
+        End::Unread | End::Failed(_, true) => Ok(()),
+        End::Failed(why, false) => Err(why),
+        End::Unwritten(error) => Err(unwritable(error)),
+    }
 }
 
 fn unwritable(error: std::io::Error) -> Failure {
@@ -312,14 +309,6 @@ fn refuse(mut refused: Vec<String>, json: bool, verbosity: u8) -> Result<(), Fai
     Err(Failure::Own(last))
 }
 
-fn root(sysroot: Option<&std::path::Path>) -> Result<Root, Failure> {
-    match sysroot {
-        None => Ok(live()),
-        Some(dir) => Root::at(dir).map_err(|why| Failure::Own(format!("--sysroot: {why}"))),
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "here the live system is meant")]
-fn live() -> Root {
-    Root::live()
+fn root(sysroot: Option<&Path>) -> Result<Root, Failure> {
+    crate::root(sysroot).map_err(Failure::Own)
 }

@@ -1,7 +1,6 @@
 //! hugeedit: reads the command line, runs, prints, and returns the exit status.
 
 pub mod args;
-pub mod document;
 
 use std::ffi::OsString;
 
@@ -10,12 +9,12 @@ use hugetools_elf::Marks;
 use hugetools_link::report::Report;
 use hugetools_link::{Change, Failure, file};
 use hugetools_model::Head;
+use serde::Serialize;
 
 use crate::log::Log;
 use crate::stdout::{out_json, print};
-use crate::usage::Tool;
+use crate::usage::no_args;
 use args::Args;
-use document::Document;
 
 /// The log shows warnings; hugeedit has no option for the verbosity.
 const LOG: Log = Log {
@@ -23,19 +22,27 @@ const LOG: Log = Log {
     verbosity: 2,
 };
 
-const TOOL: Tool = Tool {
-    name: "hugeedit",
-    log: LOG,
-};
-
 const FAILED: u8 = 1;
+
+/// The JSON document of a run. hugeedit(8) describes its fields.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Document {
+    /// The fields that all documents have.
+    #[serde(flatten)]
+    head: Head,
+    /// The file as named on the command line.
+    file: String,
+    /// The changes to the file; absent after an error.
+    #[serde(flatten)]
+    report: Option<Report>,
+}
 
 /// Runs hugeedit. The first argument is the name of the tool. Returns the exit status.
 pub fn main(argv: Vec<OsString>) -> u8 {
     match Args::try_parse_from(argv.clone()) {
         Ok(args) if args.json => print_json(&args, work(&args)),
         Ok(args) => end(work(&args)),
-        Err(error) => TOOL.no_args(&error, &argv, &Args::command()),
+        Err(error) => no_args(LOG, &error, &argv, &Args::command()),
     }
 }
 
@@ -45,7 +52,7 @@ fn work(args: &Args) -> Result<Report, Failure> {
             text: args.text,
             data: args.data,
         }),
-        align: args.align.map(|align| align.0),
+        align: args.align,
     };
     match change.is_any() {
         false => Ok(Report::shown(&file::read(&args.file)?)),
@@ -73,9 +80,9 @@ fn print_json(args: &Args, result: Result<Report, Failure>) -> u8 {
     let head = match &result {
         Ok(report) => Head {
             warnings: report.notes.clone(),
-            ..Head::new(TOOL.name)
+            ..Head::new(LOG.tool)
         },
-        Err(failure) => Head::failed(TOOL.name, FAILED, failure.to_string()),
+        Err(failure) => Head::failed(LOG.tool, FAILED, failure.to_string()),
     };
     let document = Document {
         head,

@@ -13,3 +13,19 @@ mod repeat;
 pub mod stdout;
 mod terminal;
 pub mod usage;
+
+use std::path::Path;
+
+use hugetools_model::Root;
+
+/// Returns the recorded tree in a directory, or without one this machine.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "without --sysroot, this machine is meant"
+)]
+fn root(sysroot: Option<&Path>) -> Result<Root, String> {
+    match sysroot {
+        None => Ok(Root::live()),
+        Some(dir) => Root::at(dir).map_err(|why| format!("--sysroot: {why}")),
+    }
+}

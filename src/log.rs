@@ -24,16 +24,6 @@ impl Log {
         self.say(Level::Warning, text);
     }
 
-    /// Logs a change.
-    pub fn info(&self, text: &str) {
-        self.say(Level::Info, text);
-    }
-
-    /// Logs a detail.
-    pub fn debug(&self, text: &str) {
-        self.say(Level::Debug, text);
-    }
-
     /// Logs a message.
     pub fn say(&self, level: Level, text: &str) {
         if level.is_shown(self.verbosity) {

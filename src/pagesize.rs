@@ -3,7 +3,6 @@
 pub mod args;
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::{CommandFactory, Parser};
 use hugetools_model::hugetlb::pool;
@@ -16,18 +15,13 @@ use serde::Serialize;
 
 use crate::log::Log;
 use crate::stdout::{out_json, print};
-use crate::usage::Tool;
+use crate::usage::{no_args, wrong};
 use args::Args;
 
 /// The log; pagesize has no option for the verbosity.
 const LOG: Log = Log {
     tool: "pagesize",
     verbosity: 2,
-};
-
-const TOOL: Tool = Tool {
-    name: "pagesize",
-    log: LOG,
 };
 
 const FAILED: u8 = 1;
@@ -47,11 +41,11 @@ struct Document {
 pub fn main(argv: Vec<OsString>) -> u8 {
     let args = match Args::try_parse_from(argv.clone()) {
         Ok(args) => args,
-        Err(error) => return TOOL.no_args(&error, &argv, &Args::command()),
+        Err(error) => return no_args(LOG, &error, &argv, &Args::command()),
     };
-    let root = match root(args.sysroot.as_deref()) {
+    let root = match crate::root(args.sysroot.as_deref()) {
         Ok(root) => root,
-        Err(why) => return TOOL.wrong(&format!("--sysroot: {why}"), args.json),
+        Err(why) => return wrong(LOG, &why, args.json),
     };
     if let Some(path) = machine::unseen(&root) {
         LOG.error(&format!("{path} is missing, as in a chroot"));
@@ -87,21 +81,6 @@ fn print_json(sizes: Result<Vec<PageSize>, String>, no_size: &str) -> u8 {
         page_sizes: sizes.ok(),
     };
     document.head.status.max(out_json(&LOG, &document))
-}
-
-fn root(sysroot: Option<&Path>) -> Result<Root, String> {
-    match sysroot {
-        None => Ok(live()),
-        Some(dir) => Root::at(dir),
-    }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "without --sysroot, this machine is meant"
-)]
-fn live() -> Root {
-    Root::live()
 }
 
 /// Returns the requested sizes in ascending order.

@@ -141,29 +141,11 @@ fn indentation(line: &str) -> usize {
 mod tests {
     use super::*;
 
-    const TABLE: &str = "\
-segment    mapped kB  resident kB      huge kB   share  pages
-heap          104448       104448       104448  100.0%  2MB hugetlb+thp
-anon           10652           56           20   35.7%  -
-file             420          200            0    0.0%  -
-";
-
-    const PLAIN: Layout = Layout {
-        columns: None,
-        has_colours: false,
-    };
-
     fn on(columns: usize) -> Layout {
         Layout {
             columns: Some(columns),
-            ..PLAIN
+            has_colours: false,
         }
-    }
-
-    #[test]
-    fn without_a_terminal_text_is_unchanged() {
-        assert_eq!(PLAIN.apply(TABLE), TABLE);
-        assert_eq!(PLAIN.apply("\n\nno end of line"), "\n\nno end of line");
     }
 
     #[test]
@@ -194,23 +176,6 @@ heap          104448       104448
         for columns in 1..200 {
             let dressed = on(columns).apply(text);
             assert_eq!(words(&dressed), words(text), "{columns}");
-        }
-    }
-
-    #[test]
-    fn colours_do_not_change_the_text() {
-        let colours = Layout {
-            has_colours: true,
-            ..PLAIN
-        };
-        let painted = colours.apply(&format!("What falls short:\n   -> hugeadm\n{TABLE}"));
-        let expected = [
-            "\x1b[1mWhat falls short:\x1b[0m\n",
-            "\x1b[36m   -> hugeadm\x1b[0m\n",
-            TABLE,
-        ];
-        for part in expected {
-            assert!(painted.contains(part), "{part:?}: {painted:?}");
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Error messages for command lines that cannot be read.
 
-mod hint;
 mod message;
 pub(crate) mod short;
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command};
+use clap::{Arg, Command, CommandFactory};
 use hugetools_model::Head;
 
 use crate::log::Log;
@@ -16,55 +15,55 @@ use crate::terminal::lay_out;
 
 use message::message;
 
-pub(crate) use hint::option;
-
 /// The exit status of a usage error.
 const USAGE: u8 = 2;
 
-/// The tool whose command line is at fault.
-pub(crate) struct Tool {
-    pub(crate) name: &'static str,
-    pub(crate) log: Log,
-}
-
-impl Tool {
-    /// Prints help, version or the error; returns the exit status.
-    pub(crate) fn no_args(&self, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
-        match error.kind() {
-            ErrorKind::DisplayHelp if one_dash(argv, command).is_some() => {
-                let text = one_dash(argv, command).unwrap_or_default();
-                self.wrong(&text, wants_json(argv, command))
-            }
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                print(&self.log, &(error.to_string().trim_end().to_owned() + "\n"))
-            }
-            _ => self.wrong(&explain(error, argv, command), wants_json(argv, command)),
-        }
-    }
-
-    /// Prints a usage error; returns the exit status.
-    pub(crate) fn wrong(&self, text: &str, json: bool) -> u8 {
-        if json {
-            return USAGE.max(out_json(&self.log, &Head::failed(self.name, USAGE, text)));
-        }
-        self.log.error(text);
-        USAGE
+/// Prints help, version or the error; returns the exit status.
+pub(crate) fn no_args(log: Log, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
+    match answer(error, argv, command, None) {
+        Ok(text) => print(&log, &text),
+        Err(text) => wrong(log, &text, wants_json(argv, command)),
     }
 }
 
-/// Returns the help, the short one for `-h`.
-pub(crate) fn help(argv: &[OsString], command: &mut Command, short: &str) -> String {
+/// Prints a usage error; returns the exit status.
+pub(crate) fn wrong(log: Log, text: &str, json: bool) -> u8 {
+    if json {
+        return USAGE.max(out_json(&log, &Head::failed(log.tool, USAGE, text)));
+    }
+    log.error(text);
+    USAGE
+}
+
+/// Returns the text for a command line that leaves nothing to run: help or version, or as
+/// the error the message of a usage error. `short` is the help for `-h` if that differs.
+pub(crate) fn answer(
+    error: &clap::Error,
+    argv: &[OsString],
+    command: &Command,
+    short: Option<&str>,
+) -> Result<String, String> {
     let is_long = |word: &OsString| word.as_encoded_bytes().starts_with(b"--hel");
-    match argv.iter().any(is_long) {
-        true => lay_out(&command.render_help().to_string()),
-        false => lay_out(short),
+    if let (ErrorKind::DisplayHelp, Some(text)) = (error.kind(), one_dash(argv, command)) {
+        return Err(text);
+    }
+    match (error.kind(), short) {
+        (ErrorKind::DisplayHelp, Some(short)) if !argv.iter().any(is_long) => Ok(lay_out(short)),
+        (ErrorKind::DisplayHelp, Some(_)) => {
+            Ok(lay_out(&command.clone().render_help().to_string()))
+        }
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, _) => {
+            Ok(error.to_string().trim_end().to_owned() + "\n")
+        }
+        (ErrorKind::InvalidUtf8, _) => Err(not_utf8(argv)),
+        _ => Err(explain(error, argv, command)),
     }
 }
 
 /// Returns the message for an error: what is wrong, what may be meant, and a reference to
 /// the help where that explains more. For an ambiguous abbreviation it lists the
 /// candidates; a value that lacks its `=` is shown with one.
-pub fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String {
+fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} is ambiguous: {meant}");
     }
@@ -116,7 +115,7 @@ fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Op
 
 /// Returns a message when a long option was written with one dash: clap reads `-heap` as
 /// `-h` and prints the help.
-pub fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
+fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     let words = argv.iter().skip(1).map_while(|word| word.to_str());
     // Options after the program to start belong to that program.
     let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
@@ -136,7 +135,7 @@ pub fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
 fn similar(error: &clap::Error, command: &Command) -> String {
     let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     if let (Some(word), ErrorKind::UnknownArgument) = (unknown, error.kind()) {
-        let meant = hint::option(&word, command);
+        let meant = option(&word, command);
         if !meant.is_empty() {
             return meant;
         }
@@ -151,6 +150,27 @@ fn similar(error: &clap::Error, command: &Command) -> String {
     let mut longs = command.get_arguments().filter_map(Arg::get_long);
     let option = longs.find(|long| long.starts_with(name)).unwrap_or(name);
     format!("; --{option}?")
+}
+
+/// Returns the option that is named like this word, as a question, or nothing.
+pub(crate) fn option(word: &str, command: &Command) -> String {
+    let name = word.trim_start_matches('-').split('=').next();
+    let name = name.unwrap_or_default();
+    let has = |command: &Command| {
+        let mut longs = command.get_arguments().filter_map(Arg::get_long);
+        longs.any(|long| long == name)
+    };
+    if has(command) {
+        return format!("; --{name}?");
+    }
+    let others = [
+        hugetools_admin::args::Args::command(),
+        hugetools_ctl::args::Args::command(),
+    ];
+    let other = others.iter().find(|other| has(other));
+    other.map_or_else(String::new, |other| {
+        format!("; {} --{name}?", other.get_name())
+    })
 }
 
 /// The message for a `--status` without a process, as in `--status --totals
@@ -181,7 +201,7 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
 pub const NOTHING_TO_DO: &str = "no option says what to do (see hugeadm -h)";
 
 /// Names the argument that is not UTF-8.
-pub fn not_utf8(argv: &[OsString]) -> String {
+fn not_utf8(argv: &[OsString]) -> String {
     let word = argv.iter().find(|word| word.to_str().is_none());
     format!(
         "an argument is not UTF-8: {:?}",
@@ -240,64 +260,6 @@ mod tests {
             assert!(wrong(line).ends_with(written), "{}", wrong(line));
         }
         assert!(!wrong("hugeadm --explain 32").contains('='));
-    }
-
-    #[test]
-    fn hugectl_usage_errors_fit_one_line() {
-        use clap::CommandFactory;
-        use hugetools_ctl::args::{Args, parse};
-        let wrong = |line: &str| {
-            let words = std::iter::once("hugectl").chain(line.split(' '));
-            let error = parse(words.map(OsString::from)).unwrap_err();
-            explain(&error, &[], &Args::command())
-        };
-        assert_eq!(
-            wrong("--lib /x"),
-            "--lib is ambiguous: --library-path, --library-use-path"
-        );
-        assert_eq!(
-            wrong("--quux"),
-            "unexpected argument '--quux' found (see hugectl --help)"
-        );
-        assert_eq!(
-            wrong("--haep x"),
-            "unexpected argument '--haep' found; --heap?"
-        );
-        assert_eq!(
-            wrong("-x x"),
-            "unexpected argument '-x' found (see hugectl --help)"
-        );
-        assert_eq!(
-            wrong("--hepa x"),
-            "unexpected argument '--hepa' found; --heap?"
-        );
-        assert_eq!(
-            wrong("--fallback=tape x"),
-            "invalid value 'tape' for '--fallback <thp|base|none>', use thp, base, none"
-        );
-        assert_eq!(
-            wrong("--verbose 100 x"),
-            "invalid value '100' for '--verbose <N>': 100 is not in 0..=99"
-        );
-        assert_eq!(wrong("--status --totals x"), STATUS_OF_WHOM);
-        assert_eq!(
-            wrong("--dry-run=yes x"),
-            "unexpected value 'yes' for '--dry-run' found; no more were expected"
-        );
-    }
-
-    #[test]
-    fn json_is_recognised_on_invalid_command_lines() {
-        let tool = Command::new("tool");
-        let asked = |command: &Command, line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            wants_json(&words, command)
-        };
-        assert!(asked(&tool, "t x --nonsense --json"));
-        assert!(!asked(&tool, "t -- --json") && !asked(&tool, "t json"));
-        let starter = tool.arg(Arg::new("rest").trailing_var_arg(true).num_args(0..));
-        assert!(asked(&starter, "t --nonsense --json x"));
-        assert!(!asked(&starter, "t --nonsense x --json"));
     }
 
     #[test]

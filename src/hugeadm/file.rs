@@ -26,13 +26,10 @@ impl Run {
         match found {
             Ok(Some(plan)) => Ok(plan),
             Ok(None) => {
-                self.error("there is nothing to roll back: no --apply has changed anything");
-                Err(Status::Failed)
+                let why = "there is nothing to roll back: no --apply has changed anything";
+                Err(self.failed(Status::Failed, why))
             }
-            Err(failure) => {
-                self.error(&failure.error);
-                Err(Status::Failed)
-            }
+            Err(failure) => Err(self.failed(Status::Failed, &failure.error)),
         }
     }
 
@@ -56,10 +53,7 @@ impl Run {
         let pools = sources.and_then(|sources| {
             requests::request(&sources, machine, host.as_deref(), &mut effects)
         });
-        let pools = pools.map_err(|error| {
-            self.error(&error);
-            Status::Usage
-        })?;
+        let pools = pools.map_err(|error| self.failed(Status::Usage, &error))?;
         boot::add_parameters(request, machine, &pools.pool_min, &mut effects);
         Ok(())
     }
@@ -73,10 +67,7 @@ impl Run {
     }
 
     fn sources(&mut self, path: Option<&Path>) -> Result<Vec<Source>, Status> {
-        files::read_config(path).map_err(|error| {
-            self.error(&error);
-            Status::Usage
-        })
+        files::read_config(path).map_err(|error| self.failed(Status::Usage, &error))
     }
 
     fn plan_of(&mut self, sources: &[Source], machine: &Machine) -> Result<Plan, Status> {
@@ -84,10 +75,7 @@ impl Run {
         let mut effects = Live::new(self.root.clone());
         let force = self.args.pools.force;
         let plan = requests::plan(sources, machine, host.as_deref(), force, &mut effects);
-        plan.map_err(|error| {
-            self.error(&error);
-            Status::Usage
-        })
+        plan.map_err(|error| self.failed(Status::Usage, &error))
     }
 
     /// Carries out a plan. Before `--apply` changes anything, it records how it was.
@@ -122,8 +110,7 @@ impl Run {
         if let Some(path) = args.check {
             match self.check_file(path.as_deref()) {
                 Err(status) => self.note_status(status),
-                Ok(Err(failure)) => self.fail(&failure.error),
-                Ok(Ok(differences)) => self.show_differences(differences),
+                Ok(differences) => self.show_differences(differences),
             }
         }
         if let Some(path) = args.save {
@@ -138,26 +125,21 @@ impl Run {
         Ok(())
     }
 
-    fn check_file(
-        &mut self,
-        path: Option<&Path>,
-    ) -> Result<Result<Vec<Difference>, Failure>, Status> {
+    fn check_file(&mut self, path: Option<&Path>) -> Result<Vec<Difference>, Status> {
         let sources = self.sources(path)?;
-        let machine = match Machine::read(&self.root) {
-            Ok(machine) => machine,
-            Err(error) => return Ok(Err(error.into())),
-        };
+        let machine = Machine::read(&self.root);
+        let machine =
+            machine.map_err(|error| self.failed(Status::Failed, &Failure::from(error).error))?;
         let plan = self.plan_of(&sources, &machine)?;
         if let Some(Refusal::Impossible(why)) = &plan.refusal {
-            self.error(why);
-            return Err(Status::Usage);
+            return Err(self.failed(Status::Usage, why));
         }
         let mut effects = Live::new(self.root.clone());
         let found = check::differences(&plan, &self.root, &mut effects);
         if self.root.is_live() {
             record::note_check(&mut effects);
         }
-        Ok(found)
+        found.map_err(|failure| self.failed(Status::Failed, &failure.error))
     }
 
     fn show_differences(&mut self, differences: Vec<Difference>) {

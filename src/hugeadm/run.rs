@@ -90,27 +90,16 @@ impl Run {
         if !self.args.changes() {
             return Ok(None);
         }
-        let machine = Machine::read(&self.root).map_err(|error| {
-            self.error(&error.to_string());
-            Status::Failed
-        })?;
+        let machine = Machine::read(&self.root);
+        let machine = machine.map_err(|error| self.failed(Status::Failed, &error.to_string()))?;
         let plan = match self.args.config.changes() {
             true => self.file_plan(&machine)?,
             false => self.options_plan(&machine)?,
         };
         match &plan.refusal {
             None => {}
-            Some(Refusal::Impossible(why)) => {
-                match self.args.config.apply.is_some() {
-                    true => self.error(why),
-                    false => self.usage_errors(vec![why.clone()]),
-                }
-                return Err(Status::Usage);
-            }
-            Some(Refusal::Harmful(why)) => {
-                self.error(why);
-                return Err(Status::Failed);
-            }
+            Some(Refusal::Impossible(why)) => return Err(self.failed(Status::Usage, why)),
+            Some(Refusal::Harmful(why)) => return Err(self.failed(Status::Failed, why)),
         }
         for note in &plan.notes {
             self.say(Level::Warning, note);
@@ -122,7 +111,7 @@ impl Run {
         let mut effects = Live::new(self.root.clone());
         let request = Request::new(&self.args, machine, &mut effects);
         let mut request = request.map_err(|errors| {
-            self.usage_errors(errors);
+            errors.iter().for_each(|error| self.error(error));
             Status::Usage
         })?;
         if self.args.config.install_boot {
@@ -140,7 +129,7 @@ impl Run {
             apply::apply(plan, &self.root, &mut effects)
         };
         for step in tasks.iter().flat_map(|task| &task.steps) {
-            self.log.debug(&step.shell);
+            self.log.say(Level::Debug, &step.shell);
         }
         for message in report::messages(&tasks) {
             self.say(message.level, &message.text);
@@ -196,12 +185,10 @@ impl Run {
         self.say(Level::Error, text);
     }
 
-    fn usage_errors(&mut self, errors: Vec<String>) {
-        if self.args.general.json {
-            self.document.head.errors.extend(errors);
-        } else {
-            errors.iter().for_each(|error| self.log.error(error));
-        }
+    /// Reports an error and returns the status.
+    pub(super) fn failed(&mut self, status: Status, why: &str) -> Status {
+        self.error(why);
+        status
     }
 
     pub(super) fn note_status(&mut self, status: Status) {

@@ -71,9 +71,7 @@ impl Run {
             let seen = live::who::scan(&self.root)?;
             let accounts = who::account(&seen);
             self.show(&who::text(&accounts));
-            for why in &seen.unread {
-                self.say(Level::Warning, &not_looked_at(why));
-            }
+            self.warn_unread(&seen.unread);
             let entries = accounts.into_iter().map(PoolEntry::Held);
             self.document.pools = Some(entries.collect());
         }
@@ -81,9 +79,7 @@ impl Run {
             let seen = stats::Snapshot::read(&self.root)?;
             let now = stats::stats(&seen);
             self.show(&stats::text(&now));
-            for why in &seen.unread {
-                self.say(Level::Warning, &not_looked_at(why));
-            }
+            self.warn_unread(&seen.unread);
             self.document.stats = Some(now);
         }
         if show.explain {
@@ -137,9 +133,7 @@ impl Run {
             runs: &RUNS.map(|(run, file)| (run, live::written(&self.root, file))),
         };
         let text = metrics::text(&sources);
-        for why in &seen.unread {
-            self.say(Level::Warning, &not_looked_at(why));
-        }
+        self.warn_unread(&seen.unread);
         match output {
             None => self.out(&text),
             Some(path) => {
@@ -152,12 +146,19 @@ impl Run {
         Ok(())
     }
 
+    fn warn_unread(&mut self, unread: &[String]) {
+        for why in unread {
+            self.say(Level::Warning, &not_looked_at(why));
+        }
+    }
+
     /// Lists the page sizes: all, or only usable ones.
     fn list_sizes(&mut self, usable: bool, all: bool) -> Result<(), FileError> {
         if usable {
             let sizes = self.usable_sizes()?;
             if sizes.is_empty() {
-                self.log.info("no page size has both a pool and a mount");
+                let why = "no page size has both a pool and a mount";
+                self.log.say(Level::Info, why);
             }
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes = Some(sizes);

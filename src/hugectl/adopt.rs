@@ -1,20 +1,16 @@
 //! `--pid`: adopts running programs, once or repeatedly.
 
-mod bar;
-
-use std::time::Duration;
-
-use hugetools_ctl::adopt::{self, Adopted, Pace};
+use hugetools_ctl::adopt::{self, Adopted, Pace, Progress};
 use hugetools_ctl::request::{Adopt, Whom};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status;
 use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
-use super::{LOG, TOOL, print, root, unwritable};
+use super::bar::Bar;
+use super::{LOG, TOOL, ended, print, root};
 use crate::log::Log;
-use crate::repeat::{End, repeat};
-use bar::Bar;
+use crate::repeat::repeat;
 
 /// The exit status if less memory became huge than possible.
 const SHORT: u8 = 3;
@@ -30,7 +26,9 @@ pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
         passes: 0,
     };
     if let Some(time) = request.watch {
-        return work.watch(time).map(|()| 0);
+        // Until all processes have ended.
+        let pass = || work.pass().map(|(text, _)| text);
+        return ended(repeat(time, request.json, pass)).map(|()| 0);
     }
     let (text, status) = work.pass()?;
     print(&text).map(|()| status)
@@ -108,8 +106,12 @@ impl Work<'_> {
             return adopt::foresee(self.root, pid, self.request);
         }
         let is_quiet = self.request.json || self.request.watch.is_some();
-        let mut bar = Bar::new(pid, is_quiet || self.log.verbosity < 2);
-        let mut progress = |progress| bar.show(progress);
+        let mut bar = Bar::new(!is_quiet && self.log.verbosity >= 2);
+        let mut progress = |Progress { done, all }: Progress| {
+            let part = done as f64 / all.max(1) as f64;
+            let after = format!("{} of {} MB", done >> 20, all >> 20);
+            bar.show(&format!("process {pid}: "), part, &after);
+        };
         let pace = &mut self.pace;
         adopt::adopt(self.root, pid, self.request, pace, &mut progress)
     }
@@ -126,15 +128,5 @@ impl Work<'_> {
         warnings.iter().for_each(|text| self.log.warning(text));
         let tables: Vec<String> = all.iter().map(Adopted::to_text).collect();
         tables.join("\n")
-    }
-
-    /// Adopts repeatedly, until all processes have ended.
-    fn watch(&mut self, time: Duration) -> Result<(), Failure> {
-        let json = self.request.json;
-        match repeat(time, json, || self.pass().map(|(text, _)| text)) {
-            End::Unread | End::Failed(_, true) => Ok(()),
-            End::Failed(why, false) => Err(why),
-            End::Unwritten(error) => Err(unwritable(error)),
-        }
     }
 }

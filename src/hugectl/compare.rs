@@ -1,20 +1,18 @@
 //! `--compare`: prints a bar while the program runs, then the result.
 
 use std::fs;
-use std::io::{self, IsTerminal};
+use std::io::Write;
 
-use hugetools_compare::{self as compare, Comparison, Failed, Progress, Ways};
+use hugetools_compare::{self as compare, Comparison, Failed, Ways};
 use hugetools_ctl::request::Compare;
 use hugetools_ctl::say::failure::Failure;
 use hugetools_model::Head;
 use serde::Serialize;
 
-use super::{TOOL, live, print};
+use super::bar::Bar;
+use super::{TOOL, print, root};
 use crate::console;
 use crate::terminal::lay_out;
-
-/// Columns of the bar.
-const WIDTH: usize = 30;
 
 #[derive(Debug, Serialize)]
 struct Document {
@@ -32,25 +30,23 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let program = words.join(" ");
-    let is_drawn = io::stderr().is_terminal();
-    let result = compare::compare(settings, &live(), |progress| {
-        if is_drawn {
-            console::err(&format!("\r{}", bar(progress)));
-        }
+    let mut bar = Bar::new(true);
+    let result = compare::compare(settings, &root(None)?, |progress| {
+        let width = progress
+            .width
+            .map(|width| format!(", interval {:.1} %", width * 100.0));
+        let after = format!("{} rounds{}", progress.rounds, width.unwrap_or_default());
+        bar.show("", progress.done, &after);
     });
-    if is_drawn {
-        console::err("\r\x1b[K");
-    }
+    drop(bar);
     let comparison = match result {
         Ok(comparison) => comparison,
         Err(failed) => return fail(failed, &program),
     };
     if let Some(path) = &request.plot {
         let image = compare::svg(&comparison, &program);
-        let written = fs::File::create(path).and_then(|mut file| {
-            use std::io::Write;
-            file.write_all(image.as_bytes())
-        });
+        let written = fs::File::create(path);
+        let written = written.and_then(|mut file| file.write_all(image.as_bytes()));
         written.map_err(|why| Failure::Own(format!("--plot={}: {why}", path.display())))?;
     }
     print(&show(&comparison, &program, request.json)).map(|()| 0)
@@ -80,16 +76,4 @@ fn fail(failed: Failed, program: &str) -> Result<u8, Failure> {
             Ok(status)
         }
     }
-}
-
-fn bar(progress: Progress) -> String {
-    let filled = (0..WIDTH)
-        .filter(|at| (*at as f64) < progress.done * WIDTH as f64)
-        .count();
-    let (full, empty) = ("#".repeat(filled), "-".repeat(WIDTH - filled));
-    let width = progress
-        .width
-        .map(|width| format!(", interval {:.1} %", width * 100.0));
-    let width = width.unwrap_or_default();
-    format!("[{full}{empty}] {} rounds{width}\x1b[K", progress.rounds)
 }

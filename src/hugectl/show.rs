@@ -1,15 +1,13 @@
 //! `--status`: shows the huge pages of running processes, once or repeatedly.
 
-use std::time::Duration;
-
 use hugetools_ctl::request::{Status, Whom};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status::{self, Snapshot, Totals};
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 
-use super::{LOG, print, root, unwritable};
-use crate::repeat::{End, repeat};
+use super::{LOG, ended, print, root};
+use crate::repeat::repeat;
 use crate::terminal::lay_out;
 
 /// Prints the status of the requested processes.
@@ -18,7 +16,8 @@ pub(super) fn show(status: &Status) -> Result<(), Failure> {
     match status.watch {
         None if status.json => print(&look(&root, status)?),
         None => print(&lay_out(&look(&root, status)?)),
-        Some(time) => watch(&root, status, time),
+        // Until all processes have ended.
+        Some(time) => ended(repeat(time, status.json, || look(&root, status))),
     }
 }
 
@@ -86,14 +85,5 @@ fn say(warnings: &[String], status: &Status) {
         for warning in warnings {
             LOG.warning(warning);
         }
-    }
-}
-
-/// Prints repeatedly, until all processes have ended.
-fn watch(root: &Root, status: &Status, time: Duration) -> Result<(), Failure> {
-    match repeat(time, status.json, || look(root, status)) {
-        End::Unread | End::Failed(_, true) => Ok(()),
-        End::Failed(why, false) => Err(why),
-        End::Unwritten(error) => Err(unwritable(error)),
     }
 }

@@ -63,7 +63,7 @@ pub struct Args {
         long, value_name = "SIZE", help_heading = "Alignment", value_parser = align,
         num_args = 0..=1, require_equals = true, default_missing_value = USUAL,
     )]
-    pub align: Option<Alignment>,
+    pub align: Option<Align>,
 
     /// Print the result as one JSON document
     #[arg(long, help_heading = "How")]
@@ -85,17 +85,13 @@ pub struct Args {
 /// Stands for the default alignment of the file's machine; no valid size is spelled so.
 const USUAL: &str = "usual";
 
-/// The value of `--align`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Alignment(pub Align);
-
-fn align(text: &str) -> Result<Alignment, String> {
+fn align(text: &str) -> Result<Align, String> {
     if text == USUAL {
-        return Ok(Alignment(Align::Usual));
+        return Ok(Align::Usual);
     }
     let size: PageSize = text.parse().map_err(|error| format!("{error}"))?;
     match size.get().is_power_of_two() {
-        true => Ok(Alignment(Align::To(size.get()))),
+        true => Ok(Align::To(size.get())),
         false => Err("not a power of two".to_owned()),
     }
 }

@@ -162,7 +162,7 @@ fn packages_contain_the_files_of_the_table() {
     let mut text = String::new();
     for package in &deb::PACKAGES {
         let items = deb::items(&tree, package).unwrap();
-        let fields = deb::fields(&tree, package, "MACHINE", "DEPENDS", 0);
+        let fields = deb::fields(&tree, package, "MACHINE", "DEPENDS", "0");
         text.extend([
             fields,
             "\n".to_owned(),
@@ -202,7 +202,7 @@ fn debian_packages_match_their_lists() {
     }
     let tree = place.tree();
     // An unsupported package format does not fail the others.
-    let said = packages::make(&tree, &[], Some(place.path("packages"))).unwrap();
+    let said = packages::make(&tree, Some(place.path("packages"))).unwrap();
     assert!(
         said.contains(".rpm\n") || said.ends_with("no rpm: rpmbuild is not installed\n"),
         "{said}"

@@ -14,7 +14,6 @@ mod readme;
 mod recipes;
 mod segments;
 mod shells;
-mod signed;
 mod stream;
 mod terminal;
 mod transcripts;

@@ -72,8 +72,6 @@ fn files(place: &Place) {
     place.file("ppc-data", powerpc.bytes());
     let packed = [R | X, 0x1000, 0x41_1000, 0x100, 0x100, 0x1000];
     place.file("packed", small.clone().with(&[packed]).bytes());
-    let odd = [R | X, 0x1000, 0x1000, 0x100, 0x100, 0x1800];
-    place.file("odd", small.clone().with(&[odd]).bytes());
     bad_files(place, &small);
 }
 

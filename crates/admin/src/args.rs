@@ -16,7 +16,6 @@ mod thp;
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser};
 
 pub use config::Config;
@@ -68,16 +67,10 @@ pub struct Args {
 /// Reasons to stop after parsing.
 #[derive(Debug)]
 pub enum Stop {
-    /// Print the help and exit with 0.
-    Help,
-    /// Print this version and exit with 0.
-    Version(String),
     /// A usage error with this message.
     Usage(String),
-    /// A usage error from clap.
+    /// Help, version, or a usage error.
     Clap(clap::Error),
-    /// An argument is not valid UTF-8.
-    NotUtf8,
 }
 
 impl Args {
@@ -86,12 +79,7 @@ impl Args {
         let command = Args::command();
         let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
         let argv = abbrev::expand(argv, &known).map_err(Stop::Usage)?;
-        Args::try_parse_from(argv).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp => Stop::Help,
-            ErrorKind::DisplayVersion => Stop::Version(error.to_string()),
-            ErrorKind::InvalidUtf8 => Stop::NotUtf8,
-            _ => Stop::Clap(error),
-        })
+        Args::try_parse_from(argv).map_err(Stop::Clap)
     }
 
     /// Whether any option changes something.

@@ -6,32 +6,26 @@
 #[macro_use]
 mod row;
 
-mod api;
 mod elfmap;
 mod filter;
 mod limit;
 mod messages;
 mod read;
-mod rejected;
 mod require;
 mod source;
 mod table;
 #[cfg(test)]
 mod tests;
-mod text_copy;
 mod value;
 
-pub use self::api::DefaultSize;
 pub use self::elfmap::Elfmap;
 pub use self::filter::{Barred, Filter};
 pub use self::limit::Limit;
 pub use self::messages::{Handed, Messages};
 pub use self::read::{PATH_MAX, verbosity};
-pub use self::rejected::Rejected;
 pub use self::require::{Require, Required, Share, Wrong};
 pub use self::source::{Source, is_among};
 pub use self::table::*;
-pub use self::text_copy::TextCopy;
 pub use self::value::Pages;
 use crate::ledger::Place;
 
@@ -95,6 +89,17 @@ pub enum Report<'a> {
     File(&'a [u8]),
 }
 
+/// The process that may copy text without sharing the copy. A private copy takes memory in
+/// each process, so only the program that hugectl itself starts may make one, not its
+/// helpers or a program behind a wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextCopy<'a> {
+    /// The process that hugectl becomes.
+    pub pid: u32,
+    /// The executable of this process.
+    pub program: &'a [u8],
+}
+
 /// The report page of a program that hugectl waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watcher {
@@ -106,16 +111,45 @@ pub struct Watcher {
     pub fd: u32,
 }
 
-impl Default for Settings<'_> {
-    fn default() -> Self {
-        Settings::NOTHING
-    }
-}
-
 impl<'a> Settings<'a> {
     /// Reads the variables through `get`. `program` is the base name of `argv[0]`, `pid`
     /// the process ID.
     pub fn read(get: impl Fn(&str) -> Option<&'a [u8]>, program: &[u8], pid: u32) -> Settings<'a> {
-        Settings::of(Settings::source(&get, program, pid))
+        Settings::of(Source::new(&get, Some, program, pid))
+    }
+}
+
+/// The default page size of the C interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DefaultSize {
+    /// The kernel's default huge page size.
+    #[default]
+    Kernel,
+    /// A size in bytes. If the machine has no such pages, the kernel's default.
+    Size(u64),
+    /// The value is invalid: there is no default size.
+    None,
+}
+
+/// The variables whose values were rejected, as a whole or in part: one bit for each of
+/// [`VARIABLES`]. A rejected variable counts as unset, or its valid part is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rejected(u64);
+
+const _: () = assert!(VARIABLES.len() <= 64);
+
+impl Rejected {
+    const NONE: Rejected = Rejected(0);
+
+    fn add(&mut self, name: &str) {
+        if let Some(place) = VARIABLES.iter().position(|known| *known == name) {
+            self.0 |= 1 << place;
+        }
+    }
+
+    /// Returns the names of the rejected variables.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let places = VARIABLES.iter().enumerate();
+        places.filter_map(move |(place, name)| (self.0 >> place & 1 == 1).then_some(*name))
     }
 }

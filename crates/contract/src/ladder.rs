@@ -11,30 +11,8 @@ pub use thp::{Mode, NoThp, ThpFacts};
 
 use crate::env::Fallback;
 
-/// A system call that a seccomp filter may refuse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
-    /// `memfd_create(2)`: makes a file of pool pages.
-    MemfdCreate,
-    /// `ftruncate(2)`: sizes such a file.
-    Ftruncate,
-    /// `mremap(2)`: moves a copy into place.
-    Mremap,
-    /// `mprotect(2)`: makes a copy executable.
-    Mprotect,
-}
-
-impl Call {
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Call::MemfdCreate => "memfd_create",
-            Call::Ftruncate => "ftruncate",
-            Call::Mremap => "mremap",
-            Call::Mprotect => "mprotect",
-        }
-    }
-}
+/// The name of a system call that a seccomp filter refuses.
+pub type Call = &'static str;
 
 /// The bytes that a limit leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

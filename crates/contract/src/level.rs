@@ -30,14 +30,3 @@ impl Level {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn levels_are_the_numbers_of_the_verbosity() {
-        assert!(Level::Warning.is_shown(2) && !Level::Warning.is_shown(1));
-        assert!(!Level::Error.is_shown(0) && Level::Debug.is_shown(99));
-    }
-}

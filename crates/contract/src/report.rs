@@ -51,9 +51,6 @@ pub struct Proof<'a> {
     pub life: Option<Life>,
 }
 
-/// The version of the JSON schema, the same for all tools.
-pub const SCHEMA: u32 = 1;
-
 impl Proof<'_> {
     /// Writes one line of JSON.
     pub fn write_json(&self, out: &mut impl Write) -> fmt::Result {
@@ -150,7 +147,7 @@ pub fn write_head<'a>(
     let version = env!("CARGO_PKG_VERSION");
     write!(
         out,
-        "{{\"tool\":\"hugectl\",\"version\":\"{version}\",\"schema\":{SCHEMA},\"status\":0,\
+        "{{\"tool\":\"hugectl\",\"version\":\"{version}\",\"schema\":1,\"status\":0,\
          \"errors\":[],\"warnings\":["
     )?;
     for (index, warning) in warnings.enumerate() {

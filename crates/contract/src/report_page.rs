@@ -78,26 +78,3 @@ impl Page {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reports_and_peaks_are_read_back() {
-        let page = Page::default();
-        assert_eq!((page.text_len(), page.peak()), (0, Peak::default()));
-        page.publish(7);
-        let mut peak = Peak {
-            resident: 5 << 20,
-            at: 77,
-            ..Peak::default()
-        };
-        peak.huge[0] = Huge {
-            page_size: 2 << 20,
-            bytes: 4 << 20,
-        };
-        page.set_peak(&peak);
-        assert_eq!((page.text_len(), page.peak()), (7, peak));
-    }
-}

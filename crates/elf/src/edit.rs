@@ -47,19 +47,10 @@ pub struct Edited {
 pub struct Unaligned {
     /// Its index in the program header table.
     pub index: usize,
-    /// The reason.
-    pub why: Obstacle,
-}
-
-/// Why a segment cannot be aligned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Obstacle {
     /// The segment's address and file offset differ by a multiple of the alignment
     /// plus this many bytes, so no aligned page in memory is an aligned page of the
     /// file.
-    Misaligned(u64),
-    /// The present alignment is not a power of two.
-    NotPowerOfTwo(u64),
+    pub apart: u64,
 }
 
 /// Why an edit was refused.
@@ -79,13 +70,11 @@ pub enum Refusal {
     Unaligned(Vec<Unaligned>),
 }
 
-/// A replacement of bytes in a file by equally many others.
+/// Bytes to overwrite in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
     /// Offset in the file.
     pub offset: u64,
-    /// The expected old bytes.
-    pub old: Vec<u8>,
     /// The new bytes.
     pub new: Vec<u8>,
 }
@@ -129,7 +118,6 @@ impl Table {
         let last = pairs().rposition(differ)?;
         Some(Patch {
             offset: self.offset.checked_add(first as u64)?,
-            old: self.bytes[first..=last].to_vec(),
             new: after.bytes.get(first..=last)?.to_vec(),
         })
     }
@@ -165,8 +153,10 @@ impl Table {
             return Err(Refusal::NoText);
         }
         let unaligned = |segment: &Segment| {
-            let (index, why) = (segment.index, obstacle(segment, size)?);
-            Some((segment.load.executable, Unaligned { index, why }))
+            let (index, load) = (segment.index, &segment.load);
+            let apart = load.address.wrapping_sub(load.offset) % size;
+            let is_unaligned = load.align < size && apart != 0;
+            is_unaligned.then_some((load.executable, Unaligned { index, apart }))
         };
         let all: Vec<_> = self.segments.iter().filter_map(unaligned).collect();
         let texts: Vec<_> = all.iter().filter(|(x, _)| *x).map(|(_, u)| *u).collect();
@@ -205,19 +195,6 @@ impl Segment {
     }
 }
 
-fn obstacle(segment: &Segment, size: u64) -> Option<Obstacle> {
-    let load = &segment.load;
-    let skew = load.address.wrapping_sub(load.offset) % size;
-    match load.align {
-        invalid if invalid > 1 && !invalid.is_power_of_two() => {
-            Some(Obstacle::NotPowerOfTwo(invalid))
-        }
-        enough if enough >= size => None,
-        _ if skew != 0 => Some(Obstacle::Misaligned(skew)),
-        _ => None,
-    }
-}
-
 /// The largest alignment (bytes) that still leaves room in the address space: the
 /// largest huge page of any architecture on 64-bit, and 4 MiB on 32-bit, where programs
 /// start at 4 MiB.
@@ -246,24 +223,6 @@ impl Ident {
     }
 }
 
-impl Patch {
-    /// Applies the patch to a copy of the whole file. Returns false if the old
-    /// bytes differ.
-    pub fn apply(&self, file: &mut [u8]) -> bool {
-        let place = usize::try_from(self.offset).ok().and_then(|start| {
-            let end = start.checked_add(self.new.len())?;
-            file.get_mut(start..end)
-        });
-        match place {
-            Some(bytes) if bytes == self.old => {
-                bytes.copy_from_slice(&self.new);
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
 impl Role {
     /// The name in options.
     pub fn name(self) -> &'static str {
@@ -280,13 +239,9 @@ impl fmt::Display for Role {
     }
 }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for Unaligned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Obstacle::Misaligned(by) => write!(f, "its address and its offset are {by:#x} apart"),
-            Obstacle::NotPowerOfTwo(align) => {
-                write!(f, "its alignment {align:#x} is not a power of two")
-            }
-        }
+        let apart = self.apart;
+        write!(f, "its address and its offset are {apart:#x} apart")
     }
 }

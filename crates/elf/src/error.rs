@@ -22,16 +22,6 @@ pub enum ElfError {
     Io(io::Error),
 }
 
-impl ElfError {
-    /// Converts a failed read of the part `what`.
-    pub(crate) fn read(error: io::Error, what: &'static str) -> ElfError {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => ElfError::Truncated(what),
-            _ => ElfError::Io(error),
-        }
-    }
-}
-
 impl fmt::Display for ElfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -45,11 +35,4 @@ impl fmt::Display for ElfError {
     }
 }
 
-impl std::error::Error for ElfError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ElfError::Io(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for ElfError {}

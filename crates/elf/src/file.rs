@@ -117,23 +117,7 @@ impl<S: Source> Elf<S> {
 
     /// Whether a segment is marked for huge pages (`PF_LINUX_HUGETLB`).
     pub fn is_marked(&self) -> bool {
-        self.headers.marked
-    }
-
-    /// File offset of the unwind table (`PT_GNU_EH_FRAME`). Linkers place it, or
-    /// the table that it points to, directly after the constants.
-    pub fn unwinder_offset(&self) -> Option<u64> {
-        self.headers.unwinder
-    }
-
-    /// The source of the file's bytes.
-    pub fn source(&self) -> &S {
-        self.reader.source()
-    }
-
-    /// The address of the entry point, before the load bias.
-    pub fn entry(&self) -> u64 {
-        self.headers.entry
+        self.headers.loads.iter().any(|load| load.marked)
     }
 
     /// The address of the program headers, before the load bias. The kernel passes
@@ -143,10 +127,6 @@ impl<S: Source> Elf<S> {
         let holds = |load: &&Load| load.offset <= table && table - load.offset < load.file_size;
         let load = self.headers.loads.iter().find(holds)?;
         load.address.checked_add(table - load.offset)
-    }
-
-    pub(crate) fn endian(&self) -> Endianness {
-        self.headers.ident.endianness()
     }
 }
 
@@ -170,7 +150,7 @@ fn read_dynamic<S: Source>(
     place: Place,
 ) -> Result<Dynamic, ElfError> {
     let bytes = reader.bytes(place.offset, place.len, DYNAMIC)?;
-    let endian = headers.ident.endianness();
+    let endian = headers.ident.endian;
     let entries = match headers.ident.class {
         Class::Elf32 => entries::<Dyn32<Endianness>>(&bytes, endian),
         Class::Elf64 => entries::<Dyn64<Endianness>>(&bytes, endian),

@@ -7,7 +7,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, pod};
 
 use crate::error::ElfError;
-use crate::ident::{Class, Endian, Ident, Machine};
+use crate::ident::{Class, Ident, Machine};
 use crate::source::{Reader, Source};
 
 /// How a file is started.
@@ -74,7 +74,6 @@ pub(crate) struct Headers {
     /// Size of the file header in bytes.
     pub(crate) header_size: u64,
     pub(crate) file_type: u16,
-    pub(crate) entry: u64,
     /// File offset of the program header table.
     pub(crate) table: u64,
     /// The number of program headers.
@@ -82,18 +81,12 @@ pub(crate) struct Headers {
     pub(crate) loads: Vec<Load>,
     /// Index and flags (`p_flags`) of each load.
     pub(crate) flags: Vec<(usize, u32)>,
-    /// Whether any of them is marked for huge pages.
-    pub(crate) marked: bool,
     /// Data that the loader write-protects after relocation.
     pub(crate) relro: Option<Range<u64>>,
     /// The section header table. A program may have none.
     pub(crate) sections: Place,
-    /// Index of the section with the section names.
-    pub(crate) section_names: u16,
     /// The `PT_NOTE` segments.
     pub(crate) notes: Vec<Place>,
-    /// File offset of the unwind table.
-    pub(crate) unwinder: Option<u64>,
     pub(crate) interpreter: Option<Place>,
     pub(crate) dynamic: Option<Place>,
 }
@@ -123,38 +116,28 @@ where
     S: Source,
 {
     let bytes = reader.bytes(0, size_of::<H>() as u64, HEADER)?;
-    let (header, _) = pod::from_bytes::<H>(&bytes).map_err(|_error| ElfError::Invalid(HEADER))?;
+    let header = H::parse(&bytes[..]).map_err(|_error| ElfError::Invalid(HEADER))?;
     let endian = header
         .endian()
         .map_err(|_error| ElfError::Invalid(HEADER))?;
-    if !header.is_supported() {
-        return Err(ElfError::Invalid(HEADER));
-    }
     let mut headers = Headers {
         ident: Ident {
             class,
-            endian: match endian {
-                Endianness::Little => Endian::Little,
-                Endianness::Big => Endian::Big,
-            },
+            endian,
             machine: Machine(header.e_machine(endian).0),
         },
         header_size: size_of::<H>() as u64,
         file_type: header.e_type(endian).0,
-        entry: header.e_entry(endian).into(),
         table: header.e_phoff(endian).into(),
         count: header.e_phnum(endian),
         loads: Vec::new(),
         flags: Vec::new(),
-        marked: false,
         relro: None,
         sections: Place {
             offset: header.e_shoff(endian).into(),
             len: u64::from(header.e_shnum(endian)) * size_of::<H::SectionHeader>() as u64,
         },
-        section_names: header.e_shstrndx(endian).0,
         notes: Vec::new(),
-        unwinder: None,
         interpreter: None,
         dynamic: None,
     };
@@ -208,7 +191,6 @@ impl Headers {
         );
         match program.p_type(endian) {
             elf::PT_LOAD => {
-                self.marked |= flags & MARK != 0;
                 self.flags.push((index, flags));
                 self.loads.push(Load {
                     offset: place.offset,
@@ -222,7 +204,6 @@ impl Headers {
                 });
             }
             elf::PT_GNU_RELRO => self.relro = Some(address..address.saturating_add(memory_size)),
-            elf::PT_GNU_EH_FRAME => self.unwinder = Some(place.offset),
             elf::PT_NOTE => self.notes.push(place),
             elf::PT_INTERP => self.interpreter = self.interpreter.or(Some(place)),
             elf::PT_DYNAMIC => self.dynamic = self.dynamic.or(Some(place)),

@@ -7,7 +7,7 @@
 //! | does the kernel or the loader start it? | [`Kind`], [`Elf::interpreter`] |
 //! | which libraries, on which search path? | [`Dynamic`] |
 //! | addresses of text, data and bss | [`Load`] |
-//! | sections and notes | [`Elf::has_section`], [`Elf::has_note`] |
+//! | notes | [`Elf::has_note`] |
 //! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
 //! | marks and alignment of segments | [`Table`], [`Table::edit`] |
 //!
@@ -26,11 +26,12 @@ mod source;
 mod symbols;
 mod table;
 
-pub use edit::{Edit, Edited, Marks, Obstacle, Patch, Refusal, Unaligned};
+pub use edit::{Edit, Edited, Marks, Patch, Refusal, Unaligned};
 pub use error::ElfError;
 pub use file::{Dynamic, Elf};
 pub use header::{Kind, Load, MARK};
-pub use ident::{Class, Endian, Ident, Machine};
+pub use ident::{Class, Ident, Machine};
+pub use object::Endianness as Endian;
 pub use source::Source;
 pub use table::{Placing, Role, Segment, Table};
 

@@ -1,4 +1,4 @@
-//! What a file's sections and notes say: dynamic symbols, section names, owners of notes.
+//! Dynamic symbols, and owners of notes.
 
 use object::elf::{self, FileHeader64, SectionHeader32, SectionHeader64};
 use object::read::elf::{NoteIterator, SectionHeader};
@@ -9,10 +9,9 @@ use crate::file::Elf;
 use crate::header::Place;
 use crate::ident::Class;
 use crate::source::Source;
-use crate::symbols::{Symbols, is_at};
+use crate::symbols::Symbols;
 
 const SECTIONS: &str = "section header table";
-const NAMES: &str = "section names";
 const NOTES: &str = "notes";
 const SYMBOLS: &str = "symbol table";
 
@@ -21,8 +20,6 @@ const MAX_NOTES: u64 = 4096;
 
 /// A section.
 struct Section {
-    /// The offset of its name in the name table.
-    name: u32,
     kind: elf::SectionType,
     /// The index of a related section.
     link: u32,
@@ -53,25 +50,6 @@ impl<S: Source> Elf<S> {
         Ok(found.map(<[u8]>::to_vec))
     }
 
-    /// Whether the file has a section of this name. Always false without a section
-    /// header table.
-    ///
-    /// # Errors
-    ///
-    /// When the table is invalid.
-    pub fn has_section(&self, name: &[u8]) -> Result<bool, ElfError> {
-        let sections = self.sections()?;
-        let Some(names) = sections.get(usize::from(self.headers.section_names)) else {
-            return Ok(false);
-        };
-        let names = self
-            .reader
-            .bytes(names.place.offset, names.place.len, NAMES)?;
-        Ok(sections
-            .iter()
-            .any(|section| is_at(&names, section.name, name)))
-    }
-
     /// Whether the file has a note with this owner (`PT_NOTE`). Stripping keeps
     /// notes.
     ///
@@ -83,7 +61,8 @@ impl<S: Source> Elf<S> {
                 .reader
                 .up_to(place.offset, place.len.min(MAX_NOTES), NOTES)?;
             // Notes are the same in both classes.
-            let notes = NoteIterator::<FileHeader64<Endianness>>::new(self.endian(), 4, &bytes);
+            let notes =
+                NoteIterator::<FileHeader64<Endianness>>::new(self.headers.ident.endian, 4, &bytes);
             let mut notes = notes.into_iter().flatten().flatten();
             // Go counts the padding in the length, too.
             if notes.any(|note| note.name() == owner) {
@@ -135,9 +114,8 @@ impl<S: Source> Elf<S> {
         let bytes = self.reader.bytes(table.offset, table.len, SECTIONS)?;
         let (headers, _) = pod::slice_from_bytes::<H>(&bytes, count)
             .map_err(|_error| ElfError::Invalid(SECTIONS))?;
-        let endian = self.endian();
+        let endian = self.headers.ident.endian;
         let section = |header: &H| Section {
-            name: header.sh_name(endian),
             kind: header.sh_type(endian),
             link: header.sh_link(endian),
             place: Place {

@@ -68,15 +68,9 @@ pub(crate) struct Reader<S> {
 impl<S: Source> Reader<S> {
     pub(crate) fn new(source: S) -> Result<Reader<S>, ElfError> {
         let mut front = vec![0; FRONT];
-        let read = source
-            .read_at(0, &mut front)
-            .map_err(|error| ElfError::read(error, "header"))?;
+        let read = source.read_at(0, &mut front).map_err(ElfError::Io)?;
         front.truncate(read);
         Ok(Reader { source, front })
-    }
-
-    pub(crate) fn source(&self) -> &S {
-        &self.source
     }
 
     /// Reads exactly `len` bytes of the part `what`.
@@ -96,8 +90,7 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// Reads at most `len` bytes, fewer only at the end of the file. The buffer
-    /// grows as data arrives, because a header may claim any length.
+    /// Reads at most `len` bytes, fewer only at the end of the file.
     pub(crate) fn up_to(
         &self,
         offset: u64,
@@ -114,21 +107,9 @@ impl<S: Source> Reader<S> {
         {
             return Ok(bytes.to_vec());
         }
-        let mut bytes = Vec::new();
-        let mut step = 1 << 16;
-        while bytes.len() < len {
-            let filled = bytes.len();
-            bytes.resize(len.min(filled + step), 0);
-            let read = self
-                .source
-                .read_at(offset.saturating_add(filled as u64), &mut bytes[filled..])
-                .map_err(|error| ElfError::read(error, what))?;
-            if read < bytes.len() - filled {
-                bytes.truncate(filled + read);
-                break;
-            }
-            step = bytes.len();
-        }
+        let mut bytes = vec![0; len];
+        let read = self.source.read_at(offset, &mut bytes);
+        bytes.truncate(read.map_err(ElfError::Io)?);
         Ok(bytes)
     }
 }

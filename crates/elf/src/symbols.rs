@@ -25,8 +25,8 @@ impl Symbols {
     /// Decodes the entries of a table. Their names are in `strings`.
     pub(crate) fn decode(bytes: &[u8], strings: Vec<u8>, ident: Ident) -> Symbols {
         let symbols = match ident.class {
-            Class::Elf32 => decode::<Sym32<Endianness>>(bytes, ident.endianness()),
-            Class::Elf64 => decode::<Sym64<Endianness>>(bytes, ident.endianness()),
+            Class::Elf32 => decode::<Sym32<Endianness>>(bytes, ident.endian),
+            Class::Elf64 => decode::<Sym64<Endianness>>(bytes, ident.endian),
         };
         Symbols { strings, symbols }
     }
@@ -37,33 +37,25 @@ impl Symbols {
             .symbols
             .iter()
             .filter(|it| it.is_defined && it.is_global);
-        exported.any(|symbol| self.is_named(symbol, name))
+        exported.any(|symbol| {
+            let rest = self.names_from(symbol);
+            let rest = rest.and_then(|rest| rest.strip_prefix(name.as_bytes()));
+            rest.is_some_and(|rest| rest.first() == Some(&0))
+        })
     }
 
     /// The name of the first wanted undefined symbol.
     pub(crate) fn refers_to(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Option<&[u8]> {
         let undefined = self.symbols.iter().filter(|symbol| !symbol.is_defined);
-        let mut names = undefined.filter_map(|symbol| self.name(symbol));
+        let strings = undefined.filter_map(|symbol| self.names_from(symbol));
+        let mut names = strings.filter_map(|strings| strings.split(|byte| *byte == 0).next());
         names.find(|name| is_wanted(name))
     }
 
-    fn name(&self, symbol: &Symbol) -> Option<&[u8]> {
-        let rest = self.strings.get(usize::try_from(symbol.name).ok()?..)?;
-        rest.split(|byte| *byte == 0).next()
+    /// The names from that of the symbol on, each zero-terminated.
+    fn names_from(&self, symbol: &Symbol) -> Option<&[u8]> {
+        self.strings.get(usize::try_from(symbol.name).ok()?..)
     }
-
-    fn is_named(&self, symbol: &Symbol, name: &str) -> bool {
-        is_at(&self.strings, symbol.name, name.as_bytes())
-    }
-}
-
-/// Whether a zero-terminated name is at this offset.
-pub(crate) fn is_at(strings: &[u8], offset: u32, name: &[u8]) -> bool {
-    let rest = usize::try_from(offset)
-        .ok()
-        .and_then(|at| strings.get(at..));
-    let rest = rest.and_then(|rest| rest.strip_prefix(name));
-    rest.is_some_and(|rest| rest.first() == Some(&0))
 }
 
 fn decode<Y: Sym<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<Symbol> {

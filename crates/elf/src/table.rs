@@ -6,8 +6,8 @@ use object::Endianness;
 use object::elf::{self, ProgramHeader32, ProgramHeader64};
 
 use crate::error::ElfError;
-use crate::header::{self, Load, MARK};
-use crate::ident::{Class, Endian, Ident};
+use crate::header::{self, Load};
+use crate::ident::{Class, Ident};
 use crate::source::{Reader, Source};
 
 /// Text or data, as options name segments. Segments that are read-only, or writable and
@@ -61,11 +61,6 @@ pub struct Table {
 const TABLE: &str = "program header table";
 
 impl Segment {
-    /// Whether it asks for huge pages.
-    pub fn is_marked(&self) -> bool {
-        self.flags & MARK != 0
-    }
-
     /// Fails if no loader would accept the segment.
     fn check(&self, len: u64, class: Class) -> Result<(), ElfError> {
         let invalid = |why| Err(ElfError::Segment(self.index, why));
@@ -177,11 +172,11 @@ fn role(load: &Load, flags: u32, ident: Ident) -> Option<Role> {
 }
 
 /// Encodes a number into `bytes`, at most 8.
-pub(crate) fn put(bytes: &mut [u8], value: u64, endian: Endian) {
+pub(crate) fn put(bytes: &mut [u8], value: u64, endian: Endianness) {
     let all = value.to_le_bytes();
     let len = bytes.len();
     bytes.copy_from_slice(&all[..len]);
-    if endian == Endian::Big {
+    if endian == Endianness::Big {
         bytes.reverse();
     }
 }

@@ -95,7 +95,7 @@ fn unaligned(path: &Path, size: u64, segments: &[Unaligned]) -> Failure {
         Bytes::new(size)
     );
     for segment in segments {
-        let _ = write!(text, "\n  segment {}: {}", segment.index, segment.why);
+        let _ = write!(text, "\n  segment {}: {segment}", segment.index);
     }
     Failure::new(text).next(&format!(
         "link it again with -Wl,-z,max-page-size={size}, or with ld.hugetlbfs"

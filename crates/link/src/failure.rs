@@ -21,6 +21,11 @@ impl Failure {
         Failure(format!("{}: {what}", path.display()))
     }
 
+    /// An error of the operating system about a file; `what` says what cannot be done.
+    pub(crate) fn io(path: &Path, what: &str, error: &io::Error) -> Failure {
+        Failure::of(path, format_args!("{what}: {}", describe(error)))
+    }
+
     /// Adds a line with advice.
     #[must_use]
     pub fn next(self, what: &str) -> Failure {

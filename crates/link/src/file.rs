@@ -28,20 +28,12 @@ pub struct Changed {
 }
 
 /// Reads the program header table of a file.
-///
-/// # Errors
-///
-/// When the file cannot be read, or is not a valid ELF file.
 pub fn read(path: &Path) -> Result<Table, Failure> {
     let file = open(path, false)?;
     table(path, &file)
 }
 
 /// Changes the program header table of a file.
-///
-/// # Errors
-///
-/// When the change is refused or fails.
 pub fn change(path: &Path, change: &Change) -> Result<Changed, Failure> {
     let file = open(path, true)?;
     let before = table(path, &file)?;
@@ -89,11 +81,11 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
 }
 
 fn open_failure(path: &Path, write: bool, error: &io::Error) -> Failure {
-    let why = describe(error);
-    let failure = match write {
-        true => Failure::of(path, format_args!("cannot be opened for writing: {why}")),
-        false => Failure::of(path, format_args!("cannot be opened: {why}")),
+    let what = match write {
+        true => "cannot be opened for writing",
+        false => "cannot be opened",
     };
+    let failure = Failure::io(path, what, error);
     match error.raw_os_error() {
         Some(libc::ETXTBSY) => failure.next(
             "a process is running it: stop the process, or change a copy and rename the copy over the file",
@@ -105,14 +97,9 @@ fn open_failure(path: &Path, write: bool, error: &io::Error) -> Failure {
     }
 }
 
-/// Refuses a file that a write would make useless: the kernel may not start a signed file
-/// after a change, and a write removes privileges. Programs with privileges ignore marks
-/// anyway.
+/// Refuses a file whose privileges a write would remove. Programs with privileges ignore
+/// marks anyway.
 fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
-    if let Some(name) = attribute::signature(file) {
-        let what = format!("is signed ({name}): a change would break the signature");
-        return Err(Failure::of(path, what).next("change an unsigned copy, then sign the copy"));
-    }
     let mode = file
         .metadata()
         .map_err(|error| failed(path, &error))?
@@ -130,10 +117,6 @@ fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
 fn write(path: &Path, file: &File, patch: &Patch) -> Result<(), Failure> {
     check_unprivileged(path, file)?;
     let written = file.write_all_at(&patch.new, patch.offset);
-    written.and_then(|()| file.sync_data()).map_err(|error| {
-        Failure::of(
-            path,
-            format_args!("cannot be written: {}", describe(&error)),
-        )
-    })
+    let written = written.and_then(|()| file.sync_data());
+    written.map_err(|error| Failure::io(path, "cannot be written", &error))
 }

@@ -20,9 +20,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitStatus;
 
-use hugetools_elf::Marks;
 use hugetools_model::Bytes;
 
 use crate::change::Align;
@@ -108,42 +106,23 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
     };
     let output = Output::new(&request.output);
     let status = run::run(&linker, &args)?;
-    let made = facts.map(|facts| (facts.size, request.marks));
-    Ok(match (status.success(), made) {
-        (true, Some((size, marks))) => after_success(&output, size, marks),
-        (_, made) => after_failure(&output, status, made.map_or(0, |(size, _)| size)),
-    })
-}
-
-/// Marks and checks the output of a successful run.
-fn after_success(output: &Output, size: u64, marks: Option<Marks>) -> End {
-    match output.finish(size, marks) {
-        Ok(warnings) => End {
-            warnings,
+    Ok(match facts {
+        Some(facts) if status.success() => End {
+            warnings: output.finish(facts.size, request.marks)?,
             ..End::default()
         },
-        Err(failure) => End::failed(failure),
-    }
-}
-
-/// Handles a failed run, or one without segments of ours. `size` is the requested
-/// distance between segments in bytes.
-fn after_failure(output: &Output, status: ExitStatus, size: u64) -> End {
-    let is_far = !status.success() && status.signal().is_none() && size >= FAR;
-    let far = is_far.then(|| {
-        let apart = Bytes::new(size);
-        format!(
-            "the segments were to be {apart} apart, but code can address only 2GB on most machines\n  \
-             --hugetlbfs-align=SIZE sets a smaller size"
-        )
-    });
-    End {
-        status: run::status(status),
-        signal: status.signal(),
-        warnings: far.into_iter().collect(),
-        // A linker that exits removes its output itself.
-        failure: status.signal().and_then(|_| output.clean()),
-    }
+        facts => End {
+            status: run::status(status),
+            signal: status.signal(),
+            warnings: facts
+                .filter(|facts| facts.size >= FAR && status.signal().is_none())
+                .map(|facts| far_apart(facts.size))
+                .into_iter()
+                .collect(),
+            // A linker that exits removes its output itself.
+            failure: status.signal().and_then(|_| output.clean()),
+        },
+    })
 }
 
 fn facts(
@@ -173,6 +152,15 @@ fn facts(
 
 /// Distance between segments (bytes) from which relative addresses may overflow.
 const FAR: u64 = 512 << 20;
+
+/// Explains a failed link of segments that are `size` bytes apart.
+fn far_apart(size: u64) -> String {
+    format!(
+        "the segments were to be {} apart, but code can address only 2GB on most machines\n  \
+         --hugetlbfs-align=SIZE sets a smaller size",
+        Bytes::new(size)
+    )
+}
 
 /// The contents of a response file.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -66,7 +66,7 @@ impl Report {
         for (row, old) in report.segments.iter_mut().zip(&before.segments) {
             let unaligned = edited.unaligned.iter().find(|it| it.index == row.index);
             row.align_before = Some(old.load.align).filter(|align| *align != row.align);
-            row.obstacle = unaligned.map(|it| it.why.to_string());
+            row.obstacle = unaligned.map(|it| it.to_string());
         }
         let notes = missing(edited).chain(unused_alignment(changed));
         let name = |note| format!("{}: {note}", path.display());
@@ -110,7 +110,7 @@ impl Row {
             start: segment.load.address,
             end: segment.load.end(),
             role: segment.role.map(Role::name),
-            huge: segment.is_marked(),
+            huge: segment.load.marked,
             align: segment.load.align,
             align_before: None,
             obstacle: None,

@@ -13,7 +13,7 @@ use core::ffi::CStr;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Report, Settings, Share};
+use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Report, Settings, Share, Source};
 
 use crate::kernel::procfile;
 use crate::rt::message::{Level, is_enabled};
@@ -147,7 +147,7 @@ fn read() -> &'static Config {
         let mut buffer = MaybeUninit::uninit();
         let program = program(&variables, &mut buffer);
         let get = |name: &str| variables.get(name);
-        let source = Settings::source(&get, program, sys::getpid()).kept_by(leaked_copy::keep);
+        let source = Source::new(&get, leaked_copy::keep, program, sys::getpid());
         // SAFETY: this thread moved the state to READING, so it alone writes.
         unsafe { *CELL.config.get() = Settings::of(source) };
     }

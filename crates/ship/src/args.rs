@@ -24,11 +24,8 @@ pub enum Task {
     Install(Destination),
     /// Remove an installation below a prefix
     Uninstall(Destination),
-    /// Build packages: hugetools and hugetools-dev
+    /// Build packages of every kind whose tools are installed
     Packages {
-        /// Kinds of package [default: all whose tools are installed]
-        #[arg(value_name = "deb|rpm", value_parser = ["deb", "rpm"], hide_possible_values = true)]
-        kinds: Vec<String>,
         /// Directory for the packages [default: target/packages]
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,

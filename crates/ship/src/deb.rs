@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, Contents, Item, Part};
+use crate::layout::{self, Contents, Dirs, Item, Part};
 use crate::run;
 use crate::stage::put;
 use crate::text;
@@ -52,16 +51,12 @@ pub fn dirs() -> Dirs {
     Dirs {
         prefix: "/usr".into(),
         libdir: format!("lib/{}", text::triplet()).into(),
-        zsh: "share/zsh/vendor-completions",
+        zsh: "zsh/vendor-completions",
         is_searched: true,
     }
 }
 
 /// Lists the files of a package, with those that Debian requires in `/usr/share/doc`.
-///
-/// # Errors
-///
-/// When the source tree cannot be read.
 pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
     let is_licence = |item: &Item| item.path.to_string_lossy().contains("/LICENSE-");
     let mut items = layout::items(tree, &dirs())?;
@@ -83,10 +78,6 @@ pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
 }
 
 /// Builds both packages and returns their files.
-///
-/// # Errors
-///
-/// When a file cannot be written, or a dpkg program is missing or fails.
 pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
     let machine = run::output_of(Command::new("dpkg").arg("--print-architecture"))?;
     let machine = machine.trim();
@@ -148,7 +139,12 @@ fn control(tree: &Tree, package: &Package, machine: &str, stage: &Path) -> Resul
         Part::Run => depends(stage)?,
         Part::Dev => format!("hugetools (= {})", tree.version()),
     };
-    let size = text::kilobytes(stage);
+    let size = run::output_of(
+        Command::new("du")
+            .args(["-sk", "--apparent-size"])
+            .arg(stage),
+    )?;
+    let size = size.split_whitespace().next().unwrap_or("0");
     let sums = run::output_of(Command::new("sh").current_dir(stage).args([
         "-c",
         "find * -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum",
@@ -176,7 +172,7 @@ fn control(tree: &Tree, package: &Package, machine: &str, stage: &Path) -> Resul
 }
 
 /// Formats the `control` file.
-pub fn fields(tree: &Tree, package: &Package, machine: &str, depends: &str, size: u64) -> String {
+pub fn fields(tree: &Tree, package: &Package, machine: &str, depends: &str, size: &str) -> String {
     let others = package.replaces.join(", ");
     let provides = package.replaces.iter();
     let provides: Vec<String> = provides

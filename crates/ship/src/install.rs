@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{AccessFlags, access};
 
 use crate::args::Destination;
-use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, Contents, Item, Part};
+use crate::layout::{self, Contents, Dirs, Item, Part};
 use crate::loader;
 use crate::manifest::Manifest;
 use crate::stage::{below, put};
@@ -17,11 +16,6 @@ use crate::text;
 use crate::tree::Tree;
 
 /// Installs and returns a summary for the user.
-///
-/// # Errors
-///
-/// When a foreign file exists already, or a write fails. `uninstall` removes whatever
-/// was installed before the failure.
 pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     let root = root(place)?;
     let prefix = absolute(&place.prefix)?;
@@ -29,49 +23,37 @@ pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     let is_live = place.destdir.is_none() && nix::unistd::geteuid().is_root();
     let has_cache = is_live && loader::has_cache();
     let old = Manifest::read(&root, &prefix)?;
-    let has_conf = old.files.iter().any(|path| path == Path::new(loader::CONF));
-    let is_listed = is_standard(&lib) || has_cache && !has_conf && loader::is_searched(&lib);
-    // A private prefix is found by what names it, and nobody else's loader searches there.
-    let needs_conf = has_cache && !is_listed && prefix == Path::new("/usr/local");
-    let is_searched = is_listed || needs_conf;
-    let dirs = Dirs::of_prefix(&prefix, &place.libdir, is_searched);
-    let mut items = layout::items(tree, &dirs)?;
-    if needs_conf {
-        items.push(Item {
-            part: Part::Run,
-            path: loader::CONF.into(),
-            mode: 0o644,
-            contents: Contents::Text(format!("{}\n", lib.display())),
-        });
-    }
+    let is_searched = is_standard(&lib) || has_cache && loader::is_searched(&lib);
+    let dirs = Dirs {
+        prefix: prefix.clone(),
+        libdir: place.libdir.clone(),
+        zsh: "zsh/site-functions",
+        is_searched,
+    };
+    let items = layout::items(tree, &dirs)?;
     if !place.force {
         check(&root, &items, &old)?;
     }
     let new = put_all(tree, &root, &prefix, &items, &old)?;
     remove_outdated(&root, &old, &new);
-    if has_cache && (is_searched || has_conf) {
+    if has_cache && is_searched {
         loader::refresh()?;
     }
     Ok(summary(&prefix, &lib, is_searched, new.files.len()))
 }
 
 /// Fails if this user may not write below the prefix.
-///
-/// # Errors
-///
-/// The nearest directory that exists, and why.
 pub fn may_write(place: &Destination) -> Result<(), Failure> {
     let dir = below(&root(place)?, &absolute(&place.prefix)?);
     let nearest = dir.ancestors().find(|dir| dir.exists());
     let nearest = nearest.unwrap_or(Path::new("/"));
-    access(nearest, AccessFlags::W_OK).map_err(|errno| Failure::of(nearest, errno.desc()))
+    access(nearest, AccessFlags::W_OK).map_err(|errno| {
+        Failure::of(nearest, errno.desc())
+            .next("as root: target/release/hugetools-ship COMMAND --from target/release")
+    })
 }
 
 /// Uninstalls and returns a summary for the user.
-///
-/// # Errors
-///
-/// When nothing is installed, or a file cannot be removed.
 pub fn uninstall(place: &Destination) -> Result<String, Failure> {
     let root = root(place)?;
     let prefix = absolute(&place.prefix)?;
@@ -83,9 +65,7 @@ pub fn uninstall(place: &Destination) -> Result<String, Failure> {
                 .next("--prefix names the prefix of the installation"),
         );
     }
-    if let Some(failure) = manifest.remove(&root).into_iter().next() {
-        return Err(failure);
-    }
+    manifest.remove(&root)?;
     if place.destdir.is_none() && nix::unistd::geteuid().is_root() && loader::has_cache() {
         loader::refresh()?;
     }

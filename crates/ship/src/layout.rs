@@ -2,10 +2,23 @@
 
 use std::path::PathBuf;
 
-use crate::dirs::Dirs;
 use crate::failure::Failure;
 use crate::text;
 use crate::tree::Tree;
+
+/// The directories of an installation or package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dirs {
+    /// The prefix of all files.
+    pub prefix: PathBuf,
+    /// The library directory below the prefix: `lib`, `lib64`,
+    /// `lib/x86_64-linux-gnu`.
+    pub libdir: PathBuf,
+    /// The directory of zsh completions below `share`.
+    pub zsh: &'static str,
+    /// Whether the loader searches the library directory by default.
+    pub is_searched: bool,
+}
 
 /// The package of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,154 +67,129 @@ const PROGRAMS: [(&str, &str); 5] = [
 /// Names that compilers use for the linker.
 const LINKERS: [&str; 4] = ["ld", "ld.bfd", "ld.gold", "ld.lld"];
 
-/// Lists all files, sorted by path.
-///
-/// # Errors
-///
-/// When a directory of the source tree cannot be read.
+/// What brings the file of hugeadm to many machines, and the dashboard of its metrics.
+const SHARED: [&str; 7] = [
+    "ansible/hugetools/defaults/main.yml",
+    "ansible/hugetools/meta/main.yml",
+    "ansible/hugetools/tasks/main.yml",
+    "grafana-dashboard.json",
+    "kubernetes/hugetools.yaml",
+    "slurm/epilog",
+    "slurm/prolog",
+];
+
+/// Lists all files, sorted by path. Fails if the directory of man pages cannot be read.
 pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
-    let mut all = Table {
-        dirs,
-        items: Vec::new(),
-    };
-    for (built, name) in PROGRAMS {
-        all.add(
-            Part::Run,
-            &format!("bin/{name}"),
-            0o755,
-            Contents::Built(built),
-        );
-    }
-    all.libraries();
-    all.development(tree);
-    all.pages(tree)?;
-    all.completions();
-    all.fleet();
-    let dashboard = Contents::Tree("crates/admin/share/grafana-dashboard.json".to_owned());
-    let to = "share/hugetools/grafana-dashboard.json";
-    all.add(Part::Run, to, 0o644, dashboard);
-    for name in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
-        let to = format!("share/doc/hugetools/{name}");
-        all.add(Part::Run, &to, 0o644, Contents::Tree(name.to_owned()));
-    }
-    all.items.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(all.items)
-}
-
-struct Table<'a> {
-    dirs: &'a Dirs,
-    items: Vec<Item>,
-}
-
-impl Table<'_> {
-    fn add(&mut self, part: Part, path: &str, mode: u32, contents: Contents) {
-        let path = self.dirs.prefix.join(path);
-        self.items.push(Item {
+    let Dirs { prefix, zsh, .. } = dirs;
+    let lib = dirs.libdir.display();
+    let mut items = Vec::new();
+    let mut add = |part: Part, path: String, contents: Contents| {
+        let is_program = path.starts_with("bin/") || path.contains("/slurm/");
+        items.push(Item {
             part,
-            path,
-            mode,
+            path: prefix.join(path),
+            mode: if is_program { 0o755 } else { 0o644 },
             contents,
         });
+    };
+    let link = |to: &str| Contents::Link(to.to_owned());
+    for (built, name) in PROGRAMS {
+        add(Part::Run, format!("bin/{name}"), Contents::Built(built));
     }
+    // The library for linking is in the loader's search path. The heap library has the same
+    // soname, so it is in a subdirectory that no loader searches. hugectl looks there for
+    // both.
+    for (path, contents) in [
+        ("libhugetlbfs.so.0", Contents::Built("libhugetlbfs.so")),
+        (
+            "hugetools/libhugetlbfs_heap.so",
+            Contents::Built("libhugetlbfs_heap.so"),
+        ),
+        ("hugetools/libhugetlbfs.so", link("../libhugetlbfs.so.0")),
+    ] {
+        add(Part::Run, format!("{lib}/{path}"), contents);
+    }
+    for name in SHARED {
+        let from = Contents::Tree(format!("crates/admin/share/{name}"));
+        add(Part::Run, format!("share/hugetools/{name}"), from);
+    }
+    for name in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
+        let to = format!("share/doc/hugetools/{name}");
+        add(Part::Run, to, Contents::Tree(name.to_owned()));
+    }
+    let header = Contents::Tree("crates/preload/include/hugetlbfs.h".to_owned());
+    let config = Contents::Text(pkg_config(dirs, tree.version()));
+    for (path, contents) in [
+        (format!("{lib}/libhugetlbfs.so"), link("libhugetlbfs.so.0")),
+        (format!("{lib}/pkgconfig/hugetlbfs.pc"), config),
+        ("include/hugetlbfs.h".to_owned(), header),
+    ] {
+        add(Part::Dev, path, contents);
+    }
+    // The same directory as libhugetlbfs.
+    for name in LINKERS {
+        let to = link("../../bin/ld.hugetlbfs");
+        add(Part::Dev, format!("share/libhugetlbfs/{name}"), to);
+    }
+    for (part, path, contents) in completions(zsh).chain(man_pages(tree)?) {
+        add(part, path, contents);
+    }
+    items.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(items)
+}
 
-    /// The library for linking is in the loader's search path. The heap library has
-    /// the same soname, so it is in a subdirectory that no loader searches. hugectl
-    /// looks there for both.
-    fn libraries(&mut self) {
-        let lib = self.dirs.libdir.display().to_string();
-        let library = Contents::Built("libhugetlbfs.so");
-        self.add(
-            Part::Run,
-            &format!("{lib}/libhugetlbfs.so.0"),
-            0o644,
-            library,
-        );
-        let own = format!("{lib}/hugetools");
-        let heap = Contents::Built("libhugetlbfs_heap.so");
-        self.add(
-            Part::Run,
-            &format!("{own}/libhugetlbfs_heap.so"),
-            0o644,
-            heap,
-        );
-        let link = Contents::Link("../libhugetlbfs.so.0".to_owned());
-        self.add(Part::Run, &format!("{own}/libhugetlbfs.so"), 0, link);
-    }
+fn completions(zsh: &str) -> impl Iterator<Item = (Part, String, Contents)> {
+    let files = PROGRAMS.iter().flat_map(move |(_, name)| {
+        [
+            (
+                format!("{name}.bash"),
+                format!("bash-completion/completions/{name}"),
+            ),
+            (format!("_{name}"), format!("{zsh}/_{name}")),
+            (
+                format!("{name}.fish"),
+                format!("fish/vendor_completions.d/{name}.fish"),
+            ),
+        ]
+    });
+    files.map(|(from, to)| {
+        let from = Contents::Tree(format!("completions/{from}"));
+        (Part::Run, format!("share/{to}"), from)
+    })
+}
 
-    fn development(&mut self, tree: &Tree) {
-        let lib = self.dirs.libdir.display().to_string();
-        let link = Contents::Link("libhugetlbfs.so.0".to_owned());
-        self.add(Part::Dev, &format!("{lib}/libhugetlbfs.so"), 0, link);
-        let header = Contents::Tree("crates/preload/include/hugetlbfs.h".to_owned());
-        self.add(Part::Dev, "include/hugetlbfs.h", 0o644, header);
-        let pc = Contents::Text(text::pkg_config(self.dirs, tree.version()));
-        self.add(
-            Part::Dev,
-            &format!("{lib}/pkgconfig/hugetlbfs.pc"),
-            0o644,
-            pc,
-        );
-        // The same directory as libhugetlbfs.
-        for name in LINKERS {
-            let link = Contents::Link("../../bin/ld.hugetlbfs".to_owned());
-            self.add(Part::Dev, &format!("share/libhugetlbfs/{name}"), 0, link);
-        }
-    }
+fn man_pages(tree: &Tree) -> Result<Vec<(Part, String, Contents)>, Failure> {
+    let dir = tree.path("man");
+    let entries = std::fs::read_dir(&dir).map_err(|error| Failure::of(&dir, error))?;
+    let page = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let section = name.rsplit('.').next().unwrap_or_default();
+        // Section 3 belongs to the development package.
+        let part = if section == "3" { Part::Dev } else { Part::Run };
+        // A symlink is another name of a page.
+        let from = match std::fs::read_link(entry.path()) {
+            Ok(other) => Contents::Link(other.display().to_string()),
+            Err(_) => Contents::Tree(format!("man/{name}")),
+        };
+        (part, format!("share/man/man{section}/{name}"), from)
+    };
+    Ok(entries.flatten().map(page).collect())
+}
 
-    /// Section 3 belongs to the development package.
-    fn pages(&mut self, tree: &Tree) -> Result<(), Failure> {
-        let dir = tree.path("man");
-        let entries = std::fs::read_dir(&dir).map_err(|error| Failure::of(&dir, error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| Failure::of(&dir, error))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let section = name.rsplit('.').next().unwrap_or_default();
-            let part = match section {
-                "3" => Part::Dev,
-                _ => Part::Run,
-            };
-            let to = format!("share/man/man{section}/{name}");
-            // A symlink is another name of a page.
-            let from = match std::fs::read_link(entry.path()) {
-                Ok(other) => Contents::Link(other.display().to_string()),
-                Err(_) => Contents::Tree(format!("man/{name}")),
-            };
-            self.add(part, &to, 0o644, from);
-        }
-        Ok(())
-    }
-
-    /// What brings the file of hugeadm to many machines. The scripts are programs of Slurm.
-    fn fleet(&mut self) {
-        for (name, mode) in [
-            ("ansible/hugetools/defaults/main.yml", 0o644),
-            ("ansible/hugetools/meta/main.yml", 0o644),
-            ("ansible/hugetools/tasks/main.yml", 0o644),
-            ("kubernetes/hugetools.yaml", 0o644),
-            ("slurm/epilog", 0o755),
-            ("slurm/prolog", 0o755),
-        ] {
-            let from = Contents::Tree(format!("crates/admin/share/{name}"));
-            self.add(Part::Run, &format!("share/hugetools/{name}"), mode, from);
-        }
-    }
-
-    fn completions(&mut self) {
-        for (_, name) in PROGRAMS {
-            for (file, to) in [
-                (
-                    format!("{name}.bash"),
-                    format!("share/bash-completion/completions/{name}"),
-                ),
-                (format!("_{name}"), format!("{}/_{name}", self.dirs.zsh)),
-                (
-                    format!("{name}.fish"),
-                    format!("share/fish/vendor_completions.d/{name}.fish"),
-                ),
-            ] {
-                let from = Contents::Tree(format!("completions/{file}"));
-                self.add(Part::Run, &to, 0o644, from);
-            }
-        }
-    }
+/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library
+/// directory.
+fn pkg_config(dirs: &Dirs, version: &str) -> String {
+    let rpath = match dirs.is_searched {
+        true => "",
+        false => "-Wl,-rpath,${libdir} ",
+    };
+    format!(
+        "prefix={}\nlibdir=${{prefix}}/{}\nincludedir=${{prefix}}/include\n\n\
+         Name: hugetlbfs\nDescription: Huge pages for C programs\nURL: {}\n\
+         Version: {version}\nLibs: -L${{libdir}} {rpath}-lhugetlbfs\n\
+         Cflags: -I${{includedir}}\n",
+        dirs.prefix.display(),
+        dirs.libdir.display(),
+        text::HOMEPAGE,
+    )
 }

@@ -10,7 +10,6 @@
 
 pub mod args;
 pub mod deb;
-pub mod dirs;
 mod failure;
 pub mod install;
 pub mod layout;

@@ -6,9 +6,6 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::run;
 
-/// The file that adds a directory to the search path of glibc's loader.
-pub const CONF: &str = "/etc/ld.so.conf.d/hugetools.conf";
-
 /// Whether the loader has a cache. glibc's has one, musl's does not.
 pub fn has_cache() -> bool {
     Path::new("/etc/ld.so.conf.d").is_dir() && run::has("ldconfig")
@@ -28,10 +25,6 @@ pub fn is_searched(dir: &Path) -> bool {
 }
 
 /// Rebuilds the loader's cache.
-///
-/// # Errors
-///
-/// The output of `ldconfig`.
 pub fn refresh() -> Result<(), Failure> {
     run::output_of(&mut Command::new("ldconfig")).map(|_| ())
 }

@@ -5,7 +5,6 @@
     reason = "a tool of the tree"
 )]
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -31,29 +30,13 @@ fn run(line: Line) -> Result<String, Failure> {
     match line.task {
         Task::Install(place) => {
             let tree = Tree::prepare(from)?;
-            install::may_write(&place).map_err(|failure| failure.next(again(Some(&tree))))?;
+            install::may_write(&place)?;
             install::install(&tree, &place)
         }
         Task::Uninstall(place) => {
-            install::may_write(&place).map_err(|failure| failure.next(again(None)))?;
+            install::may_write(&place)?;
             install::uninstall(&place)
         }
-        Task::Packages { kinds, output } => packages::make(&Tree::prepare(from)?, &kinds, output),
+        Task::Packages { output } => packages::make(&Tree::prepare(from)?, output),
     }
-}
-
-/// Says how root runs this command again, without cargo: nothing is built twice, and
-/// nothing in the tree becomes root's.
-fn again(tree: Option<&Tree>) -> String {
-    let mut words = vec![std::env::current_exe().unwrap_or_default().into_os_string()];
-    words.extend(std::env::args_os().skip(1));
-    if let Some(tree) = tree.filter(|_| !words.iter().any(is_from)) {
-        words.extend(["--from".into(), tree.built.clone().into()]);
-    }
-    let words = words.iter().map(|word| word.to_string_lossy());
-    format!("sudo {}", words.collect::<Vec<_>>().join(" "))
-}
-
-fn is_from(word: &OsString) -> bool {
-    word.to_string_lossy().starts_with("--from")
 }

@@ -22,10 +22,6 @@ impl Manifest {
     }
 
     /// Reads the manifest of a prefix; empty if there is none.
-    ///
-    /// # Errors
-    ///
-    /// When it exists and cannot be read.
     pub fn read(root: &Path, prefix: &Path) -> Result<Manifest, Failure> {
         let path = below(root, &Manifest::path(prefix));
         match fs::read_to_string(&path) {
@@ -58,14 +54,13 @@ impl Manifest {
         files.chain(dirs).collect()
     }
 
-    /// Removes the files, then the directories that are empty. Returns a failure
-    /// for each file that couldn't be removed.
-    pub fn remove(&self, root: &Path) -> Vec<Failure> {
-        let mut failures = Vec::new();
+    /// Removes the files, then the directories that are empty. Returns the last failure.
+    pub fn remove(&self, root: &Path) -> Result<(), Failure> {
+        let mut result = Ok(());
         for path in self.files.iter().map(|path| below(root, path)) {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    failures.push(Failure::of(&path, error));
+                    result = Err(Failure::of(&path, error));
                 }
                 _ => {}
             }
@@ -74,20 +69,6 @@ impl Manifest {
         for path in self.dirs.iter().rev() {
             let _ = fs::remove_dir(below(root, path));
         }
-        failures
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parses_its_own_output() {
-        let manifest = Manifest {
-            files: vec!["/p/bin/x y".into(), "/p/lib/z".into()],
-            dirs: vec!["/p".into(), "/p/bin".into()],
-        };
-        assert_eq!(Manifest::parse(&manifest.to_text()), manifest);
+        result
     }
 }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::deb::clear;
-use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, Item, Part};
+use crate::layout::{self, Dirs, Item, Part};
 use crate::run;
 use crate::stage::put;
 use crate::text;
@@ -25,16 +24,12 @@ pub fn dirs() -> Dirs {
     Dirs {
         prefix: "/usr".into(),
         libdir: "lib64".into(),
-        zsh: "share/zsh/site-functions",
+        zsh: "zsh/site-functions",
         is_searched: true,
     }
 }
 
 /// Builds both packages and returns their files.
-///
-/// # Errors
-///
-/// When a file cannot be written, or `rpmbuild` is missing or fails.
 pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
     let output = std::path::absolute(output).map_err(|error| Failure::of(output, error))?;
     let top = output.join("rpmbuild");

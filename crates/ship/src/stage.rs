@@ -17,10 +17,6 @@ pub fn below(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Writes one file.
-///
-/// # Errors
-///
-/// When a directory or the file cannot be written.
 pub fn put(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
     let path = below(root, &item.path);
     let fail = |error: std::io::Error| Failure::of(&path, error);

@@ -1,9 +1,7 @@
 //! Generated texts: the pkg-config file, Debian's changelog and copyright.
 
-use std::path::Path;
 use std::process::Command;
 
-use crate::dirs::Dirs;
 use crate::failure::Failure;
 use crate::run;
 use crate::tree::Tree;
@@ -33,23 +31,6 @@ pub(crate) const MAINTAINER: &str = "hugetools <hugetools@users.noreply.github.c
 /// The home page of the project.
 pub(crate) const HOMEPAGE: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library
-/// directory.
-pub(crate) fn pkg_config(dirs: &Dirs, version: &str) -> String {
-    let rpath = match dirs.is_searched {
-        true => "",
-        false => "-Wl,-rpath,${libdir} ",
-    };
-    format!(
-        "prefix={}\nlibdir=${{prefix}}/{}\nincludedir=${{prefix}}/include\n\n\
-         Name: hugetlbfs\nDescription: Huge pages for C programs\nURL: {HOMEPAGE}\n\
-         Version: {version}\nLibs: -L${{libdir}} {rpath}-lhugetlbfs\n\
-         Cflags: -I${{includedir}}\n",
-        dirs.prefix.display(),
-        dirs.libdir.display(),
-    )
-}
-
 /// The date of the package in seconds since 1970: `SOURCE_DATE_EPOCH`, or the
 /// modification time of the changelog.
 pub(crate) fn date(tree: &Tree) -> Result<u64, Failure> {
@@ -64,17 +45,13 @@ pub(crate) fn date(tree: &Tree) -> Result<u64, Failure> {
     Ok(since.map_or(0, |time| time.as_secs()))
 }
 
-/// Formats a date as in e-mail headers.
-fn mail_date(seconds: u64, format: &str) -> Result<String, Failure> {
-    let mut command = Command::new("date");
-    let at = format!("--date=@{seconds}");
-    let output = run::output_of(command.env("LC_ALL", "C").args(["--utc", &at, format]))?;
-    Ok(output.trim().to_owned())
-}
-
 /// The changelog that Debian requires. The full one is installed beside it.
 pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Failure> {
-    let date = mail_date(date(tree)?, "+%a, %d %b %Y %H:%M:%S +0000")?;
+    let at = format!("--date=@{}", date(tree)?);
+    let mut command = Command::new("date");
+    command.args(["--utc", "--rfc-email", &at]);
+    let date = run::output_of(command.env("LC_ALL", "C"))?;
+    let date = date.trim();
     Ok(format!(
         "hugetools ({version}) unstable; urgency=medium\n\n  \
          * Built from the source tree; see CHANGELOG.md.\n\n \
@@ -86,31 +63,11 @@ pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Fai
 pub(crate) fn debian_copyright(tree: &Tree) -> Result<String, Failure> {
     let path = tree.path("LICENSE-MIT");
     let mit = std::fs::read_to_string(&path).map_err(|error| Failure::of(&path, error))?;
-    let holder = mit.lines().find(|line| line.starts_with("Copyright"));
-    let holder = holder.unwrap_or("Copyright the authors of hugetools");
-    let holder = holder
-        .trim_start_matches("Copyright")
-        .trim_start_matches(" (c)")
-        .trim();
-    let body = mit
-        .lines()
-        .skip_while(|line| !line.starts_with("Permission"));
-    let body: String = body
-        .map(|line| match line {
-            "" => " .\n".to_owned(),
-            line => format!(" {line}\n"),
-        })
-        .collect();
     Ok(format!(
-        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
-         Upstream-Name: hugetools\nSource: {HOMEPAGE}\n\n\
-         Files: *\nCopyright: {holder}\nLicense: Expat or Apache-2.0\n\n\
-         Files: libhugetlbfs_heap.so\n\
-         Copyright: 2018-2025 Microsoft Corporation, Daan Leijen\nLicense: Expat\n\
-         Comment: mimalloc is part of this library.\n\n\
-         License: Expat\n{body}\n\
-         License: Apache-2.0\n \
-         On Debian systems the full text is in /usr/share/common-licenses/Apache-2.0.\n"
+        "hugetools, from {HOMEPAGE}, is under the MIT license, below, or the Apache\n\
+         license 2.0, in /usr/share/common-licenses/Apache-2.0.\n\n\
+         libhugetlbfs_heap.so contains mimalloc, under the MIT license as well:\n\
+         Copyright 2018-2025 Microsoft Corporation, Daan Leijen\n\n{mit}"
     ))
 }
 
@@ -121,15 +78,4 @@ pub(crate) fn triplet() -> String {
         other => other,
     };
     format!("{machine}-linux-gnu")
-}
-
-/// Size of a directory in kilobytes, each file rounded up.
-pub(crate) fn kilobytes(root: &Path) -> u64 {
-    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(found) if found.is_dir() => 1 + kilobytes(&entry.path()),
-        Ok(found) => found.len().div_ceil(1024),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }

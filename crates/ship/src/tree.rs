@@ -19,10 +19,6 @@ impl Tree {
     /// Returns the tree around this program, or else the one it was built from: a tree
     /// may be copied with its build results. Builds it unless `from`
     /// names a directory of build results.
-    ///
-    /// # Errors
-    ///
-    /// When the build fails or is incomplete.
     pub fn prepare(from: Option<&Path>) -> Result<Tree, Failure> {
         let own = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();

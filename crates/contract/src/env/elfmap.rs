@@ -76,9 +76,7 @@ fn read_pages(value: &[u8]) -> Option<Pages> {
     if value.eq_ignore_ascii_case(b"thp") {
         return Some(Pages::Thp);
     }
-    let size = size::parse(value)
-        .ok()
-        .filter(|size| !size.has_trailing_text)?;
+    let size = size::parse(value).filter(|size| !size.has_trailing_text)?;
     Some(Pages::Size(size.bytes))
 }
 

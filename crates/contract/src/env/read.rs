@@ -1,14 +1,11 @@
 //! Parsers of values. Each row of the table names its parser.
 
 use super::elfmap::Elfmap;
-use super::filter::Filter;
-use super::limit::Limit;
 use super::messages::Messages;
 use super::require::Require;
 use super::source::Source;
-use super::text_copy::TextCopy;
-use super::value::{Pages, number};
-use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter, Watcher};
+use super::value::{Pages, number, split_at_colon};
+use super::{DEFAULT_VERBOSITY, DefaultSize, Fallback, Report, Starter, TextCopy, Watcher};
 use crate::{ledger, size};
 
 /// Maximum length of a report's path in bytes, including the terminating NUL.
@@ -20,9 +17,9 @@ pub(super) fn verbosity_or_debug(
     debug: &'static str,
 ) -> u8 {
     let level = source.get(name).map_or(DEFAULT_VERBOSITY, verbosity);
-    match source.is_set(debug) {
-        true => level.max(4),
-        false => level,
+    match source.get(debug) {
+        Some(_) => level.max(4),
+        None => level,
     }
 }
 
@@ -39,8 +36,7 @@ pub(super) fn messages<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
 ) -> Option<Messages<'a>> {
-    let value = source.non_empty(name)?;
-    let read = source.or_reject(name, Messages::read(value))?;
+    let read = source.parsed(name, Messages::read)?;
     Some(Messages {
         path: read.path.and_then(|path| source.keep(name, path)),
         ..read
@@ -48,12 +44,12 @@ pub(super) fn messages<'a>(
 }
 
 /// Parses `PID` or `PID:KEY:FILE`.
-pub(super) fn starter(source: &mut Source<'_, '_>, name: &'static str) -> Option<Starter> {
-    let value = source.non_empty(name)?;
-    let mut parts = value.splitn(2, |byte| *byte == b':');
-    let pid = parts.next().and_then(number)?;
-    let ledger = parts.next().and_then(ledger::Place::read);
-    Some(Starter { pid, ledger })
+pub(super) fn starter(value: &[u8]) -> Option<Starter> {
+    let (pid, place) = split_at_colon(value).unwrap_or((value, b""));
+    Some(Starter {
+        pid: number(pid)?,
+        ledger: ledger::Place::read(place),
+    })
 }
 
 pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<Pages> {
@@ -72,8 +68,7 @@ pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<P
 
 /// Parses a number of bytes.
 pub(super) fn length(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
-    let value = source.non_empty(name)?;
-    let size = source.or_reject(name, size::parse(value).ok())?;
+    let size = source.parsed(name, size::parse)?;
     if size.has_trailing_text {
         source.reject(name);
     }
@@ -81,10 +76,10 @@ pub(super) fn length(source: &mut Source<'_, '_>, name: &'static str) -> Option<
 }
 
 pub(super) fn address(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
-    let value = source.non_empty(name)?;
-    let digits = value.strip_prefix(b"0x").unwrap_or(value);
-    let text = core::str::from_utf8(digits).unwrap_or_default();
-    source.or_reject(name, u64::from_str_radix(text, 16).ok())
+    source.parsed(name, |value| {
+        let digits = value.strip_prefix(b"0x").unwrap_or(value);
+        u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+    })
 }
 
 pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap {
@@ -119,19 +114,16 @@ fn is_word(source: &mut Source<'_, '_>, name: &'static str, word: &[u8]) -> bool
     value == word
 }
 
-pub(super) fn filter(source: &mut Source<'_, '_>, name: &'static str) -> Option<Filter> {
-    let value = source.non_empty(name)?;
-    source.or_reject(name, Filter::read(value))
-}
-
 pub(super) fn text_copy<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
 ) -> Option<TextCopy<'a>> {
-    let value = source.non_empty(name)?;
-    let read = source.or_reject(name, TextCopy::read(value))?;
-    let program = source.keep(name, read.program)?;
-    Some(TextCopy { program, ..read })
+    let (pid, program) = source.parsed(name, |value| {
+        let (pid, program) = split_at_colon(value)?;
+        (!program.is_empty()).then_some((number(pid)?, program))
+    })?;
+    let program = source.keep(name, program)?;
+    Some(TextCopy { pid, program })
 }
 
 pub(super) fn fallback(source: &mut Source<'_, '_>, name: &'static str) -> Fallback {
@@ -144,20 +136,9 @@ pub(super) fn fallback(source: &mut Source<'_, '_>, name: &'static str) -> Fallb
 }
 
 pub(super) fn require(source: &mut Source<'_, '_>, name: &'static str) -> Require {
-    let Some(value) = source.non_empty(name) else {
-        return Require::NOTHING;
-    };
-    let read = Require::read_for(value, source.pid());
-    source.or_reject(name, read).unwrap_or_default()
-}
-
-pub(super) fn limit(source: &mut Source<'_, '_>, name: &'static str) -> Option<Limit> {
-    let value = source.non_empty(name)?;
-    let (limit, tail) = source.or_reject(name, Limit::read(value))?;
-    if tail {
-        source.reject(name);
-    }
-    Some(limit)
+    let pid = source.pid;
+    let read = source.parsed(name, |value| Require::read_for(value, pid));
+    read.unwrap_or_default()
 }
 
 /// Words that are never the name of a report file.
@@ -186,16 +167,41 @@ pub(super) fn report<'a>(
     })
 }
 
-pub(super) fn watcher(source: &mut Source<'_, '_>, name: &'static str) -> Option<Watcher> {
-    let value = source.non_empty(name)?;
-    let read = || {
-        let mut numbers = value.split(|byte| *byte == b':').map(number);
-        let mut next = || numbers.next().flatten();
-        Some(Watcher {
-            program: next()?,
-            pid: next()?,
-            fd: next()?,
-        })
-    };
-    source.or_reject(name, read())
+pub(super) fn watcher(value: &[u8]) -> Option<Watcher> {
+    let mut numbers = value.split(|byte| *byte == b':').map(number);
+    let mut next = || numbers.next().flatten();
+    Some(Watcher {
+        program: next()?,
+        pid: next()?,
+        fd: next()?,
+    })
+}
+
+pub(super) fn default_size(source: &mut Source<'_, '_>, name: &'static str) -> DefaultSize {
+    match source.non_empty(name) {
+        None => DefaultSize::Kernel,
+        Some(_) => length(source, name).map_or(DefaultSize::None, DefaultSize::Size),
+    }
+}
+
+/// Whether `map_hugetlb` is on. The last word counts; an unknown word rejects the value.
+pub(super) fn map_hugetlb(source: &mut Source<'_, '_>, name: &'static str) -> bool {
+    const NO_EFFECT: [&[u8]; 3] = [b"", b"private_reservations", b"noreserve_safe"];
+    let mut is_on = true;
+    let value = source.get(name).unwrap_or_default();
+    for word in value.split(|byte| *byte == b',') {
+        let (feature, on) = match word.strip_prefix(b"no_") {
+            Some(feature) if !feature.is_empty() => (feature, false),
+            _ => (word, true),
+        };
+        match feature {
+            b"map_hugetlb" => is_on = on,
+            feature if NO_EFFECT.contains(&feature) => {}
+            _ => {
+                source.reject(name);
+                return true;
+            }
+        }
+    }
+    is_on
 }

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::value::{number, split_at_colon};
 use crate::segment::Segment;
 
 /// The minimum of a segment that must be on huge pages.
@@ -79,9 +80,8 @@ impl Require {
     pub fn read(list: &[u8]) -> Result<Require, Wrong<'_>> {
         let mut require = Require::NOTHING;
         for item in list.split(|byte| *byte == b',') {
-            let colon = item.iter().position(|byte| *byte == b':');
-            let (name, percent) = match colon {
-                Some(at) => (&item[..at], Some(&item[at + 1..])),
+            let (name, percent) = match split_at_colon(item) {
+                Some((name, percent)) => (name, Some(percent)),
                 None => (item, None),
             };
             let is_named = |segment: &Segment| segment.name().as_bytes() == name;
@@ -99,10 +99,10 @@ impl Require {
     /// `None` if it is invalid.
     pub(super) fn read_for(value: &[u8], pid: u32) -> Option<Require> {
         let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
-        let (number, rest) = value.split_at(digits.count());
-        let list = match (number, rest) {
+        let (digits, rest) = value.split_at(digits.count());
+        let list = match (digits, rest) {
             ([], list) => list,
-            (number, [b':', list @ ..]) => match super::value::number::<u32>(number)? == pid {
+            (digits, [b':', list @ ..]) => match number::<u32>(digits)? == pid {
                 true => list,
                 false => return Some(Require::NOTHING),
             },
@@ -137,8 +137,7 @@ impl Require {
 
 fn share(percent: &[u8]) -> Result<Share, Wrong<'_>> {
     let is_plain = percent.iter().all(u8::is_ascii_digit);
-    let number = super::value::number(percent);
-    let number = number.filter(|number| is_plain && (1..=100).contains(number));
+    let number = number(percent).filter(|number| is_plain && (1..=100).contains(number));
     number.map(Share::Percent).ok_or(Wrong::Percent(percent))
 }
 

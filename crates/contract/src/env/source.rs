@@ -1,7 +1,7 @@
 //! The environment that settings are read from, and parsers that several variables share.
 
-use super::rejected::Rejected;
-use super::value::{is_no, number};
+use super::Rejected;
+use super::value::number;
 
 /// An environment, the process that it belongs to, and the variables rejected so far.
 #[expect(missing_debug_implementations, reason = "it holds closures")]
@@ -9,37 +9,26 @@ pub struct Source<'e, 'a> {
     get: &'e dyn Fn(&str) -> Option<&'a [u8]>,
     keep: fn(&'a [u8]) -> Option<&'a [u8]>,
     program: &'e [u8],
-    pid: u32,
-    rejected: Rejected,
+    pub(super) pid: u32,
+    pub(super) rejected: Rejected,
 }
 
 impl<'e, 'a> Source<'e, 'a> {
-    /// `get` returns the value of a variable; `program` is the base name of `argv[0]`.
-    pub(super) fn new(
+    /// `get` returns the value of a variable. `keep` copies the values that the settings
+    /// refer to, `None` if there is no memory. `program` is the base name of `argv[0]`.
+    pub fn new(
         get: &'e dyn Fn(&str) -> Option<&'a [u8]>,
+        keep: fn(&'a [u8]) -> Option<&'a [u8]>,
         program: &'e [u8],
         pid: u32,
-        rejected: Rejected,
     ) -> Source<'e, 'a> {
         Source {
             get,
-            keep: Some,
+            keep,
             program,
             pid,
-            rejected,
+            rejected: Rejected::NONE,
         }
-    }
-
-    /// Copies values that the settings refer to by `keep`. It returns `None` if there is
-    /// no memory.
-    #[must_use]
-    pub fn kept_by(self, keep: fn(&'a [u8]) -> Option<&'a [u8]>) -> Source<'e, 'a> {
-        Source { keep, ..self }
-    }
-
-    /// The process ID.
-    pub(super) fn pid(&self) -> u32 {
-        self.pid
     }
 
     /// Returns the value of a variable.
@@ -50,6 +39,16 @@ impl<'e, 'a> Source<'e, 'a> {
     /// Returns a value that is not empty.
     pub(super) fn non_empty(&self, name: &str) -> Option<&'a [u8]> {
         self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Parses a value that is not empty; rejects the variable if that fails.
+    pub(super) fn parsed<T>(
+        &mut self,
+        name: &'static str,
+        read: impl Fn(&'a [u8]) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.non_empty(name)?;
+        self.or_reject(name, read(value))
     }
 
     /// Returns a copy that outlives the environment; rejects the variable if there is
@@ -72,41 +71,23 @@ impl<'e, 'a> Source<'e, 'a> {
         read
     }
 
-    /// Returns the variables rejected so far.
-    pub(super) fn rejected(&self) -> Rejected {
-        self.rejected
-    }
-
     /// Whether the settings apply to this process: not if they name another process or
-    /// only other programs.
+    /// only other programs. Process 0 names none.
     pub(super) fn applies(&mut self, process: &'static str, names: &'static str) -> bool {
-        let left_out = self.names_other_process(process);
+        let only: Option<u32> = self.parsed(process, number);
+        let is_other = only.is_some_and(|only| only != 0 && only != self.pid);
         let names = self.get(names);
-        !left_out && names.is_none_or(|names| is_among(self.program, names))
-    }
-
-    /// Whether the settings name another process. 0 names none.
-    fn names_other_process(&mut self, process: &'static str) -> bool {
-        let Some(only) = self.non_empty(process) else {
-            return false;
-        };
-        let only = self.or_reject(process, number::<u32>(only));
-        only.is_some_and(|only| only != 0 && only != self.pid)
+        !is_other && names.is_none_or(|names| is_among(self.program, names))
     }
 
     /// Whether a variable is `yes`; rejects anything but `yes` and `no`.
     pub(super) fn yes(&mut self, name: &'static str) -> bool {
         let value = self.get(name).unwrap_or_default();
         let yes = value.eq_ignore_ascii_case(b"yes");
-        if !yes && !value.is_empty() && !is_no(value) {
+        if !yes && !value.is_empty() && !value.eq_ignore_ascii_case(b"no") {
             self.reject(name);
         }
         yes
-    }
-
-    /// Whether a variable is set, to any value.
-    pub(super) fn is_set(&mut self, name: &'static str) -> bool {
-        self.get(name).is_some()
     }
 
     /// Parses a number. An invalid one is ignored without a warning.

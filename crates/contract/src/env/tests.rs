@@ -17,12 +17,8 @@ fn rejected(settings: Settings<'_>) -> Vec<&'static str> {
 }
 
 #[test]
-fn without_variables_nothing_is_enabled() {
-    assert_eq!(read(&[], "x"), Settings::default());
-}
-
-#[test]
 fn classic_values() {
+    assert_eq!(read(&[], "x"), Settings::NOTHING);
     assert_eq!(read(&[(MORECORE, "yes")], "x").heap, Some(Pages::Default));
     assert_eq!(read(&[(MORECORE, "Y")], "x").heap, Some(Pages::Default));
     assert_eq!(read(&[(MORECORE, "THP")], "x").heap, Some(Pages::Thp));
@@ -61,17 +57,6 @@ fn other_processes_ignore_the_settings() {
     assert_eq!(heap("0"), Some(Pages::Default));
     assert_eq!(heap("x"), Some(Pages::Default));
     assert_eq!(rejected(read(&[(NO_INHERIT, "x")], "x")), [NO_INHERIT]);
-}
-
-#[test]
-fn the_limit_of_a_process() {
-    let limit = |value| read(&[(LIMIT, value)], "x").limit;
-    assert_eq!(limit("1/64"), Some(Limit::Part(64)));
-    assert_eq!(limit("40M"), Some(Limit::Bytes(40 << 20)));
-    assert_eq!(limit(""), None);
-    assert_eq!(limit("half"), None);
-    assert_eq!(rejected(read(&[(LIMIT, "half")], "x")), [LIMIT]);
-    assert_eq!(rejected(read(&[(LIMIT, "40Mx")], "x")), [LIMIT]);
 }
 
 #[test]
@@ -131,10 +116,32 @@ fn the_heap_base_is_hexadecimal() {
 }
 
 #[test]
-fn one_process_warns_for_all() {
-    assert_eq!(read(&[], "x").speaker, None);
-    assert_eq!(read(&[(PID, "42")], "x").speaker, Some(42));
-    assert_eq!(read(&[(PID, "0")], "x").speaker, Some(0));
+fn default_sizes_of_the_c_interface() {
+    let of = |value| {
+        let variables = [(DEFAULT_PAGE_SIZE, value)];
+        let settings = read(&variables, "x");
+        (settings.default_size, rejected(settings).is_empty())
+    };
+    assert_eq!(of(""), (DefaultSize::Kernel, true));
+    assert_eq!(of("1G"), (DefaultSize::Size(1 << 30), true));
+    assert_eq!(of("2mfoo"), (DefaultSize::Size(2 << 20), false));
+    assert_eq!(of("big"), (DefaultSize::None, false));
+}
+
+#[test]
+fn features_of_the_c_interface() {
+    let of = |value| {
+        let variables = [(FEATURES, value)];
+        let settings = read(&variables, "x");
+        (settings.map_hugetlb, rejected(settings).is_empty())
+    };
+    assert_eq!(of("no_map_hugetlb"), (false, true));
+    assert_eq!(of("no_noreserve_safe,no_map_hugetlb,"), (false, true));
+    assert_eq!(of("no_map_hugetlb,map_hugetlb"), (true, true));
+    assert_eq!(of("no_map"), (true, false));
+    // One unknown name invalidates the whole value.
+    assert_eq!(of("no_map_hugetlb,frobnicate"), (true, false));
+    assert_eq!(of("no_"), (true, false));
 }
 
 #[test]

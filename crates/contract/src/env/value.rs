@@ -27,8 +27,10 @@ impl fmt::Display for Pages {
     }
 }
 
-pub(super) fn is_no(value: &[u8]) -> bool {
-    value.eq_ignore_ascii_case(b"no")
+/// Splits a value at its first colon.
+pub(super) fn split_at_colon(value: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = value.iter().position(|byte| *byte == b':')?;
+    Some((&value[..colon], &value[colon + 1..]))
 }
 
 pub(super) fn number<N: core::str::FromStr>(value: &[u8]) -> Option<N> {

@@ -211,31 +211,6 @@ mod tests {
     }
 
     #[test]
-    fn the_fields() {
-        let json = |life: Life| {
-            let mut out = String::new();
-            life.write_json(&mut out).unwrap();
-            out
-        };
-        let rest = ",\"start\":1.000,\"end\":3.250,\"seen\":3.250,\
-                    \"peak\":{\"resident\":8388608,\"huge\":{\"2097152\":6291456},\"at\":2.000}";
-        let killed = Ended::Signal {
-            number: 9,
-            out_of_memory: false,
-        };
-        for (ended, text) in [
-            (Ended::Exit(Some(3)), "{\"how\":\"exit\",\"value\":3}"),
-            (Ended::Exit(None), "{\"how\":\"exit\",\"value\":null}"),
-            (
-                killed,
-                "{\"how\":\"signal\",\"value\":9,\"out_of_memory\":false}",
-            ),
-        ] {
-            assert_eq!(json(life(ended)), std::format!("\"ended\":{text}{rest}"));
-        }
-    }
-
-    #[test]
     fn the_line() {
         let line = |life: Life| {
             let mut out = String::new();

@@ -1,7 +1,7 @@
 //! The requirements on the program, readable by hugectl: after a SIGKILL the library
 //! cannot report them.
 
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::env::{Require, Required, Share};
 use crate::report::Met;
@@ -15,9 +15,6 @@ const COUNT: usize = Require::SEGMENTS.len();
 #[repr(C)]
 pub struct Demands {
     all: [Demand; COUNT],
-    /// 0 for no requirement. Otherwise [`THERE`], plus [`MET`] if it was met at the
-    /// start, plus the percentage (0 for [`Share::Whole`]).
-    words: [AtomicU16; COUNT],
     /// A bit for each requirement that was broken since the start.
     failed: AtomicU32,
 }
@@ -27,10 +24,13 @@ pub struct Demands {
 struct Demand {
     bytes: AtomicU64,
     huge: AtomicU64,
+    /// 0 for no requirement. Otherwise [`THERE`], plus [`MET`] if it was met at the
+    /// start, plus the percentage (0 for [`Share::Whole`]).
+    word: AtomicU32,
 }
 
-const THERE: u16 = 1;
-const MET: u16 = 2;
+const THERE: u32 = 1;
+const MET: u32 = 2;
 const PERCENT: u32 = 8;
 
 /// Returns the bit of a segment in [`Demands::failed`].
@@ -45,8 +45,8 @@ fn place(segment: Segment) -> Option<usize> {
 impl Demands {
     /// Stores the requirements and their measurements.
     pub fn set(&self, all: &[Met]) {
-        for word in &self.words {
-            word.store(0, Ordering::Release);
+        for demand in &self.all {
+            demand.word.store(0, Ordering::Release);
         }
         self.failed.store(0, Ordering::Relaxed);
         for met in all {
@@ -57,13 +57,13 @@ impl Demands {
             let demand = &self.all[at];
             let percent = match share {
                 Share::Whole => 0,
-                Share::Percent(percent) => u16::from(percent),
+                Share::Percent(percent) => u32::from(percent),
             };
             demand.bytes.store(met.bytes, Ordering::Relaxed);
             demand.huge.store(met.huge, Ordering::Relaxed);
             let met = if met.met { MET } else { 0 };
             let word = THERE | met | percent << PERCENT;
-            self.words[at].store(word, Ordering::Release);
+            demand.word.store(word, Ordering::Release);
         }
     }
 
@@ -74,10 +74,10 @@ impl Demands {
 
     /// Returns the requirements with their current state.
     pub fn get(&self) -> impl Iterator<Item = Met> + '_ {
-        let all = self.all.iter().zip(&self.words).zip(Require::SEGMENTS);
+        let all = self.all.iter().zip(Require::SEGMENTS);
         let failed = self.failed.load(Ordering::Relaxed);
-        all.filter_map(move |((demand, word), segment)| {
-            let word = word.load(Ordering::Acquire);
+        all.filter_map(move |(demand, segment)| {
+            let word = demand.word.load(Ordering::Acquire);
             let percent = u8::try_from(word >> PERCENT).ok()?;
             let share = match percent {
                 0 => Share::Whole,

@@ -147,7 +147,7 @@ impl Sentences<'_> {
                     Bytes::new(size)
                 ))
             }
-            Reason::Barred(call) => self.barred(subject, call.name()),
+            Reason::Barred(call) => self.barred(subject, call),
             Reason::Excluded => short("--fallback=base excludes transparent huge pages".to_owned()),
             Reason::Thp(why) => self.no_thp(subject, why),
         }

@@ -236,8 +236,8 @@ impl Kernel {
     /// Returns the refused call that files of pool pages need.
     pub(crate) fn file_barred(&self) -> Option<Call> {
         let calls = [
-            (self.filter.memory_file, Call::MemfdCreate),
-            (self.filter.truncate, Call::Ftruncate),
+            (self.filter.memory_file, "memfd_create"),
+            (self.filter.truncate, "ftruncate"),
         ];
         barred(&calls)
     }
@@ -249,10 +249,7 @@ impl Kernel {
             true => self.filter.mprotect,
             false => Answer::Allowed,
         };
-        barred(&[
-            (self.filter.mremap, Call::Mremap),
-            (mprotect, Call::Mprotect),
-        ])
+        barred(&[(self.filter.mremap, "mremap"), (mprotect, "mprotect")])
     }
 
     fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), FileError> {

@@ -119,7 +119,7 @@ mod tests {
         ] {
             let settings = Settings {
                 elfmap,
-                ..Settings::default()
+                ..Settings::NOTHING
             };
             assert_eq!(segments.over(&settings).to_string(), expected);
         }

@@ -8,7 +8,7 @@ use hugetools_elf::{Load, Marks, Role, Table};
 use hugetools_model::Bytes;
 
 use crate::change::Change;
-use crate::failure::{Failure, describe};
+use crate::failure::Failure;
 use crate::file;
 use crate::report::Report;
 
@@ -18,14 +18,8 @@ pub(crate) struct Output {
     before: Option<Stamp>,
 }
 
-/// Identifies one version of a file. It changes with every write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    len: u64,
-    changed: (i64, i64),
-}
+/// Device, inode and change time of a file. Every write changes them.
+type Stamp = (u64, u64, i64, i64);
 
 impl Output {
     /// Records the file before the linker runs.
@@ -45,10 +39,6 @@ impl Output {
     /// Marks the segments of the output and checks that they are aligned to `size`.
     /// Removes a file that cannot be marked, as linkers remove incomplete output.
     /// Returns warnings.
-    ///
-    /// # Errors
-    ///
-    /// When the output cannot be marked.
     pub(crate) fn finish(&self, size: u64, marks: Option<Marks>) -> Result<Vec<String>, Failure> {
         // No output, as with --version, or output to /dev/null.
         if !self.is_made() {
@@ -94,11 +84,8 @@ impl Output {
 
     fn remove(&self) -> Option<Failure> {
         let error = fs::remove_file(&self.path).err()?;
-        let why = describe(&error);
-        Some(Failure::of(
-            &self.path,
-            format_args!("is incomplete and cannot be removed: {why}"),
-        ))
+        let what = "is incomplete and cannot be removed";
+        Some(Failure::io(&self.path, what, &error))
     }
 }
 
@@ -130,10 +117,6 @@ fn misaligned(path: &Path, table: &Table, size: u64) -> Option<String> {
 
 fn stamp(path: &Path) -> Option<Stamp> {
     let found = fs::metadata(path).ok().filter(|found| found.is_file())?;
-    Some(Stamp {
-        device: found.dev(),
-        inode: found.ino(),
-        len: found.len(),
-        changed: (found.ctime(), found.ctime_nsec()),
-    })
+    let (device, inode) = (found.dev(), found.ino());
+    Some((device, inode, found.ctime(), found.ctime_nsec()))
 }

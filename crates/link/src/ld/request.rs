@@ -63,11 +63,8 @@ pub(crate) fn concerns_us(args: &[OsString]) -> bool {
 }
 
 impl Request {
-    /// Parses a command line with response files already expanded.
-    ///
-    /// # Errors
-    ///
-    /// When an option of ours is wrong.
+    /// Parses a command line with response files already expanded. Fails if an option of
+    /// ours is wrong.
     pub(crate) fn new(line: Vec<OsString>) -> Result<Request, Failure> {
         let mut request = Request {
             align: None,
@@ -215,24 +212,6 @@ mod tests {
         Request::new(args(line)).unwrap()
     }
 
-    fn left(line: &str) -> String {
-        let args = read(line).args;
-        let args: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
-        args.join(" ")
-    }
-
-    #[test]
-    fn only_our_options_are_removed() {
-        let line = "-o x --hugetlbfs-align a.o  --hugetlbfs-script-path=/s --hugetlbfs-link=B -lc";
-        assert_eq!(left(line), "-o x a.o  -lc");
-        let line = "a.o -- --hugetlbfs-align -o y";
-        assert_eq!(left(line), line);
-        let request = read(line);
-        assert_eq!((request.end, request.align), (1, None));
-        assert!(!concerns_us(&args(line)));
-        assert!(concerns_us(&args("a --hugetlbfs-link=B -- b")));
-    }
-
     #[test]
     fn parses_alignment_and_marks() {
         let marks = |text| Some(Marks { text, data: true });
@@ -276,10 +255,6 @@ mod tests {
         );
         assert_eq!(size("-zmax-page-size=4096 -z now").as_deref(), Some("4096"));
         assert_eq!(size("-z now a.o -o -zmax"), None);
-        assert_eq!(
-            left("-z max-page-size=1 -z now a.o"),
-            "-z max-page-size=1 -z now a.o"
-        );
     }
 
     #[test]

@@ -86,19 +86,6 @@ mod tests {
     }
 
     #[test]
-    fn expands_nested_files() {
-        let read = |path: &Path| match path.to_str() {
-            Some("one") => Ok(b"a @two d".to_vec()),
-            Some("two") => Ok(b"b c".to_vec()),
-            Some("empty") => Ok(Vec::new()),
-            _ => Err(io::Error::other("no file")),
-        };
-        let args = strings(&["x", "@one", "@none", "@empty", "@", ""]);
-        let expected = strings(&["x", "a", "b", "c", "d", "@none", "@", ""]);
-        assert_eq!(expand(args, &read), expected);
-    }
-
-    #[test]
     fn a_file_that_includes_itself_stops() {
         let read = |_: &Path| Ok(b"@self x".to_vec());
         let args = expand(strings(&["@self"]), &read);

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus};
 
 use nix::sys::signal::{Signal, raise};
 
-use crate::failure::{Failure, describe};
+use crate::failure::Failure;
 
 /// Set for the linker, so that a second ld.hugetlbfs knows that the first one called
 /// it.
@@ -31,21 +31,14 @@ pub(crate) fn exec(linker: &[OsString], args: &[OsString]) -> Failure {
 }
 
 /// Runs the linker and waits for it.
-///
-/// # Errors
-///
-/// When the linker cannot be started.
 pub(crate) fn run(linker: &[OsString], args: &[OsString]) -> Result<ExitStatus, Failure> {
     let status = command(linker).args(args).status();
     status.map_err(|error| start_failure(linker, &error))
 }
 
-fn start_failure(linker: &[OsString], error: &io::Error) -> Failure {
+pub(crate) fn start_failure(linker: &[OsString], error: &io::Error) -> Failure {
     let name = linker.first().map(PathBuf::from).unwrap_or_default();
-    Failure::of(
-        &name,
-        format_args!("cannot be started: {}", describe(error)),
-    )
+    Failure::io(&name, "cannot be started", error)
 }
 
 /// The linker's exit status, as a shell reports it.

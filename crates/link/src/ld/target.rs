@@ -25,15 +25,7 @@ const MIB: u64 = 1 << 20;
 
 impl Target {
     /// The layout for an architecture; `None` if its huge page size is unknown.
-    ///
-    /// | machine | size | reason |
-    /// |---|---|---|
-    /// | x86_64 | 2 MiB | smallest huge page |
-    /// | i386 | 4 MiB | huge page without PAE (with PAE: 2 MiB) |
-    /// | aarch64, arm, riscv | 2 MiB | huge page with base pages of 4 KiB |
-    /// | ppc, ppc64 | 256 MiB | the hash MMU has one page size per 256 MiB slice |
-    /// | s390 | 1 MiB | smallest huge page |
-    /// | loongarch | 32 MiB | huge page with base pages of 16 KiB |
+    /// ld.hugetlbfs(1) has the reasons.
     pub(crate) fn of(ident: Ident) -> Option<Target> {
         let (size, base) = match (ident.machine.0, ident.class) {
             (ELF_X86_64, _) => (2 * MIB, 0x40_0000),
@@ -58,28 +50,14 @@ pub(crate) fn ident(emulation: &str) -> Option<Ident> {
         ("elf_x86_64", Elf64, Little, ELF_X86_64),
         ("elf32_x86_64", Elf32, Little, ELF_X86_64),
         ("elf_i386", Elf32, Little, ELF_386),
-        ("elf_iamcu", Elf32, Little, ELF_386),
         ("elf64lppc", Elf64, Little, ELF_PPC64),
         ("elf64ppc", Elf64, Big, ELF_PPC64),
-        ("elf32lppc", Elf32, Little, ELF_PPC),
         ("elf32ppc", Elf32, Big, ELF_PPC),
         ("elf64_s390", Elf64, Big, ELF_S390),
-        ("elf32_s390", Elf32, Big, ELF_S390),
         ("elf_s390", Elf32, Big, ELF_S390),
-        ("armelfb", Elf32, Big, ELF_ARM),
         ("armelf", Elf32, Little, ELF_ARM),
         ("elf64lriscv", Elf64, Little, ELF_RISCV),
-        ("elf64briscv", Elf64, Big, ELF_RISCV),
-        ("elf32lriscv", Elf32, Little, ELF_RISCV),
-        ("elf32briscv", Elf32, Big, ELF_RISCV),
         ("elf64loongarch", Elf64, Little, ELF_LOONGARCH),
-        ("elf32loongarch", Elf32, Little, ELF_LOONGARCH),
-        ("aarch64linux32b", Elf32, Big, ELF_AARCH64),
-        ("aarch64elf32b", Elf32, Big, ELF_AARCH64),
-        ("aarch64linux32", Elf32, Little, ELF_AARCH64),
-        ("aarch64elf32", Elf32, Little, ELF_AARCH64),
-        ("aarch64linuxb", Elf64, Big, ELF_AARCH64),
-        ("aarch64elfb", Elf64, Big, ELF_AARCH64),
         ("aarch64linux", Elf64, Little, ELF_AARCH64),
         ("aarch64elf", Elf64, Little, ELF_AARCH64),
     ];
