@@ -204,7 +204,8 @@ fn start_on(
         return printed.map(|_| 0).map_err(unwritable);
     }
     if Level::Info.is_shown(findings.verbosity) {
-        let lines = plan.to_string();
+        let lines = plan.to_shell();
+        let lines = String::from_utf8_lossy(&lines);
         let lines = lines.lines().take(plan.variables.len());
         say(
             &lines.map(Note::info).collect::<Vec<_>>(),
@@ -245,7 +246,7 @@ fn run_with_report(
         None => wait::begin(to, messages),
     };
     match role {
-        Ok(Role::Parent(parent)) => Ok(parent.wait(root, |why| {
+        Ok(Role::Parent(parent)) => Ok(parent.wait(root, terminal::wrap_message, |why| {
             let text = format!("no report: it cannot be written: {}", stdout::cause(why));
             say(&[Note::warning(text)], verbosity);
         })),

@@ -1,6 +1,5 @@
 //! `--compare`: prints a bar while the program runs, then the result.
 
-use std::fs;
 use std::io::{self, IsTerminal};
 
 use hugetools_compare::{self as compare, Comparison, Failed, Progress, Ways};
@@ -45,14 +44,6 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
         Ok(comparison) => comparison,
         Err(failed) => return fail(failed, &program),
     };
-    if let Some(path) = &request.plot {
-        let image = compare::svg(&comparison, &program);
-        let written = fs::File::create(path).and_then(|mut file| {
-            use std::io::Write;
-            file.write_all(image.as_bytes())
-        });
-        written.map_err(|why| Failure::Own(format!("--plot={}: {why}", path.display())))?;
-    }
     print(&show(&comparison, &program, request.json)).map(|()| 0)
 }
 

@@ -1,8 +1,9 @@
 //! Ways to run a program.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use hugetools_model::PageSize;
 
 /// This program, even if its file was replaced meanwhile.
 const HUGECTL: &str = "/proc/self/exe";
@@ -22,18 +23,15 @@ const OPTIONS: [(&str, &[&str]); 5] = [
 /// What a page size may follow as an option.
 const SEGMENTS: [&str; 7] = ["text", "data", "bss", "heap", "shm", "anon", "stack"];
 
-/// Where distributions install mimalloc.
-const MIMALLOC_DIRS: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib"];
-
-/// A way to run a program: words before it, and variables.
+/// A way to run a program: options of hugectl, or a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Way {
     /// The name in the table.
     pub name: String,
     /// Options of hugectl; `None` runs the program itself.
     pub options: Option<Vec<OsString>>,
-    /// Variables of the program.
-    pub variables: Vec<(&'static str, OsString)>,
+    /// The value of `GLIBC_TUNABLES`.
+    pub tunables: Option<&'static str>,
 }
 
 impl Way {
@@ -42,7 +40,7 @@ impl Way {
         Way {
             name: "plain".to_owned(),
             options: None,
-            variables: Vec::new(),
+            tunables: None,
         }
     }
 
@@ -55,26 +53,14 @@ impl Way {
         }
     }
 
-    fn variable(name: &str, variables: Vec<(&'static str, OsString)>) -> Way {
-        Way {
-            variables,
-            name: name.to_owned(),
-            ..Way::plain()
-        }
-    }
-
-    /// Parses a word of `--compare`. `given` are the other options of the command line, and
-    /// `is_size` tells a page size. `thp` and a page size serve the segments in `given`, or the
-    /// heap.
+    /// Parses a word of `--compare`. `given` are the other options of the command line. `thp` and
+    /// a page size serve the segments in `given`, or the heap.
     ///
     /// # Errors
     /// Why there is no such way.
-    pub fn parse(
-        word: &str,
-        given: &[OsString],
-        is_size: impl Fn(&str) -> bool,
-    ) -> Result<Way, String> {
-        if word == "thp" || is_size(word) {
+    pub fn parse(word: &str, given: &[OsString]) -> Result<Way, String> {
+        let is_size = word.parse::<PageSize>().is_ok();
+        if word == "thp" || is_size {
             let options = with_size(word, given);
             if !options.is_empty() {
                 return Ok(Way::options(word, options));
@@ -88,30 +74,17 @@ impl Way {
             "plain" => Ok(Way::plain()),
             "given" if given.is_empty() => Err("given: no other options are given".to_owned()),
             "given" => Ok(Way::options(word, given.to_vec())),
-            "tunable" => Ok(Way::variable(
-                word,
-                vec![("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into())],
-            )),
-            "mimalloc" => mimalloc().map_or_else(
-                || Err("mimalloc: libmimalloc.so is not installed".to_owned()),
-                |path| Ok(Way::mimalloc(path)),
-            ),
-            size if is_size(size) => Ok(Way::options(size, vec![format!("--heap={size}").into()])),
+            "tunable" => Ok(Way {
+                name: word.to_owned(),
+                tunables: Some("glibc.malloc.hugetlb=1"),
+                ..Way::plain()
+            }),
+            size if is_size => Ok(Way::options(size, vec![format!("--heap={size}").into()])),
             _ => Err(format!(
-                "{word}: not plain, given, thp, heap, text, all, auto, tunable, mimalloc or a \
-                 page size, such as 2MB"
+                "{word}: not plain, given, thp, heap, text, all, auto, tunable or a page \
+                 size, such as 2MB"
             )),
         }
-    }
-
-    fn mimalloc(path: PathBuf) -> Way {
-        let variables = vec![
-            ("LD_PRELOAD", path.into_os_string()),
-            // The name before version 3, and since then.
-            ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
-            ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
-        ];
-        Way::variable("mimalloc", variables)
     }
 
     /// Returns the command that runs a program this way.
@@ -125,21 +98,22 @@ impl Way {
                 command
             }
         };
-        command.args(words).envs(self.variables.iter().cloned());
+        command
+            .args(words)
+            .envs(self.tunables.map(|value| ("GLIBC_TUNABLES", value)));
         command
     }
 
     /// Returns the command line for a user.
     pub fn shown(&self, program: &str) -> String {
-        let variables = self.variables.iter();
-        let variables =
-            variables.map(|(name, value)| format!("{name}={} ", value.to_string_lossy()));
+        let tunables = self.tunables.iter();
+        let tunables = tunables.map(|value| format!("GLIBC_TUNABLES={value} "));
         let options = self.options.iter().map(|options| {
             let words = options.iter();
             let words = words.map(|word| format!("{} ", word.to_string_lossy()));
             format!("hugectl {}", words.collect::<String>())
         });
-        variables.chain(options).collect::<String>() + program
+        tunables.chain(options).collect::<String>() + program
     }
 }
 
@@ -156,30 +130,12 @@ fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
         .collect()
 }
 
-/// Finds mimalloc in the library directories, the newest version first.
-fn mimalloc() -> Option<PathBuf> {
-    let arch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
-    let dirs = std::iter::once(arch.as_str()).chain(MIMALLOC_DIRS);
-    let files = dirs.flat_map(|dir| libraries(Path::new(dir)));
-    files.max()
-}
-
-fn libraries(dir: &Path) -> Vec<PathBuf> {
-    let entries = dir.read_dir().into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let is_it = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("libmimalloc.so")
-    };
-    paths.filter(is_it).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parse(word: &str) -> Result<Way, String> {
-        Way::parse(word, &["--heap".into()], |word| word == "2MB")
+        Way::parse(word, &["--heap".into()])
     }
 
     #[test]
@@ -190,15 +146,12 @@ mod tests {
         let tunable = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ./x";
         assert_eq!(parse("tunable").unwrap().shown("./x"), tunable);
         assert!(parse("hep").unwrap_err().starts_with("hep: not plain"));
-        assert!(Way::parse("given", &[], |_| false).is_err());
+        assert!(Way::parse("given", &[]).is_err());
     }
 
     #[test]
     fn a_size_serves_the_given_segments() {
-        let shown = |word: &str, given: &[OsString]| {
-            let way = Way::parse(word, given, |word| word == "2MB").unwrap();
-            way.shown("./x")
-        };
+        let shown = |word: &str, given: &[OsString]| Way::parse(word, given).unwrap().shown("./x");
         let given = ["--shm".into(), "--bss=1GB".into(), "--limit=4M".into()];
         assert_eq!(shown("2MB", &given), "hugectl --bss=2MB --shm=2MB ./x");
         assert_eq!(shown("thp", &given), "hugectl --bss=thp --shm=thp ./x");

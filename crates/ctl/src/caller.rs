@@ -41,12 +41,8 @@ impl Caller {
     /// Returns this process with another environment.
     pub fn this(env: impl IntoIterator<Item = (OsString, OsString)>) -> Caller {
         let entry = |(name, value)| [name, value].join(OsStr::new("="));
-        Caller::with(env.into_iter().map(entry).collect())
-    }
-
-    fn with(env: Vec<OsString>) -> Caller {
         Caller {
-            env,
+            env: env.into_iter().map(entry).collect(),
             pid: std::process::id(),
             uid: nix::unistd::getuid().as_raw(),
             euid: nix::unistd::geteuid().as_raw(),

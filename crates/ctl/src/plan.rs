@@ -13,7 +13,6 @@ pub use prediction::{Row, Rung};
 pub use required::Required;
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -224,12 +223,6 @@ struct Document<'a> {
     arguments: Option<Vec<String>>,
     heap_engine: Engine,
     notes: Vec<&'a str>,
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.to_shell()))
-    }
 }
 
 #[cfg(test)]

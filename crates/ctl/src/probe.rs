@@ -10,7 +10,6 @@ pub(crate) mod dynamic_loader;
 pub mod heap_engine;
 pub mod kernel;
 pub mod library;
-mod own_requests;
 mod report_file;
 pub mod target;
 
@@ -28,7 +27,7 @@ use crate::probe::command_line::known_programs::{self, Beyond, KnownProgram};
 use crate::probe::command_line::{names, starters, wrappers};
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::glibc_tunables;
-use crate::probe::heap_engine::{Decision, Engine, Look, Means};
+use crate::probe::heap_engine::{Decision, Engine, Look};
 use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
 use crate::probe::target::{Image, Opened};
@@ -36,7 +35,6 @@ use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::say::failure::Failure;
 use crate::say::messages::Outlet;
-use crate::say::note::Note;
 use crate::say::shortfall::Shortfall;
 
 /// Everything that the plan depends on.
@@ -68,8 +66,6 @@ pub struct Findings {
     pub only: Option<OsString>,
     /// Names of `--only` that no program has, as far as can be seen.
     pub unknown_names: Vec<String>,
-    /// Notes on what the program requests by itself. Only made for `--explain`.
-    pub(crate) own_requests: Vec<Note>,
     /// The file of the report.
     pub report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
@@ -169,33 +165,23 @@ fn find(
     let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));
     let own = |error: FileError| Failure::Own(error.to_string());
     let asked = coverage::with_marks(given.wants, given.elfmap, &look);
-    let decision = heap_engine::decide(asked, Means::of(run), &look);
+    let decision = heap_engine::decide(asked, run, &look);
     let library = library(run, &decision, caller, bundle)?;
     let preloaded = library.as_ref().is_some_and(|found| found.path().is_some());
     let served = served(asked, &decision, preloaded, run.preload, &look);
-    let search = coverage::Search {
-        asked,
-        libraries: given.libraries,
-        caller,
-    };
-    let mut parts = search.measure(root, &look).map_err(own)?;
+    let target = coverage::target(asked, &look);
+    let parts = target.map(|target| coverage::measure(root, asked, target));
+    let mut parts = parts.transpose().map_err(own)?.unwrap_or_default();
     let wants = parts.possible(served);
     let kernel = read_kernel(run, root, caller, wants, &look).map_err(own)?;
-    let text_files = search.text_files(root, &look, &kernel, &mut parts);
-    text_files.map_err(own)?;
-    let own_requests = own_requests::Scene {
-        root,
-        caller,
-        command: &run.command,
-        known: look.known,
-        served,
-        kernel: &kernel,
-    };
+    let target = target.filter(|target| coverage::uses_own_pages(target, asked, &kernel));
+    if let Some(target) = target {
+        let libraries = given.libraries;
+        let found =
+            coverage::find_text_files(root, caller, target, libraries, (&kernel, &mut parts));
+        found.map_err(own)?;
+    }
     Ok(Findings {
-        own_requests: match run.explain {
-            true => own_requests.notes().map_err(own)?,
-            false => Vec::new(),
-        },
         relink: relink(caller),
         verbosity: given.verbosity,
         asked,

@@ -144,6 +144,17 @@ impl Run {
             .filter_map(|(option, pages)| Some((option, pages?)))
     }
 
+    /// Returns the memory that only `--auto` asked for.
+    pub(crate) fn chosen_subject(&self) -> Subject {
+        let chosen = self.chosen.as_ref();
+        chosen.map_or(Subject::NONE, |chosen| chosen.subject)
+    }
+
+    /// Whether the library is preloaded in any case.
+    pub(crate) fn forces_preload(&self) -> bool {
+        self.preload == Preload::Always
+    }
+
     /// Whether the program's own libc is to serve the heap.
     pub fn wants_libc(&self) -> bool {
         self.engine == Some(HeapEngine::Libc)
@@ -217,9 +228,6 @@ impl Request {
     /// # Errors
     /// A [`Failure::Own`] that names the option and the reason.
     pub fn from_args(args: Args) -> Result<Request, Failure> {
-        if args.running.undo {
-            return usage(adopt::NO_UNDO);
-        }
         if !args.running.pid.is_empty() {
             adopt::adopt(args).map(Request::Adopt)
         } else if !args.reports.status.is_empty() {

@@ -135,7 +135,6 @@ impl Snapshot {
 
     /// The same for a process that has ended since, and the requirements on it.
     pub(crate) fn text(&self, json: bool, life: Option<Life>, required: &[Met]) -> String {
-        let mut text = String::new();
         let rows = self.rows();
         let mut required = required.to_vec();
         required.iter_mut().for_each(|met| met.measure(&rows));
@@ -144,11 +143,7 @@ impl Snapshot {
             required: &required,
             ..self.proof(&rows)
         };
-        let written = match json {
-            true => proof.write_json(&mut text),
-            false => proof.write_table(&mut text),
-        };
-        debug_assert!(written.is_ok(), "writing to a String cannot fail");
+        let text = written(&proof, json);
         match self.rows.iter().any(|row| row.folios.is_some()) && !json {
             true => text + &folios::table(&rows),
             false => text,
@@ -178,6 +173,17 @@ impl Snapshot {
             life: None,
         }
     }
+}
+
+/// Returns a report as a table, or as one line of JSON.
+pub(crate) fn written(proof: &Proof<'_>, json: bool) -> String {
+    let mut text = String::new();
+    let written = match json {
+        true => proof.write_json(&mut text),
+        false => proof.write_table(&mut text),
+    };
+    debug_assert!(written.is_ok(), "writing to a String cannot fail");
+    text
 }
 
 /// Whether a mapping is of one of our libraries.

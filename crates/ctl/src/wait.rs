@@ -5,7 +5,6 @@
 //! The library leaves its report in a shared page. If it is missing, as after a signal or of
 //! a program without the library, hugectl reports the last sample.
 
-mod fold;
 mod output;
 mod remaining;
 mod sample;
@@ -19,6 +18,7 @@ use std::sync::atomic::Ordering;
 use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
 use hugetools_model::Root;
 
+use crate::status::written;
 use crate::sys::clock::wall_clock;
 use crate::sys::program::{self, Child, End};
 use crate::sys::shared::Shared;
@@ -38,6 +38,9 @@ pub enum To {
     /// A file with a line of JSON for each process.
     File(PathBuf),
 }
+
+/// Wraps a table at the width of standard error, if that is a terminal.
+pub type Wrap = fn(&str) -> String;
 
 /// One side of the fork.
 #[derive(Debug)]
@@ -113,7 +116,7 @@ pub struct Parent {
 impl Parent {
     /// Waits for the program and reports. Returns its status, or ends by the signal that
     /// killed it. Calls `lost` if the report cannot be written.
-    pub fn wait(mut self, root: &Root, lost: impl FnOnce(&io::Error)) -> u8 {
+    pub fn wait(mut self, root: &Root, wrap: Wrap, lost: impl FnOnce(&io::Error)) -> u8 {
         let began = remaining::start(root, self.child.pid());
         let mut samples = Samples::new(root);
         let end = loop {
@@ -124,7 +127,7 @@ impl Parent {
             self.page.page().set_peak(&samples.peak);
         };
         if self.page.page().unstarted.load(Ordering::Acquire) == 0 {
-            let reported = self.report(root, end, &samples, began);
+            let reported = self.report(root, end, &samples, began, wrap);
             reported.unwrap_or_else(|why| lost(&why));
         }
         match end {
@@ -143,18 +146,19 @@ impl Parent {
         end: End,
         samples: &Samples<'_>,
         began: u64,
+        wrap: Wrap,
     ) -> io::Result<()> {
         let own = match (end, self.page.text()) {
             (End::Exit(_), text) if !text.is_empty() => text,
             _ => self.last_sample(end, samples).into_bytes(),
         };
-        self.output.write(&own)?;
+        self.output.write(&own, wrap)?;
         if self.is_alone {
             return Ok(());
         }
         let remaining = remaining::find(root, began);
         for text in remaining::reports(root, &remaining, self.output.json, self.warns) {
-            self.output.write(text.as_bytes())?;
+            self.output.write(text.as_bytes(), wrap)?;
         }
         Ok(())
     }
@@ -189,7 +193,7 @@ impl Parent {
                 warning: Some("it ended before its memory was sampled"),
                 life: Some(life),
             };
-            return bare_report(&proof, self.output.json);
+            return written(&proof, self.output.json);
         };
         let is_current = samples.images == self.images();
         match end {
@@ -198,15 +202,4 @@ impl Parent {
             _ => last.text(self.output.json, Some(life), &required),
         }
     }
-}
-
-/// The report of a process whose memory is unknown, or a line of text with the warning.
-fn bare_report(proof: &Proof<'_>, json: bool) -> String {
-    let mut text = String::new();
-    let written = match json {
-        true => proof.write_json(&mut text),
-        false => proof.write_table(&mut text),
-    };
-    debug_assert!(written.is_ok(), "writing to a String cannot fail");
-    text
 }

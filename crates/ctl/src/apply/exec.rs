@@ -83,20 +83,3 @@ fn environment<'v>(
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_variable_replaces_all_old_values() {
-        let mut caller = Caller::this([]);
-        caller.env = ["A=1", "B=2", "A=3", "AB="].map(OsString::from).to_vec();
-        let variable = Variable {
-            name: "A",
-            value: Value::Text("x".into()),
-        };
-        let env = environment([&variable].into_iter(), &caller);
-        assert_eq!(env, ["B=2", "AB=", "A=x"]);
-    }
-}

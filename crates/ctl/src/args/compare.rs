@@ -1,9 +1,8 @@
 //! `--compare`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 
 /// `--compare`.
 #[derive(Debug, Args)]
@@ -13,8 +12,8 @@ pub struct Compare {
     /// Run in several ways; say which is faster
     ///
     /// WAY is plain, given (the other options), thp, heap, text, all, auto, tunable (glibc's own
-    /// malloc with transparent huge pages), mimalloc or a page size. A page size and thp serve the
-    /// given segments, or the heap. Default: plain, given, auto.
+    /// malloc with transparent huge pages) or a page size. A page size and thp serve the given
+    /// segments, or the heap. Default: plain, given, auto.
     #[arg(
         long, value_name = "WAY,...",
         num_args = 0..=1, require_equals = true, default_missing_value = "",
@@ -64,17 +63,10 @@ pub struct Compare {
     /// All ways must print the same
     #[arg(long)]
     pub same_output: bool,
-
-    /// Draw all runs as SVG
-    #[arg(
-        long, value_name = "FILE", require_equals = true,
-        value_hint = ValueHint::FilePath,
-    )]
-    pub plot: Option<PathBuf>,
 }
 
 /// The options above.
-pub(super) const OPTIONS: [&str; 10] = [
+pub(super) const OPTIONS: [&str; 9] = [
     "--compare",
     "--rounds",
     "--within",
@@ -84,7 +76,6 @@ pub(super) const OPTIONS: [&str; 10] = [
     "--driver",
     "--ready",
     "--same-output",
-    "--plot",
 ];
 
 /// Whether a word of a valid command line is one of these options, perhaps abbreviated. Their

@@ -41,8 +41,4 @@ pub struct Running {
     /// With --pid: their children, too
     #[arg(long)]
     pub children: bool,
-
-    /// Not possible: says so, and why it is not needed
-    #[arg(long, hide = true)]
-    pub undo: bool,
 }

@@ -55,43 +55,12 @@ pub struct Decision {
     pub notes: Vec<Note>,
 }
 
-/// The options that the decision depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Means {
-    /// Whether the library is preloaded.
-    pub preload: Preload,
-    /// `--heap-engine`
-    pub engine: Option<HeapEngine>,
-    /// Memory that only `--auto` asked for.
-    pub(crate) chosen: Subject,
-}
-
-impl Means {
-    /// Those of a command line.
-    pub fn of(run: &Run) -> Means {
-        Means {
-            preload: run.preload,
-            engine: run.engine,
-            chosen: match &run.chosen {
-                Some(chosen) => chosen.subject,
-                None => Subject::NONE,
-            },
-        }
-    }
-
-    fn forces(self) -> bool {
-        self.preload == Preload::Always
-    }
-
-    fn wants_libc(self) -> bool {
-        self.engine == Some(HeapEngine::Libc)
-    }
-}
-
 /// Decides. `asked` is what options or variables ask for.
-pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
+pub fn decide(asked: Wants, run: &Run, look: &Look) -> Decision {
     let mut programs = look.target.iter().chain(&look.behind);
-    let unreachable = programs.find_map(unreachable).filter(|_| !means.forces());
+    let unreachable = programs
+        .find_map(unreachable)
+        .filter(|_| !run.forces_preload());
     if let Some(why) = unreachable {
         let short = why.outcome("nothing can be put on huge pages");
         return Decision {
@@ -100,16 +69,16 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
             notes: vec![Note::short(Level::Warning, short)],
         };
     }
-    let engine = engine(asked, means, look);
+    let engine = engine(asked, run, look);
     Decision {
         engine,
-        library: library(asked, means, look, engine),
-        notes: notes(asked, means, look, engine),
+        library: library(asked, run, look, engine),
+        notes: notes(asked, run, look, engine),
     }
 }
 
-fn engine(asked: Wants, means: Means, look: &Look) -> Engine {
-    let keeps_own = look.own.is_some() && (!means.forces() || means.wants_libc());
+fn engine(asked: Wants, run: &Run, look: &Look) -> Engine {
+    let keeps_own = look.own.is_some() && (!run.forces_preload() || run.wants_libc());
     if asked.heap.is_none() {
         Engine::None
     } else if is_static(look) {
@@ -117,21 +86,21 @@ fn engine(asked: Wants, means: Means, look: &Look) -> Engine {
             true => Engine::Libc,
             false => Engine::None,
         }
-    } else if keeps_own || means.wants_libc() && libc_fault(look).is_some() {
+    } else if keeps_own || run.wants_libc() && libc_fault(look).is_some() {
         Engine::None
-    } else if means.wants_libc() {
+    } else if run.wants_libc() {
         Engine::Libc
-    } else if means.preload == Preload::Never {
+    } else if run.preload == Preload::Never {
         Engine::Linked
     } else {
         Engine::Arena
     }
 }
 
-fn library(asked: Wants, means: Means, look: &Look, engine: Engine) -> Option<&'static str> {
+fn library(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Option<&'static str> {
     // Children of a static program may be dynamic.
-    let for_children = asked.heap.is_some() && is_static(look) && !means.wants_libc();
-    match means.preload {
+    let for_children = asked.heap.is_some() && is_static(look) && !run.wants_libc();
+    match run.preload {
         Preload::Never => None,
         _ if engine == Engine::Arena || for_children => Some(HEAP_LIBRARY),
         _ => Some(LIBRARY),
@@ -182,15 +151,15 @@ const BY_PID: &str = "hugectl --pid reaches it once it runs";
 
 const KEPT: &str = "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells";
 
-fn notes(asked: Wants, means: Means, look: &Look, engine: Engine) -> Vec<Note> {
+fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     let mut notes = Vec::new();
     let heap = asked.heap.is_some();
     let warning = |short| Note::short(Level::Warning, short);
-    if means.engine.is_some() && !heap {
+    if run.engine.is_some() && !heap {
         notes.push(Note::warning("--heap-engine does nothing without --heap"));
     }
-    notes.extend(libc_note(means, look, engine));
-    let wants_libc = means.wants_libc() && heap && look.own.is_none() && !is_static(look);
+    notes.extend(libc_note(run, look, engine));
+    let wants_libc = run.wants_libc() && heap && look.own.is_none() && !is_static(look);
     if let Some(why) = libc_fault(look).filter(|_| wants_libc) {
         let fact = format!("--heap-engine=libc needs glibc 2.35 or later, and {why}");
         let short = Shortfall::new(Subject::HEAP, fact);
@@ -214,13 +183,13 @@ fn notes(asked: Wants, means: Means, look: &Look, engine: Engine) -> Vec<Note> {
     let beyond = look.beyond.as_ref();
     if let Some(short) = beyond.and_then(|beyond| beyond.shortfall(heap, anon)) {
         // What --auto chose does what it can, and falls short of nothing.
-        let is_chosen = short.subject | means.chosen == means.chosen;
+        let is_chosen = run.chosen_subject().contains(short.subject);
         notes.push(match is_chosen {
             true => Note::info(short.to_string()),
             false => warning(short),
         });
     }
-    if means.preload == Preload::Never && asked.are_any() {
+    if run.preload == Preload::Never && asked.are_any() {
         notes.push(Note::info(
             "--no-preload: only programs linked with libhugetlbfs follow the variables",
         ));
@@ -229,11 +198,11 @@ fn notes(asked: Wants, means: Means, look: &Look, engine: Engine) -> Vec<Note> {
 }
 
 /// Says that glibc serves the heap.
-fn libc_note(means: Means, look: &Look, engine: Engine) -> Option<Note> {
+fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
     if engine != Engine::Libc {
         return None;
     }
-    Some(match (is_static(look), means.engine) {
+    Some(match (is_static(look), run.engine) {
         (true, Some(HeapEngine::Arena)) => Note::warning(format!(
             "--heap-engine=arena cannot be had: {STATIC}; {KEPT}"
         )),

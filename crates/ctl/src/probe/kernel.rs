@@ -3,7 +3,6 @@
 
 pub(crate) mod group;
 mod hidden;
-pub(crate) mod namespace;
 mod source;
 
 pub use group::ShmGroup;
@@ -180,18 +179,6 @@ impl Kernel {
     /// Returns the pool of a size.
     pub fn of_size(&self, size: PageSize) -> Option<&Source> {
         self.sources.iter().find(|source| source.pool.size == size)
-    }
-
-    /// Reads the pool of the default size, whether it is requested or not.
-    ///
-    /// # Errors
-    /// A file exists but cannot be read or parsed.
-    pub(crate) fn default_source(&self, root: &Root) -> Result<Option<Source>, FileError> {
-        let meminfo = Meminfo::read(root)?;
-        match meminfo.huge_page_size {
-            Some(size) => source::read(root, size, &meminfo, (true, &self.filter)),
-            None => Ok(None),
-        }
     }
 
     /// Returns the facts about transparent huge pages, for private memory.

@@ -20,6 +20,7 @@ use hugetools_elf::Ident;
 
 use crate::caller::Caller;
 use crate::files;
+use crate::files::places::places;
 use crate::probe::bundle::{self, Bundle};
 use crate::say::failure::Failure;
 
@@ -132,7 +133,7 @@ pub fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) 
             "hugectl is not installed: there is no {name} in its prefix"
         ));
     };
-    match bundle::future_place(bundle, name, caller) {
+    match bundle::future_place(&places(caller), bundle, name, caller.euid) {
         Ok(path) => Found::Inside(Inside {
             name,
             is_there: path.exists(),

@@ -2,7 +2,6 @@
 
 pub mod elf_layout;
 mod image;
-mod search;
 mod shebang;
 
 pub use image::{Image, Libc, SecureExec};
@@ -19,7 +18,7 @@ use nix::sys::statvfs::{FsFlags, Statvfs, statvfs};
 use nix::unistd::AccessFlags;
 
 use crate::caller::Caller;
-use crate::files::{self, access};
+use crate::files;
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::shebang::{HEAD, Head, MOST_SCRIPTS};
 use crate::say::failure::Failure;
@@ -98,13 +97,38 @@ impl Refused {
     }
 }
 
+/// Whether a name is a path, which is not searched for.
+fn is_path(name: &OsStr) -> bool {
+    name.as_bytes().contains(&b'/')
+}
+
+/// Returns the files that a name may mean, in order. An empty directory is the current one.
+fn candidates(name: &OsStr, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    /// The directories to search without `PATH`.
+    const WITHOUT_PATH: &str = "/bin:/usr/bin";
+    let dirs = match is_path(name) {
+        true => vec![PathBuf::new()],
+        false => {
+            let path = path.unwrap_or(OsStr::new(WITHOUT_PATH));
+            let dirs = path.as_bytes().split(|byte| *byte == b':');
+            dirs.map(|dir| match dir {
+                b"" => PathBuf::from("."),
+                dir => PathBuf::from(OsStr::from_bytes(dir)),
+            })
+            .collect()
+        }
+    };
+    let name = Path::new(name).to_owned();
+    dirs.into_iter().map(move |dir| dir.join(&name))
+}
+
 /// Finds and opens the program `name`.
 ///
 /// # Errors
 /// It cannot be run. The exit status is that of `env`.
 pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
     let mut refused: Option<Refused> = None;
-    for candidate in search::candidates(name, caller.var("PATH")) {
+    for candidate in candidates(name, caller.var("PATH")) {
         match look(&candidate, caller) {
             Ok(opened) => return Ok(opened),
             Err(error) if error.continues_search() => {
@@ -117,7 +141,7 @@ pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
         }
     }
     Err(match refused {
-        Some(refused) if search::is_path(name) || !refused.is_absent => refused.failure(name),
+        Some(refused) if is_path(name) || !refused.is_absent => refused.failure(name),
         _ => {
             let name = Path::new(name).display();
             Failure::NotFound(format!("cannot find {name}: no directory of PATH holds it"))
@@ -127,11 +151,11 @@ pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
 
 /// Whether a program of this name can be found.
 pub(crate) fn is_program(name: &OsStr, caller: &Caller) -> bool {
-    search::candidates(name, caller.var("PATH")).any(|path| may_run(&path))
+    candidates(name, caller.var("PATH")).any(|path| may_run(&path))
 }
 
 fn may_run(path: &Path) -> bool {
-    path.is_file() && access::may(path, AccessFlags::X_OK).is_ok()
+    path.is_file() && files::may(path, AccessFlags::X_OK).is_ok()
 }
 
 /// Follows one file through all scripts to the program.
@@ -233,7 +257,7 @@ impl Walk<'_> {
 
     fn check_executable(&self) -> Result<(), Refused> {
         let path = &self.program;
-        if access::may(path, AccessFlags::X_OK).is_ok() {
+        if files::may(path, AccessFlags::X_OK).is_ok() {
             return Ok(());
         }
         let name = path.display();
@@ -277,7 +301,7 @@ impl Walk<'_> {
         if !may_run(&self.program) {
             return Ok(());
         }
-        let mut candidates = search::candidates(&name, self.caller.var("PATH"));
+        let mut candidates = candidates(&name, self.caller.var("PATH"));
         if let Some(found) = candidates.find(|candidate| may_run(candidate)) {
             self.go_on(found);
         }

@@ -24,11 +24,6 @@ const PRIVATE: [Segment; 5] = [
     Segment::Anon,
 ];
 
-/// The answer to `--undo`.
-pub(super) const NO_UNDO: &str = "--undo: the kernel has no call that splits the huge pages of \
-    another process, so what --pid did stays until the program frees that memory or ends; the \
-    kernel splits them by itself where the program changes a part of one";
-
 /// Move memory of running processes to huge pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopt {
@@ -155,13 +150,8 @@ mod tests {
         assert_eq!(some.segments, [Segment::Heap, Segment::Anon]);
         assert_eq!(read("--pid 7 --thp").unwrap().segments, [Segment::Heap]);
         for (line, said) in [
-            ("--pid 0", "--pid 0: not the number of a process"),
-            ("--pid all", "say which programs"),
-            ("--pid 7 --heap=2MB", "--heap=2MB: with --pid there are"),
             ("--pid 7 --limit=1G", "so --limit has no meaning"),
-            ("--pid 7 prog", "so prog has no meaning"),
             ("--pid 7 --sysroot /", "--sysroot needs --dry-run"),
-            ("--undo --pid 7", "--undo: the kernel has no call"),
         ] {
             let why = read(line).unwrap_err();
             assert!(why.contains(said), "{line}: {why}");

@@ -1,11 +1,9 @@
 //! `--compare`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use hugetools_compare::settings::{Metric, Ready, Server, Settings, Stop};
 use hugetools_compare::way::Way;
-use hugetools_model::PageSize;
 use hugetools_model::units::seconds;
 use regex_lite::Regex;
 
@@ -19,8 +17,6 @@ use crate::say::failure::Failure;
 pub struct Compare {
     /// What to compare, and when to stop.
     pub settings: Settings,
-    /// `--plot`
-    pub plot: Option<PathBuf>,
     /// `--json`
     pub json: bool,
 }
@@ -56,7 +52,6 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     }
     Ok(Compare {
         settings,
-        plot: args.compare.plot,
         json: args.reports.json,
     })
 }
@@ -70,8 +65,7 @@ fn ways(list: &str, given: &[OsString]) -> Result<Vec<Way>, Failure> {
     };
     let first = words.first().copied().filter(|word| *word != "plain");
     let words = first.map(|_| "plain").into_iter().chain(words);
-    let is_size = |word: &str| word.parse::<PageSize>().is_ok();
-    let ways = words.map(|word| Way::parse(word, given, is_size));
+    let ways = words.map(|word| Way::parse(word, given));
     let ways: Result<Vec<Way>, String> = ways.collect();
     let mut ways = ways.or_else(|why| usage(format!("--compare={why}")))?;
     if ways.len() < 2 {
@@ -81,9 +75,7 @@ fn ways(list: &str, given: &[OsString]) -> Result<Vec<Way>, Failure> {
         let same = ways[..at]
             .iter()
             .filter(|way| way.options == ways[at].options);
-        let same = same
-            .filter(|way| way.variables == ways[at].variables)
-            .count();
+        let same = same.filter(|way| way.tunables == ways[at].tunables).count();
         if same > 0 {
             ways[at].name = format!("{} {}", ways[at].name, same + 1);
         }
@@ -169,11 +161,11 @@ mod tests {
             "--heap",
             "--time=9",
             "./x",
-            "--plot",
+            "--rounds=8",
         ])
         .unwrap();
         assert_eq!(given.settings.ways[1].options, Some(vec!["--heap".into()]));
-        assert_eq!((given.settings.stop.rounds, given.plot), (Some(7), None));
+        assert_eq!(given.settings.stop.rounds, Some(7));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use hugetools_model::thp::Thp;
 
 use crate::caller::Caller;
 use crate::say::failure::Failure;
-use crate::sys::thp::{Ban, ban};
+use crate::sys::thp;
 
 /// The policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,9 +71,9 @@ impl ThpPolicy {
     /// The kernel refuses.
     pub fn set(self) -> Result<Option<String>, Failure> {
         let set = match self {
-            ThpPolicy::Always => ban(Ban::Lifted),
-            ThpPolicy::Advised => ban(Ban::ExceptAdvised),
-            ThpPolicy::Never => ban(Ban::Complete),
+            ThpPolicy::Always => thp::disable(false, 0),
+            ThpPolicy::Advised => thp::disable(true, thp::EXCEPT_ADVISED),
+            ThpPolicy::Never => thp::disable(true, 0),
         };
         let Err(error) = set else {
             return Ok(None);

@@ -160,28 +160,3 @@ impl fmt::Display for Shortfall {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_sentence() {
-        let other = Shortfall::new(Subject::TEXT, "it is static").outcome("text stays");
-        let other = other.advise("link it otherwise");
-        assert_eq!(
-            other.to_string(),
-            "text stays: it is static; link it otherwise"
-        );
-        let pool = Shortfall::new(Subject::HEAP, "the pool is empty");
-        let pool = pool.then("it goes to base pages").mend("to fill it", "X");
-        let thp = Shortfall::new(Subject::HEAP, "there are no others");
-        let both = pool.and(thp.mend("to have them", "Y"));
-        assert_eq!(
-            both.to_string(),
-            "the pool is empty, and there are no others: it goes to base pages; to fill it: X; \
-             to have them: Y"
-        );
-        assert_eq!(both.each().filter_map(Shortfall::command).count(), 2);
-    }
-}

@@ -96,20 +96,3 @@ impl BitOr for Subject {
         Subject(self.0 | other.0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_their_verbs() {
-        let said = |subject: Subject| format!("{} {}", subject.names(), subject.verb("is", "are"));
-        assert_eq!(said(Subject::HEAP), "the heap is");
-        assert_eq!(
-            said(Subject::HEAP | Subject::SHM),
-            "heap and shared memory are"
-        );
-        assert_eq!(said(Subject::ANON), "private mappings are");
-        assert_eq!(said(Subject::OF_FILE), "text, data and bss are");
-    }
-}

@@ -32,9 +32,6 @@ pub(crate) struct KnownProgram {
     is_go: bool,
     /// Its memory that does not come from malloc.
     pub(crate) memory: Option<OwnMemory>,
-    /// The argument by which it takes pages of the default pool at its start, and the
-    /// arguments that begin with their size.
-    pub(crate) takes: Option<(&'static str, &'static [&'static str])>,
     /// Its own way to huge pages.
     pub(crate) own_switch: Option<&'static str>,
     /// Whether it turns transparent huge pages off for itself.
@@ -55,7 +52,6 @@ const fn program(name: &'static str, files: &'static [&'static str]) -> KnownPro
         needed: &[],
         is_go: false,
         memory: None,
-        takes: None,
         own_switch: None,
         bans_thp: false,
         auto: &[],
@@ -77,11 +73,6 @@ impl KnownProgram {
 
     const fn memory(mut self, what: &'static str, anon: Reach, switch: Switch) -> Self {
         self.memory = Some(OwnMemory { what, anon, switch });
-        self
-    }
-
-    const fn takes(mut self, switch: &'static str, sizes: &'static [&'static str]) -> Self {
-        self.takes = Some((switch, sizes));
         self
     }
 

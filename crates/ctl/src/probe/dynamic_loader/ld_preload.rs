@@ -82,12 +82,4 @@ mod tests {
             assert_eq!(merged, *format!("{library}{others}"), "{list}");
         }
     }
-
-    #[test]
-    fn allocators_are_known_by_name() {
-        let list = OsStr::new("/usr/lib/libjemalloc.so.2:libheaptrack_preload.so:libm.so");
-        let found = other_mallocs(list).into_iter();
-        let found: Vec<bool> = found.map(|other| other.is_reached_by_anon).collect();
-        assert_eq!(found, [true, false]);
-    }
 }

@@ -5,8 +5,6 @@ use std::ops::Range;
 use hugetools_elf::{Elf, Kind, Load, Source};
 use hugetools_model::{Bytes, PageSize};
 
-use crate::ranges::joined;
-
 /// The segments of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
@@ -201,6 +199,19 @@ impl Layout {
             false => Ok(joined(ranges)),
         }
     }
+}
+
+/// Returns the ranges sorted; merges overlapping and adjacent ones.
+fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut all: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
 }
 
 fn in_file(load: &Load) -> Range<u64> {

@@ -9,10 +9,11 @@ use std::path::Path;
 use hugetools_elf::{Elf, Ident, Kind};
 use nix::sys::prctl::get_no_new_privs;
 use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::unistd::{Uid, User};
 
 use super::Refused;
 use crate::caller::Caller;
-use crate::files::accounts;
+use crate::probe::kernel::group::group_name;
 use crate::sys;
 
 /// The C library of a program.
@@ -78,15 +79,15 @@ impl SecureExec {
         let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
         match self {
             SecureExec::SetUserId => {
-                format!(
-                    "start hugectl as user {}",
-                    accounts::user(owner(Metadata::uid))
-                )
+                let uid = owner(Metadata::uid);
+                let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+                let name = user.map_or_else(|| uid.to_string(), |user| user.name);
+                format!("start hugectl as user {name}")
             }
             SecureExec::SetGroupId => {
                 format!(
                     "start hugectl as group {}",
-                    accounts::group(owner(Metadata::gid))
+                    group_name(owner(Metadata::gid))
                 )
             }
             SecureExec::Capabilities => "start hugectl as root".to_owned(),
