@@ -30,7 +30,6 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     pub(crate) usage: Usage,
     pub(crate) walks: walks::Walks,
-    /// Of a warm-up only.
     pub(crate) memory: Memory,
     pub(crate) metric: Option<f64>,
     /// What the program, or the driver, printed to standard output, if that is needed.
@@ -87,7 +86,6 @@ impl Started {
         })
     }
 
-    /// Waits for the end.
     pub(crate) fn finish(&mut self, root: &Root, sample: bool) -> io::Result<Run> {
         let mut sampler = Sampler::new(root, self.pid);
         let usage = loop {

@@ -58,7 +58,6 @@ impl Runner<'_> {
     }
 }
 
-/// The first warning of hugectl or its libraries.
 fn warning(errors: &str) -> Option<String> {
     let warnings = errors
         .lines()

@@ -177,7 +177,6 @@ fn write_walks(comparison: &Comparison, to: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// The best of the ways that are faster than plain.
 fn best(comparison: &Comparison) -> Option<&Compared> {
     let faster = comparison
         .ways

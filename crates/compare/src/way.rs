@@ -87,7 +87,6 @@ impl Way {
         }
     }
 
-    /// Returns the command that runs a program this way.
     pub(crate) fn command(&self, program: &[OsString]) -> Command {
         let mut words = program.iter();
         let mut command = match &self.options {

@@ -15,19 +15,15 @@ use self::filter::Filter;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The environment, in its order: `NAME=value`.
-    pub env: Vec<OsString>,
+    pub(crate) env: Vec<OsString>,
     /// The process that becomes the program.
-    pub pid: u32,
-    /// The real user.
-    pub uid: u32,
-    /// The effective user.
-    pub euid: u32,
-    /// The real group.
-    pub gid: u32,
-    /// The effective group.
-    pub egid: u32,
+    pub(crate) pid: u32,
+    pub(crate) uid: u32,
+    pub(crate) euid: u32,
+    pub(crate) gid: u32,
+    pub(crate) egid: u32,
     /// The file of hugectl; `None` without `/proc`.
-    pub exe: Option<PathBuf>,
+    pub(crate) exe: Option<PathBuf>,
     /// Its seccomp filters, if they were looked for.
     pub filter: Filter,
 }
@@ -87,7 +83,7 @@ impl Caller {
     }
 
     /// Returns the value of a variable, the first if there are several.
-    pub fn var(&self, name: &str) -> Option<&OsStr> {
+    pub(crate) fn var(&self, name: &str) -> Option<&OsStr> {
         self.env.iter().find_map(|entry| value(entry, name))
     }
 }

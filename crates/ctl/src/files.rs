@@ -39,9 +39,6 @@ pub(crate) fn open_elf(path: &Path) -> Option<Elf<File>> {
 
 /// Whether this process may use a file. A seccomp filter may refuse the question; then the answer is yes, and the
 /// use itself shows.
-///
-/// # Errors
-/// Why it may not.
 pub(crate) fn may(path: &Path, how: AccessFlags) -> Result<(), Errno> {
     // eaccess(3) makes six system calls.
     match faccessat(AT_FDCWD, path, how, AtFlags::AT_EACCESS) {

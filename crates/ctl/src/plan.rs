@@ -9,8 +9,8 @@ mod required;
 
 pub(crate) use file_notes::{describe, static_text_is_short};
 pub use make::make;
-pub use prediction::{Row, Rung};
-pub use required::Required;
+pub(crate) use prediction::{Row, Rung};
+pub(crate) use required::Required;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -32,10 +32,8 @@ use crate::wait::To;
 /// A variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
-    pub name: &'static str,
-    /// Its value.
-    pub value: Value,
+    pub(crate) name: &'static str,
+    pub(crate) value: Value,
 }
 
 /// The value of a variable.
@@ -51,15 +49,14 @@ pub enum Value {
 
 /// The program that is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    /// The file.
-    pub path: PathBuf,
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
     /// Its arguments, beginning with its name.
-    pub argv: Vec<OsString>,
+    pub(crate) argv: Vec<OsString>,
     /// Whether it is text that the shell runs if the kernel doesn't.
-    pub is_text: bool,
+    pub(crate) is_text: bool,
     /// Why the kernel may refuse to execute it; printed if it does.
-    pub exec_hint: Option<String>,
+    pub(crate) exec_hint: Option<String>,
 }
 
 /// The plan.
@@ -68,13 +65,10 @@ pub struct Plan {
     /// The variables, in the order of the classic tool.
     pub variables: Vec<Variable>,
     /// The program; `None` in a dry run of options alone.
-    pub program: Option<Program>,
-    /// What serves the heap.
-    pub engine: Engine,
-    /// What each segment gets.
-    pub rows: Vec<Row>,
-    /// The verdict on each required segment.
-    pub required: Vec<Required>,
+    pub(crate) program: Option<Program>,
+    pub(crate) engine: Engine,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) required: Vec<Required>,
     /// Why the program is not started, one line for each required segment.
     pub refusals: Vec<String>,
     /// Messages.
@@ -83,36 +77,33 @@ pub struct Plan {
     pub report: Option<To>,
     /// Whether anything is asked for.
     pub asks: bool,
-    /// The policy for transparent huge pages, if one is set.
-    pub thp_policy: Option<ThpPolicy>,
+    pub(crate) thp_policy: Option<ThpPolicy>,
     /// The embedded library that is put on disk.
-    pub library: Option<Bundled>,
+    pub(crate) library: Option<Bundled>,
     /// The files whose text is put on huge pages of the page cache.
-    pub text: Vec<TextFile>,
+    pub(crate) text: Vec<TextFile>,
     /// Whether text can be on huge pages of the page cache only, as in a static program.
-    pub text_needs_page_cache: bool,
+    pub(crate) text_needs_page_cache: bool,
 }
 
 /// The embedded library that is preloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bundled {
-    /// Its name.
-    pub name: &'static str,
-    /// Its intended path.
-    pub path: PathBuf,
+pub(crate) struct Bundled {
+    pub(crate) name: &'static str,
+    pub(crate) path: PathBuf,
     /// The rest of `LD_PRELOAD`.
-    pub rest: OsString,
+    pub(crate) rest: OsString,
 }
 
 impl Plan {
     /// Whether the program must not run without the variables.
-    pub fn requires(&self) -> bool {
+    pub(crate) fn requires(&self) -> bool {
         let mut variables = self.variables.iter();
         variables.any(|variable| variable.name == REQUIRE)
     }
 
     /// Whether the libraries may print warnings beyond hugectl's.
-    pub fn libraries_may_warn(&self) -> bool {
+    pub(crate) fn libraries_may_warn(&self) -> bool {
         self.variables.iter().any(|variable| match variable.name {
             STARTER | RESTRICT_EXE => true,
             PID => variable.value == Value::Process,
@@ -121,7 +112,7 @@ impl Plan {
     }
 
     /// Returns the kinds of messages that the plan's warnings cover, as bits of [`Kind`].
-    pub fn warned_kinds(&self) -> u64 {
+    pub(crate) fn warned_kinds(&self) -> u64 {
         const KINDS: [(Subject, Kind); 6] = [
             (Subject::HEAP, Kind::Heap),
             (Subject::SHM, Kind::Shm),

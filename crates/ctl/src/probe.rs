@@ -4,14 +4,14 @@
 pub(crate) mod allocator;
 mod auto;
 pub mod bundle;
-pub mod command_line;
-pub mod coverage;
+pub(crate) mod command_line;
+pub(crate) mod coverage;
 pub(crate) mod dynamic_loader;
-pub mod heap_engine;
-pub mod kernel;
-pub mod library;
+pub(crate) mod heap_engine;
+pub(crate) mod kernel;
+pub(crate) mod library;
 mod report_file;
-pub mod target;
+pub(crate) mod target;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -43,39 +43,34 @@ pub struct Findings {
     /// The verbosity, by the environment and the options.
     pub verbosity: u8,
     /// What options and inherited variables ask for.
-    pub asked: Wants,
+    pub(crate) asked: Wants,
     /// What of it can be served for this program.
-    pub served: Wants,
+    pub(crate) served: Wants,
     /// What options and inherited variables ask for the program's segments.
-    pub elfmap: Elfmap,
+    pub(crate) elfmap: Elfmap,
     /// What of these segments can be on huge pages.
-    pub parts: Parts,
-    /// The program.
-    pub look: Look,
-    /// Which library and which malloc.
-    pub decision: Decision,
+    pub(crate) parts: Parts,
+    pub(crate) look: Look,
+    pub(crate) decision: Decision,
     /// The library, if one is to be preloaded.
-    pub library: Option<Found>,
+    pub(crate) library: Option<Found>,
     /// The directory to put in front of `LD_LIBRARY_PATH`.
-    pub library_dir: Option<PathBuf>,
-    /// The kernel's state.
-    pub kernel: Kernel,
+    pub(crate) library_dir: Option<PathBuf>,
+    pub(crate) kernel: Kernel,
     /// A warning about a starter that drops the environment.
-    pub starter: Option<Shortfall>,
+    pub(crate) starter: Option<Shortfall>,
     /// The programs that get huge pages, separated by colons; `None` for all.
-    pub only: Option<OsString>,
+    pub(crate) only: Option<OsString>,
     /// Names of `--only` that no program has, as far as can be seen.
-    pub unknown_names: Vec<String>,
-    /// The file of the report.
-    pub report: Option<PathBuf>,
+    pub(crate) unknown_names: Vec<String>,
+    pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
-    pub is_one_node: bool,
+    pub(crate) is_one_node: bool,
     /// What `--thp-policy` will fall short of.
-    pub policy_short: Option<String>,
+    pub(crate) policy_short: Option<String>,
     /// How to link a program so that all of its segments are aligned.
     pub(crate) relink: String,
-    /// The value of `HUGETLB_MESSAGES`.
-    pub messages: Option<OsString>,
+    pub(crate) messages: Option<OsString>,
 }
 
 /// ld.hugetlbfs is installed with hugectl.
@@ -252,7 +247,6 @@ fn look_at_malloc(look: &mut Look, run: &Run, opened: &Opened) {
     }
 }
 
-/// Finds the library.
 fn library(
     run: &Run,
     decision: &Decision,

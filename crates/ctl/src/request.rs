@@ -17,7 +17,7 @@ use crate::say::messages;
 use crate::say::subject::Subject;
 
 mod adopt;
-pub mod asked_segments;
+pub(crate) mod asked_segments;
 mod compare;
 mod emit;
 mod limits;
@@ -27,7 +27,8 @@ pub mod thp_policy;
 
 pub use adopt::Adopt;
 pub use compare::Compare;
-pub use emit::{Emit, EmitKind};
+pub use emit::Emit;
+pub(crate) use emit::EmitKind;
 pub use processes::Whom;
 
 /// The request.
@@ -49,48 +50,32 @@ pub enum Request {
 /// inherited variable may stand for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// Text, data and bss.
-    pub segments: Segments,
+    pub(crate) segments: Segments,
     /// `--thp-policy`
     pub thp_policy: Option<ThpPolicy>,
     /// `--heap` or `--thp`
-    pub heap: Option<Pages>,
-    /// `--heap-engine`
-    pub engine: Option<HeapEngine>,
-    /// `--shm`
-    pub shm: Option<Pages>,
-    /// `--anon`
-    pub anon: Option<Pages>,
-    /// `--anon-min`
-    pub anon_min: Option<Bytes>,
-    /// `--stack`
-    pub stack: Option<Pages>,
-    /// `--stack-depth`
-    pub stack_depth: Option<Bytes>,
-    /// `--fork=kernel`
-    pub kernel_fork: bool,
-    /// `--fallback`
-    pub fallback: Option<Fallback>,
-    /// `--limit`
-    pub limit: Option<Limit>,
-    /// The size of `--next-touch`.
-    pub next_touch: Option<Bytes>,
+    pub(crate) heap: Option<Pages>,
+    pub(crate) engine: Option<HeapEngine>,
+    pub(crate) shm: Option<Pages>,
+    pub(crate) anon: Option<Pages>,
+    pub(crate) anon_min: Option<Bytes>,
+    pub(crate) stack: Option<Pages>,
+    pub(crate) stack_depth: Option<Bytes>,
+    pub(crate) kernel_fork: bool,
+    pub(crate) fallback: Option<Fallback>,
+    pub(crate) limit: Option<Limit>,
+    pub(crate) next_touch: Option<Bytes>,
     /// `--only`, separated by colons.
-    pub only: Option<OsString>,
-    /// `--no-inherit`
-    pub no_inherit: bool,
-    /// `--require`
-    pub require: Require,
-    /// `--report`
-    pub report: Option<ReportTo>,
-    /// Whether the library is preloaded.
-    pub preload: Preload,
-    /// Where the library is.
-    pub library: Library,
+    pub(crate) only: Option<OsString>,
+    pub(crate) no_inherit: bool,
+    pub(crate) require: Require,
+    pub(crate) report: Option<ReportTo>,
+    pub(crate) preload: Preload,
+    pub(crate) library: Library,
     /// `--messages`
     pub messages: Option<messages::To>,
     /// Changes of the environment's verbosity.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// `--dry-run`
     pub dry_run: bool,
     /// `--explain`
@@ -102,19 +87,16 @@ pub struct Run {
     /// The program and its arguments; empty in a dry run of options alone.
     pub command: Vec<OsString>,
     /// The words before the program, as typed.
-    pub options: Vec<OsString>,
-    /// `--auto`
-    pub auto: bool,
-    /// What `--auto` chose.
-    pub chosen: Option<Chosen>,
+    pub(crate) options: Vec<OsString>,
+    pub(crate) auto: bool,
+    pub(crate) chosen: Option<Chosen>,
 }
 
 /// What `--auto` chose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Chosen {
+pub(crate) struct Chosen {
     /// The options and the reason, and what to look out for: a line each.
-    pub lines: Vec<String>,
-    /// Memory that only `--auto` asked for.
+    pub(crate) lines: Vec<String>,
     pub(crate) subject: Subject,
 }
 
@@ -130,7 +112,7 @@ impl Run {
     }
 
     /// Returns the options that ask for pages, with these.
-    pub fn asked_pages(&self) -> impl Iterator<Item = (&'static str, Pages)> {
+    pub(crate) fn asked_pages(&self) -> impl Iterator<Item = (&'static str, Pages)> {
         let all = [
             ("--text", self.segments.text),
             ("--data", self.segments.data),
@@ -156,15 +138,14 @@ impl Run {
     }
 
     /// Whether the program's own libc is to serve the heap.
-    pub fn wants_libc(&self) -> bool {
+    pub(crate) fn wants_libc(&self) -> bool {
         self.engine == Some(HeapEngine::Libc)
     }
 }
 
 /// The malloc that serves the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeapEngine {
-    /// Our library's.
+pub(crate) enum HeapEngine {
     Arena,
     /// That of the program's own libc.
     Libc,
@@ -186,15 +167,14 @@ pub struct Status {
     /// `--json`
     pub json: bool,
     /// Changes of the environment's verbosity.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
 
 /// The destination of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReportTo {
-    /// Standard error.
+pub(crate) enum ReportTo {
     Terminal,
     /// The end of a file, as lines of JSON.
     File(PathBuf),
@@ -202,18 +182,16 @@ pub enum ReportTo {
 
 /// Whether the library is preloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preload {
+pub(crate) enum Preload {
     /// If it is of use.
     Auto,
-    /// Never: `--no-preload`.
     Never,
-    /// Always: `--force-preload`.
     Always,
 }
 
 /// Where the library is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Library {
+pub(crate) enum Library {
     /// hugectl finds it or contains it.
     Auto,
     /// In this directory, or in a library directory below it.
@@ -278,7 +256,6 @@ fn status(args: Args) -> Result<Status, Failure> {
     })
 }
 
-/// Parses the interval of `--watch`.
 fn watch(word: Option<&str>) -> Result<Option<Duration>, Failure> {
     let Some(word) = word else { return Ok(None) };
     match seconds::parse(word) {

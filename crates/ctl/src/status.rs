@@ -186,7 +186,6 @@ pub(crate) fn written(proof: &Proof<'_>, json: bool) -> String {
     text
 }
 
-/// Whether a mapping is of one of our libraries.
 fn is_library(record: &Record<'_>) -> bool {
     base(record.name).starts_with(b"libhugetlbfs")
 }
@@ -214,7 +213,6 @@ pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError>
     Ok(size.map_or(0, PageSize::get))
 }
 
-/// Reads `/proc/PID/smaps`.
 pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
     let path = pid.path("smaps");
     let failed = |error: FileError| unreadable(root, pid, &error);

@@ -163,7 +163,6 @@ impl Parent {
         Ok(())
     }
 
-    /// The report of the last sample.
     fn last_sample(&self, end: End, samples: &Samples<'_>) -> String {
         let ended = match end {
             End::Exit(status) => Ended::Exit(Some(status)),

@@ -24,22 +24,16 @@ pub(super) type Huge = BTreeMap<u64, u64>;
 /// huge page already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
-    /// Its first address.
     pub(super) start: u64,
-    /// Its resident bytes.
     pub(super) present: u64,
-    /// Why it cannot be collapsed.
     pub(super) obstacle: Option<Reason>,
 }
 
 /// A mapping, or the piece of one that belongs to one segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Area {
-    /// The segment.
     pub(super) segment: Segment,
-    /// Resident bytes.
     pub(super) resident: u64,
-    /// Bytes on huge pages.
     pub(super) huge: Huge,
     /// Its units with resident bytes.
     pub(super) units: Vec<Unit>,
@@ -61,13 +55,9 @@ impl Area {
 /// The memory of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// The path of the executable.
     pub(super) exe: Vec<u8>,
-    /// The name of the process.
     pub(super) name: Vec<u8>,
-    /// The size of a huge page.
     pub(super) size: u64,
-    /// The memory of the requested segments.
     pub(super) areas: Vec<Area>,
 }
 

@@ -14,11 +14,9 @@ use super::reason::Reason;
 
 /// Bytes at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Amount {
-    /// In memory.
-    pub resident: u64,
-    /// On huge pages by page size.
-    pub huge: Huge,
+pub(crate) struct Amount {
+    pub(crate) resident: u64,
+    pub(crate) huge: Huge,
 }
 
 impl Amount {
@@ -35,29 +33,24 @@ impl Amount {
     }
 
     /// On huge pages of all sizes.
-    pub fn huge(&self) -> u64 {
+    pub(crate) fn huge(&self) -> u64 {
         self.huge.values().sum()
     }
 }
 
 /// A segment before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// Its name.
-    pub segment: &'static str,
-    /// Before.
-    pub before: Amount,
-    /// After.
-    pub after: Amount,
+pub(crate) struct Row {
+    pub(crate) segment: &'static str,
+    pub(crate) before: Amount,
+    pub(crate) after: Amount,
 }
 
 /// Memory on base pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Left {
-    /// Its size.
-    pub bytes: u64,
-    /// Why.
-    pub reason: String,
+pub(crate) struct Left {
+    pub(crate) bytes: u64,
+    pub(crate) reason: String,
     #[serde(skip)]
     is_short: bool,
 }
@@ -65,33 +58,29 @@ pub struct Left {
 /// The result for one process.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adopted {
-    /// Its number.
-    pub pid: u32,
-    /// The path of its executable.
-    pub exe: String,
-    /// Its name.
-    pub name: String,
+    pub(crate) pid: u32,
+    pub(crate) exe: String,
+    pub(crate) name: String,
     /// The requested segments before.
-    pub before: Amount,
+    pub(crate) before: Amount,
     /// After; zero if the process has ended.
-    pub after: Amount,
+    pub(crate) after: Amount,
     /// Bytes that became huge.
-    pub moved: u64,
+    pub(crate) moved: u64,
     /// Bytes of huge pages that the kernel refused.
-    pub refused: u64,
-    /// By segment.
-    pub segments: Vec<Row>,
+    pub(crate) refused: u64,
+    pub(crate) segments: Vec<Row>,
     /// The memory on base pages afterwards, by reason.
-    pub left: Vec<Left>,
+    pub(crate) left: Vec<Left>,
     /// `ended` or `executes`, if the process ended or executed another program meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gone: Option<&'static str>,
+    pub(crate) gone: Option<&'static str>,
     /// How long it took; none for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
     /// The CPU time it took.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu_seconds: Option<f64>,
+    pub(crate) cpu_seconds: Option<f64>,
 }
 
 /// Compares a process's memory before and after; `after` is `None` if it has ended.

@@ -11,12 +11,10 @@ use hugetools_model::process::{Pid, cgroup};
 /// The memory that is left, and its limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Room {
-    /// Free bytes.
     pub(super) free: u64,
     /// Bytes by which the process may grow. The rest of `free` is a reserve, because a
     /// process that fills its group is killed at its next allocation.
     pub(super) growth: u64,
-    /// Why there is not more.
     pub(super) reason: Cow<'static, str>,
 }
 

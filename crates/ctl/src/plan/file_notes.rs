@@ -18,7 +18,6 @@ use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// Returns the notes.
 pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     let mut notes: Vec<Note> = conflicts(run).into_iter().collect();
     let target = findings.look.target.as_ref();

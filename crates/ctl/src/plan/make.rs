@@ -208,7 +208,6 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether anything is asked for.
     fn asks(&self) -> bool {
         self.findings.asked.are_any()
             || self.run.segments.off
@@ -326,7 +325,6 @@ impl Maker<'_> {
         prediction
     }
 
-    /// The rungs of a segment in words.
     fn order(&self, subject: Subject, rungs: &Rungs) -> String {
         let name = match self.findings.decision.engine {
             _ if subject != Subject::HEAP => subject.names(),

@@ -17,7 +17,6 @@ use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// What the sentences need besides the reasons.
 pub(super) struct Sentences<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) served: Wants,
@@ -28,7 +27,6 @@ pub(super) struct Sentences<'a> {
 }
 
 impl Sentences<'_> {
-    /// Returns a note for each shortfall.
     pub(super) fn notes(&self, prediction: &Prediction) -> Vec<Note> {
         let level = |short: &Short| match short.is_certain() {
             true => Level::Warning,

@@ -21,24 +21,24 @@ use crate::say::subject::Subject;
 
 /// A required segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Required {
+pub(crate) struct Required {
     /// The segment.
     #[serde(serialize_with = "name")]
-    pub segment: Segment,
+    pub(crate) segment: Segment,
     /// The required percentage; `None` for all that lies in whole huge pages.
-    pub percent: Option<u8>,
+    pub(crate) percent: Option<u8>,
     /// The bytes that must be huge; `None` if the segment grows.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// The bytes that will be huge, or an upper bound.
-    pub huge: Option<u64>,
+    pub(crate) huge: Option<u64>,
     /// Whether it is met; `None` if only the start shows it, or if other programs are
     /// meant.
-    pub met: Option<bool>,
+    pub(crate) met: Option<bool>,
 }
 
 impl Required {
     /// Whether it prevents the start.
-    pub fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.met == Some(false)
     }
 }
@@ -119,7 +119,6 @@ fn begins(rows: &[Row], segment: Segment) -> bool {
     })
 }
 
-/// Whether a segment gets transparent huge pages.
 fn has_thp(rows: &[Row], segment: Segment) -> bool {
     let mut of_segment = rows.iter().filter(|row| row.segment == segment);
     of_segment.any(|row| row.rung == Some(Rung::Thp))

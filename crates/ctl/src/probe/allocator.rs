@@ -12,8 +12,7 @@ use hugetools_elf::Elf;
 
 /// Why a program keeps its own allocator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Own {
-    /// It defines `malloc`.
+pub(crate) enum Own {
     Defined,
     /// It calls an allocator by this other name.
     Called(String),

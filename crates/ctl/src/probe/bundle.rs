@@ -39,9 +39,6 @@ pub(crate) fn carries(path: &Path) -> bool {
 }
 
 /// Returns where a start would put the file `name`. Nothing is changed.
-///
-/// # Errors
-/// Why no place is usable.
 pub(crate) fn future_place(
     places: &[Place],
     bundle: &Bundle<'_>,

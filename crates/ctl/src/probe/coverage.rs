@@ -1,7 +1,7 @@
 //! What of a program's segments can be on huge pages.
 
-pub mod alignment;
-pub mod page_cache;
+pub(crate) mod alignment;
+pub(crate) mod page_cache;
 
 use hugetools_contract::env::{Elfmap, Pages};
 use hugetools_model::memory::meminfo::Meminfo;

@@ -15,8 +15,7 @@ use crate::say::subject::Subject;
 /// The malloc that serves the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// Our library's.
+pub(crate) enum Engine {
     Arena,
     /// The C library's, configured by a tunable.
     Libc,
@@ -29,34 +28,29 @@ pub enum Engine {
 
 /// What was found out about the program, as far as it was needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Look {
+pub(crate) struct Look {
     /// The program; `None` in a dry run without one.
-    pub target: Option<Target>,
-    /// The program behind wrappers.
-    pub behind: Option<Target>,
+    pub(crate) target: Option<Target>,
+    pub(crate) behind: Option<Target>,
     /// Its own allocator, if the heap is asked for.
-    pub own: Option<Own>,
+    pub(crate) own: Option<Own>,
     /// Whether its glibc knows the tunable, if that matters.
-    pub tunable: bool,
+    pub(crate) tunable: bool,
     /// Memory that `--heap` doesn't reach, if the heap or `--anon` is asked for.
     pub(crate) beyond: Option<Beyond>,
-    /// Its entry in the table of known programs.
     pub(crate) known: Option<&'static KnownProgram>,
 }
 
 /// The decision, and what to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
-    /// The malloc that serves the heap.
-    pub engine: Engine,
-    /// The library to preload.
-    pub library: Option<&'static str>,
-    /// Its reasons.
-    pub notes: Vec<Note>,
+pub(crate) struct Decision {
+    pub(crate) engine: Engine,
+    pub(crate) library: Option<&'static str>,
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Decides. `asked` is what options or variables ask for.
-pub fn decide(asked: Wants, run: &Run, look: &Look) -> Decision {
+pub(crate) fn decide(asked: Wants, run: &Run, look: &Look) -> Decision {
     let mut programs = look.target.iter().chain(&look.behind);
     let unreachable = programs
         .find_map(unreachable)
@@ -249,7 +243,7 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
 }
 
 /// Describes the program for `-v`.
-pub fn describe(target: &Target) -> Note {
+pub(crate) fn describe(target: &Target) -> Note {
     let kind = match &target.image {
         Image::Dynamic(Libc::Other) => "dynamic, with an unknown C library".to_owned(),
         Image::Dynamic(libc) => format!("dynamic, with {libc}"),

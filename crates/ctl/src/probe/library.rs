@@ -26,10 +26,9 @@ use crate::say::failure::Failure;
 
 /// The library to preload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// A file, or a name that the loader looks up.
     At(PathBuf),
-    /// The copy inside hugectl.
     Inside(Inside),
     /// There is no library: why.
     Missing(String),
@@ -37,18 +36,17 @@ pub enum Found {
 
 /// The copy inside hugectl.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inside {
-    /// Its name.
-    pub name: &'static str,
+pub(crate) struct Inside {
+    pub(crate) name: &'static str,
     /// The file to which a start writes it.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Whether that file exists.
-    pub is_there: bool,
+    pub(crate) is_there: bool,
 }
 
 impl Found {
     /// The path in `LD_PRELOAD`.
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Found::At(path) | Found::Inside(Inside { path, .. }) => Some(path),
             Found::Missing(_) => None,
@@ -60,10 +58,7 @@ const NOT_CARRIED: &str = "LD_PRELOAD cannot carry a blank, a colon or a dollar 
 
 /// Finds the library `name` in a directory given on the command line, or in a library
 /// directory below.
-///
-/// # Errors
-/// It is not there.
-pub fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
     let fail = |why: &str| Failure::Own(format!("--library-path {}: {why}", dir.display()));
     let dirs = std::iter::once(dir.to_owned()).chain(library_dirs(dir));
     let found = dirs.map(|dir| dir.join(name)).find(|path| is_ours(path));
@@ -85,7 +80,7 @@ pub fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 /// It is not a directory, or the variable cannot carry its name.
-pub fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
     let fail = |why: &str| {
         Err(Failure::Own(format!(
             "--library-path {}: {why}",
@@ -109,8 +104,7 @@ pub fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Finds the library `name` in hugectl's prefix.
-pub fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
+pub(crate) fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
     let exe = caller.exe.as_deref()?;
     let bin = exe.parent()?;
     let is_bin = matches!(bin.file_name().map(OsStr::as_bytes), Some(b"bin" | b"sbin"));
@@ -126,8 +120,7 @@ pub fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Finds the library `name` inside hugectl.
-pub fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) -> Found {
+pub(crate) fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) -> Found {
     let Some(bundle) = bundle else {
         return Found::Missing(format!(
             "hugectl is not installed: there is no {name} in its prefix"

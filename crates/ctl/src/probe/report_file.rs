@@ -9,9 +9,6 @@ use crate::files;
 use crate::say::failure::Failure;
 
 /// Returns the absolute path of a report's file.
-///
-/// # Errors
-/// The file cannot be written.
 pub(super) fn check(file: &Path) -> Result<PathBuf, Failure> {
     let fail = |why: &str| {
         Failure::Own(format!(

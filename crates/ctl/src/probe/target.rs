@@ -1,10 +1,10 @@
 //! The program that will run, found as `execvp(3)` finds it.
 
-pub mod elf_layout;
+pub(crate) mod elf_layout;
 mod image;
 mod shebang;
 
-pub use image::{Image, Libc, SecureExec};
+pub(crate) use image::{Image, Libc, SecureExec};
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -24,25 +24,23 @@ use crate::probe::target::shebang::{HEAD, Head, MOST_SCRIPTS};
 use crate::say::failure::Failure;
 
 /// The shell that runs text files without `#!`.
-pub const SHELL: &str = "/bin/sh";
+pub(crate) const SHELL: &str = "/bin/sh";
 
 /// The program that will run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// The file that is started.
-    pub path: PathBuf,
+pub(crate) struct Target {
+    pub(crate) path: PathBuf,
     /// Whether it is text without `#!`, which the shell runs if the kernel doesn't.
-    pub is_text: bool,
+    pub(crate) is_text: bool,
     /// The program that runs in the end: the file itself, or the last interpreter.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// The scripts and interpreters that lead to it, the started file first.
-    pub through: Vec<PathBuf>,
-    /// What kind of program it is.
-    pub image: Image,
+    pub(crate) through: Vec<PathBuf>,
+    pub(crate) image: Image,
     /// Its segments; none if its headers cannot be read.
-    pub layout: Layout,
+    pub(crate) layout: Layout,
     /// Why its loader ignores the user's settings, if it does.
-    pub secure_exec: Option<SecureExec>,
+    pub(crate) secure_exec: Option<SecureExec>,
 }
 
 /// A target whose program is open.
@@ -175,7 +173,6 @@ fn look(path: &Path, caller: &Caller) -> Result<Opened, Refused> {
     Err(Refused::new(libc::ELOOP, text))
 }
 
-/// The way from interpreter to interpreter.
 struct Walk<'c> {
     caller: &'c Caller,
     is_text: bool,

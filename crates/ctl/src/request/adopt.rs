@@ -32,11 +32,10 @@ pub struct Adopt {
     /// `--children`
     pub children: bool,
     /// The segments, in the order of reports.
-    pub segments: Vec<Segment>,
+    pub(crate) segments: Vec<Segment>,
     /// Maximum share of one CPU, in percent.
     pub budget: u8,
-    /// Minimum share of a huge page that must be touched, in percent.
-    pub touched: u8,
+    pub(crate) touched: u8,
     /// The interval of `--watch`.
     pub watch: Option<Duration>,
     /// `--dry-run`
@@ -44,7 +43,7 @@ pub struct Adopt {
     /// `--json`
     pub json: bool,
     /// Changes of the environment's verbosity.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
@@ -70,7 +69,6 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
     })
 }
 
-/// Checks for options that exclude each other.
 fn check(args: &Args) -> Result<(), Failure> {
     let program = args.command.first().map(|word| Path::new(word).display());
     let odd = args.given.not_of_pid();

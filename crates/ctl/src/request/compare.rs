@@ -21,7 +21,6 @@ pub struct Compare {
     pub json: bool,
 }
 
-/// Validates the command line.
 pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     if let Some(option) = args.given.not_compared() {
         return usage(format!("{option} has no meaning with --compare"));

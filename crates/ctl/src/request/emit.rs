@@ -10,24 +10,18 @@ use crate::say::failure::Failure;
 /// Print settings for another starter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emit {
-    /// The starter.
-    pub kind: EmitKind,
-    /// The unit or the image.
-    pub name: Option<OsString>,
+    pub(crate) kind: EmitKind,
+    pub(crate) name: Option<OsString>,
     /// The settings: a dry run, with a program only for an environment file.
     pub run: Run,
 }
 
 /// A starter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EmitKind {
-    /// systemd: a drop-in.
+pub(crate) enum EmitKind {
     Systemd,
-    /// One that reads an environment file.
     Environment,
-    /// docker, podman, nerdctl.
     Docker,
-    /// Kubernetes.
     Kubernetes,
 }
 
@@ -39,8 +33,7 @@ impl EmitKind {
         EmitKind::Kubernetes,
     ];
 
-    /// Returns the word of the option.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             EmitKind::Systemd => "systemd",
             EmitKind::Environment => "environment",
@@ -50,7 +43,6 @@ impl EmitKind {
     }
 }
 
-/// Validates the command line.
 pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     let word = args.reports.emit.take().unwrap_or_default();
     let mut kinds = EmitKind::ALL.into_iter();

@@ -27,7 +27,7 @@ pub enum To {
 
 impl To {
     /// Parses the option's value: a number is a descriptor.
-    pub fn parse(word: &OsStr) -> Option<To> {
+    pub(crate) fn parse(word: &OsStr) -> Option<To> {
         let bytes = word.as_bytes();
         match !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit) {
             true => word.to_str()?.parse().ok().map(To::Descriptor),
@@ -36,7 +36,7 @@ impl To {
     }
 
     /// Returns the value of `HUGETLB_MESSAGES` if nothing was opened.
-    pub fn value(&self) -> OsString {
+    pub(crate) fn value(&self) -> OsString {
         match self {
             To::File(path) => path.clone().into(),
             To::Descriptor(number) => number.to_string().into(),
@@ -95,7 +95,7 @@ impl Outlet {
     }
 
     /// Returns the value of `HUGETLB_MESSAGES`, by which libraries find it.
-    pub fn value(&self) -> &OsStr {
+    pub(crate) fn value(&self) -> &OsStr {
         &self.value
     }
 

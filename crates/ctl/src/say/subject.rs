@@ -22,7 +22,6 @@ impl Subject {
     pub(crate) const OF_FILE: Subject = Subject(Subject::TEXT.0 | Subject::DATA.0);
     pub(crate) const ALL: Subject = Subject((1 << 6) - 1);
 
-    /// Returns the set with this segment.
     pub(crate) fn of(segment: Segment) -> Subject {
         match segment {
             Segment::Heap => Subject::HEAP,

@@ -8,11 +8,10 @@ use nix::unistd::Pid;
 
 /// What a filter does with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// Allows it.
     #[default]
     Allowed,
-    /// Makes it fail.
     Refused,
     /// Kills the process.
     Ends,
@@ -25,7 +24,6 @@ pub(crate) enum Call {
     Madvise,
     /// `mprotect(2)` with `PROT_EXEC`
     Mprotect,
-    /// `get_mempolicy(2)`
     Policy,
     Truncate,
     MemoryFile,

@@ -13,7 +13,6 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 impl Maker<'_> {
-    /// Sets `LD_PRELOAD`.
     pub(super) fn preload(&mut self) {
         let (path, is_there) = match &self.findings.library {
             None => return,
@@ -46,7 +45,6 @@ impl Maker<'_> {
         self.set("LD_PRELOAD", self.merged(path));
     }
 
-    /// Returns `LD_PRELOAD` with our library first.
     fn merged(&self, path: &Path) -> OsString {
         ld_preload::merge(path.as_os_str(), self.caller.var("LD_PRELOAD"))
     }

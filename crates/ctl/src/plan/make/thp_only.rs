@@ -9,7 +9,6 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 impl Maker<'_> {
-    /// Sets the variables.
     pub(super) fn thp_only(&mut self) {
         let (run, asked) = (self.run, self.findings.asked);
         let anon_min = ("--anon-min", env::ANON_MIN, run.anon_min);

@@ -38,7 +38,6 @@ pub(crate) struct KnownProgram {
     pub(crate) bans_thp: bool,
     /// The options that `--auto` takes.
     pub(crate) auto: &'static [Choice],
-    /// Why these.
     pub(crate) why: &'static str,
     /// What to look out for.
     pub(crate) beware: Option<&'static str>,
@@ -127,15 +126,11 @@ enum Switch {
 /// An option that `--auto` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// `--text`
     Text,
-    /// `--heap`
     Heap,
     /// `--heap=thp`
     HeapThp,
-    /// `--anon`
     Anon,
-    /// `--shm`
     Shm,
     /// `--thp-policy=always`
     ThpAlways,

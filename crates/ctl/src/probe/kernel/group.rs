@@ -9,11 +9,11 @@ use crate::caller::filter::STATUS;
 
 /// Why the caller may not have them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShmGroup {
+pub(crate) struct ShmGroup {
     /// A group of the caller's that could be allowed to.
-    pub group: String,
+    pub(crate) group: String,
     /// The group that `vm.hugetlb_shm_group` allows now.
-    pub now: u64,
+    pub(crate) now: u64,
 }
 
 /// Returns the obstacle; `None` for members of the group, with `CAP_IPC_LOCK`, and if

@@ -19,12 +19,9 @@ use crate::sys;
 /// The C library of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Libc {
-    /// The GNU C library.
+pub(crate) enum Libc {
     Glibc,
-    /// musl.
     Musl,
-    /// Another.
     Other,
 }
 
@@ -40,25 +37,21 @@ impl fmt::Display for Libc {
 
 /// The kind of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Image {
+pub(crate) enum Image {
     /// A dynamic loader starts it, and preloads libraries.
     Dynamic(Libc),
     /// The kernel starts it; no library can be added.
     Static,
     /// Its architecture isn't that of our libraries.
     Foreign(Ident),
-    /// Unknown: why.
     Unknown(String),
 }
 
 /// Why the kernel sets `AT_SECURE`, so that the loader ignores `LD_PRELOAD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecureExec {
-    /// It runs as another user.
+pub(crate) enum SecureExec {
     SetUserId,
-    /// It runs as another group.
     SetGroupId,
-    /// It gets capabilities.
     Capabilities,
 }
 
@@ -95,7 +88,6 @@ impl SecureExec {
     }
 }
 
-/// Determines the kind of a program by its headers.
 pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
     // Its loader is not checked: an emulator (binfmt_misc) finds it below another root.
     if elf.ident() != Ident::native() {
