@@ -1,11 +1,9 @@
 //! What makes a result doubtful.
 
-use hugetools_model::memory::buddy;
 use hugetools_model::{KPath, Root};
 
 use crate::result::Compared;
 use crate::settings::Settings;
-use crate::sys;
 
 /// The doubts.
 #[derive(Debug, Default)]
@@ -71,7 +69,6 @@ impl Doubts {
                 ));
             }
         }
-        self.lines.extend(fragmented(root, ways));
         let widths = ways.iter().filter_map(|way| Some(way.ratio?.width()));
         let widest = widths.reduce(f64::max);
         if let Some(widest) = widest.filter(|widest| *widest >= settings.stop.within) {
@@ -82,25 +79,6 @@ impl Doubts {
             ));
         }
     }
-}
-
-/// Whether fewer huge pages could be had than the program has memory.
-fn fragmented(root: &Root, ways: &[Compared]) -> Option<String> {
-    let size = read(root, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
-    let size: u64 = size.trim_end().parse().ok()?;
-    let order = (size / sys::page_size()).checked_ilog2()?;
-    let blocks = buddy::read(root).ok()??;
-    let order = usize::try_from(order).ok()?;
-    let free: u64 = blocks.iter().map(|zone| zone.of_order(order)).sum();
-    let (free, peak) = (free * size, ways.iter().map(|way| way.memory.peak).max()?);
-    (free < peak).then(|| {
-        format!(
-            "memory is fragmented: at the end {} MB were free as huge pages, and the program \
-             had up to {} MB",
-            free >> 20,
-            peak >> 20
-        )
-    })
 }
 
 fn ticks(root: &Root) -> Option<Ticks> {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::result::{Compared, Comparison};
 use crate::stats::{mean, median};
-use crate::table::{Verdict, faults};
+use crate::table::{faults, word};
 
 /// The result; the caller adds the head.
 #[derive(Debug, Serialize)]
@@ -35,8 +35,6 @@ struct Way {
     peak: u64,
     huge: u64,
     resident: u64,
-    dtlb_misses: Option<u64>,
-    itlb_misses: Option<u64>,
     warning: Option<String>,
 }
 
@@ -52,7 +50,6 @@ impl Ways {
 }
 
 fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
-    let walks = comparison.no_walks.is_none().then(|| way.walks());
     let values = || way.values.iter().copied();
     Way {
         way: way.way.name.clone(),
@@ -68,7 +65,7 @@ fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
         ratio_high: way.ratio.map(|ratio| ratio.high),
         verdict: way
             .ratio
-            .map(|ratio| Verdict::of(comparison, Some(ratio)).word()),
+            .map(|ratio| word(comparison, ratio).unwrap_or("no difference")),
         user: way.mean(|run| run.usage.user.as_secs_f64()),
         system: way.mean(|run| run.usage.system.as_secs_f64()),
         faults: way.mean(faults),
@@ -76,8 +73,6 @@ fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
         peak: way.memory.peak,
         huge: way.memory.huge,
         resident: way.memory.resident,
-        dtlb_misses: walks.map(|walks| walks.data),
-        itlb_misses: walks.map(|walks| walks.instructions),
         warning: way.warning.clone(),
     }
 }
