@@ -1,7 +1,7 @@
 //! The command line as typed. Only its form is checked.
 
 pub mod compare;
-mod given;
+pub(crate) mod given;
 mod huge_pages;
 mod library;
 mod messages;

@@ -23,7 +23,7 @@ use hugetools_model::{FileError, Root};
 
 use crate::caller::{Caller, value};
 use crate::probe::bundle::Bundle;
-use crate::probe::command_line::known_programs::{self, Beyond, KnownProgram};
+use crate::probe::command_line::known_programs;
 use crate::probe::command_line::{names, starters, wrappers};
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::glibc_tunables;
@@ -139,24 +139,12 @@ pub fn probe(
     for (option, pages) in run.asked_pages() {
         check_size(root, option, Some(pages))?;
     }
-    let mut asked = Asked::find(run, caller);
-    let look = look(run, &asked, caller, root)?;
+    let mut given = Asked::find(run, caller);
+    let look = look(run, &given, caller, root)?;
     if run.auto && look.target.is_some() {
         auto::choose(run, &look);
-        asked = Asked::find(run, caller);
+        given = Asked::find(run, caller);
     }
-    find(run, asked, look, caller, root, bundle, outlet)
-}
-
-fn find(
-    run: &Run,
-    given: Asked,
-    look: Look,
-    caller: &Caller,
-    root: &Root,
-    bundle: Option<&Bundle<'_>>,
-    outlet: Option<&Outlet>,
-) -> Result<Findings, Failure> {
     let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));
     let own = |error: FileError| Failure::Own(error.to_string());
     let asked = coverage::with_marks(given.wants, given.elfmap, &look);
@@ -219,8 +207,8 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
         let all = [innermost, &opened].into_iter();
         let mut known = all.filter_map(known_programs::find);
         look.known = known.next();
-        let beyond = |known: &'static KnownProgram| Beyond::of(known, &run.command, caller, root);
-        look.beyond = look.known.and_then(beyond);
+        let known = look.known;
+        look.is_beyond = known.is_some_and(|known| known.is_beyond(&run.command, caller, root));
     }
     if heap || run.auto {
         look_at_malloc(&mut look, run, &opened);

@@ -9,7 +9,7 @@ use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::args::{Args, DEFAULT, Step, TERMINAL};
+use crate::args::{self, Args, DEFAULT, Step, TERMINAL, given};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
@@ -238,7 +238,10 @@ fn status(args: Args) -> Result<Status, Failure> {
         return usage("--sizes and --totals: one or the other");
     }
     let program = args.command.first().map(|word| word.to_string_lossy());
-    let option = args.given.not_of_status().map(Into::into);
+    let option = args
+        .given
+        .first_not_of(&[given::STATUS, given::ANY])
+        .map(Into::into);
     if let Some(word) = option.or(program) {
         return usage(format!(
             "--status starts no program, so {word} has no meaning with it"
@@ -369,7 +372,7 @@ fn check_run(args: &Args) -> Result<(), Failure> {
             "{option} needs {needed}: it is about running processes"
         ));
     }
-    if let Some(option) = args.given.of_compare() {
+    if let Some(option) = args.given.first_of(&args::compare::OPTIONS) {
         return usage(format!("{option} needs --compare"));
     }
     if args.reports.json && starts && args.reports.report.is_none() {

@@ -66,7 +66,7 @@ pub struct Compare {
 }
 
 /// The options above.
-pub(super) const OPTIONS: [&str; 9] = [
+pub(crate) const OPTIONS: [&str; 9] = [
     "--compare",
     "--rounds",
     "--within",

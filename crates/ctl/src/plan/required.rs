@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::prediction::{Row, Rung, name};
 use crate::probe::Findings;
-use crate::probe::command_line::known_programs::Beyond;
+use crate::probe::command_line::known_programs::KnownProgram;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::heap_engine::Engine;
 use crate::probe::target::Target;
@@ -95,8 +95,8 @@ pub(super) fn judge(
                 required.met = Some(begins(rows, segment));
             }
             (Segment::Anon, _) => {
-                let beyond = findings.look.beyond.as_ref();
-                let is_past = beyond.is_some_and(Beyond::is_past_anon);
+                let known = findings.look.known.filter(|_| findings.look.is_beyond);
+                let is_past = known.is_some_and(KnownProgram::is_past_anon);
                 required.met = Some(has_thp(rows, segment) && !is_past);
             }
             // The process knows how long it may grow.

@@ -4,7 +4,7 @@ use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 use hugetools_elf::Ident;
 
 use crate::probe::allocator::Own;
-use crate::probe::command_line::known_programs::{Beyond, KnownProgram};
+use crate::probe::command_line::known_programs::KnownProgram;
 use crate::probe::kernel::Wants;
 use crate::probe::target::{Image, Libc, Target};
 use crate::request::{HeapEngine, Preload, Run};
@@ -36,8 +36,8 @@ pub(crate) struct Look {
     pub(crate) own: Option<Own>,
     /// Whether its glibc knows the tunable, if that matters.
     pub(crate) tunable: bool,
-    /// Memory that `--heap` doesn't reach, if the heap or `--anon` is asked for.
-    pub(crate) beyond: Option<Beyond>,
+    /// Whether it has memory that `--heap` doesn't reach.
+    pub(crate) is_beyond: bool,
     pub(crate) known: Option<&'static KnownProgram>,
 }
 
@@ -167,15 +167,15 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     if let Some(own) = own {
         let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
         // The table of known programs may say more.
-        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && look.beyond.is_none();
+        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && !look.is_beyond;
         notes.push(warning(match by_anon {
             true => short.advise("--anon reaches it"),
             false => short,
         }));
     }
     let anon = asked.anon.is_some() && !is_static(look);
-    let beyond = look.beyond.as_ref();
-    if let Some(short) = beyond.and_then(|beyond| beyond.shortfall(heap, anon)) {
+    let known = look.known.filter(|_| look.is_beyond);
+    if let Some(short) = known.and_then(|known| known.shortfall(heap, anon)) {
         // What --auto chose does what it can, and falls short of nothing.
         let is_chosen = run.chosen_subject().contains(short.subject);
         notes.push(match is_chosen {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hugetools_contract::segment::Segment;
 
 use super::{Whom, usage, watch};
-use crate::args::{Args, DEFAULT, Step};
+use crate::args::{Args, DEFAULT, Step, given};
 use crate::say::failure::Failure;
 
 /// Default share of one CPU, in percent.
@@ -71,7 +71,9 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
 
 fn check(args: &Args) -> Result<(), Failure> {
     let program = args.command.first().map(|word| Path::new(word).display());
-    let odd = args.given.not_of_pid();
+    let odd = args
+        .given
+        .first_not_of(&[given::PID, given::PID_TOO, given::ANY]);
     let odd = odd.map(str::to_owned);
     if let Some(what) = odd.or(program.map(|program| program.to_string())) {
         return usage(format!(

@@ -22,7 +22,7 @@ pub struct Compare {
 }
 
 pub(super) fn read(args: Args) -> Result<Compare, Failure> {
-    if let Some(option) = args.given.not_compared() {
+    if let Some(option) = args.given.first_of(args::given::NOT_COMPARED) {
         return usage(format!("{option} has no meaning with --compare"));
     }
     if args.command.is_empty() {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Run, run, usage};
-use crate::args::Args;
+use crate::args::{Args, given};
 use crate::say::failure::Failure;
 
 /// Print settings for another starter.
@@ -49,7 +49,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     let Some(kind) = kinds.find(|kind| kind.word() == word) else {
         return usage(format!("--emit={word}: no such kind"));
     };
-    if let Some(option) = args.given.not_emitted() {
+    if let Some(option) = args.given.first_of(given::NOT_EMITTED) {
         return usage(format!(
             "--emit starts no program, so {option} has no meaning with it"
         ));
