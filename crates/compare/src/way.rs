@@ -8,6 +8,10 @@ use hugetools_model::PageSize;
 /// This program, even if its file was replaced meanwhile.
 const HUGECTL: &str = "/proc/self/exe";
 
+/// A variable of random length, so that the stack lies elsewhere in each run: a layout that
+/// happens to be good or bad is not measured.
+const PADDING: &str = "HUGETLB_COMPARE_PADDING";
+
 /// Names of ways that are options of hugectl, and the options.
 const OPTIONS: [(&str, &[&str]); 5] = [
     ("thp", &["--thp"]),
@@ -99,7 +103,8 @@ impl Way {
         };
         command
             .args(words)
-            .envs(self.tunables.map(|value| ("GLIBC_TUNABLES", value)));
+            .envs(self.tunables.map(|value| ("GLIBC_TUNABLES", value)))
+            .env(PADDING, "x".repeat(fastrand::usize(..4096)));
         command
     }
 

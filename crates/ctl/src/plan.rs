@@ -47,6 +47,17 @@ pub enum Value {
     ProcessAnd(OsString),
 }
 
+impl Value {
+    /// Returns the value with this process ID.
+    pub(crate) fn with(&self, process: &str) -> OsString {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::Process => process.into(),
+            Value::ProcessAnd(text) => [OsStr::new(process), text].join(OsStr::new(":")),
+        }
+    }
+}
+
 /// The program that is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -173,13 +184,9 @@ impl Plan {
     pub fn to_json(&self) -> String {
         let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
         let variables = self.variables.iter();
-        let value = |value: &Value| match value {
-            Value::Text(text) => lossy(text),
-            Value::Process => "$$".to_owned(),
-            Value::ProcessAnd(text) => format!("$$:{}", lossy(text)),
-        };
+        let value = |variable: &Variable| lossy(&variable.value.with("$$"));
         let variables: serde_json::Map<_, _> = variables
-            .map(|variable| (variable.name.to_owned(), value(&variable.value).into()))
+            .map(|variable| (variable.name.to_owned(), value(variable).into()))
             .collect();
         let program = self.program.as_ref();
         let texts = |level| {

@@ -166,8 +166,6 @@ pub struct Status {
     pub watch: Option<Duration>,
     /// `--json`
     pub json: bool,
-    /// Changes of the environment's verbosity.
-    pub(crate) steps: Vec<Step>,
     /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
@@ -254,7 +252,6 @@ fn status(args: Args) -> Result<Status, Failure> {
         totals: args.reports.totals,
         watch,
         json: args.reports.json,
-        steps: args.steps,
         sysroot: args.reports.sysroot,
     })
 }

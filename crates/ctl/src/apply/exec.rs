@@ -9,7 +9,7 @@ use nix::unistd::execve;
 
 use crate::apply::Applied;
 use crate::caller::{Caller, value};
-use crate::plan::{Plan, Program, Value, Variable};
+use crate::plan::{Plan, Program, Variable};
 use crate::probe::target::SHELL;
 use crate::say::failure::Failure;
 
@@ -66,14 +66,7 @@ fn environment<'v>(
     for variable in variables {
         env.retain(|old| value(old, variable.name).is_none());
         let mut entry = OsString::from(format!("{}=", variable.name));
-        match &variable.value {
-            Value::Text(text) => entry.push(text),
-            Value::Process => entry.push(caller.pid.to_string()),
-            Value::ProcessAnd(text) => {
-                entry.push(format!("{}:", caller.pid));
-                entry.push(text);
-            }
-        }
+        entry.push(variable.value.with(&caller.pid.to_string()));
         env.push(entry);
     }
     env

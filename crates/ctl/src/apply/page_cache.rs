@@ -33,12 +33,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared {
-    let start = Instant::now();
     let state = match open(text) {
         Err(error) => failed(&error),
         Ok(opened) => Attempt { opened, text, root }.run(caller),
     };
-    prepared(text.clone(), state, start.elapsed())
+    prepared(text.clone(), state)
 }
 
 /// The page cache of a file's text.

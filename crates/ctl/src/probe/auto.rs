@@ -23,12 +23,7 @@ pub(super) fn choose(run: &mut Run, look: &Look) {
         lines: std::iter::once(format!("--auto takes {words} for {name}: {why}"))
             .chain(beware)
             .collect(),
-        subject: match (run.heap.is_none(), run.anon.is_none()) {
-            (true, true) => Subject::HEAP | Subject::ANON,
-            (true, false) => Subject::HEAP,
-            (false, true) => Subject::ANON,
-            (false, false) => Subject::NONE,
-        },
+        subject: Subject::HEAP.when(run.heap.is_none()) | Subject::ANON.when(run.anon.is_none()),
     });
     for choice in choices {
         choice.apply(run);

@@ -54,54 +54,55 @@ impl Found {
     }
 }
 
-const NOT_CARRIED: &str = "LD_PRELOAD cannot carry a blank, a colon or a dollar sign";
-
 /// Finds the library `name` in a directory given on the command line, or in a library
 /// directory below.
 pub(crate) fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
-    let fail = |why: &str| Failure::Own(format!("--library-path {}: {why}", dir.display()));
-    let dirs = std::iter::once(dir.to_owned()).chain(library_dirs(dir));
-    let found = dirs.map(|dir| dir.join(name)).find(|path| is_ours(path));
-    let Some(found) = found else {
-        return Err(fail(&format!(
-            "neither this directory nor a library directory below it holds our {name} for {}",
-            Ident::native()
-        )));
-    };
-    let path = absolute(&found);
-    match bundle::carries(&path) {
-        true => Ok(path),
-        false => Err(fail(NOT_CARRIED)),
+    let mut paths = dirs_below(dir).map(|dir| dir.join(name));
+    match paths.find(|path| is_ours(path)) {
+        Some(path) => carried(dir, &path),
+        None => Err(wrong(
+            dir,
+            &format!(
+                "neither this directory nor a library directory below it holds our {name} for {}",
+                Ident::native()
+            ),
+        )),
     }
 }
 
 /// Returns the directory to put into `LD_LIBRARY_PATH` for a directory given on the command
 /// line. It is that of the first library with the name of ours, for programs linked with it.
-///
-/// # Errors
-/// It is not a directory, or the variable cannot carry its name.
 pub(crate) fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
-    let fail = |why: &str| {
-        Err(Failure::Own(format!(
-            "--library-path {}: {why}",
-            dir.display()
-        )))
-    };
     if !dir.is_dir() {
-        return fail("not a directory");
+        return Err(wrong(dir, "not a directory"));
     }
     let holds = |dir: &PathBuf| {
         let mut names = [LIBRARY, VERSIONED].iter();
         names.any(|name| dir.join(name).exists())
     };
-    let found = std::iter::once(dir.to_owned())
-        .chain(library_dirs(dir))
-        .find(holds);
-    let found = absolute(found.as_deref().unwrap_or(dir));
-    match bundle::carries(&found) {
-        true => Ok(found),
-        false => fail(NOT_CARRIED),
+    let found = dirs_below(dir).find(holds);
+    carried(dir, found.as_deref().unwrap_or(dir))
+}
+
+/// Returns a directory given on the command line, and the library directories below it.
+fn dirs_below(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    std::iter::once(dir.to_owned()).chain(library_dirs(dir))
+}
+
+/// Returns the absolute path, if `LD_PRELOAD` can carry it.
+fn carried(dir: &Path, path: &Path) -> Result<PathBuf, Failure> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match bundle::carries(&path) {
+        true => Ok(path),
+        false => Err(wrong(
+            dir,
+            "LD_PRELOAD cannot carry a blank, a colon or a dollar sign",
+        )),
     }
+}
+
+fn wrong(dir: &Path, why: &str) -> Failure {
+    Failure::Own(format!("--library-path {}: {why}", dir.display()))
 }
 
 pub(crate) fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
@@ -163,8 +164,4 @@ fn is_trusted(file: &Metadata, exe: &Path, caller: &Caller) -> bool {
         [0, caller.euid].contains(&uid) || exe.metadata().is_ok_and(|exe| exe.uid() == uid)
     };
     file.is_file() && file.mode() & OTHERS_WRITE == 0 && owns(file.uid())
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hugetools_contract::segment::Segment;
 
 use super::{Whom, usage, watch};
-use crate::args::{Args, DEFAULT, Step, given};
+use crate::args::{Args, DEFAULT, given};
 use crate::say::failure::Failure;
 
 /// Default share of one CPU, in percent.
@@ -42,8 +42,6 @@ pub struct Adopt {
     pub dry_run: bool,
     /// `--json`
     pub json: bool,
-    /// Changes of the environment's verbosity.
-    pub(crate) steps: Vec<Step>,
     /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
@@ -64,7 +62,6 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         watch: watch(args.reports.watch.as_deref())?,
         dry_run: args.reports.dry_run,
         json: args.reports.json,
-        steps: args.steps,
         sysroot: args.reports.sysroot,
     })
 }

@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use hugetools_model::{Bytes, PageSize};
 
@@ -28,7 +27,6 @@ pub(crate) struct Prepared {
     /// Bytes in whole huge pages.
     pub(crate) wanted: Bytes,
     pub(crate) state: State,
-    pub(crate) cost: Duration,
 }
 
 /// The result for a file.
@@ -77,15 +75,14 @@ pub(crate) fn predict(text: TextFile, caller: &Caller) -> Prepared {
             None => State::Left,
         },
     };
-    prepared(text, state, Duration::ZERO)
+    prepared(text, state)
 }
 
-pub(crate) fn prepared(text: TextFile, state: State, cost: Duration) -> Prepared {
+pub(crate) fn prepared(text: TextFile, state: State) -> Prepared {
     Prepared {
         wanted: sum(&text.parts),
         text,
         state,
-        cost,
     }
 }
 
