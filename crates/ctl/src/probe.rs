@@ -21,6 +21,7 @@ use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Settings};
 use hugetools_model::hugetlb::node;
 use hugetools_model::{FileError, Root};
 
+use crate::args::TERMINAL;
 use crate::caller::{Caller, value};
 use crate::probe::bundle::Bundle;
 use crate::probe::command_line::known_programs;
@@ -32,7 +33,7 @@ use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
 use crate::probe::target::{Image, Opened};
 use crate::request::thp_policy::ThpPolicy;
-use crate::request::{Library, Preload, ReportTo, Run, verbosity};
+use crate::request::{Library, Preload, Run, verbosity};
 use crate::say::failure::Failure;
 use crate::say::messages::Outlet;
 use crate::say::shortfall::Shortfall;
@@ -178,7 +179,7 @@ pub fn probe(
         only: names::selected(run, caller),
         unknown_names: names::unknown(run, caller),
         report: match &run.report {
-            Some(ReportTo::File(file)) => Some(report_file::check(file)?),
+            Some(file) if file.as_os_str() != TERMINAL => Some(report_file::check(file)?),
             _ => None,
         },
         is_one_node: run.next_touch.is_some() && node::read(root).map_err(own)?.len() < 2,

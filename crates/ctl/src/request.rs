@@ -9,7 +9,7 @@ use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::args::{self, Args, DEFAULT, Step, TERMINAL, given};
+use crate::args::{self, Args, DEFAULT, Step, given};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
@@ -69,7 +69,8 @@ pub struct Run {
     pub(crate) only: Option<OsString>,
     pub(crate) no_inherit: bool,
     pub(crate) require: Require,
-    pub(crate) report: Option<ReportTo>,
+    /// `--report`: a file, or [`args::TERMINAL`].
+    pub(crate) report: Option<PathBuf>,
     pub(crate) preload: Preload,
     pub(crate) library: Library,
     /// `--messages`
@@ -168,14 +169,6 @@ pub struct Status {
     pub json: bool,
     /// `--sysroot`
     pub sysroot: Option<PathBuf>,
-}
-
-/// The destination of a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ReportTo {
-    Terminal,
-    /// The end of a file, as lines of JSON.
-    File(PathBuf),
 }
 
 /// Whether the library is preloaded.
@@ -287,10 +280,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         kernel_fork: segments.fork.is_some(),
         fallback: segments.fallback.as_deref().and_then(fallback),
         require: require::parse(args.reports.require.as_deref())?,
-        report: args.reports.report.map(|file| match file.as_os_str() {
-            terminal if terminal == TERMINAL => ReportTo::Terminal,
-            _ => ReportTo::File(file),
-        }),
+        report: args.reports.report,
         messages: args
             .messages
             .messages

@@ -312,4 +312,4 @@ fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

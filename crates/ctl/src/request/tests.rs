@@ -40,9 +40,6 @@ fn sizes_and_words() {
     assert_eq!(library(last), Library::At("/p".into()));
     let last = "--library-path /p --library-use-path x";
     assert_eq!(library(last), Library::ByName);
-    let file = Some(ReportTo::File("a/b".into()));
-    assert_eq!(run("--report=- --json x").report, Some(ReportTo::Terminal));
-    assert_eq!(run("--report=a/b x").report, file);
 }
 
 #[test]
