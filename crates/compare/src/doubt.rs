@@ -11,23 +11,11 @@ pub(crate) struct Doubts {
     pub(crate) lines: Vec<String>,
     /// Whether other programs used the CPUs at the start.
     pub(crate) is_busy: bool,
-    ticks: Option<Ticks>,
-}
-
-/// Processor time of the machine, in ticks.
-#[derive(Debug, Clone, Copy)]
-struct Ticks {
-    steal: u64,
-    all: u64,
 }
 
 impl Doubts {
     pub(crate) fn begin(root: &Root, settings: &Settings) -> Doubts {
-        let mut doubts = Doubts {
-            lines: Vec::new(),
-            is_busy: false,
-            ticks: ticks(root),
-        };
+        let mut doubts = Doubts::default();
         let loadavg = read(root, "/proc/loadavg");
         let busy = loadavg
             .split_whitespace()
@@ -56,19 +44,7 @@ impl Doubts {
         doubts
     }
 
-    pub(crate) fn end(&mut self, root: &Root, settings: &Settings, ways: &[Compared]) {
-        if let (Some(before), Some(now)) = (self.ticks, ticks(root)) {
-            let (steal, all) = (
-                now.steal.saturating_sub(before.steal),
-                now.all.saturating_sub(before.all),
-            );
-            if steal * 100 > all {
-                let share = crate::memory::percent(steal, all);
-                self.lines.push(format!(
-                    "the hypervisor gave {share:.1} % of the CPUs' time to other guests"
-                ));
-            }
-        }
+    pub(crate) fn end(&mut self, settings: &Settings, ways: &[Compared]) {
         let widths = ways.iter().filter_map(|way| Some(way.ratio?.width()));
         let widest = widths.reduce(f64::max);
         if let Some(widest) = widest.filter(|widest| *widest >= settings.stop.within) {
@@ -79,18 +55,6 @@ impl Doubts {
             ));
         }
     }
-}
-
-fn ticks(root: &Root) -> Option<Ticks> {
-    let text = read(root, "/proc/stat");
-    let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let fields: Vec<u64> = line.split_whitespace().flat_map(str::parse).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal; guest time is part of user.
-    let all = fields.iter().take(8).sum();
-    Some(Ticks {
-        steal: *fields.get(7)?,
-        all,
-    })
 }
 
 fn read(root: &Root, path: &'static str) -> String {

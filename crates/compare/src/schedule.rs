@@ -44,7 +44,7 @@ pub fn compare(
         clock.last = began.elapsed();
         progress(state(&settings.stop, &ways, began.elapsed()));
     }
-    doubts.end(root, settings, &ways);
+    doubts.end(settings, &ways);
     Ok(Comparison {
         ways,
         doubts: doubts.lines,

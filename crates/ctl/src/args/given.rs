@@ -46,7 +46,7 @@ pub(crate) const NOT_COMPARED: &[&str] = &[
 
 /// The options that were given by a long name, in the order of their definitions.
 #[derive(Debug, Default)]
-pub struct Given(Vec<String>);
+pub(crate) struct Given(Vec<String>);
 
 impl Given {
     pub(super) fn of(command: &Command, matches: &ArgMatches) -> Given {
@@ -72,7 +72,7 @@ impl Given {
     }
 
     /// Returns the first option for running processes, and the options that it needs.
-    pub fn of_running(&self) -> Option<(&str, &'static str)> {
+    pub(crate) fn of_running(&self) -> Option<(&str, &'static str)> {
         let name = self.find(|name| STATUS.contains(&name) || PID.contains(&name))?;
         Some(match (STATUS.contains(&name), PID.contains(&name)) {
             (true, true) => (name, "--status or --pid"),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Maker;
 use crate::plan::Bundled;
-use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
+use crate::probe::dynamic_loader::ld_preload;
 use crate::probe::heap_engine::Engine;
 use crate::probe::library::{Found, Inside};
 use crate::say::shortfall::Shortfall;
@@ -39,7 +39,10 @@ impl Maker<'_> {
         }
         if self.findings.decision.engine == Engine::Arena {
             for other in ld_preload::other_mallocs(list) {
-                self.warn(replaced(&other));
+                self.warn(format!(
+                    "--heap replaces the malloc of {other} (LD_PRELOAD); to keep it, on huge \
+                     pages: --anon instead of --heap"
+                ));
             }
         }
         self.set("LD_PRELOAD", self.merged(path));
@@ -62,14 +65,4 @@ impl Maker<'_> {
             rest: OsStr::from_bytes(rest).to_owned(),
         })
     }
-}
-
-/// Warns that a preloaded malloc is replaced, and says how to keep it.
-fn replaced(other: &OtherMalloc) -> String {
-    let name = Path::new(&other.entry).display();
-    let advice = match other.is_reached_by_anon {
-        true => "to keep it, on huge pages: --anon instead of --heap",
-        false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
-    };
-    format!("--heap replaces the malloc of {name} (LD_PRELOAD); {advice}")
 }

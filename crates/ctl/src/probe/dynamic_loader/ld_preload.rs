@@ -25,35 +25,11 @@ pub(crate) fn ours(list: &OsStr) -> Vec<Vec<u8>> {
     ours.map(<[u8]>::to_vec).collect()
 }
 
-/// A preloaded library whose malloc ours replaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OtherMalloc {
-    /// The entry of the list.
-    pub(crate) entry: OsString,
-    /// Whether `--anon` reaches its memory.
-    pub(crate) is_reached_by_anon: bool,
-}
-
-/// Returns the libraries of a list that are known to define malloc.
-pub(crate) fn other_mallocs(list: &OsStr) -> Vec<OtherMalloc> {
-    /// Allocators that use mappings or the program break, and tools that watch malloc.
-    const KNOWN: [(&str, bool); 5] = [
-        ("jemalloc", true),
-        ("mimalloc", true),
-        ("tcmalloc", true),
-        ("heaptrack", false),
-        ("libmemusage", false),
-    ];
-    let other = |entry: &[u8]| {
-        let entry = OsStr::from_bytes(entry).to_owned();
-        let text = entry.to_string_lossy();
-        let (_, is_reached_by_anon) = KNOWN.into_iter().find(|(name, _)| text.contains(name))?;
-        Some(OtherMalloc {
-            is_reached_by_anon,
-            entry: entry.clone(),
-        })
-    };
-    entries(list).filter_map(other).collect()
+/// Returns the libraries of a list whose malloc ours replaces, as far as they are known.
+pub(crate) fn other_mallocs(list: &OsStr) -> impl Iterator<Item = String> {
+    const KNOWN: [&str; 3] = ["jemalloc", "mimalloc", "tcmalloc"];
+    let names = entries(list).map(|entry| String::from_utf8_lossy(entry).into_owned());
+    names.filter(|name| KNOWN.iter().any(|known| name.contains(known)))
 }
 
 /// Returns the list with `library` first and without our other entries.
