@@ -14,6 +14,7 @@ use hugetools_ctl::apply::{self, Applied, rights};
 use hugetools_ctl::args;
 
 use hugetools_ctl::caller::Caller;
+use hugetools_ctl::caller::filter::Filter;
 use hugetools_ctl::emit;
 use hugetools_ctl::explain;
 use hugetools_ctl::plan;
@@ -26,7 +27,7 @@ use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
 use hugetools_ctl::wait::{self, Role};
-use hugetools_model::{FileError, Head, Root};
+use hugetools_model::{Head, Root};
 
 use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
@@ -161,8 +162,7 @@ fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     if run.starts() {
         rights::check(&root)?;
     }
-    let own = |why: FileError| Failure::Own(why.to_string());
-    caller.find_filter(&root).map_err(own)?;
+    caller.filter = Filter::look(&root)?;
     // Writing beyond `ulimit -f` must fail with an error instead of SIGXFSZ.
     start_on(&root, run, caller, IgnoredSignals::begin())
 }

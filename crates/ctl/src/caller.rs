@@ -7,7 +7,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use hugetools_contract::env::Settings;
-use hugetools_model::{FileError, Root};
 
 use self::filter::Filter;
 
@@ -56,15 +55,6 @@ impl Caller {
             pid: std::process::id(),
             ..self.clone()
         }
-    }
-
-    /// Looks for seccomp filters.
-    ///
-    /// # Errors
-    /// A file that exists cannot be read.
-    pub fn find_filter(&mut self, root: &Root) -> Result<(), FileError> {
-        self.filter = Filter::look(root)?;
-        Ok(())
     }
 
     /// Returns the verbosity by the environment.

@@ -138,7 +138,7 @@ pub fn probe(
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
     for (option, pages) in run.asked_pages() {
-        check_size(root, option, Some(pages))?;
+        check_size(root, option, pages)?;
     }
     let mut given = Asked::find(run, caller);
     let look = look(run, &given, caller, root)?;
@@ -147,7 +147,6 @@ pub fn probe(
         given = Asked::find(run, caller);
     }
     let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));
-    let own = |error: FileError| Failure::Own(error.to_string());
     let asked = coverage::with_marks(given.wants, given.elfmap, &look);
     let decision = heap_engine::decide(asked, run, &look);
     let library = library(run, &decision, caller, bundle)?;
@@ -155,15 +154,13 @@ pub fn probe(
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let target = coverage::target(asked, &look);
     let parts = target.map(|target| coverage::measure(root, asked, target));
-    let mut parts = parts.transpose().map_err(own)?.unwrap_or_default();
+    let mut parts = parts.transpose()?.unwrap_or_default();
     let wants = parts.possible(served);
-    let kernel = read_kernel(run, root, caller, wants, &look).map_err(own)?;
+    let kernel = read_kernel(run, root, caller, wants, &look)?;
     let target = target.filter(|target| coverage::uses_own_pages(target, asked, &kernel));
     if let Some(target) = target {
         let libraries = given.libraries;
-        let found =
-            coverage::find_text_files(root, caller, target, libraries, (&kernel, &mut parts));
-        found.map_err(own)?;
+        coverage::find_text_files(root, caller, target, libraries, (&kernel, &mut parts))?;
     }
     Ok(Findings {
         relink: relink(caller),
@@ -182,7 +179,7 @@ pub fn probe(
             Some(file) if file.as_os_str() != TERMINAL => Some(report_file::check(file)?),
             _ => None,
         },
-        is_one_node: run.next_touch.is_some() && node::read(root).map_err(own)?.len() < 2,
+        is_one_node: run.next_touch.is_some() && node::read(root)?.len() < 2,
         policy_short,
         messages: run
             .messages
@@ -290,8 +287,7 @@ pub(crate) fn served(
     preload: Preload,
     look: &Look,
 ) -> Wants {
-    let target = look.target.as_ref();
-    let is_static = target.is_some_and(|target| target.image == Image::Static);
+    let is_static = look.is_static();
     let is_in_program = (preloaded || preload == Preload::Never) && !is_static;
     let by_library = |pages: Option<Pages>| pages.filter(|_| is_in_program);
     Wants {

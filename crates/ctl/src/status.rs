@@ -71,10 +71,9 @@ impl Snapshot {
         let mappings: Vec<Record<'_>> = hugetools_model::smaps::records(&text).collect();
         let exe = exe(root, pid);
         let extents = extents(root, pid, &exe, &mappings);
-        let failed = |error: FileError| Failure::Own(error.to_string());
-        let thp = Thp::read_whole(root, true).map_err(failed)?;
-        let pmd_size = pmd_size(root, thp.as_ref()).map_err(failed)?;
-        let reasons = Reasons::find(root, pid, &exe, &mappings, thp.as_ref()).map_err(failed)?;
+        let thp = Thp::read_whole(root, true)?;
+        let pmd_size = pmd_size(root, thp.as_ref())?;
+        let reasons = Reasons::find(root, pid, &exe, &mappings, thp.as_ref())?;
         let folios = frames.map(|frames| match frames {
             Ok(frames) => folios::read(root, pid, frames, &mappings, &extents)
                 .map_err(|why| format!("process {pid}: {why}")),

@@ -28,7 +28,7 @@ pub struct Filter {
 
 impl Filter {
     /// Returns the filters of this process. If there are any, tries the calls in a child.
-    pub(crate) fn look(root: &Root) -> Result<Filter, FileError> {
+    pub fn look(root: &Root) -> Result<Filter, FileError> {
         if !root.is_live() || !is_active() {
             return Ok(Filter::default());
         }
@@ -79,10 +79,5 @@ impl Filter {
             .into_iter()
             .filter(|(answer, _)| *answer == Answer::Ends);
         kills.next().map(|(_, name)| name)
-    }
-
-    /// Returns the line of [`STATUS`] that says so.
-    pub(crate) fn says(&self) -> &'static str {
-        "Seccomp: 2"
     }
 }

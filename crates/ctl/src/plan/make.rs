@@ -70,7 +70,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         thp_policy: run.thp_policy,
         library: maker.bundled(),
         text: maker.text(),
-        text_needs_page_cache: maker.is_static(),
+        text_needs_page_cache: findings.look.is_static(),
         variables: maker.variables,
         program: target.map(|target| program(run, target)),
         engine: findings.decision.engine,
@@ -284,11 +284,6 @@ impl Maker<'_> {
         if self.run.segments.share_text {
             self.set(env::SHARE, "1");
         }
-    }
-
-    fn is_static(&self) -> bool {
-        let target = self.findings.look.target.as_ref();
-        target.is_some_and(|target| target.image == Image::Static)
     }
 
     /// The files whose text a start puts on huge pages of the page cache.

@@ -41,6 +41,13 @@ pub(crate) struct Look {
     pub(crate) known: Option<&'static KnownProgram>,
 }
 
+impl Look {
+    pub(crate) fn is_static(&self) -> bool {
+        let target = self.target.as_ref();
+        target.is_some_and(|target| target.image == Image::Static)
+    }
+}
+
 /// The decision, and what to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
@@ -75,7 +82,7 @@ fn engine(asked: Wants, run: &Run, look: &Look) -> Engine {
     let keeps_own = look.own.is_some() && (!run.forces_preload() || run.wants_libc());
     if asked.heap.is_none() {
         Engine::None
-    } else if is_static(look) {
+    } else if look.is_static() {
         match look.tunable {
             true => Engine::Libc,
             false => Engine::None,
@@ -93,17 +100,12 @@ fn engine(asked: Wants, run: &Run, look: &Look) -> Engine {
 
 fn library(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Option<&'static str> {
     // Children of a static program may be dynamic.
-    let for_children = asked.heap.is_some() && is_static(look) && !run.wants_libc();
+    let for_children = asked.heap.is_some() && look.is_static() && !run.wants_libc();
     match run.preload {
         Preload::Never => None,
         _ if engine == Engine::Arena || for_children => Some(HEAP_LIBRARY),
         _ => Some(LIBRARY),
     }
-}
-
-fn is_static(look: &Look) -> bool {
-    let target = look.target.as_ref();
-    target.is_some_and(|target| target.image == Image::Static)
 }
 
 /// Returns why the program's libc cannot be configured.
@@ -153,7 +155,7 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
         notes.push(Note::warning("--heap-engine does nothing without --heap"));
     }
     notes.extend(libc_note(run, look, engine));
-    let wants_libc = run.wants_libc() && heap && look.own.is_none() && !is_static(look);
+    let wants_libc = run.wants_libc() && heap && look.own.is_none() && !look.is_static();
     if let Some(why) = libc_fault(look).filter(|_| wants_libc) {
         let fact = format!("--heap-engine=libc needs glibc 2.35 or later, and {why}");
         let short = Shortfall::new(Subject::HEAP, fact);
@@ -173,7 +175,7 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
             false => short,
         }));
     }
-    let anon = asked.anon.is_some() && !is_static(look);
+    let anon = asked.anon.is_some() && !look.is_static();
     let known = look.known.filter(|_| look.is_beyond);
     if let Some(short) = known.and_then(|known| known.shortfall(heap, anon)) {
         // What --auto chose does what it can, and falls short of nothing.
@@ -196,7 +198,7 @@ fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
     if engine != Engine::Libc {
         return None;
     }
-    Some(match (is_static(look), run.engine) {
+    Some(match (look.is_static(), run.engine) {
         (true, Some(HeapEngine::Arena)) => Note::warning(format!(
             "--heap-engine=arena cannot be had: {STATIC}; {KEPT}"
         )),
@@ -208,8 +210,8 @@ fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
 /// Returns what a static program, or a static program behind a wrapper, does not get.
 fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfall> {
     let behind = look.behind.as_ref();
-    let behind = behind.filter(|behind| behind.image == Image::Static && !is_static(look));
-    if behind.is_none() && !is_static(look) {
+    let behind = behind.filter(|behind| behind.image == Image::Static && !look.is_static());
+    if behind.is_none() && !look.is_static() {
         return None;
     }
     let heap = asked.heap.is_some() && engine != Engine::Libc;
@@ -245,7 +247,6 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
 /// Describes the program for `-v`.
 pub(crate) fn describe(target: &Target) -> Note {
     let kind = match &target.image {
-        Image::Dynamic(Libc::Other) => "dynamic, with an unknown C library".to_owned(),
         Image::Dynamic(libc) => format!("dynamic, with {libc}"),
         Image::Static => "static".to_owned(),
         Image::Foreign(ident) => format!("for {ident}"),

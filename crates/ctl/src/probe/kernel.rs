@@ -33,19 +33,19 @@ pub(crate) const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 ///
 /// # Errors
 /// It has none; the message names the sizes that it has.
-pub(crate) fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(), Failure> {
-    let Some(size) = pages.and_then(|pages| match pages {
+pub(crate) fn check_size(root: &Root, option: &str, pages: Pages) -> Result<(), Failure> {
+    let size = match pages {
         Pages::Size(bytes) => PageSize::new(bytes),
         Pages::Default | Pages::Thp => None,
-    }) else {
+    };
+    let Some(size) = size else {
         return Ok(());
     };
     if root.exists(&pool::pool_dir(size)) {
         return Ok(());
     }
-    let file = |error: FileError| Failure::Own(error.to_string());
-    let meminfo = Meminfo::read(root).map_err(file)?;
-    let sizes = pool::sizes(root, meminfo.huge_page_size).map_err(file)?;
+    let meminfo = Meminfo::read(root)?;
+    let sizes = pool::sizes(root, meminfo.huge_page_size)?;
     if sizes.contains(&size) {
         return Ok(());
     }

@@ -32,16 +32,15 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     let given = args.options.iter();
     let given = given.filter(|word| !args::compare::is_option(word) && *word != "--json");
     let given: Vec<OsString> = given.filter(|word| *word != "--").cloned().collect();
-    let metric = options.metric.as_deref().map(|text| {
-        Ok(Metric {
-            regex: regex("--metric", text)?,
-            higher_is_better: options.higher_is_better,
-        })
-    });
+    let metric = options.metric.as_deref();
+    let metric = metric.map(|text| regex("--metric", text)).transpose()?;
     let settings = Settings {
         ways: ways(options.compare.as_deref().unwrap_or_default(), &given)?,
         stop: stop(options)?,
-        metric: metric.transpose()?,
+        metric: metric.map(|regex| Metric {
+            regex,
+            higher_is_better: options.higher_is_better,
+        }),
         server: server(options)?,
         same_output: options.same_output,
         command: args.command,

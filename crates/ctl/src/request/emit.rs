@@ -11,6 +11,8 @@ use crate::say::failure::Failure;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emit {
     pub(crate) kind: EmitKind,
+    /// The kind as typed.
+    pub(crate) word: String,
     pub(crate) name: Option<OsString>,
     /// The settings: a dry run, with a program only for an environment file.
     pub run: Run,
@@ -25,28 +27,17 @@ pub(crate) enum EmitKind {
     Kubernetes,
 }
 
-impl EmitKind {
-    const ALL: [EmitKind; 4] = [
-        EmitKind::Systemd,
-        EmitKind::Environment,
-        EmitKind::Docker,
-        EmitKind::Kubernetes,
-    ];
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            EmitKind::Systemd => "systemd",
-            EmitKind::Environment => "environment",
-            EmitKind::Docker => "docker",
-            EmitKind::Kubernetes => "kubernetes",
-        }
-    }
-}
+const KINDS: [(&str, EmitKind); 4] = [
+    ("systemd", EmitKind::Systemd),
+    ("environment", EmitKind::Environment),
+    ("docker", EmitKind::Docker),
+    ("kubernetes", EmitKind::Kubernetes),
+];
 
 pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     let word = args.reports.emit.take().unwrap_or_default();
-    let mut kinds = EmitKind::ALL.into_iter();
-    let Some(kind) = kinds.find(|kind| kind.word() == word) else {
+    let found = KINDS.into_iter().find(|(known, _)| *known == word);
+    let Some((_, kind)) = found else {
         return usage(format!("--emit={word}: no such kind"));
     };
     if let Some(option) = args.given.first_of(given::NOT_EMITTED) {
@@ -79,5 +70,10 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     }
     args.reports.dry_run = true;
     let run = run(args)?;
-    Ok(Emit { kind, name, run })
+    Ok(Emit {
+        kind,
+        word,
+        name,
+        run,
+    })
 }

@@ -162,16 +162,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_a_descriptor() {
-        let parse = |word: &str| To::parse(OsStr::new(word));
-        assert_eq!(parse("7"), Some(To::Descriptor(7)));
-        assert_eq!(parse("/7"), Some(To::File("/7".into())));
-        assert!(matches!(parse("./7"), Some(To::File(path)) if path.is_absolute()));
-        assert_eq!(parse(""), None);
-        assert_eq!(parse("99999999999"), None);
-    }
-
-    #[test]
     fn a_file_stays_open_for_the_program() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("said");

@@ -1,7 +1,7 @@
 //! The library that is preloaded.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Maker;
@@ -25,11 +25,6 @@ impl Maker<'_> {
             Some(Found::Inside(inside)) => (&inside.path, inside.is_there),
         };
         let list = self.caller.var("LD_PRELOAD").unwrap_or_default();
-        for entry in ld_preload::ours(list) {
-            let entry = OsString::from_vec(entry);
-            let text = format!("LD_PRELOAD held {} already", Path::new(&entry).display());
-            self.info(text);
-        }
         self.info(format!("library: {}", path.display()));
         if !is_there && !self.run.starts() {
             self.warn(format!(

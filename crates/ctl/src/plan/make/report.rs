@@ -48,7 +48,7 @@ impl Maker<'_> {
             self.warn(
                 "no report comes of an end by a signal, nor of a Go program: nobody watches then",
             );
-        } else if self.is_static() {
+        } else if self.findings.look.is_static() {
             self.warn(format!(
                 "the program is static, so no library can be added to it: {last_seen}"
             ));

@@ -19,12 +19,6 @@ fn is_ours(entry: &[u8]) -> bool {
     ours.contains(&base(OsStr::from_bytes(entry)))
 }
 
-/// Returns our entries in a list.
-pub(crate) fn ours(list: &OsStr) -> Vec<Vec<u8>> {
-    let ours = entries(list).filter(|entry| is_ours(entry));
-    ours.map(<[u8]>::to_vec).collect()
-}
-
 /// Returns the libraries of a list whose malloc ours replaces, as far as they are known.
 pub(crate) fn other_mallocs(list: &OsStr) -> impl Iterator<Item = String> {
     const KNOWN: [&str; 3] = ["jemalloc", "mimalloc", "tcmalloc"];
