@@ -6,6 +6,7 @@ mod compare;
 mod show;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -216,7 +217,7 @@ fn start_on(
     say(&applied.notes, findings.verbosity);
     // Restore the signal actions: the program would inherit ignored signals.
     drop(ignored);
-    let messages = outlet.as_ref().map(Outlet::file);
+    let messages = outlet.as_ref().map(|outlet| &**outlet.file());
     match plan.report.clone() {
         Some(to) => run_with_report(
             root,
@@ -276,7 +277,7 @@ fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
         None => Outlet::inherited(caller),
     };
     if let Some(outlet) = &outlet {
-        console::redirect_messages(outlet.shared());
+        console::redirect_messages(Arc::clone(outlet.file()));
     }
     Ok(outlet)
 }

@@ -79,10 +79,8 @@ pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
     let failed = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
     let (page, file) = Shared::new().map_err(failed("memfd_create"))?;
     let output = Output::open(to, messages).map_err(failed("the report's destination"))?;
-    let is_alone = matches!(to, To::File(_));
     let parent = std::process::id();
-    let warns = matches!(to, To::Terminal { warns: true, .. });
-    program::adopt_orphans(!is_alone);
+    program::adopt_orphans(matches!(to, To::Terminal { .. }));
     let side = program::start().inspect_err(|_error| program::adopt_orphans(false));
     Ok(match side.map_err(failed("fork"))? {
         None => Role::Program(Program { page, parent, file }),
@@ -91,8 +89,7 @@ pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
             page,
             output,
             start: wall_clock(),
-            is_alone,
-            warns,
+            to: to.clone(),
             _file: file,
         }),
     })
@@ -106,9 +103,7 @@ pub struct Parent {
     output: Output,
     /// When the program began, in milliseconds since 1970.
     start: u64,
-    /// Whether daemons that the program leaves running are not reported.
-    is_alone: bool,
-    warns: bool,
+    to: To,
     /// The libraries open the page through this descriptor.
     _file: OwnedFd,
 }
@@ -153,11 +148,12 @@ impl Parent {
             _ => self.last_sample(end, samples).into_bytes(),
         };
         self.output.write(&own, wrap)?;
-        if self.is_alone {
+        // A file has the reports of all processes.
+        let To::Terminal { json, warns } = self.to else {
             return Ok(());
-        }
+        };
         let remaining = remaining::find(root, began);
-        for text in remaining::reports(root, &remaining, self.output.json, self.warns) {
+        for text in remaining::reports(root, &remaining, json, warns) {
             self.output.write(text.as_bytes(), wrap)?;
         }
         Ok(())

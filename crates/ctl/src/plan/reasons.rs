@@ -116,9 +116,7 @@ impl Sentences<'_> {
                 let short = short(none.to_string());
                 match none.0 {
                     None => short.says(pool::dir(), "absent"),
-                    Some(hidden) => short
-                        .says(hidden.path, hidden.value)
-                        .mend("to see it", hidden.remedy()),
+                    Some(hidden) => hidden.explain(short),
                 }
             }
             Reason::Pool { size, pages } => {
@@ -251,9 +249,7 @@ impl Sentences<'_> {
         let hidden = self.kernel.thp_hidden.filter(|_| !on_thp.is_none())?;
         let then = "transparent huge pages are asked for, but whether they come cannot be told \
                     before";
-        let short = Shortfall::new(on_thp, hidden.to_string()).then(then);
-        let short = short.says(hidden.path, hidden.value);
-        Some(short.mend("to see it", hidden.remedy()))
+        Some(hidden.explain(Shortfall::new(on_thp, hidden.to_string()).then(then)))
     }
 
     /// Limits that a heap meets on any rung.

@@ -6,7 +6,8 @@ mod hidden;
 mod source;
 
 pub(crate) use group::ShmGroup;
-pub(crate) use hidden::{Hidden, NoPools, hidden_settings};
+use hidden::Hidden;
+pub(crate) use hidden::{NoPools, hidden_settings};
 pub(crate) use source::Source;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};

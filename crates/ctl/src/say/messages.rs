@@ -100,13 +100,8 @@ impl Outlet {
     }
 
     /// Returns the file.
-    pub fn file(&self) -> &File {
+    pub fn file(&self) -> &Arc<File> {
         &self.file
-    }
-
-    /// Returns the file, to keep.
-    pub fn shared(&self) -> Arc<File> {
-        Arc::clone(&self.file)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use hugetools_model::{KPath, Root};
 
+use crate::say::shortfall::Shortfall;
+
 /// The directory of the memory settings. Every kernel has it.
 const SETTINGS: &str = "/sys/kernel/mm";
 
@@ -23,12 +25,14 @@ impl Hidden {
         Hidden { path, value }
     }
 
-    /// Returns the command that makes it visible.
-    pub(crate) fn remedy(self) -> &'static str {
-        match self.path.starts_with("/proc") {
+    /// Adds what is hidden, and the command that makes it visible.
+    pub(crate) fn explain(self, short: Shortfall) -> Shortfall {
+        let command = match self.path.starts_with("/proc") {
             true => "mount -t proc proc /proc",
             false => "mount -t sysfs sysfs /sys",
-        }
+        };
+        let short = short.says(self.path, self.value);
+        short.mend("to see it", command)
     }
 }
 
