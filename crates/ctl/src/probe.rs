@@ -64,6 +64,7 @@ pub struct Findings {
     pub(crate) only: Option<OsString>,
     /// Names of `--only` that no program has, as far as can be seen.
     pub(crate) unknown_names: Vec<String>,
+    /// The file of the report; `None` for standard error.
     pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
     pub(crate) is_one_node: bool,

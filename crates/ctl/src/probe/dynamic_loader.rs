@@ -19,7 +19,7 @@ use crate::probe::target::Libc;
 const MOST: usize = 1000;
 
 /// Returns the libraries that a program needs, and those that these need. Files that cannot be
-/// found or read are ignored, and so is that a program's `DT_RPATH` holds for its libraries, too.
+/// found or read are ignored. What its libraries need is not searched for in its `DT_RPATH`.
 pub(crate) fn libraries(
     program: &Path,
     elf: &Elf<File>,
