@@ -12,6 +12,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::memory::{Memory, Sampler};
 use crate::sys::{self, Usage};
+use crate::walks;
 use crate::way::Way;
 
 /// The time between two looks at a program whose memory is sampled.
@@ -23,6 +24,7 @@ pub(crate) struct Run {
     /// Wall time of the program, or of the driver, in seconds.
     pub(crate) seconds: f64,
     pub(crate) usage: Usage,
+    pub(crate) walks: walks::Walks,
     pub(crate) memory: Memory,
     pub(crate) metric: Option<f64>,
     /// What the program, or the driver, printed to standard output, if that is needed.

@@ -78,3 +78,10 @@ pub(crate) fn catch_interrupts() {
 pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
+
+/// The size of a base page in bytes.
+pub(crate) fn page_size() -> u64 {
+    // SAFETY: reads a constant.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(size).unwrap_or(4096)
+}

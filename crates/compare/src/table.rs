@@ -42,6 +42,7 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
             writeln!(to, "  {warning}")?;
         }
     }
+    write_walks(comparison, to)?;
     for doubt in &comparison.doubts {
         writeln!(to, "Doubt: {doubt}.")?;
     }
@@ -139,6 +140,21 @@ fn verdict(comparison: &Comparison, ratio: Option<Ratio>) -> String {
             )
         }
     }
+}
+
+fn write_walks(comparison: &Comparison, to: &mut String) -> fmt::Result {
+    if let Some(why) = &comparison.no_walks {
+        return writeln!(to, "Page walks were not counted: {why}.");
+    }
+    for way in &comparison.ways {
+        let walks = way.walks();
+        writeln!(
+            to,
+            "{}: {} misses of the data TLB, {} of the instruction TLB",
+            way.way.name, walks.data, walks.instructions
+        )?;
+    }
+    Ok(())
 }
 
 fn best(comparison: &Comparison) -> Option<&Compared> {
