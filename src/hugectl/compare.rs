@@ -1,6 +1,7 @@
 //! `--compare`: prints a bar while the program runs, then the result.
 
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
 
 use hugetools_compare::{self as compare, Comparison, Failed, Progress, Ways};
 use hugetools_ctl::request::Compare;
@@ -44,6 +45,11 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
         Ok(comparison) => comparison,
         Err(failed) => return fail(failed, &program),
     };
+    if let Some(path) = &request.plot {
+        let image = compare::svg(&comparison, &program);
+        let written = File::create(path).and_then(|mut file| file.write_all(image.as_bytes()));
+        written.map_err(|why| Failure::Own(format!("--plot={}: {why}", path.display())))?;
+    }
     print(&show(&comparison, &program, request.json)).map(|()| 0)
 }
 

@@ -1,7 +1,7 @@
 //! `hugectl --compare`: runs a program in several ways, alternately, and says which is faster.
 //!
 //! ```text
-//! Settings --schedule--> rounds of one run a way --stats--> Comparison --> table | JSON
+//! Settings --schedule--> rounds of one run a way --stats--> Comparison --> table | JSON | SVG
 //! ```
 //!
 //! The first run of each way is a warm-up. Only in it memory is sampled, and its time doesn't
@@ -11,6 +11,7 @@
 mod doubt;
 mod json;
 mod memory;
+mod plot;
 mod program;
 mod result;
 mod run;
@@ -24,6 +25,7 @@ mod walks;
 pub mod way;
 
 pub use json::Ways;
+pub use plot::svg;
 pub use program::Failed;
 pub use result::{Compared, Comparison, Progress, Value};
 pub use schedule::compare;

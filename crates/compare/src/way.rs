@@ -1,6 +1,7 @@
 //! Ways to run a program.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hugetools_model::PageSize;
@@ -27,15 +28,18 @@ const OPTIONS: [(&str, &[&str]); 5] = [
 /// What a page size may follow as an option.
 const SEGMENTS: [&str; 7] = ["text", "data", "bss", "heap", "shm", "anon", "stack"];
 
-/// A way to run a program: options of hugectl, or a variable.
+/// Where distributions install mimalloc.
+const MIMALLOC_DIRS: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib"];
+
+/// A way to run a program: options of hugectl, or variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Way {
     /// The name in the table.
     pub name: String,
     /// Options of hugectl; `None` runs the program itself.
     pub options: Option<Vec<OsString>>,
-    /// The value of `GLIBC_TUNABLES`.
-    pub tunables: Option<&'static str>,
+    /// Variables of the program.
+    pub variables: Vec<(&'static str, OsString)>,
 }
 
 impl Way {
@@ -44,7 +48,7 @@ impl Way {
         Way {
             name: "plain".to_owned(),
             options: None,
-            tunables: None,
+            variables: Vec::new(),
         }
     }
 
@@ -52,6 +56,14 @@ impl Way {
     pub fn options(name: &str, options: Vec<OsString>) -> Way {
         Way {
             options: Some(options),
+            name: name.to_owned(),
+            ..Way::plain()
+        }
+    }
+
+    fn variables(name: &str, variables: Vec<(&'static str, OsString)>) -> Way {
+        Way {
+            variables,
             name: name.to_owned(),
             ..Way::plain()
         }
@@ -78,15 +90,26 @@ impl Way {
             "plain" => Ok(Way::plain()),
             "given" if given.is_empty() => Err("given: no other options are given".to_owned()),
             "given" => Ok(Way::options(word, given.to_vec())),
-            "tunable" => Ok(Way {
-                name: word.to_owned(),
-                tunables: Some("glibc.malloc.hugetlb=1"),
-                ..Way::plain()
-            }),
+            "tunable" => Ok(Way::variables(
+                word,
+                vec![("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into())],
+            )),
+            "mimalloc" => match mimalloc() {
+                Some(library) => Ok(Way::variables(
+                    word,
+                    vec![
+                        ("LD_PRELOAD", library.into()),
+                        // The name before version 3, and since then.
+                        ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
+                        ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
+                    ],
+                )),
+                None => Err("mimalloc: libmimalloc.so is not installed".to_owned()),
+            },
             size if is_size => Ok(Way::options(size, vec![format!("--heap={size}").into()])),
             _ => Err(format!(
-                "{word}: not plain, given, thp, heap, text, all, auto, tunable or a page \
-                 size, such as 2MB"
+                "{word}: not plain, given, thp, heap, text, all, auto, tunable, mimalloc or a \
+                 page size, such as 2MB"
             )),
         }
     }
@@ -103,21 +126,22 @@ impl Way {
         };
         command
             .args(words)
-            .envs(self.tunables.map(|value| ("GLIBC_TUNABLES", value)))
+            .envs(self.variables.iter().cloned())
             .env(PADDING, "x".repeat(fastrand::usize(..4096)));
         command
     }
 
     /// Returns the command line for a user.
     pub fn shown(&self, program: &str) -> String {
-        let tunables = self.tunables.iter();
-        let tunables = tunables.map(|value| format!("GLIBC_TUNABLES={value} "));
+        let variables = self.variables.iter();
+        let variables =
+            variables.map(|(name, value)| format!("{name}={} ", value.to_string_lossy()));
         let options = self.options.iter().map(|options| {
             let words = options.iter();
             let words = words.map(|word| format!("{} ", word.to_string_lossy()));
             format!("hugectl {}", words.collect::<String>())
         });
-        tunables.chain(options).collect::<String>() + program
+        variables.chain(options).collect::<String>() + program
     }
 }
 
@@ -132,6 +156,22 @@ fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
     segments
         .map(|segment| format!("--{segment}={size}").into())
         .collect()
+}
+
+/// Finds mimalloc in the library directories, the newest version first.
+fn mimalloc() -> Option<PathBuf> {
+    let arch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let dirs = std::iter::once(arch.as_str()).chain(MIMALLOC_DIRS);
+    dirs.flat_map(|dir| libraries(Path::new(dir))).max()
+}
+
+fn libraries(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = dir.read_dir().into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libmimalloc.so")
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `--compare`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -11,8 +12,8 @@ pub(crate) struct Compare {
     /// Run in several ways; say which is faster
     ///
     /// WAY is plain, given (the other options), thp, heap, text, all, auto, tunable (glibc's own
-    /// malloc with transparent huge pages) or a page size. A page size and thp serve the given
-    /// segments, or the heap. Default: plain, given, auto.
+    /// malloc with transparent huge pages), mimalloc or a page size. A page size and thp serve the
+    /// given segments, or the heap. Default: plain, given, auto.
     #[arg(
         long, value_name = "WAY,...",
         num_args = 0..=1, require_equals = true, default_missing_value = "",
@@ -62,10 +63,17 @@ pub(crate) struct Compare {
     /// All ways must print the same
     #[arg(long)]
     pub(crate) same_output: bool,
+
+    /// Draw all runs as SVG
+    #[arg(
+        long, value_name = "FILE", require_equals = true,
+        value_hint = ValueHint::FilePath,
+    )]
+    pub(crate) plot: Option<PathBuf>,
 }
 
 /// The options above.
-pub(crate) const OPTIONS: [&str; 9] = [
+pub(crate) const OPTIONS: [&str; 10] = [
     "--compare",
     "--rounds",
     "--within",
@@ -75,6 +83,7 @@ pub(crate) const OPTIONS: [&str; 9] = [
     "--driver",
     "--ready",
     "--same-output",
+    "--plot",
 ];
 
 /// Whether a word of a valid command line is one of these options, perhaps abbreviated. Their

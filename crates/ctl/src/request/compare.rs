@@ -1,6 +1,7 @@
 //! `--compare`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use hugetools_compare::settings::{Metric, Ready, Server, Settings, Stop};
 use hugetools_compare::way::Way;
@@ -17,6 +18,8 @@ use crate::say::failure::Failure;
 pub struct Compare {
     /// What to compare, and when to stop.
     pub settings: Settings,
+    /// `--plot`
+    pub plot: Option<PathBuf>,
     /// `--json`
     pub json: bool,
 }
@@ -50,6 +53,7 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     }
     Ok(Compare {
         settings,
+        plot: args.compare.plot,
         json: args.reports.json,
     })
 }
@@ -73,7 +77,9 @@ fn ways(list: &str, given: &[OsString]) -> Result<Vec<Way>, Failure> {
         let same = ways[..at]
             .iter()
             .filter(|way| way.options == ways[at].options);
-        let same = same.filter(|way| way.tunables == ways[at].tunables).count();
+        let same = same
+            .filter(|way| way.variables == ways[at].variables)
+            .count();
         if same > 0 {
             ways[at].name = format!("{} {}", ways[at].name, same + 1);
         }
@@ -159,11 +165,11 @@ mod tests {
             "--heap",
             "--time=9",
             "./x",
-            "--rounds=8",
+            "--plot",
         ])
         .unwrap();
         assert_eq!(given.settings.ways[1].options, Some(vec!["--heap".into()]));
-        assert_eq!(given.settings.stop.rounds, Some(7));
+        assert_eq!((given.settings.stop.rounds, given.plot), (Some(7), None));
     }
 
     #[test]
