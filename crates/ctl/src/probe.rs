@@ -10,6 +10,7 @@ pub(crate) mod dynamic_loader;
 pub(crate) mod heap_engine;
 pub(crate) mod kernel;
 pub(crate) mod library;
+mod own_requests;
 mod report_file;
 pub(crate) mod target;
 
@@ -36,6 +37,7 @@ use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Library, Preload, Run, verbosity};
 use crate::say::failure::Failure;
 use crate::say::messages::Outlet;
+use crate::say::note::Note;
 use crate::say::shortfall::Shortfall;
 
 /// Everything that the plan depends on.
@@ -64,6 +66,8 @@ pub struct Findings {
     pub(crate) only: Option<OsString>,
     /// Names of `--only` that no program has, as far as can be seen.
     pub(crate) unknown_names: Vec<String>,
+    /// Notes on what the program requests by itself. Only made for `--explain`.
+    pub(crate) own_requests: Vec<Note>,
     /// The file of the report; `None` for standard error.
     pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
@@ -163,7 +167,16 @@ pub fn probe(
         let libraries = given.libraries;
         coverage::find_text_files(root, caller, target, libraries, (&kernel, &mut parts))?;
     }
+    let own_requests = own_requests::Scene {
+        root,
+        caller,
+        command: &run.command,
+        known: look.known,
+        served,
+        kernel: &kernel,
+    };
     Ok(Findings {
+        own_requests: own_requests.notes()?,
         relink: relink(caller),
         verbosity: given.verbosity,
         asked,

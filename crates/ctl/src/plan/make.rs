@@ -56,6 +56,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.tunables();
     maker.report();
     let prediction = maker.predict();
+    maker.notes.extend(findings.own_requests.iter().cloned());
     // --anon advises, so it needs no THP policy of the machine.
     let policy = findings.policy_short.iter().filter(|_| run.anon.is_none());
     maker.notes.extend(policy.map(Note::warning));
