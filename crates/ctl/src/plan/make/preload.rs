@@ -33,10 +33,13 @@ impl Maker<'_> {
             ));
         }
         if self.findings.decision.engine == Engine::Arena {
-            for other in ld_preload::other_mallocs(list) {
+            for (name, is_reached_by_anon) in ld_preload::other_mallocs(list) {
+                let advice = match is_reached_by_anon {
+                    true => "to keep it, on huge pages: --anon instead of --heap",
+                    false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
+                };
                 self.warn(format!(
-                    "--heap replaces the malloc of {other} (LD_PRELOAD); to keep it, on huge \
-                     pages: --anon instead of --heap"
+                    "--heap replaces the malloc of {name} (LD_PRELOAD); {advice}"
                 ));
             }
         }

@@ -19,11 +19,22 @@ fn is_ours(entry: &[u8]) -> bool {
     ours.contains(&base(OsStr::from_bytes(entry)))
 }
 
-/// Returns the libraries of a list whose malloc ours replaces, as far as they are known.
-pub(crate) fn other_mallocs(list: &OsStr) -> impl Iterator<Item = String> {
-    const KNOWN: [&str; 3] = ["jemalloc", "mimalloc", "tcmalloc"];
+/// Returns the libraries of a list whose malloc ours replaces, as far as they are known, and
+/// whether `--anon` reaches their memory.
+pub(crate) fn other_mallocs(list: &OsStr) -> impl Iterator<Item = (String, bool)> {
+    /// Allocators that use mappings or the program break, and tools that watch malloc.
+    const KNOWN: [(&str, bool); 5] = [
+        ("jemalloc", true),
+        ("mimalloc", true),
+        ("tcmalloc", true),
+        ("heaptrack", false),
+        ("libmemusage", false),
+    ];
     let names = entries(list).map(|entry| String::from_utf8_lossy(entry).into_owned());
-    names.filter(|name| KNOWN.iter().any(|known| name.contains(known)))
+    names.filter_map(|name| {
+        let (_, is_reached) = KNOWN.iter().find(|(known, _)| name.contains(known))?;
+        Some((name, *is_reached))
+    })
 }
 
 /// Returns the list with `library` first and without our other entries.
@@ -51,5 +62,14 @@ mod tests {
             let merged = merge(OsStr::new(library), Some(OsStr::new(list)));
             assert_eq!(merged, *format!("{library}{others}"), "{list}");
         }
+    }
+
+    #[test]
+    fn allocators_are_known_by_name() {
+        let list = OsStr::new("/usr/lib/libjemalloc.so.2:libheaptrack_preload.so:libm.so");
+        let found: Vec<bool> = other_mallocs(list)
+            .map(|(_, is_reached)| is_reached)
+            .collect();
+        assert_eq!(found, [true, false]);
     }
 }
