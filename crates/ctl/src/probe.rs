@@ -210,7 +210,7 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
         return Ok(Look::default());
     };
     let opened = target::open(name, caller);
-    let opened = opened.map_err(|failure| names::with_size_hint(failure, run))?;
+    let opened = opened.map_err(|failure| names::with_hint(failure, run, caller))?;
     let wrapped = wrappers::open_wrapped(&run.command, caller);
     let mut look = Look::default();
     let (heap, anon) = (asked.wants.heap.is_some(), asked.wants.anon.is_some());

@@ -50,8 +50,24 @@ pub(crate) fn unknown(run: &Run, caller: &Caller) -> Vec<String> {
         .collect()
 }
 
+/// Adds a hint if the program that was not found is a page size or a quoted command line.
+pub(crate) fn with_hint(failure: Failure, run: &Run, caller: &Caller) -> Failure {
+    let line = run.command.first().map_or(&b""[..], |name| name.as_bytes());
+    let line = line.trim_ascii();
+    let first = line.split(u8::is_ascii_whitespace).next();
+    let is_line = first.is_some_and(|first| {
+        first.len() < line.len() && target::is_program(OsStr::from_bytes(first), caller)
+    });
+    match with_size_hint(failure, run) {
+        Failure::NotFound(text) if is_line => {
+            Failure::NotFound(format!("{text}; is it without the quotes?"))
+        }
+        failure => failure,
+    }
+}
+
 /// Adds a hint if the program that was not found is a page size: `--heap 2MB ls` lacks a `=`.
-pub(crate) fn with_size_hint(failure: Failure, run: &Run) -> Failure {
+fn with_size_hint(failure: Failure, run: &Run) -> Failure {
     let word = run.command.first().and_then(|word| word.to_str());
     let size = word.filter(|word| *word == "thp" || word.parse::<PageSize>().is_ok());
     let option = run
