@@ -8,6 +8,7 @@ mod show;
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use hugetools_ctl::apply::exec;
@@ -15,6 +16,7 @@ use hugetools_ctl::apply::{self, Applied, rights};
 use hugetools_ctl::args;
 
 use hugetools_ctl::caller::Caller;
+use hugetools_ctl::caller::filter::Filter;
 use hugetools_ctl::emit;
 use hugetools_ctl::explain;
 use hugetools_ctl::plan;
@@ -27,7 +29,7 @@ use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
 use hugetools_ctl::wait::{self, Role};
-use hugetools_model::{FileError, Head, Root};
+use hugetools_model::{Head, Root};
 
 use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
@@ -158,8 +160,7 @@ fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     if run.starts() {
         rights::check(&root)?;
     }
-    let own = |why: FileError| Failure::Own(why.to_string());
-    caller.find_filter(&root).map_err(own)?;
+    caller.filter = Filter::look(&root)?;
     // Writing beyond `ulimit -f` must fail with an error instead of SIGXFSZ.
     start_on(&root, run, caller, IgnoredSignals::begin())
 }
@@ -201,7 +202,8 @@ fn start_on(
         return printed.map(|_| 0).map_err(unwritable);
     }
     if Level::Info.is_shown(findings.verbosity) {
-        let lines = plan.to_string();
+        let lines = plan.to_shell();
+        let lines = String::from_utf8_lossy(&lines);
         let lines = lines.lines().take(plan.variables.len());
         say(
             &lines.map(Note::info).collect::<Vec<_>>(),
@@ -212,7 +214,7 @@ fn start_on(
     say(&applied.notes, findings.verbosity);
     // Restore the signal actions: the program would inherit ignored signals.
     drop(ignored);
-    let messages = outlet.as_ref().map(Outlet::file);
+    let messages = outlet.as_ref().map(|outlet| &**outlet.file());
     match plan.report.clone() {
         Some(to) => run_with_report(
             root,
@@ -242,7 +244,7 @@ fn run_with_report(
         None => wait::begin(to, messages),
     };
     match role {
-        Ok(Role::Parent(parent)) => Ok(parent.wait(root, |why| {
+        Ok(Role::Parent(parent)) => Ok(parent.wait(root, terminal::wrap_message, |why| {
             let text = format!("no report: it cannot be written: {}", stdout::cause(why));
             say(&[Note::warning(text)], verbosity);
         })),
@@ -272,7 +274,7 @@ fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
         None => Outlet::inherited(caller),
     };
     if let Some(outlet) = &outlet {
-        console::redirect_messages(outlet.shared());
+        console::redirect_messages(Arc::clone(outlet.file()));
     }
     Ok(outlet)
 }

@@ -1,6 +1,6 @@
 //! `--compare`: prints a bar while the program runs, then the result.
 
-use std::fs;
+use std::fs::File;
 use std::io::Write;
 
 use hugetools_compare::{self as compare, Comparison, Failed, Ways};
@@ -45,8 +45,7 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
     };
     if let Some(path) = &request.plot {
         let image = compare::svg(&comparison, &program);
-        let written = fs::File::create(path);
-        let written = written.and_then(|mut file| file.write_all(image.as_bytes()));
+        let written = File::create(path).and_then(|mut file| file.write_all(image.as_bytes()));
         written.map_err(|why| Failure::Own(format!("--plot={}: {why}", path.display())))?;
     }
     print(&show(&comparison, &program, request.json)).map(|()| 0)

@@ -24,7 +24,6 @@ struct Ticks {
 }
 
 impl Doubts {
-    /// Looks before the first run.
     pub(crate) fn begin(root: &Root, settings: &Settings) -> Doubts {
         let mut doubts = Doubts {
             lines: Vec::new(),
@@ -59,7 +58,6 @@ impl Doubts {
         doubts
     }
 
-    /// Looks after the last.
     pub(crate) fn end(&mut self, root: &Root, settings: &Settings, ways: &[Compared]) {
         if let (Some(before), Some(now)) = (self.ticks, ticks(root)) {
             let (steal, all) = (

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::result::{Compared, Comparison};
 use crate::stats::{mean, median};
-use crate::table::{Verdict, faults};
+use crate::table::{faults, word};
 
 /// The result; the caller adds the head.
 #[derive(Debug, Serialize)]
@@ -68,7 +68,7 @@ fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
         ratio_high: way.ratio.map(|ratio| ratio.high),
         verdict: way
             .ratio
-            .map(|ratio| Verdict::of(comparison, Some(ratio)).word()),
+            .map(|ratio| word(comparison, ratio).unwrap_or("no difference")),
         user: way.mean(|run| run.usage.user.as_secs_f64()),
         system: way.mean(|run| run.usage.system.as_secs_f64()),
         faults: way.mean(faults),

@@ -78,7 +78,6 @@ impl Sampler<'_> {
     }
 }
 
-/// The memory of a process and its descendants.
 fn family(root: &Root, pid: Pid) -> Memory {
     let mut sum = one(root, pid).unwrap_or_default();
     let children = pid.path("task").join(pid).join("children");

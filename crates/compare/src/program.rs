@@ -11,17 +11,12 @@ use hugetools_model::Root;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::memory::{Memory, Sampler};
-use crate::settings::Settings;
 use crate::sys::{self, Usage};
 use crate::walks;
 use crate::way::Way;
 
 /// The time between two looks at a program whose memory is sampled.
 const PERIOD: Duration = Duration::from_millis(4);
-
-/// A variable of random length, so that the stack lies elsewhere in each run: a layout that
-/// happens to be good or bad is not measured.
-const PADDING: &str = "HUGETLB_COMPARE_PADDING";
 
 /// What a run took.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +25,6 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     pub(crate) usage: Usage,
     pub(crate) walks: walks::Walks,
-    /// Of a warm-up only.
     pub(crate) memory: Memory,
     pub(crate) metric: Option<f64>,
     /// What the program, or the driver, printed to standard output, if that is needed.
@@ -63,10 +57,10 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    pub(crate) fn new(way: &Way, settings: &Settings, keep: bool) -> io::Result<Started> {
+    /// Starts a command; with `keep` its output is kept.
+    pub(crate) fn new(mut command: Command, keep: bool) -> io::Result<Started> {
         let output = keep.then(buffer).transpose()?;
         let errors = buffer()?;
-        let mut command = way.command(&settings.command);
         let stdout = match &output {
             Some(file) => Stdio::from(file.try_clone()?),
             None => Stdio::null(),
@@ -75,7 +69,6 @@ impl Started {
             .stdin(Stdio::null())
             .stdout(stdout)
             .stderr(errors.try_clone()?);
-        pad(&mut command);
         let began = Instant::now();
         let child = command.spawn()?;
         Ok(Started {
@@ -87,11 +80,11 @@ impl Started {
         })
     }
 
-    /// Waits for the end.
-    pub(crate) fn finish(&mut self, root: &Root, sample: bool) -> io::Result<Run> {
-        let mut sampler = Sampler::new(root, self.pid);
+    /// Waits for its end. Meanwhile, samples the memory of a process.
+    pub(crate) fn finish(&mut self, root: &Root, sampled: Option<u32>) -> io::Result<Run> {
+        let mut sampler = Sampler::new(root, sampled.unwrap_or(0));
         let usage = loop {
-            if let Some((status, usage)) = sys::wait(self.pid, !sample)? {
+            if let Some((status, usage)) = sys::wait(self.pid, sampled.is_none())? {
                 self.status = Some(status);
                 break usage;
             }
@@ -121,19 +114,15 @@ impl Started {
 }
 
 /// An empty file in memory.
-pub(crate) fn buffer() -> io::Result<File> {
+fn buffer() -> io::Result<File> {
     Ok(File::from(memfd_create(c"output", MFdFlags::MFD_CLOEXEC)?))
 }
 
 /// The contents of a file, whose position other processes share.
-pub(crate) fn contents(file: &File) -> io::Result<Vec<u8>> {
+fn contents(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
     file.read_exact_at(&mut bytes, 0)?;
     Ok(bytes)
-}
-
-fn pad(command: &mut Command) {
-    command.env(PADDING, "x".repeat(fastrand::usize(..4096)));
 }
 
 pub(crate) fn failed(way: &Way, status: u8, why: String, output: String) -> Failed {

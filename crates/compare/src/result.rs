@@ -81,12 +81,10 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Means over the rounds.
     pub(crate) fn mean(&self, of: impl Fn(&Run) -> f64) -> f64 {
         stats::mean(&self.runs.iter().map(of).collect::<Vec<f64>>())
     }
 
-    /// Medians of the page walks.
     pub(crate) fn walks(&self) -> Walks {
         let sum = |of: fn(&Walks) -> u64| {
             let all: u64 = self.runs.iter().map(|run| of(&run.walks)).sum();

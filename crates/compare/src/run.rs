@@ -40,12 +40,15 @@ impl Runner<'_> {
     fn measure(&self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
         let Settings { metric, server, .. } = self.settings;
         let keep = warm_up || self.settings.same_output || metric.is_some() || server.is_some();
-        let program = Started::new(way, self.settings, keep);
+        let program = Started::new(way.command(&self.settings.command), keep);
         let mut program = program.map_err(|error| not_started(way, &error))?;
         let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());
         let mut run = match server {
             Some(server) => server::drive(server, &mut program, (self.root, warm_up), way)?,
-            None => program.finish(self.root, warm_up).map_err(own)?,
+            None => {
+                let sampled = warm_up.then_some(program.pid);
+                program.finish(self.root, sampled).map_err(own)?
+            }
         };
         let errors = program.errors().map_err(own)?;
         let status = program.status.unwrap_or_default();
@@ -58,7 +61,6 @@ impl Runner<'_> {
     }
 }
 
-/// The first warning of hugectl or its libraries.
 fn warning(errors: &str) -> Option<String> {
     let warnings = errors
         .lines()

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,7 @@ use hugetools_model::Root;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::memory::Sampler;
-use crate::program::{Failed, Run, Started, buffer, contents, failed};
+use crate::program::{Failed, Run, Started, failed};
 use crate::settings::{Ready, Server};
 use crate::sys;
 use crate::way::Way;
@@ -83,29 +82,12 @@ fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option
 
 /// Runs the driver. Returns its run, and why it failed.
 fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run, Option<String>)> {
-    let output = buffer()?;
-    let began = Instant::now();
-    let child = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(&server.driver)
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output.try_clone()?)
-        .spawn()?;
-    let mut sampler = Sampler::new(root, sampled.unwrap_or(0));
-    let status = loop {
-        if let Some((status, _)) = sys::wait(child.id(), sampled.is_none())? {
-            break status;
-        }
-        sampler.take();
-        sleep(PERIOD);
-    };
-    let run = Run {
-        seconds: began.elapsed().as_secs_f64(),
-        memory: sampler.memory,
-        output: contents(&output)?,
-        ..Run::default()
-    };
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(&server.driver);
+    let mut driver = Started::new(command, true)?;
+    let mut run = driver.finish(root, sampled)?;
+    run.output.extend(driver.errors()?.into_bytes());
+    let status = driver.status.unwrap_or_default();
     let failed = !status.success();
     Ok((run, failed.then(|| format!("the driver failed ({status})"))))
 }

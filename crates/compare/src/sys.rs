@@ -21,9 +21,6 @@ pub(crate) struct Usage {
 }
 
 /// Waits for a child; `None` if it still runs and `wait` is false.
-///
-/// # Errors
-/// Those of `wait4(2)`.
 pub(crate) fn wait(pid: u32, wait: bool) -> io::Result<Option<(ExitStatus, Usage)>> {
     let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
     let flags = if wait { 0 } else { libc::WNOHANG };
@@ -78,7 +75,6 @@ pub(crate) fn catch_interrupts() {
     let _ = SigSet::all().thread_unblock();
 }
 
-/// Whether one of them arrived.
 pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -109,32 +109,13 @@ fn megabytes(bytes: u64) -> String {
     number(f64::from(u32::try_from(bytes >> 10).unwrap_or(u32::MAX)) / 1024.0)
 }
 
-/// What a ratio says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Faster,
-    Slower,
-    NoDifference,
-}
-
-impl Verdict {
-    pub(crate) fn of(comparison: &Comparison, ratio: Option<Ratio>) -> Verdict {
-        let higher = comparison.higher_is_better;
-        match ratio {
-            Some(ratio) if ratio.high < 1.0 && higher => Verdict::Slower,
-            Some(ratio) if ratio.low > 1.0 && higher => Verdict::Faster,
-            Some(ratio) if ratio.high < 1.0 => Verdict::Faster,
-            Some(ratio) if ratio.low > 1.0 => Verdict::Slower,
-            _ => Verdict::NoDifference,
-        }
-    }
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::NoDifference => "no difference",
-        }
+/// Returns what a ratio says: `faster`, `slower`, or `None` if that is open.
+pub(crate) fn word(comparison: &Comparison, ratio: Ratio) -> Option<&'static str> {
+    let is_faster = |below: bool| below != comparison.higher_is_better;
+    match (ratio.high < 1.0, ratio.low > 1.0) {
+        (false, false) => None,
+        (is_below, _) if is_faster(is_below) => Some("faster"),
+        _ => Some("slower"),
     }
 }
 
@@ -143,17 +124,16 @@ fn verdict(comparison: &Comparison, ratio: Option<Ratio>) -> String {
         return "too few rounds for a verdict".to_owned();
     };
     let percent = |value: f64| (value - 1.0).abs() * 100.0;
-    match Verdict::of(comparison, ratio) {
-        Verdict::NoDifference => format!(
+    match word(comparison, found) {
+        None => format!(
             "no difference seen (between {:+.1} and {:+.1} %)",
             (found.low - 1.0) * 100.0,
             (found.high - 1.0) * 100.0
         ),
-        verdict => {
+        Some(word) => {
             let (low, high) = (percent(found.low), percent(found.high));
             format!(
-                "{} by {:.1} % (between {:.1} and {:.1} %)",
-                verdict.word(),
+                "{word} by {:.1} % (between {:.1} and {:.1} %)",
                 percent(found.ratio),
                 low.min(high),
                 low.max(high)
@@ -177,12 +157,11 @@ fn write_walks(comparison: &Comparison, to: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// The best of the ways that are faster than plain.
 fn best(comparison: &Comparison) -> Option<&Compared> {
-    let faster = comparison
-        .ways
-        .iter()
-        .filter(|way| Verdict::of(comparison, way.ratio) == Verdict::Faster);
+    let faster = comparison.ways.iter().filter(|way| {
+        way.ratio
+            .is_some_and(|ratio| word(comparison, ratio) == Some("faster"))
+    });
     let gain = |way: &Compared| way.ratio.map_or(0.0, |ratio| ratio.ratio.ln().abs());
     faster.max_by(|a, b| gain(a).total_cmp(&gain(b)))
 }

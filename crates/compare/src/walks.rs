@@ -20,9 +20,6 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// Opens and starts them.
-    ///
-    /// # Errors
-    /// Why the machine or its settings don't permit that.
     pub(crate) fn open() -> Result<Counters, String> {
         let open = |which| {
             let event = Cache {
@@ -45,7 +42,6 @@ impl Counters {
         }
     }
 
-    /// The counts so far.
     pub(crate) fn read(&mut self) -> Walks {
         Walks {
             data: self.data.read().unwrap_or(0),

@@ -4,8 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hugetools_model::PageSize;
+
 /// This program, even if its file was replaced meanwhile.
 const HUGECTL: &str = "/proc/self/exe";
+
+/// A variable of random length, so that the stack lies elsewhere in each run: a layout that
+/// happens to be good or bad is not measured.
+const PADDING: &str = "HUGETLB_COMPARE_PADDING";
 
 /// Names of ways that are options of hugectl, and the options.
 const OPTIONS: [(&str, &[&str]); 5] = [
@@ -25,7 +31,7 @@ const SEGMENTS: [&str; 7] = ["text", "data", "bss", "heap", "shm", "anon", "stac
 /// Where distributions install mimalloc.
 const MIMALLOC_DIRS: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib"];
 
-/// A way to run a program: words before it, and variables.
+/// A way to run a program: options of hugectl, or variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Way {
     /// The name in the table.
@@ -55,7 +61,7 @@ impl Way {
         }
     }
 
-    fn variable(name: &str, variables: Vec<(&'static str, OsString)>) -> Way {
+    fn variables(name: &str, variables: Vec<(&'static str, OsString)>) -> Way {
         Way {
             variables,
             name: name.to_owned(),
@@ -63,18 +69,14 @@ impl Way {
         }
     }
 
-    /// Parses a word of `--compare`. `given` are the other options of the command line, and
-    /// `is_size` tells a page size. `thp` and a page size serve the segments in `given`, or the
-    /// heap.
+    /// Parses a word of `--compare`. `given` are the other options of the command line. `thp` and
+    /// a page size serve the segments in `given`, or the heap.
     ///
     /// # Errors
     /// Why there is no such way.
-    pub fn parse(
-        word: &str,
-        given: &[OsString],
-        is_size: impl Fn(&str) -> bool,
-    ) -> Result<Way, String> {
-        if word == "thp" || is_size(word) {
+    pub fn parse(word: &str, given: &[OsString]) -> Result<Way, String> {
+        let is_size = word.parse::<PageSize>().is_ok();
+        if word == "thp" || is_size {
             let options = with_size(word, given);
             if !options.is_empty() {
                 return Ok(Way::options(word, options));
@@ -88,15 +90,23 @@ impl Way {
             "plain" => Ok(Way::plain()),
             "given" if given.is_empty() => Err("given: no other options are given".to_owned()),
             "given" => Ok(Way::options(word, given.to_vec())),
-            "tunable" => Ok(Way::variable(
+            "tunable" => Ok(Way::variables(
                 word,
                 vec![("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into())],
             )),
-            "mimalloc" => mimalloc().map_or_else(
-                || Err("mimalloc: libmimalloc.so is not installed".to_owned()),
-                |path| Ok(Way::mimalloc(path)),
-            ),
-            size if is_size(size) => Ok(Way::options(size, vec![format!("--heap={size}").into()])),
+            "mimalloc" => match mimalloc() {
+                Some(library) => Ok(Way::variables(
+                    word,
+                    vec![
+                        ("LD_PRELOAD", library.into()),
+                        // The name before version 3, and since then.
+                        ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
+                        ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
+                    ],
+                )),
+                None => Err("mimalloc: libmimalloc.so is not installed".to_owned()),
+            },
+            size if is_size => Ok(Way::options(size, vec![format!("--heap={size}").into()])),
             _ => Err(format!(
                 "{word}: not plain, given, thp, heap, text, all, auto, tunable, mimalloc or a \
                  page size, such as 2MB"
@@ -104,17 +114,6 @@ impl Way {
         }
     }
 
-    fn mimalloc(path: PathBuf) -> Way {
-        let variables = vec![
-            ("LD_PRELOAD", path.into_os_string()),
-            // The name before version 3, and since then.
-            ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
-            ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
-        ];
-        Way::variable("mimalloc", variables)
-    }
-
-    /// Returns the command that runs a program this way.
     pub(crate) fn command(&self, program: &[OsString]) -> Command {
         let mut words = program.iter();
         let mut command = match &self.options {
@@ -125,7 +124,10 @@ impl Way {
                 command
             }
         };
-        command.args(words).envs(self.variables.iter().cloned());
+        command
+            .args(words)
+            .envs(self.variables.iter().cloned())
+            .env(PADDING, "x".repeat(fastrand::usize(..4096)));
         command
     }
 
@@ -160,18 +162,16 @@ fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
 fn mimalloc() -> Option<PathBuf> {
     let arch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
     let dirs = std::iter::once(arch.as_str()).chain(MIMALLOC_DIRS);
-    let files = dirs.flat_map(|dir| libraries(Path::new(dir)));
-    files.max()
+    dirs.flat_map(|dir| libraries(Path::new(dir))).max()
 }
 
-fn libraries(dir: &Path) -> Vec<PathBuf> {
+fn libraries(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = dir.read_dir().into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let is_it = |path: &PathBuf| {
+    paths.filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("libmimalloc.so")
-    };
-    paths.filter(is_it).collect()
+    })
 }
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn parse(word: &str) -> Result<Way, String> {
-        Way::parse(word, &["--heap".into()], |word| word == "2MB")
+        Way::parse(word, &["--heap".into()])
     }
 
     #[test]
@@ -190,15 +190,12 @@ mod tests {
         let tunable = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ./x";
         assert_eq!(parse("tunable").unwrap().shown("./x"), tunable);
         assert!(parse("hep").unwrap_err().starts_with("hep: not plain"));
-        assert!(Way::parse("given", &[], |_| false).is_err());
+        assert!(Way::parse("given", &[]).is_err());
     }
 
     #[test]
     fn a_size_serves_the_given_segments() {
-        let shown = |word: &str, given: &[OsString]| {
-            let way = Way::parse(word, given, |word| word == "2MB").unwrap();
-            way.shown("./x")
-        };
+        let shown = |word: &str, given: &[OsString]| Way::parse(word, given).unwrap().shown("./x");
         let given = ["--shm".into(), "--bss=1GB".into(), "--limit=4M".into()];
         assert_eq!(shown("2MB", &given), "hugectl --bss=2MB --shm=2MB ./x");
         assert_eq!(shown("thp", &given), "hugectl --bss=thp --shm=thp ./x");

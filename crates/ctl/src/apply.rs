@@ -14,6 +14,7 @@ use hugetools_contract::env::{REPORT_WATCH, STARTER};
 use hugetools_model::Root;
 
 use crate::caller::Caller;
+use crate::files::places::places;
 use crate::plan::{Bundled, Plan, Value, Variable, describe, static_text_is_short};
 use crate::probe::bundle::Bundle;
 use crate::say::failure::Failure;
@@ -73,7 +74,8 @@ impl Applied {
         caller: &Caller,
         is_required: bool,
     ) -> Result<(), Failure> {
-        let value = match bundled_library::place(bundle, library.name, caller) {
+        let value = match bundled_library::place(&places(caller), bundle, library.name, caller.euid)
+        {
             Ok(path) if path == library.path => return Ok(()),
             Ok(path) => {
                 let mut value = path.into_os_string();

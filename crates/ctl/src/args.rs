@@ -1,7 +1,7 @@
 //! The command line as typed. Only its form is checked.
 
-pub mod compare;
-mod given;
+pub(crate) mod compare;
+pub(crate) mod given;
 mod huge_pages;
 mod library;
 mod messages;
@@ -14,14 +14,14 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
 
-pub use compare::Compare;
-pub use given::Given;
-pub use huge_pages::Segments;
-pub use library::Library;
-pub use messages::Messages;
+pub(crate) use compare::Compare;
+pub(crate) use given::Given;
+pub(crate) use huge_pages::Segments;
+pub(crate) use library::Library;
+pub(crate) use messages::Messages;
 pub use reports::Reports;
-pub use running::Running;
-pub use scope::Scope;
+pub(crate) use running::Running;
+pub(crate) use scope::Scope;
 
 /// The value of an option that takes a size, when it is given without one.
 pub const DEFAULT: &str = "default";
@@ -64,27 +64,21 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
     disable_version_flag = true,
 )]
 pub struct Args {
-    /// What goes on huge pages.
     #[command(flatten)]
-    pub segments: Segments,
-    /// Limits, and the programs that get huge pages.
+    pub(crate) segments: Segments,
     #[command(flatten)]
-    pub scope: Scope,
+    pub(crate) scope: Scope,
     /// Predictions, reports, and the status of processes.
     #[command(flatten)]
     pub reports: Reports,
-    /// Options for running programs.
     #[command(flatten)]
-    pub running: Running,
-    /// Which of several ways is faster.
+    pub(crate) running: Running,
     #[command(flatten)]
-    pub compare: Compare,
-    /// The library to preload.
+    pub(crate) compare: Compare,
     #[command(flatten)]
-    pub library: Library,
-    /// Verbosity and destination of messages.
+    pub(crate) library: Library,
     #[command(flatten)]
-    pub messages: Messages,
+    pub(crate) messages: Messages,
 
     /// The program to start, and its arguments
     #[arg(
@@ -95,7 +89,7 @@ pub struct Args {
 
     /// Which options were given.
     #[arg(skip)]
-    pub given: Given,
+    pub(crate) given: Given,
 
     /// Changes of the verbosity, in the order written.
     #[arg(skip)]
@@ -103,11 +97,11 @@ pub struct Args {
 
     /// Whether the last of `--heap` and `--thp` is `--thp`.
     #[arg(skip)]
-    pub thp_last: bool,
+    pub(crate) thp_last: bool,
 
     /// The words before the program.
     #[arg(skip)]
-    pub options: Vec<OsString>,
+    pub(crate) options: Vec<OsString>,
 }
 
 /// A change of verbosity.

@@ -7,7 +7,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use hugetools_contract::env::Settings;
-use hugetools_model::{FileError, Root};
 
 use self::filter::Filter;
 
@@ -15,19 +14,15 @@ use self::filter::Filter;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The environment, in its order: `NAME=value`.
-    pub env: Vec<OsString>,
+    pub(crate) env: Vec<OsString>,
     /// The process that becomes the program.
-    pub pid: u32,
-    /// The real user.
-    pub uid: u32,
-    /// The effective user.
-    pub euid: u32,
-    /// The real group.
-    pub gid: u32,
-    /// The effective group.
-    pub egid: u32,
+    pub(crate) pid: u32,
+    pub(crate) uid: u32,
+    pub(crate) euid: u32,
+    pub(crate) gid: u32,
+    pub(crate) egid: u32,
     /// The file of hugectl; `None` without `/proc`.
-    pub exe: Option<PathBuf>,
+    pub(crate) exe: Option<PathBuf>,
     /// Its seccomp filters, if they were looked for.
     pub filter: Filter,
 }
@@ -41,12 +36,8 @@ impl Caller {
     /// Returns this process with another environment.
     pub fn this(env: impl IntoIterator<Item = (OsString, OsString)>) -> Caller {
         let entry = |(name, value)| [name, value].join(OsStr::new("="));
-        Caller::with(env.into_iter().map(entry).collect())
-    }
-
-    fn with(env: Vec<OsString>) -> Caller {
         Caller {
-            env,
+            env: env.into_iter().map(entry).collect(),
             pid: std::process::id(),
             uid: nix::unistd::getuid().as_raw(),
             euid: nix::unistd::geteuid().as_raw(),
@@ -66,15 +57,6 @@ impl Caller {
         }
     }
 
-    /// Looks for seccomp filters.
-    ///
-    /// # Errors
-    /// A file that exists cannot be read.
-    pub fn find_filter(&mut self, root: &Root) -> Result<(), FileError> {
-        self.filter = Filter::look(root)?;
-        Ok(())
-    }
-
     /// Returns the verbosity by the environment.
     pub fn verbosity(&self) -> u8 {
         let entries = self.settings();
@@ -91,7 +73,7 @@ impl Caller {
     }
 
     /// Returns the value of a variable, the first if there are several.
-    pub fn var(&self, name: &str) -> Option<&OsStr> {
+    pub(crate) fn var(&self, name: &str) -> Option<&OsStr> {
         self.env.iter().find_map(|entry| value(entry, name))
     }
 }

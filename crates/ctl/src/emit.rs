@@ -58,7 +58,7 @@ pub fn text(
         check(path, &emit.run, caller)?;
     }
     let variables = variables(plan)?;
-    let head = format!("# Made by hugectl --emit={}", emit.kind.word());
+    let head = format!("# Made by hugectl --emit={}", emit.word);
     Ok(match emit.kind {
         EmitKind::Systemd => systemd(&head, emit, &variables),
         EmitKind::Environment => environment(&head, &variables),
@@ -188,6 +188,7 @@ mod tests {
         assert_eq!(environment("#", &odd), "#\nA='it'\\''s 5% \"x\"'\n");
         let emit = Emit {
             kind: EmitKind::Systemd,
+            word: "systemd".to_owned(),
             name: Some("x".into()),
             run: crate::request::tests::run("--dry-run"),
         };

@@ -19,7 +19,6 @@ use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// Exit status: the request would be met.
 const MET: u8 = 0;
 
 /// Exit status: something falls short.
@@ -30,37 +29,35 @@ const UNKNOWN: u8 = 125;
 
 /// A rung of a segment, with what falls short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub(crate) struct Line {
     /// The rung.
     #[serde(flatten)]
-    pub row: Row,
+    pub(crate) row: Row,
     /// What falls short, with the last rung of a segment.
-    pub shortfalls: Vec<Shortfall>,
+    pub(crate) shortfalls: Vec<Shortfall>,
 }
 
 /// The program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Program {
+pub(crate) struct Program {
     /// The file that is started.
-    pub path: String,
+    pub(crate) path: String,
     /// Scripts and interpreters that lead to the program that runs.
-    pub through: Vec<String>,
-    /// The program that runs.
-    pub runs: String,
+    pub(crate) through: Vec<String>,
+    pub(crate) runs: String,
     /// `dynamic`, `static`, `foreign` or `unknown`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// `glibc`, `musl` or `other`, of a dynamic one.
-    pub libc: Option<Libc>,
+    pub(crate) libc: Option<Libc>,
     /// What would serve its heap.
-    pub allocator: &'static str,
+    pub(crate) allocator: &'static str,
     /// Its name in the table of known programs.
-    pub known: Option<String>,
+    pub(crate) known: Option<String>,
     /// The options that `--auto` takes for it.
-    pub auto: Vec<String>,
+    pub(crate) auto: Vec<String>,
     /// Its own option that does what hugectl cannot, or does it better.
-    pub own: Option<String>,
-    /// A caveat.
-    pub beware: Option<String>,
+    pub(crate) own: Option<String>,
+    pub(crate) beware: Option<String>,
 }
 
 /// The whole explanation.
@@ -70,9 +67,7 @@ pub struct Explained {
     head: Head,
     program: Option<Program>,
     segments: Vec<Line>,
-    /// The verdict on each required segment.
     required: Vec<Required>,
-    /// Other findings.
     notes: Vec<String>,
     /// The shortfalls, each once, for the text.
     #[serde(skip)]
@@ -204,7 +199,7 @@ fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     let name = entry.name;
     let asked = findings.asked;
     let is_requested = asked.heap.is_some() || asked.anon.is_some();
-    let is_covered = findings.look.beyond.is_some() && is_requested;
+    let is_covered = findings.look.is_beyond && is_requested;
     let own = entry
         .own_switch
         .iter()
@@ -220,13 +215,11 @@ fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     own.chain(beware).chain(auto).collect()
 }
 
-/// Returns the options that `--auto` takes.
 fn auto(known: &KnownProgram) -> Vec<String> {
     let choices = known.auto.iter();
     choices.map(|choice| choice.word().to_owned()).collect()
 }
 
-/// Returns why nothing is known about a program.
 fn unknown_program(target: &Target) -> Option<String> {
     match &target.image {
         Image::Unknown(why) => Some(format!(

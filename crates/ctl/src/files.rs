@@ -1,7 +1,5 @@
 //! Files that the user names.
 
-pub(crate) mod access;
-pub(crate) mod accounts;
 pub(crate) mod places;
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -10,6 +8,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use hugetools_elf::Elf;
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::{AccessFlags, faccessat};
 
 /// Opens a regular file for reading. A pipe would block.
 ///
@@ -34,4 +35,14 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
 pub(crate) fn open_elf(path: &Path) -> Option<Elf<File>> {
     let (file, _) = open_regular(path).ok()?;
     Elf::read(file).ok()
+}
+
+/// Whether this process may use a file. A seccomp filter may refuse the question; then the answer is yes, and the
+/// use itself shows.
+pub(crate) fn may(path: &Path, how: AccessFlags) -> Result<(), Errno> {
+    // eaccess(3) makes six system calls.
+    match faccessat(AT_FDCWD, path, how, AtFlags::AT_EACCESS) {
+        Err(Errno::EPERM | Errno::ENOSYS) => Ok(()),
+        answer => answer,
+    }
 }

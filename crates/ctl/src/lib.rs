@@ -22,7 +22,6 @@ pub mod explain;
 mod files;
 pub mod plan;
 pub mod probe;
-mod ranges;
 pub mod request;
 pub mod say;
 mod shell;

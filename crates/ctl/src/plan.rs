@@ -9,11 +9,10 @@ mod required;
 
 pub(crate) use file_notes::{describe, static_text_is_short};
 pub use make::make;
-pub use prediction::{Row, Rung};
-pub use required::Required;
+pub(crate) use prediction::{Row, Rung};
+pub(crate) use required::Required;
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -33,10 +32,8 @@ use crate::wait::To;
 /// A variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
-    pub name: &'static str,
-    /// Its value.
-    pub value: Value,
+    pub(crate) name: &'static str,
+    pub(crate) value: Value,
 }
 
 /// The value of a variable.
@@ -50,17 +47,27 @@ pub enum Value {
     ProcessAnd(OsString),
 }
 
+impl Value {
+    /// Returns the value with this process ID.
+    pub(crate) fn with(&self, process: &str) -> OsString {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::Process => process.into(),
+            Value::ProcessAnd(text) => [OsStr::new(process), text].join(OsStr::new(":")),
+        }
+    }
+}
+
 /// The program that is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    /// The file.
-    pub path: PathBuf,
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
     /// Its arguments, beginning with its name.
-    pub argv: Vec<OsString>,
+    pub(crate) argv: Vec<OsString>,
     /// Whether it is text that the shell runs if the kernel doesn't.
-    pub is_text: bool,
+    pub(crate) is_text: bool,
     /// Why the kernel may refuse to execute it; printed if it does.
-    pub exec_hint: Option<String>,
+    pub(crate) exec_hint: Option<String>,
 }
 
 /// The plan.
@@ -69,13 +76,10 @@ pub struct Plan {
     /// The variables, in the order of the classic tool.
     pub variables: Vec<Variable>,
     /// The program; `None` in a dry run of options alone.
-    pub program: Option<Program>,
-    /// What serves the heap.
-    pub engine: Engine,
-    /// What each segment gets.
-    pub rows: Vec<Row>,
-    /// The verdict on each required segment.
-    pub required: Vec<Required>,
+    pub(crate) program: Option<Program>,
+    pub(crate) engine: Engine,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) required: Vec<Required>,
     /// Why the program is not started, one line for each required segment.
     pub refusals: Vec<String>,
     /// Messages.
@@ -84,36 +88,33 @@ pub struct Plan {
     pub report: Option<To>,
     /// Whether anything is asked for.
     pub asks: bool,
-    /// The policy for transparent huge pages, if one is set.
-    pub thp_policy: Option<ThpPolicy>,
+    pub(crate) thp_policy: Option<ThpPolicy>,
     /// The embedded library that is put on disk.
-    pub library: Option<Bundled>,
+    pub(crate) library: Option<Bundled>,
     /// The files whose text is put on huge pages of the page cache.
-    pub text: Vec<TextFile>,
+    pub(crate) text: Vec<TextFile>,
     /// Whether text can be on huge pages of the page cache only, as in a static program.
-    pub text_needs_page_cache: bool,
+    pub(crate) text_needs_page_cache: bool,
 }
 
 /// The embedded library that is preloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bundled {
-    /// Its name.
-    pub name: &'static str,
-    /// Its intended path.
-    pub path: PathBuf,
+pub(crate) struct Bundled {
+    pub(crate) name: &'static str,
+    pub(crate) path: PathBuf,
     /// The rest of `LD_PRELOAD`.
-    pub rest: OsString,
+    pub(crate) rest: OsString,
 }
 
 impl Plan {
     /// Whether the program must not run without the variables.
-    pub fn requires(&self) -> bool {
+    pub(crate) fn requires(&self) -> bool {
         let mut variables = self.variables.iter();
         variables.any(|variable| variable.name == REQUIRE)
     }
 
     /// Whether the libraries may print warnings beyond hugectl's.
-    pub fn libraries_may_warn(&self) -> bool {
+    pub(crate) fn libraries_may_warn(&self) -> bool {
         self.variables.iter().any(|variable| match variable.name {
             STARTER | RESTRICT_EXE => true,
             PID => variable.value == Value::Process,
@@ -122,7 +123,7 @@ impl Plan {
     }
 
     /// Returns the kinds of messages that the plan's warnings cover, as bits of [`Kind`].
-    pub fn warned_kinds(&self) -> u64 {
+    pub(crate) fn warned_kinds(&self) -> u64 {
         const KINDS: [(Subject, Kind); 6] = [
             (Subject::HEAP, Kind::Heap),
             (Subject::SHM, Kind::Shm),
@@ -183,13 +184,9 @@ impl Plan {
     pub fn to_json(&self) -> String {
         let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
         let variables = self.variables.iter();
-        let value = |value: &Value| match value {
-            Value::Text(text) => lossy(text),
-            Value::Process => "$$".to_owned(),
-            Value::ProcessAnd(text) => format!("$$:{}", lossy(text)),
-        };
+        let value = |variable: &Variable| lossy(&variable.value.with("$$"));
         let variables: serde_json::Map<_, _> = variables
-            .map(|variable| (variable.name.to_owned(), value(&variable.value).into()))
+            .map(|variable| (variable.name.to_owned(), value(variable).into()))
             .collect();
         let program = self.program.as_ref();
         let texts = |level| {
@@ -224,12 +221,6 @@ struct Document<'a> {
     arguments: Option<Vec<String>>,
     heap_engine: Engine,
     notes: Vec<&'a str>,
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.to_shell()))
-    }
 }
 
 #[cfg(test)]

@@ -4,15 +4,15 @@
 pub(crate) mod allocator;
 mod auto;
 pub mod bundle;
-pub mod command_line;
-pub mod coverage;
+pub(crate) mod command_line;
+pub(crate) mod coverage;
 pub(crate) mod dynamic_loader;
-pub mod heap_engine;
-pub mod kernel;
-pub mod library;
+pub(crate) mod heap_engine;
+pub(crate) mod kernel;
+pub(crate) mod library;
 mod own_requests;
 mod report_file;
-pub mod target;
+pub(crate) mod target;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -22,18 +22,19 @@ use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Settings};
 use hugetools_model::hugetlb::node;
 use hugetools_model::{FileError, Root};
 
+use crate::args::TERMINAL;
 use crate::caller::{Caller, value};
 use crate::probe::bundle::Bundle;
-use crate::probe::command_line::known_programs::{self, Beyond, KnownProgram};
+use crate::probe::command_line::known_programs;
 use crate::probe::command_line::{names, starters, wrappers};
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::glibc_tunables;
-use crate::probe::heap_engine::{Decision, Engine, Look, Means};
+use crate::probe::heap_engine::{Decision, Engine, Look};
 use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
 use crate::probe::target::{Image, Opened};
 use crate::request::thp_policy::ThpPolicy;
-use crate::request::{Library, Preload, ReportTo, Run, verbosity};
+use crate::request::{Library, Preload, Run, verbosity};
 use crate::say::failure::Failure;
 use crate::say::messages::Outlet;
 use crate::say::note::Note;
@@ -45,41 +46,37 @@ pub struct Findings {
     /// The verbosity, by the environment and the options.
     pub verbosity: u8,
     /// What options and inherited variables ask for.
-    pub asked: Wants,
+    pub(crate) asked: Wants,
     /// What of it can be served for this program.
-    pub served: Wants,
+    pub(crate) served: Wants,
     /// What options and inherited variables ask for the program's segments.
-    pub elfmap: Elfmap,
+    pub(crate) elfmap: Elfmap,
     /// What of these segments can be on huge pages.
-    pub parts: Parts,
-    /// The program.
-    pub look: Look,
-    /// Which library and which malloc.
-    pub decision: Decision,
+    pub(crate) parts: Parts,
+    pub(crate) look: Look,
+    pub(crate) decision: Decision,
     /// The library, if one is to be preloaded.
-    pub library: Option<Found>,
+    pub(crate) library: Option<Found>,
     /// The directory to put in front of `LD_LIBRARY_PATH`.
-    pub library_dir: Option<PathBuf>,
-    /// The kernel's state.
-    pub kernel: Kernel,
+    pub(crate) library_dir: Option<PathBuf>,
+    pub(crate) kernel: Kernel,
     /// A warning about a starter that drops the environment.
-    pub starter: Option<Shortfall>,
+    pub(crate) starter: Option<Shortfall>,
     /// The programs that get huge pages, separated by colons; `None` for all.
-    pub only: Option<OsString>,
+    pub(crate) only: Option<OsString>,
     /// Names of `--only` that no program has, as far as can be seen.
-    pub unknown_names: Vec<String>,
+    pub(crate) unknown_names: Vec<String>,
     /// Notes on what the program requests by itself. Only made for `--explain`.
     pub(crate) own_requests: Vec<Note>,
-    /// The file of the report.
-    pub report: Option<PathBuf>,
+    /// The file of the report; `None` for standard error.
+    pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
-    pub is_one_node: bool,
+    pub(crate) is_one_node: bool,
     /// What `--thp-policy` will fall short of.
-    pub policy_short: Option<String>,
+    pub(crate) policy_short: Option<String>,
     /// How to link a program so that all of its segments are aligned.
     pub(crate) relink: String,
-    /// The value of `HUGETLB_MESSAGES`.
-    pub messages: Option<OsString>,
+    pub(crate) messages: Option<OsString>,
 }
 
 /// ld.hugetlbfs is installed with hugectl.
@@ -146,43 +143,30 @@ pub fn probe(
     outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
     for (option, pages) in run.asked_pages() {
-        check_size(root, option, Some(pages))?;
+        check_size(root, option, pages)?;
     }
-    let mut asked = Asked::find(run, caller);
-    let look = look(run, &asked, caller, root)?;
+    let mut given = Asked::find(run, caller);
+    let look = look(run, &given, caller, root)?;
     if run.auto && look.target.is_some() {
         auto::choose(run, &look);
-        asked = Asked::find(run, caller);
+        given = Asked::find(run, caller);
     }
-    find(run, asked, look, caller, root, bundle, outlet)
-}
-
-fn find(
-    run: &Run,
-    given: Asked,
-    look: Look,
-    caller: &Caller,
-    root: &Root,
-    bundle: Option<&Bundle<'_>>,
-    outlet: Option<&Outlet>,
-) -> Result<Findings, Failure> {
     let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));
-    let own = |error: FileError| Failure::Own(error.to_string());
     let asked = coverage::with_marks(given.wants, given.elfmap, &look);
-    let decision = heap_engine::decide(asked, Means::of(run), &look);
+    let decision = heap_engine::decide(asked, run, &look);
     let library = library(run, &decision, caller, bundle)?;
     let preloaded = library.as_ref().is_some_and(|found| found.path().is_some());
     let served = served(asked, &decision, preloaded, run.preload, &look);
-    let search = coverage::Search {
-        asked,
-        libraries: given.libraries,
-        caller,
-    };
-    let mut parts = search.measure(root, &look).map_err(own)?;
+    let target = coverage::target(asked, &look);
+    let parts = target.map(|target| coverage::measure(root, asked, target));
+    let mut parts = parts.transpose()?.unwrap_or_default();
     let wants = parts.possible(served);
-    let kernel = read_kernel(run, root, caller, wants, &look).map_err(own)?;
-    let text_files = search.text_files(root, &look, &kernel, &mut parts);
-    text_files.map_err(own)?;
+    let kernel = read_kernel(run, root, caller, wants, &look)?;
+    let target = target.filter(|target| coverage::uses_own_pages(target, asked, &kernel));
+    if let Some(target) = target {
+        let libraries = given.libraries;
+        coverage::find_text_files(root, caller, target, libraries, (&kernel, &mut parts))?;
+    }
     let own_requests = own_requests::Scene {
         root,
         caller,
@@ -192,10 +176,7 @@ fn find(
         kernel: &kernel,
     };
     Ok(Findings {
-        own_requests: match run.explain {
-            true => own_requests.notes().map_err(own)?,
-            false => Vec::new(),
-        },
+        own_requests: own_requests.notes()?,
         relink: relink(caller),
         verbosity: given.verbosity,
         asked,
@@ -209,10 +190,10 @@ fn find(
         only: names::selected(run, caller),
         unknown_names: names::unknown(run, caller),
         report: match &run.report {
-            Some(ReportTo::File(file)) => Some(report_file::check(file)?),
+            Some(file) if file.as_os_str() != TERMINAL => Some(report_file::check(file)?),
             _ => None,
         },
-        is_one_node: run.next_touch.is_some() && node::read(root).map_err(own)?.len() < 2,
+        is_one_node: run.next_touch.is_some() && node::read(root)?.len() < 2,
         policy_short,
         messages: run
             .messages
@@ -238,8 +219,8 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
         let all = [innermost, &opened].into_iter();
         let mut known = all.filter_map(known_programs::find);
         look.known = known.next();
-        let beyond = |known: &'static KnownProgram| Beyond::of(known, &run.command, caller, root);
-        look.beyond = look.known.and_then(beyond);
+        let known = look.known;
+        look.is_beyond = known.is_some_and(|known| known.is_beyond(&run.command, caller, root));
     }
     if heap || run.auto {
         look_at_malloc(&mut look, run, &opened);
@@ -266,7 +247,6 @@ fn look_at_malloc(look: &mut Look, run: &Run, opened: &Opened) {
     }
 }
 
-/// Finds the library.
 fn library(
     run: &Run,
     decision: &Decision,
@@ -321,8 +301,7 @@ pub(crate) fn served(
     preload: Preload,
     look: &Look,
 ) -> Wants {
-    let target = look.target.as_ref();
-    let is_static = target.is_some_and(|target| target.image == Image::Static);
+    let is_static = look.is_static();
     let is_in_program = (preloaded || preload == Preload::Never) && !is_static;
     let by_library = |pages: Option<Pages>| pages.filter(|_| is_in_program);
     Wants {

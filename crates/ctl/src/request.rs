@@ -9,7 +9,7 @@ use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::args::{Args, DEFAULT, Step, TERMINAL};
+use crate::args::{self, Args, DEFAULT, Step, given};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
@@ -17,7 +17,7 @@ use crate::say::messages;
 use crate::say::subject::Subject;
 
 mod adopt;
-pub mod asked_segments;
+pub(crate) mod asked_segments;
 mod compare;
 mod emit;
 mod limits;
@@ -27,7 +27,8 @@ pub mod thp_policy;
 
 pub use adopt::Adopt;
 pub use compare::Compare;
-pub use emit::{Emit, EmitKind};
+pub use emit::Emit;
+pub(crate) use emit::EmitKind;
 pub use processes::Whom;
 
 /// The request.
@@ -49,48 +50,33 @@ pub enum Request {
 /// inherited variable may stand for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// Text, data and bss.
-    pub segments: Segments,
+    pub(crate) segments: Segments,
     /// `--thp-policy`
     pub thp_policy: Option<ThpPolicy>,
     /// `--heap` or `--thp`
-    pub heap: Option<Pages>,
-    /// `--heap-engine`
-    pub engine: Option<HeapEngine>,
-    /// `--shm`
-    pub shm: Option<Pages>,
-    /// `--anon`
-    pub anon: Option<Pages>,
-    /// `--anon-min`
-    pub anon_min: Option<Bytes>,
-    /// `--stack`
-    pub stack: Option<Pages>,
-    /// `--stack-depth`
-    pub stack_depth: Option<Bytes>,
-    /// `--fork=kernel`
-    pub kernel_fork: bool,
-    /// `--fallback`
-    pub fallback: Option<Fallback>,
-    /// `--limit`
-    pub limit: Option<Limit>,
-    /// The size of `--next-touch`.
-    pub next_touch: Option<Bytes>,
+    pub(crate) heap: Option<Pages>,
+    pub(crate) engine: Option<HeapEngine>,
+    pub(crate) shm: Option<Pages>,
+    pub(crate) anon: Option<Pages>,
+    pub(crate) anon_min: Option<Bytes>,
+    pub(crate) stack: Option<Pages>,
+    pub(crate) stack_depth: Option<Bytes>,
+    pub(crate) kernel_fork: bool,
+    pub(crate) fallback: Option<Fallback>,
+    pub(crate) limit: Option<Limit>,
+    pub(crate) next_touch: Option<Bytes>,
     /// `--only`, separated by colons.
-    pub only: Option<OsString>,
-    /// `--no-inherit`
-    pub no_inherit: bool,
-    /// `--require`
-    pub require: Require,
-    /// `--report`
-    pub report: Option<ReportTo>,
-    /// Whether the library is preloaded.
-    pub preload: Preload,
-    /// Where the library is.
-    pub library: Library,
+    pub(crate) only: Option<OsString>,
+    pub(crate) no_inherit: bool,
+    pub(crate) require: Require,
+    /// `--report`: a file, or [`args::TERMINAL`].
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) preload: Preload,
+    pub(crate) library: Library,
     /// `--messages`
     pub messages: Option<messages::To>,
     /// Changes of the environment's verbosity.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// `--dry-run`
     pub dry_run: bool,
     /// `--explain`
@@ -102,19 +88,16 @@ pub struct Run {
     /// The program and its arguments; empty in a dry run of options alone.
     pub command: Vec<OsString>,
     /// The words before the program, as typed.
-    pub options: Vec<OsString>,
-    /// `--auto`
-    pub auto: bool,
-    /// What `--auto` chose.
-    pub chosen: Option<Chosen>,
+    pub(crate) options: Vec<OsString>,
+    pub(crate) auto: bool,
+    pub(crate) chosen: Option<Chosen>,
 }
 
 /// What `--auto` chose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Chosen {
+pub(crate) struct Chosen {
     /// The options and the reason, and what to look out for: a line each.
-    pub lines: Vec<String>,
-    /// Memory that only `--auto` asked for.
+    pub(crate) lines: Vec<String>,
     pub(crate) subject: Subject,
 }
 
@@ -130,7 +113,7 @@ impl Run {
     }
 
     /// Returns the options that ask for pages, with these.
-    pub fn asked_pages(&self) -> impl Iterator<Item = (&'static str, Pages)> {
+    pub(crate) fn asked_pages(&self) -> impl Iterator<Item = (&'static str, Pages)> {
         let all = [
             ("--text", self.segments.text),
             ("--data", self.segments.data),
@@ -144,16 +127,26 @@ impl Run {
             .filter_map(|(option, pages)| Some((option, pages?)))
     }
 
+    /// Returns the memory that only `--auto` asked for.
+    pub(crate) fn chosen_subject(&self) -> Subject {
+        let chosen = self.chosen.as_ref();
+        chosen.map_or(Subject::NONE, |chosen| chosen.subject)
+    }
+
+    /// Whether the library is preloaded in any case.
+    pub(crate) fn forces_preload(&self) -> bool {
+        self.preload == Preload::Always
+    }
+
     /// Whether the program's own libc is to serve the heap.
-    pub fn wants_libc(&self) -> bool {
+    pub(crate) fn wants_libc(&self) -> bool {
         self.engine == Some(HeapEngine::Libc)
     }
 }
 
 /// The malloc that serves the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeapEngine {
-    /// Our library's.
+pub(crate) enum HeapEngine {
     Arena,
     /// That of the program's own libc.
     Libc,
@@ -174,35 +167,22 @@ pub struct Status {
     pub watch: Option<Duration>,
     /// `--json`
     pub json: bool,
-    /// Changes of the environment's verbosity.
-    pub steps: Vec<Step>,
     /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
 
-/// The destination of a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReportTo {
-    /// Standard error.
-    Terminal,
-    /// The end of a file, as lines of JSON.
-    File(PathBuf),
-}
-
 /// Whether the library is preloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preload {
+pub(crate) enum Preload {
     /// If it is of use.
     Auto,
-    /// Never: `--no-preload`.
     Never,
-    /// Always: `--force-preload`.
     Always,
 }
 
 /// Where the library is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Library {
+pub(crate) enum Library {
     /// hugectl finds it or contains it.
     Auto,
     /// In this directory, or in a library directory below it.
@@ -217,9 +197,6 @@ impl Request {
     /// # Errors
     /// A [`Failure::Own`] that names the option and the reason.
     pub fn from_args(args: Args) -> Result<Request, Failure> {
-        if args.running.undo {
-            return usage(adopt::NO_UNDO);
-        }
         if !args.running.pid.is_empty() {
             adopt::adopt(args).map(Request::Adopt)
         } else if !args.reports.status.is_empty() {
@@ -252,7 +229,10 @@ fn status(args: Args) -> Result<Status, Failure> {
         return usage("--sizes and --totals: one or the other");
     }
     let program = args.command.first().map(|word| word.to_string_lossy());
-    let option = args.given.not_of_status().map(Into::into);
+    let option = args
+        .given
+        .first_not_of(&[given::STATUS, given::ANY])
+        .map(Into::into);
     if let Some(word) = option.or(program) {
         return usage(format!(
             "--status starts no program, so {word} has no meaning with it"
@@ -265,12 +245,10 @@ fn status(args: Args) -> Result<Status, Failure> {
         totals: args.reports.totals,
         watch,
         json: args.reports.json,
-        steps: args.steps,
         sysroot: args.reports.sysroot,
     })
 }
 
-/// Parses the interval of `--watch`.
 fn watch(word: Option<&str>) -> Result<Option<Duration>, Failure> {
     let Some(word) = word else { return Ok(None) };
     match seconds::parse(word) {
@@ -302,10 +280,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         kernel_fork: segments.fork.is_some(),
         fallback: segments.fallback.as_deref().and_then(fallback),
         require: require::parse(args.reports.require.as_deref())?,
-        report: args.reports.report.map(|file| match file.as_os_str() {
-            terminal if terminal == TERMINAL => ReportTo::Terminal,
-            _ => ReportTo::File(file),
-        }),
+        report: args.reports.report,
         messages: args
             .messages
             .messages
@@ -384,7 +359,7 @@ fn check_run(args: &Args) -> Result<(), Failure> {
             "{option} needs {needed}: it is about running processes"
         ));
     }
-    if let Some(option) = args.given.of_compare() {
+    if let Some(option) = args.given.first_of(&args::compare::OPTIONS) {
         return usage(format!("{option} needs --compare"));
     }
     if args.reports.json && starts && args.reports.report.is_none() {

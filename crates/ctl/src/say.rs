@@ -4,5 +4,5 @@ pub(crate) mod amount;
 pub mod failure;
 pub mod messages;
 pub mod note;
-pub mod shortfall;
+pub(crate) mod shortfall;
 pub(crate) mod subject;

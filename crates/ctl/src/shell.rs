@@ -36,14 +36,3 @@ fn is_plain(word: &OsStr) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:@%+,".contains(byte);
     word.as_bytes().iter().all(plain)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotes_where_they_are_needed() {
-        assert_eq!(line(["a", "-b=c", "d e", ""]), "a -b=c 'd e' ''");
-        assert_eq!(line(["it's", "$x"]), "'it'\\''s' '$x'");
-    }
-}

@@ -71,10 +71,9 @@ impl Snapshot {
         let mappings: Vec<Record<'_>> = hugetools_model::smaps::records(&text).collect();
         let exe = exe(root, pid);
         let extents = extents(root, pid, &exe, &mappings);
-        let failed = |error: FileError| Failure::Own(error.to_string());
-        let thp = Thp::read_whole(root, true).map_err(failed)?;
-        let pmd_size = pmd_size(root, thp.as_ref()).map_err(failed)?;
-        let reasons = Reasons::find(root, pid, &exe, &mappings, thp.as_ref()).map_err(failed)?;
+        let thp = Thp::read_whole(root, true)?;
+        let pmd_size = pmd_size(root, thp.as_ref())?;
+        let reasons = Reasons::find(root, pid, &exe, &mappings, thp.as_ref())?;
         let folios = frames.map(|frames| match frames {
             Ok(frames) => folios::read(root, pid, frames, &mappings, &extents)
                 .map_err(|why| format!("process {pid}: {why}")),
@@ -135,7 +134,6 @@ impl Snapshot {
 
     /// The same for a process that has ended since, and the requirements on it.
     pub(crate) fn text(&self, json: bool, life: Option<Life>, required: &[Met]) -> String {
-        let mut text = String::new();
         let rows = self.rows();
         let mut required = required.to_vec();
         required.iter_mut().for_each(|met| met.measure(&rows));
@@ -144,11 +142,7 @@ impl Snapshot {
             required: &required,
             ..self.proof(&rows)
         };
-        let written = match json {
-            true => proof.write_json(&mut text),
-            false => proof.write_table(&mut text),
-        };
-        debug_assert!(written.is_ok(), "writing to a String cannot fail");
+        let text = written(&proof, json);
         match self.rows.iter().any(|row| row.folios.is_some()) && !json {
             true => text + &folios::table(&rows),
             false => text,
@@ -180,7 +174,17 @@ impl Snapshot {
     }
 }
 
-/// Whether a mapping is of one of our libraries.
+/// Returns a report as a table, or as one line of JSON.
+pub(crate) fn written(proof: &Proof<'_>, json: bool) -> String {
+    let mut text = String::new();
+    let written = match json {
+        true => proof.write_json(&mut text),
+        false => proof.write_table(&mut text),
+    };
+    debug_assert!(written.is_ok(), "writing to a String cannot fail");
+    text
+}
+
 fn is_library(record: &Record<'_>) -> bool {
     base(record.name).starts_with(b"libhugetlbfs")
 }
@@ -208,7 +212,6 @@ pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError>
     Ok(size.map_or(0, PageSize::get))
 }
 
-/// Reads `/proc/PID/smaps`.
 pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
     let path = pid.path("smaps");
     let failed = |error: FileError| unreadable(root, pid, &error);

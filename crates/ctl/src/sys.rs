@@ -4,7 +4,6 @@
     reason = "neither std nor nix has a safe mmap, getxattr or get_mempolicy"
 )]
 
-mod child;
 pub(crate) mod clock;
 pub(crate) mod collapse;
 pub(crate) mod descriptor;

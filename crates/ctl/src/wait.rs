@@ -5,7 +5,6 @@
 //! The library leaves its report in a shared page. If it is missing, as after a signal or of
 //! a program without the library, hugectl reports the last sample.
 
-mod fold;
 mod output;
 mod remaining;
 mod sample;
@@ -19,6 +18,7 @@ use std::sync::atomic::Ordering;
 use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
 use hugetools_model::Root;
 
+use crate::status::written;
 use crate::sys::clock::wall_clock;
 use crate::sys::program::{self, Child, End};
 use crate::sys::shared::Shared;
@@ -38,6 +38,9 @@ pub enum To {
     /// A file with a line of JSON for each process.
     File(PathBuf),
 }
+
+/// Wraps a table at the width of standard error, if that is a terminal.
+pub type Wrap = fn(&str) -> String;
 
 /// One side of the fork.
 #[derive(Debug)]
@@ -76,10 +79,8 @@ pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
     let failed = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
     let (page, file) = Shared::new().map_err(failed("memfd_create"))?;
     let output = Output::open(to, messages).map_err(failed("the report's destination"))?;
-    let is_alone = matches!(to, To::File(_));
     let parent = std::process::id();
-    let warns = matches!(to, To::Terminal { warns: true, .. });
-    program::adopt_orphans(!is_alone);
+    program::adopt_orphans(matches!(to, To::Terminal { .. }));
     let side = program::start().inspect_err(|_error| program::adopt_orphans(false));
     Ok(match side.map_err(failed("fork"))? {
         None => Role::Program(Program { page, parent, file }),
@@ -88,8 +89,7 @@ pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
             page,
             output,
             start: wall_clock(),
-            is_alone,
-            warns,
+            to: to.clone(),
             _file: file,
         }),
     })
@@ -103,9 +103,7 @@ pub struct Parent {
     output: Output,
     /// When the program began, in milliseconds since 1970.
     start: u64,
-    /// Whether daemons that the program leaves running are not reported.
-    is_alone: bool,
-    warns: bool,
+    to: To,
     /// The libraries open the page through this descriptor.
     _file: OwnedFd,
 }
@@ -113,7 +111,7 @@ pub struct Parent {
 impl Parent {
     /// Waits for the program and reports. Returns its status, or ends by the signal that
     /// killed it. Calls `lost` if the report cannot be written.
-    pub fn wait(mut self, root: &Root, lost: impl FnOnce(&io::Error)) -> u8 {
+    pub fn wait(mut self, root: &Root, wrap: Wrap, lost: impl FnOnce(&io::Error)) -> u8 {
         let began = remaining::start(root, self.child.pid());
         let mut samples = Samples::new(root);
         let end = loop {
@@ -124,7 +122,7 @@ impl Parent {
             self.page.page().set_peak(&samples.peak);
         };
         if self.page.page().unstarted.load(Ordering::Acquire) == 0 {
-            let reported = self.report(root, end, &samples, began);
+            let reported = self.report(root, end, &samples, began, wrap);
             reported.unwrap_or_else(|why| lost(&why));
         }
         match end {
@@ -143,23 +141,24 @@ impl Parent {
         end: End,
         samples: &Samples<'_>,
         began: u64,
+        wrap: Wrap,
     ) -> io::Result<()> {
         let own = match (end, self.page.text()) {
             (End::Exit(_), text) if !text.is_empty() => text,
             _ => self.last_sample(end, samples).into_bytes(),
         };
-        self.output.write(&own)?;
-        if self.is_alone {
+        self.output.write(&own, wrap)?;
+        // A file has the reports of all processes.
+        let To::Terminal { json, warns } = self.to else {
             return Ok(());
-        }
+        };
         let remaining = remaining::find(root, began);
-        for text in remaining::reports(root, &remaining, self.output.json, self.warns) {
-            self.output.write(text.as_bytes())?;
+        for text in remaining::reports(root, &remaining, json, warns) {
+            self.output.write(text.as_bytes(), wrap)?;
         }
         Ok(())
     }
 
-    /// The report of the last sample.
     fn last_sample(&self, end: End, samples: &Samples<'_>) -> String {
         let ended = match end {
             End::Exit(status) => Ended::Exit(Some(status)),
@@ -189,7 +188,7 @@ impl Parent {
                 warning: Some("it ended before its memory was sampled"),
                 life: Some(life),
             };
-            return bare_report(&proof, self.output.json);
+            return written(&proof, self.output.json);
         };
         let is_current = samples.images == self.images();
         match end {
@@ -198,15 +197,4 @@ impl Parent {
             _ => last.text(self.output.json, Some(life), &required),
         }
     }
-}
-
-/// The report of a process whose memory is unknown, or a line of text with the warning.
-fn bare_report(proof: &Proof<'_>, json: bool) -> String {
-    let mut text = String::new();
-    let written = match json {
-        true => proof.write_json(&mut text),
-        false => proof.write_table(&mut text),
-    };
-    debug_assert!(written.is_ok(), "writing to a String cannot fail");
-    text
 }

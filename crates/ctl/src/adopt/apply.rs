@@ -151,23 +151,16 @@ impl Work<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::kernel::tests::tree;
     use std::collections::VecDeque;
-    use std::io::Write;
 
     const SIZE: u64 = 2 << 20;
 
     /// Applies steps at these units while a kernel returns these errors, 0 for success, and
     /// then succeeds. Returns the first unit and the length of each call, too.
     fn run(units: &[u64], errors: &[i32], available_kib: u64) -> (Outcome, Vec<(u64, u64)>) {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("proc")).unwrap();
-        let mut meminfo = std::fs::File::create(dir.path().join("proc/meminfo")).unwrap();
-        write!(
-            meminfo,
-            "MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n"
-        )
-        .unwrap();
-        let root = Root::at(dir.path()).unwrap();
+        let meminfo = format!("MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n");
+        let (_dir, root) = tree(&[("proc/meminfo", &meminfo)]);
         let steps = units.iter().map(|unit| Step {
             range: unit * SIZE..(unit + 1) * SIZE,
             present: SIZE,

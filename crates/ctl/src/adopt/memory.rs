@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hugetools_contract::segment::{Segment, piece, pieces};
+use hugetools_model::Root;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::{Record, records};
 use hugetools_model::thp::Thp;
-use hugetools_model::{FileError, Root};
 
 use super::obstacle;
 use super::pagemap::{Pagemap, Touched};
@@ -24,22 +24,16 @@ pub(super) type Huge = BTreeMap<u64, u64>;
 /// huge page already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
-    /// Its first address.
     pub(super) start: u64,
-    /// Its resident bytes.
     pub(super) present: u64,
-    /// Why it cannot be collapsed.
     pub(super) obstacle: Option<Reason>,
 }
 
 /// A mapping, or the piece of one that belongs to one segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Area {
-    /// The segment.
     pub(super) segment: Segment,
-    /// Resident bytes.
     pub(super) resident: u64,
-    /// Bytes on huge pages.
     pub(super) huge: Huge,
     /// Its units with resident bytes.
     pub(super) units: Vec<Unit>,
@@ -61,13 +55,9 @@ impl Area {
 /// The memory of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// The path of the executable.
     pub(super) exe: Vec<u8>,
-    /// The name of the process.
     pub(super) name: Vec<u8>,
-    /// The size of a huge page.
     pub(super) size: u64,
-    /// The memory of the requested segments.
     pub(super) areas: Vec<Area>,
 }
 
@@ -78,8 +68,7 @@ impl Memory {
     /// There is no such process, it may not be inspected, or the kernel has no transparent
     /// huge pages.
     pub(super) fn read(root: &Root, pid: Pid, segments: &[Segment]) -> Result<Memory, Failure> {
-        let failed = |error: FileError| Failure::Own(error.to_string());
-        let Some(thp) = Thp::read(root).map_err(failed)? else {
+        let Some(thp) = Thp::read(root)? else {
             return Err(Failure::Own(
                 "the kernel has no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)".to_owned(),
             ));
@@ -88,7 +77,7 @@ impl Memory {
         let mappings: Vec<Record<'_>> = records(&text).collect();
         let exe = status::exe(root, pid);
         let extents = status::extents(root, pid, &exe, &mappings);
-        let size = status::pmd_size(root, Some(&thp)).map_err(failed)?;
+        let size = status::pmd_size(root, Some(&thp))?;
         if size == 0 {
             return Err(Failure::Own(
                 "the kernel does not tell the size of its huge pages".to_owned(),
@@ -97,8 +86,8 @@ impl Memory {
         let is_disabled = process::thp_enabled(root, pid).unwrap_or(None) == Some(false);
         let shmem = thp.shmem_enabled.as_deref().unwrap_or("never");
         let shmem = (!thp.serves_shared_madvise()).then_some(shmem);
-        let meminfo = Meminfo::read(root).map_err(failed)?;
-        let page = status::base_page(root, &meminfo).map_err(failed)?;
+        let meminfo = Meminfo::read(root)?;
+        let page = status::base_page(root, &meminfo)?;
         let pagemap = Pagemap::open(root, pid, page);
         let mut areas = Vec::new();
         pieces(

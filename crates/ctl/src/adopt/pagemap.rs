@@ -15,7 +15,6 @@ pub(super) struct Touched {
     pub(super) present: u64,
     /// Of these, mapped by other processes or the page of zeros.
     pub(super) shared: u64,
-    /// On swap.
     pub(super) swapped: u64,
 }
 
@@ -34,7 +33,6 @@ impl Pagemap {
         Some(Pagemap { file, page })
     }
 
-    /// Reads a range.
     pub(super) fn touched(&self, range: &Range<u64>) -> io::Result<Touched> {
         let mut touched = Touched::default();
         let len = (range.end - range.start) / self.page * Entry::LEN as u64;

@@ -11,14 +11,11 @@ use super::room::Room;
 /// One huge page to collapse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Its addresses.
     pub(super) range: Range<u64>,
-    /// Its resident bytes.
     pub(super) present: u64,
 }
 
 impl Step {
-    /// Its size in bytes.
     pub(super) fn size(&self) -> u64 {
         self.range.end - self.range.start
     }

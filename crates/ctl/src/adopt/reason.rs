@@ -18,7 +18,6 @@ pub(super) enum Reason {
     NoRoom(Cow<'static, str>),
     /// Pages are locked or pinned (EAGAIN, EBUSY).
     Busy,
-    /// The kernel found no huge page.
     NoHugePage,
     /// The kernel refused with this error.
     Refused(i32),
@@ -32,7 +31,6 @@ impl Reason {
         !matches!(self, Reason::Edge | Reason::Sparse(_) | Reason::Changed)
     }
 
-    /// Whether the kernel was asked and refused.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Reason::Busy | Reason::NoHugePage | Reason::Refused(_))
     }

@@ -14,11 +14,9 @@ use super::reason::Reason;
 
 /// Bytes at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Amount {
-    /// In memory.
-    pub resident: u64,
-    /// On huge pages by page size.
-    pub huge: Huge,
+pub(crate) struct Amount {
+    pub(crate) resident: u64,
+    pub(crate) huge: Huge,
 }
 
 impl Amount {
@@ -35,29 +33,24 @@ impl Amount {
     }
 
     /// On huge pages of all sizes.
-    pub fn huge(&self) -> u64 {
+    pub(crate) fn huge(&self) -> u64 {
         self.huge.values().sum()
     }
 }
 
 /// A segment before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// Its name.
-    pub segment: &'static str,
-    /// Before.
-    pub before: Amount,
-    /// After.
-    pub after: Amount,
+pub(crate) struct Row {
+    pub(crate) segment: &'static str,
+    pub(crate) before: Amount,
+    pub(crate) after: Amount,
 }
 
 /// Memory on base pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Left {
-    /// Its size.
-    pub bytes: u64,
-    /// Why.
-    pub reason: String,
+pub(crate) struct Left {
+    pub(crate) bytes: u64,
+    pub(crate) reason: String,
     #[serde(skip)]
     is_short: bool,
 }
@@ -65,33 +58,29 @@ pub struct Left {
 /// The result for one process.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adopted {
-    /// Its number.
-    pub pid: u32,
-    /// The path of its executable.
-    pub exe: String,
-    /// Its name.
-    pub name: String,
+    pub(crate) pid: u32,
+    pub(crate) exe: String,
+    pub(crate) name: String,
     /// The requested segments before.
-    pub before: Amount,
+    pub(crate) before: Amount,
     /// After; zero if the process has ended.
-    pub after: Amount,
+    pub(crate) after: Amount,
     /// Bytes that became huge.
-    pub moved: u64,
+    pub(crate) moved: u64,
     /// Bytes of huge pages that the kernel refused.
-    pub refused: u64,
-    /// By segment.
-    pub segments: Vec<Row>,
+    pub(crate) refused: u64,
+    pub(crate) segments: Vec<Row>,
     /// The memory on base pages afterwards, by reason.
-    pub left: Vec<Left>,
+    pub(crate) left: Vec<Left>,
     /// `ended` or `executes`, if the process ended or executed another program meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gone: Option<&'static str>,
+    pub(crate) gone: Option<&'static str>,
     /// How long it took; none for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
     /// The CPU time it took.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu_seconds: Option<f64>,
+    pub(crate) cpu_seconds: Option<f64>,
 }
 
 /// Compares a process's memory before and after; `after` is `None` if it has ended.
@@ -220,73 +209,4 @@ fn line(name: &str, before: &Amount, after: &Amount) -> String {
     let [from, to] = [before, after].map(|amount| amount.resident / 1024);
     let [huge_from, huge_to] = [before, after].map(|amount| amount.huge() / 1024);
     format!("{name:<8} {from:>14} {to:>12} {huge_from:>13} {huge_to:>12}  {share:>5}%\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::adopt::memory::Unit;
-
-    const MB: u64 = 1 << 20;
-    const SIZE: u64 = 2 * MB;
-
-    /// A heap with these resident bytes in each unit, a megabyte outside them, and so much of
-    /// it huge.
-    fn memory(present: &[u64], huge: u64) -> Memory {
-        let units = (1..).zip(present).map(|(index, present)| Unit {
-            start: index * SIZE,
-            present: *present,
-            obstacle: None,
-        });
-        Memory {
-            exe: b"/bin/x".to_vec(),
-            name: b"x".to_vec(),
-            size: SIZE,
-            areas: vec![Area {
-                segment: Segment::Heap,
-                resident: present.iter().sum::<u64>() + MB,
-                huge: [(SIZE, huge)].into(),
-                units: units.collect(),
-            }],
-        }
-    }
-
-    fn result(before: &Memory, after: Option<&Memory>, left: &[(u64, Reason)]) -> Adopted {
-        let left = left.iter().map(|(unit, why)| (unit * SIZE, why.clone()));
-        let outcome = Outcome {
-            collapsed: 2 * SIZE,
-            left: left.collect(),
-        };
-        adopted(Pid::new(7).unwrap(), before, after, &outcome)
-    }
-
-    #[test]
-    fn reasons_add_up_to_the_base_pages() {
-        let before = memory(&[SIZE, SIZE, MB], 0);
-        let after = memory(&[SIZE, SIZE, MB, 4096], SIZE);
-        let left = [(2, Reason::Busy), (3, Reason::Sparse(80))];
-        let found = result(&before, Some(&after), &left);
-        let sums: Vec<_> = found
-            .left
-            .iter()
-            .map(|left| (left.bytes, &*left.reason))
-            .collect();
-        let wanted = [
-            (SIZE, Reason::Busy.to_string()),
-            (MB, Reason::Edge.to_string()),
-            (MB, Reason::Sparse(80).to_string()),
-            (4096, Reason::Changed.to_string()),
-        ];
-        let wanted: Vec<_> = wanted.iter().map(|(bytes, why)| (*bytes, &**why)).collect();
-        assert_eq!(sums, wanted);
-        assert_eq!((found.moved, found.refused), (SIZE, SIZE));
-        assert!(found.is_short());
-    }
-
-    #[test]
-    fn an_ended_process_has_no_memory() {
-        let found = result(&memory(&[SIZE], 0), None, &[]);
-        assert_eq!((found.after.resident, found.left.len()), (0, 0));
-        assert_eq!((found.gone, found.is_short()), (Some("ended"), false));
-    }
 }

@@ -11,12 +11,10 @@ use hugetools_model::process::{Pid, cgroup};
 /// The memory that is left, and its limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Room {
-    /// Free bytes.
     pub(super) free: u64,
     /// Bytes by which the process may grow. The rest of `free` is a reserve, because a
     /// process that fills its group is killed at its next allocation.
     pub(super) growth: u64,
-    /// Why there is not more.
     pub(super) reason: Cow<'static, str>,
 }
 
@@ -89,19 +87,10 @@ pub(super) fn failed_allocations(root: &Root) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::io::Write;
+    use crate::probe::kernel::tests::tree;
 
     fn room_with(files: &[(&str, &str)]) -> (u64, u64, String) {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("proc")).unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            let mut file = fs::File::create(path).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-        }
-        let root = Root::at(dir.path()).unwrap();
+        let (_dir, root) = tree(&[&[("proc/version", "")], files].concat());
         let room = room(&root, Pid::new(7).unwrap());
         (room.free >> 20, room.growth >> 20, room.reason.into_owned())
     }

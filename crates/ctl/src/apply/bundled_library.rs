@@ -14,17 +14,12 @@ use std::path::{Path, PathBuf};
 use nix::unistd::mkstemp;
 
 use super::private_dir;
-use crate::caller::Caller;
-use crate::files::places::{Place, places};
+use crate::files::places::Place;
 use crate::probe::bundle::{Bundle, first};
 use crate::sys;
 
 /// Writes the file `name`, if necessary, and returns its path.
-pub(super) fn place(bundle: &Bundle<'_>, name: &str, caller: &Caller) -> Result<PathBuf, String> {
-    place_in(&places(caller), bundle, name, caller.euid)
-}
-
-fn place_in(
+pub(super) fn place(
     places: &[Place],
     bundle: &Bundle<'_>,
     name: &str,

@@ -9,7 +9,7 @@ use nix::unistd::execve;
 
 use crate::apply::Applied;
 use crate::caller::{Caller, value};
-use crate::plan::{Plan, Program, Value, Variable};
+use crate::plan::{Plan, Program, Variable};
 use crate::probe::target::SHELL;
 use crate::say::failure::Failure;
 
@@ -66,14 +66,7 @@ fn environment<'v>(
     for variable in variables {
         env.retain(|old| value(old, variable.name).is_none());
         let mut entry = OsString::from(format!("{}=", variable.name));
-        match &variable.value {
-            Value::Text(text) => entry.push(text),
-            Value::Process => entry.push(caller.pid.to_string()),
-            Value::ProcessAnd(text) => {
-                entry.push(format!("{}:", caller.pid));
-                entry.push(text);
-            }
-        }
+        entry.push(variable.value.with(&caller.pid.to_string()));
         env.push(entry);
     }
     env
@@ -82,21 +75,4 @@ fn environment<'v>(
 /// Arguments and variables come from the kernel or the command line: none contains NUL.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_variable_replaces_all_old_values() {
-        let mut caller = Caller::this([]);
-        caller.env = ["A=1", "B=2", "A=3", "AB="].map(OsString::from).to_vec();
-        let variable = Variable {
-            name: "A",
-            value: Value::Text("x".into()),
-        };
-        let env = environment([&variable].into_iter(), &caller);
-        assert_eq!(env, ["B=2", "AB=", "A=x"]);
-    }
 }

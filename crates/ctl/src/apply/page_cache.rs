@@ -32,20 +32,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Time between two tries to take the lock.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// Prepares the page cache for one file.
 pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared {
-    let start = Instant::now();
     let state = match open(text) {
         Err(error) => failed(&error),
         Ok(opened) => Attempt { opened, text, root }.run(caller),
     };
-    prepared(text.clone(), state, start.elapsed())
+    prepared(text.clone(), state)
 }
 
 /// The page cache of a file's text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cached {
-    /// On huge pages.
     huge: u64,
     /// Mapped by other processes, too.
     shared: u64,

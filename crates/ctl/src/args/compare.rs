@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-/// `--compare`.
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = "Comparison")]
-pub struct Compare {
+pub(crate) struct Compare {
     /// Run in several ways; say which is faster
     ///
     /// WAY is plain, given (the other options), thp, heap, text, all, auto, tunable (glibc's own
@@ -19,62 +18,62 @@ pub struct Compare {
         long, value_name = "WAY,...",
         num_args = 0..=1, require_equals = true, default_missing_value = "",
     )]
-    pub compare: Option<String>,
+    pub(crate) compare: Option<String>,
 
     /// Stop after N rounds
     #[arg(
         long, value_name = "N", require_equals = true,
         value_parser = clap::value_parser!(u32).range(1..),
     )]
-    pub rounds: Option<u32>,
+    pub(crate) rounds: Option<u32>,
 
     /// Stop at intervals this narrow; default 1
     #[arg(long, value_name = "PERCENT", require_equals = true)]
-    pub within: Option<f64>,
+    pub(crate) within: Option<f64>,
 
     /// Stop after SECONDS; default 60
     #[arg(long, value_name = "SECONDS", require_equals = true)]
-    pub time: Option<String>,
+    pub(crate) time: Option<String>,
 
     /// Compare a figure that it prints, not time
     ///
     /// REGEX is a regular expression whose first group, or all of it, is the number. The last
     /// match counts.
     #[arg(long, value_name = "REGEX", require_equals = true)]
-    pub metric: Option<String>,
+    pub(crate) metric: Option<String>,
 
     /// A higher figure is better
     #[arg(long)]
-    pub higher_is_better: bool,
+    pub(crate) higher_is_better: bool,
 
     /// PROGRAM is a server; time this command
     ///
     /// The shell runs COMMAND once the server is ready. Then SIGTERM ends the server, which must
     /// stay in the foreground.
     #[arg(long, value_name = "COMMAND", require_equals = true)]
-    pub driver: Option<OsString>,
+    pub(crate) driver: Option<OsString>,
 
     /// Sign of a server that is ready
     ///
     /// A port of 127.0.0.1 that accepts connections, or a regular expression for a line that the
     /// server prints.
     #[arg(long, value_name = "REGEX|PORT", require_equals = true)]
-    pub ready: Option<String>,
+    pub(crate) ready: Option<String>,
 
     /// All ways must print the same
     #[arg(long)]
-    pub same_output: bool,
+    pub(crate) same_output: bool,
 
     /// Draw all runs as SVG
     #[arg(
         long, value_name = "FILE", require_equals = true,
         value_hint = ValueHint::FilePath,
     )]
-    pub plot: Option<PathBuf>,
+    pub(crate) plot: Option<PathBuf>,
 }
 
 /// The options above.
-pub(super) const OPTIONS: [&str; 10] = [
+pub(crate) const OPTIONS: [&str; 10] = [
     "--compare",
     "--rounds",
     "--within",
@@ -89,7 +88,7 @@ pub(super) const OPTIONS: [&str; 10] = [
 
 /// Whether a word of a valid command line is one of these options, perhaps abbreviated. Their
 /// values always follow an equals sign.
-pub fn is_option(word: &OsString) -> bool {
+pub(crate) fn is_option(word: &OsString) -> bool {
     let word = word.to_string_lossy();
     let name = word.split('=').next().unwrap_or_default();
     name.len() > 2 && OPTIONS.iter().any(|option| option.starts_with(name))

@@ -3,16 +3,14 @@
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use super::compare::OPTIONS;
-
 /// Options of `--status`.
-const STATUS: &[&str] = &["--status", "--tree", "--sizes", "--totals", "--watch"];
+pub(crate) const STATUS: &[&str] = &["--status", "--tree", "--sizes", "--totals", "--watch"];
 
 /// Options of `--pid`.
-const PID: &[&str] = &["--pid", "--budget", "--touched", "--children", "--watch"];
+pub(crate) const PID: &[&str] = &["--pid", "--budget", "--touched", "--children", "--watch"];
 
 /// Options of a start that `--pid` takes, too.
-const PID_TOO: &[&str] = &[
+pub(crate) const PID_TOO: &[&str] = &[
     "--text",
     "--data",
     "--bss",
@@ -25,10 +23,10 @@ const PID_TOO: &[&str] = &[
 ];
 
 /// Options that have a meaning with `--status`, with `--pid` and at a start.
-const ANY: &[&str] = &["--json", "--color", "--verbose", "--sysroot"];
+pub(crate) const ANY: &[&str] = &["--json", "--color", "--verbose", "--sysroot"];
 
 /// Options of a start that have no meaning with `--emit`.
-const NOT_EMITTED: &[&str] = &[
+pub(crate) const NOT_EMITTED: &[&str] = &[
     "--auto",
     "--no-inherit",
     "--json",
@@ -38,7 +36,7 @@ const NOT_EMITTED: &[&str] = &[
 ];
 
 /// Options that have no meaning with `--compare`.
-const NOT_COMPARED: &[&str] = &[
+pub(crate) const NOT_COMPARED: &[&str] = &[
     "--dry-run",
     "--explain",
     "--emit",
@@ -48,7 +46,7 @@ const NOT_COMPARED: &[&str] = &[
 
 /// The options that were given by a long name, in the order of their definitions.
 #[derive(Debug, Default)]
-pub struct Given(Vec<String>);
+pub(crate) struct Given(Vec<String>);
 
 impl Given {
     pub(super) fn of(command: &Command, matches: &ArgMatches) -> Given {
@@ -63,33 +61,18 @@ impl Given {
         self.0.iter().map(String::as_str).find(|name| is_it(name))
     }
 
-    /// Returns the first option that has no meaning with `--status`.
-    pub fn not_of_status(&self) -> Option<&str> {
-        self.find(|name| !STATUS.contains(&name) && !ANY.contains(&name))
+    /// Returns the first option that is in a list.
+    pub(crate) fn first_of(&self, list: &[&str]) -> Option<&str> {
+        self.find(|name| list.contains(&name))
     }
 
-    /// Returns the first option that has no meaning with `--pid`.
-    pub fn not_of_pid(&self) -> Option<&str> {
-        self.find(|name| ![PID, PID_TOO, ANY].concat().contains(&name))
-    }
-
-    /// Returns the first option that has no meaning with `--emit`.
-    pub fn not_emitted(&self) -> Option<&str> {
-        self.find(|name| NOT_EMITTED.contains(&name))
-    }
-
-    /// Returns the first option that has no meaning with `--compare`.
-    pub fn not_compared(&self) -> Option<&str> {
-        self.find(|name| NOT_COMPARED.contains(&name))
-    }
-
-    /// Returns the first option that needs `--compare`.
-    pub fn of_compare(&self) -> Option<&str> {
-        self.find(|name| OPTIONS.contains(&name))
+    /// Returns the first option that is in none of these lists.
+    pub(crate) fn first_not_of(&self, lists: &[&[&str]]) -> Option<&str> {
+        self.find(|name| !lists.concat().contains(&name))
     }
 
     /// Returns the first option for running processes, and the options that it needs.
-    pub fn of_running(&self) -> Option<(&str, &'static str)> {
+    pub(crate) fn of_running(&self) -> Option<(&str, &'static str)> {
         let name = self.find(|name| STATUS.contains(&name) || PID.contains(&name))?;
         Some(match (STATUS.contains(&name), PID.contains(&name)) {
             (true, true) => (name, "--status or --pid"),

@@ -4,16 +4,15 @@ use clap::Args;
 
 use super::DEFAULT;
 
-/// What goes on huge pages.
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = "What goes on huge pages")]
-pub struct Segments {
+pub(crate) struct Segments {
     /// Choose options known to suit the program
     ///
     /// Prints the options and the reason for each. Explicit options win.
     #[arg(long)]
-    pub auto: bool,
+    pub(crate) auto: bool,
 
     /// Code and read-only data
     ///
@@ -26,18 +25,18 @@ pub struct Segments {
         // What was unambiguous before there was --text-libs stays so.
         aliases = ["te", "tex"],
     )]
-    pub text: Option<String>,
+    pub(crate) text: Option<String>,
 
     /// Code of shared libraries; implies --text
     #[arg(long)]
-    pub text_libs: bool,
+    pub(crate) text_libs: bool,
 
     /// Initialised data, and bss with it
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
-    pub data: Option<String>,
+    pub(crate) data: Option<String>,
 
     /// Zero-initialised data, and data with it
     ///
@@ -48,7 +47,7 @@ pub struct Segments {
         // What was unambiguous before there was --budget stays so.
         alias = "b",
     )]
-    pub bss: Option<String>,
+    pub(crate) bss: Option<String>,
 
     /// Memory that malloc returns
     ///
@@ -60,7 +59,7 @@ pub struct Segments {
         // What was unambiguous before there was --heap-engine stays so.
         alias = "hea",
     )]
-    pub heap: Option<String>,
+    pub(crate) heap: Option<String>,
 
     /// Which malloc: arena (ours) or libc's
     ///
@@ -70,7 +69,7 @@ pub struct Segments {
         long, value_name = "libc|arena",
         value_parser = ["libc", "arena"], hide_possible_values = true,
     )]
-    pub heap_engine: Option<String>,
+    pub(crate) heap_engine: Option<String>,
 
     /// Shared memory (shmget, mmap, memfd)
     ///
@@ -80,7 +79,7 @@ pub struct Segments {
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
-    pub shm: Option<String>,
+    pub(crate) shm: Option<String>,
 
     /// Large private mappings of the program
     ///
@@ -92,13 +91,13 @@ pub struct Segments {
         // What was unambiguous before there was --anon-min stays so.
         aliases = ["a", "an", "ano"],
     )]
-    pub anon: Option<String>,
+    pub(crate) anon: Option<String>,
 
     /// With --anon: minimum length of a mapping
     ///
     /// The default is one huge page.
     #[arg(long, value_name = "SIZE")]
-    pub anon_min: Option<String>,
+    pub(crate) anon_min: Option<String>,
 
     /// Stacks of all threads
     ///
@@ -110,11 +109,11 @@ pub struct Segments {
         // What was unambiguous before there was --stack-depth stays so.
         alias = "stac",
     )]
-    pub stack: Option<String>,
+    pub(crate) stack: Option<String>,
 
     /// With --stack: prefault BYTES of each
     #[arg(long, value_name = "BYTES")]
-    pub stack_depth: Option<String>,
+    pub(crate) stack_depth: Option<String>,
 
     /// Same as --heap=thp; needs no pool
     #[arg(
@@ -122,7 +121,7 @@ pub struct Segments {
         // What was unambiguous before there was --thp-policy stays so.
         alias = "th",
     )]
-    pub thp: bool,
+    pub(crate) thp: bool,
 
     /// THP by prctl: always, advised or never
     ///
@@ -133,7 +132,7 @@ pub struct Segments {
         long, value_name = "POLICY",
         value_parser = ["always", "advised", "never"], hide_possible_values = true,
     )]
-    pub thp_policy: Option<String>,
+    pub(crate) thp_policy: Option<String>,
 
     /// Keep private memory on the pool at forks
     ///
@@ -141,7 +140,7 @@ pub struct Segments {
     /// a process that writes to such memory needs a free page of the pool; without one the
     /// kernel kills it.
     #[arg(long, value_name = "kernel", value_parser = ["kernel"], hide_possible_values = true)]
-    pub fork: Option<String>,
+    pub(crate) fork: Option<String>,
 
     /// What follows the pool; thp by default
     ///
@@ -151,7 +150,7 @@ pub struct Segments {
         long, value_name = "thp|base|none",
         value_parser = ["thp", "base", "none"], hide_possible_values = true,
     )]
-    pub fallback: Option<String>,
+    pub(crate) fallback: Option<String>,
 
     /// Leave text, data and bss alone
     ///
@@ -160,15 +159,15 @@ pub struct Segments {
         long, value_name = "WORD",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
-    pub disable: Option<String>,
+    pub(crate) disable: Option<String>,
 
     /// Share one copy of the text
     ///
     /// All processes of the program use the same copy, if its text must be copied.
     #[arg(long)]
-    pub share_text: bool,
+    pub(crate) share_text: bool,
 
     /// Don't reserve pool pages (MAP_NORESERVE)
     #[arg(long)]
-    pub no_reserve: bool,
+    pub(crate) no_reserve: bool,
 }

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-/// The library to preload.
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = "The library")]
-pub struct Library {
+pub(crate) struct Library {
     /// Only set variables, for linked programs
     #[arg(long, overrides_with = "force_preload")]
-    pub no_preload: bool,
+    pub(crate) no_preload: bool,
 
     /// Preload even if it looks useless or unwise
     #[arg(
@@ -19,13 +18,13 @@ pub struct Library {
         // What was unambiguous before there were --fallback and --fork stays so.
         aliases = ["f", "fo", "for"],
     )]
-    pub force_preload: bool,
+    pub(crate) force_preload: bool,
 
     /// Directory or prefix of the library
     #[arg(long, value_name = "PREFIX", value_hint = ValueHint::DirPath)]
-    pub library_path: Option<PathBuf>,
+    pub(crate) library_path: Option<PathBuf>,
 
     /// Let the loader find the library by name
     #[arg(long, overrides_with = "library_path")]
-    pub library_use_path: bool,
+    pub(crate) library_use_path: bool,
 }

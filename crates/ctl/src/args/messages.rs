@@ -4,24 +4,23 @@ use std::ffi::OsString;
 
 use clap::{ArgAction, Args, ValueHint};
 
-/// Verbosity and destination of messages.
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = "Messages")]
-pub struct Messages {
+pub(crate) struct Messages {
     /// Print more: findings and decisions
     #[arg(
         short = 'v', action = ArgAction::Append,
         num_args = 0, default_missing_value = "",
     )]
-    pub louder: Vec<String>,
+    pub(crate) louder: Vec<String>,
 
     /// Print less
     #[arg(
         short = 'q', action = ArgAction::Append,
         num_args = 0, default_missing_value = "",
     )]
-    pub quieter: Vec<String>,
+    pub(crate) quieter: Vec<String>,
 
     /// 0 none, 1 errors, 2 warnings, 3 as -v, 4 all
     ///
@@ -31,14 +30,14 @@ pub struct Messages {
         // What was unambiguous before there was --version stays so.
         aliases = ["v", "ve", "ver"],
     )]
-    pub verbose: Option<u8>,
+    pub(crate) verbose: Option<u8>,
 
     /// Send messages there, not to stderr
     ///
     /// Includes messages of the libraries in all children. FILE is appended to; FD is an open
     /// descriptor.
     #[arg(long, value_name = "FILE|FD", value_hint = ValueHint::FilePath)]
-    pub messages: Option<OsString>,
+    pub(crate) messages: Option<OsString>,
 
     /// Print this help
     #[arg(long, short, action = ArgAction::HelpShort)]

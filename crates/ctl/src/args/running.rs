@@ -5,11 +5,10 @@ use clap::Args;
 /// Heading of the options for running programs.
 pub(super) const RUNNING: &str = "Running programs";
 
-/// Options for running programs.
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = RUNNING)]
-pub struct Running {
+pub(crate) struct Running {
     /// Move a program's memory to huge pages
     ///
     /// They get transparent huge pages in heap, stack, data, bss and other private memory, or
@@ -20,14 +19,14 @@ pub struct Running {
         value_delimiter = ',',
         allow_negative_numbers = true
     )]
-    pub pid: Vec<String>,
+    pub(crate) pid: Vec<String>,
 
     /// With --pid: share of a CPU; default 25
     #[arg(
         long, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
     )]
-    pub budget: Option<u8>,
+    pub(crate) budget: Option<u8>,
 
     /// With --pid: skip less touched pages
     ///
@@ -36,13 +35,9 @@ pub struct Running {
         long, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
     )]
-    pub touched: Option<u8>,
+    pub(crate) touched: Option<u8>,
 
     /// With --pid: their children, too
     #[arg(long)]
-    pub children: bool,
-
-    /// Not possible: says so, and why it is not needed
-    #[arg(long, hide = true)]
-    pub undo: bool,
+    pub(crate) children: bool,
 }

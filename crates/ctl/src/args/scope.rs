@@ -4,16 +4,15 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-/// Limits, and the programs that get huge pages.
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = "How much, and for whom")]
-pub struct Scope {
+pub(crate) struct Scope {
     /// Limit pool memory of each process
     ///
     /// Counts private memory: SIZE of all pools together, or one Nth of each pool.
     #[arg(long, value_name = "SIZE|1/N")]
-    pub limit: Option<String>,
+    pub(crate) limit: Option<String>,
 
     /// Move memory to its next toucher's node
     ///
@@ -25,15 +24,15 @@ pub struct Scope {
         long, value_name = "SIZE",
         num_args = 0..=1, require_equals = true, default_missing_value = "64MB",
     )]
-    pub next_touch: Option<String>,
+    pub(crate) next_touch: Option<String>,
 
     /// Only programs with these names
     ///
     /// Shells and starters that lead to them get no huge pages.
     #[arg(long, value_name = "NAME[,NAME]")]
-    pub only: Option<OsString>,
+    pub(crate) only: Option<OsString>,
 
     /// Only PROGRAM, not what it starts
     #[arg(long)]
-    pub no_inherit: bool,
+    pub(crate) no_inherit: bool,
 }

@@ -6,37 +6,28 @@ use hugetools_model::{FileError, KPath, Root, keyed};
 
 use crate::sys::filter::{Call, is_active, tried};
 
-pub use crate::sys::filter::Answer;
+pub(crate) use crate::sys::filter::Answer;
 
 /// The file that says whether there are filters.
-pub const STATUS: &str = "/proc/self/status";
+pub(crate) const STATUS: &str = "/proc/self/status";
 
 /// The filters of a process, and what they do with some calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Whether there are any.
-    pub is_there: bool,
+    pub(crate) is_there: bool,
     /// How many, if known.
     count: u32,
-    /// `mremap(2)`
-    pub mremap: Answer,
-    /// `madvise(2)`
-    pub madvise: Answer,
+    pub(crate) mremap: Answer,
+    pub(crate) madvise: Answer,
     /// `mprotect(2)` with the right to execute.
-    pub mprotect: Answer,
-    /// `get_mempolicy(2)`
-    pub policy: Answer,
-    /// `ftruncate(2)`
-    pub truncate: Answer,
-    /// `memfd_create(2)`
-    pub memory_file: Answer,
+    pub(crate) mprotect: Answer,
+    pub(crate) policy: Answer,
+    pub(crate) truncate: Answer,
+    pub(crate) memory_file: Answer,
 }
 
 impl Filter {
     /// Returns the filters of this process. If there are any, tries the calls in a child.
-    ///
-    /// # Errors
-    /// A file that exists cannot be read.
     pub fn look(root: &Root) -> Result<Filter, FileError> {
         if !root.is_live() || !is_active() {
             return Ok(Filter::default());
@@ -59,8 +50,7 @@ impl Filter {
         })
     }
 
-    /// Returns what the library is told.
-    pub fn told(&self) -> env::Filter {
+    pub(crate) fn told(&self) -> env::Filter {
         let is_barred = |answer| answer != Answer::Allowed;
         env::Filter {
             count: self.count,
@@ -74,7 +64,7 @@ impl Filter {
     }
 
     /// Whether no file of a pool can be created.
-    pub fn bars_files(&self) -> bool {
+    pub(crate) fn bars_files(&self) -> bool {
         let all = [self.memory_file, self.truncate];
         all.into_iter().any(|answer| answer != Answer::Allowed)
     }
@@ -89,10 +79,5 @@ impl Filter {
             .into_iter()
             .filter(|(answer, _)| *answer == Answer::Ends);
         kills.next().map(|(_, name)| name)
-    }
-
-    /// Returns the line of [`STATUS`] that says so.
-    pub fn says(&self) -> &'static str {
-        "Seccomp: 2"
     }
 }

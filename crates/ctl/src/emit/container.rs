@@ -11,7 +11,6 @@ use super::{Variable, real};
 use crate::probe::kernel::{Kernel, Wants};
 use crate::shell;
 
-/// The page sizes of the requested pools.
 pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
     let asked = [wants.heap, wants.shm, wants.text, wants.data];
     let of_pools = asked

@@ -9,7 +9,6 @@ use crate::plan::{Required, Row, Rung};
 use crate::say::amount::Amount;
 use crate::say::shortfall::Shortfall;
 
-/// Returns the explanation.
 pub(super) fn whole(explained: &Explained) -> String {
     let mut text = String::new();
     if let Some(program) = &explained.program {
@@ -76,7 +75,6 @@ fn program_line(program: &Program) -> String {
     }
 }
 
-/// Lays out columns.
 fn table(rows: &[Line]) -> String {
     let head = ["segment", "asked", "gets", "pages", "bytes"].map(str::to_owned);
     let lines: Vec<[String; 5]> = std::iter::once(head)

@@ -53,7 +53,6 @@ pub(crate) fn places(caller: &Caller) -> Vec<Place> {
 }
 
 impl Place {
-    /// Our directory.
     pub(crate) fn dir(&self) -> PathBuf {
         self.base.join(&self.name)
     }

@@ -9,7 +9,6 @@ use hugetools_model::Bytes;
 use crate::probe::Findings;
 use crate::probe::coverage::alignment::is_reachable;
 use crate::probe::coverage::page_cache::{Prepared, State, Why};
-use crate::probe::kernel::Hidden;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
@@ -18,7 +17,6 @@ use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// Returns the notes.
 pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     let mut notes: Vec<Note> = conflicts(run).into_iter().collect();
     let target = findings.look.target.as_ref();
@@ -117,7 +115,10 @@ fn nothing_huge(
     let Some(size) = parts.clone().next().map(|part| part.size) else {
         let kernel = &findings.kernel;
         let short = match kernel.no_pools.0.or(kernel.thp_hidden) {
-            Some(hidden) => unknown_sizes(subject, hidden),
+            Some(hidden) => {
+                let fact = format!("which huge pages there are cannot be told, since {hidden}");
+                hidden.explain(Shortfall::new(subject, fact))
+            }
             None => Shortfall::new(subject, "this machine has no huge pages for them"),
         };
         return short.outcome(format!("{names} {stay} on base pages"));
@@ -131,12 +132,6 @@ fn nothing_huge(
         true => short.advise("what it starts may have some, as --report=FILE says of each process"),
         false => short.mend_some_day(&findings.relink),
     }
-}
-
-fn unknown_sizes(subject: Subject, hidden: Hidden) -> Shortfall {
-    let fact = format!("which huge pages there are cannot be told, since {hidden}");
-    let short = Shortfall::new(subject, fact).says(hidden.path, hidden.value);
-    short.mend("to see it", hidden.remedy())
 }
 
 /// How much of a segment lies in whole huge pages.

@@ -71,7 +71,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         thp_policy: run.thp_policy,
         library: maker.bundled(),
         text: maker.text(),
-        text_needs_page_cache: maker.is_static(),
+        text_needs_page_cache: findings.look.is_static(),
         variables: maker.variables,
         program: target.map(|target| program(run, target)),
         engine: findings.decision.engine,
@@ -209,7 +209,6 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether anything is asked for.
     fn asks(&self) -> bool {
         self.findings.asked.are_any()
             || self.run.segments.off
@@ -288,11 +287,6 @@ impl Maker<'_> {
         }
     }
 
-    fn is_static(&self) -> bool {
-        let target = self.findings.look.target.as_ref();
-        target.is_some_and(|target| target.image == Image::Static)
-    }
-
     /// The files whose text a start puts on huge pages of the page cache.
     fn text(&self) -> Vec<TextFile> {
         let all = self.findings.parts.prepared.iter();
@@ -327,7 +321,6 @@ impl Maker<'_> {
         prediction
     }
 
-    /// The rungs of a segment in words.
     fn order(&self, subject: Subject, rungs: &Rungs) -> String {
         let name = match self.findings.decision.engine {
             _ if subject != Subject::HEAP => subject.names(),

@@ -24,14 +24,11 @@ const COPY: u64 = 4;
 /// Where memory comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rung {
-    /// A pool.
+pub(crate) enum Rung {
     Pool,
-    /// Transparent huge pages.
     Thp,
     /// Huge pages of the page cache: the file's own.
     File,
-    /// Base pages.
     Base,
     /// Nowhere: requests fail.
     None,
@@ -39,31 +36,30 @@ pub enum Rung {
 
 /// One rung of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     /// The segment.
     #[serde(serialize_with = "name")]
-    pub segment: Segment,
+    pub(crate) segment: Segment,
     /// The file of text, data and bss.
-    pub object: Option<String>,
+    pub(crate) object: Option<String>,
     /// The requested pages: `default`, `thp` or a size.
-    pub asked: String,
+    pub(crate) asked: String,
     /// Where it comes from; `None` if unknown.
-    pub rung: Option<Rung>,
+    pub(crate) rung: Option<Rung>,
     /// How, in the words of a report.
-    pub mechanism: Option<&'static str>,
+    pub(crate) mechanism: Option<&'static str>,
     /// How much; `None` if it grows as the program runs.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// The number of huge pages by size; if it grows, those that a pool has.
-    pub pages: BTreeMap<u64, u64>,
+    pub(crate) pages: BTreeMap<u64, u64>,
     /// Whether each mapping gets these pages whole or none: the kernel refuses a mapping
     /// of shared memory that it cannot reserve whole.
-    pub whole: bool,
+    pub(crate) whole: bool,
     /// Whether `bytes` is an upper bound.
     #[serde(skip)]
-    pub at_most: bool,
+    pub(crate) at_most: bool,
 }
 
-/// Serializes a segment by its name.
 pub(super) fn name<S: Serializer>(segment: &Segment, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(segment.name())
 }
@@ -117,9 +113,7 @@ impl Short {
 /// What all segments get.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prediction {
-    /// The rungs of each segment.
     pub(crate) rows: Vec<Row>,
-    /// What falls short.
     pub(crate) shorts: Vec<Short>,
     /// The pages that each pool lacks for all segments, by page size. With key 0, the bytes
     /// that the memory control group must leave.
@@ -177,7 +171,6 @@ impl Predictor<'_> {
         &self.findings.kernel
     }
 
-    /// Returns the rungs of a segment.
     fn climb(&self, segment: Segment, pages: Pages, bytes: u64) -> Rungs {
         let served = self.findings.served;
         let is_of_file = Subject::of(segment).is_of_file();

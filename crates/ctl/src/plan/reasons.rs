@@ -17,7 +17,6 @@ use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// What the sentences need besides the reasons.
 pub(super) struct Sentences<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) served: Wants,
@@ -28,7 +27,6 @@ pub(super) struct Sentences<'a> {
 }
 
 impl Sentences<'_> {
-    /// Returns a note for each shortfall.
     pub(super) fn notes(&self, prediction: &Prediction) -> Vec<Note> {
         let level = |short: &Short| match short.is_certain() {
             true => Level::Warning,
@@ -118,9 +116,7 @@ impl Sentences<'_> {
                 let short = short(none.to_string());
                 match none.0 {
                     None => short.says(pool::dir(), "absent"),
-                    Some(hidden) => short
-                        .says(hidden.path, hidden.value)
-                        .mend("to see it", hidden.remedy()),
+                    Some(hidden) => hidden.explain(short),
                 }
             }
             Reason::Pool { size, pages } => {
@@ -175,7 +171,7 @@ impl Sentences<'_> {
     fn barred(&self, subject: Subject, call: &str) -> Shortfall {
         let fact = format!("a filter of system calls (seccomp) refuses {call}");
         let advice = format!("start it without that filter, or allow {call} in it");
-        let short = Shortfall::new(subject, fact).says(STATUS, self.kernel.filter.says());
+        let short = Shortfall::new(subject, fact).says(STATUS, "Seccomp: 2");
         short.advise(advice)
     }
 
@@ -253,9 +249,7 @@ impl Sentences<'_> {
         let hidden = self.kernel.thp_hidden.filter(|_| !on_thp.is_none())?;
         let then = "transparent huge pages are asked for, but whether they come cannot be told \
                     before";
-        let short = Shortfall::new(on_thp, hidden.to_string()).then(then);
-        let short = short.says(hidden.path, hidden.value);
-        Some(short.mend("to see it", hidden.remedy()))
+        Some(hidden.explain(Shortfall::new(on_thp, hidden.to_string()).then(then)))
     }
 
     /// Limits that a heap meets on any rung.

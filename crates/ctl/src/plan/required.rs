@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::prediction::{Row, Rung, name};
 use crate::probe::Findings;
-use crate::probe::command_line::known_programs::Beyond;
+use crate::probe::command_line::known_programs::KnownProgram;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::heap_engine::Engine;
 use crate::probe::target::Target;
@@ -21,24 +21,24 @@ use crate::say::subject::Subject;
 
 /// A required segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Required {
+pub(crate) struct Required {
     /// The segment.
     #[serde(serialize_with = "name")]
-    pub segment: Segment,
+    pub(crate) segment: Segment,
     /// The required percentage; `None` for all that lies in whole huge pages.
-    pub percent: Option<u8>,
+    pub(crate) percent: Option<u8>,
     /// The bytes that must be huge; `None` if the segment grows.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// The bytes that will be huge, or an upper bound.
-    pub huge: Option<u64>,
+    pub(crate) huge: Option<u64>,
     /// Whether it is met; `None` if only the start shows it, or if other programs are
     /// meant.
-    pub met: Option<bool>,
+    pub(crate) met: Option<bool>,
 }
 
 impl Required {
     /// Whether it prevents the start.
-    pub fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.met == Some(false)
     }
 }
@@ -95,8 +95,8 @@ pub(super) fn judge(
                 required.met = Some(begins(rows, segment));
             }
             (Segment::Anon, _) => {
-                let beyond = findings.look.beyond.as_ref();
-                let is_past = beyond.is_some_and(Beyond::is_past_anon);
+                let known = findings.look.known.filter(|_| findings.look.is_beyond);
+                let is_past = known.is_some_and(KnownProgram::is_past_anon);
                 required.met = Some(has_thp(rows, segment) && !is_past);
             }
             // The process knows how long it may grow.
@@ -119,7 +119,6 @@ fn begins(rows: &[Row], segment: Segment) -> bool {
     })
 }
 
-/// Whether a segment gets transparent huge pages.
 fn has_thp(rows: &[Row], segment: Segment) -> bool {
     let mut of_segment = rows.iter().filter(|row| row.segment == segment);
     of_segment.any(|row| row.rung == Some(Rung::Thp))

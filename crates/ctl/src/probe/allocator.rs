@@ -12,8 +12,7 @@ use hugetools_elf::Elf;
 
 /// Why a program keeps its own allocator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Own {
-    /// It defines `malloc`.
+pub(crate) enum Own {
     Defined,
     /// It calls an allocator by this other name.
     Called(String),
@@ -75,40 +74,4 @@ pub(crate) fn find(program: &Elf<File>) -> Option<Own> {
     };
     let name = program.refers_to(is_entry_point).ok()??;
     Some(Own::Called(String::from_utf8_lossy(&name).into_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::files;
-    use std::path::Path;
-    use std::process::Command;
-
-    #[test]
-    fn each_reason_is_found() {
-        let dir = tempfile::tempdir().unwrap();
-        let own = |source: &str, args: &[&str]| {
-            use std::io::Write;
-            let (input, program) = (dir.path().join("x.c"), dir.path().join("x"));
-            let mut file = File::create(&input).unwrap();
-            file.write_all(source.as_bytes()).unwrap();
-            let mut cc = Command::new("cc");
-            cc.arg(input).args(args).arg("-o").arg(&program);
-            assert!(cc.status().unwrap().success());
-            find(&files::open_elf(&program).unwrap())
-        };
-        let defines = "void *malloc(unsigned long n) { return (void *)n; } \
-                       int main(void) { return 0; }";
-        assert_eq!(own(defines, &["-fno-builtin"]), Some(Own::Defined));
-        let calls = "void *mallocx(unsigned long, int); int main(void) { return !mallocx(1, 0); }";
-        // A library may have unresolved symbols.
-        let called = own(calls, &["-shared", "-fPIC"]).unwrap();
-        assert_eq!(called, Own::Called("mallocx".to_owned()));
-        assert!(called.is_reached_by_anon());
-        let main = "int main(void) { return 0; }";
-        let checked = own(main, &["-fsanitize=address"]);
-        assert!(matches!(checked, Some(Own::Checked(_))), "{checked:?}");
-        assert_eq!(own(main, &[]), None);
-        assert_eq!(find(&files::open_elf(Path::new("/bin/sh")).unwrap()), None);
-    }
 }

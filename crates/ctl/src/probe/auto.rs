@@ -4,7 +4,6 @@ use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::table::OTHERS;
 use crate::probe::command_line::known_programs::{Choice, KnownProgram};
 use crate::probe::heap_engine::Look;
-use crate::probe::target::Image;
 use crate::request::{Chosen, Run};
 use crate::say::subject::Subject;
 
@@ -23,12 +22,7 @@ pub(super) fn choose(run: &mut Run, look: &Look) {
         lines: std::iter::once(format!("--auto takes {words} for {name}: {why}"))
             .chain(beware)
             .collect(),
-        subject: match (run.heap.is_none(), run.anon.is_none()) {
-            (true, true) => Subject::HEAP | Subject::ANON,
-            (true, false) => Subject::HEAP,
-            (false, true) => Subject::ANON,
-            (false, false) => Subject::NONE,
-        },
+        subject: Subject::HEAP.when(run.heap.is_none()) | Subject::ANON.when(run.anon.is_none()),
     });
     for choice in choices {
         choice.apply(run);
@@ -39,8 +33,7 @@ pub(super) fn choose(run: &mut Run, look: &Look) {
 fn reachable(known: &KnownProgram, look: &Look) -> (Vec<Choice>, String) {
     let is_heap = |choice: Choice| matches!(choice, Choice::Heap | Choice::HeapThp);
     let mut choices = known.auto.to_vec();
-    let image = look.target.as_ref().map(|target| &target.image);
-    if image == Some(&Image::Static) {
+    if look.is_static() {
         choices.retain(|choice| match choice {
             Choice::Text | Choice::ThpAlways => true,
             Choice::Heap | Choice::HeapThp => look.tunable,

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use hugetools_contract::env::HEAP_LIBRARY;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-use crate::caller::Caller;
-use crate::files::places::{Place, places};
+use crate::files::places::Place;
 
 /// The libraries inside hugectl.
 #[derive(Debug, Clone, Copy)]
@@ -40,18 +39,7 @@ pub(crate) fn carries(path: &Path) -> bool {
 }
 
 /// Returns where a start would put the file `name`. Nothing is changed.
-///
-/// # Errors
-/// Why no place is usable.
 pub(crate) fn future_place(
-    bundle: &Bundle<'_>,
-    name: &str,
-    caller: &Caller,
-) -> Result<PathBuf, String> {
-    future_place_in(&places(caller), bundle, name, caller.euid)
-}
-
-pub(crate) fn future_place_in(
     places: &[Place],
     bundle: &Bundle<'_>,
     name: &str,

@@ -1,18 +1,22 @@
 //! What of a program's segments can be on huge pages.
 
-pub mod alignment;
-pub mod page_cache;
-mod text_files;
+pub(crate) mod alignment;
+pub(crate) mod page_cache;
 
 use hugetools_contract::env::{Elfmap, Pages};
 use hugetools_model::memory::meminfo::Meminfo;
-use hugetools_model::{FileError, Root, thp};
+use hugetools_model::{Bytes, FileError, PageSize, Root, thp};
 
 use crate::caller::Caller;
-use crate::probe::coverage::alignment::Parts;
+use crate::caller::filter::Answer;
+use crate::files;
+use crate::probe::coverage::alignment::{Parts, is_reachable};
+use crate::probe::coverage::page_cache::TextFile;
+use crate::probe::dynamic_loader;
 use crate::probe::heap_engine::Look;
 use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::target::Target;
+use crate::probe::target::elf_layout::{Layout, Place};
+use crate::probe::target::{Image, Target};
 
 /// Adds the segments that are marked in the file, if no option is about them.
 pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
@@ -27,70 +31,87 @@ pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
     }
 }
 
-/// What to look for in a program's segments.
-pub(super) struct Search<'a> {
-    pub(super) asked: Wants,
-    /// `--text-libs`
-    pub(super) libraries: bool,
-    pub(super) caller: &'a Caller,
+/// Returns the target if there is anything to do about its segments.
+pub(super) fn target(asked: Wants, look: &Look) -> Option<&Target> {
+    let is_requested = asked.text.is_some() || asked.data.is_some();
+    let target = look.target.as_ref().filter(|_| is_requested);
+    target.filter(|target| is_reachable(target))
 }
 
-impl Search<'_> {
-    /// Measures what of the segments can be on huge pages.
-    pub(super) fn measure(&self, root: &Root, look: &Look) -> Result<Parts, FileError> {
-        let Some(target) = self.target(look) else {
-            return Ok(Parts::default());
-        };
-        let size = match thp::pmd_size(root)? {
-            Some(size) => Some(size),
-            None => Meminfo::read(root)?.huge_page_size,
-        };
-        Ok(Parts::measure(target, self.asked, size))
-    }
+/// Measures what of the segments can be on huge pages.
+pub(super) fn measure(root: &Root, asked: Wants, target: &Target) -> Result<Parts, FileError> {
+    let size = match thp::pmd_size(root)? {
+        Some(size) => Some(size),
+        None => Meminfo::read(root)?.huge_page_size,
+    };
+    Ok(Parts::measure(target, asked, size))
+}
 
-    /// Returns the target if there is anything to do about its segments.
-    fn target<'l>(&self, look: &'l Look) -> Option<&'l Target> {
-        let is_requested = self.asked.text.is_some() || self.asked.data.is_some();
-        let target = look.target.as_ref().filter(|_| is_requested);
-        target.filter(|target| alignment::is_reachable(target))
+/// Finds the files whose text a start puts on huge pages of the page cache: the program and,
+/// with `libraries`, its libraries.
+pub(super) fn find_text_files(
+    root: &Root,
+    caller: &Caller,
+    target: &Target,
+    libraries: bool,
+    (kernel, parts): (&Kernel, &mut Parts),
+) -> Result<(), FileError> {
+    let size = match &kernel.thp {
+        Some(thp) => thp.pmd_size,
+        None => thp::pmd_size(root)?,
+    };
+    let Some(size) = size else {
+        return Ok(());
+    };
+    let mut files = Vec::new();
+    match target.layout.own_pages(size, Place::Program) {
+        Ok(parts) => files.push(TextFile {
+            path: target.program.clone(),
+            parts,
+            size,
+        }),
+        Err(obstacle) => parts.obstacle = Some(obstacle),
     }
+    if libraries {
+        files.extend(large_libraries(target, caller, size));
+    }
+    // A recorded machine has no page cache.
+    if root.is_live() {
+        let files = files.into_iter();
+        parts.prepared = files
+            .map(|file| page_cache::predict(file, caller))
+            .collect();
+    }
+    Ok(())
+}
 
-    /// Finds the files whose text a start puts on huge pages of the page cache.
-    pub(super) fn text_files(
-        &self,
-        root: &Root,
-        look: &Look,
-        kernel: &Kernel,
-        parts: &mut Parts,
-    ) -> Result<(), FileError> {
-        let target = self.target(look);
-        let target = target.filter(|target| text_files::are_tried(target, self.asked, kernel));
-        let Some(target) = target else {
-            return Ok(());
-        };
-        let size = match &kernel.thp {
-            Some(thp) => thp.pmd_size,
-            None => thp::pmd_size(root)?,
-        };
-        let Some(size) = size else {
-            return Ok(());
-        };
-        let mut files = Vec::new();
-        match text_files::program(target, size) {
-            Ok(file) => files.push(file),
-            Err(obstacle) => parts.obstacle = Some(obstacle),
+/// Whether text uses the file's own pages. If a size is asked for, pool pages come first.
+pub(super) fn uses_own_pages(target: &Target, asked: Wants, kernel: &Kernel) -> bool {
+    match asked.text {
+        None => false,
+        Some(_) if kernel.filter.madvise != Answer::Allowed => false,
+        Some(pages @ Pages::Size(bytes)) => {
+            let obtainable = kernel.source(pages).map(|source| source.obtainable());
+            let size = PageSize::new(bytes);
+            let needs = size.map_or(Bytes::default(), |size| target.layout.text(size).pages);
+            target.image == Image::Static || needs == Bytes::default() || obtainable < Some(needs)
         }
-        if self.libraries {
-            let path = self.caller.var("LD_LIBRARY_PATH");
-            files.extend(text_files::libraries(target, path, size));
-        }
-        // A recorded machine has no page cache.
-        if root.is_live() {
-            let files = files.into_iter();
-            parts.prepared = files
-                .map(|file| page_cache::predict(file, self.caller))
-                .collect();
-        }
-        Ok(())
+        Some(Pages::Default | Pages::Thp) => true,
     }
+}
+
+/// Returns the program's libraries that are large enough.
+fn large_libraries(target: &Target, caller: &Caller, size: PageSize) -> Vec<TextFile> {
+    let program = &target.program;
+    let elf = files::open_elf(program);
+    let (Image::Dynamic(libc), Some(elf)) = (&target.image, elf) else {
+        return Vec::new();
+    };
+    let path = caller.var("LD_LIBRARY_PATH");
+    let found = dynamic_loader::libraries(program, &elf, *libc, path);
+    let file = |(path, elf)| {
+        let parts = Layout::of(&elf).own_pages(size, Place::Library).ok()?;
+        Some(TextFile { path, parts, size })
+    };
+    found.into_iter().filter_map(file).collect()
 }

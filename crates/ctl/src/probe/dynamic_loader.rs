@@ -18,85 +18,54 @@ use crate::probe::target::Libc;
 /// Maximum number of libraries. No program needs more.
 const MOST: usize = 1000;
 
-/// Returns the libraries that a program needs, and those that these need, without the names
-/// in `skipped`. Files that cannot be found or read are ignored.
+/// Returns the libraries that a program needs, and those that these need. Files that cannot be
+/// found or read are ignored. What its libraries need is not searched for in its `DT_RPATH`.
 pub(crate) fn libraries(
     program: &Path,
     elf: &Elf<File>,
     libc: Libc,
     library_path: Option<&OsStr>,
-    skipped: &[&[u8]],
 ) -> Vec<(PathBuf, Elf<File>)> {
-    let mut seen: BTreeSet<Vec<u8>> = skipped.iter().map(|name| name.to_vec()).collect();
-    let library_path = library_path.filter(|path| !path.is_empty());
-    let search = Search {
-        ident: elf.ident(),
-        program_rpath: rpath(elf, program),
-        library_path: split_dirs(library_path.unwrap_or_default()),
-        default_dirs: default_dirs(elf.ident(), libc),
+    let library_path = split_dirs(library_path.unwrap_or_default());
+    let default_dirs = default_dirs(elf.ident(), libc);
+    let needed_by = |object: &Elf<File>, path: &Path| {
+        let dynamic = object.dynamic();
+        let names = dynamic.map(|dynamic| dynamic.needed.clone());
+        // DT_RUNPATH replaces DT_RPATH, and is searched after LD_LIBRARY_PATH.
+        let runpath = dynamic.and_then(|dynamic| dynamic.runpath.as_deref());
+        let rpath = dynamic.and_then(|dynamic| dynamic.rpath.as_deref());
+        let rpath = rpath.filter(|_| runpath.is_none());
+        let (rpath, runpath) = (expand(rpath, path), expand(runpath, path));
+        let dirs = [&rpath, &library_path, &runpath, &default_dirs];
+        let dirs = dirs.map(Vec::as_slice).concat();
+        (names.unwrap_or_default(), dirs)
     };
+    let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
     let mut found: Vec<(PathBuf, Elf<File>)> = Vec::new();
     let mut next = 0;
-    let mut needed = search.needed_by(elf, program);
+    let (mut names, mut dirs) = needed_by(elf, program);
     loop {
-        for (name, dirs) in needed {
+        for name in names {
             if seen.len() < MOST && seen.insert(name.clone()) {
-                found.extend(search.open(&name, dirs));
+                found.extend(open(&name, &dirs, elf.ident()));
             }
         }
-        let Some((path, elf)) = found.get(next) else {
+        let Some((path, object)) = found.get(next) else {
             return found;
         };
-        needed = search.needed_by(elf, path);
+        (names, dirs) = needed_by(object, path);
         next += 1;
     }
 }
 
-/// The directories in which the loader of one program searches.
-struct Search {
-    ident: Ident,
-    /// `DT_RPATH` of the program, which holds for its libraries, too.
-    program_rpath: Vec<PathBuf>,
-    /// `LD_LIBRARY_PATH`
-    library_path: Vec<PathBuf>,
-    default_dirs: Vec<PathBuf>,
-}
-
-impl Search {
-    /// Returns the names that an object needs, each with the directories to search.
-    fn needed_by(&self, object: &Elf<File>, path: &Path) -> Vec<(Vec<u8>, Vec<PathBuf>)> {
-        let Some(dynamic) = object.dynamic() else {
-            return Vec::new();
-        };
-        let runpath = expand(dynamic.runpath.as_deref(), path);
-        let lists = [
-            rpath(object, path),
-            self.program_rpath.clone(),
-            self.library_path.clone(),
-            runpath,
-            self.default_dirs.clone(),
-        ];
-        let dirs = lists.concat();
-        let names = dynamic.needed.iter();
-        names.map(|name| (name.clone(), dirs.clone())).collect()
-    }
-
-    /// Opens the first file of the name that is for the same machine.
-    fn open(&self, name: &[u8], dirs: Vec<PathBuf>) -> Option<(PathBuf, Elf<File>)> {
-        let name = OsStr::from_bytes(name);
-        // Joining an absolute path replaces the directory.
-        let mut paths = dirs.into_iter().map(|dir| dir.join(name));
-        paths.find_map(|path| {
-            let elf = files::open_elf(&path)?;
-            (elf.ident() == self.ident).then_some((path, elf))
-        })
-    }
-}
-
-/// Returns the directories of an object's `DT_RPATH`, which `DT_RUNPATH` replaces.
-fn rpath(object: &Elf<File>, path: &Path) -> Vec<PathBuf> {
-    let dynamic = object.dynamic().filter(|dynamic| dynamic.runpath.is_none());
-    expand(dynamic.and_then(|dynamic| dynamic.rpath.as_deref()), path)
+/// Opens the first file of the name that is for the same machine.
+fn open(name: &[u8], dirs: &[PathBuf], ident: Ident) -> Option<(PathBuf, Elf<File>)> {
+    // Joining an absolute path replaces the directory.
+    let mut paths = dirs.iter().map(|dir| dir.join(OsStr::from_bytes(name)));
+    paths.find_map(|path| {
+        let elf = files::open_elf(&path)?;
+        (elf.ident() == ident).then_some((path, elf))
+    })
 }
 
 fn split_dirs(list: &OsStr) -> Vec<PathBuf> {
@@ -147,13 +116,5 @@ mod tests {
         assert_eq!(expanded("${ORIGIN}/y"), [PathBuf::from("/opt/x/bin/y")]);
         assert!(expanded("$PLATFORM/x::").is_empty());
         assert!(expand(None, object).is_empty());
-    }
-
-    #[test]
-    fn libraries_of_this_program() {
-        let program = Path::new("/proc/self/exe").canonicalize().unwrap();
-        let elf = files::open_elf(&program).unwrap();
-        let found = libraries(&program, &elf, Libc::Glibc, None, &[]);
-        assert!(found.iter().any(|(path, _)| path.ends_with("libc.so.6")));
     }
 }

@@ -4,7 +4,7 @@ use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 use hugetools_elf::Ident;
 
 use crate::probe::allocator::Own;
-use crate::probe::command_line::known_programs::{Beyond, KnownProgram};
+use crate::probe::command_line::known_programs::KnownProgram;
 use crate::probe::kernel::Wants;
 use crate::probe::target::{Image, Libc, Target};
 use crate::request::{HeapEngine, Preload, Run};
@@ -15,8 +15,7 @@ use crate::say::subject::Subject;
 /// The malloc that serves the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// Our library's.
+pub(crate) enum Engine {
     Arena,
     /// The C library's, configured by a tunable.
     Libc,
@@ -29,69 +28,40 @@ pub enum Engine {
 
 /// What was found out about the program, as far as it was needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Look {
+pub(crate) struct Look {
     /// The program; `None` in a dry run without one.
-    pub target: Option<Target>,
-    /// The program behind wrappers.
-    pub behind: Option<Target>,
+    pub(crate) target: Option<Target>,
+    pub(crate) behind: Option<Target>,
     /// Its own allocator, if the heap is asked for.
-    pub own: Option<Own>,
+    pub(crate) own: Option<Own>,
     /// Whether its glibc knows the tunable, if that matters.
-    pub tunable: bool,
-    /// Memory that `--heap` doesn't reach, if the heap or `--anon` is asked for.
-    pub(crate) beyond: Option<Beyond>,
-    /// Its entry in the table of known programs.
+    pub(crate) tunable: bool,
+    /// Whether it has memory that `--heap` doesn't reach.
+    pub(crate) is_beyond: bool,
     pub(crate) known: Option<&'static KnownProgram>,
+}
+
+impl Look {
+    pub(crate) fn is_static(&self) -> bool {
+        let target = self.target.as_ref();
+        target.is_some_and(|target| target.image == Image::Static)
+    }
 }
 
 /// The decision, and what to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
-    /// The malloc that serves the heap.
-    pub engine: Engine,
-    /// The library to preload.
-    pub library: Option<&'static str>,
-    /// Its reasons.
-    pub notes: Vec<Note>,
-}
-
-/// The options that the decision depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Means {
-    /// Whether the library is preloaded.
-    pub preload: Preload,
-    /// `--heap-engine`
-    pub engine: Option<HeapEngine>,
-    /// Memory that only `--auto` asked for.
-    pub(crate) chosen: Subject,
-}
-
-impl Means {
-    /// Those of a command line.
-    pub fn of(run: &Run) -> Means {
-        Means {
-            preload: run.preload,
-            engine: run.engine,
-            chosen: match &run.chosen {
-                Some(chosen) => chosen.subject,
-                None => Subject::NONE,
-            },
-        }
-    }
-
-    fn forces(self) -> bool {
-        self.preload == Preload::Always
-    }
-
-    fn wants_libc(self) -> bool {
-        self.engine == Some(HeapEngine::Libc)
-    }
+pub(crate) struct Decision {
+    pub(crate) engine: Engine,
+    pub(crate) library: Option<&'static str>,
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Decides. `asked` is what options or variables ask for.
-pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
+pub(crate) fn decide(asked: Wants, run: &Run, look: &Look) -> Decision {
     let mut programs = look.target.iter().chain(&look.behind);
-    let unreachable = programs.find_map(unreachable).filter(|_| !means.forces());
+    let unreachable = programs
+        .find_map(unreachable)
+        .filter(|_| !run.forces_preload());
     if let Some(why) = unreachable {
         let short = why.outcome("nothing can be put on huge pages");
         return Decision {
@@ -100,47 +70,42 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
             notes: vec![Note::short(Level::Warning, short)],
         };
     }
-    let engine = engine(asked, means, look);
+    let engine = engine(asked, run, look);
     Decision {
         engine,
-        library: library(asked, means, look, engine),
-        notes: notes(asked, means, look, engine),
+        library: library(asked, run, look, engine),
+        notes: notes(asked, run, look, engine),
     }
 }
 
-fn engine(asked: Wants, means: Means, look: &Look) -> Engine {
-    let keeps_own = look.own.is_some() && (!means.forces() || means.wants_libc());
+fn engine(asked: Wants, run: &Run, look: &Look) -> Engine {
+    let keeps_own = look.own.is_some() && (!run.forces_preload() || run.wants_libc());
     if asked.heap.is_none() {
         Engine::None
-    } else if is_static(look) {
+    } else if look.is_static() {
         match look.tunable {
             true => Engine::Libc,
             false => Engine::None,
         }
-    } else if keeps_own || means.wants_libc() && libc_fault(look).is_some() {
+    } else if keeps_own || run.wants_libc() && libc_fault(look).is_some() {
         Engine::None
-    } else if means.wants_libc() {
+    } else if run.wants_libc() {
         Engine::Libc
-    } else if means.preload == Preload::Never {
+    } else if run.preload == Preload::Never {
         Engine::Linked
     } else {
         Engine::Arena
     }
 }
 
-fn library(asked: Wants, means: Means, look: &Look, engine: Engine) -> Option<&'static str> {
+fn library(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Option<&'static str> {
     // Children of a static program may be dynamic.
-    let for_children = asked.heap.is_some() && is_static(look) && !means.wants_libc();
-    match means.preload {
+    let for_children = asked.heap.is_some() && look.is_static() && !run.wants_libc();
+    match run.preload {
         Preload::Never => None,
         _ if engine == Engine::Arena || for_children => Some(HEAP_LIBRARY),
         _ => Some(LIBRARY),
     }
-}
-
-fn is_static(look: &Look) -> bool {
-    let target = look.target.as_ref();
-    target.is_some_and(|target| target.image == Image::Static)
 }
 
 /// Returns why the program's libc cannot be configured.
@@ -182,15 +147,15 @@ const BY_PID: &str = "hugectl --pid reaches it once it runs";
 
 const KEPT: &str = "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells";
 
-fn notes(asked: Wants, means: Means, look: &Look, engine: Engine) -> Vec<Note> {
+fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     let mut notes = Vec::new();
     let heap = asked.heap.is_some();
     let warning = |short| Note::short(Level::Warning, short);
-    if means.engine.is_some() && !heap {
+    if run.engine.is_some() && !heap {
         notes.push(Note::warning("--heap-engine does nothing without --heap"));
     }
-    notes.extend(libc_note(means, look, engine));
-    let wants_libc = means.wants_libc() && heap && look.own.is_none() && !is_static(look);
+    notes.extend(libc_note(run, look, engine));
+    let wants_libc = run.wants_libc() && heap && look.own.is_none() && !look.is_static();
     if let Some(why) = libc_fault(look).filter(|_| wants_libc) {
         let fact = format!("--heap-engine=libc needs glibc 2.35 or later, and {why}");
         let short = Shortfall::new(Subject::HEAP, fact);
@@ -204,23 +169,23 @@ fn notes(asked: Wants, means: Means, look: &Look, engine: Engine) -> Vec<Note> {
     if let Some(own) = own {
         let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
         // The table of known programs may say more.
-        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && look.beyond.is_none();
+        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && !look.is_beyond;
         notes.push(warning(match by_anon {
             true => short.advise("--anon reaches it"),
             false => short,
         }));
     }
-    let anon = asked.anon.is_some() && !is_static(look);
-    let beyond = look.beyond.as_ref();
-    if let Some(short) = beyond.and_then(|beyond| beyond.shortfall(heap, anon)) {
+    let anon = asked.anon.is_some() && !look.is_static();
+    let known = look.known.filter(|_| look.is_beyond);
+    if let Some(short) = known.and_then(|known| known.shortfall(heap, anon)) {
         // What --auto chose does what it can, and falls short of nothing.
-        let is_chosen = short.subject | means.chosen == means.chosen;
+        let is_chosen = run.chosen_subject().contains(short.subject);
         notes.push(match is_chosen {
             true => Note::info(short.to_string()),
             false => warning(short),
         });
     }
-    if means.preload == Preload::Never && asked.are_any() {
+    if run.preload == Preload::Never && asked.are_any() {
         notes.push(Note::info(
             "--no-preload: only programs linked with libhugetlbfs follow the variables",
         ));
@@ -229,11 +194,11 @@ fn notes(asked: Wants, means: Means, look: &Look, engine: Engine) -> Vec<Note> {
 }
 
 /// Says that glibc serves the heap.
-fn libc_note(means: Means, look: &Look, engine: Engine) -> Option<Note> {
+fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
     if engine != Engine::Libc {
         return None;
     }
-    Some(match (is_static(look), means.engine) {
+    Some(match (look.is_static(), run.engine) {
         (true, Some(HeapEngine::Arena)) => Note::warning(format!(
             "--heap-engine=arena cannot be had: {STATIC}; {KEPT}"
         )),
@@ -245,8 +210,8 @@ fn libc_note(means: Means, look: &Look, engine: Engine) -> Option<Note> {
 /// Returns what a static program, or a static program behind a wrapper, does not get.
 fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfall> {
     let behind = look.behind.as_ref();
-    let behind = behind.filter(|behind| behind.image == Image::Static && !is_static(look));
-    if behind.is_none() && !is_static(look) {
+    let behind = behind.filter(|behind| behind.image == Image::Static && !look.is_static());
+    if behind.is_none() && !look.is_static() {
         return None;
     }
     let heap = asked.heap.is_some() && engine != Engine::Libc;
@@ -280,9 +245,8 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
 }
 
 /// Describes the program for `-v`.
-pub fn describe(target: &Target) -> Note {
+pub(crate) fn describe(target: &Target) -> Note {
     let kind = match &target.image {
-        Image::Dynamic(Libc::Other) => "dynamic, with an unknown C library".to_owned(),
         Image::Dynamic(libc) => format!("dynamic, with {libc}"),
         Image::Static => "static".to_owned(),
         Image::Foreign(ident) => format!("for {ident}"),

@@ -3,12 +3,12 @@
 
 pub(crate) mod group;
 mod hidden;
-pub(crate) mod namespace;
 mod source;
 
-pub use group::ShmGroup;
-pub use hidden::{Hidden, NoPools, hidden_settings};
-pub use source::{Share, Source};
+pub(crate) use group::ShmGroup;
+use hidden::Hidden;
+pub(crate) use hidden::{NoPools, hidden_settings};
+pub(crate) use source::Source;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};
 use hugetools_contract::ladder::{Call, Mode, ThpFacts};
@@ -25,28 +25,28 @@ use crate::caller::filter::{Answer, Filter};
 use crate::say::failure::Failure;
 
 /// A heap's first bytes. A pool with less is no use to memory that grows.
-pub const USEFUL: Bytes = Bytes::new(16 << 20);
+pub(crate) const USEFUL: Bytes = Bytes::new(16 << 20);
 
 /// The file of `vm.overcommit_memory`.
-pub const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
+pub(crate) const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 
 /// Checks that the machine has huge pages of the size that an option requests.
 ///
 /// # Errors
 /// It has none; the message names the sizes that it has.
-pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(), Failure> {
-    let Some(size) = pages.and_then(|pages| match pages {
+pub(crate) fn check_size(root: &Root, option: &str, pages: Pages) -> Result<(), Failure> {
+    let size = match pages {
         Pages::Size(bytes) => PageSize::new(bytes),
         Pages::Default | Pages::Thp => None,
-    }) else {
+    };
+    let Some(size) = size else {
         return Ok(());
     };
     if root.exists(&pool::pool_dir(size)) {
         return Ok(());
     }
-    let file = |error: FileError| Failure::Own(error.to_string());
-    let meminfo = Meminfo::read(root).map_err(file)?;
-    let sizes = pool::sizes(root, meminfo.huge_page_size).map_err(file)?;
+    let meminfo = Meminfo::read(root)?;
+    let sizes = pool::sizes(root, meminfo.huge_page_size)?;
     if sizes.contains(&size) {
         return Ok(());
     }
@@ -64,33 +64,29 @@ pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(),
 
 /// What is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wants {
-    /// The heap's pages.
-    pub heap: Option<Pages>,
+pub(crate) struct Wants {
+    pub(crate) heap: Option<Pages>,
     /// Shared memory's pages.
-    pub shm: Option<Pages>,
+    pub(crate) shm: Option<Pages>,
     /// The pages of the program's own private mappings. If served, these are always
     /// transparent huge pages.
-    pub anon: Option<Pages>,
+    pub(crate) anon: Option<Pages>,
     /// The pages of stacks, likewise.
-    pub stack: Option<Pages>,
-    /// The pages of text.
-    pub text: Option<Pages>,
+    pub(crate) stack: Option<Pages>,
+    pub(crate) text: Option<Pages>,
     /// The pages of data and bss.
-    pub data: Option<Pages>,
+    pub(crate) data: Option<Pages>,
     /// What follows when huge pages run out.
-    pub fallback: Fallback,
-    /// What must be on huge pages.
-    pub require: Require,
+    pub(crate) fallback: Fallback,
+    pub(crate) require: Require,
     /// The share of the pools that one process may take.
-    pub limit: Option<Limit>,
+    pub(crate) limit: Option<Limit>,
     /// Whether to read everything, since no program waits.
-    pub thorough: bool,
+    pub(crate) thorough: bool,
 }
 
 impl Wants {
-    /// Whether anything is requested.
-    pub fn are_any(&self) -> bool {
+    pub(crate) fn are_any(&self) -> bool {
         self.all().next().is_some()
     }
 
@@ -104,40 +100,33 @@ impl Wants {
 
 /// The facts, as far as the request calls for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Kernel {
-    /// The default huge page size.
-    pub default: Option<PageSize>,
+pub(crate) struct Kernel {
+    pub(crate) default: Option<PageSize>,
     /// The pools of the requested sizes.
-    pub sources: Vec<Source>,
-    /// Why no pool was found.
-    pub no_pools: NoPools,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) no_pools: NoPools,
     /// Transparent huge pages, if the request may come to them.
-    pub thp: Option<Thp>,
+    pub(crate) thp: Option<Thp>,
     /// Set if their settings cannot be seen.
-    pub thp_hidden: Option<Hidden>,
+    pub(crate) thp_hidden: Option<Hidden>,
     /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
-    pub thp_disabled: bool,
+    pub(crate) thp_disabled: bool,
     /// Whether the program is known to disable them for itself. Only read for `--explain`:
     /// at a start the library notices it.
-    pub thp_banned: bool,
-    /// seccomp filters.
-    pub filter: Filter,
-    /// `vm.overcommit_memory`.
-    pub overcommit: Option<u64>,
+    pub(crate) thp_banned: bool,
+    pub(crate) filter: Filter,
+    pub(crate) overcommit: Option<u64>,
     /// The limit of the address space (`ulimit -v`).
-    pub address_space: Option<Bytes>,
+    pub(crate) address_space: Option<Bytes>,
     /// Why System V segments cannot have pool pages. Only read for `--explain`.
-    pub shm_group: Option<ShmGroup>,
+    pub(crate) shm_group: Option<ShmGroup>,
     /// The tightest limit of the memory control groups. Only read for `--explain`.
-    pub memory: Option<cgroup::Limit>,
+    pub(crate) memory: Option<cgroup::Limit>,
 }
 
 impl Kernel {
     /// Reads the facts.
-    ///
-    /// # Errors
-    /// A file exists but cannot be read or parsed.
-    pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
+    pub(crate) fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
         let mut kernel = Kernel {
             filter: caller.filter,
             ..Kernel::default()
@@ -153,13 +142,11 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Returns the pool that is requested.
-    pub fn source(&self, pages: Pages) -> Option<&Source> {
+    pub(crate) fn source(&self, pages: Pages) -> Option<&Source> {
         self.of_size(self.size(pages)?)
     }
 
-    /// Returns the page size that is requested.
-    pub fn size(&self, pages: Pages) -> Option<PageSize> {
+    pub(crate) fn size(&self, pages: Pages) -> Option<PageSize> {
         match pages {
             Pages::Default => self.default,
             Pages::Size(bytes) => PageSize::new(bytes),
@@ -169,7 +156,7 @@ impl Kernel {
 
     /// Returns the page sizes of the requested pool and of the default pool if its pages
     /// are smaller.
-    pub fn pool_sizes(&self, pages: Pages) -> impl Iterator<Item = PageSize> + use<> {
+    pub(crate) fn pool_sizes(&self, pages: Pages) -> impl Iterator<Item = PageSize> + use<> {
         let asked = self.size(pages);
         let second = self
             .default
@@ -177,21 +164,19 @@ impl Kernel {
         asked.into_iter().chain(second)
     }
 
-    /// Returns the pool of a size.
-    pub fn of_size(&self, size: PageSize) -> Option<&Source> {
+    pub(crate) fn of_size(&self, size: PageSize) -> Option<&Source> {
         self.sources.iter().find(|source| source.pool.size == size)
     }
 
     /// Reads the pool of the default size, whether it is requested or not.
-    ///
-    /// # Errors
-    /// A file exists but cannot be read or parsed.
-    pub(crate) fn default_source(&self, root: &Root) -> Result<Option<Source>, FileError> {
-        let meminfo = Meminfo::read(root)?;
-        match meminfo.huge_page_size {
-            Some(size) => source::read(root, size, &meminfo, (true, &self.filter)),
-            None => Ok(None),
-        }
+    pub(crate) fn default_source(
+        &self,
+        root: &Root,
+        meminfo: &Meminfo,
+    ) -> Result<Option<Source>, FileError> {
+        let size = meminfo.huge_page_size;
+        let source = size.map(|size| source::read(root, size, meminfo, (true, &self.filter)));
+        Ok(source.transpose()?.flatten())
     }
 
     /// Returns the facts about transparent huge pages, for private memory.
@@ -228,8 +213,7 @@ impl Kernel {
         }
     }
 
-    /// Whether private memory can have transparent huge pages.
-    pub fn serves_private(&self) -> bool {
+    pub(crate) fn serves_private(&self) -> bool {
         self.private_thp().verdict().is_ok()
     }
 
@@ -337,4 +321,4 @@ fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

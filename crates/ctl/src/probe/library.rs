@@ -20,15 +20,15 @@ use hugetools_elf::Ident;
 
 use crate::caller::Caller;
 use crate::files;
+use crate::files::places::places;
 use crate::probe::bundle::{self, Bundle};
 use crate::say::failure::Failure;
 
 /// The library to preload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// A file, or a name that the loader looks up.
     At(PathBuf),
-    /// The copy inside hugectl.
     Inside(Inside),
     /// There is no library: why.
     Missing(String),
@@ -36,18 +36,17 @@ pub enum Found {
 
 /// The copy inside hugectl.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inside {
-    /// Its name.
-    pub name: &'static str,
+pub(crate) struct Inside {
+    pub(crate) name: &'static str,
     /// The file to which a start writes it.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Whether that file exists.
-    pub is_there: bool,
+    pub(crate) is_there: bool,
 }
 
 impl Found {
     /// The path in `LD_PRELOAD`.
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Found::At(path) | Found::Inside(Inside { path, .. }) => Some(path),
             Found::Missing(_) => None,
@@ -55,61 +54,58 @@ impl Found {
     }
 }
 
-const NOT_CARRIED: &str = "LD_PRELOAD cannot carry a blank, a colon or a dollar sign";
-
 /// Finds the library `name` in a directory given on the command line, or in a library
 /// directory below.
-///
-/// # Errors
-/// It is not there.
-pub fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
-    let fail = |why: &str| Failure::Own(format!("--library-path {}: {why}", dir.display()));
-    let dirs = std::iter::once(dir.to_owned()).chain(library_dirs(dir));
-    let found = dirs.map(|dir| dir.join(name)).find(|path| is_ours(path));
-    let Some(found) = found else {
-        return Err(fail(&format!(
-            "neither this directory nor a library directory below it holds our {name} for {}",
-            Ident::native()
-        )));
-    };
-    let path = absolute(&found);
-    match bundle::carries(&path) {
-        true => Ok(path),
-        false => Err(fail(NOT_CARRIED)),
+pub(crate) fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let mut paths = dirs_below(dir).map(|dir| dir.join(name));
+    match paths.find(|path| is_ours(path)) {
+        Some(path) => carried(dir, &path),
+        None => Err(wrong(
+            dir,
+            &format!(
+                "neither this directory nor a library directory below it holds our {name} for {}",
+                Ident::native()
+            ),
+        )),
     }
 }
 
 /// Returns the directory to put into `LD_LIBRARY_PATH` for a directory given on the command
 /// line. It is that of the first library with the name of ours, for programs linked with it.
-///
-/// # Errors
-/// It is not a directory, or the variable cannot carry its name.
-pub fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
-    let fail = |why: &str| {
-        Err(Failure::Own(format!(
-            "--library-path {}: {why}",
-            dir.display()
-        )))
-    };
+pub(crate) fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
     if !dir.is_dir() {
-        return fail("not a directory");
+        return Err(wrong(dir, "not a directory"));
     }
     let holds = |dir: &PathBuf| {
         let mut names = [LIBRARY, VERSIONED].iter();
         names.any(|name| dir.join(name).exists())
     };
-    let found = std::iter::once(dir.to_owned())
-        .chain(library_dirs(dir))
-        .find(holds);
-    let found = absolute(found.as_deref().unwrap_or(dir));
-    match bundle::carries(&found) {
-        true => Ok(found),
-        false => fail(NOT_CARRIED),
+    let found = dirs_below(dir).find(holds);
+    carried(dir, found.as_deref().unwrap_or(dir))
+}
+
+/// Returns a directory given on the command line, and the library directories below it.
+fn dirs_below(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    std::iter::once(dir.to_owned()).chain(library_dirs(dir))
+}
+
+/// Returns the absolute path, if `LD_PRELOAD` can carry it.
+fn carried(dir: &Path, path: &Path) -> Result<PathBuf, Failure> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match bundle::carries(&path) {
+        true => Ok(path),
+        false => Err(wrong(
+            dir,
+            "LD_PRELOAD cannot carry a blank, a colon or a dollar sign",
+        )),
     }
 }
 
-/// Finds the library `name` in hugectl's prefix.
-pub fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
+fn wrong(dir: &Path, why: &str) -> Failure {
+    Failure::Own(format!("--library-path {}: {why}", dir.display()))
+}
+
+pub(crate) fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
     let exe = caller.exe.as_deref()?;
     let bin = exe.parent()?;
     let is_bin = matches!(bin.file_name().map(OsStr::as_bytes), Some(b"bin" | b"sbin"));
@@ -125,14 +121,13 @@ pub fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Finds the library `name` inside hugectl.
-pub fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) -> Found {
+pub(crate) fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) -> Found {
     let Some(bundle) = bundle else {
         return Found::Missing(format!(
             "hugectl is not installed: there is no {name} in its prefix"
         ));
     };
-    match bundle::future_place(bundle, name, caller) {
+    match bundle::future_place(&places(caller), bundle, name, caller.euid) {
         Ok(path) => Found::Inside(Inside {
             name,
             is_there: path.exists(),
@@ -169,8 +164,4 @@ fn is_trusted(file: &Metadata, exe: &Path, caller: &Caller) -> bool {
         [0, caller.euid].contains(&uid) || exe.metadata().is_ok_and(|exe| exe.uid() == uid)
     };
     file.is_file() && file.mode() & OTHERS_WRITE == 0 && owns(file.uid())
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

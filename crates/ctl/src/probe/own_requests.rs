@@ -1,14 +1,14 @@
 //! Huge pages that the program requests by itself, and limits that only its own calls meet.
 //! Only `--explain` looks at them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use hugetools_contract::env::Pages;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::{sysctl, zone};
 use hugetools_model::process::cgroup;
 use hugetools_model::units::size::Quantity;
-use hugetools_model::{Bytes, FileError, KPath, Root};
+use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
 
 use crate::caller::Caller;
 use crate::probe::command_line::known_programs::KnownProgram;
@@ -34,28 +34,26 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Returns the notes.
-    ///
-    /// # Errors
-    /// A file exists but cannot be read or parsed.
     pub(super) fn notes(&self) -> Result<Vec<Note>, FileError> {
+        if !self.served.thorough {
+            return Ok(Vec::new());
+        }
         let meminfo = Meminfo::read(self.root)?;
         let mut notes = Vec::new();
         if self.served.shm.is_some() || self.served.anon.is_some() {
-            notes.extend(self.group_limit(&meminfo)?);
+            let size = meminfo.huge_page_size;
+            let limit = size.map(|size| self.group_limit(size)).transpose()?;
+            notes.extend(limit.flatten());
         }
         if let Some(pages) = self.served.shm {
             notes.extend(self.segment_limits(pages, &meminfo)?);
         }
-        notes.extend(self.start_pool()?);
+        notes.extend(self.java_heap(&meminfo)?);
         Ok(notes)
     }
 
     /// The control group refuses huge pages that the program maps beyond its limit.
-    fn group_limit(&self, meminfo: &Meminfo) -> Result<Option<Note>, FileError> {
-        let Some(size) = meminfo.huge_page_size else {
-            return Ok(None);
-        };
+    fn group_limit(&self, size: PageSize) -> Result<Option<Note>, FileError> {
         let membership = KPath::from("/proc/self/cgroup");
         let limit = cgroup::tightest(self.root, &membership, size)?;
         Ok(limit.map(|limit| {
@@ -76,18 +74,19 @@ impl Scene<'_> {
         let source = self.kernel.source(pages);
         let served = source.map_or(Bytes::default(), |source| source.available());
         let enough = served.max(USEFUL).get();
-        let mut notes = Vec::new();
-        let mut note = |name: &str, fact: String, then: &str, value: u64| {
+        let note = |name: &str, fact: String, then: &str, value: u64| {
             let short = Shortfall::new(Subject::SHM, fact)
                 .then(format!("should the program use shmget, {then}"))
                 .says(format!("/proc/sys/kernel/{name}"), value)
                 .mend("to lift it", format!("sysctl kernel.{name}={UNLIMITED}"));
-            notes.push(Note::short(Level::Info, short));
+            Note::short(Level::Info, short)
         };
+        let mut notes = Vec::new();
         let largest = self.root.number_opt(&sysctl::shmmax_path())?;
         if let Some(largest) = largest.filter(|largest| *largest < enough) {
             let fact = format!("kernel.shmmax is {largest} bytes");
-            note("shmmax", fact, "a larger segment fails (EINVAL)", largest);
+            let then = "a larger segment fails (EINVAL)";
+            notes.push(note("shmmax", fact, then, largest));
         }
         let all = self.root.number_opt(&KPath::from(SHMALL))?;
         let base = zone::base_page_size(self.root, meminfo.total, &[])?;
@@ -95,7 +94,8 @@ impl Scene<'_> {
             let left = self.shmall_left(all, base.get())?;
             if left.get() < enough {
                 let fact = format!("kernel.shmall leaves {left} for segments");
-                note("shmall", fact, "a segment of more fails (ENOSPC)", all);
+                let then = "a segment of more fails (ENOSPC)";
+                notes.push(note("shmall", fact, then, all));
             }
         }
         Ok(notes)
@@ -112,14 +112,11 @@ impl Scene<'_> {
     }
 
     /// A Java heap takes all its pages of the default pool at the start, or none.
-    fn start_pool(&self) -> Result<Option<Note>, FileError> {
-        let taken = self
-            .known
-            .and_then(|known| Some((known.name, self.taken(known)?)));
-        let Some((name, (bytes, word))) = taken else {
+    fn java_heap(&self, meminfo: &Meminfo) -> Result<Option<Note>, FileError> {
+        let Some((bytes, word)) = self.java_heap_size() else {
             return Ok(None);
         };
-        let Some(source) = self.kernel.default_source(self.root)? else {
+        let Some(source) = self.kernel.default_source(self.root, meminfo)? else {
             return Ok(None);
         };
         let (available, size) = (source.available(), source.pool.size);
@@ -127,14 +124,12 @@ impl Scene<'_> {
             return Ok(None);
         }
         let fact = format!(
-            "{name} takes {bytes} of {size} pages at its start ({word}), and the pool has \
+            "Java takes {bytes} of {size} pages at its start ({word}), and the pool has \
              {available} left"
         );
-        let is_on_thp = self.served.anon.is_some() && self.kernel.serves_private();
-        let place = if is_on_thp {
-            "transparent huge pages"
-        } else {
-            "base pages"
+        let place = match self.served.anon.is_some() && self.kernel.serves_private() {
+            true => "transparent huge pages",
+            false => "base pages",
         };
         let then = format!("it gets none of them, and its memory goes to {place}");
         let short = Shortfall::new(Subject::HEAP | Subject::ANON, fact).then(then);
@@ -143,25 +138,26 @@ impl Scene<'_> {
         Ok(Some(Note::short(Level::Warning, short)))
     }
 
-    /// Returns the size of the program's own request and the argument that says it; the last
-    /// one counts.
-    fn taken(&self, known: &KnownProgram) -> Option<(Bytes, String)> {
-        let (switch, sizes) = known.takes?;
+    /// Returns the size of a Java heap on the pool and the argument that says it; the last one
+    /// counts.
+    fn java_heap_size(&self) -> Option<(Bytes, String)> {
+        self.known.filter(|known| known.name == "Java")?;
         let variable = self.caller.var("JAVA_TOOL_OPTIONS").unwrap_or_default();
         let words = std::iter::once(variable).chain(self.command.iter().map(OsString::as_os_str));
-        let text: Vec<String> = words
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
+        let text: Vec<String> = words.map(OsStr::to_string_lossy).map(Into::into).collect();
         let words: Vec<&str> = text
             .iter()
             .flat_map(|text| text.split_whitespace())
             .collect();
         let size = |word: &&str| {
-            let value = sizes.iter().find_map(|option| word.strip_prefix(option))?;
+            let options = ["-Xmx", "-XX:MaxHeapSize="];
+            let value = options
+                .iter()
+                .find_map(|option| word.strip_prefix(option))?;
             let bytes = value.parse::<Quantity>().ok()?.bytes().ok()?;
             Some((bytes, (*word).to_owned()))
         };
-        let is_on = words.contains(&switch);
+        let is_on = words.contains(&"-XX:+UseLargePages");
         words.iter().rev().find_map(size).filter(|_| is_on)
     }
 }

@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 use hugetools_model::root::error::describe_errno;
 use nix::unistd::AccessFlags;
 
-use crate::files::access;
+use crate::files;
 use crate::say::failure::Failure;
 
 /// Returns the absolute path of a report's file.
-///
-/// # Errors
-/// The file cannot be written.
 pub(super) fn check(file: &Path) -> Result<PathBuf, Failure> {
     let fail = |why: &str| {
         Failure::Own(format!(
@@ -29,31 +26,9 @@ pub(super) fn check(file: &Path) -> Result<PathBuf, Failure> {
         true => (path.as_path(), AccessFlags::W_OK),
         false => (dir, AccessFlags::W_OK | AccessFlags::X_OK),
     };
-    access::may(checked, rights).map_err(|errno| {
+    files::may(checked, rights).map_err(|errno| {
         let why = describe_errno(errno as i32);
         fail(&format!("cannot write to {}: {why}", checked.display()))
     })?;
     Ok(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_must_be_writable() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("report");
-        assert_eq!(check(&path).unwrap(), path);
-        assert!(!path.exists(), "nothing is created beforehand");
-        assert!(check(Path::new("x")).unwrap().is_absolute());
-        let missing = dir.path().join("no/report");
-        for (path, why) in [
-            (dir.path(), "it is a directory\n  name a file"),
-            (&missing, "no such file or directory (ENOENT)"),
-        ] {
-            let failure = check(path).unwrap_err().to_string();
-            assert!(failure.contains(why), "{failure}");
-        }
-    }
 }

@@ -1,11 +1,10 @@
 //! The program that will run, found as `execvp(3)` finds it.
 
-pub mod elf_layout;
+pub(crate) mod elf_layout;
 mod image;
-mod search;
 mod shebang;
 
-pub use image::{Image, Libc, SecureExec};
+pub(crate) use image::{Image, Libc, SecureExec};
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,31 +18,29 @@ use nix::sys::statvfs::{FsFlags, Statvfs, statvfs};
 use nix::unistd::AccessFlags;
 
 use crate::caller::Caller;
-use crate::files::{self, access};
+use crate::files;
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::shebang::{HEAD, Head, MOST_SCRIPTS};
 use crate::say::failure::Failure;
 
 /// The shell that runs text files without `#!`.
-pub const SHELL: &str = "/bin/sh";
+pub(crate) const SHELL: &str = "/bin/sh";
 
 /// The program that will run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// The file that is started.
-    pub path: PathBuf,
+pub(crate) struct Target {
+    pub(crate) path: PathBuf,
     /// Whether it is text without `#!`, which the shell runs if the kernel doesn't.
-    pub is_text: bool,
+    pub(crate) is_text: bool,
     /// The program that runs in the end: the file itself, or the last interpreter.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// The scripts and interpreters that lead to it, the started file first.
-    pub through: Vec<PathBuf>,
-    /// What kind of program it is.
-    pub image: Image,
+    pub(crate) through: Vec<PathBuf>,
+    pub(crate) image: Image,
     /// Its segments; none if its headers cannot be read.
-    pub layout: Layout,
+    pub(crate) layout: Layout,
     /// Why its loader ignores the user's settings, if it does.
-    pub secure_exec: Option<SecureExec>,
+    pub(crate) secure_exec: Option<SecureExec>,
 }
 
 /// A target whose program is open.
@@ -98,13 +95,38 @@ impl Refused {
     }
 }
 
+/// Whether a name is a path, which is not searched for.
+fn is_path(name: &OsStr) -> bool {
+    name.as_bytes().contains(&b'/')
+}
+
+/// Returns the files that a name may mean, in order. An empty directory is the current one.
+fn candidates(name: &OsStr, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    /// The directories to search without `PATH`.
+    const WITHOUT_PATH: &str = "/bin:/usr/bin";
+    let dirs = match is_path(name) {
+        true => vec![PathBuf::new()],
+        false => {
+            let path = path.unwrap_or(OsStr::new(WITHOUT_PATH));
+            let dirs = path.as_bytes().split(|byte| *byte == b':');
+            dirs.map(|dir| match dir {
+                b"" => PathBuf::from("."),
+                dir => PathBuf::from(OsStr::from_bytes(dir)),
+            })
+            .collect()
+        }
+    };
+    let name = Path::new(name).to_owned();
+    dirs.into_iter().map(move |dir| dir.join(&name))
+}
+
 /// Finds and opens the program `name`.
 ///
 /// # Errors
 /// It cannot be run. The exit status is that of `env`.
 pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
     let mut refused: Option<Refused> = None;
-    for candidate in search::candidates(name, caller.var("PATH")) {
+    for candidate in candidates(name, caller.var("PATH")) {
         match look(&candidate, caller) {
             Ok(opened) => return Ok(opened),
             Err(error) if error.continues_search() => {
@@ -117,7 +139,7 @@ pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
         }
     }
     Err(match refused {
-        Some(refused) if search::is_path(name) || !refused.is_absent => refused.failure(name),
+        Some(refused) if is_path(name) || !refused.is_absent => refused.failure(name),
         _ => {
             let name = Path::new(name).display();
             Failure::NotFound(format!("cannot find {name}: no directory of PATH holds it"))
@@ -127,11 +149,11 @@ pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
 
 /// Whether a program of this name can be found.
 pub(crate) fn is_program(name: &OsStr, caller: &Caller) -> bool {
-    search::candidates(name, caller.var("PATH")).any(|path| may_run(&path))
+    candidates(name, caller.var("PATH")).any(|path| may_run(&path))
 }
 
 fn may_run(path: &Path) -> bool {
-    path.is_file() && access::may(path, AccessFlags::X_OK).is_ok()
+    path.is_file() && files::may(path, AccessFlags::X_OK).is_ok()
 }
 
 /// Follows one file through all scripts to the program.
@@ -151,7 +173,6 @@ fn look(path: &Path, caller: &Caller) -> Result<Opened, Refused> {
     Err(Refused::new(libc::ELOOP, text))
 }
 
-/// The way from interpreter to interpreter.
 struct Walk<'c> {
     caller: &'c Caller,
     is_text: bool,
@@ -233,7 +254,7 @@ impl Walk<'_> {
 
     fn check_executable(&self) -> Result<(), Refused> {
         let path = &self.program;
-        if access::may(path, AccessFlags::X_OK).is_ok() {
+        if files::may(path, AccessFlags::X_OK).is_ok() {
             return Ok(());
         }
         let name = path.display();
@@ -277,7 +298,7 @@ impl Walk<'_> {
         if !may_run(&self.program) {
             return Ok(());
         }
-        let mut candidates = search::candidates(&name, self.caller.var("PATH"));
+        let mut candidates = candidates(&name, self.caller.var("PATH"));
         if let Some(found) = candidates.find(|candidate| may_run(candidate)) {
             self.go_on(found);
         }

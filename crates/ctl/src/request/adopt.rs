@@ -6,7 +6,7 @@ use std::time::Duration;
 use hugetools_contract::segment::Segment;
 
 use super::{Whom, usage, watch};
-use crate::args::{Args, DEFAULT, Step};
+use crate::args::{Args, DEFAULT, given};
 use crate::say::failure::Failure;
 
 /// Default share of one CPU, in percent.
@@ -24,11 +24,6 @@ const PRIVATE: [Segment; 5] = [
     Segment::Anon,
 ];
 
-/// The answer to `--undo`.
-pub(super) const NO_UNDO: &str = "--undo: the kernel has no call that splits the huge pages of \
-    another process, so what --pid did stays until the program frees that memory or ends; the \
-    kernel splits them by itself where the program changes a part of one";
-
 /// Move memory of running processes to huge pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopt {
@@ -37,19 +32,16 @@ pub struct Adopt {
     /// `--children`
     pub children: bool,
     /// The segments, in the order of reports.
-    pub segments: Vec<Segment>,
+    pub(crate) segments: Vec<Segment>,
     /// Maximum share of one CPU, in percent.
     pub budget: u8,
-    /// Minimum share of a huge page that must be touched, in percent.
-    pub touched: u8,
+    pub(crate) touched: u8,
     /// The interval of `--watch`.
     pub watch: Option<Duration>,
     /// `--dry-run`
     pub dry_run: bool,
     /// `--json`
     pub json: bool,
-    /// Changes of the environment's verbosity.
-    pub steps: Vec<Step>,
     /// `--sysroot`
     pub sysroot: Option<PathBuf>,
 }
@@ -70,15 +62,15 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         watch: watch(args.reports.watch.as_deref())?,
         dry_run: args.reports.dry_run,
         json: args.reports.json,
-        steps: args.steps,
         sysroot: args.reports.sysroot,
     })
 }
 
-/// Checks for options that exclude each other.
 fn check(args: &Args) -> Result<(), Failure> {
     let program = args.command.first().map(|word| Path::new(word).display());
-    let odd = args.given.not_of_pid();
+    let odd = args
+        .given
+        .first_not_of(&[given::PID, given::PID_TOO, given::ANY]);
     let odd = odd.map(str::to_owned);
     if let Some(what) = odd.or(program.map(|program| program.to_string())) {
         return usage(format!(
@@ -155,13 +147,8 @@ mod tests {
         assert_eq!(some.segments, [Segment::Heap, Segment::Anon]);
         assert_eq!(read("--pid 7 --thp").unwrap().segments, [Segment::Heap]);
         for (line, said) in [
-            ("--pid 0", "--pid 0: not the number of a process"),
-            ("--pid all", "say which programs"),
-            ("--pid 7 --heap=2MB", "--heap=2MB: with --pid there are"),
             ("--pid 7 --limit=1G", "so --limit has no meaning"),
-            ("--pid 7 prog", "so prog has no meaning"),
             ("--pid 7 --sysroot /", "--sysroot needs --dry-run"),
-            ("--undo --pid 7", "--undo: the kernel has no call"),
         ] {
             let why = read(line).unwrap_err();
             assert!(why.contains(said), "{line}: {why}");

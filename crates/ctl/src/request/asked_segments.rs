@@ -4,48 +4,39 @@ use hugetools_contract::env::{Elfmap, Pages, Settings};
 
 /// The options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Segments {
-    /// `--text`
-    pub text: Option<Pages>,
-    /// `--data`
-    pub data: Option<Pages>,
-    /// `--bss`
-    pub bss: Option<Pages>,
+pub(crate) struct Segments {
+    pub(crate) text: Option<Pages>,
+    pub(crate) data: Option<Pages>,
+    pub(crate) bss: Option<Pages>,
     /// `--disable`
-    pub off: bool,
-    /// `--text-libs`
-    pub libraries: bool,
-    /// `--share-text`
-    pub share_text: bool,
-    /// `--no-reserve`
-    pub no_reserve: bool,
-    /// `--perf-map`
-    pub perf_map: bool,
+    pub(crate) off: bool,
+    pub(crate) libraries: bool,
+    pub(crate) share_text: bool,
+    pub(crate) no_reserve: bool,
+    pub(crate) perf_map: bool,
 }
 
 impl Segments {
     /// Returns the pages for data and bss, which are one segment. Those for data win.
-    pub fn writable(&self) -> Option<Pages> {
+    pub(crate) fn writable(&self) -> Option<Pages> {
         self.data.or(self.bss)
     }
 
     /// Whether data and bss are to get different pages.
-    pub fn disagree(&self) -> bool {
+    pub(crate) fn disagree(&self) -> bool {
         matches!((self.data, self.bss), (Some(data), Some(bss)) if data != bss)
     }
 
-    /// Whether a class of segments is asked for.
-    pub fn name_any(&self) -> bool {
+    pub(crate) fn name_any(&self) -> bool {
         self.text.is_some() || self.writable().is_some() || self.libraries
     }
 
-    /// Whether `HUGETLB_ELFMAP` is to be set.
-    pub fn set_elfmap(&self) -> bool {
+    pub(crate) fn set_elfmap(&self) -> bool {
         self.off || self.name_any()
     }
 
     /// Returns the options merged with the environment.
-    pub fn over(&self, inherited: &Settings<'_>) -> Elfmap {
+    pub(crate) fn over(&self, inherited: &Settings<'_>) -> Elfmap {
         if self.off {
             return Elfmap {
                 off: true,
@@ -61,68 +52,5 @@ impl Segments {
             data: self.writable().or(inherited.elfmap.data),
             off: false,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TWO: Option<Pages> = Some(Pages::Size(2 << 20));
-    const THP: Option<Pages> = Some(Pages::Thp);
-    const DEFAULT: Option<Pages> = Some(Pages::Default);
-
-    /// The values are those of the classic tool.
-    #[test]
-    fn options_and_environment() {
-        let none = Segments::default();
-        let inherited = Elfmap {
-            text: TWO,
-            ..Elfmap::default()
-        };
-        let off = Elfmap {
-            off: true,
-            ..Elfmap::default()
-        };
-        let libraries = Segments {
-            libraries: true,
-            ..none
-        };
-        let data = Segments { data: THP, ..none };
-        let both = Segments {
-            data: TWO,
-            bss: DEFAULT,
-            ..none
-        };
-        let text_and_bss = Segments {
-            text: TWO,
-            bss: DEFAULT,
-            ..none
-        };
-        for (segments, elfmap, expected) in [
-            (none, Elfmap::default(), ""),
-            (none, inherited, "R=2MB"),
-            (text_and_bss, Elfmap::default(), "R=2MB:W"),
-            (both, Elfmap::default(), "W=2MB"),
-            (Segments { off: true, ..both }, inherited, "no"),
-            (data, inherited, "R=2MB:W=thp"),
-            (data, off, "W=thp"),
-            (libraries, Elfmap::default(), "R"),
-            (
-                Segments {
-                    text: THP,
-                    ..libraries
-                },
-                Elfmap::default(),
-                "R=thp",
-            ),
-        ] {
-            let settings = Settings {
-                elfmap,
-                ..Settings::NOTHING
-            };
-            assert_eq!(segments.over(&settings).to_string(), expected);
-        }
-        assert!(both.disagree() && !text_and_bss.disagree());
     }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use hugetools_compare::settings::{Metric, Ready, Server, Settings, Stop};
 use hugetools_compare::way::Way;
-use hugetools_model::PageSize;
 use hugetools_model::units::seconds;
 use regex_lite::Regex;
 
@@ -25,9 +24,8 @@ pub struct Compare {
     pub json: bool,
 }
 
-/// Validates the command line.
 pub(super) fn read(args: Args) -> Result<Compare, Failure> {
-    if let Some(option) = args.given.not_compared() {
+    if let Some(option) = args.given.first_of(args::given::NOT_COMPARED) {
         return usage(format!("{option} has no meaning with --compare"));
     }
     if args.command.is_empty() {
@@ -37,16 +35,15 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     let given = args.options.iter();
     let given = given.filter(|word| !args::compare::is_option(word) && *word != "--json");
     let given: Vec<OsString> = given.filter(|word| *word != "--").cloned().collect();
-    let metric = options.metric.as_deref().map(|text| {
-        Ok(Metric {
-            regex: regex("--metric", text)?,
-            higher_is_better: options.higher_is_better,
-        })
-    });
+    let metric = options.metric.as_deref();
+    let metric = metric.map(|text| regex("--metric", text)).transpose()?;
     let settings = Settings {
         ways: ways(options.compare.as_deref().unwrap_or_default(), &given)?,
         stop: stop(options)?,
-        metric: metric.transpose()?,
+        metric: metric.map(|regex| Metric {
+            regex,
+            higher_is_better: options.higher_is_better,
+        }),
         server: server(options)?,
         same_output: options.same_output,
         command: args.command,
@@ -70,8 +67,7 @@ fn ways(list: &str, given: &[OsString]) -> Result<Vec<Way>, Failure> {
     };
     let first = words.first().copied().filter(|word| *word != "plain");
     let words = first.map(|_| "plain").into_iter().chain(words);
-    let is_size = |word: &str| word.parse::<PageSize>().is_ok();
-    let ways = words.map(|word| Way::parse(word, given, is_size));
+    let ways = words.map(|word| Way::parse(word, given));
     let ways: Result<Vec<Way>, String> = ways.collect();
     let mut ways = ways.or_else(|why| usage(format!("--compare={why}")))?;
     if ways.len() < 2 {

@@ -4,60 +4,43 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Run, run, usage};
-use crate::args::Args;
+use crate::args::{Args, given};
 use crate::say::failure::Failure;
 
 /// Print settings for another starter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emit {
-    /// The starter.
-    pub kind: EmitKind,
-    /// The unit or the image.
-    pub name: Option<OsString>,
+    pub(crate) kind: EmitKind,
+    /// The kind as typed.
+    pub(crate) word: String,
+    pub(crate) name: Option<OsString>,
     /// The settings: a dry run, with a program only for an environment file.
     pub run: Run,
 }
 
 /// A starter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EmitKind {
-    /// systemd: a drop-in.
+pub(crate) enum EmitKind {
     Systemd,
-    /// One that reads an environment file.
     Environment,
-    /// docker, podman, nerdctl.
     Docker,
-    /// Kubernetes.
     Kubernetes,
 }
 
-impl EmitKind {
-    const ALL: [EmitKind; 4] = [
-        EmitKind::Systemd,
-        EmitKind::Environment,
-        EmitKind::Docker,
-        EmitKind::Kubernetes,
-    ];
+const KINDS: [(&str, EmitKind); 4] = [
+    ("systemd", EmitKind::Systemd),
+    ("environment", EmitKind::Environment),
+    ("docker", EmitKind::Docker),
+    ("kubernetes", EmitKind::Kubernetes),
+];
 
-    /// Returns the word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            EmitKind::Systemd => "systemd",
-            EmitKind::Environment => "environment",
-            EmitKind::Docker => "docker",
-            EmitKind::Kubernetes => "kubernetes",
-        }
-    }
-}
-
-/// Validates the command line.
 pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     let word = args.reports.emit.take().unwrap_or_default();
-    let mut kinds = EmitKind::ALL.into_iter();
-    let Some(kind) = kinds.find(|kind| kind.word() == word) else {
+    let found = KINDS.into_iter().find(|(known, _)| *known == word);
+    let Some((_, kind)) = found else {
         return usage(format!("--emit={word}: no such kind"));
     };
-    if let Some(option) = args.given.not_emitted() {
+    if let Some(option) = args.given.first_of(given::NOT_EMITTED) {
         return usage(format!(
             "--emit starts no program, so {option} has no meaning with it"
         ));
@@ -87,5 +70,10 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
     }
     args.reports.dry_run = true;
     let run = run(args)?;
-    Ok(Emit { kind, name, run })
+    Ok(Emit {
+        kind,
+        word,
+        name,
+        run,
+    })
 }

@@ -11,7 +11,6 @@ use hugetools_model::units::size::{Quantity, SizeError};
 use super::usage;
 use crate::say::failure::Failure;
 
-/// Parses `--limit`.
 pub(super) fn limit(text: &str) -> Result<Limit, Failure> {
     let known = match text.strip_prefix("1/") {
         Some(parts) => parts.parse().ok().map(Limit::Part),

@@ -15,10 +15,7 @@ pub enum Whom {
 
 impl Whom {
     /// Parses a number, a name, or `all`.
-    ///
-    /// # Errors
-    /// The reason why it is none of these.
-    pub fn parse(word: &str) -> Result<Whom, String> {
+    pub(crate) fn parse(word: &str) -> Result<Whom, String> {
         if word == "all" {
             return Ok(Whom::All);
         }

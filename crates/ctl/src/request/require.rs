@@ -6,7 +6,6 @@ use hugetools_contract::segment::Segment;
 use super::{HeapEngine, Preload, Run, usage};
 use crate::say::failure::Failure;
 
-/// Parses the list.
 pub(super) fn parse(list: Option<&str>) -> Result<Require, Failure> {
     let Some(list) = list else {
         return Ok(Require::default());
@@ -29,7 +28,6 @@ pub(super) fn parse(list: Option<&str>) -> Result<Require, Failure> {
     })
 }
 
-/// Asks for what is required.
 pub(super) fn imply(run: &mut Run) {
     let has_data = run.segments.writable().is_some();
     let require = run.require;

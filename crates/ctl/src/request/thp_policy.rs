@@ -9,7 +9,7 @@ use hugetools_model::thp::Thp;
 
 use crate::caller::Caller;
 use crate::say::failure::Failure;
-use crate::sys::thp::{Ban, ban};
+use crate::sys::thp;
 
 /// The policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +24,12 @@ pub enum ThpPolicy {
 
 impl ThpPolicy {
     /// Returns the policy of a word.
-    pub fn of_word(word: &str) -> Option<ThpPolicy> {
+    pub(crate) fn of_word(word: &str) -> Option<ThpPolicy> {
         let all = [ThpPolicy::Always, ThpPolicy::Advised, ThpPolicy::Never];
         all.into_iter().find(|policy| policy.word() == word)
     }
 
-    /// Returns its word.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             ThpPolicy::Always => "always",
             ThpPolicy::Advised => "advised",
@@ -39,7 +38,7 @@ impl ThpPolicy {
     }
 
     /// Returns what the system's setting keeps it from, if anything.
-    pub fn short(self, root: &Root, caller: &Caller) -> Option<String> {
+    pub(crate) fn short(self, root: &Root, caller: &Caller) -> Option<String> {
         let thp = Thp::read(root).ok().flatten();
         let mode = thp.and_then(|thp| thp.enabled);
         let enabled = Pid::new(caller.pid).map(|pid| process::thp_enabled(root, pid));
@@ -66,14 +65,11 @@ impl ThpPolicy {
     }
 
     /// Sets it for this process. Returns what falls short of it.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn set(self) -> Result<Option<String>, Failure> {
+    pub(crate) fn set(self) -> Result<Option<String>, Failure> {
         let set = match self {
-            ThpPolicy::Always => ban(Ban::Lifted),
-            ThpPolicy::Advised => ban(Ban::ExceptAdvised),
-            ThpPolicy::Never => ban(Ban::Complete),
+            ThpPolicy::Always => thp::disable(false, 0),
+            ThpPolicy::Advised => thp::disable(true, thp::EXCEPT_ADVISED),
+            ThpPolicy::Never => thp::disable(true, 0),
         };
         let Err(error) = set else {
             return Ok(None);

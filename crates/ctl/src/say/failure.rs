@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hugetools_model::FileError;
+
 /// Why the program was not started, or nothing could be printed. The exit statuses are
 /// those of `env`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,3 +38,9 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Failure {
+        Failure::Own(error.to_string())
+    }
+}

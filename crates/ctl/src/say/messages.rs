@@ -27,7 +27,7 @@ pub enum To {
 
 impl To {
     /// Parses the option's value: a number is a descriptor.
-    pub fn parse(word: &OsStr) -> Option<To> {
+    pub(crate) fn parse(word: &OsStr) -> Option<To> {
         let bytes = word.as_bytes();
         match !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit) {
             true => word.to_str()?.parse().ok().map(To::Descriptor),
@@ -36,7 +36,7 @@ impl To {
     }
 
     /// Returns the value of `HUGETLB_MESSAGES` if nothing was opened.
-    pub fn value(&self) -> OsString {
+    pub(crate) fn value(&self) -> OsString {
         match self {
             To::File(path) => path.clone().into(),
             To::Descriptor(number) => number.to_string().into(),
@@ -95,18 +95,13 @@ impl Outlet {
     }
 
     /// Returns the value of `HUGETLB_MESSAGES`, by which libraries find it.
-    pub fn value(&self) -> &OsStr {
+    pub(crate) fn value(&self) -> &OsStr {
         &self.value
     }
 
     /// Returns the file.
-    pub fn file(&self) -> &File {
+    pub fn file(&self) -> &Arc<File> {
         &self.file
-    }
-
-    /// Returns the file, to keep.
-    pub fn shared(&self) -> Arc<File> {
-        Arc::clone(&self.file)
     }
 }
 
@@ -160,16 +155,6 @@ fn identity(file: &File) -> io::Result<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_number_is_a_descriptor() {
-        let parse = |word: &str| To::parse(OsStr::new(word));
-        assert_eq!(parse("7"), Some(To::Descriptor(7)));
-        assert_eq!(parse("/7"), Some(To::File("/7".into())));
-        assert!(matches!(parse("./7"), Some(To::File(path)) if path.is_absolute()));
-        assert_eq!(parse(""), None);
-        assert_eq!(parse("99999999999"), None);
-    }
 
     #[test]
     fn a_file_stays_open_for_the_program() {

@@ -12,7 +12,7 @@ pub struct Note {
     /// What it says.
     pub text: String,
     /// The shortfall that it is about.
-    pub shortfall: Option<Box<Shortfall>>,
+    pub(crate) shortfall: Option<Box<Shortfall>>,
 }
 
 impl Note {

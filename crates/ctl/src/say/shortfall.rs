@@ -9,17 +9,14 @@ use crate::say::subject::Subject;
 
 /// One shortfall.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Shortfall {
+pub(crate) struct Shortfall {
     /// The segments that get less.
     #[serde(skip)]
     pub(crate) subject: Subject,
-    /// The fact.
     pub(crate) fact: String,
-    /// The consequence.
     pub(crate) then: Option<String>,
     /// The file that says so, or the limit's name if no file has it.
     pub(crate) file: Option<String>,
-    /// Its value.
     pub(crate) value: Option<String>,
     /// The remedy, if there is one.
     #[serde(rename = "command", serialize_with = "command")]
@@ -40,7 +37,6 @@ pub(crate) enum Remedy {
         purpose: &'static str,
         command: String,
     },
-    /// Advice in words.
     Advice(String),
     /// Advice that takes time, such as to rebuild the program. Only `--explain` shows it.
     SomeDay(String),
@@ -51,7 +47,6 @@ fn command<S: Serializer>(remedy: &Option<Remedy>, to: S) -> Result<S::Ok, S::Er
 }
 
 impl Remedy {
-    /// Returns the command or the advice.
     fn command(&self) -> &str {
         match self {
             Remedy::Command { command, .. } => command,
@@ -75,7 +70,6 @@ impl Shortfall {
         }
     }
 
-    /// Adds the consequence.
     pub(crate) fn then(self, then: impl Into<String>) -> Shortfall {
         Shortfall {
             then: Some(then.into()),
@@ -91,7 +85,6 @@ impl Shortfall {
         }
     }
 
-    /// Adds the source.
     pub(crate) fn says(self, file: impl fmt::Display, value: impl fmt::Display) -> Shortfall {
         Shortfall {
             file: Some(file.to_string()),
@@ -106,17 +99,14 @@ impl Shortfall {
         self.remedy(Remedy::Command { purpose, command })
     }
 
-    /// Adds advice that takes time.
     pub(crate) fn mend_some_day(self, advice: impl Into<String>) -> Shortfall {
         self.remedy(Remedy::SomeDay(advice.into()))
     }
 
-    /// Adds advice.
     pub(crate) fn advise(self, advice: impl Into<String>) -> Shortfall {
         self.remedy(Remedy::Advice(advice.into()))
     }
 
-    /// Adds the remedy.
     pub(crate) fn remedy(self, remedy: Remedy) -> Shortfall {
         Shortfall {
             remedy: Some(remedy),
@@ -137,7 +127,6 @@ impl Shortfall {
         std::iter::successors(Some(self), |short| short.also.as_deref())
     }
 
-    /// Returns the command or the advice.
     pub(crate) fn command(&self) -> Option<&str> {
         self.remedy.as_ref().map(Remedy::command)
     }
@@ -158,30 +147,5 @@ impl fmt::Display for Shortfall {
             Remedy::Command { purpose, command } => write!(f, "; {purpose}: {command}"),
             Remedy::Advice(advice) => write!(f, "; {advice}"),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_sentence() {
-        let other = Shortfall::new(Subject::TEXT, "it is static").outcome("text stays");
-        let other = other.advise("link it otherwise");
-        assert_eq!(
-            other.to_string(),
-            "text stays: it is static; link it otherwise"
-        );
-        let pool = Shortfall::new(Subject::HEAP, "the pool is empty");
-        let pool = pool.then("it goes to base pages").mend("to fill it", "X");
-        let thp = Shortfall::new(Subject::HEAP, "there are no others");
-        let both = pool.and(thp.mend("to have them", "Y"));
-        assert_eq!(
-            both.to_string(),
-            "the pool is empty, and there are no others: it goes to base pages; to fill it: X; \
-             to have them: Y"
-        );
-        assert_eq!(both.each().filter_map(Shortfall::command).count(), 2);
     }
 }

@@ -22,7 +22,6 @@ impl Subject {
     pub(crate) const OF_FILE: Subject = Subject(Subject::TEXT.0 | Subject::DATA.0);
     pub(crate) const ALL: Subject = Subject((1 << 6) - 1);
 
-    /// Returns the set with this segment.
     pub(crate) fn of(segment: Segment) -> Subject {
         match segment {
             Segment::Heap => Subject::HEAP,
@@ -94,22 +93,5 @@ impl BitOr for Subject {
 
     fn bitor(self, other: Subject) -> Subject {
         Subject(self.0 | other.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_their_verbs() {
-        let said = |subject: Subject| format!("{} {}", subject.names(), subject.verb("is", "are"));
-        assert_eq!(said(Subject::HEAP), "the heap is");
-        assert_eq!(
-            said(Subject::HEAP | Subject::SHM),
-            "heap and shared memory are"
-        );
-        assert_eq!(said(Subject::ANON), "private mappings are");
-        assert_eq!(said(Subject::OF_FILE), "text, data and bss are");
     }
 }

@@ -27,7 +27,6 @@ pub fn frames(root: &Root) -> Result<Frames, FileError> {
     Frames::open(root, page, largest.map_or(page, PageSize::get))
 }
 
-/// The size of a base page.
 pub(crate) fn base_page(root: &Root, meminfo: &Meminfo) -> Result<u64, FileError> {
     let page = zone::base_page_size(root, meminfo.total, &[])?;
     Ok(page.map_or(4096, Bytes::get))
@@ -63,7 +62,6 @@ pub(super) fn read<'s>(
     result.map(|()| folios)
 }
 
-/// The sizes in a row.
 pub(super) fn of_row(folios: &Folios<'_>, row: &Row<'_>) -> Vec<Huge> {
     let sizes = folios.get(&(row.segment, row.object)).into_iter().flatten();
     let sizes = sizes.map(|(page_size, bytes)| Huge {

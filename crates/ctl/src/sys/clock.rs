@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-/// CPU time of this process.
 pub(crate) fn own_time() -> Duration {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// Milliseconds since 1970.
 pub(crate) fn wall_clock() -> u64 {
     u64::try_from(read(ClockId::CLOCK_REALTIME).as_millis()).unwrap_or(u64::MAX)
 }

@@ -3,17 +3,15 @@
 
 use std::io;
 
-use nix::sys::wait::WaitStatus;
-
-use crate::sys::child;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
 
 /// What a filter does with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// Allows it.
     #[default]
     Allowed,
-    /// Makes it fail.
     Refused,
     /// Kills the process.
     Ends,
@@ -26,7 +24,6 @@ pub(crate) enum Call {
     Madvise,
     /// `mprotect(2)` with `PROT_EXEC`
     Mprotect,
-    /// `get_mempolicy(2)`
     Policy,
     Truncate,
     MemoryFile,
@@ -89,7 +86,7 @@ pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
 /// no child can be made, all count as failed.
 fn child(calls: &[Call]) -> Option<i32> {
     let all = i32::try_from(calls.len()).unwrap_or(i32::MAX);
-    let ended = child::run(|| {
+    let ended = in_child(|| {
         leave_no_core();
         let refused = calls.iter().filter(|call| !call.is_allowed()).count();
         i32::try_from(refused).unwrap_or(1)
@@ -99,6 +96,27 @@ fn child(calls: &[Call]) -> Option<i32> {
         Ok(WaitStatus::Signaled(..)) => None,
         _ => Some(all),
     }
+}
+
+/// Runs `work` in a child that exits with its result, and waits for it. libc doesn't know of
+/// the child, so `work` must not use threads or locks.
+///
+/// The child's end raises no SIGCHLD. hugectl's parent may ignore or block SIGCHLD, as daemons
+/// and Python do, and `execve` keeps both. An ignored signal would discard the child's status; a
+/// blocked one would stay pending and tell the program of a child that it never had.
+fn in_child(work: impl FnOnce() -> i32) -> io::Result<WaitStatus> {
+    // All arguments are zero, so their order, which differs on s390x, doesn't matter.
+    // SAFETY: this process has one thread, and the child continues with a copy of its memory.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
+    if pid == 0 {
+        let status = work();
+        // SAFETY: ends the process without running any of its handlers.
+        unsafe { libc::_exit(status) }
+    }
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0);
+    let pid = pid.ok_or_else(io::Error::last_os_error)?;
+    // __WALL also waits for children that don't raise SIGCHLD.
+    Ok(waitpid(Pid::from_raw(pid), Some(WaitPidFlag::__WALL))?)
 }
 
 /// Disables core dumps, including those to a program: see core(5) for the limit of one byte.

@@ -57,7 +57,6 @@ impl Window {
         Ok(window)
     }
 
-    /// The address of the mapping.
     pub(crate) fn start(&self) -> u64 {
         self.start.addr().get() as u64
     }

@@ -19,9 +19,7 @@ pub(crate) struct Child(libc::pid_t);
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It exited with this status.
     Exit(i32),
-    /// This signal killed it.
     Signal(i32),
 }
 
@@ -84,7 +82,6 @@ fn wait(flags: libc::c_int) -> Option<(libc::pid_t, libc::c_int)> {
 }
 
 impl Child {
-    /// Its process number.
     pub(crate) fn pid(&self) -> u32 {
         self.0.unsigned_abs()
     }

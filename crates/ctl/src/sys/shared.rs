@@ -26,7 +26,6 @@ impl Shared {
         Ok((Shared(map(&file, LEN)?), file))
     }
 
-    /// The page itself.
     pub(crate) fn page<'p>(self) -> &'p Page {
         let page = self.0.cast::<Page>();
         // SAFETY: the mapping is never removed and longer than the page, which consists of

@@ -4,26 +4,13 @@
 
 use std::io;
 
-/// Which transparent huge pages are disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ban {
-    /// None.
-    Lifted,
-    /// All but those requested by madvise (`PR_THP_DISABLE_EXCEPT_ADVISED`, Linux 6.18).
-    ExceptAdvised,
-    /// All.
-    Complete,
-}
+/// All but those requested by madvise (`PR_THP_DISABLE_EXCEPT_ADVISED`, Linux 6.18).
+pub(crate) const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 
 /// Sets it for this process, the program it executes and all children (Linux 3.15).
-pub(crate) fn ban(ban: Ban) -> io::Result<()> {
-    const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
-    let (on, flags): (libc::c_ulong, libc::c_ulong) = match ban {
-        Ban::Lifted => (0, 0),
-        Ban::ExceptAdvised => (1, EXCEPT_ADVISED),
-        Ban::Complete => (1, 0),
-    };
+pub(crate) fn disable(is_disabled: bool, flags: libc::c_ulong) -> io::Result<()> {
     let none: libc::c_ulong = 0;
+    let on = libc::c_ulong::from(is_disabled);
     // SAFETY: the call takes numbers only, and memory keeps its contents.
     let result = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, on, flags, none, none) };
     match result {

@@ -4,10 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
-use terminal_size::{Width, terminal_size_of};
-
-use super::To;
-use super::fold::fold;
+use super::{To, Wrap};
 
 /// The destination of the report.
 #[derive(Debug)]
@@ -26,38 +23,23 @@ impl Output {
                 let mut options = OpenOptions::new();
                 options.append(true).create(true).mode(0o666);
                 // A pipe without a reader is an error; hugectl must not wait for one.
-                (
-                    true,
-                    Some(options.custom_flags(libc::O_NONBLOCK).open(path)?),
-                )
+                let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
+                (true, Some(file))
             }
         };
         Ok(Output { json, file })
     }
 
-    /// Writes a text with one call.
-    pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
-        let folded = self.folded(text);
-        let text = folded.as_ref().map_or(text, String::as_bytes);
-        let written = match &mut self.file {
-            None => io::stderr().write_all(text),
-            Some(file) => file.write_all(text),
+    /// Writes a text with one call. A table for standard error is wrapped.
+    pub(super) fn write(&mut self, text: &[u8], wrap: Wrap) -> io::Result<()> {
+        let written = match (&mut self.file, std::str::from_utf8(text)) {
+            (Some(file), _) => file.write_all(text),
+            (None, Ok(table)) if !self.json => io::stderr().write_all(wrap(table).as_bytes()),
+            (None, _) => io::stderr().write_all(text),
         };
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
         }
-    }
-
-    /// The text folded to the width of the terminal, if there is one.
-    fn folded(&self, text: &[u8]) -> Option<String> {
-        let text = std::str::from_utf8(text).ok().filter(|_| !self.json)?;
-        let (Width(columns), _) = match &self.file {
-            None => terminal_size_of(io::stderr()),
-            Some(file) => terminal_size_of(file),
-        }?;
-        let mut folded = String::new();
-        fold(text, columns.into(), &mut folded).ok()?;
-        (columns > 0).then_some(folded)
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::probe::bundle::future_place_in;
+use crate::probe::bundle::future_place;
 use hugetools_contract::env::HEAP_LIBRARY;
 use std::io::Read;
 use std::os::unix::fs::symlink;
@@ -23,7 +23,7 @@ fn at(base: &Path) -> Place {
 }
 
 fn place_heap(base: &Path) -> Result<PathBuf, String> {
-    place_in(&[at(base)], &BUNDLE, HEAP_LIBRARY, me())
+    place(&[at(base)], &BUNDLE, HEAP_LIBRARY, me())
 }
 
 fn read(path: &Path) -> Vec<u8> {
@@ -46,7 +46,7 @@ fn inode(path: &Path) -> u64 {
 #[test]
 fn a_library_is_written_once() {
     let dir = tempfile::tempdir().unwrap();
-    let future = future_place_in(&[at(dir.path())], &BUNDLE, HEAP_LIBRARY, me()).unwrap();
+    let future = future_place(&[at(dir.path())], &BUNDLE, HEAP_LIBRARY, me()).unwrap();
     assert!(fs::read_dir(dir.path()).unwrap().next().is_none());
     let path = place_heap(dir.path()).unwrap();
     assert_eq!(path, dir.path().join("ours/0123abcd").join(HEAP_LIBRARY));

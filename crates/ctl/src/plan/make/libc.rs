@@ -63,7 +63,8 @@ impl Maker<'_> {
             return;
         }
         // Children of a static program may still be served by our library.
-        let served = self.findings.decision.engine != Engine::None || self.is_static();
+        let served =
+            self.findings.decision.engine != Engine::None || self.findings.look.is_static();
         if let Some(pages) = self.run.heap.filter(|_| served) {
             self.set(env::MORECORE, pages.to_string());
         }

@@ -1,19 +1,18 @@
 //! The library that is preloaded.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Maker;
 use crate::plan::Bundled;
-use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
+use crate::probe::dynamic_loader::ld_preload;
 use crate::probe::heap_engine::Engine;
 use crate::probe::library::{Found, Inside};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 impl Maker<'_> {
-    /// Sets `LD_PRELOAD`.
     pub(super) fn preload(&mut self) {
         let (path, is_there) = match &self.findings.library {
             None => return,
@@ -26,11 +25,6 @@ impl Maker<'_> {
             Some(Found::Inside(inside)) => (&inside.path, inside.is_there),
         };
         let list = self.caller.var("LD_PRELOAD").unwrap_or_default();
-        for entry in ld_preload::ours(list) {
-            let entry = OsString::from_vec(entry);
-            let text = format!("LD_PRELOAD held {} already", Path::new(&entry).display());
-            self.info(text);
-        }
         self.info(format!("library: {}", path.display()));
         if !is_there && !self.run.starts() {
             self.warn(format!(
@@ -39,14 +33,19 @@ impl Maker<'_> {
             ));
         }
         if self.findings.decision.engine == Engine::Arena {
-            for other in ld_preload::other_mallocs(list) {
-                self.warn(replaced(&other));
+            for (name, is_reached_by_anon) in ld_preload::other_mallocs(list) {
+                let advice = match is_reached_by_anon {
+                    true => "to keep it, on huge pages: --anon instead of --heap",
+                    false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
+                };
+                self.warn(format!(
+                    "--heap replaces the malloc of {name} (LD_PRELOAD); {advice}"
+                ));
             }
         }
         self.set("LD_PRELOAD", self.merged(path));
     }
 
-    /// Returns `LD_PRELOAD` with our library first.
     fn merged(&self, path: &Path) -> OsString {
         ld_preload::merge(path.as_os_str(), self.caller.var("LD_PRELOAD"))
     }
@@ -64,14 +63,4 @@ impl Maker<'_> {
             rest: OsStr::from_bytes(rest).to_owned(),
         })
     }
-}
-
-/// Warns that a preloaded malloc is replaced, and says how to keep it.
-fn replaced(other: &OtherMalloc) -> String {
-    let name = Path::new(&other.entry).display();
-    let advice = match other.is_reached_by_anon {
-        true => "to keep it, on huge pages: --anon instead of --heap",
-        false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
-    };
-    format!("--heap replaces the malloc of {name} (LD_PRELOAD); {advice}")
 }

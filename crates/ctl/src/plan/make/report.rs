@@ -3,20 +3,21 @@
 use hugetools_contract::env;
 
 use super::Maker;
+use crate::args::TERMINAL;
 use crate::probe::library::Found;
-use crate::request::{Preload, ReportTo};
+use crate::request::Preload;
 use crate::say::note::Level;
 use crate::wait::To;
 
 impl Maker<'_> {
     pub(super) fn report(&mut self) {
-        let Some(report) = &self.run.report else {
+        if self.run.report.is_none() {
             return;
-        };
-        match (report, &self.findings.report) {
-            (ReportTo::File(_), Some(path)) => self.set(env::REPORT, path.clone()),
-            _ => {
-                self.set(env::REPORT, "-");
+        }
+        match &self.findings.report {
+            Some(path) => self.set(env::REPORT, path.clone()),
+            None => {
+                self.set(env::REPORT, TERMINAL);
                 self.set_process(env::REPORT_PID);
                 match self.run.json {
                     true => self.set(env::REPORT_JSON, "yes"),
@@ -33,7 +34,8 @@ impl Maker<'_> {
     /// Warns about ends that the report misses.
     fn describe_report(&mut self) {
         let last_seen = "its report is what it had when it was last seen";
-        if self.is_left_out && self.run.report == Some(ReportTo::Terminal) {
+        let is_file = self.findings.report.is_some();
+        if self.is_left_out && !is_file {
             let list = match self.run.only {
                 Some(_) => "--only",
                 None => env::RESTRICT_EXE,
@@ -46,7 +48,7 @@ impl Maker<'_> {
             self.warn(
                 "no report comes of an end by a signal, nor of a Go program: nobody watches then",
             );
-        } else if self.is_static() {
+        } else if self.findings.look.is_static() {
             self.warn(format!(
                 "the program is static, so no library can be added to it: {last_seen}"
             ));
@@ -57,7 +59,7 @@ impl Maker<'_> {
                 ),
                 _ => format!("the library is not in the program: {last_seen}"),
             });
-        } else if let (Some(name), Some(ReportTo::Terminal)) = (self.mpi(), &self.run.report) {
+        } else if let Some(name) = self.mpi().filter(|_| !is_file) {
             self.warn(format!(
                 "the report is of {name} alone: {name} ... hugectl --report PROGRAM reports each \
                  rank, and so does --report=FILE here"
@@ -76,15 +78,15 @@ impl Maker<'_> {
 
     /// Where hugectl reports as the parent of the program.
     pub(super) fn watched(&self) -> Option<To> {
-        if self.is_left_out {
+        if self.is_left_out || self.run.report.is_none() {
             return None;
         }
-        match (self.run.report.as_ref()?, &self.findings.report) {
-            (ReportTo::File(_), Some(path)) => Some(To::File(path.clone())),
-            _ => Some(To::Terminal {
+        Some(match &self.findings.report {
+            Some(path) => To::File(path.clone()),
+            None => To::Terminal {
                 json: self.run.json,
                 warns: self.run.json || Level::Warning.is_shown(self.findings.verbosity),
-            }),
-        }
+            },
+        })
     }
 }

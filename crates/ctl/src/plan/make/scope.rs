@@ -137,7 +137,7 @@ impl Maker<'_> {
 
     /// A static program that is left out must not get glibc's tunables.
     pub(super) fn keeps_tunables_away(&self) -> bool {
-        self.is_static() && self.is_left_out
+        self.findings.look.is_static() && self.is_left_out
     }
 
     /// Warns about options that don't hold for a heap that stays with glibc.

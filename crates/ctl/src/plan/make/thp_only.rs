@@ -9,13 +9,21 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 impl Maker<'_> {
-    /// Sets the variables.
     pub(super) fn thp_only(&mut self) {
         let (run, asked) = (self.run, self.findings.asked);
-        let anon_min = ("--anon-min", env::ANON_MIN, run.anon_min);
-        self.one("--anon", env::ANON, (run.anon, asked.anon), anon_min);
-        let depth = ("--stack-depth", env::STACK_DEPTH, run.stack_depth);
-        self.one("--stack", env::STACK, (run.stack, asked.stack), depth);
+        if let Some(pages) = run.anon {
+            self.set(env::ANON, pages.to_string());
+        }
+        self.length("--anon-min", env::ANON_MIN, run.anon_min, asked.anon);
+        if let Some(pages) = run.stack {
+            self.set(env::STACK, pages.to_string());
+        }
+        self.length(
+            "--stack-depth",
+            env::STACK_DEPTH,
+            run.stack_depth,
+            asked.stack,
+        );
         let served = self.findings.served;
         for (option, given, served, subject) in [
             ("--anon", run.anon, served.anon, Subject::ANON),
@@ -34,21 +42,21 @@ impl Maker<'_> {
         }
     }
 
-    /// Sets the variable of an option and of the length that goes with it.
-    fn one(
+    /// Sets the length that goes with pages.
+    fn length(
         &mut self,
         option: &str,
         variable: &'static str,
-        (given, asked): (Option<Pages>, Option<Pages>),
-        (length, length_variable, bytes): (&str, &'static str, Option<Bytes>),
+        bytes: Option<Bytes>,
+        pages: Option<Pages>,
     ) {
-        if let Some(pages) = given {
-            self.set(variable, pages.to_string());
-        }
-        match (bytes, asked) {
+        match (bytes, pages) {
             (None, _) => {}
-            (Some(bytes), Some(_)) => self.set(length_variable, bytes.get().to_string()),
-            (Some(_), None) => self.warn(format!("{length} does nothing without {option}")),
+            (Some(bytes), Some(_)) => self.set(variable, bytes.get().to_string()),
+            (Some(_), None) => {
+                let (first, _) = option[2..].split_once('-').unwrap_or_default();
+                self.warn(format!("{option} does nothing without --{first}"));
+            }
         }
     }
 }

@@ -32,16 +32,12 @@ pub(crate) struct KnownProgram {
     is_go: bool,
     /// Its memory that does not come from malloc.
     pub(crate) memory: Option<OwnMemory>,
-    /// The argument by which it takes pages of the default pool at its start, and the
-    /// arguments that begin with their size.
-    pub(crate) takes: Option<(&'static str, &'static [&'static str])>,
     /// Its own way to huge pages.
     pub(crate) own_switch: Option<&'static str>,
     /// Whether it turns transparent huge pages off for itself.
     pub(crate) bans_thp: bool,
     /// The options that `--auto` takes.
     pub(crate) auto: &'static [Choice],
-    /// Why these.
     pub(crate) why: &'static str,
     /// What to look out for.
     pub(crate) beware: Option<&'static str>,
@@ -55,7 +51,6 @@ const fn program(name: &'static str, files: &'static [&'static str]) -> KnownPro
         needed: &[],
         is_go: false,
         memory: None,
-        takes: None,
         own_switch: None,
         bans_thp: false,
         auto: &[],
@@ -77,11 +72,6 @@ impl KnownProgram {
 
     const fn memory(mut self, what: &'static str, anon: Reach, switch: Switch) -> Self {
         self.memory = Some(OwnMemory { what, anon, switch });
-        self
-    }
-
-    const fn takes(mut self, switch: &'static str, sizes: &'static [&'static str]) -> Self {
-        self.takes = Some((switch, sizes));
         self
     }
 
@@ -136,15 +126,11 @@ enum Switch {
 /// An option that `--auto` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// `--text`
     Text,
-    /// `--heap`
     Heap,
     /// `--heap=thp`
     HeapThp,
-    /// `--anon`
     Anon,
-    /// `--shm`
     Shm,
     /// `--thp-policy=always`
     ThpAlways,
@@ -207,50 +193,33 @@ fn needs(elf: &Elf<File>, prefix: &str) -> bool {
     needed.any(|library| library.starts_with(prefix.as_bytes()))
 }
 
-/// Memory that `--heap` does not reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Beyond {
-    memory: &'static str,
-    anon: Reach,
-    cure: &'static str,
-}
-
-impl Beyond {
-    /// Returns the memory of a known program that `--heap` doesn't reach, unless the program's
-    /// own switch is set.
-    pub(crate) fn of(
-        known: &KnownProgram,
-        command: &[OsString],
-        caller: &Caller,
-        root: &Root,
-    ) -> Option<Beyond> {
-        let memory = known.memory.as_ref()?;
-        let is_set = match memory.switch {
-            Switch::ThpAlways => {
+impl KnownProgram {
+    /// Whether it has memory that `--heap` doesn't reach, and its own switch is not set.
+    pub(crate) fn is_beyond(&self, command: &[OsString], caller: &Caller, root: &Root) -> bool {
+        match self.memory.map(|memory| memory.switch) {
+            None => false,
+            Some(Switch::ThpAlways) => {
                 let thp = Thp::read(root).ok().flatten();
-                thp.is_some_and(|thp| thp.enabled.as_deref() == Some("always"))
+                thp.is_none_or(|thp| thp.enabled.as_deref() != Some("always"))
             }
-            Switch::Words(words) => command.iter().chain(&caller.env).any(|text| {
+            Some(Switch::Words(words)) => !command.iter().chain(&caller.env).any(|text| {
                 let text = text.to_string_lossy();
                 words.iter().any(|word| text.contains(word))
             }),
-        };
-        (!is_set).then_some(Beyond {
-            memory: memory.what,
-            anon: memory.anon,
-            cure: known.own_switch.unwrap_or_default(),
-        })
+        }
     }
 
-    /// Whether `--anon` reaches none of it.
+    /// Whether `--anon` reaches none of its own memory.
     pub(crate) fn is_past_anon(&self) -> bool {
-        self.anon == Reach::None
+        self.memory.is_some_and(|memory| memory.anon == Reach::None)
     }
 
     /// Returns the shortfall if `--heap` or `--anon` is asked for.
     pub(crate) fn shortfall(&self, heap: bool, anon: bool) -> Option<Shortfall> {
-        let memory = self.memory;
-        let (subject, reached) = match (heap, anon, self.anon) {
+        let OwnMemory {
+            what, anon: reach, ..
+        } = self.memory?;
+        let (subject, reached) = match (heap, anon, reach) {
             (false, false, _) | (_, true, Reach::All) => return None,
             (true, false, _) => (Subject::HEAP, "--heap does not reach it"),
             (_, true, Reach::Part) => (Subject::ANON, "--anon reaches only a part of it"),
@@ -260,11 +229,12 @@ impl Beyond {
             true => subject | Subject::HEAP,
             false => subject,
         };
-        let cure = match self.anon {
-            Reach::All => format!("--anon reaches it; or {}", self.cure),
-            Reach::Part | Reach::None => self.cure.to_owned(),
+        let cure = self.own_switch.unwrap_or_default();
+        let cure = match reach {
+            Reach::All => format!("--anon reaches it; or {cure}"),
+            Reach::Part | Reach::None => cure.to_owned(),
         };
-        let fact = format!("{memory} is not taken from malloc, so {reached}");
+        let fact = format!("{what} is not taken from malloc, so {reached}");
         Some(Shortfall::new(subject, fact).advise(cure))
     }
 }
@@ -305,12 +275,8 @@ mod tests {
             ),
             (Reach::None, false, false, None),
         ] {
-            let beyond = Beyond {
-                memory: "it",
-                anon,
-                cure: "x",
-            };
-            let short = beyond.shortfall(with_heap, with_anon);
+            let known = program("x", &[]).memory("it", anon, Switch::ThpAlways);
+            let short = known.shortfall(with_heap, with_anon);
             let fact = short.map(|short| short.fact);
             let expected = reached.map(|reached| format!("it is not taken from malloc, {reached}"));
             assert_eq!(fact, expected);

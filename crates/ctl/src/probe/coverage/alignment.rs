@@ -10,15 +10,13 @@ use crate::probe::target::{Image, Target};
 
 /// The segments that are asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Parts {
-    /// Code and read-only data.
-    pub text: Option<Part>,
-    /// Data and bss.
-    pub data: Option<Part>,
+pub(crate) struct Parts {
+    pub(crate) text: Option<Part>,
+    pub(crate) data: Option<Part>,
     /// Why the program's text cannot be on huge pages of its file.
-    pub obstacle: Option<Obstacle>,
+    pub(crate) obstacle: Option<Obstacle>,
     /// The files whose text can be; the program is the first, if it can.
-    pub prepared: Vec<Prepared>,
+    pub(crate) prepared: Vec<Prepared>,
 }
 
 impl Parts {
@@ -34,7 +32,6 @@ impl Parts {
         }
     }
 
-    /// Returns what is wanted and possible.
     pub(crate) fn possible(&self, wants: Wants) -> Wants {
         let has_page = |part: Option<Part>| part.is_some_and(|part| part.inner > Bytes::default());
         Wants {
@@ -45,7 +42,7 @@ impl Parts {
     }
 
     /// Returns how much of the program's text is on huge pages of its file.
-    pub fn own(&self, target: &Target) -> Bytes {
+    pub(crate) fn own(&self, target: &Target) -> Bytes {
         let mut own = self.prepared.iter();
         let own = own.find(|prepared| prepared.text.path == target.program && prepared.is_huge());
         own.map_or(Bytes::default(), |prepared| prepared.wanted)

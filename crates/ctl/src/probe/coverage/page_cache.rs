@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use hugetools_model::{Bytes, PageSize};
 
@@ -15,49 +14,40 @@ use crate::files;
 
 /// A file whose text may be on huge pages of the page cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextFile {
-    /// The file.
-    pub path: PathBuf,
-    /// Its parts, in whole pages.
-    pub parts: Vec<Range<u64>>,
-    /// The size of these pages.
-    pub size: PageSize,
+pub(crate) struct TextFile {
+    pub(crate) path: PathBuf,
+    pub(crate) parts: Vec<Range<u64>>,
+    pub(crate) size: PageSize,
 }
 
 /// A file's text in the page cache, after an attempt or a prediction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
-    /// The file.
-    pub text: TextFile,
+pub(crate) struct Prepared {
+    pub(crate) text: TextFile,
     /// Bytes in whole huge pages.
-    pub wanted: Bytes,
-    /// The result.
-    pub state: State,
-    /// How long it took.
-    pub cost: Duration,
+    pub(crate) wanted: Bytes,
+    pub(crate) state: State,
 }
 
 /// The result for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// All of it was huge already.
     Ready,
     /// All of it is huge now.
     Made,
-    /// Not tried yet.
     Left,
     /// Not all of it is huge.
     Short {
         /// Bytes on huge pages, if known.
         huge: Option<Bytes>,
-        /// Why.
         why: Why,
     },
 }
 
 /// Why not all of a file's text is huge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub(crate) enum Why {
     /// The file system has no huge pages in the page cache.
     FileSystem,
     /// Other processes use the file, or there was no huge page.
@@ -66,13 +56,12 @@ pub enum Why {
     Waited,
     /// There is no directory for the log of attempts: why.
     NoMemory(String),
-    /// The kernel's reason.
     Failed(String),
 }
 
 impl Prepared {
     /// Whether the text is on huge pages of the page cache, or was not tried yet.
-    pub fn is_huge(&self) -> bool {
+    pub(crate) fn is_huge(&self) -> bool {
         !matches!(self.state, State::Short { .. })
     }
 }
@@ -86,15 +75,14 @@ pub(crate) fn predict(text: TextFile, caller: &Caller) -> Prepared {
             None => State::Left,
         },
     };
-    prepared(text, state, Duration::ZERO)
+    prepared(text, state)
 }
 
-pub(crate) fn prepared(text: TextFile, state: State, cost: Duration) -> Prepared {
+pub(crate) fn prepared(text: TextFile, state: State) -> Prepared {
     Prepared {
         wanted: sum(&text.parts),
         text,
         state,
-        cost,
     }
 }
 

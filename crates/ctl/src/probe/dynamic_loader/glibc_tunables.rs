@@ -9,7 +9,6 @@ use memchr::memmem;
 
 use crate::files;
 
-/// The variable.
 pub(crate) const VARIABLE: &str = "GLIBC_TUNABLES";
 
 /// Huge pages for `malloc`, since glibc 2.35: 1 for transparent ones, 2 for

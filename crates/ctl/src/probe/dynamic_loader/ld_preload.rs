@@ -19,23 +19,9 @@ fn is_ours(entry: &[u8]) -> bool {
     ours.contains(&base(OsStr::from_bytes(entry)))
 }
 
-/// Returns our entries in a list.
-pub(crate) fn ours(list: &OsStr) -> Vec<Vec<u8>> {
-    let ours = entries(list).filter(|entry| is_ours(entry));
-    ours.map(<[u8]>::to_vec).collect()
-}
-
-/// A preloaded library whose malloc ours replaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OtherMalloc {
-    /// The entry of the list.
-    pub(crate) entry: OsString,
-    /// Whether `--anon` reaches its memory.
-    pub(crate) is_reached_by_anon: bool,
-}
-
-/// Returns the libraries of a list that are known to define malloc.
-pub(crate) fn other_mallocs(list: &OsStr) -> Vec<OtherMalloc> {
+/// Returns the libraries of a list whose malloc ours replaces, as far as they are known, and
+/// whether `--anon` reaches their memory.
+pub(crate) fn other_mallocs(list: &OsStr) -> impl Iterator<Item = (String, bool)> {
     /// Allocators that use mappings or the program break, and tools that watch malloc.
     const KNOWN: [(&str, bool); 5] = [
         ("jemalloc", true),
@@ -44,16 +30,11 @@ pub(crate) fn other_mallocs(list: &OsStr) -> Vec<OtherMalloc> {
         ("heaptrack", false),
         ("libmemusage", false),
     ];
-    let other = |entry: &[u8]| {
-        let entry = OsStr::from_bytes(entry).to_owned();
-        let text = entry.to_string_lossy();
-        let (_, is_reached_by_anon) = KNOWN.into_iter().find(|(name, _)| text.contains(name))?;
-        Some(OtherMalloc {
-            is_reached_by_anon,
-            entry: entry.clone(),
-        })
-    };
-    entries(list).filter_map(other).collect()
+    let names = entries(list).map(|entry| String::from_utf8_lossy(entry).into_owned());
+    names.filter_map(|name| {
+        let (_, is_reached) = KNOWN.iter().find(|(known, _)| name.contains(known))?;
+        Some((name, *is_reached))
+    })
 }
 
 /// Returns the list with `library` first and without our other entries.
@@ -86,8 +67,9 @@ mod tests {
     #[test]
     fn allocators_are_known_by_name() {
         let list = OsStr::new("/usr/lib/libjemalloc.so.2:libheaptrack_preload.so:libm.so");
-        let found = other_mallocs(list).into_iter();
-        let found: Vec<bool> = found.map(|other| other.is_reached_by_anon).collect();
+        let found: Vec<bool> = other_mallocs(list)
+            .map(|(_, is_reached)| is_reached)
+            .collect();
         assert_eq!(found, [true, false]);
     }
 }

@@ -2,19 +2,18 @@
 
 use hugetools_model::memory::sysctl;
 use hugetools_model::{FileError, KPath, Root, keyed};
+use nix::unistd::{Gid, Group};
 
 use crate::caller::Caller;
 use crate::caller::filter::STATUS;
-use crate::files::accounts;
-use crate::probe::kernel::namespace::user_namespace;
 
 /// Why the caller may not have them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShmGroup {
+pub(crate) struct ShmGroup {
     /// A group of the caller's that could be allowed to.
-    pub group: String,
+    pub(crate) group: String,
     /// The group that `vm.hugetlb_shm_group` allows now.
-    pub now: u64,
+    pub(crate) now: u64,
 }
 
 /// Returns the obstacle; `None` for members of the group, with `CAP_IPC_LOCK`, and if
@@ -26,17 +25,32 @@ pub(super) fn read(root: &Root, caller: &Caller) -> Result<Option<ShmGroup>, Fil
         return Ok(None);
     };
     // Capabilities of another user namespace don't count.
-    let is_capable = has_capability(&status) && user_namespace(root)?.is_none();
+    let is_capable = has_capability(&status) && !is_in_namespace(root)?;
     // 0 means that no group is set, but group 0 has the right all the same.
     let is_member = now == u64::from(caller.egid) || is_in_group(&status, now);
     Ok((!is_capable && !is_member).then(|| ShmGroup {
-        group: accounts::group(caller.egid),
+        group: group_name(caller.egid),
         now,
     }))
 }
 
+/// Whether the user namespace is not the machine's own.
+fn is_in_namespace(root: &Root) -> Result<bool, FileError> {
+    let map = root.read_opt(&KPath::from("/proc/self/uid_map"))?;
+    let map = String::from_utf8_lossy(map.as_deref().unwrap_or_default()).into_owned();
+    let words: Vec<&str> = map.split_whitespace().collect();
+    Ok(!words.is_empty() && words != ["0", "0", "4294967295"])
+}
+
+/// Returns a group's name, or the number.
+pub(crate) fn group_name(gid: u32) -> String {
+    let group = Group::from_gid(Gid::from_raw(gid));
+    let name = group.ok().flatten().map(|group| group.name);
+    name.unwrap_or_else(|| gid.to_string())
+}
+
 /// Whether a process with this `/proc/PID/status` has `CAP_IPC_LOCK`.
-pub(crate) fn has_capability(status: &[u8]) -> bool {
+fn has_capability(status: &[u8]) -> bool {
     const CAP_IPC_LOCK: u64 = 1 << 14;
     let set = words(status, b"CapEff:").next();
     let set = set.and_then(|set| u64::from_str_radix(set, 16).ok());
@@ -44,7 +58,7 @@ pub(crate) fn has_capability(status: &[u8]) -> bool {
 }
 
 /// Whether it is in a group, effective or supplementary.
-pub(crate) fn is_in_group(status: &[u8], gid: u64) -> bool {
+fn is_in_group(status: &[u8], gid: u64) -> bool {
     let effective = words(status, b"Gid:").nth(1);
     let mut groups = words(status, b"Groups:").chain(effective);
     groups.any(|word| word.parse() == Ok(gid))

@@ -4,6 +4,8 @@ use std::fmt;
 
 use hugetools_model::{KPath, Root};
 
+use crate::say::shortfall::Shortfall;
+
 /// The directory of the memory settings. Every kernel has it.
 const SETTINGS: &str = "/sys/kernel/mm";
 
@@ -11,11 +13,10 @@ const MEMINFO: &str = "/proc/meminfo";
 
 /// A file or directory of every kernel that cannot be seen here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hidden {
-    /// Its path.
-    pub path: &'static str,
+pub(crate) struct Hidden {
+    pub(crate) path: &'static str,
     /// `absent`, as in a chroot; `empty`, as under a mount of a container engine.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
 }
 
 impl Hidden {
@@ -24,12 +25,14 @@ impl Hidden {
         Hidden { path, value }
     }
 
-    /// Returns the command that makes it visible.
-    pub fn remedy(self) -> &'static str {
-        match self.path.starts_with("/proc") {
+    /// Adds what is hidden, and the command that makes it visible.
+    pub(crate) fn explain(self, short: Shortfall) -> Shortfall {
+        let command = match self.path.starts_with("/proc") {
             true => "mount -t proc proc /proc",
             false => "mount -t sysfs sysfs /sys",
-        }
+        };
+        let short = short.says(self.path, self.value);
+        short.mend("to see it", command)
     }
 }
 
@@ -43,7 +46,7 @@ impl fmt::Display for Hidden {
 }
 
 /// Returns the directory of the memory settings if it cannot be seen.
-pub fn hidden_settings(root: &Root) -> Option<Hidden> {
+pub(crate) fn hidden_settings(root: &Root) -> Option<Hidden> {
     // Listing a directory takes five times as long.
     if root.exists(&KPath::from("/sys/kernel/mm/transparent_hugepage")) {
         return None;
@@ -61,11 +64,10 @@ pub fn hidden_settings(root: &Root) -> Option<Hidden> {
 
 /// Why no pool was found: the machine has none, or this file is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NoPools(pub Option<Hidden>);
+pub(crate) struct NoPools(pub Option<Hidden>);
 
 impl NoPools {
-    /// Finds out why there are none.
-    pub fn find(root: &Root) -> NoPools {
+    pub(crate) fn find(root: &Root) -> NoPools {
         NoPools(match root.exists(&KPath::from(MEMINFO)) {
             true => hidden_settings(root),
             false => Some(Hidden::absent(MEMINFO)),

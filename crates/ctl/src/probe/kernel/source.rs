@@ -18,30 +18,27 @@ use crate::sys;
 
 /// The pool of a requested size, and what limits it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// The pool.
-    pub pool: Pool,
+pub(crate) struct Source {
+    pub(crate) pool: Pool,
     /// The tightest limit of the hugetlb control groups.
-    pub limit: Option<Limit>,
+    pub(crate) limit: Option<Limit>,
     /// The pool on the nodes of the process, unless these are all nodes.
-    pub share: Option<Share>,
+    pub(crate) share: Option<Share>,
     /// Whether the pool's files are hidden: its figures are those of `/proc/meminfo`.
-    pub is_hidden: bool,
+    pub(crate) is_hidden: bool,
 }
 
 /// The pages of a pool on some nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
-    /// The nodes.
-    pub nodes: BTreeSet<u32>,
-    /// Free pages.
-    pub free: PageCount,
+pub(crate) struct Share {
+    pub(crate) nodes: BTreeSet<u32>,
+    pub(crate) free: PageCount,
 }
 
 impl Source {
     /// Returns the bytes that a new mapping can get, apart from control groups: free
     /// unreserved pages, and pages that overcommit adds.
-    pub fn available(&self) -> Bytes {
+    pub(crate) fn available(&self) -> Bytes {
         let room = match self.pool.overcommit {
             Some(overcommit) => overcommit.saturating_sub(self.pool.surplus),
             None => PageCount::ZERO,
@@ -56,13 +53,12 @@ impl Source {
     }
 
     /// Returns the same within the control groups' limit; 0 if their usage is unknown.
-    pub fn obtainable(&self) -> Bytes {
+    pub(crate) fn obtainable(&self) -> Bytes {
         let limit = self.limit.as_ref();
         let rest = limit.map(|limit| limit.rest().unwrap_or_default());
         rest.map_or(self.available(), |rest| self.available().min(rest))
     }
 
-    /// Returns the facts for the ladder.
     pub(crate) fn facts(&self, quota: u64, taken: u64) -> ladder::Pool {
         let rest = self.limit.as_ref().map(Limit::rest);
         ladder::Pool {

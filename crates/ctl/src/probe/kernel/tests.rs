@@ -2,8 +2,8 @@ use super::*;
 use std::fs;
 use std::io::Write;
 
-/// A recorded tree.
-fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+/// Returns a machine with these files.
+pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = dir.path().join(path);

@@ -5,41 +5,37 @@ use std::ops::Range;
 use hugetools_elf::{Elf, Kind, Load, Source};
 use hugetools_model::{Bytes, PageSize};
 
-use crate::ranges::joined;
-
 /// The segments of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Layout {
+pub(crate) struct Layout {
     loads: Vec<Load>,
     /// Data that the loader write-protects. It stays on base pages.
     relro: Option<Range<u64>>,
     /// Whether the kernel chooses the address.
     moves: bool,
     /// Whether a segment is marked for huge pages (`PF_LINUX_HUGETLB`).
-    pub marked: bool,
+    pub(crate) marked: bool,
 }
 
 /// A class of segments: text, or data and bss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// The size of the huge pages.
-    pub size: PageSize,
-    /// Its length.
-    pub all: Bytes,
+pub(crate) struct Part {
+    pub(crate) size: PageSize,
+    pub(crate) all: Bytes,
     /// Bytes in whole huge pages.
-    pub inner: Bytes,
+    pub(crate) inner: Bytes,
     /// Bytes that fill whole huge pages: less than `inner` if the segment's last page extends
     /// beyond its end. Only these can be on huge pages of the file.
-    pub full: Bytes,
+    pub(crate) full: Bytes,
     /// The size of these pages: more than `inner` if the last page extends beyond the end.
-    pub pages: Bytes,
+    pub(crate) pages: Bytes,
     /// Whether this is exact, not a maximum.
-    pub exact: bool,
+    pub(crate) exact: bool,
 }
 
 /// Why huge pages of the page cache cannot be mapped as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Obstacle {
+pub(crate) enum Obstacle {
     /// The text contains no whole huge page.
     Small,
     /// The kernel aligns the file only to so many bytes.
@@ -50,7 +46,7 @@ pub enum Obstacle {
 
 /// What is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// A program. The kernel chooses the address by the alignment in its headers.
     Program,
     /// A library. The kernel aligns large mappings to huge pages.
@@ -58,8 +54,7 @@ pub enum Place {
 }
 
 impl Layout {
-    /// Reads the headers.
-    pub fn of<S: Source>(elf: &Elf<S>) -> Layout {
+    pub(crate) fn of<S: Source>(elf: &Elf<S>) -> Layout {
         Layout {
             loads: elf.loads().to_vec(),
             relro: elf.relro(),
@@ -69,13 +64,13 @@ impl Layout {
     }
 
     /// Measures code and read-only data.
-    pub fn text(&self, size: PageSize) -> Part {
+    pub(crate) fn text(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| !load.writable);
         self.part(loads.map(|load| (load, load.address..load.end())), size)
     }
 
     /// Measures data and bss, without what the loader write-protects.
-    pub fn data(&self, size: PageSize) -> Part {
+    pub(crate) fn data(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| load.writable);
         let parts = |load| self.open_parts(load).map(|range| (load, range));
         self.part(loads.flat_map(parts), size)
@@ -83,7 +78,7 @@ impl Layout {
 
     /// Returns the bytes of data and bss that come from the file: all, and those in whole
     /// pages. The rest of [`Layout::data`] is bss.
-    pub fn initialised(&self, size: PageSize) -> (Bytes, Bytes) {
+    pub(crate) fn initialised(&self, size: PageSize) -> (Bytes, Bytes) {
         let (mut all, mut inner) = (0u64, 0u64);
         for load in self.loads.iter().filter(|load| load.writable) {
             for range in self.open_parts(load) {
@@ -173,10 +168,11 @@ impl Layout {
     }
 
     /// Returns the parts of the file whose huge pages in the page cache can be mapped as text.
-    ///
-    /// # Errors
-    /// Why there are none.
-    pub fn own_pages(&self, size: PageSize, place: Place) -> Result<Vec<Range<u64>>, Obstacle> {
+    pub(crate) fn own_pages(
+        &self,
+        size: PageSize,
+        place: Place,
+    ) -> Result<Vec<Range<u64>>, Obstacle> {
         let fits = |load: &&Load| {
             load.file_size >= size.get() && (self.moves || within(&memory(load), size).is_some())
         };
@@ -201,6 +197,19 @@ impl Layout {
             false => Ok(joined(ranges)),
         }
     }
+}
+
+/// Returns the ranges sorted; merges overlapping and adjacent ones.
+fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut all: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
 }
 
 fn in_file(load: &Load) -> Range<u64> {

@@ -9,21 +9,19 @@ use std::path::Path;
 use hugetools_elf::{Elf, Ident, Kind};
 use nix::sys::prctl::get_no_new_privs;
 use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::unistd::{Uid, User};
 
 use super::Refused;
 use crate::caller::Caller;
-use crate::files::accounts;
+use crate::probe::kernel::group::group_name;
 use crate::sys;
 
 /// The C library of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Libc {
-    /// The GNU C library.
+pub(crate) enum Libc {
     Glibc,
-    /// musl.
     Musl,
-    /// Another.
     Other,
 }
 
@@ -39,25 +37,21 @@ impl fmt::Display for Libc {
 
 /// The kind of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Image {
+pub(crate) enum Image {
     /// A dynamic loader starts it, and preloads libraries.
     Dynamic(Libc),
     /// The kernel starts it; no library can be added.
     Static,
     /// Its architecture isn't that of our libraries.
     Foreign(Ident),
-    /// Unknown: why.
     Unknown(String),
 }
 
 /// Why the kernel sets `AT_SECURE`, so that the loader ignores `LD_PRELOAD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecureExec {
-    /// It runs as another user.
+pub(crate) enum SecureExec {
     SetUserId,
-    /// It runs as another group.
     SetGroupId,
-    /// It gets capabilities.
     Capabilities,
 }
 
@@ -78,15 +72,15 @@ impl SecureExec {
         let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
         match self {
             SecureExec::SetUserId => {
-                format!(
-                    "start hugectl as user {}",
-                    accounts::user(owner(Metadata::uid))
-                )
+                let uid = owner(Metadata::uid);
+                let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+                let name = user.map_or_else(|| uid.to_string(), |user| user.name);
+                format!("start hugectl as user {name}")
             }
             SecureExec::SetGroupId => {
                 format!(
                     "start hugectl as group {}",
-                    accounts::group(owner(Metadata::gid))
+                    group_name(owner(Metadata::gid))
                 )
             }
             SecureExec::Capabilities => "start hugectl as root".to_owned(),
@@ -94,7 +88,6 @@ impl SecureExec {
     }
 }
 
-/// Determines the kind of a program by its headers.
 pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
     // Its loader is not checked: an emulator (binfmt_misc) finds it below another root.
     if elf.ident() != Ident::native() {

@@ -22,9 +22,7 @@ pub(crate) struct Line {
 /// The kind of a file, by its first bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Head {
-    /// `#!` and a program.
     Script(Line),
-    /// An ELF file.
     Elf,
     /// Neither. The shell runs it, unless binfmt_misc does.
     Text,

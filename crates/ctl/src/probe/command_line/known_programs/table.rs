@@ -18,7 +18,6 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
             Reach::All,
             Switch::Words(&["-XX:+UseTransparentHugePages", "-XX:+UseLargePages"]),
         )
-        .takes("-XX:+UseLargePages", &["-Xmx", "-XX:MaxHeapSize="])
         .own_switch("java -XX:+UseTransparentHugePages, or -XX:+UseLargePages with a pool")
         .auto(
             &[Anon, HeapThp],
