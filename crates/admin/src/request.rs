@@ -13,6 +13,7 @@ pub(crate) mod settings;
 pub mod spec;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub(crate) use mounts::BASE;
 pub(crate) use pool::page_size;
@@ -80,11 +81,13 @@ pub struct PoolChange {
     pub wish: Wish,
 }
 
-/// How much a change matters.
+/// How much a change matters, and how long to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wish {
     /// Whether to drop caches and try repeatedly, like `--hard`.
     pub hard: bool,
+    /// How long to try at least.
+    pub time: Duration,
     /// Whether a shortage is only a warning.
     pub optional: bool,
 }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hugetools_model::hugetlb::node::{NodeId, node_pool_path, node_surplus_path};
 use hugetools_model::{Bytes, KPath, PageCount, PageSize};
@@ -165,6 +166,8 @@ pub struct Effort {
     pub compact: KPath,
     /// Whether to drop caches and retry repeatedly.
     pub hard: bool,
+    /// How long to retry at least.
+    pub time: Duration,
 }
 
 /// A word to select in a kernel file.

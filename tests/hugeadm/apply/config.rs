@@ -195,7 +195,7 @@ proptest! {
 
 /// Wrong files: text, and the begin of the error after the path.
 #[rustfmt::skip]
-const WRONG: [(&str, &str); 38] = [
+const WRONG: [(&str, &str); 39] = [
     (
         "[[pool]]\nsize = \"2MB\"\nmni = 3\n",
         "3:1: mni = 3: unknown key mni; do you mean min?",
@@ -289,6 +289,10 @@ const WRONG: [(&str, &str); 38] = [
     (
         "[[pool]]\nsize = \"2MB\"\nmin = 3\ntry = \"harder\"\n",
         "4:7: try = \"harder\": unknown word harder; do you mean hard?",
+    ),
+    (
+        "[[pool]]\nsize = \"2MB\"\nmin = 3\nfor = \"soon\"\n",
+        "4:7: for = \"soon\": no time; write seconds or minutes",
     ),
     (
         "[[mount]]\nfor = \"all\"\n",

@@ -97,23 +97,26 @@ impl Resize<'_> {
             self.trigger(&effort.compact, run.root);
             got = self.attempt(run.root)?;
         }
-        if !effort.hard {
+        if !effort.hard && effort.time.is_zero() {
             return Ok(got);
         }
-        if run.wants_more(got, self.asked) {
+        if effort.hard && run.wants_more(got, self.asked) {
             run.effects.sync();
             self.trigger(&KPath::from(DROP_CACHES), run.root);
             self.trigger(&effort.compact, run.root);
             got = self.attempt(run.root)?;
         }
         let mut tries = TRIES;
-        while tries > 0 && run.wants_more(got, self.asked) {
-            run.effects.pause(Duration::from_secs(PAUSE));
+        let mut left = effort.time;
+        while (tries > 0 || !left.is_zero()) && run.wants_more(got, self.asked) {
+            let pause = Duration::from_secs(PAUSE);
+            run.effects.pause(pause);
+            left = left.saturating_sub(pause);
             self.trigger(&effort.compact, run.root);
             let now = self.attempt(run.root)?;
             tries = match now > got {
                 true => TRIES,
-                false => tries - 1,
+                false => tries.saturating_sub(1),
             };
             got = now;
         }

@@ -333,6 +333,7 @@ fn what(pages: Option<u64>) -> What {
             effort: Some(Effort {
                 compact: KPath::from("/proc/sys/vm/compact_memory"),
                 hard: false,
+                time: std::time::Duration::ZERO,
             }),
         })
     })

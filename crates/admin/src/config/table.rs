@@ -46,6 +46,7 @@ pub(super) struct Pool {
     #[serde(default = "yes")]
     pub(super) essential: bool,
     pub(super) r#try: Option<Try>,
+    pub(super) r#for: Option<Spanned<String>>,
     pub(super) when: Option<When>,
 }
 

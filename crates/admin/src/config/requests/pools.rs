@@ -1,6 +1,7 @@
 //! Pools.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{PageCount, PageSize};
@@ -22,6 +23,7 @@ impl Making<'_> {
         check_choice(pool, &key, source)?;
         let wish = Wish {
             hard: pool.r#try == Some(Try::Hard),
+            time: time(pool.r#for.as_ref(), source)?,
             optional: !pool.essential,
         };
         let first = self.request.pool_min.len();
@@ -174,4 +176,18 @@ fn absolute<'a>(amount: &'a Spanned<Amount>, key: &Key) -> Result<&'a str, Strin
         Ok(_) => Ok(text),
         Err(why) => Err(format!("{key}: {why}")),
     }
+}
+
+fn time(text: Option<&Spanned<String>>, source: &Source) -> Result<Duration, String> {
+    let Some(text) = text else {
+        return Ok(Duration::ZERO);
+    };
+    let word = text.get_ref();
+    let number = |unit: char| -> Option<u64> { word.strip_suffix(unit)?.parse().ok() };
+    let seconds = number('s').or_else(|| number('m')?.checked_mul(60));
+    let seconds = seconds.filter(|seconds| (1..=86400).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        let key = source.key("for", &text.span());
+        format!("{key}: no time; write seconds or minutes up to a day, as in \"30s\" or \"5m\"")
+    })
 }

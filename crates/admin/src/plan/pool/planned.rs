@@ -250,7 +250,12 @@ impl<'a> Planned<'a> {
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
         let hard = self.growth.hard || self.wish.hard;
-        grows.then_some(Effort { compact, hard })
+        let time = self.wish.time;
+        grows.then_some(Effort {
+            compact,
+            hard,
+            time,
+        })
     }
 
     fn write_pages(
