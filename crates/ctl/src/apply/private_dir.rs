@@ -22,13 +22,20 @@ pub(super) fn open(place: &Place, name: &str, user: u32) -> io::Result<PathBuf> 
 
 /// Creates a directory that others can read, or checks an existing one.
 fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
-    match DirBuilder::new().mode(0o755).create(dir) {
-        // The umask may have removed permissions.
-        Ok(()) => return fs::set_permissions(dir, Permissions::from_mode(0o755)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error),
-    }
-    let metadata = fs::symlink_metadata(dir)?;
+    let metadata = match fs::symlink_metadata(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match DirBuilder::new().mode(0o755).create(dir) {
+                // The umask may have removed permissions.
+                Ok(()) => return fs::set_permissions(dir, Permissions::from_mode(0o755)),
+                // Another start was first.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    fs::symlink_metadata(dir)?
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        found => found?,
+    };
     if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
         return Err(io::Error::other("other users can write to it"));
     }

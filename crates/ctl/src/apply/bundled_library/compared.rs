@@ -5,11 +5,6 @@
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-/// Age at which a change time is reliable: file systems have steps of up to two seconds, and
-/// update the time of a mapped write late.
-const SETTLED: Duration = Duration::from_secs(60);
 
 /// Whether the file is unchanged since it was compared.
 pub(super) fn is_noted(path: &Path, file: &Metadata) -> bool {
@@ -18,18 +13,10 @@ pub(super) fn is_noted(path: &Path, file: &Metadata) -> bool {
 
 /// Notes that the file was compared. If that fails, the next start compares again.
 pub(super) fn note(path: &Path, file: &Metadata) {
-    note_at(SystemTime::now(), path, file);
-}
-
-fn note_at(now: SystemTime, path: &Path, file: &Metadata) {
-    let changed = Duration::from_secs(u64::try_from(file.ctime()).unwrap_or(0));
-    let age = now.duration_since(SystemTime::UNIX_EPOCH + changed);
-    if age.is_ok_and(|age| age >= SETTLED) {
-        let draft = path.with_extension(format!("compared.{}", std::process::id()));
-        let noted = symlink(identity(file), &draft).and_then(|()| fs::rename(&draft, link(path)));
-        if noted.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
+    let draft = path.with_extension(format!("compared.{}", std::process::id()));
+    let noted = symlink(identity(file), &draft).and_then(|()| fs::rename(&draft, link(path)));
+    if noted.is_err() {
+        let _ = fs::remove_file(&draft);
     }
 }
 
@@ -47,18 +34,18 @@ fn identity(file: &Metadata) -> String {
 mod tests {
     use super::*;
     use std::io::{Seek, SeekFrom, Write};
+    use std::time::Duration;
 
     /// Even a change to contents of the same length with the old modification time.
     #[test]
-    fn a_change_is_detected_and_a_recent_file_is_not_noted() {
+    fn a_change_is_detected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lib.so");
         let mut file = fs::File::create_new(&path).unwrap();
         file.write_all(b"one").unwrap();
         let before = path.metadata().unwrap();
-        note(&path, &before);
         assert!(!is_noted(&path, &before));
-        note_at(SystemTime::now() + 2 * SETTLED, &path, &before);
+        note(&path, &before);
         assert!(is_noted(&path, &before));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         std::thread::sleep(Duration::from_millis(20));
