@@ -32,10 +32,17 @@ pub(crate) fn main() -> ExitCode {
     let mut args = Arguments::from_args();
     let threads = env::var("RUST_TEST_THREADS");
     let threads = threads.ok().and_then(|number| number.parse().ok());
-    args.test_threads = args.test_threads.or(threads);
+    // One more than cores, since some wait for the machine.
+    let cores = std::thread::available_parallelism();
+    let usual = cores.ok().map(|cores| cores.get() + 1);
+    args.test_threads = args.test_threads.or(threads).or(usual);
     let mut tests: Vec<&Test> = inventory::iter::<Test>().collect();
     tests.sort_unstable_by_key(|test| test.name);
-    let trials = tests.into_iter().map(trial).collect();
+    // Mostly those of the second half take the machine, one at a time.
+    let rest = tests.split_off(tests.len() / 2);
+    let mut first = tests.into_iter();
+    let mixed = rest.into_iter().flat_map(|test| [Some(test), first.next()]);
+    let trials = mixed.flatten().map(trial).collect();
     let end = libtest_mimic::run(&args, trials);
     let skipped = ALL_SKIPPED.lock().unwrap();
     // crates/ship/tests/skipped.rs prints it at the end of `cargo test`, whose PID is in the

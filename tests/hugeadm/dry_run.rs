@@ -109,7 +109,7 @@ fn machine() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(cases(64))]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn a_dry_run_leaves_the_tree_unchanged(

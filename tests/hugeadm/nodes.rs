@@ -56,8 +56,11 @@ fn exact(guest: &Guest, cases: &[(&str, &[(u32, u64)])], more: &[&str]) -> Vec<R
     more
 }
 
+/// The last commands change the guest's kernel: RAM disks as swap, then read-only
+/// directories as in a container. Pools are changed without lock and journal, and failed
+/// writes are reported.
 #[test]
-fn two_nodes() {
+fn two_nodes_ram_disks_and_read_only_directories() {
     let nodes = [node(512, true), node(2560, true)];
     let Some(mut guest) = guest("two nodes", &nodes) else {
         return;
@@ -66,6 +69,8 @@ fn two_nodes() {
         return;
     };
     guest.install(&program, "/bin/on_node");
+    let modules = newest("/lib/modules", "", "-cloud-amd64").expect("the kernel's modules");
+    guest.install(&modules.join("kernel/drivers/block/brd.ko"), "/brd.ko");
     // The second node has two whole gigabytes. The kernel's tables are in the upper one;
     // with KASLR the kernel itself might be in the lower.
     guest.boot_with("nokaslr");
@@ -105,10 +110,22 @@ fn two_nodes() {
             "hugeadm --pool-list",
             "hugeadm --force --hard --add-temp-swap=0 --pool-pages-min 2MB@0:232",
             SHOW,
+            "hugeadm --pool-pages-min 2MB:0 --pool-pages-max 2MB:0; insmod /brd.ko rd_size=1024 rd_nr=4",
+            "hugeadm -v --add-ramdisk-swap --pool-pages-min DEFAULT:20",
+            "tail -n +2 /proc/swaps",
+            "echo data > /dev/ram1; hugeadm -v --add-ramdisk-swap --persist --pool-pages-min DEFAULT:30",
+            "tail -n +2 /proc/swaps",
+            "mount -o remount,ro /run; hugeadm --pool-pages-min 2MB:9 --pool-pages-max 2MB:20",
+            "mount -o remount,ro /sys; hugeadm --pool-pages-min 1GB:1 --thp-madvise",
         ],
     );
     assert_eq!(shares(&answers[1], 1 << 30), BTreeMap::from([(1, 1)]));
-    is_short(&answers[3..]);
+    is_short(&answers[3..8]);
+    are_swap(&answers[8..13]);
+    assert_eq!((answers[13].status, answers[13].err.as_str()), (0, ""));
+    assert_eq!(answers[14].status, 1);
+    let errors = answers[14].err.matches("(EROFS)");
+    assert_eq!(errors.count(), 2, "{:?}", answers[14]);
 }
 
 /// Checks the answers about the first node, which falls short with and without `--hard`.
@@ -128,58 +145,8 @@ fn is_short(answers: &[Ran]) {
     assert!(hard.status == 3 && hard.err.contains(&told), "{hard:?}");
 }
 
-#[test]
-fn eight_nodes_with_and_without_memory_or_processors() {
-    let mut nodes = [node(192, false); 8];
-    nodes[0].cpu = true;
-    nodes[1] = node(0, true);
-    let Some(guest) = guest("eight nodes", &nodes) else {
-        return;
-    };
-    let answers = exact(
-        &guest,
-        &[
-            (
-                "hugeadm --pool-spread 2MB:40",
-                &[(0, 6), (2, 6), (3, 6), (4, 6), (5, 6), (6, 5), (7, 5)],
-            ),
-            (
-                "hugeadm --pool-spread 2MB@0*8,2*4,3-4*2,7:34",
-                &[(0, 16), (2, 8), (3, 4), (4, 4), (5, 6), (6, 5), (7, 2)],
-            ),
-            (
-                "hugeadm --pool-pages-min 2MB@0-7:0 --pool-pages-min 2MB@2,5:9",
-                &[(2, 9), (5, 9)],
-            ),
-            ("hugeadm --pool-pages-min DEFAULT:0", &[]),
-        ],
-        &["hugeadm --pool-pages-min 2MB@1,3:7", SHOW],
-    );
-    assert_eq!(answers[0].status, 2, "{:?}", answers[0]);
-    let told = "node 1 has no memory of its own";
-    assert!(answers[0].err.contains(told), "{:?}", answers[0]);
-    assert_eq!(shares(&answers[1], MIB2), BTreeMap::new());
-}
-
-/// One guest for tests that change its kernel: RAM disks as swap, then read-only
-/// directories as in a container. Pools are changed without lock and journal, and failed
-/// writes are reported.
-#[test]
-fn ram_disks_and_read_only_directories() {
-    let Some(mut guest) = guest("RAM disks", &[node(2560, true)]) else {
-        return;
-    };
-    let modules = newest("/lib/modules", "", "-cloud-amd64").expect("the kernel's modules");
-    guest.install(&modules.join("kernel/drivers/block/brd.ko"), "/brd.ko");
-    let answers = guest.run(&[
-        "insmod /brd.ko rd_size=1024 rd_nr=4",
-        "hugeadm -v --add-ramdisk-swap --pool-pages-min DEFAULT:20",
-        "tail -n +2 /proc/swaps",
-        "echo data > /dev/ram1; hugeadm -v --add-ramdisk-swap --persist --pool-pages-min DEFAULT:30",
-        "tail -n +2 /proc/swaps",
-        "mount -o remount,ro /run; hugeadm --pool-pages-min 2MB:9 --pool-pages-max 2MB:20",
-        "mount -o remount,ro /sys; hugeadm --pool-pages-min 1GB:1 --thp-madvise",
-    ]);
+/// Checks the answers about RAM disks.
+fn are_swap(answers: &[Ran]) {
     assert_eq!(answers[0].status, 0, "{:?}", answers[0]);
     for disk in ["ram0", "ram1", "ram2"] {
         for done in ["used as swap", "swapped off"] {
@@ -197,8 +164,64 @@ fn ram_disks_and_read_only_directories() {
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     assert_eq!(used, ["/dev/ram0", "/dev/ram2"]);
-    assert_eq!((answers[5].status, answers[5].err.as_str()), (0, ""));
-    assert_eq!(answers[6].status, 1);
-    let errors = answers[6].err.matches("(EROFS)");
-    assert_eq!(errors.count(), 2, "{:?}", answers[6]);
+}
+
+const SPREAD: &str = "
+[[pool]]
+size = \"2MB\"
+spread = 36
+weights = {0 = 1, 2 = 1, 3 = 1, 4 = 1, 5 = 1, 6 = 1, 7 = 3}
+";
+
+#[test]
+fn eight_nodes_with_and_without_memory_or_processors() {
+    let mut nodes = [node(192, false); 8];
+    nodes[0].cpu = true;
+    nodes[1] = node(0, true);
+    let Some(mut guest) = guest("eight nodes", &nodes) else {
+        return;
+    };
+    guest.text("/etc/hugetools/hugetools.toml", SPREAD);
+    let answers = exact(
+        &guest,
+        &[
+            (
+                "hugeadm --pool-spread 2MB:40",
+                &[(0, 6), (2, 6), (3, 6), (4, 6), (5, 6), (6, 5), (7, 5)],
+            ),
+            (
+                "hugeadm --pool-spread 2MB@0*8,2*4,3-4*2,7:34",
+                &[(0, 16), (2, 8), (3, 4), (4, 4), (5, 6), (6, 5), (7, 2)],
+            ),
+            (
+                "hugeadm --pool-pages-min 2MB@0-7:0 --pool-pages-min 2MB@2,5:9",
+                &[(2, 9), (5, 9)],
+            ),
+            ("hugeadm --pool-pages-min DEFAULT:0", &[]),
+        ],
+        &[
+            "hugeadm --pool-pages-min 2MB@1,3:7",
+            SHOW,
+            // There is no init system here: the guest's init calls the script, as rc would.
+            "mkdir -p /etc/init.d && hugeadm --install-boot 2>&1",
+            "/etc/init.d/hugetools start",
+            SHOW,
+            "/etc/init.d/hugetools status",
+            "hugeadm --uninstall-boot && ls /etc/init.d",
+        ],
+    );
+    assert_eq!(answers[0].status, 2, "{:?}", answers[0]);
+    let told = "node 1 has no memory of its own";
+    assert!(answers[0].err.contains(told), "{:?}", answers[0]);
+    assert_eq!(shares(&answers[1], MIB2), BTreeMap::new());
+    let note = "/etc/init.d/hugetools is not enabled here\n  in the running system: update-rc.d";
+    assert!(answers[2].out.contains(note), "{answers:#?}");
+    let spread = [0, 2, 3, 4, 5, 6].map(|node| (node, 4));
+    let spread = spread.into_iter().chain([(7, 12)]).collect();
+    assert_eq!(shares(&answers[4], MIB2), spread, "{answers:#?}");
+    assert_eq!(answers[5].out, "", "no difference: {answers:#?}");
+    assert!(
+        answers[2..].iter().all(|ran| ran.status == 0),
+        "{answers:#?}"
+    );
 }

@@ -4,51 +4,82 @@
 
 use crate::libs::numa::{Output, Pools, binds, equipped, forks, node};
 use crate::libs::smaps::HeapPages;
-use crate::support::guest::{Guest, guest_of};
+use crate::support::guest::guest_of;
 use crate::support::program::{Libc, build};
 use crate::support::tool::Ran;
 
-/// Returns the machine, with these programs.
-fn machine(test: &str, programs: &[(&str, &str)]) -> Option<Guest> {
-    let mut guest = guest_of("HUGETOOLS_OLD_KERNEL", test, &[node(800), node(800)])?;
-    for (name, place) in programs {
-        guest.install(&build(name, Libc::Glibc, &[])?, place);
-    }
-    equipped(test, guest)
-}
+/// Programs for the commands, and their places.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("blocks", "/bin/blocks"),
+    ("contract/forks", "/bin/forks"),
+    ("anon", "/bin/anon"),
+    ("anon_calls", "/bin/anon_calls"),
+];
 
-/// Runs commands, all of which must succeed.
-fn run(guest: &Guest, commands: &[&str]) -> Vec<Ran> {
-    let answers = guest.run(commands);
+const HEAPS: [&str; 8] = [
+    "uname -r",
+    "hugeadm --pool-pages-min 2MB:40 --pool-pages-max 2MB:40",
+    "hugectl --heap blocks medium 100",
+    "mkdir /cgroup; mount -t cgroup2 none /cgroup; cd /cgroup; mkdir some
+     echo +hugetlb > cgroup.subtree_control; echo 20M > some/hugetlb.2MB.max
+     echo 0 > some/cgroup.procs; hugectl --heap blocks medium 100",
+    "hugectl --heap -q forks 2 0 print",
+    "hugectl --heap -q forks 2 2 print",
+    "grep HugePages_Free /proc/meminfo",
+    "hugeadm --pool-pages-min 2MB:0 --pool-pages-max 2MB:0; hugectl --heap blocks medium 100",
+];
+
+const POLICIES: [&str; 3] = [
+    "hugeadm --pool-pages-min 2MB@0-1:100",
+    "hugectl --heap -q numa binds",
+    "hugectl --heap -q numa fork-threads",
+];
+
+/// This kernel doesn't align mappings, and `MADV_HUGEPAGE` doesn't collapse.
+const MAPPINGS: [&str; 5] = [
+    "hugeadm --pool-pages-min 2MB:0 --thp-madvise",
+    "hugectl --anon anon map populate protect fixed again",
+    "hugectl --anon anon odd small",
+    "anon_calls",
+    "hugectl --anon anon_calls",
+];
+
+/// One guest for all, since a boot costs more than the commands.
+#[test]
+fn heaps_forks_policies_and_mappings() {
+    let nodes = [node(800), node(800)];
+    let Some(mut guest) = guest_of("HUGETOOLS_OLD_KERNEL", "an old kernel", &nodes) else {
+        return;
+    };
+    for (name, place) in PROGRAMS {
+        let Some(program) = build(name, Libc::Glibc, &[]) else {
+            return;
+        };
+        guest.install(&program, place);
+    }
+    let Some(guest) = equipped("an old kernel", guest) else {
+        return;
+    };
+    let commands = [&HEAPS[..], &POLICIES, &MAPPINGS].concat();
+    let answers = guest.run(&commands);
     for (command, ran) in commands.iter().zip(&answers) {
         assert_eq!(ran.status, 0, "{command}: {ran:?}");
     }
-    answers
+    let (heaps, rest) = answers.split_at(HEAPS.len());
+    let (policies, mappings) = rest.split_at(POLICIES.len());
+    are_on_the_pool(heaps);
+    for ((command, check), ran) in POLICIES[1..].iter().zip([binds, forks]).zip(&policies[1..]) {
+        check(&Output {
+            command,
+            pools: Pools::Both,
+            ran,
+        });
+    }
+    are_huge(mappings);
 }
 
-const POOL_OF_40: &str = "hugeadm --pool-pages-min 2MB:40 --pool-pages-max 2MB:40";
-
-#[test]
-fn heaps_and_forks() {
-    let programs = [("blocks", "/bin/blocks"), ("contract/forks", "/bin/forks")];
-    let Some(guest) = machine("an old kernel's heap", &programs) else {
-        return;
-    };
-    let answers = run(
-        &guest,
-        &[
-            "uname -r",
-            POOL_OF_40,
-            "hugectl --heap blocks medium 100",
-            "mkdir /cgroup; mount -t cgroup2 none /cgroup; cd /cgroup; mkdir some
-             echo +hugetlb > cgroup.subtree_control; echo 20M > some/hugetlb.2MB.max
-             echo 0 > some/cgroup.procs; hugectl --heap blocks medium 100",
-            "hugectl --heap -q forks 2 0 print",
-            "hugectl --heap -q forks 2 2 print",
-            "grep HugePages_Free /proc/meminfo",
-            "hugeadm --pool-pages-min 2MB:0 --pool-pages-max 2MB:0; hugectl --heap blocks medium 100",
-        ],
-    );
+/// Checks the answers about heaps.
+fn are_on_the_pool(answers: &[Ran]) {
     assert!(answers[0].out.starts_with("5.10."), "{:?}", answers[0]);
     for (answer, least, most) in [(2, 80 << 10, 80 << 10), (3, 18 << 10, 20 << 10), (7, 0, 0)] {
         let ran = &answers[answer];
@@ -66,45 +97,8 @@ fn heaps_and_forks() {
     assert!(free.ends_with(" 40\n"), "{free}");
 }
 
-#[test]
-fn memory_policies() {
-    let Some(guest) = machine("an old kernel's policies", &[]) else {
-        return;
-    };
-    type Case = (&'static str, fn(&Output<'_>));
-    let cases: [Case; 2] = [
-        ("hugectl --heap -q numa binds", binds),
-        ("hugectl --heap -q numa fork-threads", forks),
-    ];
-    let mut commands = vec!["hugeadm --pool-pages-min 2MB@0-1:100"];
-    commands.extend(cases.iter().map(|(command, _)| *command));
-    let answers = run(&guest, &commands);
-    for ((command, check), ran) in cases.iter().zip(&answers[1..]) {
-        check(&Output {
-            command,
-            pools: Pools::Both,
-            ran,
-        });
-    }
-}
-
-/// This kernel doesn't align mappings, and `MADV_HUGEPAGE` doesn't collapse.
-#[test]
-fn private_mappings() {
-    let programs = [("anon", "/bin/anon"), ("anon_calls", "/bin/anon_calls")];
-    let Some(guest) = machine("an old kernel's private mappings", &programs) else {
-        return;
-    };
-    let answers = run(
-        &guest,
-        &[
-            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
-            "hugectl --anon anon map populate protect fixed again",
-            "hugectl --anon anon odd small",
-            "anon_calls",
-            "hugectl --anon anon_calls",
-        ],
-    );
+/// Checks the answers about private mappings.
+fn are_huge(answers: &[Ran]) {
     let shares = |ran: &Ran| -> Vec<u64> {
         let words = ran.out.split([' ', '\n']);
         let shares = words.filter_map(|word| word.strip_prefix("huge=")?.parse().ok());

@@ -165,7 +165,7 @@ fn with_pools() -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(16))]
 
     /// A second apply changes nothing, and a rollback restores every byte.
     #[test]

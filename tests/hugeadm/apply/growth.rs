@@ -162,7 +162,7 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
         "--create-mounts",
     ];
     let (mut seen, mut cut) = (0, 0);
-    for at in (0..60).step_by(3) {
+    for at in (0..60).step_by(5) {
         let mut world = scarce(|sim| sim.trickle(size("2M"), 20));
         world.signal_at = Some(at);
         let tasks = world.run(&args);
@@ -191,5 +191,5 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
         }
         assert!(world.interrupted() || all);
     }
-    assert!(seen > 6 && cut > 1, "{seen} {cut}");
+    assert!(seen > 3 && cut > 0, "{seen} {cut}");
 }

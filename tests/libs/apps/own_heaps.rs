@@ -126,7 +126,7 @@ fn virtual_machines_print_the_same() {
         ("node", node),
     ] {
         if let Some(plain) = Plain::run(name, script) {
-            plain.is_same_under(&[&["--anon", "--heap=thp", "-q"]]);
+            plain.is_same_under(&["--anon", "--heap=thp", "-q"]);
         }
     }
 }

@@ -58,9 +58,9 @@ impl Server {
         self.cli(&words.split(' ').collect::<Vec<_>>(), "")
     }
 
-    /// Returns a field of `info replication`.
+    /// Returns a field of `info`.
     fn state(&self, field: &str) -> String {
-        let text = self.ask("info replication");
+        let text = self.ask("info");
         let mut lines = text.lines();
         let value = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         value.unwrap_or("").trim().to_owned()
@@ -98,13 +98,16 @@ fn life(options: Option<&[&str]>) -> [String; 2] {
     let replica = Server::start(dir.path(), options, Some(&server));
     let writes = |first: u32| -> String {
         let each = |n: u32| format!("set key:{} {n}\nappend log:{} {n},\n", n * 7, n % 50);
-        (first..first + 10_000).map(each).collect()
+        (first..first + 2_500).map(each).collect()
     };
-    for first in [0, 10_000] {
-        server.cli(&[], &writes(first));
-    }
-    assert!(until(|| replica.state("master_link_status") == "up"));
-    server.cli(&[], &writes(20_000));
+    let is_up = || replica.state("master_link_status") == "up";
+    server.cli(&[], &writes(0));
+    // It forks within a second.
+    let forks = || server.state("rdb_bgsave_in_progress") == "1" || is_up();
+    assert!(until(forks), "the server does not fork");
+    server.cli(&[], &writes(2_500));
+    assert!(until(is_up));
+    server.cli(&[], &writes(5_000));
     let is_level = || replica.state("slave_repl_offset") == server.state("master_repl_offset");
     assert!(until(is_level), "the replica stays behind");
     let digests = [&server, &replica].map(|server| server.ask("debug digest"));

@@ -7,10 +7,10 @@
 //!
 //! A row names a program of `tests/programs/contract` and the states it runs in: options of
 //! hugectl, pages in the pool (none, fewer than the heap, once the heap, ample), users, libcs.
-//! The program prints `right`, or what is wrong. It also runs without hugectl, which shows
-//! that it asks for nothing special. A program that does not end in time has failed. A short
-//! run takes one state of each row, `.ci/run` each state once, and more than 20 seconds
-//! (`HUGETOOLS_SECONDS`) all combinations.
+//! The program prints `right`, or what is wrong. A program that does not end in time has
+//! failed. With `HUGETOOLS_SECONDS` above 1, as in `.ci/run`, it also runs without hugectl,
+//! which shows that it asks for nothing special. A run below 20 seconds takes one state of
+//! each row, one of 20 seconds each state once, and a longer one all combinations.
 
 pub(super) mod row;
 mod run;

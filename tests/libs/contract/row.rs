@@ -149,6 +149,11 @@ impl Row {
         Duration::from_secs(self.seconds)
     }
 
+    /// Whether the output is known without a plain run. The shortest run trusts the programs.
+    fn is_known(&self) -> bool {
+        self.judged == Judged::Right && long::length().as_secs() <= 1
+    }
+
     /// Runs without hugectl and returns the output.
     fn plain(&self, program: &Path, state: State) -> String {
         let end = run(&mut self.command(&[], program, state), self.timeout());
@@ -208,7 +213,10 @@ pub(super) fn hold(test: &str, row: &Row) {
         if state.user != User::Root && !others(test, &program) {
             return;
         }
-        let expected = plain.get_or_insert_with(|| row.plain(&program, state));
+        let expected = plain.get_or_insert_with(|| match row.is_known() {
+            true => "right\n".to_owned(),
+            false => row.plain(&program, state),
+        });
         let Some((end, lost)) = row.with_pool(test, &program, state) else {
             return;
         };

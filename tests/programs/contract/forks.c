@@ -94,7 +94,7 @@ static void *count(void *which)
 		CHECK(pread(file, part, PART, 0) == PART);
 		CHECK(part[n % PART] == 7);
 		/* Eight busy threads would starve the main thread on two CPUs. */
-		usleep(20);
+		usleep(100);
 	}
 	CHECK(mine[0] == n && mine[MIB / 8 - 1] == n);
 	return NULL;

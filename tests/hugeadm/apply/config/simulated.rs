@@ -96,7 +96,7 @@ fn pools() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(16))]
 
     /// After an apply nothing differs; a rollback, and a saved file, restore every byte.
     #[test]

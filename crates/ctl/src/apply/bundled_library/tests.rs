@@ -34,6 +34,8 @@ fn read(path: &Path) -> Vec<u8> {
 }
 
 fn overwrite(path: &Path, bytes: &[u8]) {
+    // Before Linux 6.13 the change time has steps of a clock tick.
+    std::thread::sleep(std::time::Duration::from_millis(20));
     let mut options = OpenOptions::new();
     let mut file = options.write(true).truncate(true).open(path).unwrap();
     file.write_all(bytes).unwrap();
@@ -59,7 +61,7 @@ fn a_library_is_written_once() {
     write(path.parent().unwrap(), HEAP_LIBRARY, BUNDLE.heap, me()).unwrap();
     assert_eq!(inode(&path), before);
     let files = fs::read_dir(path.parent().unwrap()).unwrap();
-    assert_eq!(files.count(), 1, "a draft is left");
+    assert_eq!(files.count(), 2, "more than it and its note");
 }
 
 #[test]
