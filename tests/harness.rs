@@ -32,17 +32,11 @@ pub(crate) fn main() -> ExitCode {
     let mut args = Arguments::from_args();
     let threads = env::var("RUST_TEST_THREADS");
     let threads = threads.ok().and_then(|number| number.parse().ok());
-    // One more than cores, since some wait for the machine.
+    // Two more than cores, since some wait for the machine.
     let cores = std::thread::available_parallelism();
-    let usual = cores.ok().map(|cores| cores.get() + 1);
+    let usual = cores.ok().map(|cores| cores.get() + 2);
     args.test_threads = args.test_threads.or(threads).or(usual);
-    let mut tests: Vec<&Test> = inventory::iter::<Test>().collect();
-    tests.sort_unstable_by_key(|test| test.name);
-    // Mostly those of the second half take the machine, one at a time.
-    let rest = tests.split_off(tests.len() / 2);
-    let mut first = tests.into_iter();
-    let mixed = rest.into_iter().flat_map(|test| [Some(test), first.next()]);
-    let trials = mixed.flatten().map(trial).collect();
+    let trials = in_order().into_iter().map(trial).collect();
     let end = libtest_mimic::run(&args, trials);
     let skipped = ALL_SKIPPED.lock().unwrap();
     // crates/ship/tests/skipped.rs prints it at the end of `cargo test`, whose PID is in the
@@ -51,6 +45,36 @@ pub(crate) fn main() -> ExitCode {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("skipped-{cargo}"));
     fs::write(path, summary(end.num_passed, &skipped)).unwrap();
     end.exit_code()
+}
+
+/// Parts of the names of tests that take ten seconds or more, most of them in virtual machines.
+const LONG: [&str; 6] = [
+    "::nodes::",
+    "::guest::",
+    "::numa::",
+    "::zsh_completes",
+    "::every_linker",
+    "::debian_packages",
+];
+
+/// Returns the tests such that the cores have work until the end: mostly those of the second
+/// half take this machine, one at a time, so each has another beside it. A long one begins
+/// with every twelfth.
+fn in_order() -> Vec<&'static Test> {
+    let is_long = |test: &&Test| LONG.iter().any(|part| test.name.contains(part));
+    let all = inventory::iter::<Test>();
+    let (mut long, mut short): (Vec<_>, Vec<_>) = all.into_iter().partition(is_long);
+    short.sort_unstable_by_key(|test| test.name);
+    let second = short.split_off(short.len() / 2);
+    let mut first = short.into_iter();
+    let mut tests = Vec::new();
+    for (at, test) in second.into_iter().enumerate() {
+        tests.extend((at % 12 == 0).then(|| long.pop()).flatten());
+        tests.push(test);
+        tests.extend(first.next());
+    }
+    tests.extend(long);
+    tests
 }
 
 fn trial(test: &'static Test) -> Trial {
