@@ -37,11 +37,13 @@ impl Kind {
             | libc::MADV_MERGEABLE
             | libc::MADV_UNMERGEABLE
             | libc::MADV_DODUMP
+            // What it takes back is never set on a pool's memory.
+            | libc::MADV_KEEPONFORK
             | MADV_COLD
             | MADV_PAGEOUT
             | MADV_COLLAPSE => Kind::Hint,
             libc::MADV_DONTNEED | MADV_DONTNEED_LOCKED => Kind::Discard,
-            libc::MADV_FREE | libc::MADV_WIPEONFORK | libc::MADV_KEEPONFORK => Kind::OnlyPrivate,
+            libc::MADV_FREE | libc::MADV_WIPEONFORK => Kind::OnlyPrivate,
             libc::MADV_REMOVE
             | libc::MADV_DONTFORK
             | libc::MADV_DOFORK
