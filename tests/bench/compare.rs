@@ -20,8 +20,9 @@ use super::work::Work;
 pub(crate) fn run(work: &Work, args: &Args, scratch: &Scratch) -> Value {
     let (size, mib) = work.sizes[usize::from(args.quick)];
     let title = format!("{}, size {size}", work.what);
-    let compared = (work.prepare)(scratch, size).and_then(|job| {
-        let pool = Pool::take(work, mib)?;
+    // initdb takes pages of the pool, too.
+    let compared = Pool::take(work, mib).and_then(|pool| {
+        let job = (work.prepare)(scratch, size)?;
         let mut document = hugectl(&words(work, &job, &pool, args))?;
         document["machine"] = pool.says.clone().into();
         Ok(document)
