@@ -4,10 +4,10 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-/// What stands before each file.
+/// Prepended to each file.
 const MACROS: &str = include_str!("../src/rt/word_macros.s");
 
-/// Has the C compiler assemble for powerpc64, where Rust does so only since 1.95.
+/// Assembles files with the C compiler for powerpc64, where Rust can do it only since 1.95.
 pub(crate) fn assemble(library: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
     if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|machine| machine == "powerpc64") {
         let out = std::env::var("OUT_DIR")?;
@@ -24,7 +24,7 @@ pub(crate) fn assemble(library: &str, files: &[&str]) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
-/// Tells cargo something.
+/// Prints an instruction to cargo.
 pub(crate) fn emit(line: &str) {
     println!("{line}");
 }

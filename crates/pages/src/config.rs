@@ -3,9 +3,9 @@
 //! **Invariants.** They never change. Strings are copied, because programs overwrite their
 //! environment (PostgreSQL's process titles). An invalid value is reported and ignored.
 //!
-//! **Locks.** None: the first caller fills a cell.
+//! **Locks.** None: the first caller fills a cell; meanwhile others get empty settings.
 //!
-//! **At a fork.** The child has the same.
+//! **At a fork.** The child keeps them.
 #![expect(unsafe_code, reason = "reads a write-once cell")]
 
 use core::cell::UnsafeCell;
@@ -32,7 +32,7 @@ pub mod starter_message;
 /// The settings of this process.
 pub type Config = Settings<'static>;
 
-/// The settings of set-user-id programs, and before the environment is known.
+/// The settings until the environment is known.
 static NOTHING: Config = Settings {
     elfmap: Elfmap::OFF,
     ..Settings::NOTHING
@@ -43,17 +43,17 @@ const PATH_MAX: usize = env::PATH_MAX;
 /// The path of the report file.
 pub fn report_path() -> Option<&'static CStr> {
     match get().report? {
-        // SAFETY: a leaked copy, behind which a zero byte stands.
+        // SAFETY: a leaked copy with a zero byte behind it.
         Report::File(path) => Some(unsafe { CStr::from_ptr(path.as_ptr().cast()) }),
         Report::Terminal { .. } => None,
     }
 }
 
-/// Level for a shortage of huge pages: the first line of each kind in a hugectl start is a
-/// warning.
+/// Returns the level for a shortage of huge pages: warning for the first line of its kind in a
+/// hugectl start.
 pub fn level(kind: Kind) -> Level {
     match get().speaker {
-        // No message is written under the program's own filter: save the look-up.
+        // Messages aren't written under the program's own filter.
         Some(_) if sys::filter() == sys::Filter::Own => Level::Info,
         // hugectl has printed it.
         Some(0) => Level::Info,
@@ -62,7 +62,7 @@ pub fn level(kind: Kind) -> Level {
     }
 }
 
-/// Like [`level`], for a shortage that hugectl could not predict.
+/// Like [`level`], for a shortage that hugectl couldn't predict.
 pub fn level_unpredicted(kind: Kind) -> Level {
     let config = get();
     let starter = config.starter.map(|starter| starter.pid);
@@ -74,7 +74,7 @@ pub fn level_unpredicted(kind: Kind) -> Level {
     }
 }
 
-/// Warning for the first line of a kind, for kinds that every process may print.
+/// Returns warning for the first line of a kind, whichever process prints it.
 pub fn level_once(kind: Kind) -> Level {
     match may_look_up() && once::claim(kind) == News::Old {
         true => Level::Info,
@@ -82,7 +82,7 @@ pub fn level_once(kind: Kind) -> Level {
     }
 }
 
-/// Warning only if the shared record proves that no process has printed this kind.
+/// Returns warning only if the shared record shows that no process has printed this kind.
 fn level_of_other(kind: Kind) -> Level {
     match may_look_up() && outlet::is_open() && once::claim(kind) == News::First {
         true => Level::Warning,
@@ -189,7 +189,7 @@ pub fn heap_is_of_pool() -> bool {
     get().heap.is_some_and(|pages| pages != Pages::Thp)
 }
 
-/// Whether blocks fail rather than use smaller pages than requested.
+/// Whether heap requests fail rather than get smaller pages than requested.
 pub fn heap_is_strict() -> bool {
     share_of_heap().is_some() || get().fallback == Fallback::None && heap_is_of_pool()
 }

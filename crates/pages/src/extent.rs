@@ -1,14 +1,14 @@
-//! Our address space. An [`Extent`] is reserved once and divided into [`unit`](mod@unit)s of
-//! one huge page, and these into slices ([`slice_bitmap`]). [`index`] lists all extents.
+//! Our address space. An [`Extent`] is reserved once and divided into [`unit`](mod@unit)s of one
+//! huge page, and these into slices ([`slice_bitmap`]). [`index`] lists all extents.
 //!
-//! Units get pages when the allocator takes slices, and return them when no slice is in use.
-//! Other modules decide which pages.
+//! A unit gets a page when the allocator takes a slice of it, and loses it when no slice is in
+//! use. Other modules choose the page.
 //!
-//! **Invariants.** An address belongs to at most one extent, for ever. Use is counted once
-//! when taken and once when returned ([`usage`]). Nothing here asks a pool for pages.
+//! **Invariants.** Extents don't overlap. Use is counted once when taken and once when returned
+//! ([`usage`]). Nothing here asks a pool for pages.
 //!
-//! **Locks.** A unit is changed by the thread that marked it busy; readers take no lock.
-//! [`mlocked`] has a lock.
+//! **Locks.** Only the thread that marked a unit busy changes it; readers take no lock. [`mlocked`]
+//! has a lock.
 //!
 //! **At a fork.** The tables are copied. The child finishes changes of other threads
 //! (`Unit::adopt`).
@@ -56,7 +56,7 @@ pub struct Extent {
     pub holds: Holds,
     /// The program's access to it.
     pub prot: c_int,
-    /// Units before the first possible page of the larger size.
+    /// Number of units before the first page of the larger size.
     lead: usize,
     units: &'static [Unit],
     slices: &'static [AtomicU64],
@@ -77,7 +77,7 @@ impl Extent {
         let granule = layout.unit.max(layout.big);
         let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
         let before = lead.next_multiple_of(layout.unit);
-        // Room for the lead before an aligned rest.
+        // One granule more makes room for the lead before an aligned rest.
         let start = match before {
             0 => address_space::reserve(len, align.max(granule))?,
             _ => address_space::reserve(len.checked_add(granule).ok_or(no_memory)?, granule)?,
@@ -133,8 +133,8 @@ impl Extent {
             holds,
             prot,
             lead: lead / layout.unit,
-            // SAFETY: `units` zeroed words in the new mapping, which lives until `free`; a zero
-            // word is an empty unit.
+            // SAFETY: `units` zero words, each an empty unit, in the new mapping, which lives
+            // until `free`.
             units: unsafe { core::slice::from_raw_parts((at + units_at) as *const Unit, units) },
             // SAFETY: likewise, the aligned words that follow.
             slices: unsafe {
@@ -158,10 +158,10 @@ impl Extent {
         }
     }
 
-    /// Frees the extent, which nobody may use any more. Adopted memory stays.
+    /// Frees the extent and its tables. Nobody may use them any more. Adopted memory stays.
     pub fn free(&'static self) {
         self.free_memory();
-        // SAFETY: nobody uses the tables, which contain `self`, from here on.
+        // SAFETY: from here on nobody uses the tables, which contain `self`.
         let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
     }
 

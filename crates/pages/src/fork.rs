@@ -1,12 +1,12 @@
 //! Private pool memory at forks.
 //!
-//! A private hugetlb page that is written after a fork needs a second page of the pool.
-//! If the pool has none, the kernel kills the writer, or a system call fails.
-//! So private pool memory moves to ordinary memory before libc forks.
+//! A private hugetlb page that is written after a fork needs a second page of the pool. If the
+//! pool has none, the kernel kills the writer (SIGBUS), or a system call fails. So private pool
+//! memory moves to ordinary memory before libc forks.
 //!
-//! [`admission`] ensures that memory can move. If it cannot (`blocker`), parent and child
-//! share its pages as the kernel defines, and one line says so. `posix_spawn` and `vfork`
-//! need nothing. Raw `clone` children get the kernel's semantics.
+//! [`admission`] ensures that the memory can move. If it can't (`blocker`), parent and child
+//! share its pages as the kernel defines, and one line says so. `posix_spawn` and `vfork` need
+//! nothing. Children of a raw `clone` get the kernel's semantics.
 //!
 //! **Invariants.** A fork never fails because of us.
 //!
@@ -15,12 +15,10 @@
 //! **At a fork.** Our handlers are registered first ([`watch`]): `prepare` runs last before
 //! the fork, `parent` and `child` run first after it. In between:
 //!
-//! * The forking thread may allocate: its own closed gate lets it pass.
-//! * Signals are blocked in it.
-//! * Other threads run. One that would change pages waits at the gate for a moment, then
-//!   passes: it may hold a lock of libc that the forking thread needs. No pool pages are
-//!   taken meanwhile.
-//! * The child has one thread. It finishes changes of others (`Unit::adopt`); their locks
+//! * The forking thread has signals blocked. It may allocate: its own closed gate lets it pass.
+//! * Other threads run. A thread that would change pages waits briefly at the gate, then passes:
+//!   it may hold a lock of libc that the forking thread needs. It gets no pool pages.
+//! * The child has one thread. It finishes changes of other threads (`Unit::adopt`); their locks
 //!   are free ([`lock`]).
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -42,11 +40,11 @@ mod blocker;
 mod evacuate;
 mod guard;
 
-/// Forks that may move memory; after them the process stays off pools.
+/// Number of forks that move memory; after them the process stays off pools.
 const MOVES: u32 = 2;
 
-/// Registers our fork handlers; further calls do nothing. Call it outside of any
-/// allocation, before huge pages are handed out and before others register handlers.
+/// Registers our fork handlers once. Call it outside of any allocation, before huge pages are
+/// handed out and before others register handlers.
 pub fn watch() {
     static WATCHING: AtomicBool = AtomicBool::new(false);
     if WATCHING.swap(true, Ordering::AcqRel) {
@@ -88,7 +86,7 @@ fn separate() {
     }
 }
 
-/// Counts a move.
+/// Counts a move; closes the pools after `MOVES`.
 fn note_move() {
     static MOVED: AtomicU32 = AtomicU32::new(0);
     if MOVED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {

@@ -1,9 +1,9 @@
 //! Parsed kernel files, and queries about mapped memory.
 //!
-//! **Invariants.** Nothing here changes memory, except [`populate`]. "Unknown" is a value of
-//! its own, never 0 or the largest number.
+//! **Invariants.** Nothing here changes memory, except [`populate`]. An unknown number is never
+//! returned as a plausible one.
 //!
-//! **Locks.** None: two threads may read the same file.
+//! **Locks.** None: two threads may read a file at the same time.
 //!
 //! **At a fork.** Cached values describe the machine and hold in the child; values of the
 //! process are read each time.

@@ -1,25 +1,25 @@
 //! Where huge pages come from inside a process.
 //!
-//! Modules, from the ground up; each uses only those above it.
+//! Modules, lowest first; each uses only modules above it in the table.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`sys`] | direct system calls |
 //! | [`rt`] | replacements for libc: memcpy, locks, wait queues, messages |
-//! | [`kernel`] | parsed kernel files; mapped memory |
+//! | [`kernel`] | parsed kernel files; queries about mapped memory |
 //! | [`config`] | settings from the environment |
 //! | [`extent`] | our address space: use and backing of each huge page |
-//! | [`policy`] | which pages are tried, and the messages when they fail |
-//! | [`migrate`] | replacing pages under memory in use |
+//! | [`policy`] | choice of page sizes, and messages about shortages |
+//! | [`migrate`] | moves of live memory to other pages |
 //! | [`heap`] | pages behind the heap |
-//! | [`registry`] | all memory of ours, by address |
-//! | [`next_touch`] | memory that follows the threads to their nodes |
+//! | [`registry`] | tables of all memory that we handed out |
+//! | [`next_touch`] | moves of memory to the node of the next thread that touches it |
 //! | [`fork`] | private pool memory at forks |
 //! | [`segment`] | the program's code, data and bss |
 //! | [`vmops`] | the program's memory calls |
 //!
-//! All of it runs inside strangers' programs: it never allocates, never
-//! unwinds, holds no lock while the program's code runs, and keeps `errno`.
+//! This code runs inside other people's programs: it never allocates, never unwinds, holds no
+//! lock while the program's code runs, and keeps `errno`.
 #![cfg_attr(not(test), no_std)]
 
 pub mod config;
@@ -36,7 +36,7 @@ pub mod segment;
 pub mod sys;
 pub mod vmops;
 
-/// Ends the process after a bug of ours, without a message: formatting may be what failed.
+/// Aborts after a bug of ours, without a message: formatting itself may have failed.
 #[cfg(not(test))]
 #[panic_handler]
 #[expect(unsafe_code, reason = "ends the process")]
@@ -45,7 +45,7 @@ fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { libc::abort() }
 }
 
-/// Unwinding passes our frames: there is nothing to clean up.
+/// Lets an unwinder pass our frames, which need no cleanup.
 #[cfg(not(test))]
 #[unsafe(no_mangle)]
 #[expect(unsafe_code, reason = "a name that the linker looks for")]

@@ -1,8 +1,8 @@
-//! Replaces pages under memory in use, with the same contents.
+//! Moves live memory to other pages, at the same address.
 //!
-//! **Invariants.** The memory stays mapped and keeps its contents: they are copied to staging
-//! memory, and one system call moves that into place. Writers wait in the kernel meanwhile
-//! ([`shield`]). Without such protection, or if a device may write, the memory stays.
+//! **Invariants.** The memory stays mapped and keeps its contents: these are copied to staging
+//! memory, which one system call moves into place. Writers wait in the kernel meanwhile
+//! ([`shield`]). Without such protection, or if a device may write, the memory isn't moved.
 //!
 //! **Locks.** A unit is busy while it is replaced.
 //!

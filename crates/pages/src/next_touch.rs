@@ -1,26 +1,26 @@
 //! Affinity on next touch: memory moves to the node of the thread that touches it next.
 //!
-//! The pages of a range are set aside: `UFFDIO_MOVE` moves them to a mapping of ours, and
-//! `userfaultfd(2)` stops each thread, even inside a system call, that touches the range. A
-//! thread of ours (`service`) then migrates the touched piece to the node of the toucher and
-//! moves it back. It ends when no piece is left, or after a minute.
+//! `UFFDIO_MOVE` sets the pages of a range aside: it moves them from their home to a mapping of
+//! ours. `userfaultfd(2)` then stops each thread that touches the range, even inside a system call.
+//! A thread of ours (`service`) migrates the touched piece to that thread's node and moves it back
+//! home. The service ends when no piece is aside, or after a minute.
 //!
-//! * [`request`]: the callers' side; `commands`: between it and the service
-//! * `ranges`: the memory that qualifies; `figures`: for the report
-//! * `survey`: whether moving pays; `nodes`: nodes of CPUs, threads and pages
-//! * `service`: the thread; `mover`: sets aside and brings back; `area`: the place aside;
-//!   `regions`: what belongs where; `resident`: which pages are in memory
-//! * `balancing`: the kernel's own way, without the rights or before Linux 6.8
+//! * [`request`]: entry points; `commands`: hands requests to the service
+//! * `ranges`: memory that qualifies; `figures`: counters for the report
+//! * `survey`: whether a move pays; `nodes`: nodes of CPUs, threads and pages
+//! * `service`: the thread; `mover`: sets pieces aside and brings them back; `area`: the mappings
+//!   aside; `regions`: table of home and aside addresses; `resident`: pages in memory
+//! * `balancing`: the fallback without the rights or before Linux 6.8: the kernel's NUMA balancing
 //!
-//! **Invariants.** A page is either in its place or aside, and a watched place has no page that
-//! isn't the program's. Calls of the program that unmap, move or drop memory, in libc or raw, are
-//! messages of the kernel: the service reads them before it moves a page again. It allocates
-//! nothing and touches no memory of the program.
+//! **Invariants.** A page is either at home or aside; home holds only the program's pages. The
+//! kernel reports each unmap, move or drop by the program, raw system calls included, and the
+//! service reads these messages before it moves another page. It allocates nothing and touches no
+//! memory of the program.
 //!
-//! **Locks.** One caller at a time; the service takes none.
+//! **Locks.** One lock of the callers; the service takes none.
 //!
-//! **At a fork.** All pieces come back and the service ends ([`request::pause`]). The child
-//! of a raw `clone` or of `_Fork` finds zeros in place of the pieces that wait.
+//! **At a fork.** All pieces come back and the service ends ([`request::pause`]). The child of a
+//! raw `clone` or of `_Fork` finds zeros in place of the pieces aside.
 
 mod area;
 mod balancing;

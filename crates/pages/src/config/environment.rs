@@ -1,8 +1,8 @@
-//! The environment block, as the program got it.
+//! The environment block with which the program was started.
 //!
-//! Not libc's `environ`: it is null until libc's own constructor has run, and a program may
-//! have a variable of that name. Instead: the block that glibc passes to constructors; before
-//! that, and under musl, libc's `__environ`; if that is null, the kernel's copy.
+//! libc's `environ` won't do: it is null until libc's constructor has run, and a program may
+//! define a variable of that name. Sources, in order: the block that glibc passes to
+//! constructors; libc's `__environ`; the kernel's copy.
 #![expect(unsafe_code, reason = "reads the environment block")]
 
 use core::ffi::{CStr, c_char};
@@ -19,10 +19,10 @@ word!(hugetools_environ);
 /// The block passed to the constructor.
 static GIVEN: AtomicPtr<*const c_char> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The constructor has run: a missing environment stays missing.
+/// Whether the constructor has run: an environment missing then stays missing.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Records the block passed to the constructor under glibc.
+/// Records that the constructor runs and, under glibc, the block passed to it.
 ///
 /// # Safety
 /// Under glibc it must be null or an array of C strings that ends with a null pointer.
@@ -44,20 +44,19 @@ fn block() -> *const *const c_char {
     if !given.is_null() {
         return given;
     }
-    // SAFETY: a word of this library, written by the loader before any of its
-    // code runs.
+    // SAFETY: a word of this library, written by the loader before any of its code runs.
     match unsafe { hugetools_environ.load(Ordering::Relaxed) } {
         0 => core::ptr::null(),
-        // SAFETY: the address of a word of libc's, read as a whole.
+        // SAFETY: the address of libc's `__environ`, read as a whole.
         word => unsafe { (word as *const *const *const c_char).read() },
     }
 }
 
-/// Copies the block from the kernel: strings with their zero bytes. `None` if it can't be
-/// read or was tried before.
+/// Copies the block from the kernel, zero bytes included. `None` if it can't be read or was
+/// tried before.
 fn copy() -> Option<&'static [u8]> {
     static TRIED: AtomicBool = AtomicBool::new(false);
-    /// The kernel's limit for arguments and environment is 6 MiB.
+    /// Bytes; the kernel's limit for arguments plus environment is 6 MiB.
     const ROOM: usize = 8 << 20;
     if TRIED.swap(true, Ordering::Relaxed) {
         return None;
@@ -77,7 +76,6 @@ fn copy() -> Option<&'static [u8]> {
 /// Our variables, found in one pass through the environment.
 #[derive(Debug)]
 pub struct Variables {
-    /// Names and values.
     found: [(&'static str, &'static [u8]); env::VARIABLES.len()],
     count: usize,
 }
@@ -137,7 +135,6 @@ impl Variables {
         let Some((name, value)) = found.filter(|(name, _)| self.get(name).is_none()) else {
             return;
         };
-        // Room for each name once.
         if let Some(place) = self.found.get_mut(self.count) {
             *place = (name, value);
             self.count += 1;
@@ -151,10 +148,10 @@ impl Variables {
     }
 }
 
-/// Whether an entry starts like our variables. Most differ in the first letter.
+/// Whether an entry has our prefix.
 fn is_one_of_ours(entry: *const c_char) -> bool {
     b"HUGETLB_".iter().enumerate().all(|(i, letter)| {
-        // SAFETY: all earlier bytes are letters, so the string goes on.
+        // SAFETY: all earlier bytes matched, so none of them ends the string.
         let byte = unsafe { entry.add(i) };
         // SAFETY: likewise.
         unsafe { byte.cast::<u8>().read() == *letter }

@@ -3,7 +3,7 @@
 
 use crate::sys;
 
-/// Copies `bytes` for ever, with a zero byte behind them; `None` without memory.
+/// Leaks a copy of `bytes`, with a zero byte behind it; `None` without memory.
 pub fn keep(bytes: &[u8]) -> Option<&'static [u8]> {
     let at = sys::map_new(bytes.len() + 1).ok()?;
     // SAFETY: the new mapping has that length, and nobody else uses it.

@@ -1,5 +1,5 @@
-//! Prints each kind of warning once for all processes of one hugectl start. A shared file
-//! records them; it is opened for each line only.
+//! Prints each kind of warning once per hugectl start. A file that all its processes share, open
+//! only during a query, records the kinds.
 #![expect(unsafe_code, reason = "maps what other processes write to")]
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -9,21 +9,20 @@ use hugetools_contract::ledger::{Kind, LEN, Ledger, PREFIX, Place};
 use crate::config;
 use crate::sys::{self, File};
 
-/// Kinds that this process or an ancestor has printed, or knows to be printed.
+/// Kinds printed by this process, its ancestors, or others as far as known.
 static PRINTED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a kind of line was printed before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum News {
-    /// Nobody has printed it.
+    /// No process has printed it.
     First,
-    /// It was printed.
+    /// It has been printed.
     Old,
-    /// Not by this process; others are unknown.
+    /// This process hasn't printed it; others are unknown.
     Own,
 }
 
-/// Records a kind of line as printed; returns whether it was.
+/// Records a kind as printed; returns whether it was printed before.
 pub(super) fn claim(kind: Kind) -> News {
     if PRINTED.fetch_or(kind.bit(), Ordering::Relaxed) & kind.bit() != 0 {
         return News::Old;
@@ -41,7 +40,7 @@ fn is_first(place: &Place, kind: Kind) -> Option<bool> {
     let file = File::open(place.path(), flags).ok()?;
     // Access beyond the end of a shorter file would raise SIGBUS.
     file.size().filter(|size| *size == LEN)?;
-    // So would a write on a full file system.
+    // So would a store on a full file system; write(2) returns an error instead.
     file.write_first(&PREFIX)
         .ok()
         .filter(|len| *len == PREFIX.len())?;
@@ -51,7 +50,7 @@ fn is_first(place: &Place, kind: Kind) -> Option<bool> {
     // SAFETY: mapped above with this length; the type consists of atomic integers.
     let ledger = unsafe { &*(at as *const Ledger) };
     let first = ledger.is_first(place.key(), kind);
-    // SAFETY: mapped above, and the reference is not used any more.
+    // SAFETY: mapped above, and `ledger` isn't used any more.
     let _ = unsafe { sys::munmap(at, LEN) };
     first
 }

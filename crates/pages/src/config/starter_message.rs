@@ -1,5 +1,5 @@
-//! Messages for the user of a program that runs deeper: a server's standard error is a
-//! log, while its starter's is the terminal.
+//! Copies messages to the user's terminal: the standard error of a server is a log, but the
+//! process that hugectl started still has the terminal.
 
 use core::fmt;
 
@@ -17,8 +17,8 @@ pub fn warn(kind: Kind, text: fmt::Arguments<'_>) {
     say(config::level_once(kind), text);
 }
 
-/// Writes a message, also to the standard error of the process that hugectl started if
-/// that is a different file. Redirected messages (`--messages`) are not copied.
+/// Writes a message, and copies it to the standard error of the process that hugectl started if
+/// that is another file. Redirected messages (`--messages`) aren't copied.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
     message::say(level, text);
     let other = config::get().starter.map(|starter| starter.pid);
@@ -48,8 +48,8 @@ fn copy_to_starter(pid: u32, level: Level, text: fmt::Arguments<'_>) {
     }
 }
 
-/// Opens the standard error of a process: the same open file, so that appended lines
-/// don't overwrite each other; otherwise a terminal or pipe by name.
+/// Duplicates the standard error of a process: a shared file offset keeps lines from being
+/// overwritten. If that fails, opens it by name unless it is a regular file.
 fn error_output(pid: u32) -> Option<File> {
     if let Ok(file) = File::of_process(pid, 2) {
         return Some(file);

@@ -1,4 +1,4 @@
-//! Reserved address space: aligned, inaccessible, in the heap's area.
+//! Reserves address space: aligned, inaccessible, by default in the heap's area.
 #![expect(unsafe_code, reason = "maps address space")]
 
 use core::ffi::c_int;
@@ -14,8 +14,8 @@ const GIB: usize = 1 << 30;
 /// The next address to try in the heap's area; 0 before the first reservation.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets the address of the first reservation. Addresses outside of the area are ignored:
-/// reports identify the heap by the area.
+/// Sets the address of the first reservation. Ignores addresses outside of the area, by which
+/// reports identify the heap.
 pub fn begin_at(base: u64) {
     let inside = HEAP_AREA.contains(&base);
     if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
@@ -49,7 +49,6 @@ pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
     Ok(start)
 }
 
-/// Unmaps reserved address space.
 pub(crate) fn release(addr: usize, len: usize) {
     // SAFETY: reserved above, and nobody uses it.
     let _ = unsafe { sys::munmap(addr, len) };
@@ -80,8 +79,8 @@ fn may_unlock() -> bool {
     mlocked::locks_future() && sys::filter() != Filter::Own
 }
 
-/// Reserves address space that doesn't count as locked: with `MCL_FUTURE` the kernel counts
-/// inaccessible memory, too. An unlocked page that grows doesn't count.
+/// Reserves address space that doesn't count as locked. With `MCL_FUTURE` the kernel counts even
+/// inaccessible memory, but not an unlocked page that `mremap` grows.
 fn map(hint: usize, len: usize) -> Result<usize> {
     // SAFETY: without MAP_FIXED nothing is replaced.
     let map = |len| unsafe { sys::mmap(hint, len, libc::PROT_NONE, FLAGS, -1, 0) };
@@ -120,8 +119,8 @@ fn next_hint(len: usize, align: usize) -> Option<usize> {
     }
 }
 
-/// Up to 4 TiB in steps of 1 GiB, as random as this library's own address: libc's mappings
-/// lie at the same distance from it.
+/// Returns up to 4 TiB in steps of 1 GiB, derived from this library's address: as random as the
+/// addresses of libc's mappings.
 fn random_offset() -> usize {
     let here = (&raw const NEXT) as usize;
     ((here / sys::page_size()) & 0xfff) * GIB

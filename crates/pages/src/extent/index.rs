@@ -22,10 +22,10 @@ static QUIET: WaitQueue = WaitQueue::new();
 /// The extents of the heap and of segments.
 static SLOTS: [AtomicPtr<Extent>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 
-/// End of the slots ever used.
+/// End of the slots that were ever used.
 static END: AtomicUsize = AtomicUsize::new(0);
 
-/// Slots below are mostly taken.
+/// Where the search for a free slot begins: most slots below are taken.
 static FULL: AtomicUsize = AtomicUsize::new(0);
 
 /// Adds an extent; returns whether there was a slot.
@@ -101,15 +101,15 @@ pub fn destroy(extent: &'static Extent) {
     }
 }
 
-/// Waits briefly until nobody reads the table; returns whether that is so.
+/// Waits briefly for readers of the table; returns whether there are none.
 fn has_no_readers() -> bool {
     /// Timeout in ms.
     const TIMEOUT: u64 = 10;
     QUIET.wait_for(TIMEOUT, || READERS.load(Ordering::SeqCst) == 0)
 }
 
-/// All extents. Call it inside [`read`], since another thread may free their tables; a fork
-/// may call it outside.
+/// All extents. Call it inside [`read`], since another thread may free their tables; the child
+/// of a fork may call it outside.
 pub fn extents() -> impl Iterator<Item = &'static Extent> {
     used().iter().filter_map(load)
 }
@@ -117,8 +117,8 @@ pub fn extents() -> impl Iterator<Item = &'static Extent> {
 #[expect(unsafe_code, reason = "follows pointers of the table")]
 fn load(slot: &AtomicPtr<Extent>) -> Option<&'static Extent> {
     let extent = slot.load(Ordering::SeqCst);
-    // SAFETY: an extent is freed only after it left the table and all readers ended; nobody
-    // uses an extent that it destroyed itself.
+    // SAFETY: an extent is freed only after it left the table and all readers ended; no thread
+    // uses an extent after destroying it.
     unsafe { extent.as_ref() }
 }
 
@@ -129,7 +129,7 @@ pub fn meets(range: &Range<usize>) -> bool {
     read(|| extents().any(overlaps))
 }
 
-/// Runs `reader`, during which no extent's tables are freed.
+/// Runs `reader` while no extent's tables are freed.
 pub fn read<T>(reader: impl FnOnce() -> T) -> T {
     READERS.fetch_add(1, Ordering::SeqCst);
     let result = reader();
@@ -140,11 +140,11 @@ pub fn read<T>(reader: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Finishes, in the child of a fork, changes that other threads had begun.
+/// Finishes, in the child of a fork, changes begun by other threads.
 pub(crate) fn adopt_units() {
     for extent in extents() {
         let was = |before: State| match before {
-            // Its contents are cleared before use.
+            // Perhaps mapped by now, but not handed out.
             State::Empty => State::EmptyHuge,
             other => other,
         };

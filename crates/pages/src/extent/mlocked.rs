@@ -1,5 +1,5 @@
 //! Ranges of our memory that the program has locked (`mlock(2)`). The kernel records no lock
-//! on hugetlb pages; memory that replaces them must be locked again.
+//! of hugetlb pages, so memory that replaces them must be locked again.
 
 use core::cell::UnsafeCell;
 use core::ops::Range;
@@ -9,7 +9,7 @@ use crate::rt::lock::Lock;
 use crate::rt::table_guard::TableGuard;
 use crate::sys;
 
-/// Maximum number of ranges. When full, everything between the first and the last counts as
+/// Maximum number of ranges. If there are more, all between the first and the last counts as
 /// locked.
 const SLOTS: usize = 64;
 
@@ -27,7 +27,7 @@ static TABLE: Table = Table {
     ranges: UnsafeCell::new([(0, 0); SLOTS]),
 };
 
-/// Number of ranges, so that programs without any pay one load.
+/// Number of ranges: without any, a call costs one load.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether new mappings are locked (`MCL_FUTURE`).
@@ -84,8 +84,8 @@ pub fn clear() {
     }
 }
 
-/// Locks the recorded parts of a range, whose memory was replaced. Takes no lock: a fork
-/// calls it.
+/// Locks the recorded parts of a range again after its memory was replaced. Takes no lock of
+/// ours: a fork calls it.
 pub fn restore(range: &Range<usize>) {
     if COUNT.load(Ordering::Acquire) != 0 {
         for place in 0..SLOTS {
@@ -98,7 +98,7 @@ pub fn restore(range: &Range<usize>) {
     }
 }
 
-/// Like [`restore`], and unlocks the rest, which `MCL_FUTURE` has locked.
+/// Like [`restore`], but first unlocks the range, which `MCL_FUTURE` has locked.
 pub fn restore_all(range: &Range<usize>) {
     if locks_future() {
         let _ = sys::munlock(range.start, range.len());
@@ -111,7 +111,7 @@ fn at(place: usize) -> (usize, usize) {
     let table = TABLE.ranges.get().cast::<(usize, usize)>();
     // SAFETY: within the table.
     let at = unsafe { table.add(place) };
-    // SAFETY: likewise; during a change of this range either value is right.
+    // SAFETY: likewise; during a change either value is right.
     unsafe { at.read_volatile() }
 }
 

@@ -9,21 +9,21 @@ use crate::kernel::{facts, hugetlb_pool};
 use crate::rt::message::{Level, say_once};
 use hugetools_kernfs::size_name::SizeName;
 
-/// The page sizes of an extent: the setting, as far as the machine supports it.
+/// The page sizes that were asked for, as far as the machine supports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Bytes of a unit, its smaller huge page.
+    /// Bytes of a unit, which is the smaller huge page.
     pub unit: usize,
     /// Whether units may be hugetlb pages.
     pub huge: bool,
-    /// Larger hugetlb page to try first; 0 for none.
+    /// Bytes of a larger hugetlb page to try first; 0 for none.
     pub big: usize,
 }
 
-/// Largest unit, so that a small heap stays small.
+/// Bytes of the largest unit: a small heap must stay small.
 pub const LARGEST_UNIT: usize = 32 << 20;
 
-/// Unit on machines whose huge pages are larger.
+/// Bytes of a unit if huge pages are larger than [`LARGEST_UNIT`].
 const PLAIN_UNIT: usize = 2 << 20;
 
 impl Layout {
@@ -46,7 +46,6 @@ impl Layout {
         }
     }
 
-    /// Chooses the layout.
     fn choose(asked: Option<usize>, default: Option<usize>, thp: usize) -> Layout {
         let fits = |size: &usize| *size <= LARGEST_UNIT;
         let thp_unit = Some(thp).filter(fits).unwrap_or(PLAIN_UNIT);
@@ -74,8 +73,8 @@ impl Layout {
     }
 }
 
-/// Size of the requested pool pages. An unsupported size is reported and replaced by the
-/// default.
+/// Returns the size of the requested pool pages. Reports an unsupported size and replaces it by
+/// the default.
 pub fn asked_size(pages: Pages) -> Option<usize> {
     static SAID: AtomicBool = AtomicBool::new(false);
     match pages {

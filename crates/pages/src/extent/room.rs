@@ -1,12 +1,11 @@
-//! How much address space to reserve ahead under `ulimit -v`: the program's own mappings
-//! need it, too.
+//! Limits reservations under `ulimit -v`, since the program's own mappings need address space.
 
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::{Holds, index};
 use crate::kernel::facts;
 use crate::sys::{self, SpaceLimit};
 
-/// Unused reservations are at most this fraction of the unused address space.
+/// Unused reservations get at most one part in this many of the unused address space.
 const PART: usize = 4;
 
 /// Bytes that may be reserved ahead; `usize::MAX` without a limit.

@@ -6,12 +6,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of a slice, the smallest unit of use.
 pub const SLICE: usize = 64 << 10;
 
-/// The bitmap of an extent.
+/// The bitmap of an extent: a bit for each slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Slices<'a>(pub &'a [AtomicU64]);
 
 impl Slices<'_> {
-    /// Words for so many bits.
+    /// Number of words for this many slices.
     pub const fn words(slices: usize) -> usize {
         slices.div_ceil(64)
     }

@@ -1,7 +1,5 @@
-//! A unit: the state and use of one huge page's addresses.
-//!
-//! A busy unit records its owner and its state before, so that a forked child can finish
-//! the change.
+//! A unit: the state and use of the addresses of one huge page. While busy it records its owner
+//! and its previous state, so that a forked child can finish the change.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +17,7 @@ pub enum State {
     Empty = 0,
     /// A hugetlb mapping without a page; don't touch it.
     EmptyHuge = 1,
-    /// Being changed by one thread.
+    /// Being changed by a thread.
     Busy = 2,
     /// Base pages.
     Base = 3,
@@ -27,7 +25,7 @@ pub enum State {
     Thp = 4,
     /// A hugetlb page of the unit's size.
     Huge = 5,
-    /// A part of a larger hugetlb page.
+    /// Part of a larger hugetlb page.
     Big = 6,
 }
 
@@ -55,8 +53,7 @@ impl State {
     }
 }
 
-/// State and number of used slices in one word; while busy also the state before and the
-/// owner.
+/// State and number of used slices in one word; while busy also the previous state and the owner.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Unit(AtomicU64);
@@ -74,7 +71,7 @@ impl Unit {
         unpack(self.0.load(Ordering::Acquire))
     }
 
-    /// Like [`Unit::load`]; a busy unit's state is the one before.
+    /// Like [`Unit::load`], but returns the previous state of a busy unit.
     pub(crate) fn load_before(&self) -> (State, u32) {
         let word = self.0.load(Ordering::Acquire);
         match unpack(word) {
@@ -94,7 +91,8 @@ impl Unit {
             .is_ok()
     }
 
-    /// Marks the unit busy until [`Unit::publish`]. `None` if it isn't in state `from`.
+    /// Marks the unit busy until [`Unit::publish`]; returns the number of used slices, or `None`
+    /// if its state isn't `from`.
     pub fn claim(&self, from: State) -> Option<u32> {
         loop {
             let (state, used) = self.load();
@@ -121,13 +119,13 @@ impl Unit {
         }
     }
 
-    /// Ends a change.
+    /// Ends a change with a new state.
     pub fn publish(&self, state: State, used: u32) {
         self.0.store(pack((state, used)), Ordering::SeqCst);
         CHANGED.wake_all();
     }
 
-    /// The state when the unit isn't busy.
+    /// Waits while the unit is busy, then returns [`Unit::load`].
     pub fn settled(&self) -> (State, u32) {
         let mut now = self.load();
         while now.0 == State::Busy {
@@ -137,8 +135,8 @@ impl Unit {
         now
     }
 
-    /// Finishes, in the child of a fork, another thread's change. `was` maps the state before
-    /// the change to the one that now holds.
+    /// Finishes, in the child of a fork, another thread's change. `was` maps the previous state to
+    /// the state from now on.
     pub(crate) fn adopt(&self, was: impl Fn(State) -> State) {
         let word = self.0.load(Ordering::Relaxed);
         let (state, used) = unpack(word);
@@ -147,13 +145,12 @@ impl Unit {
             let used = if before.is_empty() { 0 } else { used };
             self.0.store(pack((before, used)), Ordering::Relaxed);
         } else if state != State::Busy {
-            // Clears the bits of a previous owner.
             self.0.store(pack((state, used)), Ordering::Relaxed);
         }
     }
 }
 
-/// This thread, hashed to the bits of the owner.
+/// This thread, hashed to the width of the owner.
 fn me() -> u64 {
     word_of(sys::thread_key())
 }
@@ -211,7 +208,7 @@ mod tests {
         assert_eq!(unit.load(), (State::Busy, 9));
         unit.adopt(|state| state);
         assert_eq!(unit.load(), (State::Thp, 9));
-        // What this thread changes it goes on to change.
+        // A change of this thread's own goes on.
         assert_eq!(unit.claim(State::Thp), Some(9));
         unit.adopt(|state| state);
         assert_eq!(unit.load(), (State::Busy, 9));

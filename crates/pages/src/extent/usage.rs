@@ -1,19 +1,18 @@
-//! Bytes in use in all extents.
+//! Counts bytes in use in all extents.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::report::reasons;
 
-/// A heap up to this size stays on base pages: shells and daemons that fork early pay nothing.
+/// A heap up to this size (bytes) stays on base pages: shells and daemons that fork early pay
+/// nothing.
 pub const SMALL_HEAP: usize = reasons::SMALL_HEAP_BYTES;
 
-/// A heap of this size has grown, however little of it is touched.
+/// Tolerance (bytes) when a report compares [`peak`] with resident memory.
 pub const GROWN_HEAP: usize = 2 * SMALL_HEAP;
 
-/// Bytes in use in all extents.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
-/// The maximum of [`IN_USE`].
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// Maximum bytes in use in all extents.
@@ -26,7 +25,6 @@ pub fn in_use() -> usize {
     IN_USE.load(Ordering::Relaxed)
 }
 
-/// Counts bytes taken.
 pub(crate) fn add(bytes: usize) {
     let now = IN_USE
         .fetch_add(bytes, Ordering::Relaxed)
@@ -36,7 +34,6 @@ pub(crate) fn add(bytes: usize) {
     }
 }
 
-/// Counts bytes returned.
 pub(crate) fn subtract(bytes: usize) {
     IN_USE.fetch_sub(bytes, Ordering::Relaxed);
 }

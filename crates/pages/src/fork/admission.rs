@@ -1,8 +1,8 @@
-//! Private pool memory beside threads.
+//! Decides whether a process with threads may keep private pool memory.
 //!
-//! With one thread such memory can move at any time. With more it needs write protection
-//! that also stops the kernel: `userfaultfd(2)` with full rights. Without these rights
-//! all of it moves to ordinary memory before the first thread exists, and stays there.
+//! A process with one thread can move such memory at any time. With more threads a move needs
+//! write protection that also stops the kernel: `userfaultfd(2)` with full rights. Without these
+//! rights all of it moves to ordinary memory before the first thread is created, and stays there.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,10 +17,10 @@ use crate::sys::NoSignals;
 
 use super::evacuate::evacuate;
 
-/// The first thread of this process was seen.
+/// Whether the program has begun to create threads.
 static DECIDED: AtomicBool = AtomicBool::new(false);
 
-/// Call it before the program creates a thread.
+/// Decides once. Call it before the program creates a thread.
 #[inline]
 pub fn before_threads() {
     let is_decided = || DECIDED.load(Ordering::Relaxed) || DECIDED.swap(true, Ordering::AcqRel);
@@ -31,14 +31,14 @@ pub fn before_threads() {
 
 #[cold]
 fn decide() {
-    // Until this look a filter that forbids userfaultfd is assumed.
+    // Until then a seccomp filter is assumed, which rules out userfaultfd.
     start_facts::take();
     if Shield::whole().is_none() {
         leave_pools();
     }
 }
 
-/// Resets the child of a fork, which has one thread again.
+/// Resets the child of a fork, which has one thread.
 pub(super) fn forget() {
     DECIDED.store(false, Ordering::Relaxed);
 }
@@ -51,7 +51,7 @@ fn may_have_pages() -> bool {
 /// Closes the pools and moves everything off them.
 fn leave_pools() {
     pool_backoff::close(Shortfall::Threads);
-    // A thread of libc's own or of a raw clone may be writing.
+    // A thread of libc or of a raw clone may be writing.
     if facts::has_threads() {
         return;
     }

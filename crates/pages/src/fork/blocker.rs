@@ -12,13 +12,13 @@ const MARGIN: usize = 64 << 20;
 /// Why memory stays on the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocker {
-    /// Free bytes, which are too few.
+    /// Too few bytes are free: this many.
     TooLittle(usize),
     /// Free memory is unknown: no `/proc`, or no descriptor left.
     Unknown,
     /// A device or ring may be writing.
     Device,
-    /// Other threads may be writing, and we lack the rights to stop them.
+    /// Other threads may be writing, and we lack the right to stop them.
     Threads,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Blocker {
     }
 }
 
-/// Returns what keeps others from writing while `total` bytes move.
+/// Returns the protection against writers for a move of `total` bytes.
 pub(super) fn shield_for(total: usize) -> Result<Shield, Blocker> {
     // Not `sysinfo(2)`: a control group may leave less.
     let room = facts::room_or_last().ok_or(Blocker::Unknown)?;

@@ -11,8 +11,8 @@ use crate::migrate::runs;
 /// Maximum number of pieces: each is a VMA of its own, and a process may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves the hugetlb memory of these extents, `total` bytes; returns how many moved.
-/// Each piece is copied by itself, which limits the memory needed twice.
+/// Moves the hugetlb memory of these extents, `total` bytes; returns how many moved. Moves it in
+/// pieces, to limit the memory that exists twice.
 pub(super) fn evacuate(
     extents: impl Iterator<Item = &'static Extent>,
     total: usize,
@@ -22,11 +22,11 @@ pub(super) fn evacuate(
     let mut moved = 0;
     for extent in extents {
         if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {
-            // Set before the first page goes: a report may be made meanwhile.
+            // Noted before the move: a report may be written meanwhile.
             required::heap_moves();
         }
         moved += move_extent(extent, piece, shield);
-        // Retries page by page what lacked address space.
+        // Retries page by page: a piece may have lacked address space for its copy.
         moved += move_extent(extent, 0, shield);
     }
     pool_backoff::BACKOFF.note(Shortfall::Fork);
@@ -41,7 +41,6 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
         .sum()
 }
 
-/// Reports what moved and what stayed.
 pub(super) fn report(moved: usize) {
     if moved > 0 {
         pool_backoff::say_moved(moved);

@@ -1,5 +1,4 @@
-//! Guards a fork from the end of `prepare` to the beginning of `parent` and `child`:
-//! signals are blocked and the gate is closed.
+//! Blocks signals and closes the gate from `prepare` to `parent` or `child`.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -15,7 +14,7 @@ struct Place {
     thread: AtomicUsize,
     /// Its signal mask before the fork.
     signals: AtomicU64,
-    /// It has closed the gate.
+    /// Whether it closed the gate.
     closed: AtomicBool,
 }
 
@@ -27,7 +26,7 @@ static PLACES: [Place; MOST] = [const {
     }
 }; MOST];
 
-/// This thread's fork in progress.
+/// The guard of this thread's fork: an index of `PLACES`.
 #[derive(Debug)]
 pub(super) struct Guard(usize);
 
@@ -52,7 +51,7 @@ impl Guard {
         Some(guard)
     }
 
-    /// Returns this thread's fork: the last one, if a signal handler forked inside another.
+    /// Returns this thread's guard; the last one, if a signal handler forked during a fork.
     pub(super) fn of_this_thread() -> Option<Guard> {
         let me = sys::thread_key();
         let is_mine = |place: &Place| place.thread.load(Ordering::Relaxed) == me;

@@ -22,18 +22,18 @@ const UNITS_PER_MAPPING: usize = 32;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Makes a range of an extent accessible; parts in use keep their contents. Returns whether
-/// all of it is zero. The allocator never commits or decommits overlapping ranges at once.
+/// Makes a range of an extent accessible; parts in use keep their contents. Returns whether all
+/// of it is zero. The allocator never changes overlapping ranges at the same time.
 ///
 /// # Errors
-/// If there are no pages, or the fallback is `none` and no huge pages are left.
+/// If no pages are left; or no huge pages, and the heap may not fall back.
 pub fn commit(extent: &Extent, addr: usize, len: usize) -> Result<bool> {
     let _pass = fork_gate::GATE.pass();
     let huge = config::get().heap.is_some() && !small_heap::is_on_base_pages(len);
     put(extent, extent.slice_range(addr, len), huge)
 }
 
-/// Returns a range, whose contents are lost.
+/// Takes a range back; its contents are lost.
 pub fn decommit(extent: &Extent, addr: usize, len: usize) {
     let _pass = fork_gate::GATE.pass();
     take_back(extent, extent.slice_range(addr, len));
@@ -62,7 +62,7 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
         let run = claim(extent, unit..last, state);
         let (done, result) = fill(extent, run.clone(), state, huge, part);
         for left in done..run.end {
-            // Its contents are unknown: it is cleared before use.
+            // Perhaps mapped by now, but not handed out.
             extent.units()[left].publish(State::EmptyHuge, 0);
         }
         result?;
@@ -158,7 +158,7 @@ fn may_try_hugetlb(backoff: &PoolBackoff, bytes: usize) -> bool {
     backoff.is_worth_a_try(bytes) && pool_backoff::may_have_hugetlb()
 }
 
-/// Fills whole groups with larger pages, up to the first that gets none.
+/// Fills groups with larger pages, up to the first group that gets none.
 fn fill_big(
     extent: &Extent,
     run: Range<usize>,
@@ -230,7 +230,7 @@ unsafe fn populate_within_quota(addr: usize, size: usize) -> Result<()> {
     unsafe { populate::populate(addr, size, size) }.inspect_err(|_| quota::give(size, size))
 }
 
-/// Fills units with hugetlb pages, up to the first that gets none.
+/// Fills units with hugetlb pages, up to the first unit that gets none.
 fn fill_huge(
     extent: &Extent,
     run: Range<usize>,
@@ -259,8 +259,8 @@ fn fill_huge(
 /// Maps hugetlb memory over a claimed run and the unused units behind it, to save VMAs.
 fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
     let size = extent.layout.unit;
-    // RLIMIT_DATA counts mapped hugetlb pages, populated or not, and a larger page needs units
-    // without a mapping.
+    // RLIMIT_DATA counts unpopulated hugetlb mappings, too; a larger page needs units without a
+    // mapping.
     let limit = match facts::has_data_limit() || extent.layout.big > 0 {
         true => run.end,
         false => run.end.next_multiple_of(UNITS_PER_MAPPING),
@@ -292,7 +292,7 @@ fn fill_plain(extent: &Extent, run: Range<usize>, huge: bool) -> Result<State> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     // SAFETY: claimed and not handed out.
     unsafe { sys::mmap(addr, len, READ_WRITE, flags, -1, 0)? };
-    // With fallback=base the advice is needed against THP=always.
+    // With fallback=base the advice is MADV_NOHUGEPAGE, needed if THP is set to always.
     if !huge && config::get().fallback != Fallback::Base {
         return Ok(State::Base);
     }
@@ -300,7 +300,7 @@ fn fill_plain(extent: &Extent, run: Range<usize>, huge: bool) -> Result<State> {
     Ok(unsafe { thp::advise(addr, len) })
 }
 
-/// Returns slices and frees units that become unused.
+/// Marks slices as unused and frees units without used slices.
 fn take_back(extent: &Extent, slices: Range<usize>) {
     let per_unit = extent.layout.unit / SLICE;
     let mut at = slices.start;
@@ -334,8 +334,8 @@ fn take_back_in(extent: &Extent, unit: usize, part: Range<usize>) {
     }
 }
 
-/// Frees a larger page if all its units are unused. Units are claimed in order: two threads
-/// don't deadlock, and the later one sees the returns of the earlier one.
+/// Frees a larger page if all its units are unused. Claims units in order: two threads don't
+/// deadlock, and the second one sees the units that the first has freed.
 fn free_group(extent: &Extent, unit: usize) {
     let Some(group) = extent.group_of(unit) else {
         return;
@@ -362,7 +362,7 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
         // Other units share the page; see `free_group`.
         return state;
     }
-    // The mapping stays for the next page (Linux 5.18).
+    // MADV_DONTNEED keeps the mapping for the next page; it works for hugetlb since Linux 5.18.
     let stays = state == State::Huge && !facts::has_data_limit();
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };

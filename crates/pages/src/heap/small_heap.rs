@@ -10,24 +10,23 @@ use crate::sys;
 /// Ranges up to this size (bytes) count against the thread's allowance.
 const SMALL: usize = 512 << 10;
 
-/// A heap that has touched more bytes than this is not small: it uses most of what it takes.
+/// Once the process has touched more bytes than this, a heap larger than this isn't small: it
+/// uses most of what it takes.
 const TOUCHED: usize = 6 << 20;
 
 /// Slices on base pages that each thread may take.
 const THREAD_ALLOWANCE: u8 = 8;
 
-/// Slices taken, up to [`THREAD_ALLOWANCE`], by hash of the thread. Threads with the same hash
-/// share an allowance.
+/// Slices taken, by hash of the thread. Threads with the same hash share an allowance.
 static TAKEN: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
 
-/// Whether a new range gets base pages.
 pub(super) fn is_on_base_pages(len: usize) -> bool {
     let is_allowed = len <= SMALL && take_allowance(len);
     let in_use = usage::in_use() + len;
     is_allowed || in_use <= usage::SMALL_HEAP && (in_use <= TOUCHED || sys::touched() <= TOUCHED)
 }
 
-/// Takes a range from this thread's allowance; returns false if that is used up.
+/// Takes a range from this thread's allowance; returns false if it is used up.
 fn take_allowance(len: usize) -> bool {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let hash = (sys::thread_key() as u64).wrapping_mul(SPREAD) >> (u64::BITS - 12);

@@ -1,5 +1,5 @@
-//! Limits of the process's control groups: memory and hugetlb pages. Versions 1 and 2, at
-//! the mount points that every distribution uses.
+//! Memory and hugetlb limits of the process's control groups. Versions 1 and 2, at the mount
+//! points that every distribution uses.
 
 use core::ffi::CStr;
 
@@ -16,7 +16,7 @@ const V2_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 /// Mount points of version 1's hugetlb controller.
 const HUGETLB_V1_ROOTS: [&str; 1] = ["/sys/fs/cgroup/hugetlb"];
 
-/// What the control groups leave this process.
+/// Memory that the control groups leave this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
     /// No limit.
@@ -30,7 +30,7 @@ pub enum Left {
 }
 
 impl Left {
-    /// The smaller of two; unknown counts as the smallest.
+    /// The smaller one: unknown, then hidden, then bytes, then no limit.
     fn min(self, other: Left) -> Left {
         match (self, other) {
             (Left::Unknown, _) | (_, Left::Unknown) => Left::Unknown,
@@ -41,7 +41,7 @@ impl Left {
     }
 }
 
-/// Memory that the control groups leave this process.
+/// Ordinary memory that the control groups leave this process.
 pub fn memory_left() -> Left {
     procfile::if_allowed(|| Some(find_memory())).unwrap_or(Left::Unknown)
 }
@@ -60,7 +60,7 @@ fn find_memory() -> Left {
         // For example, no descriptor is left.
         Err(_) => return Left::Unknown,
     };
-    // A controller is part of one hierarchy at a time.
+    // A controller belongs to one hierarchy at a time.
     let (roots, path, files): (&[&str], _, _) =
         if let Some(path) = path_of(text, "memory", Version::One) {
             let files = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
@@ -102,7 +102,7 @@ fn find_hugetlb_limit(size: usize) -> bool {
     })
 }
 
-/// Huge pages of this size, in bytes, that the control groups leave this process.
+/// Bytes of huge pages of this size that the control groups leave this process.
 pub fn hugetlb_left(size: usize) -> Left {
     procfile::if_allowed(|| Some(find_hugetlb_left(size))).unwrap_or(Left::Unknown)
 }
@@ -120,8 +120,9 @@ fn find_hugetlb_left(size: usize) -> Left {
     all.fold(Left::NoLimit, Left::min)
 }
 
-/// Whether the process sees the whole hierarchy, not only a namespace's part.
+/// Whether the process sees the whole hierarchy, not only the part of a namespace.
 fn in_initial_namespace() -> bool {
+    /// The kernel's `PROC_CGROUP_INIT_INO`.
     const INITIAL: u64 = 0xeffffffb;
     sys::inode(c"/proc/self/ns/cgroup").is_none_or(|inode| inode == INITIAL)
 }
@@ -162,14 +163,13 @@ fn exists(root: &str, path: &str, file: &str) -> bool {
     path.is_some_and(|path| sys::inode(path.c_str()).is_some())
 }
 
-/// The path of a controller's group.
 fn path_of<'a>(text: &'a [u8], controller: &str, version: Version) -> Option<&'a [u8]> {
     let mut groups = groups(text, controller);
     let group = groups.find(|group| group.version == version)?;
     Some(group.path)
 }
 
-/// Reads a limit; a missing file, as in the root group, is no limit. `None` if unreadable.
+/// Reads a limit. A missing file, as in the root group, is no limit; `None` if unreadable.
 fn limit(path: &CStr) -> Option<Limit> {
     let mut buffer = [0; 32];
     match procfile::head(path, &mut buffer) {
@@ -178,8 +178,8 @@ fn limit(path: &CStr) -> Option<Limit> {
     }
 }
 
-/// The least that is left in the group and all its ancestors. In a container the mount may
-/// begin with the group itself.
+/// Returns the least of the group and its ancestors. In a container the root of the mount may be
+/// the group itself.
 fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&str; 2]) -> Left {
     let Ok(path) = core::str::from_utf8(path) else {
         return Left::Unknown;
@@ -200,8 +200,7 @@ fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&st
     all.fold(Left::NoLimit, Left::min)
 }
 
-/// What is left in one group of memory, or of pages of a size; the files hold its limit and
-/// its usage.
+/// Returns the difference of one group's limit and usage: of memory, or of hugetlb `pages`.
 fn left_in(
     root: &str,
     path: &str,
@@ -229,7 +228,7 @@ mod tests {
     #[test]
     fn a_limit_that_is_not_there_is_none() {
         assert_eq!(limit(c"/no/such/file"), Some(Limit::None));
-        // A file that holds no limit.
+        // A readable file without a limit.
         assert_eq!(limit(c"/proc/self/stat"), None);
     }
 

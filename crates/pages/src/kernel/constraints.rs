@@ -1,18 +1,17 @@
-//! Limits that may keep this process from huge pages it has reserved: then the first touch
-//! could raise SIGBUS.
+//! Limits that may keep this process from huge pages that it has reserved, so that the first touch
+//! raises SIGBUS.
 
 use hugetools_kernfs::{keyed, list};
 
 use crate::kernel::{cgroup, procfile};
 use crate::sys;
 
-/// Whether anything may limit this process to fewer hugetlb pages of this size than it has
-/// reserved; `true` if that is unknown.
+/// Whether this process may get fewer hugetlb pages of this size than it has reserved; `true` if
+/// unknown.
 pub fn may_limit(size: usize) -> bool {
     cgroup::may_limit_hugetlb(size) || has_policy() || has_cpuset()
 }
 
-/// Whether the thread has a memory policy.
 fn has_policy() -> bool {
     match sys::thread_policy() {
         Ok(mode) => mode != libc::MPOL_DEFAULT,

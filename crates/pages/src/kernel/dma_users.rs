@@ -1,4 +1,4 @@
-//! Devices and rings that write to physical pages: their writes are lost if memory moves.
+//! Devices and io_uring rings that write to physical pages: if memory moves, writes are lost.
 
 use core::ffi::{CStr, c_int};
 
@@ -21,8 +21,8 @@ const HARMLESS: [&[u8]; 11] = [
     b"/dev/userfaultfd",
 ];
 
-/// Whether memory is pinned, a ring or device is open, or beside threads a file with
-/// `O_DIRECT`. `false` if that is unknown.
+/// Whether memory is pinned, or a ring, a device or, in a process with threads, a file with
+/// `O_DIRECT` is open. `false` if unknown.
 pub fn may_write() -> bool {
     if facts::pinned_memory().is_some_and(|pinned| pinned > 0) {
         return true;
@@ -35,7 +35,7 @@ pub fn may_write() -> bool {
     any
 }
 
-/// Whether an entry of `/proc/self/fd` may be writing.
+/// Whether the file of an entry in `/proc/self/fd` may write to memory by DMA.
 fn is_writer(name: &CStr, has_threads: bool) -> bool {
     let mut buffer = [0; 64];
     let text = name.to_str().unwrap_or_default();

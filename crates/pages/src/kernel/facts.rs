@@ -9,7 +9,7 @@ use crate::kernel::cgroup::{self, Left};
 use crate::kernel::procfile;
 use crate::sys::{self, Filter, SpaceLimit};
 
-/// A number that is read once. Two threads may both read it.
+/// A number that is cached once known. Two threads may both read it.
 struct Lazy(AtomicUsize);
 
 impl Lazy {
@@ -38,7 +38,7 @@ pub fn default_huge_size() -> Option<usize> {
     (size.is_power_of_two() && size != Lazy::UNKNOWN).then_some(size)
 }
 
-/// Caches a missing line as 0 if the file was readable; otherwise it is read again.
+/// Returns 0, which is cached, if `/proc/meminfo` is readable but lacks the line.
 fn none_or_unknown() -> usize {
     match available_memory() {
         Some(_) => 0,
@@ -54,13 +54,13 @@ pub fn thp_size() -> usize {
         let size = procfile::if_allowed(|| procfile::number(path));
         match size.and_then(|size| usize::try_from(size).ok()) {
             Some(size) if size.is_power_of_two() => size,
-            // Linux before 4.12 doesn't tell: one page table of pages.
+            // Linux before 4.12 lacks the file: the pages of one page table.
             _ => sys::page_size() * (sys::page_size() / size_of::<u64>()),
         }
     })
 }
 
-/// Memory that is available without swapping, in bytes.
+/// Memory available without swapping, in bytes.
 pub fn available_memory() -> Option<usize> {
     memory(b"MemAvailable:").or_else(|| memory(b"MemFree:"))
 }
@@ -87,8 +87,8 @@ pub fn room() -> Option<usize> {
 /// The last known result of [`room`].
 static LAST_ROOM: AtomicUsize = AtomicUsize::new(0);
 
-/// Like [`room`]. If that is unknown now (no descriptor left), half of the last result, at
-/// most what the machine has free.
+/// Like [`room`]. If it is unknown now (no descriptor left): half of the last result, but not
+/// more than the machine's free memory.
 pub fn room_or_last() -> Option<usize> {
     room().or_else(|| match LAST_ROOM.load(Ordering::Relaxed) {
         0 => None,
@@ -104,12 +104,11 @@ pub fn cache_room() {
     }
 }
 
-/// A line of `/proc/meminfo`, in bytes.
 fn memory(tag: &[u8]) -> Option<usize> {
     bytes_in(c"/proc/meminfo", tag)
 }
 
-/// Memory of this process that devices write to directly, in bytes. It must not move.
+/// Bytes of this process that are pinned for devices. They must not move.
 pub fn pinned_memory() -> Option<usize> {
     bytes_in(STATUS, b"VmPin:")
 }
@@ -122,7 +121,7 @@ fn bytes_in(path: &CStr, tag: &[u8]) -> Option<usize> {
     usize::try_from(kib).ok()?.checked_mul(1024)
 }
 
-/// State of the process when the program starts.
+/// State of the process, read in one pass at the start.
 pub(crate) struct StartState {
     /// Whether transparent huge pages are enabled for it: 1 or 0; `None` before Linux 5.0.
     pub(crate) thp: Option<u64>,
@@ -130,7 +129,7 @@ pub(crate) struct StartState {
     pub(crate) filters: Option<u64>,
 }
 
-/// Reads it in one pass. An unknown filter state counts as a filter.
+/// Reads the state. An unknown filter state counts as a filter.
 pub(crate) fn start_state() -> StartState {
     let (mut seccomp, mut filters, mut thp) = (None, None, None);
     procfile::if_allowed(|| {
@@ -138,7 +137,7 @@ pub(crate) fn start_state() -> StartState {
             seccomp = seccomp.or_else(|| keyed::number_in(line, b"Seccomp:"));
             filters = filters.or_else(|| keyed::number_in(line, b"Seccomp_filters:"));
             thp = thp.or_else(|| keyed::number_in(line, b"THP_enabled:"));
-            // The kernel prints the filters after THP_enabled.
+            // Ends the pass once all are known; THP_enabled comes before the filters.
             thp.and(seccomp)
                 .and(filters.or(seccomp.filter(|mode| *mode == 0)))
         })
@@ -179,7 +178,7 @@ pub fn has_threads() -> bool {
 
 /// Number of threads; 0 if unknown.
 pub fn threads() -> usize {
-    // A directory has two links of its own.
+    // A directory has two links, plus one for each subdirectory.
     match sys::links(c"/proc/self/task") {
         Some(links) => usize::try_from(links)
             .unwrap_or(usize::MAX)

@@ -5,8 +5,8 @@ use hugetools_kernfs::smaps::records;
 
 use crate::kernel::procfile::each_line;
 
-/// Bytes mapped by huge pages of the file in the mapping at `addr`; `None` if unknown. Reads
-/// only up to that mapping: the kernel counts the pages of each one it prints.
+/// Bytes of the file mapping at `addr` that huge pages map; `None` if unknown. Reads no further
+/// than that mapping: the kernel walks the pages of each mapping it prints.
 pub fn file_huge_bytes(addr: usize) -> Option<u64> {
     let mut is_here = false;
     each_line(c"/proc/self/smaps", |line| {
@@ -20,7 +20,7 @@ pub fn file_huge_bytes(addr: usize) -> Option<u64> {
     })
 }
 
-/// Name of the file mapped at `addr`; `None` without one or if it is too long.
+/// Name of the file mapped at `addr`; `None` without a file, or if the name is too long.
 pub fn file_name(addr: usize, buffer: &mut [u8]) -> Option<&[u8]> {
     let len = each_line(c"/proc/self/maps", |line| {
         let record = records(line).next()?;

@@ -27,8 +27,8 @@ fn size_bits(size: usize, shift: c_int) -> c_int {
     cast::signed(size.trailing_zeros()) << shift
 }
 
-/// Maps private huge pages over a range without a reservation; populate them before use.
-/// The offset equals the address, because `numactl --interleave` distributes pages by offset.
+/// Maps private huge pages over a range without a reservation; populate them before use. The
+/// offset equals the address, because `numactl --interleave` distributes pages by offset.
 ///
 /// # Safety
 /// The range must be the caller's to replace.
@@ -48,7 +48,7 @@ fn memfd_flags(size: usize) -> c_int {
     cast::signed(libc::MFD_HUGETLB) | size_bits(size, MFD_HUGE_SHIFT)
 }
 
-/// Maps shared, reserved huge pages anywhere.
+/// Maps shared huge pages anywhere, with a reservation.
 pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping replaces nothing.
@@ -74,7 +74,7 @@ pub fn is_offered(size: usize) -> bool {
     size.is_power_of_two() && counter(size, "nr_hugepages").is_some()
 }
 
-/// Free, unreserved pages of a pool; `None` if unreadable. Formats as `3 are free`.
+/// Free, unreserved pages of a pool; `None` if unreadable. Prints as `3 are free`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Free(pub Option<u64>);
 
@@ -94,8 +94,8 @@ pub fn free(size: usize) -> Free {
     Free(counts.map(|(free, reserved)| free.saturating_sub(reserved)))
 }
 
-/// Formats the command that adds the missing pages to a pool; empty if none are missing or
-/// their number is unknown.
+/// Prints the command that adds the missing pages to a pool; nothing if none are missing or their
+/// number is unknown.
 pub struct GrowHint {
     /// Page size.
     pub size: usize,
@@ -119,8 +119,8 @@ impl fmt::Display for GrowHint {
     }
 }
 
-/// Like [`GrowHint`], for requests that get all pages or none. If the pool has enough free pages,
-/// it names limits as the cause.
+/// Like [`GrowHint`], for requests that get all pages or none. Names limits as the cause if the
+/// pool has enough free pages.
 pub struct WholeHint(pub GrowHint);
 
 impl fmt::Display for WholeHint {
@@ -142,7 +142,7 @@ pub fn maximum(size: usize) -> Option<u64> {
     Some(persistent.saturating_add(counter(size, "nr_overcommit_hugepages")?))
 }
 
-/// Whether the pool could provide so many pages, surplus included; `None` if unreadable.
+/// Whether the pool could provide this many pages, surplus included; `None` if unreadable.
 pub fn could_give(size: usize, pages: usize) -> Option<bool> {
     let surplus = counter(size, "surplus_hugepages").map(pool::count)?;
     let surplus = counter(size, "nr_overcommit_hugepages")?.saturating_sub(surplus);
@@ -150,8 +150,8 @@ pub fn could_give(size: usize, pages: usize) -> Option<bool> {
     Some(all >= pages as u64)
 }
 
-/// Whether the kernel keeps page sizes in separate address slices: POWER's hashed page table
-/// with pages of 16 MiB and 16 GiB. An `mremap` across slices fails after unmapping its target.
+/// Whether the kernel may keep this page size in address slices of its own: 16 MiB and 16 GiB on
+/// POWER with hashed page tables. An `mremap` across slices fails after unmapping its target.
 pub fn has_address_slices(size: usize) -> bool {
     cfg!(target_arch = "powerpc64") && size >> 24 & 0x401 != 0
 }

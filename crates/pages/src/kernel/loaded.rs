@@ -1,5 +1,5 @@
-//! Whether a segment is still as the loader mapped it. Constructors of libraries may map,
-//! protect or advise parts of it first; such a segment is not replaced.
+//! Whether a segment is still as the loader mapped it. If a library's constructor has remapped or
+//! protected part of it, we don't replace it.
 
 use core::ffi::c_int;
 use core::ops::Range;
@@ -14,7 +14,7 @@ use crate::sys;
 pub struct Loaded {
     /// Its addresses.
     pub range: Range<usize>,
-    /// End of the part from the file.
+    /// End of the part that comes from the file.
     pub file_end: usize,
     /// Address that corresponds to offset 0 of the file.
     pub file_start: usize,
@@ -23,8 +23,8 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Whether all of it is private, has its protection, and comes from its place in the
-    /// file or from no file; `false` if unknown.
+    /// Whether all of it is private, has this protection, and maps its part of the file or no file;
+    /// `false` if unknown.
     pub fn is_unchanged(&self) -> bool {
         let mut rest = self.range.clone();
         let is_so = |line: &[u8]| {
@@ -55,7 +55,7 @@ impl Loaded {
         let start = usize::try_from(record.start).ok();
         let file_start = start.zip(offset).map(|(start, at)| start.wrapping_sub(at));
         let file_end = self.file_end.next_multiple_of(sys::page_size());
-        // Anonymous pages are zeros, or copies made by another library.
+        // Anonymous pages are zeros, or copies that another library made.
         let is_own = file_start == Some(self.file_start) && end.min(self.range.end) <= file_end;
         let is_placed = !is_file || is_own && from < file_end;
         let is_same = record.accessible

@@ -13,9 +13,9 @@ pub enum Page {
     Absent,
     /// A page of a file or of shared memory.
     File,
-    /// A page of this process alone.
+    /// An anonymous page.
     Private,
-    /// A private page that is swapped out or under migration, or a marker.
+    /// An anonymous page in swap or under migration, or a marker of the kernel.
     Swapped,
 }
 

@@ -1,13 +1,12 @@
-//! Populates pages before they are used: a missing page is an error here, where a touch
-//! would raise SIGBUS.
+//! Populates pages before use: a missing page is an error here, but SIGBUS at a touch.
 #![expect(unsafe_code, reason = "asks the kernel to fill memory by address")]
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::sys::{self, Errno, File, Result};
 
-/// A `madvise` advice and whether the kernel supports it. `EINVAL` doesn't tell: memory
-/// without access fails with it, too.
+/// A `madvise` advice and whether the kernel supports it. `EINVAL` doesn't tell, since
+/// inaccessible memory fails with it, too.
 struct Advice {
     number: i32,
     known: AtomicU8,
@@ -60,8 +59,8 @@ pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
     }
 }
 
-/// Touches each page by its last bytes first: the kernel clears a huge page so that the
-/// touched part comes last, and clearing forwards takes a third of the time.
+/// Populates each huge page by its last base page: the kernel clears the touched part last, and
+/// clearing forwards takes a third of the time.
 fn write(addr: usize, len: usize, step: usize) -> Result<()> {
     let last = sys::page_size();
     let end = addr + len;
@@ -77,7 +76,7 @@ fn write(addr: usize, len: usize, step: usize) -> Result<()> {
 /// Populates shared memory without writing, since other processes may use it.
 pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
     match write(addr, len, step) {
-        // Unsupported or forbidden: fault pages in one by one.
+        // Unsupported or forbidden.
         Err(Errno(libc::EINVAL | libc::EPERM | libc::ENOSYS)) => probe_each(addr, len, step),
         result => result,
     }
@@ -91,7 +90,7 @@ pub fn for_reading(addr: usize, len: usize, step: usize) {
     };
 }
 
-/// Faults in each page by a read of the kernel's, up to the first that fails.
+/// Faults in each page by a read inside the kernel; stops at the first failure.
 fn probe_each(addr: usize, len: usize, step: usize) -> Result<()> {
     (addr..addr + len)
         .step_by(step)

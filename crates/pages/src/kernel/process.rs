@@ -41,7 +41,7 @@ fn parse(text: &[u8]) -> Option<Process> {
 /// Buffer size for a name.
 pub const NAME: usize = 64;
 
-/// The process's name: its file's or script's, unless it has set another.
+/// The process's name: that of its file or script, unless it has set another.
 pub fn name(pid: u32, buffer: &mut [u8; NAME]) -> Option<&[u8]> {
     let path = Path::of(format_args!("/proc/{pid}/comm"))?;
     let name = procfile::head(path.c_str(), buffer);
@@ -49,7 +49,7 @@ pub fn name(pid: u32, buffer: &mut [u8; NAME]) -> Option<&[u8]> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Ancestors to check.
+/// Maximum number of ancestors to check.
 const GENERATIONS: usize = 16;
 
 /// Whether a process is a live ancestor of this one.

@@ -1,4 +1,4 @@
-//! Small kernel files, read on the stack.
+//! Reads small kernel files into buffers on the stack.
 
 use core::ffi::CStr;
 
@@ -22,7 +22,7 @@ pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     }
 }
 
-/// Fills the buffer from a file.
+/// Reads a file up to its end or the buffer's.
 pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -34,7 +34,7 @@ pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
     &buffer[..filled]
 }
 
-/// Longer lines (mappings with very long names) are skipped.
+/// Buffer in bytes. Of a longer line (a mapping with a very long name) only the end is visited.
 const LINE: usize = 4608;
 
 /// Calls `visit` with each line until it returns a value.
@@ -66,7 +66,7 @@ pub fn number(path: &CStr) -> Option<u64> {
     number::leading(head(path, &mut buffer))
 }
 
-/// Reads the number in the first line with a name; see [`keyed`].
+/// Reads the number in the first line with this name; see [`keyed`].
 pub fn tagged_in(path: &CStr, name: &[u8]) -> Option<u64> {
     each_line(path, |line| keyed::number_in(line, name))
 }

@@ -1,5 +1,4 @@
-//! Moves hugetlb memory to ordinary memory, before forks and before operations on part of a
-//! huge page.
+//! Moves hugetlb memory to ordinary memory, before forks and operations on part of a huge page.
 
 use core::ops::Range;
 
@@ -16,16 +15,16 @@ use crate::sys::{Errno, NoSignals, Result};
 /// Result of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All of it is ordinary memory.
+    /// All of it is ordinary memory now.
     Moved,
-    /// Part of it stays: a device or ring may write there, or another thread is changing it.
+    /// Part of it stays: threads, a device or a ring may write there, or it is being changed.
     InUse,
-    /// Part of it stays: there is no memory.
+    /// Part of it stays, for lack of memory.
     NoMemory,
 }
 
-/// Moves a range off hugetlb pages, before an operation on part of them. The program's own
-/// huge pages stay.
+/// Moves a range off hugetlb pages before an operation on part of them. Huge pages that the
+/// program mapped itself stay.
 pub fn step_down(addr: usize, len: usize) -> Outcome {
     let range = addr..addr.saturating_add(len);
     let _pass = fork_gate::GATE.pass();
@@ -54,9 +53,8 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
     })
 }
 
-/// Moves pages under one shield.
 fn move_pages(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
-    // A signal handler that writes there would wait for this thread.
+    // A signal handler in this thread that writes there would deadlock.
     let _quiet = NoSignals::where_allowed();
     let Some(shield) = Shield::best().ok().filter(|_| !dma_users::may_write()) else {
         return Outcome::InUse;
@@ -73,7 +71,6 @@ fn move_pages(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)
 
 /// Moves a page; retries while another thread is changing it.
 fn move_page(extent: &Extent, page: Range<usize>, state: State, shield: &Shield) -> Outcome {
-    /// Number of tries.
     const TIMES: u32 = 3;
     let word = &extent.units()[page.start];
     let mut outcome = Outcome::InUse;
@@ -99,7 +96,7 @@ const BUSY: Errno = Errno(libc::EBUSY);
 /// Moves whole pages of one state under the shield; returns the bytes in use that moved.
 ///
 /// # Errors
-/// If they stay: `EBUSY` if another thread is changing them, or those of [`replace::replace`].
+/// `EBUSY` if another thread is changing one of them; those of [`replace::replace`].
 pub(crate) fn move_units(
     extent: &Extent,
     units: Range<usize>,
@@ -113,7 +110,6 @@ pub(crate) fn move_units(
         .take_while(|unit| unit.claim(state).is_some())
         .count();
     if claimed < words.len() {
-        // Another thread is changing one of them.
         publish(&words[..claimed], state);
         return Err(BUSY);
     }

@@ -12,8 +12,8 @@ use crate::migrate::staging::Staging;
 use crate::policy::fresh_copy;
 use crate::sys::Result;
 
-/// Replaces units by ordinary memory while `shield` stops writers; returns the new state. After
-/// an error nothing has changed.
+/// Replaces units by ordinary memory while `shield` stops writers; returns the new state. Changes
+/// nothing if it fails.
 ///
 /// # Errors
 /// If there is no memory, address space or VMA left, or writers can't be stopped.
@@ -23,7 +23,7 @@ use crate::sys::Result;
 pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
     let range = extent.range_of(&units);
     let align = facts::thp_size().max(extent.layout.unit);
-    // Not populated: an untouched page follows the memory policy that it has when it is touched.
+    // Not populated: the memory policy at a page's first touch decides its node.
     let (copy, state) = Staging::ordinary(range.len(), align)?;
     let start = range.start;
     let change = move || {
@@ -38,7 +38,7 @@ pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> 
         unsafe { copy.replace(start) }
     };
     match extent.prot & libc::PROT_WRITE {
-        // Nobody writes, and threads that execute it must not wait.
+        // Nobody writes, and threads that execute text must not wait.
         0 => change()?,
         // SAFETY: mapped by us; the copy takes its place.
         _ => unsafe { shield.hold(&range, change)? },

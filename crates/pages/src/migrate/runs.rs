@@ -1,4 +1,4 @@
-//! Private hugetlb pages that a forked child could write.
+//! Finds private hugetlb pages that a forked child could write.
 
 use core::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds, index};
 
-/// The extents with such pages.
+/// The extents that may have such pages.
 pub(crate) fn writable() -> impl Iterator<Item = &'static Extent> {
     index::extents().filter(|extent| extent.holds != Holds::Text)
 }
@@ -21,8 +21,8 @@ pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {
     slices.sum::<usize>() * SLICE
 }
 
-/// The hugetlb pages of an extent in runs of at most `piece` bytes, and at least one page, with
-/// their states.
+/// The hugetlb pages of an extent, in runs of one state and at most `piece` bytes, but at least
+/// one page.
 pub(crate) fn pieces(extent: &Extent, piece: usize) -> impl Iterator<Item = (Range<usize>, State)> {
     let most = (piece / extent.layout.unit).max(1);
     let mut at = 0;
@@ -43,7 +43,7 @@ pub(crate) fn pieces(extent: &Extent, piece: usize) -> impl Iterator<Item = (Ran
     })
 }
 
-/// The state of a unit on hugetlb pages.
+/// The state of a unit; `None` unless it is on hugetlb pages.
 fn hugetlb_state(extent: &Extent, unit: usize) -> Option<State> {
     let (state, _) = extent.units()[unit].load();
     state.is_hugetlb().then_some(state)

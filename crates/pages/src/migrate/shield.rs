@@ -1,5 +1,5 @@
-//! Keeps others from writing to memory while it is replaced. A piece is protected, copied,
-//! replaced and released without other work between, so that nobody waits long.
+//! Stops writers while memory is replaced. Each piece is protected, copied, replaced and released
+//! without other work between, so that nobody waits long.
 
 use core::ops::Range;
 
@@ -17,8 +17,8 @@ pub enum Shield {
 }
 
 impl Shield {
-    /// Write protection by `userfaultfd(2)`; `None` without the rights, or under a seccomp
-    /// filter, which might kill the process for it.
+    /// Opens a `userfaultfd(2)`; `None` without the rights, or under a seccomp filter, which might
+    /// kill the process for it.
     pub fn whole() -> Option<Shield> {
         let open = || WriteProtection::open().ok().map(Shield::Whole);
         (!facts::has_filter()).then(open).flatten()
@@ -43,12 +43,12 @@ impl Shield {
         }
     }
 
-    /// Runs `replace` while nobody else can write to the range. On failure the range becomes
-    /// writable again.
+    /// Runs `replace` while nobody else can write to the range. If it fails, the range is writable
+    /// again.
     ///
     /// # Errors
-    /// Those of `replace`; `EBUSY` if the range contains this thread's stack or thread block,
-    /// which it writes meanwhile.
+    /// Those of `replace`; `EBUSY` if the range contains this thread's stack or thread-local
+    /// storage, which it writes meanwhile.
     ///
     /// # Safety
     /// The range must be memory of ours, mapped readable and writable.
@@ -77,7 +77,7 @@ impl Shield {
     }
 }
 
-/// Protects a range; waits while another thread protects part of it.
+/// Protects a range; retries while another thread protects part of it.
 fn protect(protection: &WriteProtection, range: &Range<usize>) -> Result<()> {
     /// Timeout in ms for another thread's copy.
     const TIMEOUT: u64 = 5000;

@@ -1,5 +1,5 @@
 //! Staging memory: filled at an address of its own, then moved over the program's memory by one
-//! `mremap`. If a step fails, the program's memory is unchanged.
+//! `mremap`. If a step before that fails, the program's memory is unchanged.
 #![expect(unsafe_code, reason = "maps memory and moves it by address")]
 
 use core::ffi::{CStr, c_int};
@@ -18,13 +18,13 @@ pub struct Staging {
     /// Its address.
     pub addr: usize,
     len: usize,
-    /// Its page size if it uses a pool.
+    /// Page size if it is on pool pages.
     pool: Option<usize>,
 }
 
 impl Staging {
-    /// Maps writable memory without pool pages, and advises transparent huge pages if the
-    /// fallback uses them. Returns its state, too.
+    /// Maps writable memory off the pools, and advises transparent huge pages if the fallback uses
+    /// them. Returns the resulting state, too.
     pub fn ordinary(len: usize, align: usize) -> Result<(Staging, State)> {
         let addr = address_space::reserve_elsewhere(len, align)?;
         let pool = None;
@@ -66,9 +66,9 @@ impl Staging {
         Ok(staging)
     }
 
-    /// Populates a page, fills it while the CPU cache holds it, and goes on to the next. `write`
-    /// gets offset, address and length. Stops at the first page that can't be populated, and
-    /// unmaps the rest. Returns the length filled.
+    /// Populates each page and fills it while the CPU cache holds it. `write` gets offset, address
+    /// and length. At the first page that can't be populated, unmaps the rest. Returns the length
+    /// filled.
     pub fn fill(&mut self, mut write: impl FnMut(usize, usize, usize)) -> usize {
         let Staging { addr, len, pool } = *self;
         let write = |at, len| write(at, addr + at, len);
@@ -84,7 +84,6 @@ impl Staging {
         filled
     }
 
-    /// Unmaps all but the first `len` bytes.
     fn truncate(&mut self, len: usize) {
         if len < self.len {
             // SAFETY: ours, and nobody uses it.
@@ -93,10 +92,10 @@ impl Staging {
         }
     }
 
-    /// Sets the access of the memory that it replaces.
+    /// Sets the protection of the memory that it is to replace.
     ///
     /// # Errors
-    /// If the system forbids it, such as execution of written memory.
+    /// If a security policy forbids it, such as execution of written memory.
     pub fn protect(&self, prot: c_int) -> Result<()> {
         // SAFETY: ours, and nobody uses it.
         unsafe { sys::mprotect(self.addr, self.len, prot) }
@@ -107,8 +106,8 @@ impl Staging {
         sys::name_memory(self.addr, self.len, name);
     }
 
-    /// Moves it to free address space, to test whether [`Staging::replace`] will work: a failed
-    /// `mremap` may unmap its target. Only while no other thread runs.
+    /// Moves it to free address space, to learn whether [`Staging::replace`] will work: a failed
+    /// `mremap` may unmap its target. Call it only while no other thread runs.
     ///
     /// # Errors
     /// If the kernel can't; before Linux 5.16 for hugetlb memory.
@@ -119,8 +118,7 @@ impl Staging {
         match unsafe { sys::mremap(self.addr, self.len, self.len, flags, other) } {
             Ok(_) => self.addr = other,
             Err(error) => {
-                // SAFETY: reserved above. If it is unmapped already, nothing has taken its
-                // place, since no other thread runs.
+                // SAFETY: reserved above, or unmapped already; no other thread could map there.
                 let _ = unsafe { sys::munmap(other, self.len) };
                 return Err(error);
             }

@@ -7,28 +7,26 @@ use core::ops::Range;
 use crate::kernel::facts;
 use crate::sys::{self, Result};
 
-/// Pieces of an area: each that was moved may be a VMA of its own, and a process may have 65530.
+/// Maximum number of pieces: each may become a VMA of its own, and a process may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// State of a piece: not looked at yet.
+/// State of a piece: not set aside yet.
 pub(super) const NEW: u8 = 0;
-/// It is aside, at least in part.
+/// At least part of it is aside.
 pub(super) const WAITING: u8 = 1;
-/// It is where it belongs, or is left there.
+/// It is home again, or was never set aside.
 pub(super) const SETTLED: u8 = 2;
 
-/// A mapping of ours for memory set aside.
 #[derive(Debug)]
 pub(super) struct Area {
-    /// Its addresses, the same modulo a huge page as those of the memory.
+    /// The addresses aside, at the same offset in a huge page as at home.
     pub(super) aside: Range<usize>,
-    /// Its mapping, including the room before and behind.
+    /// The whole mapping, with the rest before and behind.
     mapping: Range<usize>,
-    /// Length of a piece.
+    /// Bytes of a piece.
     piece: usize,
-    /// Index of the first piece: its address by the length.
+    /// Address of the first piece divided by `piece`.
     first: usize,
-    /// The states of the pieces.
     pub(super) states: &'static mut [u8],
 }
 
@@ -39,7 +37,7 @@ impl Area {
         let most = home.len() / piece + 2;
         let len = home.len() + 2 * huge;
         let states = map(most, libc::PROT_READ | libc::PROT_WRITE)?;
-        // After `mlockall` only inaccessible memory isn't populated.
+        // Inaccessible, since after `mlockall` the kernel populates all other memory.
         let at = map(len, libc::PROT_NONE).inspect_err(|_| unmap(states, most))?;
         let _ = sys::munlock(at, len);
         let start = at.next_multiple_of(huge) + home.start % huge;
@@ -67,31 +65,28 @@ impl Area {
         unmap(self.states.as_mut_ptr() as usize, self.states.len());
     }
 
-    /// The pieces.
+    /// The indices of all pieces.
     pub(super) fn pieces(&self) -> core::ops::RangeInclusive<usize> {
         0..=(self.aside.end - 1) / self.piece - self.first
     }
 
-    /// The index of the piece of an address.
+    /// The index of the piece at an address.
     pub(super) fn index(&self, aside: usize) -> usize {
         aside / self.piece - self.first
     }
 
-    /// The addresses of a piece.
     pub(super) fn piece(&self, index: usize) -> Range<usize> {
         let start = (self.first + index) * self.piece;
         start.max(self.aside.start)..(start + self.piece).min(self.aside.end)
     }
 }
 
-/// Maps memory of ours.
 pub(super) fn map(len: usize, prot: c_int) -> Result<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping.
     unsafe { sys::mmap(0, len, prot, flags, -1, 0) }
 }
 
-/// Unmaps memory of ours.
 pub(super) fn unmap(at: usize, len: usize) {
     // SAFETY: a mapping of ours.
     let _ = unsafe { sys::munmap(at, len) };

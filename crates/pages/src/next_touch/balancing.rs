@@ -1,4 +1,4 @@
-//! The kernel's NUMA balancing: it moves pages to the threads that use them, later and by itself.
+//! The fallback: the kernel's NUMA balancing, which moves pages to the threads that use them later.
 #![expect(unsafe_code, reason = "sets policies")]
 
 use core::ops::Range;
@@ -12,7 +12,7 @@ const MPOL_BIND: usize = 2;
 /// Linux 5.12.
 const MPOL_F_NUMA_BALANCING: usize = 1 << 13;
 
-/// Has the kernel balance a range; `why` says why pages aren't moved at the next touch.
+/// Enables NUMA balancing of a range. `why` is the reason for the fallback, for the message.
 ///
 /// # Errors
 /// `ENOTSUP` if `kernel.numa_balancing` is off or the kernel has no such policy.

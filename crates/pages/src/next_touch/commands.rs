@@ -1,4 +1,4 @@
-//! Commands for the service and their answers: one at a time.
+//! Commands for the service and their answers, one at a time.
 
 use core::ffi::c_int;
 use core::ops::Range;
@@ -6,12 +6,11 @@ use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 use crate::sys::{self, Bell, Errno, Result};
 
-/// A command.
 #[derive(Debug)]
 pub(super) enum Command {
     /// Set a range aside.
     Add(Range<usize>),
-    /// Bring everything back and end.
+    /// Bring all pieces back and end.
     Finish,
 }
 
@@ -19,17 +18,14 @@ pub(super) enum Command {
 const ABSENT: u32 = 0;
 /// It runs, without a command.
 const IDLE: u32 = 1;
-/// [`Command::Add`]
 const ADD: u32 = 2;
-/// [`Command::Finish`]
 const FINISH: u32 = 3;
 
 /// The state of the service, a futex.
 static STATE: AtomicU32 = AtomicU32::new(ABSENT);
 
-/// The range to set aside.
+/// The range of [`Command::Add`].
 static START: AtomicUsize = AtomicUsize::new(0);
-/// Its end.
 static END: AtomicUsize = AtomicUsize::new(0);
 /// The answer: bytes set aside.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -38,10 +34,9 @@ static ERROR: AtomicI32 = AtomicI32::new(0);
 
 /// The service's userfaultfd.
 static FAULTS: AtomicI32 = AtomicI32::new(-1);
-/// Its bell, which stays open once it exists.
+/// Its bell, which is kept for the next service.
 static BELL: AtomicI32 = AtomicI32::new(-1);
 
-/// Whether the service runs.
 pub(super) fn is_running() -> bool {
     STATE.load(Ordering::Acquire) != ABSENT
 }
@@ -107,7 +102,7 @@ pub(super) fn files() -> (c_int, c_int) {
     (load(&FAULTS), load(&BELL))
 }
 
-/// The next command.
+/// The command to execute, if any.
 pub(super) fn next() -> Option<Command> {
     let load = |word: &AtomicUsize| word.load(Ordering::Relaxed);
     match STATE.load(Ordering::Acquire) {
@@ -117,7 +112,7 @@ pub(super) fn next() -> Option<Command> {
     }
 }
 
-/// Answers a command with the bytes set aside.
+/// Answers a command: the bytes set aside, or an error.
 pub(super) fn answer(result: Result<usize>) {
     BYTES.store(result.unwrap_or(0), Ordering::Relaxed);
     let error = result.err().map_or(0, |error| error.0);
@@ -126,13 +121,13 @@ pub(super) fn answer(result: Result<usize>) {
     sys::futex_wake(&STATE);
 }
 
-/// Ends the service as asked.
+/// Marks the service as ended, after [`Command::Finish`].
 pub(super) fn end() {
     STATE.store(ABSENT, Ordering::Release);
     sys::futex_wake(&STATE);
 }
 
-/// Ends the service unless there is a command.
+/// Marks the service as ended unless there is a command.
 pub(super) fn try_end() -> bool {
     let ended = STATE.compare_exchange(IDLE, ABSENT, Ordering::AcqRel, Ordering::Relaxed);
     ended.is_ok()

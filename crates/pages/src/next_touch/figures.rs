@@ -1,4 +1,4 @@
-//! Figures for the report.
+//! Counters for the report.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,7 @@ static TOUCHED: AtomicU64 = AtomicU64::new(0);
 static LOCAL_BEFORE: AtomicU64 = AtomicU64::new(0);
 static LOCAL_AFTER: AtomicU64 = AtomicU64::new(0);
 
-/// Counts a piece.
+/// Counts a touched piece: whether it was on the thread's node, and whether it is now.
 pub(super) fn count(bytes: usize, was_local: bool, is_local: bool) {
     let add = |counter: &AtomicU64, counts: bool| {
         let bytes = if counts { bytes as u64 } else { 0 };
@@ -19,7 +19,7 @@ pub(super) fn count(bytes: usize, was_local: bool, is_local: bool) {
     add(&LOCAL_AFTER, is_local);
 }
 
-/// The figures of this process; `None` if nothing was touched.
+/// The counters of this process; `None` if nothing was touched.
 pub fn figures() -> Option<NextTouch> {
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let figures = NextTouch {

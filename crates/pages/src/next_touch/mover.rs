@@ -11,10 +11,9 @@ use super::regions::{Region, Regions};
 use super::resident::{has_page, make_exclusive};
 use crate::sys::{self, Errno, Message, Missing, Result};
 
-/// Maximum number of areas: mappings set aside at the same time.
+/// Maximum number of mappings set aside at the same time.
 const AREAS: usize = 64;
 
-/// The memory set aside.
 #[derive(Debug)]
 pub(super) struct Mover {
     fault: Missing,
@@ -41,18 +40,18 @@ impl Mover {
         &self.fault
     }
 
-    /// Whether nothing waits, or so much is split that it is time to end.
+    /// Whether to end: no piece is aside, or the table of regions is crowded.
     pub(super) fn is_over(&self) -> bool {
         self.waiting == 0 || self.regions.is_crowded()
     }
 
-    /// Sets a range aside, part of one mapping.
+    /// Sets a range of one mapping aside.
     ///
     /// # Errors
-    /// `ENOMEM`; `EBUSY` if the program or another library watches the range.
+    /// `ENOMEM`; `EBUSY` if another userfaultfd watches the range.
     pub(super) fn set_aside(&mut self, home: &Range<usize>, prot: c_int) -> Result<()> {
         if self.regions.has(home) {
-            // Some of it waits already.
+            // Part of it is aside already.
             return Ok(());
         }
         let free = self.areas.iter().position(Option::is_none);
@@ -79,7 +78,7 @@ impl Mover {
         Ok(())
     }
 
-    /// Sets a piece aside, unless it is empty or the program changes it meanwhile.
+    /// Sets a piece aside, unless it has no pages or the program is changing it.
     fn set_piece_aside(&mut self, area: usize, index: usize) {
         let Some(of) = self.areas[area].as_ref() else {
             return;
@@ -108,24 +107,24 @@ impl Mover {
                 at = part.aside().end;
                 continue;
             }
-            // SAFETY: the region says that the aside place is for these pages.
+            // SAFETY: by the table, `aside` is reserved for these pages.
             let (done, result) = unsafe { self.fault.move_pages(part.aside, &part.home()) };
             moved += done;
             at = part.aside + done;
             match result {
                 Ok(()) => {}
-                // More may move.
+                // A retry may move more.
                 Err(Errno(libc::EAGAIN)) if done > 0 => {}
                 // Pinned, or shared with a forked child.
                 Err(Errno(libc::EBUSY)) => at += sys::page_size(),
-                // A message of a change waits, or the protection differs.
+                // A change is unread, or the protection differs.
                 Err(_) => break,
             }
         }
         moved
     }
 
-    /// Reads messages until there is none, and lets waiting threads go on.
+    /// Serves all messages: faults and changes.
     pub(super) fn serve(&mut self) {
         while let Some(message) = self.fault.read() {
             match message {
@@ -135,7 +134,7 @@ impl Mover {
         }
     }
 
-    /// Reads messages of changes. Threads that wait fault again.
+    /// Applies all changes. Faulting threads retry and fault again.
     fn read_changes(&mut self) {
         while let Some(message) = self.fault.read() {
             match message {
@@ -145,7 +144,7 @@ impl Mover {
         }
     }
 
-    /// Notes a change that the program makes to watched memory.
+    /// Applies a change that the program makes to watched memory.
     fn apply(&mut self, change: &Message) {
         match change {
             Message::Fault { .. } => {}
@@ -175,7 +174,7 @@ impl Mover {
         }
     }
 
-    /// Leaves pieces that are still in their place: the program is changing them.
+    /// Leaves pieces home that weren't set aside yet: the program is changing them.
     fn leave(&mut self, part: &Region) {
         let mut areas = self.areas.iter_mut().flatten();
         let Some(area) = areas.find(|area| area.aside.contains(&part.aside)) else {
@@ -188,11 +187,11 @@ impl Mover {
         }
     }
 
-    /// Moves the touched piece to the node of its toucher and lets it go on.
+    /// Moves the touched piece to the thread's node and back home; the thread goes on.
     fn serve_fault(&mut self, addr: usize, thread: u32) {
         let page = sys::page_size();
         let Some(region) = self.regions.at_home(addr) else {
-            // A mapping that has grown.
+            // The mapping has grown.
             let _ = self.fault.forget(&(addr..addr + page));
             return;
         };
@@ -224,7 +223,7 @@ impl Mover {
         areas.find_map(|(at, area)| Some((at, has(area)?)))
     }
 
-    /// Whether the piece waited; it doesn't any more.
+    /// Settles a piece; returns whether it was aside.
     fn take_waiting(&mut self, area: usize, index: usize) -> bool {
         let Some(area) = &mut self.areas[area] else {
             return false;
@@ -234,16 +233,16 @@ impl Mover {
         was
     }
 
-    /// Moves a piece to where it belongs.
+    /// Moves a piece back home.
     fn bring_back(&mut self, piece: &Range<usize>) {
         let mut at = piece.start;
         while let Some(part) = self.regions.first_aside(&(at..piece.end)) {
-            // SAFETY: the region says that the pages belong there.
+            // SAFETY: by the table, the pages belong there.
             let (mut done, mut result) = unsafe { self.fault.move_pages(part.home, &part.aside()) };
             if done == 0 && !matches!(result, Ok(()) | Err(Errno(libc::EAGAIN))) {
-                // Pages that can't move, or a page that is there already.
+                // Copies a page that can't move; skips it if a page is there already.
                 let page = part.aside..part.aside + sys::page_size();
-                // SAFETY: the aside place is ours and readable.
+                // SAFETY: the memory aside is ours and readable.
                 (_, result) = unsafe { self.fault.copy(part.home, &page) };
                 if result != Err(Errno(libc::EAGAIN)) {
                     done = page.len();
@@ -256,7 +255,7 @@ impl Mover {
         }
     }
 
-    /// Ends the watch of a piece; its waiting threads go on.
+    /// Ends the watch of a piece; threads that wait for it go on.
     fn end_watch(&self, piece: &Range<usize>) {
         let mut at = piece.start;
         while let Some(part) = self.regions.first_aside(&(at..piece.end)) {
@@ -265,7 +264,7 @@ impl Mover {
         }
     }
 
-    /// Brings everything back and ends all watches.
+    /// Brings all pieces back and ends all watches.
     pub(super) fn finish(&mut self) {
         for at in 0..AREAS {
             let pieces = self.areas[at].as_ref().map(Area::pieces);
@@ -284,18 +283,18 @@ impl Mover {
     }
 }
 
-/// Moves a piece set aside to a node.
+/// Migrates a piece that is aside to a node.
 fn migrate(piece: &Range<usize>, node: u32) {
     const MPOL_BIND: usize = 2;
     const MPOL_MF_MOVE: usize = 1 << 1;
     let mut mask = Mask::default();
     nodes::put(&mut mask, node);
     let (at, len, mask) = (piece.start, piece.len(), mask.as_ptr() as usize);
-    // SAFETY: the mask has that many bits; the policy is that of a mapping of ours.
+    // SAFETY: the mask has that many bits; the policy is set on a mapping of ours.
     let _ = unsafe { sys::mbind(at, len, MPOL_BIND, mask, 1024, MPOL_MF_MOVE) };
 }
 
-/// Drops pages that the program has dropped.
+/// Drops pages aside whose home the program has dropped or unmapped.
 fn drop_pages(part: &Region) {
     // SAFETY: the program has dropped them.
     let _ = unsafe { sys::madvise(part.aside, part.len, libc::MADV_DONTNEED) };

@@ -9,41 +9,36 @@ use crate::kernel::procfile;
 use crate::rt::path::Path;
 use crate::sys::{self, File};
 
-/// CPUs in the table; a thread on another one has no known node.
+/// CPUs in the table; the node of a thread on another CPU is unknown.
 const CPUS: usize = 4096;
 
-/// No node.
 const NONE: u16 = u16::MAX;
 
-/// The node of each CPU.
+/// The node of each CPU, or `NONE`.
 #[derive(Debug)]
 pub(super) struct Nodes([u16; CPUS]);
 
-/// Calls `visit` with each node.
 fn each(mut visit: impl FnMut(u32)) {
     let mut buffer = [0; 1024];
     let text = procfile::head(c"/sys/devices/system/node/online", &mut buffer);
     list::members(text).flatten().for_each(&mut visit);
 }
 
-/// Whether the machine has several nodes.
 pub(super) fn are_many() -> bool {
     let mut count = 0;
     each(|_| count += 1);
     count > 1
 }
 
-/// A set of nodes for `mbind(2)`.
+/// A node mask for `mbind(2)`.
 pub(super) type Mask = [u64; 16];
 
-/// All nodes.
 pub(super) fn all() -> Mask {
     let mut mask = Mask::default();
     each(|node| put(&mut mask, node));
     mask
 }
 
-/// Adds a node.
 pub(super) fn put(mask: &mut Mask, node: u32) {
     if let Some(word) = mask.get_mut(node as usize / 64) {
         *word |= 1 << (node % 64);
@@ -51,7 +46,6 @@ pub(super) fn put(mask: &mut Mask, node: u32) {
 }
 
 impl Nodes {
-    /// Reads the table.
     pub(super) fn read() -> Nodes {
         let mut nodes = Nodes([NONE; CPUS]);
         each(|node| nodes.read_node(node));
@@ -69,7 +63,7 @@ impl Nodes {
         }
     }
 
-    /// The node that a thread last ran on, by its `stat` file; `None` if unknown.
+    /// The node where a thread last ran, by its `stat` file; `None` if unknown.
     pub(super) fn of_thread(&self, stat: &File) -> Option<u32> {
         let mut buffer = [0; 1024];
         let len = stat.read_at(&mut buffer, 0).ok()?;
@@ -85,12 +79,11 @@ pub(super) fn stat_of(thread: u32) -> Option<File> {
     File::open(path.c_str(), libc::O_RDONLY).ok()
 }
 
-/// The last toucher, which mostly is the next one: its file stays open.
+/// The last thread that faulted. Its `stat` file stays open: mostly it is the next one, too.
 #[derive(Debug, Default)]
 pub(super) struct Toucher(Option<(u32, File)>);
 
 impl Toucher {
-    /// The node of a thread.
     pub(super) fn node(&mut self, thread: u32, nodes: &Nodes) -> Option<u32> {
         if self.0.as_ref().is_none_or(|(last, _)| *last != thread) {
             self.0 = Some((thread, stat_of(thread)?));
@@ -98,7 +91,7 @@ impl Toucher {
         let (_, stat) = self.0.as_ref()?;
         let node = nodes.of_thread(stat);
         if node.is_none() {
-            // The thread has ended; another one may get its ID.
+            // The thread has ended, and its ID may be reused.
             self.0 = None;
         }
         node

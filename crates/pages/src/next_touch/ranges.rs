@@ -1,5 +1,5 @@
-//! Memory that qualifies: private, anonymous, writable, without a name of the kernel's except
-//! `[heap]`. Hugetlb memory, shared memory and stacks don't.
+//! Finds memory that qualifies: private, anonymous, writable; not hugetlb memory, stacks or other
+//! mappings that the kernel has named, except `[heap]`.
 
 use core::ffi::c_int;
 use core::ops::Range;

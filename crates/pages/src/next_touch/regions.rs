@@ -1,4 +1,4 @@
-//! What belongs where: a table of the memory set aside.
+//! Table of the memory set aside: home and aside addresses.
 #![expect(unsafe_code, reason = "maps the table")]
 
 use core::ops::Range;
@@ -6,11 +6,10 @@ use core::ops::Range;
 use super::area;
 use crate::sys::Result;
 
-/// Maximum number of regions. Each lies in a mapping of its own, of which a process may have
-/// 65530.
+/// Maximum number of regions: each has a VMA of its own, and a process may have 65530.
 const MOST: usize = 1 << 16;
 
-/// At more regions it is time to end: each search reads all of them.
+/// Number of regions above which the service ends: each search reads all of them.
 const CROWDED: usize = 128;
 
 /// Memory that belongs at `home` and is kept at `aside`.
@@ -30,7 +29,6 @@ impl Region {
         self.aside..self.aside + self.len
     }
 
-    /// The part from one offset to another.
     fn part(&self, from: usize, to: usize) -> Region {
         Region {
             home: self.home + from,
@@ -40,13 +38,12 @@ impl Region {
     }
 }
 
-/// Returns the offsets in `whole` of its common part with `range`; `None` if there is none.
+/// Returns the offsets in `whole` of its overlap with `range`.
 fn overlap(whole: &Range<usize>, range: &Range<usize>) -> Option<(usize, usize)> {
     let (start, end) = (whole.start.max(range.start), whole.end.min(range.end));
     (start < end).then(|| (start - whole.start, end - whole.start))
 }
 
-/// The table.
 #[derive(Debug)]
 pub(super) struct Regions {
     all: &'static mut [Region],
@@ -54,7 +51,6 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Maps an empty table.
     pub(super) fn new() -> Result<Regions> {
         let at = area::map(
             MOST * size_of::<Region>(),
@@ -77,12 +73,11 @@ impl Regions {
         self.count
     }
 
-    /// Whether it is time to end.
+    /// Whether searches are slow.
     pub(super) fn is_crowded(&self) -> bool {
         self.count > CROWDED
     }
 
-    /// Adds a region.
     pub(super) fn add(&mut self, region: Region) {
         if region.len > 0 {
             self.all[self.count] = region;
@@ -90,13 +85,13 @@ impl Regions {
         }
     }
 
-    /// The region to which an address belongs.
+    /// The region whose home contains an address.
     pub(super) fn at_home(&self, addr: usize) -> Option<Region> {
         let mut all = self.all().iter().copied();
         all.find(|region| region.home().contains(&addr))
     }
 
-    /// The part of an aside range that comes first and has one home.
+    /// The first part of an aside range that is in one region.
     pub(super) fn first_aside(&self, aside: &Range<usize>) -> Option<Region> {
         let part = |region: &Region| {
             let (from, to) = overlap(&region.aside(), aside)?;
@@ -106,14 +101,14 @@ impl Regions {
         parts.min_by_key(|part| part.aside)
     }
 
-    /// The part of a home range in the region of this index.
+    /// The part of a home range that is in this region.
     pub(super) fn part_at(&self, index: usize, home: &Range<usize>) -> Option<Region> {
         let region = self.all().get(index)?;
         let (from, to) = overlap(&region.home(), home)?;
         Some(region.part(from, to))
     }
 
-    /// Whether any of a home range is in the table.
+    /// Whether part of a home range is in the table.
     pub(super) fn has(&self, home: &Range<usize>) -> bool {
         (0..self.count).any(|index| self.part_at(index, home).is_some())
     }

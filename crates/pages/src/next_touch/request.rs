@@ -1,7 +1,5 @@
-//! The callers' side: one request at a time.
-//!
-//! The first request starts the service's thread; the caller brings the function that creates
-//! threads.
+//! Entry points: one request at a time. The first one starts the service's thread, by a function
+//! that the caller passes.
 
 use core::ffi::c_void;
 use core::ops::Range;
@@ -19,16 +17,16 @@ pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// Creates a detached thread.
 pub type Spawn = fn(Start) -> Result<()>;
 
-/// Held by a caller until its request is answered.
+/// Held until a request is answered.
 static CALLERS: Lock = Lock::new();
-/// Forks of this process in progress: no service may start.
+/// Number of forks in progress, during which no service starts.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Has a range moved to the nodes of the threads that touch it next. `except` is a thread that
-/// doesn't count, or 0.
+/// Makes the pages of a range move to the node of the next thread that touches them. `except` is
+/// the ID of a thread to ignore, or 0.
 ///
 /// # Errors
-/// `ENOTSUP` on one node, or if neither way works; `EINVAL` if the range holds no private
+/// `ENOTSUP` with one node, or if neither way works; `EINVAL` if the range has no private
 /// anonymous memory.
 pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
     if !nodes::are_many() {
@@ -70,7 +68,7 @@ pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
     }
 }
 
-/// Rounds to pages; `None` if the range holds no memory that qualifies.
+/// Rounds to pages; `None` if the range has no memory that qualifies.
 fn whole_pages(range: &Range<usize>) -> Option<Range<usize>> {
     let page = sys::page_size();
     let end = range.end.checked_next_multiple_of(page)?;
@@ -80,7 +78,7 @@ fn whole_pages(range: &Range<usize>) -> Option<Range<usize>> {
     any.then_some(range)
 }
 
-/// Has the service, which is started unless it runs, set a range aside; returns the bytes.
+/// Lets the service set a range aside, and starts it if needed; returns the bytes.
 fn ask(range: &Range<usize>, spawn: Spawn) -> Result<usize> {
     let _quiet = NoSignals::but_faults();
     let _held = lock_between_forks();
@@ -89,11 +87,11 @@ fn ask(range: &Range<usize>, spawn: Spawn) -> Result<usize> {
         return answer;
     }
     let faults = Missing::open().map_err(|error| match error {
-        // The kernel knows no such feature.
+        // The kernel lacks UFFDIO_MOVE.
         Errno(libc::EINVAL) => Errno(libc::ENOSYS),
         other => other,
     })?;
-    // The service makes a copy, so this one is closed at the end.
+    // The service has its own copy, so `faults` is closed here.
     commands::start(&command, faults.fd(), || spawn(service::run))
 }
 
@@ -108,7 +106,7 @@ fn lock_between_forks() -> Held<'static> {
     }
 }
 
-/// Brings everything back; the service ends.
+/// Brings all pieces back and ends the service.
 pub fn finish() {
     if commands::is_running() {
         let _quiet = NoSignals::but_faults();
@@ -117,20 +115,20 @@ pub fn finish() {
     }
 }
 
-/// Before a fork, with signals blocked: everything comes back, and nothing is set aside until
-/// [`go_on`].
+/// Brings all pieces back before a fork; nothing is set aside until [`go_on`]. Call it with signals
+/// blocked.
 pub fn pause() {
     let _held = CALLERS.lock();
     FORKS.fetch_add(1, Ordering::AcqRel);
     commands::give(&Command::Finish);
 }
 
-/// After a fork, in the parent.
+/// Ends [`pause`] in the parent.
 pub fn go_on() {
     FORKS.fetch_sub(1, Ordering::AcqRel);
 }
 
-/// In the child of a fork, which has no service.
+/// Resets the child of a fork, which has no service.
 pub fn in_child() {
     FORKS.store(0, Ordering::Relaxed);
     commands::forget();

@@ -1,4 +1,4 @@
-//! Which pages of a range are in memory.
+//! Finds the pages of a range that are in memory.
 #![expect(unsafe_code, reason = "populates pages")]
 
 use core::ffi::c_int;
@@ -6,17 +6,16 @@ use core::ops::Range;
 
 use crate::sys;
 
-/// Base pages to query at once.
+/// Number of base pages to query at once.
 const QUERY: usize = 512;
 
-/// Whether any page of a range is in memory.
 pub(super) fn has_page(range: &Range<usize>) -> bool {
     let mut any = false;
     resident(range, |_| any = true);
     any
 }
 
-/// Ends the sharing of pages with children of the past: only pages of one process can move.
+/// Ends copy-on-write sharing with former children: only pages of one process can move.
 pub(super) fn make_exclusive(range: &Range<usize>) {
     /// Linux 5.14.
     const MADV_POPULATE_WRITE: c_int = 23;

@@ -8,19 +8,18 @@ use super::mover::Mover;
 use super::ranges;
 use crate::sys::{self, Bell, Errno, Missing, Result};
 
-/// Timeout in ms after the last request: then the pieces that nobody has touched come back.
+/// Timeout in ms after the last request, when untouched pieces come back.
 const TIMEOUT: u64 = 60_000;
 
-/// Signals that the thread doesn't block: libc's own (`setuid` waits for all threads).
+/// libc's own signals, which the thread doesn't block: `setuid` waits for all threads.
 const LIBCS: u64 = 0b111 << 31;
 
-/// The thread's function.
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     sys::set_blocked_signals(!(sys::FAULTS | LIBCS));
     let (faults, bell) = commands::files();
-    // The program may close all descriptors, or its children keep them.
+    // The program may close all descriptors, and forked children would keep them open.
     sys::keep_files([faults, bell]);
-    // Its creator may be bound to a busy CPU.
+    // The inherited affinity may be a busy CPU.
     sys::run_anywhere();
     let (faults, bell) = (Missing::from_fd(faults), Bell::from_fd(bell));
     match Mover::new(faults) {
@@ -35,7 +34,7 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// Serves until nothing waits.
+/// Serves commands and faults until no piece is aside.
 fn serve(mover: &mut Mover, bell: &Bell) {
     let mut end = 0;
     loop {
@@ -64,10 +63,10 @@ fn serve(mover: &mut Mover, bell: &Bell) {
     }
 }
 
-/// Maximum number of mappings for one request.
+/// Maximum number of mappings that one request sets aside; more stay home.
 const MOST: usize = 48;
 
-/// Sets the memory of a range aside.
+/// Sets a range aside; returns the bytes.
 fn add(mover: &mut Mover, range: &Range<usize>) -> Result<usize> {
     let stack = 0_u8;
     let own = [(&raw const stack) as usize, sys::thread_key()];

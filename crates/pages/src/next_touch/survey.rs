@@ -6,10 +6,10 @@ use core::ops::Range;
 use super::nodes::{self, Nodes};
 use crate::sys::{self, Dir};
 
-/// Pages to query.
+/// Number of pages to query.
 const SAMPLES: usize = 256;
 
-/// Whether a sample of the range and all threads, except one, are on one node; `false` if unknown.
+/// Whether sampled pages and all threads except one are on the same node; `false` if unknown.
 pub(super) fn is_local(range: &Range<usize>, except: u32) -> bool {
     let node = common_node_of_pages(range);
     node.is_some() && node == common_node_of_threads(except)
@@ -26,7 +26,7 @@ fn common_node_of_pages(range: &Range<usize>) -> Option<u32> {
     }
     let mut nodes = [c_int::MIN; SAMPLES];
     sys::page_nodes(&pages[..count], &mut nodes).ok()?;
-    // Errors are negative: such pages aren't in memory.
+    // A negative node is an error: the page isn't in memory.
     let mut there = nodes[..count]
         .iter()
         .filter_map(|node| u32::try_from(*node).ok());

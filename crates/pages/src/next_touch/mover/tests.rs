@@ -1,4 +1,4 @@
-//! The whole mechanism, with threads, on any machine with `UFFDIO_MOVE` and the rights.
+//! Tests the whole mechanism with threads, if there is `UFFDIO_MOVE` and the right to use it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -28,7 +28,7 @@ fn number(at: usize) -> usize {
     unsafe { word(at).read_volatile() }
 }
 
-/// Serves while `program` runs in other threads, then brings everything back.
+/// Serves while `program` runs in other threads, then brings all pieces back.
 fn serve(mover: &mut Mover, program: impl FnOnce() + Send) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -119,7 +119,7 @@ fn calls_of_the_program_count() {
                 assert_eq!(number(elsewhere + at), at + (16 << 20) + 1, "moved {at:x}");
             }
         });
-        // Others may have mapped memory in the gaps.
+        // Other tests may have mapped memory in the gaps.
         for (from, len) in [(0, 8 << 20), (12 << 20, 4 << 20), (24 << 20, 8 << 20)] {
             unmap(start + from, len);
         }
