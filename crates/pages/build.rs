@@ -1,4 +1,4 @@
-//! Assembles with the C compiler on machines where Rust can't.
+//! Assembles the `.s` files with the C compiler where Rust can't.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads cargo's environment and writes its own files"

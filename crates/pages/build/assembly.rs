@@ -1,4 +1,4 @@
-//! Assembly, for the build script of each library.
+//! Assembles `.s` files, for each library's build script.
 
 use std::error::Error;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 /// Prepended to each file.
 const MACROS: &str = include_str!("../src/rt/word_macros.s");
 
-/// Assembles files with the C compiler for powerpc64, where Rust can do it only since 1.95.
+/// Assembles files with the C compiler on powerpc64, where Rust has no assembly before 1.95.
 pub(crate) fn assemble(library: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
     if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|machine| machine == "powerpc64") {
         let out = std::env::var("OUT_DIR")?;
@@ -24,7 +24,7 @@ pub(crate) fn assemble(library: &str, files: &[&str]) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
-/// Prints an instruction to cargo.
+/// Prints a line for cargo.
 pub(crate) fn emit(line: &str) {
     println!("{line}");
 }

@@ -11,7 +11,7 @@
 //! Memory shared with other processes is never replaced.
 //!
 //! **Locks.** Readers take none. Writers hold a [`table_guard`](crate::rt::table_guard), which
-//! blocks signals.
+//! blocks signals; [`anon`] needs none.
 //!
 //! **At a fork.** The fork waits for writers. The child has the same tables and shared
 //! memory, but no locked memory.

@@ -3,12 +3,11 @@
 //! **Invariants.** Nothing here allocates, raises a signal, or needs a function that some libc
 //! lacks. `errno` is kept.
 //!
-//! **Locks.** A [`lock`] is held for a few stores, never while the program's code runs. A
-//! [`table_guard`] holds one with signals blocked and the [`fork_gate`] passed. A [`wait_queue`]
-//! wakes waiters.
+//! **Locks.** A [`lock`] is never held while the program's code runs. A [`table_guard`] holds one
+//! with signals blocked and the [`fork_gate`] passed.
 //!
 //! **At a fork.** The forking thread closes the gate and passes it itself; in the child every lock
-//! is free ([`lock::Lock::forget`]).
+//! is free (`lock::forget_others`).
 
 pub mod fork_gate;
 pub mod kept_file;

@@ -1,16 +1,16 @@
 //! Code, data and bss of the program and its libraries on huge pages, replaced in place before
 //! the program begins.
 //!
-//! * [`load`]: program headers; [`divide`]: whole huge pages; [`rungs`]: the rungs.
-//! * [`text`]: code, by [`page_cache`] of the file, or by a copy that is [`share`]d or
-//!   [`private_copy`]; [`data`]: data and bss.
-//! * [`contents`]: the parts to copy; [`file_mapping`](crate::kernel::file_mapping): queries;
-//!   [`placement`] and [`reason`]: results; [`symbols`]: functions, for perf.
+//! * [`load`]: program headers; [`tail`]: the last, partial huge page; [`divide`]: page sizes.
+//! * [`rungs`]: the pages to try; [`placement`] and [`reason`]: results.
+//! * [`text`]: code, by the file's [`page_cache`] or by a copy: [`share`], [`private_copy`],
+//!   [`pool_file`]; [`symbols`]: its functions, for perf.
+//! * [`data`]: data and bss; [`contents`]: the parts to copy.
 //! * [`stack`]: stacks, advised in place.
 //!
 //! **Invariants.** A copy is staged and replaces the original in one system call; a failure
-//! before leaves the original. Read-only memory stays read-only. A segment that was changed
-//! since it was [`loaded`](crate::kernel::loaded) stays.
+//! before that leaves the original. Read-only memory stays read-only. A segment that was changed
+//! after it was [`loaded`](crate::kernel::loaded) is left alone.
 //!
 //! **Locks.** None: one thread runs, or nobody writes.
 //!

@@ -1,4 +1,4 @@
-//! Direct system calls, not through functions that others interpose.
+//! Direct system calls, since functions of libc may be interposed.
 //!
 //! **Invariants.** `errno` is kept: errors are values. `seccomp_filter` decides which calls
 //! are made under the program's own filter.

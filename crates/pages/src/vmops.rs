@@ -11,8 +11,7 @@
 //! * [`anon`]: large private mappings of the program, which are only advised.
 //! * Other memory isn't ours: `None` passes the call on.
 //!
-//! **Invariants.** A call returns the error that the kernel would return; a call that can't be
-//! done for huge pages is reported.
+//! **Invariants.** A call returns the kernel's error; one that huge pages rule out is reported.
 //!
 //! **Locks.** The lock of the table that changes, once for each call.
 //!
@@ -42,7 +41,7 @@ pub mod step_down;
 
 use range::{overlap, pages, touched};
 
-/// The pages of a call if they contain shared memory. Private memory in them becomes ordinary.
+/// Steps private memory of a call down; returns its pages if they contain shared memory.
 fn ours(addr: usize, len: usize) -> Option<Range<usize>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
     private::before_change(&range);
@@ -78,7 +77,7 @@ fn divide_in(
     Ok(())
 }
 
-/// The range of `mprotect` in this libc: musl rounds any address to the pages it touches.
+/// Returns the range that `mprotect` of this libc changes: musl rounds it to whole pages.
 pub fn mprotect_range(addr: usize, len: usize) -> (usize, usize) {
     match touched(addr, len) {
         Some(range) if !weak::is_glibc() => (range.start, range.len()),
@@ -131,7 +130,7 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
 }
 
 /// `mbind(2)`. Private memory on a pool becomes ordinary memory and moves, since it was populated
-/// before the program touched it. So does shared memory on part of a huge page.
+/// before the program touched it. Shared memory on part of a huge page becomes ordinary, too.
 ///
 /// # Safety
 /// As for [`sys::mbind`], with a mask that the caller vouches for.
@@ -160,7 +159,7 @@ pub unsafe fn mbind(
     })
 }
 
-/// After `mlock(2)` or `mlock2(2)`.
+/// Records a successful `mlock(2)` or `mlock2(2)`.
 pub fn locked(addr: usize, len: usize) {
     let range = touched(addr, len).filter(registry::meets);
     if let Some(range) = range {
@@ -168,14 +167,14 @@ pub fn locked(addr: usize, len: usize) {
     }
 }
 
-/// After `munlock(2)`.
+/// Records a successful `munlock(2)`.
 pub fn unlocked(addr: usize, len: usize) {
     if let Some(range) = touched(addr, len) {
         mlocked::remove(&range);
     }
 }
 
-/// After `mlockall(2)`.
+/// Records a successful `mlockall(2)`.
 pub fn all_locked(flags: c_int) {
     mlocked::set_lock_future(flags & libc::MCL_FUTURE != 0);
     index::read(|| {
@@ -192,8 +191,8 @@ pub fn all_locked(flags: c_int) {
     }
 }
 
-/// Before the program maps or moves something to a fixed address: memory of ours on part of a
-/// huge page becomes ordinary memory.
+/// Call it before the program maps or moves something to a fixed address. Memory of ours on part of
+/// a huge page becomes ordinary memory.
 pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     let Some(range) = ours(addr, len) else {
         return Ok(());
@@ -204,7 +203,7 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     })
 }
 
-/// After a mapping at a fixed address: memory of ours there is gone.
+/// Forgets memory of ours that a mapping at a fixed address has replaced.
 pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
@@ -215,7 +214,6 @@ pub fn after_fixed(addr: usize, len: usize) {
     }
 }
 
-/// Forgets shared memory that was replaced.
 fn shared_replaced(open: &mut Open, range: &Range<usize>) {
     let _ = divide_in(open, range, |open, region, part| {
         if let Some(region) = region {
@@ -225,7 +223,7 @@ fn shared_replaced(open: &mut Open, range: &Range<usize>) {
     });
 }
 
-/// `mremap(2)`. `None` if the call is to be passed on; call [`moved`] afterwards.
+/// `mremap(2)`. After `None` pass the call on, then call [`moved`].
 pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
     let done = remap::mremap(*call).or_else(|| anon::growth(call).err().map(Err));
     if let Some(Ok(now)) = done {
@@ -235,14 +233,14 @@ pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
     done
 }
 
-/// After an `mremap` that was passed on.
+/// Records an `mremap` that was passed on.
 pub fn moved(call: &remap::Call, now: usize) {
     unlock_moved(call, now);
     replaced_by(call);
     anon::remapped(call, now);
 }
 
-/// Forgets locks on memory that moved away or was cut.
+/// Forgets locks on memory that moved away or was cut off.
 fn unlock_moved(call: &remap::Call, now: usize) {
     let is_gone = now != call.addr && call.flags & remap::MREMAP_DONTUNMAP == 0;
     let kept = if is_gone { 0 } else { call.new_len };
@@ -254,7 +252,7 @@ fn unlock_moved(call: &remap::Call, now: usize) {
     }
 }
 
-/// Forgets memory that lay at the new fixed address.
+/// Forgets memory that a move to a fixed address has replaced.
 fn replaced_by(call: &remap::Call) {
     if call.is_fixed() {
         after_fixed(call.new_addr, call.new_len);

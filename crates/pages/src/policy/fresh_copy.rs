@@ -1,4 +1,4 @@
-//! Copies into fresh memory without populating zeros.
+//! Copies to new, zero-filled memory. Skips zeros, so that they take no memory.
 #![expect(unsafe_code, reason = "copies memory by address")]
 
 use core::ops::Range;
@@ -6,12 +6,11 @@ use core::ops::Range;
 use crate::kernel::facts;
 use crate::sys;
 
-/// Copies by huge pages, except zero ones. Touches the last byte of each first: the kernel
-/// clears the touched part of a huge page last, and clearing forwards is faster.
+/// Copies huge page by huge page and skips zero ones. Touches the last byte of each first: the
+/// kernel clears the touched part last, and clearing forwards is faster.
 ///
 /// # Safety
-/// Both must be `len` bytes in whole base pages; the original readable, the copy writable,
-/// zero and the caller's alone.
+/// `len` must be whole base pages, `from` readable, and `to` writable, zero and the caller's alone.
 pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
     let size = facts::thp_size();
     let mut at = 0;
@@ -19,7 +18,7 @@ pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
         let part = (size - (to + at) % size).min(len - at);
         // SAFETY: as the caller says.
         if !unsafe { is_zero(from + at, part) } {
-            // SAFETY: as the caller says, it is zero.
+            // SAFETY: as the caller says; it is zero already.
             unsafe { ((to + at + part - 1) as *mut u8).write_volatile(0) };
             let (from, to) = ((from + at) as *const u8, (to + at) as *mut u8);
             // SAFETY: as the caller says.
@@ -29,7 +28,7 @@ pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
     }
 }
 
-/// Copies by base pages, except zero ones: reading a hole of shared memory populates it.
+/// Copies base page by base page and skips zero ones, so that holes of shared memory stay holes.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -43,11 +42,11 @@ pub(crate) unsafe fn copy_what_is_there(from: usize, to: usize, len: usize) {
     }
 }
 
-/// Runs of base pages that are zero, or not.
+/// Yields runs of base pages that are all zero, or all not; `true` means zero.
 fn runs(from: usize, len: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
     let page = sys::page_size();
     let end = from + len;
-    // SAFETY: the callers' condition.
+    // SAFETY: callers pass readable memory.
     let is_zero_page = move |at: usize| unsafe { is_zero(at, page.min(end - at)) };
     let mut at = from;
     core::iter::from_fn(move || {
@@ -61,12 +60,10 @@ fn runs(from: usize, len: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
     })
 }
 
-/// Whether whole base pages are zero.
-///
 /// # Safety
-/// They must be readable.
+/// The range must be whole base pages and readable.
 unsafe fn is_zero(addr: usize, len: usize) -> bool {
-    /// Compared at once with wide registers.
+    /// Long enough for the compiler to use vector registers.
     type Block = [usize; 64];
     let mut blocks = (addr..addr + len).step_by(size_of::<Block>());
     // SAFETY: as the caller says; a base page is whole blocks.

@@ -1,10 +1,9 @@
-//! Huge pages that the program requests by itself (`MAP_HUGETLB`, `SHM_HUGETLB`) in a
-//! control group with a limit (`hugetlb.SIZE.max`).
+//! The program's own requests for huge pages (`MAP_HUGETLB`, `SHM_HUGETLB`) in a control group
+//! with a limit (`hugetlb.SIZE.max`).
 //!
-//! The kernel charges this limit at the first touch, and kills the program with SIGBUS if a
-//! page exceeds it. With `--shm` or `--anon` pages are populated first, so that the request
-//! fails with ENOMEM, as under `hugetlb.SIZE.rsvd.max`. Without a limit, and for requests
-//! with `MAP_NORESERVE`, nothing is done.
+//! The kernel charges a page at its first touch, and raises SIGBUS beyond the limit. With `--shm`
+//! or `--anon` we populate the pages at the request, which then fails with ENOMEM, as it does
+//! under `hugetlb.SIZE.rsvd.max`. Requests with `MAP_NORESERVE` are left alone.
 #![expect(unsafe_code, reason = "unmaps what the group cannot cover")]
 
 use core::ffi::c_int;
@@ -19,10 +18,10 @@ use crate::policy::required;
 use crate::rt::message::Amount;
 use crate::sys::{self, Errno, Filter, Result};
 
-/// A request under a limit.
+/// A request in a control group with a limit.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnRequest {
-    /// The function, for the message.
+    /// Name of the call, for the message.
     call: &'static str,
     len: usize,
     page: usize,
@@ -34,10 +33,7 @@ pub struct OwnRequest {
 const SIZE_SHIFT: c_int = libc::MAP_HUGE_SHIFT;
 const SIZE_MASK: c_int = 0x3f;
 
-/// Calls `map`, which is `mmap` with these arguments.
-///
-/// # Errors
-/// Those of `map`, and `ENOMEM` if the control group cannot cover the request.
+/// Calls `map`, which calls `mmap` with these arguments. `ENOMEM` beyond the control group's limit.
 pub fn map(
     len: usize,
     prot: c_int,
@@ -63,7 +59,7 @@ pub fn map(
 }
 
 impl OwnRequest {
-    /// A request for a new segment with these flags; `None` if no limit applies to it.
+    /// Returns the request of `shmget` with these flags; `None` if no limit applies.
     pub fn of_segment(len: usize, flags: c_int) -> Option<OwnRequest> {
         let is_meant = flags & libc::SHM_HUGETLB != 0 && flags & libc::SHM_NORESERVE == 0;
         is_meant.then(|| OwnRequest::under_limit("shmget", len, flags, true))?
@@ -97,10 +93,7 @@ impl OwnRequest {
         }
     }
 
-    /// Fails, and says so, if less is left of the limit than is requested.
-    ///
-    /// # Errors
-    /// `ENOMEM`
+    /// Reports and fails a request beyond the limit (`ENOMEM`).
     pub fn admit(&self) -> Result<()> {
         match self.len <= self.left {
             true => Ok(()),
@@ -108,15 +101,12 @@ impl OwnRequest {
         }
     }
 
-    /// Populates all pages of the request, which is mapped at `at`.
-    ///
-    /// # Errors
-    /// The kernel's, if a page cannot be had.
+    /// Populates the request, which is mapped at `at`; fails if a page is missing.
     pub fn populate(&self, at: usize) -> Result<()> {
         populate::shared(at, self.len, self.page)
     }
 
-    /// Says that the request fails, and gives the error.
+    /// Reports that the request fails; returns its error.
     pub fn refused(&self) -> Errno {
         let (call, page) = (self.call, SizeName(self.page));
         let (len, left) = (Amount(self.len), Amount(self.left));

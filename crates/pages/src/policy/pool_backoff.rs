@@ -1,4 +1,4 @@
-//! Results of asking the pools: the reason of the last failure, and when to ask again.
+//! Why a pool gave no page the last time, and when to ask it again.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
@@ -43,7 +43,7 @@ pub enum Shortfall {
 }
 
 impl Shortfall {
-    /// All, ordered by number.
+    /// All variants, by number.
     const ALL: [Shortfall; 11] = [
         Shortfall::None,
         Shortfall::PoolEmpty,
@@ -58,7 +58,7 @@ impl Shortfall {
         Shortfall::Threads,
     ];
 
-    /// The one of this number.
+    /// Returns the variant with this number.
     fn numbered(number: &AtomicU8) -> Shortfall {
         let number = usize::from(number.load(Ordering::Relaxed));
         Shortfall::ALL
@@ -97,16 +97,16 @@ pub const FORKS_SEEN: &str = "off pools, since forks had to move their pages";
 /// Reason beside threads.
 pub const THREADS: &str = "off pools beside threads: this user lacks full userfaultfd";
 
-/// State of asking one pool.
+/// Backoff state of one pool.
 #[derive(Debug)]
 pub struct PoolBackoff {
-    /// Bytes of growth before the pool is asked again.
+    /// Growth in bytes before the pool is asked again.
     skip: AtomicUsize,
     last: AtomicU8,
     said: AtomicBool,
 }
 
-/// Bytes of growth during which a failed pool isn't asked: each try costs system calls.
+/// Initial [`PoolBackoff::skip`] after a failure: each try costs system calls.
 const SPARED: usize = 128 << 20;
 
 impl PoolBackoff {
@@ -130,12 +130,12 @@ impl PoolBackoff {
         spared.is_err()
     }
 
-    /// Notes that this process returned a page to the pool.
+    /// Ends the backoff: this process has returned a page to the pool.
     pub fn gave_back(&self) {
         self.skip.store(0, Ordering::Relaxed);
     }
 
-    /// Notes that the pool of this size gave the heap no page; reports it once.
+    /// Begins the backoff: the pool of this page size gave the heap no page. Reports it once.
     pub fn heap_failed(&self, bytes: usize) {
         self.skip.store(SPARED, Ordering::Relaxed);
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
@@ -143,9 +143,9 @@ impl PoolBackoff {
         let level = || match config::get().heap {
             // The user set this limit.
             _ if shortfall == Shortfall::Own => Level::Info,
-            // The request fails with an error of its own.
+            // The request reports an error of its own.
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
-            // A lower rung than requested.
+            // The pool isn't the requested one but a lower rung.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
             _ => config::level(Kind::Heap),
         };
@@ -188,7 +188,7 @@ impl PoolBackoff {
     }
 }
 
-/// Why a pool of this size doesn't provide so many pages.
+/// Why the pool of this page size doesn't provide `pages` pages.
 pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
     match hugetlb_pool::could_give(size, pages) {
         Some(true) => Shortfall::Limited,
@@ -218,10 +218,10 @@ pub fn begin() {
     }
 }
 
-/// State of asking for pages of the unit's size.
+/// Backoff for pages of the unit's size.
 pub static BACKOFF: PoolBackoff = PoolBackoff::new();
 
-/// State of asking for larger pages.
+/// Backoff for larger pages.
 pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 
 /// Why the heap isn't on the requested pages.
@@ -277,8 +277,7 @@ pub(crate) fn say_forks() {
     }
 }
 
-/// Why the pools are closed for private memory, for good: the number of [`Shortfall::Forks`] or
-/// [`Shortfall::Threads`], or 0.
+/// Number of the [`Shortfall`] that closed the pools for private memory for good; 0 while open.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Closes the pools for private memory, for good. The first reason is kept.
@@ -290,8 +289,8 @@ fn closed() -> Shortfall {
     Shortfall::numbered(&CLOSED)
 }
 
-/// Reports once that private memory has left the pools (`moved` > 0) or doesn't get their pages
-/// because of threads.
+/// Reports once that, because of threads, private memory has moved off the pools (`moved` > 0) or
+/// gets none of their pages.
 pub(crate) fn say_threads(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     const CURE: &str = "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
@@ -318,10 +317,10 @@ pub(crate) fn say_threads(moved: usize) {
 /// Whether memory has moved off hugetlb pages before a fork.
 pub static MOVED: AtomicBool = AtomicBool::new(false);
 
-/// Forks in progress.
+/// Number of forks in progress.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes no hugetlb pages during a fork.
+/// Begins a fork, during which no hugetlb pages are taken.
 pub(crate) fn pause() {
     FORKS.fetch_add(1, Ordering::SeqCst);
 }
@@ -341,10 +340,10 @@ pub(crate) fn is_forking() -> bool {
     FORKS.load(Ordering::SeqCst) > 0
 }
 
-/// Whether the heap may take hugetlb pages now: not under valgrind, not during a fork, not
-/// after several forks, and after the first one not while a child lives.
+/// Whether the heap may take hugetlb pages now. It may not under valgrind, during a fork, once the
+/// pools are closed, or, after a fork that moved memory, while a child lives.
 pub fn may_have_hugetlb() -> bool {
-    // Unknown counts as a child.
+    // If unknown, a child is assumed.
     let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
     !is_forking() && !is_closed() && !is_parent() && !sys::is_under_valgrind()
 }

@@ -10,18 +10,18 @@ use hugetools_contract::env::Limit;
 use crate::config;
 use crate::kernel::hugetlb_pool;
 
-/// Page sizes are powers of two.
+/// One entry for each power of two, as page sizes are.
 const SIZES: usize = usize::BITS as usize;
 
 /// Bytes taken, by page size and in total.
 static TAKEN: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
 static ALL: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of one part of each pool when last read.
+/// Quota in bytes by page size, when last read, if it is a part of the pool.
 static PARTS: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
 
-/// Takes up to `wanted` bytes of pages of this size; returns how many are allowed. Give back
-/// what the pool doesn't have.
+/// Takes up to `wanted` bytes of the quota for pages of this size; returns the bytes taken. Bytes
+/// that the pool doesn't provide must be given back.
 pub fn take(size: usize, wanted: usize) -> usize {
     let Some(limit) = config::get().limit else {
         return wanted;
@@ -35,14 +35,14 @@ pub fn take(size: usize, wanted: usize) -> usize {
     first + take_of(taken, read_limit(limit, size), size, wanted - first)
 }
 
-/// Returns bytes of pages of this size.
+/// Gives bytes of pages of this size back to the quota.
 pub fn give(size: usize, bytes: usize) {
     if let Some(limit) = config::get().limit {
         give_to(count(limit, size), bytes);
     }
 }
 
-/// Whether this process may have no more page of this size.
+/// Whether the quota leaves no page of this size.
 pub fn is_spent(size: usize) -> bool {
     config::get().limit.is_some_and(|limit| {
         let rest =
@@ -70,10 +70,9 @@ fn last_limit(limit: Limit, size: usize) -> usize {
     }
 }
 
-/// Reads the quota.
 fn read_limit(limit: Limit, size: usize) -> usize {
     if let Limit::Part(parts) = limit {
-        // A part of an unreadable pool is nothing.
+        // An unreadable pool counts as empty.
         let pages = hugetlb_pool::maximum(size).and_then(|most| most.checked_div(parts));
         let pages = usize::try_from(pages.unwrap_or(0)).unwrap_or(usize::MAX);
         let part = pages.saturating_mul(size);
@@ -82,7 +81,7 @@ fn read_limit(limit: Limit, size: usize) -> usize {
     last_limit(limit, size)
 }
 
-/// Takes whole pages within the quota; returns the bytes.
+/// Takes whole pages within the quota; returns their bytes.
 fn take_of(taken: &AtomicUsize, allowed: usize, size: usize, wanted: usize) -> usize {
     let grant = |taken: usize| allowed.saturating_sub(taken).min(wanted) / size * size;
     let add = |taken: usize| taken.checked_add(grant(taken));

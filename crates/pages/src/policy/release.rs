@@ -1,4 +1,4 @@
-//! Returns pages to a pool.
+//! Accounts for pages that return to a pool.
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds};

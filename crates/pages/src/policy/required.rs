@@ -1,5 +1,5 @@
-//! Segments that must be on huge pages (`HUGETLB_REQUIRE`): whether a request may use lower
-//! pages, and the error if it may not.
+//! Segments that must be on huge pages (`HUGETLB_REQUIRE`): whether a request may use a lower rung,
+//! and the error if not.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +21,7 @@ mod account;
 
 pub use account::{ANON, Account, SHM, STACK};
 
-/// Whether `more` bytes of the heap may use pages below the requested ones. Pass the gate first.
+/// Whether `more` bytes of the heap may use a lower rung. Must run inside the fork gate.
 pub(crate) fn heap_may_fall_back(more: usize) -> bool {
     match config::share_of_heap() {
         None => config::get().fallback != Fallback::None,
@@ -42,7 +42,7 @@ struct HeapBytes {
 }
 
 impl HeapBytes {
-    /// Counts them, without the first base pages of every heap.
+    /// Counts the heap without its first bytes, which are on base pages in every heap.
     fn take() -> HeapBytes {
         let all = index::read(|| {
             let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
@@ -71,7 +71,7 @@ impl HeapBytes {
     }
 }
 
-/// Whether part of the heap could not be provided.
+/// Whether the heap has failed its requirement.
 static HEAP_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether a growing segment has met its requirement so far.
@@ -100,7 +100,7 @@ fn account(segment: Segment) -> Option<&'static Account> {
     }
 }
 
-/// Reports once that the heap can't grow as required. Pass the gate first.
+/// Reports once that the heap can't grow as required. Must run inside the fork gate.
 pub(crate) fn heap_refused(more: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
@@ -135,14 +135,14 @@ pub(crate) fn heap_refused(more: usize) {
 
 const NO_PAGE: &str = "the kernel has no huge page left";
 
-/// Notes that a required heap leaves its pool at a fork.
+/// Notes that a required heap is about to move off its pool.
 pub(crate) fn heap_moves() {
     if config::share_of_heap().is_some() {
         note_refused(Segment::Heap);
     }
 }
 
-/// Reports once that a required heap has left its pool.
+/// Reports once that a required heap has moved off its pool.
 pub(crate) fn heap_moved(moved: usize, when: &str) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
@@ -163,7 +163,7 @@ pub(crate) fn heap_moved(moved: usize, when: &str) {
     );
 }
 
-/// Whether shared memory may use pages below the requested ones.
+/// Whether shared memory may use a lower rung.
 pub fn shm_may_fall_back(len: usize) -> bool {
     match SHM.share() {
         None => config::get().fallback != Fallback::None,
@@ -182,7 +182,7 @@ pub fn count_shm(len: usize, is_other: bool) {
     SHM.count(len, is_other);
 }
 
-/// Reports that shared memory falls short: as an error if it is required.
+/// Reports shared memory off the requested pages: an error if it is required and can't fall back.
 pub fn report_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
     match SHM.share().filter(|_| !may_follow) {
         None => starter_message::warn(kind, text),

@@ -1,5 +1,5 @@
-//! Facts read once, before the program confines itself or changes its root, but not before
-//! memory of ours exists: other programs don't pay for it.
+//! Facts read once, before the program sets a seccomp filter or changes its root, but not before
+//! memory of ours exists, so that other programs don't pay for it.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +25,7 @@ fn read() {
     thp::begin(found.thp);
 }
 
-/// Notes the calls that hugectl found rejected by these filters.
+/// Notes the calls that hugectl found rejected, if the number of filters is the same.
 fn note_rejected_calls(filters: u64) {
     let config = config::get();
     match config.filter {
@@ -42,7 +42,7 @@ fn note_rejected_calls(filters: u64) {
                 sys::note_files_pass();
             }
         }
-        // hugectl has tested other filters.
+        // hugectl has tested other filters, or none.
         tried if tried.is_some() || config.speaker.is_some() => sys::note_untested_filter(),
         _ => {}
     }

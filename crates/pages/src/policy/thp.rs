@@ -1,4 +1,4 @@
-//! Transparent huge pages: whether they serve, and advice.
+//! Transparent huge pages: whether memory can get them, and `madvise`.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
 use core::ffi::CStr;
@@ -17,7 +17,6 @@ use crate::rt::message::{Level, say_once, say_once_at};
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
 
-/// The setting for private memory.
 const ENABLED: &CStr = c"/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
@@ -35,7 +34,7 @@ pub(crate) fn begin(enabled: Option<u64>) {
     ROOM.store(room(), Ordering::Relaxed);
 }
 
-/// Resets the child, which shares the control group with its parent.
+/// Discards the room in a forked child, which shares the control group with its parent.
 pub(crate) fn look_again() {
     if is_limited() {
         ROOM.store(0, Ordering::Relaxed);
@@ -47,12 +46,12 @@ fn is_limited() -> bool {
     ROOM.load(Ordering::Relaxed) < usize::MAX / 4
 }
 
-/// Notes that the program disabled or enabled them.
+/// Notes that the program has disabled or enabled transparent huge pages for itself.
 pub fn note_disabled(yes: bool) {
     DISABLED.store(yes, Ordering::Relaxed);
 }
 
-/// Whether they are disabled for this process.
+/// Whether transparent huge pages are disabled for this process.
 pub(crate) fn is_disabled() -> bool {
     DISABLED.load(Ordering::Relaxed)
 }
@@ -66,8 +65,7 @@ pub fn serves_private() -> Result<(), NoThp> {
     }
 }
 
-/// What decides, apart from the memory control group: [`has_room`] asks that only when it
-/// matters.
+/// Returns the facts without the memory control group, which [`has_room`] reads only if needed.
 fn thp_facts(mode: Mode) -> ThpFacts {
     ThpFacts {
         mode,
@@ -77,8 +75,8 @@ fn thp_facts(mode: Mode) -> ThpFacts {
     }
 }
 
-/// Whether a test of them can be: not where there are none, nor where the control groups
-/// cannot be seen. It is said aloud.
+/// Whether a test gets transparent huge pages and can read the control group. Prints that it is
+/// skipped if not.
 #[cfg(test)]
 pub(crate) fn can_be_tried(test: &str) -> bool {
     use std::io::Write;
@@ -92,8 +90,8 @@ pub(crate) fn can_be_tried(test: &str) -> bool {
     serves
 }
 
-/// Reads the mode of `enabled` or `shmem_enabled`. Every kernel with transparent huge
-/// pages has the directory; if `/sys/kernel/mm` is hidden, trying tells.
+/// Reads the mode from `enabled` or `shmem_enabled`. Without the file the kernel has no transparent
+/// huge pages, unless `/sys/kernel/mm` is hidden.
 fn read_mode(path: &CStr) -> Mode {
     let find = || {
         let mut buffer = [0; 96];
@@ -123,7 +121,7 @@ pub fn serves_shared() -> Result<(), NoThp> {
     facts.verdict()
 }
 
-/// Advises memory for the fallback; returns the resulting state.
+/// Advises memory as the fallback setting says; returns the resulting state.
 ///
 /// # Safety
 /// The range must be mapped by us.
@@ -166,10 +164,7 @@ fn refused(wanted: State) -> State {
 }
 
 /// Collapses touched base pages into transparent huge pages now (Linux 6.1); before that,
-/// khugepaged does it later.
-///
-/// # Errors
-/// If there is no huge page, or nothing was touched.
+/// khugepaged does it later. Fails if no huge page is free or no page was touched.
 ///
 /// # Safety
 /// The range must be mapped by us.
@@ -179,10 +174,7 @@ pub unsafe fn collapse(addr: usize, len: usize) -> sys::Result<()> {
     unsafe { sys::madvise(addr, len, MADV_COLLAPSE) }
 }
 
-/// Populates transparent huge pages now (Linux 6.1).
-///
-/// # Errors
-/// If a huge page is missing, or the kernel is older (`EINVAL`).
+/// Populates transparent huge pages now. Fails if one is missing, or before Linux 6.1 (`EINVAL`).
 ///
 /// # Safety
 /// The range must be mapped by us, zero, and not handed out yet.
@@ -198,13 +190,13 @@ pub unsafe fn populate(addr: usize, len: usize) -> sys::Result<()> {
     Ok(())
 }
 
-/// Whether a private mapping of the program may use them; reports once why not.
+/// Whether a private mapping of the program gets transparent huge pages; reports once why not.
 pub(crate) fn serves_mapping(len: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
     is_served(len, ("private mappings", Kind::Mappings), &SAID)
 }
 
-/// Whether a stack may use them; reports once why not.
+/// Whether a stack gets transparent huge pages; reports once why not.
 pub(crate) fn serves_stack(len: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
     is_served(len, ("stacks", Kind::Stacks), &SAID)
@@ -223,7 +215,7 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
     served.is_ok()
 }
 
-/// Whether a reservation may be advised: how much of it will be used is unknown.
+/// Whether a reservation may be advised. In a limited control group it may not: its use is unknown.
 pub(crate) fn serves_reservation() -> bool {
     !is_limited() && thp_facts(offered()).verdict().is_ok()
 }
@@ -261,18 +253,17 @@ fn offered() -> Mode {
 /// Bytes that may be advised before the control group is read again.
 static ROOM: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether too little was left at the last read.
 static SCARCE: AtomicBool = AtomicBool::new(false);
 
 /// Number of reads to skip after too little was left.
 static SPARED: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the control group had too little left for huge pages.
+/// Whether the control group had too little left for huge pages at the last read.
 pub(crate) fn is_scarce() -> bool {
     SCARCE.load(Ordering::Relaxed)
 }
 
-/// Whether the memory control group has room: a huge page takes 2 MiB at its first touch.
+/// Whether the memory control group has room: the first touch of a huge page charges all of it.
 fn has_room(len: usize) -> bool {
     let take = |room: usize| room.checked_sub(len);
     let taken = ROOM.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
@@ -310,7 +301,6 @@ fn room() -> usize {
 /// Whether the control groups were invisible at the last read.
 static HIDDEN: AtomicBool = AtomicBool::new(false);
 
-/// Reports once that the control groups are invisible.
 fn say_hidden() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if HIDDEN.load(Ordering::Relaxed) {
@@ -320,8 +310,8 @@ fn say_hidden() {
     }
 }
 
-/// Whether a copy beside the original may use them: it takes at most an eighth of what the
-/// control group has left, since the kernel kills a process beyond the limit.
+/// Whether a copy beside the original gets transparent huge pages. It may take an eighth of what
+/// the control group has left, since the kernel kills a process beyond the limit.
 pub(crate) fn serves_copy(len: usize) -> Result<(), NoThp> {
     serves_private()?;
     let is_enough = len <= room() / 4;
@@ -332,7 +322,7 @@ pub(crate) fn serves_copy(len: usize) -> Result<(), NoThp> {
     Err(NoThp::Scarce)
 }
 
-/// Reports once why they don't serve.
+/// Reports once why memory gets no transparent huge pages.
 fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let level = || level_of(why, Kind::Thp);
@@ -345,7 +335,7 @@ fn say_why(why: NoThp) {
     say_once_at(&SAID, level, format_args!("{}: {next}", why.reason()));
 }
 
-/// hugectl has reported the machine's settings before the start.
+/// Returns the level of a report. hugectl has reported the machine's settings before the start.
 fn level_of(why: NoThp, kind: Kind) -> Level {
     match why {
         NoThp::Absent | NoThp::Never | NoThp::SharedNever | NoThp::SizeNever => Level::Info,
@@ -364,7 +354,7 @@ pub(crate) fn below_pools() -> (Level, &'static str) {
     }
 }
 
-/// Whether they are the fallback for a request of this length.
+/// Whether transparent huge pages are the fallback for a request of this length.
 pub fn is_fallback_for(len: usize) -> bool {
     wants_thp(true, config::get().fallback) && len >= facts::thp_size()
 }

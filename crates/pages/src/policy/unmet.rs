@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
-/// Sets the word for the bits.
+/// Sets the word that holds the bits.
 pub fn set(word: Option<&'static AtomicU32>) {
     let at = word.map_or(ptr::null(), ptr::from_ref);
     WORD.store(at.cast_mut(), Ordering::Release);

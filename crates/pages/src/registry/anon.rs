@@ -1,14 +1,13 @@
 //! Large private anonymous mappings of the program that get transparent huge pages
-//! (`HUGETLB_ANON`). Later changes inside such a mapping are advised alike, so that VMAs
-//! merge as they would without us.
+//! (`HUGETLB_ANON`). Later mappings inside one get the same advice, so that VMAs merge as they
+//! would without us.
 //!
-//! No locks: an entry only hints at an advice. Concurrent changes of neighbours may lose or
-//! lengthen an entry.
+//! No locks: an entry is only a hint. Concurrent changes of neighbours may lose or lengthen one.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Maximum number of entries; neighbours share one. Others are advised only when mapped.
+/// Maximum number of entries; neighbours share one. Further mappings are advised only when made.
 const PLACES: usize = 512;
 
 /// Start and end of a mapping, page aligned; 0 if unused. The end's lowest bit is
@@ -25,7 +24,7 @@ static TABLE: [Place; PLACES] = [const {
     }
 }; PLACES];
 
-/// End of the slots ever used.
+/// Index after the last slot ever used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 const ADVISED: usize = 1;
@@ -35,7 +34,7 @@ const ADVISED: usize = 1;
 pub struct Known {
     /// Its addresses.
     pub range: Range<usize>,
-    /// Whether all of it is advised, even what is inaccessible. Otherwise each part is advised
+    /// Whether all of it is advised, inaccessible parts included. Otherwise each part is advised
     /// when it becomes writable.
     pub is_advised: bool,
 }
@@ -61,7 +60,7 @@ impl Place {
         self.start.store(0, Ordering::Release);
     }
 
-    /// Takes an unused slot.
+    /// Stores a mapping if the slot is unused; returns whether it did.
     fn take(&self, known: &Known) -> bool {
         let (unused, start) = (0, known.range.start);
         let taken = self
@@ -73,7 +72,7 @@ impl Place {
         taken.is_ok()
     }
 
-    /// Extends an adjacent mapping.
+    /// Extends an adjacent mapping; returns whether it did.
     fn join(&self, other: &Known) -> bool {
         let Some(mine) = self
             .get()

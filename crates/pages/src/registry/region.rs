@@ -43,11 +43,11 @@ impl Born {
 pub struct Region {
     /// Address; 0 for an unused slot.
     pub base: usize,
-    /// Length that the program knows, in base pages.
+    /// Length in bytes that the program knows: whole base pages.
     pub len: usize,
-    /// Mapped length, in huge pages.
+    /// Mapped length in bytes: whole huge pages.
     pub mapped: usize,
-    /// The size of its huge pages.
+    /// Size of its huge pages.
     pub page: usize,
     /// Its protection.
     pub prot: i32,
@@ -55,7 +55,7 @@ pub struct Region {
     pub origin: u32,
     /// Offset in that mapping.
     pub offset: usize,
-    /// Length of that mapping, in base pages.
+    /// Length of that mapping in bytes: whole base pages.
     pub whole: usize,
     /// Its kind.
     pub backing: Backing,

@@ -10,7 +10,6 @@ use crate::rt::table_guard::TableGuard;
 /// Maximum number of regions; others stay on base pages.
 const PLACES: usize = 256;
 
-/// The table and the lock that guards it.
 struct Table {
     lock: Lock,
     regions: core::cell::UnsafeCell<[Region; PLACES]>,
@@ -30,7 +29,7 @@ static TABLE: Table = Table {
 static BOUNDS: [(AtomicUsize, AtomicUsize); PLACES] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES];
 
-/// End of the slots ever used.
+/// Index after the last slot ever used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a region may overlap the range. Takes no lock.

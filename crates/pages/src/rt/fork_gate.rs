@@ -1,16 +1,15 @@
-//! A gate that many threads pass and a fork closes. Whoever changes memory that we handed
-//! out passes it.
+//! A gate that a fork closes. A thread passes it to change memory that we handed out.
 //!
-//! A closed gate delays, it does not block: a thread waits a moment and then passes, since
-//! the closer may be waiting for a lock of libc that this thread holds. The closer and
-//! threads already inside pass at once.
+//! A closed gate only delays: a thread waits for `PASS_TIMEOUT`, then passes, since the closer may
+//! be waiting for a lock of libc that the thread holds. The closer and threads that are already
+//! inside pass at once.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::rt::wait_queue::WaitQueue;
 use crate::sys;
 
-/// Threads inside that are recorded by ID; more are only counted.
+/// Maximum number of entries recorded by thread ID; more are only counted.
 const MAX_IDS: usize = 64;
 
 /// How long (ms) a thread blocks on a closed gate; most forks take less.
@@ -25,10 +24,10 @@ const CLOSE_TIMEOUT: u64 = 2000;
 pub struct Gate {
     /// ID of the closing thread; 0 while the gate is open.
     closer: AtomicUsize,
-    /// IDs of threads inside, once per entry. A counter beside them would be wrong for a
-    /// thread that a signal interrupted while entering or leaving.
+    /// IDs of threads inside, once per entry. A counter beside them would be wrong for a thread
+    /// that a signal interrupts while it enters or leaves.
     ids: [AtomicUsize; MAX_IDS],
-    /// Number of threads inside that are only counted.
+    /// Number of entries without a recorded ID.
     without_id: AtomicU32,
     wait_queue: WaitQueue,
 }
@@ -41,7 +40,6 @@ pub struct Pass<'a>(&'a Gate);
 pub static GATE: Gate = Gate::new();
 
 impl Gate {
-    /// An open, empty gate.
     const fn new() -> Gate {
         Gate {
             closer: AtomicUsize::new(0),
@@ -80,7 +78,7 @@ impl Gate {
     fn count_out(&self, me: usize) {
         if !self.ids.iter().any(|id| change(id, me, 0)) {
             let one_less = |count: u32| count.checked_sub(1);
-            // A forked child doesn't count those inside in its parent.
+            // A forked child has reset the count.
             let _ = (self.without_id).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
         }
     }
@@ -94,7 +92,6 @@ impl Gate {
         self.ids.iter().any(is_mine)
     }
 
-    /// Whether no other thread is inside.
     fn has_no_other(&self, me: usize) -> bool {
         let is_other = |id: &AtomicUsize| {
             let id = id.load(Ordering::SeqCst);
@@ -138,7 +135,6 @@ impl Gate {
     }
 }
 
-/// Changes a word from one value to another; returns whether it did.
 fn change(word: &AtomicUsize, from: usize, to: usize) -> bool {
     word.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
         .is_ok()
@@ -154,10 +150,9 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// Forks prepared by this process and its ancestors.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Number of forks that this process has prepared, or stems from.
+/// Number of forks prepared by this process and its ancestors.
 pub fn forks() -> u32 {
     COUNT.load(Ordering::Acquire)
 }

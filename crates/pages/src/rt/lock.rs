@@ -1,5 +1,5 @@
-//! A lock of one word, which includes the number of forks before it was taken: a lock
-//! held by a thread of the parent is free in a forked child.
+//! A lock of one word. The word includes the number of earlier forks, so that a lock held in the
+//! parent is free in a forked child.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -66,7 +66,7 @@ impl Lock {
         }
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     pub fn release(&self) {
         if self.0.swap(FREE, Ordering::Release) & STATE == CONTENDED {
             sys::futex_wake(&self.0);

@@ -1,7 +1,7 @@
 //! memcpy, memset and memcmp of our own.
 //!
-//! libc's are IFUNCs. If libc precedes this library in the program's list, their resolvers would
-//! run before libc is relocated, and the program would crash. So the libraries refer to none.
+//! Those of libc are IFUNCs. If libc precedes this library in the program's list, the loader would
+//! run their resolvers before it relocates libc, and the program would crash.
 //!
 //! Loops contain a compiler fence: without it the compiler would turn them into calls of the very
 //! function they implement.

@@ -1,4 +1,4 @@
-//! Messages: one `write(2)` each to the [`outlet`]. They raise no signal and never wait
+//! Messages: one `write(2)` each to the [`outlet`]. They raise no signal, and wait at most 100 ms
 //! for a reader. A program that filters its own system calls gets none.
 
 use core::fmt::{self, Write};
@@ -37,12 +37,12 @@ fn write_line(level: Level, text: fmt::Arguments<'_>) {
     let own = sys::getpid();
     let line = match (is_enabled(Level::Debug), outlet::is_redirected()) {
         (true, _) => Line::of(format_args!("libhugetlbfs{Whose}: {name}: {text}")),
-        // Each process of a start writes such lines.
+        // Each process that hugectl starts writes such lines.
         (false, _) if level == Level::Info => Line::of(format_args!(
             "libhugetlbfs: {name}: process {own} ({ProgramName}): {text}"
         )),
         (false, false) => Line::of(format_args!("libhugetlbfs: {name}: {text}")),
-        // A shared file gets lines of all processes.
+        // A shared file gets the lines of all processes.
         (false, true) => Line::of(format_args!("libhugetlbfs: {name}: process {own}: {text}")),
     };
     outlet::write(line.bytes());
@@ -61,7 +61,7 @@ impl fmt::Display for ProgramName {
     }
 }
 
-/// Host and process, which libhugetlbfs printed at its highest verbosity, too.
+/// Host and process ID, as libhugetlbfs prints them at its highest verbosity.
 struct Whose;
 
 impl fmt::Display for Whose {

@@ -1,8 +1,8 @@
-//! The file that gets messages: descriptor 2 while it is still the file of the start, or
-//! only the one of `hugectl --messages`.
+//! The destination of messages: descriptor 2 while it is the same file as at the start, or the
+//! file of `hugectl --messages`.
 //!
-//! It is opened at the start, since the process may drop its rights or change its root,
-//! and reopened by name if the program has closed it.
+//! The latter is opened at the start, since the process may drop its rights or change its root. If
+//! the program closes it, it is opened again by name.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -13,7 +13,6 @@ use crate::rt::kept_file::KeptFile;
 use crate::rt::path::Path;
 use crate::sys::{self, File};
 
-/// The open file.
 static OUTPUT: KeptFile = KeptFile::none();
 
 /// The destination if it isn't standard error; otherwise null.

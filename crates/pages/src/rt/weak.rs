@@ -1,5 +1,5 @@
-//! Functions that not every libc has: words that the loader fills with an address or
-//! leaves null. A missing strong reference would keep every program from starting.
+//! Functions that not every libc has: words that the loader fills with an address or leaves null.
+//! An unresolved strong reference would keep every program from starting.
 #![expect(unsafe_code, reason = "declares words that the loader fills")]
 
 use core::ffi::{c_char, c_int, c_void};

@@ -1,7 +1,7 @@
-/* What makes words that the loader fills: for the `words.s` of each library, which stand
-   behind this text. Each word is eight bytes with the address of what has a name. */
+/* Macros for the `words.s` of each library, which follows them. A word is eight bytes that the
+   loader fills with the address of a symbol. */
 
-/* Or null, where nothing has it. */
+/* Null if the symbol is undefined. */
 .macro weak_word word, name
     .weak \name
     .globl \word

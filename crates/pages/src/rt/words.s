@@ -1,5 +1,5 @@
-/* Words that the loader fills: each with the address of what libc has by that
-   name, or null. Rust code declares them by `word!`; see `weak.rs`. */
+/* Words that the loader fills with the address of a libc symbol, or null. Rust code declares
+   them by `word!`; see `weak.rs`. */
 
 .pushsection .data.rel.ro,"aw",@progbits
 .balign 8

@@ -8,7 +8,8 @@ use super::load::Load;
 use crate::kernel::pagemap::{self, Page};
 use crate::sys;
 
-/// Calls `visit` for each run of base pages with contents, in order. Unknown pages count.
+/// Calls `visit` for each run of base pages with contents, in order. Pages of unknown state
+/// count as contents.
 pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
     let page = sys::page_size();
     let file_end = load.file_end.next_multiple_of(page);

@@ -1,5 +1,5 @@
-//! Data and bss. They are copied only while no other thread and no signal handler runs: a write
-//! between copy and move would be lost.
+//! Data and bss. They are copied only while no other thread or signal handler runs: a write between
+//! copy and move would be lost.
 #![expect(unsafe_code, reason = "replaces the program's variables by a copy")]
 
 use core::ffi::c_int;
@@ -23,8 +23,8 @@ use crate::migrate::staging::Staging;
 use crate::policy::thp;
 use crate::sys::{self, Errno, NoSignals};
 
-/// Puts a segment on huge pages, unless part of it has changed since it was loaded. Beside
-/// other threads only pages without contents are advised.
+/// Puts a segment on huge pages, unless part of it has changed since it was loaded. While other
+/// threads run, only huge pages without contents are advised.
 pub fn put(load: &Load, rungs: &Rungs) -> Placement {
     let (first, second) = rungs.sizes();
     let mut got = Placement {
@@ -60,7 +60,7 @@ pub fn touch(load: &Load) {
         // SAFETY: a writable segment of the program; nothing changes.
         let byte = unsafe { AtomicU8::from_ptr(at as *mut u8) };
         let is = byte.load(Ordering::Relaxed);
-        // A write of the same value; a failure means that somebody else has written.
+        // Writes the same value. If it fails, another thread has written.
         let _ = byte.compare_exchange(is, is, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
@@ -120,12 +120,12 @@ fn read_ahead(load: &Load, range: &Range<usize>) {
     }
 }
 
-/// Puts whole huge pages on transparent ones: copies those with contents, advises the others.
+/// Puts a range on transparent huge pages: copies those with contents, advises the others.
 fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got: &mut Placement) {
     if !rungs.thp {
         got.why = Some(Reason::NoFallback);
         if config::get().fallback == Fallback::Base {
-            // With THP=always bss would get them without advice.
+            // With THP=always bss would get huge pages without advice.
             let _ = advise(range, libc::MADV_NOHUGEPAGE);
         }
         return;

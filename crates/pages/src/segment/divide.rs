@@ -16,7 +16,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Why its pool doesn't provide so many bytes.
+    /// Why its pool doesn't provide `bytes` bytes.
     pub(super) fn shortfall(&self, bytes: usize) -> Reason {
         pool_backoff::private_shortfall_of(self.size, bytes / self.size).into()
     }

@@ -22,7 +22,7 @@ pub struct Load {
     pub file_end: usize,
     /// Address that corresponds to offset 0 of the file.
     pub file_start: usize,
-    /// Its address is constant at each start, modulo this.
+    /// Its address is the same at each start, modulo this.
     pub modulus: usize,
     /// `p_align`.
     pub align: usize,
@@ -53,8 +53,8 @@ impl Load {
         load
     }
 
-    /// Whether it was linked for pages of this size: by alignment, or by the address if it is
-    /// marked. Old linker scripts leave the alignment of a marked segment at a base page.
+    /// Whether it was linked for pages of this size: by its alignment, or, if it is marked, by its
+    /// address, since old linker scripts align marked segments to base pages.
     fn is_linked_for(&self, size: usize) -> bool {
         let by_address = self.is_marked && self.range.start % size == 0;
         self.align >= size && self.align % size == 0 || by_address
@@ -90,7 +90,7 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
     let loads = headers
         .iter()
         .filter(|header| header.p_type == libc::PT_LOAD);
-    // The kernel places a program by its largest alignment.
+    // The kernel aligns a program to the largest `p_align`.
     let align = loads.clone().map(|header| word(header.p_align)).max();
     let modulus = match base {
         0 => usize::MAX,
@@ -104,7 +104,6 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
     })
 }
 
-/// Start addresses of an object's segments.
 fn starts(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<Item = usize> {
     let loads = headers
         .iter()
@@ -141,7 +140,6 @@ fn load(
     })
 }
 
-/// The base pages of a header.
 fn pages_of(header: &Elf64_Phdr, base: usize, page: usize) -> Range<usize> {
     let start = base.wrapping_add(word(header.p_vaddr));
     let end = start.saturating_add(word(header.p_memsz));

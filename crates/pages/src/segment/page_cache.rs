@@ -1,8 +1,7 @@
 //! Huge pages of the file in the page cache: shared by all processes, reclaimable, no copy.
 //!
-//! The file system must support them, and the segment must lie in memory as in the file, modulo
-//! the huge page. hugectl prepares the page cache; small pages stay unless the kernel can
-//! collapse them.
+//! The file system must support them, and address and file offset must be equal modulo the huge
+//! page. hugectl prepares the page cache; small pages stay unless the kernel can collapse them.
 #![expect(unsafe_code, reason = "advises the program's own mappings")]
 
 use core::ops::Range;
@@ -16,10 +15,8 @@ use crate::sys::{self, Errno};
 /// Linux 6.1.
 const MADV_COLLAPSE: i32 = 25;
 
-/// Maps whole huge pages of a segment by huge pages of its file.
-///
-/// # Errors
-/// Reason not; nothing has changed then.
+/// Maps huge pages of the file over whole huge pages of a segment. If it fails, the contents are
+/// unchanged.
 pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     let size = facts::thp_size();
     if load.file_start % size != 0 || range.is_empty() || range.end > load.file_end {
@@ -28,12 +25,12 @@ pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     if !is_unchanged(range) {
         return Err(Reason::Changed);
     }
-    // All of the segment, which stays one VMA: libunwind finds names only if a VMA's offset is
-    // a program header's.
+    // Advises all of the segment, so that it stays one VMA: libunwind finds names only if a VMA's
+    // offset is a program header's.
     advise(&load.range, libc::MADV_HUGEPAGE)
         .or_else(|_| advise(range, libc::MADV_HUGEPAGE))
         .map_err(|_| Reason::ThpAbsent)?;
-    // The first page tells of the others, before a large program is read.
+    // Tries one page before all of a large program is read.
     let first = range.start..range.start + size;
     remap(&first, size);
     if huge_bytes(range) == 0 && advise(&first, MADV_COLLAPSE).is_err() {

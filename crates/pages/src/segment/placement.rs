@@ -13,12 +13,12 @@ pub struct Placement {
     pub pool: usize,
     /// Advised to use transparent huge pages.
     pub thp: usize,
-    /// Reason part of it isn't on better pages.
+    /// Why part of it isn't on better pages.
     pub why: Option<Reason>,
 }
 
 impl Placement {
-    /// All that is or may be on huge pages.
+    /// Bytes that are on huge pages or advised to be.
     pub fn bytes(&self) -> usize {
         self.page_cache + self.pool + self.thp
     }
@@ -40,7 +40,7 @@ impl Placement {
         self.why = self.why.or(other.why);
     }
 
-    /// Counts the result of asking a pool for `wanted` bytes; returns the bytes done.
+    /// Counts the result of asking a pool for `wanted` bytes; returns the bytes moved.
     pub fn add_from_pool(
         &mut self,
         wanted: usize,

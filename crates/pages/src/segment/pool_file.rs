@@ -1,5 +1,5 @@
-//! Replaces part of a segment by a mapping of an unnamed hugetlb file, filled first. A step that
-//! fails changes nothing for the program.
+//! Replaces part of a segment by a mapping of an unnamed hugetlb file, filled first. If a step
+//! fails, the program's memory is unchanged.
 #![expect(unsafe_code, reason = "replaces parts of the program")]
 
 use core::ffi::{CStr, c_int};
@@ -13,8 +13,8 @@ use crate::sys::{self, Errno, Result};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Maps pool pages in an unnamed file, filled by `write`, over the program's memory, as many as
-/// there are; returns the bytes replaced.
+/// Maps an unnamed hugetlb file, filled by `write`, over the start of a range, as far as the pool
+/// has pages; returns the bytes replaced.
 ///
 /// # Safety
 /// `write` gets offset, address and length, and must copy that part of the range. Nobody may

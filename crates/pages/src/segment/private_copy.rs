@@ -1,6 +1,6 @@
-//! Whether code may be copied privately. The file's own pages exist once, a private copy once
-//! for each process. So under hugectl only the program that hugectl itself started makes one, not
-//! wrappers and helpers, and only for a small part of memory.
+//! Whether code may be copied privately. Processes share the file's own pages, but not a private
+//! copy. So under hugectl only the program that hugectl itself started makes one, not wrappers and
+//! helpers, and only of limited size.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,10 +9,9 @@ use crate::kernel::facts;
 use crate::rt::path::Path;
 use crate::{config, sys};
 
-/// Copies take at most this fraction of the available memory.
+/// Copies take at most the available memory divided by this.
 const PART: usize = 16;
 
-/// Bytes that this process has copied.
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a private copy may be made.
@@ -26,7 +25,7 @@ pub fn may_copy() -> Result<(), Reason> {
     Ok(())
 }
 
-/// Counts memory for a private copy if it is within the limit.
+/// Counts the memory of a private copy; fails beyond the limit.
 pub fn take_memory(len: usize) -> Result<(), Reason> {
     if config::get().text_copy.is_none() {
         return Ok(());
@@ -41,7 +40,6 @@ pub fn take_memory(len: usize) -> Result<(), Reason> {
     }
 }
 
-/// Whether this process executes a file.
 fn is_running(program: &[u8]) -> bool {
     let wanted = Path::of_bytes(program).and_then(|path| sys::identity_of(path.c_str()));
     wanted.is_some() && wanted == sys::identity_of(c"/proc/self/exe")

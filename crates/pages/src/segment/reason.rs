@@ -1,4 +1,4 @@
-//! Reason segments are not on the requested huge pages.
+//! Why segments are not on the requested huge pages.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -6,7 +6,7 @@ use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::thp::{self, NoThp};
 use crate::sys::{self, Call, Errno};
 
-/// Reason a segment is not on huge pages, or not on the best ones.
+/// Why a segment is not on huge pages, or not on the best ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
@@ -42,7 +42,7 @@ pub enum Reason {
     Busy = 15,
     /// The directory of shared copies can't be used.
     NoShareDir = 16,
-    /// Pages of this size can't lie beside others.
+    /// Each address slice holds pages of one size (powerpc64).
     AddressSlices = 17,
     /// Its address differs at each start, modulo the huge page.
     RandomAddress = 18,
@@ -77,7 +77,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether it kept a segment from its file's own pages; a copy may do instead.
+    /// Whether it rules out the file's own pages only; a copy may do.
     pub fn is_of_file(self) -> bool {
         matches!(
             self,
@@ -85,7 +85,7 @@ impl Reason {
         )
     }
 
-    /// Whether it kept a segment from a private copy; the file's own pages are the cure.
+    /// Whether it rules out private copies only; the file's own pages may do.
     pub fn is_of_copy(self) -> bool {
         matches!(
             self,
@@ -93,7 +93,7 @@ impl Reason {
         )
     }
 
-    /// Whether seccomp filters allow a copy to be moved into place.
+    /// Fails if a seccomp filter may reject `mremap`, which moves a copy into place.
     pub(super) fn of_filter() -> Result<(), Reason> {
         match sys::is_rejected(Call::Mremap) {
             true => Err(Reason::MremapRejected),
@@ -102,14 +102,14 @@ impl Reason {
         }
     }
 
-    /// Reason a copy gets no transparent huge pages.
+    /// Why a copy gets no transparent huge pages.
     pub(super) fn of_no_thp() -> Reason {
         thp::serves_private()
             .err()
             .map_or(Reason::Scarce, Reason::from)
     }
 
-    /// Reason a copy could not be moved into place.
+    /// Why a copy could not be moved into place.
     pub(super) fn of_replace(error: Errno) -> Reason {
         match error {
             Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Reason::MremapRejected,
@@ -117,7 +117,7 @@ impl Reason {
         }
     }
 
-    /// Reason a copy could not be given its access.
+    /// Why a copy could not be mapped with its protection.
     pub(super) fn of_access(error: Errno) -> Reason {
         match error {
             Errno(libc::EACCES | libc::EPERM) => Reason::ExecDenied,
@@ -125,7 +125,7 @@ impl Reason {
         }
     }
 
-    /// Reason pool pages could not be moved.
+    /// Why pool pages could not be moved.
     pub(super) fn of_move(error: Errno) -> Reason {
         match Reason::of_replace(error) {
             Reason::MremapRejected => Reason::MremapRejected,
@@ -133,7 +133,7 @@ impl Reason {
         }
     }
 
-    /// Whether it kept a copy from being shared.
+    /// Whether it rules out a shared copy only.
     pub fn is_of_sharing(self) -> bool {
         matches!(
             self,
@@ -214,7 +214,7 @@ impl From<NoThp> for Reason {
     }
 }
 
-/// All, ordered by number.
+/// All variants, by number, from 1.
 const ALL: [Reason; 32] = [
     Reason::Small,
     Reason::SmallPages,

@@ -1,4 +1,4 @@
-//! The rungs for a segment.
+//! The pages to try for a segment, and their order.
 
 use core::ops::Range;
 
@@ -22,9 +22,9 @@ pub enum PageCache {
 /// The rungs for a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rungs {
-    /// Pool pages to try first.
+    /// Page size of the pool to try first.
     pub first: Option<usize>,
-    /// Pool pages to try for the rest.
+    /// Page size of the pool to try for the rest.
     pub second: Option<usize>,
     /// When to try the file's own huge pages.
     pub page_cache: PageCache,

@@ -23,10 +23,7 @@ mod share_dir;
 
 pub use share_dir::{ShareDir, ShareDirError};
 
-/// Maps the shared copy over whole pages of the program's code.
-///
-/// # Errors
-/// Reason not; nothing has changed then.
+/// Maps the shared copy over whole pages of the program's code. If it fails, they are unchanged.
 pub fn put(load: &Load, range: &Range<usize>, share_dir: &ShareDir) -> Result<(), Reason> {
     if load.modulus < share_dir.page_size() {
         return Err(Reason::RandomAddress);

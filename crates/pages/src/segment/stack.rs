@@ -20,15 +20,15 @@ use crate::policy::{start_facts, thp};
 use crate::rt::message::{Level, say_once_at};
 use crate::sys::{self, Filter};
 
-/// Bytes of a stack on base pages.
+/// First bytes of a stack, which stay on base pages.
 const FIRST: usize = 64 << 10;
 
-/// Length of the main stack if its limit allows. It costs one page and its page table, but
+/// Length in bytes of the main stack if its limit allows. Costs one page and its page table, but
 /// counts for `ulimit -v`, vm.overcommit_memory=2 and `mlockall`. The kernel keeps 128 MB below
 /// a stack free.
 const LONG: usize = 64 << 20;
 
-/// The usual limit.
+/// The usual limit of the main stack in bytes.
 const ORDINARY: usize = 8 << 20;
 
 /// Whether stacks get huge pages.
@@ -47,7 +47,7 @@ pub fn is_long_enough(len: usize) -> bool {
 }
 
 fn say_too_small(len: usize) {
-    // A required stack is an error of its own.
+    // A required stack reports an error of its own.
     if STACK.share().is_some() {
         return;
     }
@@ -56,7 +56,7 @@ fn say_too_small(len: usize) {
     say_once_at(
         &SAID,
         || match config::get().speaker {
-            // The setting may be in a user's environment, for all programs.
+            // The setting may be in the user's environment and apply to all programs.
             None => Level::Info,
             Some(_) => config::level_unpredicted(Kind::SmallStacks),
         },
@@ -64,7 +64,7 @@ fn say_too_small(len: usize) {
     );
 }
 
-/// Prepares the main stack, from that stack, before the program begins.
+/// Prepares the main stack before the program begins. Must run on that stack.
 pub fn prepare_main() {
     if !is_enabled() || sys::is_under_valgrind() {
         return;
@@ -119,7 +119,7 @@ fn serves(len: usize) -> bool {
 /// Bytes of the main stack to populate, whatever its limit.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
-/// The main stack's VMA and the bytes of it to populate. Call it on that stack.
+/// Returns the main stack's VMA and the bytes to populate in it. Must run on that stack.
 pub fn main_stack() -> Option<(Range<usize>, usize)> {
     Some((main_mapping(here())?, ASKED.load(Ordering::Relaxed)))
 }
@@ -140,7 +140,7 @@ fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
         }
     }
     if ahead.start > whole.start {
-        // `ulimit -v` may forbid the first length.
+        // `ulimit -v` may forbid the full length; the usual one is tried next.
         let lowest = whole
             .end
             .saturating_sub(ORDINARY / facts::thp_size() * facts::thp_size());
@@ -151,14 +151,14 @@ fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
     }
 }
 
-/// Whether new threads' stacks are prepared. Not under valgrind: helgrind reports races between
-/// our threads' start and the program.
+/// Whether new threads' stacks are prepared. Under valgrind only if stacks are required: helgrind
+/// reports races between our start of threads and the program.
 pub fn is_for_threads() -> bool {
     is_enabled() && (STACK.share().is_some() || !sys::is_under_valgrind())
 }
 
-/// Prepares a thread's stack, from that stack, before its function. `end` is above the part in
-/// use; the lowest `guard` of the `len` bytes below may be guard pages.
+/// Prepares a thread's stack before its function runs. Must run on that stack. `end` is above the
+/// part in use; the lowest `guard` of the `len` bytes below `end` may be guard pages.
 pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     if !is_enabled() {
         return;
@@ -171,7 +171,7 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() && !ahead.is_empty() {
-        // Pages that can't be populated come when touched.
+        // Pages that can't be populated now are populated at their first touch.
         let had = populate::shared(ahead.start, ahead.len(), sys::page_size());
         if let Some(share) = STACK.share() {
             // SAFETY: this thread's stack, below the part in use.
@@ -183,14 +183,14 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     }
 }
 
-/// The whole huge pages of a stack between `low` and the part in use at `here`.
+/// Returns the whole huge pages between `low` and the part in use at `here`.
 fn whole(low: usize, here: usize, size: usize) -> Range<usize> {
     let end = here.saturating_sub(FIRST) / size * size;
     let start = low.checked_next_multiple_of(size).unwrap_or(end);
     start.min(end)..end
 }
 
-/// Those within `depth` below `here`.
+/// Returns the huge pages of `whole` within `depth` below `here`.
 fn ahead(whole: &Range<usize>, here: usize, depth: usize, size: usize) -> Range<usize> {
     let start = here.saturating_sub(depth) / size * size;
     start.clamp(whole.start, whole.end)..whole.end
@@ -201,7 +201,7 @@ fn depth() -> usize {
     usize::try_from(depth).unwrap_or(usize::MAX)
 }
 
-/// A required stack is measured, so it needs at least one huge page.
+/// Depth to populate. A required stack is measured, so it needs at least one huge page.
 fn depth_of_main() -> usize {
     match STACK.share() {
         Some(_) => depth().max(FIRST + facts::thp_size()),
@@ -209,7 +209,6 @@ fn depth_of_main() -> usize {
     }
 }
 
-/// An address in this thread's stack.
 #[inline(always)]
 fn here() -> usize {
     let here = 0u8;

@@ -20,8 +20,8 @@ const FILE_HEADER: usize = 64;
 const SECTION_HEADER: usize = 64;
 const SYMBOL: usize = 24;
 
-/// The functions of a native 64-bit file: from its symbol table or, if stripped, its dynamic
-/// symbols.
+/// Yields the functions of a native 64-bit file, from its symbol table or, if stripped, from its
+/// dynamic symbols.
 pub fn functions(file: &[u8]) -> impl Iterator<Item = Function<'_>> {
     let (symbols, names) = tables(file).unwrap_or_default();
     let symbols = symbols.chunks_exact(SYMBOL);

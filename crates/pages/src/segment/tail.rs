@@ -7,8 +7,8 @@ use core::ffi::c_int;
 use super::load::Load;
 use crate::sys;
 
-/// Extends the segment by zeros to the end of its last page of this size, unless that space is
-/// in use or the heap may grow into it.
+/// Maps zeros from the segment's end to the end of its last page of this size, unless that space is
+/// in use or the heap may grow into it. Returns the segment.
 pub fn take(load: &Load, size: usize) -> Load {
     let with = extended(load, size);
     let tail = load.range.end..with.range.end;
@@ -22,7 +22,7 @@ pub fn take(load: &Load, size: usize) -> Load {
     }
 }
 
-/// The segment with its last page of this size, unless the heap may grow into it.
+/// Returns the segment with all of its last page, unless the heap may grow into that page.
 pub fn extended(load: &Load, size: usize) -> Load {
     let with = load.with_tail(size);
     match is_met_by(sys::program_break(), load, with.range.end) {
@@ -31,8 +31,8 @@ pub fn extended(load: &Load, size: usize) -> Load {
     }
 }
 
-/// Whether the program break is or may come to lie in the tail. Without address randomisation
-/// the break starts behind the last segment. 0 stands for an unknown break.
+/// Whether the heap lies in the tail or may grow into it: without address randomisation the program
+/// break starts behind the last segment. 0 is an unknown break.
 fn is_met_by(program_break: usize, load: &Load, tail_end: usize) -> bool {
     program_break == 0 || (load.range.start..tail_end).contains(&program_break)
 }
@@ -46,8 +46,8 @@ pub fn give_back(load: &Load, with: &Load) {
     }
 }
 
-/// Maps zeros at a free address. Behind data it must be accounted alike, so that the kernel
-/// merges both VMAs: a touch then gives a huge page.
+/// Maps zeros at a free address. Behind data both VMAs must be accounted alike: the kernel merges
+/// them, and a touch gives a huge page.
 fn map(addr: usize, len: usize, prot: c_int) -> bool {
     let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     if prot & libc::PROT_WRITE == 0 {

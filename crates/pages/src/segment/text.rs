@@ -19,8 +19,7 @@ use crate::policy::thp;
 use crate::sys::{self, Errno};
 
 /// Puts a segment on huge pages. If it is never unloaded (`stays`), it is registered, so that
-/// partial operations move it to base pages first. A copy on the `share_dir` is preferred to a
-/// private one.
+/// partial operations move it to base pages first. A shared copy is preferred to a private one.
 pub fn put(load: &Load, rungs: &Rungs, stays: bool, share_dir: Option<&ShareDir>) -> Placement {
     let (first, second) = rungs.sizes();
     let mut got = Placement {
@@ -158,7 +157,7 @@ fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Reason
 
 fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let (range, size) = (&piece.range, piece.size);
-    // perf reads its own symbol list only for memory without a file.
+    // perf uses /tmp/perf-PID.map only for memory without a file.
     if config::get().perf_map && !facts::has_threads() && Reason::of_filter().is_ok() {
         if let Ok(done) = replace_by_memory(load, piece) {
             return Ok(done);
@@ -177,7 +176,7 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     })
 }
 
-/// Uses memory without a file, if the kernel can move it.
+/// Replaces a piece by memory without a file, if the kernel can move hugetlb pages.
 fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
     let mut staging = Staging::from_pool(piece.range.len(), piece.size)?;
     staging.try_to_move(piece.size)?;
@@ -190,7 +189,6 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
     Ok(done)
 }
 
-/// Copies a range to transparent huge pages.
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     Reason::of_filter()?;
     thp::serves_copy(range.len())?;

@@ -22,7 +22,7 @@ pub type Result<T> = core::result::Result<T, Errno>;
 const LAST_ERRNO: usize = 4095;
 
 /// Makes a system call directly: libc's `syscall` may be interposed (torsocks, libfaketime)
-/// and call malloc. Keeps `errno`. Arguments that are not given are 0.
+/// and call malloc. Keeps `errno`. Missing arguments are 0.
 #[inline]
 pub(super) fn call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     let args = core::array::from_fn(|at| args.get(at).copied().unwrap_or(0));
@@ -75,7 +75,7 @@ pub(super) fn check_filter(call: seccomp_filter::Call) -> Result<()> {
     }
 }
 
-/// The value of a type of the kernel's that `fill` has it store at an address.
+/// Returns a value that the kernel stores at the address that `fill` gets.
 ///
 /// # Safety
 /// All bits zero must be a valid value.
@@ -108,7 +108,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     result
 }
 
-/// As above.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
@@ -127,7 +126,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     result
 }
 
-/// As above.
 #[cfg(target_arch = "riscv64")]
 #[inline(always)]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
@@ -146,7 +144,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     result
 }
 
-/// As above.
 #[cfg(target_arch = "s390x")]
 #[inline(always)]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
@@ -165,7 +162,6 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     result
 }
 
-/// As above.
 #[cfg(target_arch = "powerpc64")]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     unsafe extern "C" {
@@ -181,11 +177,10 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
         ) -> usize;
     }
     let [a, b, c, d, e, f] = args;
-    // SAFETY: as the caller says; what the kernel changes besides, a function may.
+    // SAFETY: as the caller says; other registers that change may change in any function.
     unsafe { hugetools_enter_kernel(a, b, c, d, e, f, number) }
 }
 
-/// Address of this thread's `errno`.
 fn errno_at() -> *mut c_int {
     // SAFETY: takes nothing.
     unsafe { libc::__errno_location() }
@@ -196,7 +191,7 @@ pub fn thread_key() -> usize {
     errno_at() as usize
 }
 
-/// This thread's `errno`.
+/// Returns this thread's `errno`.
 pub fn errno() -> Errno {
     // SAFETY: this thread's errno.
     Errno(unsafe { errno_at().read() })

@@ -44,10 +44,7 @@ pub fn make_dir(path: &CStr, mode: usize) -> Result<()> {
 }
 
 impl Dir {
-    /// Opens a directory; symbolic links are refused.
-    ///
-    /// # Errors
-    /// `ENOTDIR` for anything else.
+    /// Opens a directory; `ENOTDIR` for a symbolic link or another file.
     pub fn open(path: &CStr) -> Result<Dir> {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
         File::open(path, flags).map(Dir)
@@ -95,7 +92,7 @@ impl Dir {
             let Some(filled) = read.ok().filter(|filled| *filled > 0) else {
                 return;
             };
-            // SAFETY: as plain bytes, of which so many were filled.
+            // SAFETY: plain bytes, of which the kernel has filled so many.
             let bytes =
                 unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), filled) };
             each_entry(bytes, &mut visit);
@@ -140,10 +137,7 @@ impl File {
         status(self.fd()).map(|stat| stat.st_uid)
     }
 
-    /// Locks the file without waiting, until it is closed.
-    ///
-    /// # Errors
-    /// `EAGAIN` while another process holds the lock.
+    /// Locks the file until it is closed; `EAGAIN` while another process holds the lock.
     pub fn try_lock(&self) -> Result<()> {
         let operation = extended(libc::LOCK_EX | libc::LOCK_NB);
         call(libc::SYS_flock, [extended(self.fd()), operation]).map(drop)

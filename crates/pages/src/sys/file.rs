@@ -1,4 +1,4 @@
-//! Files, closed after use and at `exec`.
+//! Files. They are closed when dropped and at `exec`.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::{CStr, c_int};
@@ -102,7 +102,7 @@ impl File {
         read_at(self.0, buffer, offset)
     }
 
-    /// Reads one byte to an address. A page that can't be populated is an error.
+    /// Reads one byte to an address. A page that can't be populated is an error, not a signal.
     ///
     /// # Safety
     /// The byte must be the caller's to overwrite.
@@ -163,7 +163,7 @@ pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
 
 /// Whether a descriptor is writable within 100 ms.
 fn takes_bytes(fd: c_int) -> bool {
-    // The kernel writes back the rest.
+    // The kernel overwrites it with the remaining time.
     let mut patience = [0_u64, 100_000_000];
     let mut file = libc::pollfd {
         fd,
@@ -174,7 +174,6 @@ fn takes_bytes(fd: c_int) -> bool {
     call(libc::SYS_ppoll, [at as usize, 1, time as usize, 0]) == Ok(1)
 }
 
-/// Signals pending for this thread or the process.
 fn pending_signals() -> u64 {
     let mut set = 0_u64;
     let at = core::ptr::from_mut(&mut set) as usize;
@@ -182,7 +181,6 @@ fn pending_signals() -> u64 {
     set
 }
 
-/// Consumes a pending signal of the set.
 fn consume_signal(set: u64) {
     let now = [0_u64; 2];
     let (set, now) = (core::ptr::from_ref(&set), now.as_ptr());
@@ -240,7 +238,7 @@ pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     unsafe { filled(|stat| file_call(libc::SYS_fstat, [extended(fd), stat])) }.ok()
 }
 
-/// Number of links; for `/proc/self/task` it is the number of threads plus two.
+/// Number of links; that of `/proc/self/task` is the number of threads plus two.
 pub fn links(path: &CStr) -> Option<libc::nlink_t> {
     stat(path).map(|stat| stat.st_nlink)
 }

@@ -10,7 +10,7 @@ use crate::sys::cast::extended;
 /// `mmap(2)`.
 ///
 /// # Safety
-/// With `MAP_FIXED`, what lies at `addr` must be the caller's to replace.
+/// With `MAP_FIXED`, the range must be the caller's to replace.
 pub unsafe fn mmap(
     addr: usize,
     len: usize,
@@ -88,7 +88,7 @@ pub unsafe fn mremap(
     call(libc::SYS_mremap, args)
 }
 
-/// Which base pages of a range are in memory (`mincore(2)`): bit 0 of a byte each.
+/// Sets bit 0 of one byte for each base page: whether it is in memory (`mincore(2)`).
 ///
 /// # Errors
 /// `EINVAL` if there are fewer bytes than pages; `ENOMEM` if part of the range is unmapped.
@@ -112,8 +112,8 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
     let _ = unfiltered_call(libc::SYS_prctl, args);
 }
 
-/// Has the kernel write eight bytes, which grows a stack; without memory there it is an error
-/// instead of a signal.
+/// Makes the kernel write eight bytes, which grows a stack. A page that can't be populated is an
+/// error, not a signal.
 ///
 /// # Safety
 /// Nobody else may use these eight bytes.
@@ -151,10 +151,8 @@ pub fn munlockall() -> Result<()> {
 /// `pkey_mprotect(2)`, which the libc crate lacks for two machines.
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
 const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;
-/// See above.
 #[cfg(target_arch = "powerpc64")]
 const PKEY_MPROTECT: c_long = 386;
-/// See above.
 #[cfg(target_arch = "s390x")]
 const PKEY_MPROTECT: c_long = 384;
 

@@ -1,5 +1,5 @@
-//! Memory set aside by `userfaultfd(2)`: pages move to another place in the process, and threads
-//! that touch the old place wait until they are back (`UFFDIO_MOVE`, Linux 6.8).
+//! Memory set aside by `userfaultfd(2)`: its pages move to another address in the process, and
+//! threads that touch the old one wait until they are back (`UFFDIO_MOVE`, Linux 6.8).
 #![expect(unsafe_code, reason = "moves pages by address")]
 
 use core::ffi::c_int;
@@ -39,7 +39,7 @@ pub enum Message {
         /// The thread's ID.
         thread: u32,
     },
-    /// `mremap(2)`: the mapping, still watched, has a new place.
+    /// `mremap(2)` moved the mapping, which is still watched.
     Remap {
         /// The old address.
         from: usize,
@@ -65,7 +65,7 @@ impl Missing {
         self.0.fd()
     }
 
-    /// Opens one that stops system calls, too.
+    /// Opens a userfaultfd that also stops accesses by the kernel.
     ///
     /// # Errors
     /// `EPERM` without the rights; `EINVAL` before Linux 6.8.
@@ -79,45 +79,40 @@ impl Missing {
         Ok(new)
     }
 
-    /// Watches a range: from now on a thread that touches a missing page waits.
-    ///
-    /// # Errors
-    /// `EBUSY` if another userfaultfd watches it.
+    /// Watches a range: from now on a thread that touches a missing page waits. `EBUSY` if another
+    /// userfaultfd watches it.
     pub fn watch(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = (range.start as u64, range.len() as u64);
         self.ioctl(UFFDIO_REGISTER, &mut [start, len, MODE_MISSING, 0])
     }
 
-    /// Ends the watch; waiting threads go on.
-    ///
-    /// # Errors
-    /// `EINVAL` if nothing is mapped there.
+    /// Ends the watch; waiting threads go on. `EINVAL` if nothing is mapped there.
     pub fn forget(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = (range.start as u64, range.len() as u64);
         self.ioctl(UFFDIO_UNREGISTER, &mut [start, len])
     }
 
-    /// Has a thread that waits for this page try again.
+    /// Wakes threads that wait for this page; they fault again.
     pub fn wake(&self, page: usize) {
         let _ = self.ioctl(UFFDIO_WAKE, &mut [page as u64, super::page_size() as u64]);
     }
 
-    /// Moves pages to a watched place; returns how many bytes moved or were holes. Nobody wakes.
+    /// Moves pages to a watched range; returns the bytes moved, holes included. Wakes no thread.
     ///
     /// # Errors
     /// `EAGAIN` while a message is unread; `EBUSY` for a page that is pinned or that a forked
-    /// child shares; `EINVAL` if protection or locks of both places differ.
+    /// child shares; `EINVAL` if the ranges differ in protection or locks.
     ///
     /// # Safety
-    /// The pages must belong to whom the watched place belongs.
+    /// The watched range must be the place of these pages.
     pub unsafe fn move_pages(&self, to: usize, from: &Range<usize>) -> (usize, Result<()>) {
         self.transfer(UFFDIO_MOVE, to, from, DONT_WAKE | ALLOW_SRC_HOLES)
     }
 
-    /// Copies bytes to missing base pages of a watched place. Nobody wakes.
+    /// Copies bytes to missing base pages of a watched range. Wakes no thread.
     ///
     /// # Errors
-    /// `EAGAIN` while a message is unread; `EEXIST` at a page that is there.
+    /// `EAGAIN` while a message is unread; `EEXIST` at a present page.
     ///
     /// # Safety
     /// `from` must be readable.
@@ -134,7 +129,7 @@ impl Missing {
     ) -> (usize, Result<()>) {
         let mut words = [to as u64, from.start as u64, from.len() as u64, mode, 0];
         let result = self.ioctl(request, &mut words);
-        // A negative number is the error.
+        // On failure the kernel stores a negative errno.
         let done = usize::try_from(words[4]).unwrap_or(0);
         let done = if done > from.len() { 0 } else { done };
         (done, result)
@@ -167,7 +162,7 @@ impl Missing {
         })
     }
 
-    /// Waits for a message or the bell.
+    /// Waits for a message or the bell, at most `milliseconds`.
     pub fn wait(&self, bell: &Bell, milliseconds: u64) {
         let entry = |file: &File| libc::pollfd {
             fd: file.fd(),
@@ -175,7 +170,7 @@ impl Missing {
             revents: 0,
         };
         let mut files = [entry(&self.0), entry(&bell.0)];
-        // The kernel stores the rest of the time.
+        // The kernel overwrites it with the remaining time.
         let mut time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
         let (files, time) = (files.as_mut_ptr() as usize, time.as_mut_ptr() as usize);
         let _ = call(libc::SYS_ppoll, [files, 2, time, 0]);
@@ -191,7 +186,7 @@ impl Missing {
 pub struct Bell(File);
 
 impl Bell {
-    /// Creates one.
+    /// Creates a bell.
     pub fn new() -> Result<Bell> {
         let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
         let fd = unfiltered_call(libc::SYS_eventfd2, [0, flags])?;
@@ -213,7 +208,7 @@ impl Bell {
         let _ = write(fd, &1_u64.to_ne_bytes());
     }
 
-    /// Stops ringing.
+    /// Resets the bell.
     pub fn quiet(&self) {
         let _ = self.0.read(&mut [0; 8]);
     }
@@ -226,7 +221,7 @@ pub fn run_anywhere() {
     let _ = unfiltered_call(libc::SYS_sched_setaffinity, args);
 }
 
-/// Gives this thread descriptors of its own: copies of these two (Linux 5.9).
+/// Gives this thread a descriptor table of its own that has only these two (Linux 5.9).
 pub fn keep_files(keep: [c_int; 2]) {
     const UNSHARE: usize = 1 << 1;
     const LAST: usize = c_int::MAX as usize;

@@ -1,4 +1,4 @@
-//! File systems, permissions, and files that outlive an `exec`.
+//! File systems, permissions, and descriptors that the program keeps.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::{CStr, c_char, c_int};

@@ -27,8 +27,8 @@ pub fn thread_policy() -> Result<c_int> {
     unfiltered_call(libc::SYS_get_mempolicy, [at, 0, 0, 0, 0]).map(|_| mode)
 }
 
-/// The nodes of pages, by `move_pages(2)`; a negative number is an error, such as `ENOENT` for a
-/// page that isn't there.
+/// Stores the node of each page (`move_pages(2)`), or a negative errno, such as `-ENOENT` for a
+/// page that isn't populated.
 ///
 /// # Errors
 /// `EPERM` under a filter; `ENOSYS` without nodes.

@@ -1,5 +1,5 @@
-/* A system call: its arguments in r3 to r8, as the kernel has them, and its number
-   in r9. An error is told by a flag, and returned as a negative number. */
+/* Makes a system call: arguments in r3 to r8, as for the kernel, the number in r9. The kernel
+   flags an error by cr0.SO; returns it as a negative number. */
 
 .pushsection .text.hugetools_enter_kernel,"ax",@progbits
 .abiversion 2

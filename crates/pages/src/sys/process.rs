@@ -10,7 +10,7 @@ use super::clock::now;
 use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::{extended, int, unsigned};
 
-/// The result of a call without arguments; 0 if a filter refuses it.
+/// Makes a call without arguments; 0 if a filter refuses it.
 fn number(of: c_long) -> u32 {
     call(of, []).map_or(0, |number| unsigned(int(number)))
 }
@@ -77,7 +77,7 @@ pub fn geteuid() -> u32 {
 pub fn has_child() -> Option<bool> {
     const ANY: usize = libc::P_ALL as usize;
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // Null would do for the kernel; valgrind reports it.
+    // The kernel takes a null pointer, but valgrind reports it.
     let mut answer = MaybeUninit::<libc::siginfo_t>::uninit();
     let answer = answer.as_mut_ptr() as usize;
     match unfiltered_call(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0]) {
@@ -100,7 +100,7 @@ pub fn is_alone() -> Option<bool> {
     }
 }
 
-/// Sleeps, or until a signal.
+/// Sleeps this long or until a signal.
 pub fn sleep(milliseconds: u64) {
     let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
     let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0]);
@@ -186,12 +186,12 @@ fn futex(addr: usize, operation: c_int, value: u32, time: Option<&[u64; 2]>) -> 
     call(libc::SYS_futex, [addr, operation, value as usize, time])
 }
 
-/// Waits while `word` holds `value`.
+/// Waits while the word holds `value`.
 pub fn futex_wait(word_at: &AtomicU32, value: u32) {
     let _ = futex(word_at.as_ptr() as usize, libc::FUTEX_WAIT, value, None);
 }
 
-/// Waits while `word` holds `value`, at most so many milliseconds.
+/// Waits while the word holds `value`, at most `milliseconds`.
 pub fn futex_wait_for(word_at: &AtomicU32, value: u32, milliseconds: u64) {
     let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
     let _ = futex(
@@ -202,8 +202,8 @@ pub fn futex_wait_for(word_at: &AtomicU32, value: u32, milliseconds: u64) {
     );
 }
 
-/// Has the kernel read a word: a page that can't be populated is `EFAULT`, not a signal. The
-/// kernel compares the word for a futex wait that ends at once.
+/// Makes the kernel read a word, by a futex wait that ends at once. A page that can't be populated
+/// is `EFAULT`, not a signal.
 pub fn probe_read(addr: usize) -> Result<()> {
     const NEVER: u32 = 0x5a5a_5a5a;
     match futex(addr, libc::FUTEX_WAIT, NEVER, Some(&[0; 2])) {
@@ -212,7 +212,7 @@ pub fn probe_read(addr: usize) -> Result<()> {
     }
 }
 
-/// Wakes all waiters of `word`.
+/// Wakes all waiters of the word.
 pub fn futex_wake(word_at: &AtomicU32) {
     const ALL: u32 = c_int::MAX as u32;
     let _ = futex(word_at.as_ptr() as usize, libc::FUTEX_WAKE, ALL, None);
@@ -234,8 +234,8 @@ pub fn page_size() -> usize {
     }
 }
 
-/// Bytes that page faults of this process have brought in (`getrusage(2)`), at least a base page
-/// each; 0 under a filter.
+/// Lower bound of the bytes populated by page faults (`getrusage(2)`): a base page each. 0 under a
+/// filter.
 pub fn touched() -> usize {
     let who = extended(libc::RUSAGE_SELF);
     let get = |usage| unfiltered_call(libc::SYS_getrusage, [who, usage]);

@@ -1,10 +1,9 @@
-//! Which system calls are made under a seccomp filter, which may kill the process for a call
-//! that its program never makes.
+//! The system calls that we make under a seccomp filter, which may kill the process for calls that
+//! its program never makes.
 //!
-//! * Always: what libc's malloc makes (`mmap`, `munmap`, `mremap`, `mprotect`, `madvise`,
-//!   `futex`), except calls that hugectl found rejected.
-//! * Under a filter older than the program: reading files, too, as every loader does.
-//! * Under the program's own filter: nothing else.
+//! * Under any filter: the calls of libc's malloc (`mmap`, `munmap`, `mremap`, `mprotect`,
+//!   `madvise`, `futex`), except calls that hugectl found rejected.
+//! * Under a filter older than the program we also read files, as every loader does.
 //!
 //! A filter set between hugectl and the program is untested: then segments are not copied.
 
@@ -21,13 +20,12 @@ pub enum Filter {
     Own,
 }
 
-/// A filter older than the program, or not checked yet.
 const INHERITED: u32 = 1;
 
 /// Each filter of the program adds this.
 const OWN: u32 = 2;
 
-/// Initially unknown; unit tests have no filter.
+/// State before the check; unit tests have no filter.
 const BEFORE: u32 = match cfg!(test) {
     true => 0,
     false => INHERITED,

@@ -25,10 +25,7 @@ pub struct ShmState {
     pub attached: usize,
 }
 
-/// `shmctl(id, IPC_STAT)`.
-///
-/// # Errors
-/// `EINVAL` or `EIDRM` if the segment is gone; `EACCES`.
+/// `shmctl(id, IPC_STAT)`; `EINVAL` or `EIDRM` if the segment is gone, `EACCES` without the right.
 pub fn shm_state(id: c_int) -> Result<ShmState> {
     let get = |at| call(SYS_SHMCTL, [extended(id), extended(libc::IPC_STAT), at]);
     // SAFETY: all bits zero are a valid state.
@@ -58,13 +55,9 @@ pub fn shm_remove(id: c_int) -> Result<()> {
 mod numbers {
     use core::ffi::c_long;
 
-    /// `shmget(2)`
     pub(super) const SYS_SHMGET: c_long = 395;
-    /// `shmctl(2)`
     pub(super) const SYS_SHMCTL: c_long = 396;
-    /// `shmat(2)`
     pub(super) const SYS_SHMAT: c_long = 397;
-    /// `shmdt(2)`
     pub(super) const SYS_SHMDT: c_long = 398;
 }
 

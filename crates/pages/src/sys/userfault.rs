@@ -25,7 +25,7 @@ const USERFAULTFD_IOC_NEW: usize = NONE | 0xaa00;
 pub struct WriteProtection(File);
 
 impl WriteProtection {
-    /// Opens one that stops system calls, too. Needs `CAP_SYS_PTRACE`,
+    /// Opens a userfaultfd that also stops writes by the kernel. Needs `CAP_SYS_PTRACE`,
     /// `vm.unprivileged_userfaultfd` or `/dev/userfaultfd`.
     ///
     /// # Errors
@@ -61,8 +61,8 @@ impl WriteProtection {
         let _ = self.ioctl(UFFDIO_WAKE, &mut [start, len]);
     }
 
-    /// Unregisters a released range, so that a forked child's copy of the descriptor doesn't
-    /// keep it from being registered again.
+    /// Unregisters a released range: a forked child's copy of the descriptor would keep it from
+    /// being registered again.
     pub fn forget(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = self.ioctl(UFFDIO_UNREGISTER, &mut [start, len]);
@@ -87,7 +87,6 @@ pub(super) fn descriptor(flags: usize) -> Result<usize> {
     }
 }
 
-/// Opens a descriptor through the device.
 fn from_device(flags: usize) -> Result<usize> {
     let device = File::open(c"/dev/userfaultfd", libc::O_RDWR)?;
     call(

@@ -1,12 +1,11 @@
-//! Detects valgrind by its client request: instructions without effect elsewhere. Supported
-//! on `x86_64` and `aarch64`.
+//! Detects valgrind by a client request: instructions without effect elsewhere. Supported on
+//! `x86_64` and `aarch64`.
 #![cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     expect(unsafe_code, reason = "asks by a sequence of instructions")
 )]
 
-/// Whether valgrind runs this process. Its registers are exact at a fault only with
-/// `--px-default=allregs-at-mem-access`.
+/// Whether valgrind runs this process.
 pub fn is_under_valgrind() -> bool {
     const RUNNING_ON_VALGRIND: usize = 0x1001;
     request([RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0]) != 0
@@ -33,7 +32,6 @@ fn request(words: [usize; 6]) -> usize {
     answer
 }
 
-/// Makes a client request; 0 without valgrind.
 #[cfg(target_arch = "aarch64")]
 fn request(words: [usize; 6]) -> usize {
     let answer: usize;

@@ -11,7 +11,7 @@ pub enum Kind {
     Discard,
     /// Fails on shared memory.
     OnlyPrivate,
-    /// Applies to exactly this range: part of a huge page won't do.
+    /// Applies to exactly this range, so the kernel rejects part of a huge page.
     ExactRange,
     /// Left to the kernel, as unknown advice is.
     Kernel,
@@ -37,7 +37,7 @@ impl Kind {
             | libc::MADV_MERGEABLE
             | libc::MADV_UNMERGEABLE
             | libc::MADV_DODUMP
-            // What it takes back is never set on a pool's memory.
+            // It undoes `MADV_WIPEONFORK`, which pool memory never has.
             | libc::MADV_KEEPONFORK
             | MADV_COLD
             | MADV_PAGEOUT

@@ -1,9 +1,9 @@
 //! Large private anonymous mappings of the program, such as its own allocator's or a virtual
-//! machine's: aligned if the kernel didn't, and advised before they are touched
+//! machine's: aligned unless the kernel did so, and advised before they are touched
 //! (`HUGETLB_ANON`).
 //!
-//! A named address is kept, and pool pages are never used, since no part of one could be
-//! unmapped, protected or dropped. The kernel splits transparent huge pages as needed.
+//! A requested address is kept. Pool pages are never used, since no part of one can be unmapped,
+//! protected or dropped. The kernel splits transparent huge pages as needed.
 //!
 //! Inaccessible reservations are advised as a whole, so that commits in them merge. In a limited
 //! memory control group each commit is advised by itself, as far as there is room:
@@ -32,10 +32,8 @@ pub use program_break::break_moved;
 pub use remap::remapped;
 pub use required::{commit, growth};
 
-/// What to do with a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Plan {
-    /// Whether to advise it.
     advise: bool,
     entry: Entry,
 }
@@ -43,11 +41,8 @@ struct Plan {
 /// What to do with the registry's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
-    /// It stays.
     Stays,
-    /// A new entry.
     New,
-    /// Removed.
     Gone,
 }
 
@@ -75,10 +70,8 @@ fn plan(call: &Call) -> Plan {
     }
 }
 
-/// Makes a mapping; `map` calls `mmap` with this address and these flags.
-///
-/// # Errors
-/// Those of `map`; `ENOMEM` if a required huge page is missing.
+/// Makes a mapping; `map` calls `mmap` with the address and flags that it gets. `ENOMEM` if a
+/// required huge page is missing.
 pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Result<usize> {
     start_facts::take();
     let plan = plan(call);
@@ -115,9 +108,9 @@ fn enter(range: Range<usize>, plan: Plan) {
     }
 }
 
-/// After memory became accessible: advises reservations that weren't.
+/// Advises parts of reservations that have become writable, unless they were advised before.
 pub fn committed(addr: usize, len: usize, prot: c_int) {
-    // Required memory was advised before.
+    // `commit` has advised required memory.
     if required::is_any() {
         return;
     }
@@ -129,14 +122,14 @@ pub fn committed(addr: usize, len: usize, prot: c_int) {
     }
 }
 
-/// The known parts that a call makes writable.
+/// Yields the registered parts that a call makes writable.
 fn made_writable(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
     let is_meant = prot & libc::PROT_WRITE != 0 && !registry::is_empty() && is_active();
     let range = range(addr, len).filter(|_| is_meant);
     range.into_iter().flat_map(|range| registry::parts(&range))
 }
 
-/// After the program has unmapped or replaced a range.
+/// Forgets a range that the program has unmapped or replaced.
 pub fn note_unmapped(addr: usize, len: usize) {
     if registry::is_empty() {
         return;
@@ -146,16 +139,16 @@ pub fn note_unmapped(addr: usize, len: usize) {
     }
 }
 
-/// After the program has disabled transparent huge pages for itself: reports that untouched
-/// mappings get none, such as a database's buffers.
+/// Reports that untouched mappings, such as a database's buffers, get no huge pages. Call it after
+/// the program has disabled them for itself.
 pub fn report_disabled() {
     if !registry::is_empty() && is_active() {
-        // Reports it once.
+        // Called for its report only.
         let _ = thp::serves_mapping(0);
     }
 }
 
-/// After the program's own advice: `MADV_NOHUGEPAGE` also covers later commits.
+/// Forgets a range with the program's own `MADV_NOHUGEPAGE`, so that commits aren't advised.
 pub fn advised(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
         note_unmapped(addr, len);

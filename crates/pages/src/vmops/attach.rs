@@ -1,4 +1,4 @@
-//! System V segments: those on hugetlb pages are recorded, others advised.
+//! System V segments: records those on hugetlb pages, advises others.
 
 use core::ffi::c_int;
 
@@ -10,7 +10,7 @@ use crate::registry::region::Backing;
 use crate::registry::shared::{has_any, open};
 use crate::sys::{self, Errno, Result};
 
-/// After `shmat(2)`.
+/// Records or advises a segment after `shmat(2)`.
 pub fn attached(id: c_int, at: usize, flags: c_int) {
     let Some(pages) = config::get().shm else {
         return;
@@ -41,7 +41,7 @@ fn enter(at: usize, (len, page): (usize, usize), flags: c_int) {
     }
     mlocked::note_mapping(&(at..at + len));
     let shape = (len, len.next_multiple_of(page), page);
-    // Without a free slot it is the kernel's alone.
+    // Without a free slot, calls on it are left to the kernel.
     let _ = open().enter(at, shape, prot, Backing::Segment);
 }
 

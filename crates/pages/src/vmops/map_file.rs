@@ -1,6 +1,6 @@
-//! `mmap(MAP_SHARED)` of tmpfs files (`memfd_create(2)`, `shm_open(3)`): advised to use
-//! transparent huge pages. Pool pages can't serve them: the program sets the length, uses system
-//! calls on the file, and other processes map parts of it.
+//! Advises `mmap(MAP_SHARED)` of tmpfs files (`memfd_create(2)`, `shm_open(3)`) to use transparent
+//! huge pages. Pool pages can't back them: the program sets the length, uses system calls on the
+//! file, and other processes map parts of it.
 #![expect(unsafe_code, reason = "advises mappings of the program's")]
 
 use core::ffi::c_int;
@@ -38,7 +38,7 @@ pub fn is_eligible(len: usize, prot: c_int, flags: c_int) -> bool {
         && len >= facts::thp_size()
 }
 
-/// After such a mapping was made.
+/// Advises a new mapping if its file is on a tmpfs.
 pub fn mapped(addr: usize, len: usize, fd: c_int) {
     let Some(device) = sys::device_in_memory(fd) else {
         return;
@@ -53,7 +53,7 @@ pub fn mapped(addr: usize, len: usize, fd: c_int) {
     }
 }
 
-/// Reports once why it gets no huge pages.
+/// Reports once why a mapping gets no huge pages.
 fn say_why_not(device: (u64, u64), len: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     if SAID.load(Ordering::Relaxed) {
@@ -71,7 +71,6 @@ fn say_why_not(device: (u64, u64), len: usize) {
     }
 }
 
-/// Reason a file gets no transparent huge pages.
 fn why_not(device: (u64, u64)) -> Option<&'static str> {
     const NO_ADVICE: &str = "its tmpfs is mounted without huge=advise, as by: mount -o \
                              remount,huge=advise /dev/shm";
@@ -83,7 +82,7 @@ fn why_not(device: (u64, u64)) -> Option<&'static str> {
     }
 }
 
-/// Whether a device's mount serves them; `None` without a mount.
+/// Whether a device is mounted with huge pages; `None` without a mount.
 fn mount_serves(device: (u64, u64)) -> Option<bool> {
     procfile::each_line(c"/proc/self/mountinfo", |line| {
         let mount = Mount::of_mountinfo(line)?;

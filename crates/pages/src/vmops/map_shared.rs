@@ -22,17 +22,17 @@ use hugetools_kernfs::size_name::SizeName;
 use crate::registry::region::Backing;
 use crate::registry::shared::open;
 
-/// State of asking for shared hugetlb memory.
+/// Records why shared memory isn't on hugetlb pages.
 pub static BACKOFF: PoolBackoff = PoolBackoff::new();
 
 const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
-/// Flags of mappings that we handle. Requests for huge pages, an address, or anything unknown
-/// are the kernel's.
+/// Flags of mappings that we handle. With others, such as `MAP_HUGETLB`, `MAP_FIXED` and unknown
+/// ones, the kernel does.
 const HARMLESS: c_int =
     SHARED_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_STACK;
 
-/// Whether a call requests shared memory that may use huge pages.
+/// Returns the setting if a call requests shared memory that may use huge pages.
 pub fn wants(
     addr: usize,
     len: usize,
@@ -96,10 +96,10 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     let known = len
         .checked_next_multiple_of(sys::page_size())
         .ok_or(no_memory)?;
-    // Forks are counted to know who shares the mapping.
+    // Counts forks, since a child would share the mapping.
     fork::watch();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
-    // A reservation may fail later if a control group, cpuset or policy limits the process.
+    // Despite the reservation a touch may fail under a control group, cpuset or policy.
     let now = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
     let filled = match now {
         true => populate::shared(base, mapped, size),
@@ -183,7 +183,7 @@ fn advised_rung(fallback: Fallback) -> NextRung {
     }
 }
 
-/// See [`next_rung`].
+/// A rung, and why it isn't transparent huge pages.
 pub struct NextRung(&'static str, Option<NoThp>);
 
 impl fmt::Display for NextRung {
@@ -193,7 +193,7 @@ impl fmt::Display for NextRung {
     }
 }
 
-/// The reason for missing transparent huge pages was reported.
+/// Whether the reason for missing transparent huge pages was reported.
 static SAID_WHY: AtomicBool = AtomicBool::new(false);
 
 /// Advises shared memory for the fallback; reports once if there are no transparent huge pages.

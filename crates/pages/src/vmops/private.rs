@@ -1,5 +1,5 @@
-//! Calls on the heap and on segments: `mprotect` for guard pages, `madvise`, unmapping. These
-//! fail on part of a hugetlb page, so the range moves to ordinary memory first, except for hints.
+//! Calls on the heap and on segments, such as `mprotect` for guard pages. They fail on part of a
+//! hugetlb page, so the range moves to ordinary memory first, except for hints.
 #![expect(unsafe_code, reason = "passes the program's advice on")]
 
 use core::ffi::c_int;
@@ -20,7 +20,7 @@ pub(super) fn before_change(range: &Range<usize>) {
     }
 }
 
-/// `mprotect`; `None` if none of it is ours.
+/// `mprotect`; `None` for memory that isn't ours.
 pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()>> {
     if !index::meets(range) {
         return None;
@@ -33,7 +33,6 @@ pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()
     Some(unsafe { access.apply(range) })
 }
 
-/// `madvise`
 pub(super) fn madvise(range: &Range<usize>, advice: c_int) -> Result<()> {
     let kind = Kind::of(advice);
     if !matches!(kind, Kind::Hint | Kind::Kernel) {

@@ -16,7 +16,7 @@ pub(crate) fn range_of(addr: usize, len: usize, unit: usize) -> Option<Range<usi
     Some(addr..end)
 }
 
-/// The pages of a call, or the kernel's error.
+/// Returns the pages of a call, or the kernel's error.
 pub(crate) fn pages(addr: usize, len: usize) -> Result<Range<usize>> {
     let page = sys::page_size();
     match range_of(addr, len, page) {

@@ -1,8 +1,8 @@
 //! Calls on a region of shared memory on hugetlb pages.
 //!
-//! The kernel does calls on whole huge pages. For part of one the region becomes ordinary shared
-//! memory if [`step_down`](super::step_down) can; otherwise the call fails as the kernel's does
-//! on huge pages, and one line says so.
+//! Calls on whole huge pages go to the kernel. For part of one the region becomes ordinary shared
+//! memory if [`step_down`](super::step_down) can; otherwise the call fails as it does on huge
+//! pages, and is reported once.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]
 
 use core::ffi::c_int;
@@ -31,7 +31,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Makes the call.
+    /// Calls `mprotect` or `pkey_mprotect`.
     ///
     /// # Safety
     /// As for [`sys::mprotect`].
@@ -45,7 +45,6 @@ impl Access {
     }
 }
 
-/// `munmap`
 pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
     let known = overlap(part, &region.known());
     if known.is_empty() {
@@ -64,11 +63,8 @@ pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Re
     }
 }
 
-/// Expands a part of a region to whole huge pages. If it isn't aligned the region becomes
-/// ordinary memory, and the result is `None`.
-///
-/// # Errors
-/// `EINVAL` if it can't become ordinary memory.
+/// Expands a part of a region to whole huge pages. If it isn't aligned the region becomes ordinary
+/// memory, and the result is `None`; `EINVAL` if it can't.
 fn whole_pages(
     open: &mut Open,
     region: Region,
@@ -83,10 +79,7 @@ fn whole_pages(
     Ok(pages)
 }
 
-/// Turns a region into ordinary memory for a call on a part of it.
-///
-/// # Errors
-/// `EINVAL` if it can't, or those of [`step_down`].
+/// Turns a region into ordinary memory for a call on a part of it; `EINVAL` if it can't.
 pub(super) fn make_ordinary(
     open: &mut Open,
     region: Region,
@@ -99,7 +92,7 @@ pub(super) fn make_ordinary(
     }
 }
 
-/// Before a fixed mapping: whole huge pages can be replaced as they are.
+/// Prepares a part for a fixed mapping; whole huge pages can be replaced as they are.
 pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
     let whole = |addr: usize| (addr - region.base) % region.page == 0;
     match whole(part.start) && whole(part.end) && open.has_places(2) {
@@ -108,7 +101,7 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
     }
 }
 
-/// After a fixed mapping over whole huge pages.
+/// Forgets whole huge pages that a fixed mapping has replaced.
 pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
     if open.has_places(2) {
         let piece = open.isolate(region, part);
@@ -116,7 +109,6 @@ pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
     }
 }
 
-/// `mprotect`, `pkey_mprotect`
 pub(super) fn mprotect(
     open: &mut Open,
     region: Region,
@@ -139,8 +131,8 @@ pub(super) fn mprotect(
     Ok(())
 }
 
-/// `mbind`, by `bind`. Populates first: under a policy whose nodes have no free page a touch
-/// would raise SIGBUS.
+/// `mbind`, called by `bind`. Populates first: under a policy whose nodes have no free page a touch
+/// raises SIGBUS.
 pub(super) fn mbind(
     open: &mut Open,
     region: Region,
@@ -172,7 +164,6 @@ pub(super) fn refuse(call: &str, part: &Range<usize>) -> Errno {
     INVALID
 }
 
-/// `madvise`
 pub(super) fn madvise(
     open: &mut Open,
     region: Region,
@@ -191,7 +182,7 @@ pub(super) fn madvise(
         Kind::Hint | Kind::Discard => return Ok(()),
         Kind::OnlyPrivate => return Err(INVALID),
         Kind::Kernel => known,
-        // A removed page would return to the pool, and might be missing later.
+        // A removed page would return to the pool, which might be empty at the next touch.
         Kind::ExactRange if advice == libc::MADV_REMOVE => {
             make_ordinary(open, region, "madvise", &known)?;
             known

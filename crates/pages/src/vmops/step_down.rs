@@ -1,5 +1,5 @@
-//! Turns a mapping of shared memory on hugetlb pages into ordinary shared memory, while only
-//! this process has it and has one thread.
+//! Turns shared memory on hugetlb pages into ordinary shared memory, while only this process maps
+//! it and has one thread.
 #![expect(unsafe_code, reason = "replaces the program's memory")]
 
 use core::ops::Range;
@@ -14,11 +14,10 @@ use crate::sys::{self, Result};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Bytes of free memory to leave for others.
+/// Bytes of free memory to leave for other uses.
 const MARGIN: usize = 64 << 20;
 
-/// Whether a region can become ordinary memory. A System V segment can't: others attach it by
-/// its ID.
+/// Whether a region can become ordinary memory. A System V segment can't: others attach its ID.
 pub(super) fn can_step_down(region: &Region) -> bool {
     let is_alone = region.backing == Backing::Anonymous && !region.born.may_be_inherited();
     is_alone && !facts::has_threads() && has_room(region.whole)
@@ -29,10 +28,8 @@ fn has_room(len: usize) -> bool {
     facts::room_or_last().is_some_and(|room| room >= len.saturating_add(MARGIN))
 }
 
-/// Turns all pieces of the mapping into ordinary memory and removes their entries.
-///
-/// # Errors
-/// The kernel's; the remaining entries stay valid.
+/// Turns all pieces of a mapping into ordinary memory and removes their entries. After an error the
+/// remaining entries stay valid.
 pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.

@@ -1,5 +1,5 @@
-//! Counts requests for one segment, and those below the requested pages. Memory that is
-//! populated later is judged by the machine's settings.
+//! Counts the bytes of a segment, and those off the requested pages. Memory that is populated later
+//! counts by the machine's settings.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::config;
 use crate::policy::{thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
 
-/// Requests for one segment.
+/// Bytes requested for one segment.
 #[derive(Debug)]
 pub struct Account {
     segment: Segment,
@@ -45,7 +45,7 @@ impl Account {
         config::share_of(self.segment)
     }
 
-    /// Whether so many more bytes may be on other pages.
+    /// Whether `len` more bytes may be on other pages.
     pub fn has_room(&self, share: Share, len: usize) -> bool {
         let (other, all) = (&self.other, &self.all);
         share.has_room(
@@ -75,8 +75,8 @@ impl Account {
         !self.is_broken.load(Ordering::Relaxed)
     }
 
-    /// Counts a request and returns whether it is allowed: transparent huge pages serve, or so
-    /// much may be on base pages. Reports why not.
+    /// Counts a request; returns whether it gets transparent huge pages or may use base pages.
+    /// Reports why not.
     pub fn admits(&self, len: usize) -> bool {
         let Some(share) = self.share() else {
             return true;
@@ -90,8 +90,7 @@ impl Account {
         }
     }
 
-    /// Counts a request for which there are no huge pages, if that is allowed; otherwise reports
-    /// why not.
+    /// Counts a request on base pages if that is allowed; otherwise reports `why`.
     pub fn allows_fallback(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
         if self.has_room(share, len) {
             self.count(len, true);
@@ -110,7 +109,7 @@ impl Account {
         false
     }
 
-    /// Reports that memory isn't on huge pages after it was handed out.
+    /// Reports memory that was handed out and turned out not to be on huge pages.
     pub fn report_late(&self, share: Share, len: usize) {
         self.note_refused();
         say_once(

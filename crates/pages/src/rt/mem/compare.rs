@@ -39,7 +39,7 @@ pub unsafe fn compare(a: *const u8, b: *const u8, len: usize) -> Ordering {
     Ordering::Equal
 }
 
-/// Eight bytes as a number that compares like them.
+/// Reads eight bytes as a number that compares like the bytes.
 ///
 /// # Safety
 /// They must be readable.
@@ -58,7 +58,7 @@ unsafe fn word(from: *const u8, at: usize) -> u64 {
 #[inline]
 pub unsafe fn length(text: *const c_char) -> usize {
     let mut len = 0;
-    // SAFETY: no earlier byte was the last.
+    // SAFETY: no earlier byte was the terminator.
     while unsafe { text.add(len).read() } != 0 {
         compiler_fence(atomic::Ordering::SeqCst);
         len += 1;

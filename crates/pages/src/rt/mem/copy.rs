@@ -1,6 +1,6 @@
-//! memmove, which is memcpy, too.
+//! memmove, also used as memcpy.
 //!
-//! Up to sixteen words are read before any is written, so that overlap doesn't matter. Longer
+//! Up to 128 bytes are all read before one is written, so that overlap doesn't matter. Longer
 //! copies use blocks of four vectors, and `rep movsq` on `x86_64`.
 #![expect(unsafe_code, reason = "copies memory by address")]
 #![expect(
@@ -38,10 +38,8 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Reads a value at any address.
-///
 /// # Safety
-/// It must be readable.
+/// The value must be readable, at any alignment.
 #[inline(always)]
 unsafe fn get<T>(from: *const u8, at: usize) -> T {
     // SAFETY: as the caller says.
@@ -50,10 +48,8 @@ unsafe fn get<T>(from: *const u8, at: usize) -> T {
     unsafe { from.cast::<T>().read_unaligned() }
 }
 
-/// Writes a value at any address.
-///
 /// # Safety
-/// It must be writable.
+/// The value must be writable, at any alignment.
 #[inline(always)]
 unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
     // SAFETY: as the caller says.
@@ -62,7 +58,7 @@ unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
     unsafe { to.cast::<T>().write_unaligned(value) };
 }
 
-/// Copies the first and the last `T` of a length between one and two of them.
+/// Copies the first and the last `T`. The length is at least one `T` and at most two.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -78,10 +74,8 @@ unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, len: usize) {
     unsafe { put(to, last, second) };
 }
 
-/// Copies up to two blocks.
-///
 /// # Safety
-/// As for [`copy`].
+/// As for [`copy`]; at most two blocks.
 #[inline(always)]
 unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: as the caller says.
@@ -99,10 +93,8 @@ unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies more than a block forwards.
-///
 /// # Safety
-/// As for [`copy`]; `to` must not be within `from`.
+/// As for [`copy`]; more than a block, and `to` must not be inside `from`.
 unsafe fn forwards(to: *mut u8, from: *const u8, len: usize) {
     let last = len - BLOCK;
     // SAFETY: within the length, as the caller says.
@@ -120,10 +112,8 @@ unsafe fn forwards(to: *mut u8, from: *const u8, len: usize) {
     unsafe { put(to, last, end) };
 }
 
-/// Copies more than a block backwards.
-///
 /// # Safety
-/// As for [`copy`]; `from` must not be inside `to`, except at the same start.
+/// As for [`copy`]; more than a block, and `from` must not be inside `to`, except at its start.
 unsafe fn backwards(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: within the length, as the caller says.
     let start: [Vector; 4] = unsafe { get(from, 0) };

@@ -1,4 +1,4 @@
-//! memset, for short lengths and for the time before libc's is known.
+//! memset, for short lengths and until libc's is known.
 #![expect(unsafe_code, reason = "fills memory by address")]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
@@ -34,10 +34,8 @@ pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
     }
 }
 
-/// Writes a value at any address.
-///
 /// # Safety
-/// It must be writable.
+/// The value must be writable, at any alignment.
 #[inline(always)]
 unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
     // SAFETY: as the caller says.
@@ -46,7 +44,7 @@ unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
     unsafe { to.cast::<T>().write_unaligned(value) };
 }
 
-/// Writes the first and the last `T` of a length between one and two of them.
+/// Writes the first and the last `T`. The length is at least one `T` and at most two.
 ///
 /// # Safety
 /// As for [`fill`].
@@ -58,10 +56,8 @@ unsafe fn fill_ends<T: Copy>(to: *mut u8, value: T, len: usize) {
     unsafe { put(to, len - size_of::<T>(), value) };
 }
 
-/// Fills more than a block.
-///
 /// # Safety
-/// As for [`fill`].
+/// As for [`fill`]; more than a block.
 unsafe fn fill_blocks(to: *mut u8, word: Vector, len: usize) {
     let last = len - BLOCK;
     let mut at = 0;

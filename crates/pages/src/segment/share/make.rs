@@ -7,10 +7,10 @@ use crate::segment::pool_file::View;
 use crate::segment::reason::Reason;
 use crate::sys::{self, Errno, File, Version};
 
-/// Timeout in ms for another process that makes the copy.
+/// How long (ms) to wait for another process that makes the copy.
 const TIMEOUT: u64 = 1000;
 
-/// Milliseconds between tries.
+/// Pause (ms) between tries.
 const PAUSE: u64 = 5;
 
 /// The running program.
@@ -31,7 +31,7 @@ impl Program<'_> {
     }
 }
 
-/// Opens the shared copy, made if necessary.
+/// Opens the shared copy; makes it if necessary.
 pub(super) fn get(
     share_dir: &ShareDir,
     program: &Program<'_>,
@@ -63,7 +63,7 @@ fn find(share_dir: &ShareDir, names: &Names, part: &Part) -> Option<File> {
     (is_whole && file.owner() == Some(sys::geteuid())).then_some(file)
 }
 
-/// Makes the copy; `None` while another process does.
+/// Makes the copy; `None` if another process is making it.
 fn make(
     share_dir: &ShareDir,
     names: &Names,

@@ -13,7 +13,7 @@ pub struct ShareDir {
     page_size: usize,
 }
 
-/// Reason a directory can't hold shared code.
+/// Why a directory can't hold shared code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShareDirError {
     /// It can't be made or opened.
@@ -22,7 +22,7 @@ pub enum ShareDirError {
     NotHugetlbfs,
     /// Its pages have this size instead of the requested one.
     PageSize(usize),
-    /// It belongs to this user.
+    /// It belongs to another user, with this ID.
     Owner(u32),
     /// Group or others may write.
     WritableByOthers,

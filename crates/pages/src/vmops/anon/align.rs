@@ -1,4 +1,4 @@
-//! Aligns a new mapping to the huge page if that gains one page. Linux 6.7 does so itself, for
+//! Aligns a new mapping to the huge page if that gains a huge page. Linux 6.7 does so itself, for
 //! lengths of whole huge pages.
 #![expect(
     unsafe_code,
@@ -12,14 +12,14 @@ use crate::extent::address_space;
 use crate::kernel::procfile;
 use crate::sys::{self, SpaceLimit};
 
-/// Flags that allow another address and don't populate.
+/// Flags of mappings that may get another address.
 const ANYWHERE: c_int =
     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE;
 
-/// Replaces a new mapping by an aligned one if the program named no address; returns the final
+/// Replaces a new mapping by an aligned one if the program gave no address; returns the final
 /// address.
 ///
-/// Not by `mremap`: it moves page tables along, and where one exists no huge page comes.
+/// `mremap` would move the page table along, and a huge page needs a place without one.
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
     let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.wants_populate();
     let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
@@ -52,7 +52,7 @@ fn may_lack_memory(call: &Call) -> bool {
     call.is_writable() && !matches!(procfile::if_allowed(find), Some(0 | 1))
 }
 
-/// Whether an aligned mapping holds more huge pages.
+/// Whether an aligned mapping contains more huge pages.
 fn gains(at: usize, len: usize, size: usize) -> bool {
     let inside = (at + len) / size - at.div_ceil(size).min((at + len) / size);
     len / size > inside

@@ -36,7 +36,7 @@ pub fn is_enabled() -> bool {
     config.anon.is_some() && config.fallback != Fallback::Base
 }
 
-/// The same, unless the program's own seccomp filter forbids it.
+/// Like [`is_enabled`], but `false` under the program's own seccomp filter.
 pub(super) fn is_active() -> bool {
     is_enabled() && sys::filter() != Filter::Own
 }
@@ -48,7 +48,7 @@ impl Call {
         is_enabled() && self.is_private_memory() && self.is_allowed()
     }
 
-    /// False under the program's own seccomp filter. It forbids even messages: only the report
+    /// `false` under the program's own seccomp filter, which forbids even messages: only the report
     /// shows an unmet requirement.
     fn is_allowed(&self) -> bool {
         let is_allowed = is_active();
@@ -77,15 +77,15 @@ impl Call {
         self.prot & libc::PROT_WRITE != 0
     }
 
-    /// Whether `MAP_POPULATE` means that we populate it after the advice. The kernel still serves
-    /// read-only mappings, `MAP_NONBLOCK` and `MAP_LOCKED`.
+    /// Whether we populate the mapping after the advice, instead of `MAP_POPULATE`. The kernel
+    /// populates read-only mappings and those with `MAP_NONBLOCK` or `MAP_LOCKED`.
     pub(super) fn wants_populate(&self) -> bool {
         let how = self.flags & (libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_LOCKED);
         self.is_writable() && how == libc::MAP_POPULATE
     }
 }
 
-/// The minimum length of a large mapping.
+/// Minimum length in bytes of a large mapping.
 pub(super) fn large() -> usize {
     let asked = config::get().anon_min;
     asked.map_or_else(facts::thp_size, |len| {

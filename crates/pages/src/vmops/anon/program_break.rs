@@ -1,6 +1,6 @@
-//! The program break of allocators that call `sbrk` themselves, such as tcmalloc. Each step is
-//! smaller than a huge page, so faults give none: used memory is collapsed once the break is a
-//! huge page further.
+//! The heap of allocators that call `sbrk` themselves, such as tcmalloc. Each step is smaller than
+//! a huge page, so a fault can't give one: used memory is collapsed once the break is a huge page
+//! further.
 //!
 //! The break itself isn't moved: libc tracks it. No locks: the words are hints.
 #![expect(unsafe_code, reason = "collapses huge pages by address")]
@@ -12,13 +12,13 @@ use crate::kernel::facts;
 use crate::policy::{start_facts, thp};
 use crate::sys;
 
-/// The program's first break; 0 before its first step.
+/// Lowest break seen; 0 before the first step.
 static FROM: AtomicUsize = AtomicUsize::new(0);
 
 /// End of the collapsed part.
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
-/// After the program has raised its break from `was`.
+/// Advises and collapses memory after the program has raised its break from `was`.
 pub fn break_moved(was: usize, grown: usize) {
     if !is_active() {
         return;
@@ -39,7 +39,7 @@ pub fn break_moved(was: usize, grown: usize) {
     let low = if was - from < large() { from } else { was };
     let low = low / page * page;
     advise(low, end - low);
-    // Memory below is in use by now.
+    // Memory below the old break is in use by now.
     let last = (was / size * size).max(done);
     if last > done {
         // SAFETY: the program's memory; the contents stay.

@@ -10,7 +10,7 @@ use crate::policy::{start_facts, thp};
 use crate::registry::anon::{self as registry, Known};
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
 
-/// After a successful `mremap`.
+/// Updates the entries after a successful `mremap`.
 pub fn remapped(call: &Call, now: usize) {
     if !is_active() {
         return;
@@ -37,7 +37,7 @@ pub fn remapped(call: &Call, now: usize) {
     }
 }
 
-/// Up to eight known parts of a range.
+/// Up to eight registered parts of a range.
 struct Parts([Option<Known>; 8]);
 
 impl Parts {

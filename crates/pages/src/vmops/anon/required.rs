@@ -1,5 +1,5 @@
-//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request fails if the
-//! machine gives none. Whether each page comes is known only at the touch.
+//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request fails if the machine
+//! rules them out. Whether a page is huge is known only after its first touch.
 //!
 //! Writable mappings of at least a huge page count when made, reservations when they become
 //! writable.
@@ -39,7 +39,7 @@ fn has_whole(at: usize, len: usize) -> bool {
     end.is_some_and(|end| at.checked_add(len).is_some_and(|last| end <= last))
 }
 
-/// Before a mapping is made.
+/// Counts a mapping that is about to be made; `ENOMEM` if it isn't allowed.
 pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
@@ -62,7 +62,7 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
     }
 }
 
-/// After a mapping was made: unmaps one without room for a huge page.
+/// Unmaps a new mapping if its address leaves no room for a huge page and that isn't allowed.
 pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
@@ -93,10 +93,8 @@ fn fall_back(share: Share, len: usize, why: Option<&str>) -> Result<()> {
 
 const TOO_LITTLE: &str = "there is too little memory for whole huge pages";
 
-/// Before memory becomes accessible: advises reservations.
-///
-/// # Errors
-/// `ENOMEM` if it must be on huge pages and can't.
+/// Advises parts of reservations that are about to become writable; `ENOMEM` if they must be on
+/// huge pages and can't.
 pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
@@ -115,10 +113,7 @@ pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
     Ok(())
 }
 
-/// Before a mapping grows.
-///
-/// # Errors
-/// `ENOMEM` if it must be on huge pages and can't.
+/// Counts the growth of a mapping in advance; `ENOMEM` if it must be on huge pages and can't.
 pub fn growth(call: &Remap) -> Result<()> {
     let size = facts::thp_size();
     let is_meant = call.new_len > call.old_len && call.new_len >= size && is_active();

@@ -7,7 +7,6 @@ use core::ops::Range;
 use crate::sys::{self, Result};
 use crate::vmops::range::{overlap, pages};
 
-/// Supported flags.
 const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
 /// Linux 5.7.
 pub const MREMAP_DONTUNMAP: c_int = 4;
@@ -32,7 +31,7 @@ impl Call {
         self.flags & libc::MREMAP_FIXED != 0
     }
 
-    /// Whether it names no new address and leaves nothing at the old one.
+    /// Whether the call gives no new address and keeps nothing mapped at the old one.
     pub(crate) fn is_plain(&self) -> bool {
         self.flags & !libc::MREMAP_MAYMOVE == 0
     }
