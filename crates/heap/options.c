@@ -1,14 +1,14 @@
-/* mimalloc's options, by their names: the numbers differ from version to version. */
+/* mimalloc's options by name, since their numbers differ between versions. */
 #include <mimalloc.h>
 
-/* From now on mimalloc gives a page back when it is freed. */
+/* Makes mimalloc return pages as soon as they are free. */
 void hugetools_purge_at_once(void)
 {
   mi_option_set(mi_option_purge_delay, 0);
 }
 
-/* All of its memory comes from our extents. `strict`: from nowhere else. `at_once`:
- * freed memory goes back at once. */
+/* Lets mimalloc create no arenas of its own. `strict`: it never takes memory from the kernel.
+ * `at_once`: it returns pages as soon as they are free. */
 void hugetools_set_options(bool strict, bool at_once)
 {
   mi_option_set(mi_option_arena_reserve, 0);

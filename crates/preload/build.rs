@@ -1,11 +1,9 @@
-//! Arranges the link of the two libraries: no other library needed, our own
-//! list of names, no version of libc's symbols required.
+//! Arranges the link of the two libraries: no `DT_NEEDED`, no required versions of libc's symbols,
+//! exports by `nodes.map`.
 //!
-//! rustc passes a version script that exports by name and cannot be combined
-//! with another one, and it links libc. So the linker is GNU ld behind a filter
-//! that leaves both out: the one that the compiler would take, which for another
-//! machine is that machine's. The arguments reach the link of
-//! `libhugetlbfs_heap.so` too.
+//! rustc passes a version script, which can't be combined with ours, and links libc. So the linker
+//! is a filter that drops both and runs the compiler's GNU ld, also for another machine. The
+//! arguments apply to the link of `libhugetlbfs_heap.so`, too.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads cargo's environment and writes its own files"
@@ -53,8 +51,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks the compiler that links for its GNU ld; it answers with a path, or with
-/// the bare name of what it has not.
+/// Returns the path of the compiler's GNU ld. The compiler prints the bare name of a program that
+/// it doesn't have.
 fn linker() -> String {
     let compiler = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
     let answer = |name: &str| {

@@ -1,10 +1,8 @@
-//! Functions by which programs call an allocator other than `malloc` and `free`. If a
-//! library defines both kinds, a block from one may be freed by the other. Such a program
-//! must keep its own malloc. Rare functions are left out: a program that calls one also
-//! calls a common one.
+//! Functions other than `malloc` and `free` by which programs call an allocator. If a library
+//! defines both, a block of one may be freed by the other, so its program must keep its own malloc.
+//! Rare functions are left out: a program that calls one also calls a common one.
 //!
-//! hugectl searches for these functions before the start, the libraries in the running
-//! process.
+//! hugectl searches for them before the start, the libraries in the running process.
 
 use core::ffi::CStr;
 
@@ -19,12 +17,12 @@ pub struct Allocator {
 
 /// The allocators that we recognise.
 pub const ALLOCATORS: [Allocator; 6] = [
-    // jemalloc.
+    // jemalloc
     Allocator {
         mark: c"mallocx",
         entry_points: &[c"dallocx", c"mallocx", c"rallocx", c"sdallocx", c"xallocx"],
     },
-    // jemalloc, built with a prefix.
+    // jemalloc with a prefix
     Allocator {
         mark: c"je_mallocx",
         entry_points: &[
@@ -36,7 +34,6 @@ pub const ALLOCATORS: [Allocator; 6] = [
             c"je_realloc",
         ],
     },
-    // tcmalloc.
     Allocator {
         mark: c"tc_malloc",
         entry_points: &[
@@ -49,7 +46,7 @@ pub const ALLOCATORS: [Allocator; 6] = [
             c"tc_realloc",
         ],
     },
-    // mimalloc.
+    // mimalloc
     Allocator {
         mark: c"mi_malloc",
         entry_points: &[
@@ -63,7 +60,6 @@ pub const ALLOCATORS: [Allocator; 6] = [
             c"mi_zalloc",
         ],
     },
-    // rpmalloc.
     Allocator {
         mark: c"rpmalloc",
         entry_points: &[
@@ -74,7 +70,7 @@ pub const ALLOCATORS: [Allocator; 6] = [
             c"rprealloc",
         ],
     },
-    // The allocator of TBB.
+    // TBB
     Allocator {
         mark: c"scalable_malloc",
         entry_points: &[

@@ -56,7 +56,7 @@ pub enum Fallback {
 }
 
 impl Fallback {
-    /// Returns the word for it, in the variable and on the command line.
+    /// Returns its word in the variable and on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Fallback::Thp => "thp",
@@ -89,14 +89,14 @@ pub enum Report<'a> {
     File(&'a [u8]),
 }
 
-/// The process that may copy text without sharing the copy. A private copy takes memory in
-/// each process, so only the program that hugectl itself starts may make one, not its
-/// helpers or a program behind a wrapper.
+/// The process that may copy text without sharing the copy. A private copy takes memory in each
+/// process, so only the program that hugectl itself starts may make one: not its children, nor a
+/// program behind a wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextCopy<'a> {
     /// The process that hugectl becomes.
     pub pid: u32,
-    /// The executable of this process.
+    /// Its executable.
     pub program: &'a [u8],
 }
 

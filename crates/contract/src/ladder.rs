@@ -1,9 +1,8 @@
-//! The ladder: which pages the memory of a segment gets, and why not better ones. hugectl
-//! predicts with it, and the libraries choose with it.
+//! The ladder: which pages the memory of a segment gets, and why not better ones. hugectl predicts
+//! with it, and the libraries choose with it.
 //!
-//! The rungs are the pool of the requested size, the pool of the default size if that is
-//! smaller, transparent huge pages, and base pages or a failed request. Facts are plain
-//! values; whoever calls has read them.
+//! The rungs are the pool of the requested size, the pool of the default size if that is smaller,
+//! transparent huge pages, and base pages or a failed request. The caller reads the facts.
 
 mod thp;
 
@@ -43,7 +42,7 @@ pub struct Pool {
     pub size: u64,
     /// Free unreserved pages on the nodes of the process, and pages that overcommit adds.
     pub pages: u64,
-    /// What the hugetlb control group leaves.
+    /// The bytes that the hugetlb control group leaves.
     pub group: Rest,
     /// Pages that `HUGETLB_LIMIT` allows.
     pub quota: u64,
@@ -79,34 +78,34 @@ impl Pool {
     }
 }
 
-/// What decides about a segment.
+/// The facts that decide about a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The pool of the requested size, and that of the default size if it is smaller.
+    /// The pool of the requested size, and the pool of the default size if it is smaller.
     pub pools: &'a [Pool],
-    /// The refused call that the pool's pages need.
+    /// The refused call without which pool pages cannot be placed.
     pub pool_barred: Option<Call>,
-    /// The refused call that a copy on transparent huge pages needs.
+    /// The refused call without which a copy on transparent huge pages cannot be placed.
     pub copy_barred: Option<Call>,
     /// Transparent huge pages.
     pub thp: ThpFacts,
 }
 
-/// What is requested for a segment.
+/// The request for a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wish {
     /// Whether pool pages are requested, not only transparent huge pages.
     pub pool: bool,
-    /// What follows the pools.
+    /// The fallback after the pools.
     pub fallback: Fallback,
     /// Whether a request fails instead of stepping down (`--require`).
     pub is_strict: bool,
-    /// The bytes in whole huge pages; of memory that grows, its first bytes.
+    /// The bytes in whole huge pages; the first bytes of memory that grows.
     pub bytes: u64,
     /// Whether the memory grows as the program runs.
     pub grows: bool,
-    /// The multiple of `bytes` that the memory control group must have left, for
-    /// transparent huge pages.
+    /// For transparent huge pages, the multiple of `bytes` that the memory control group must have
+    /// left.
     pub room: u64,
 }
 
@@ -123,10 +122,10 @@ pub enum Rung {
     Fail,
 }
 
-/// Why a rung gives less than it was asked for.
+/// Why a rung gives less than requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// No pool of the requested size can be seen.
+    /// No pool of the requested size is visible.
     NoPool,
     /// The pool has too few pages.
     Pool {
@@ -139,7 +138,7 @@ pub enum Reason {
     Group {
         /// Page size in bytes.
         size: u64,
-        /// What it leaves.
+        /// The bytes that it leaves.
         rest: Rest,
     },
     /// `HUGETLB_LIMIT` is less than a page.
@@ -169,12 +168,11 @@ pub struct Step {
     pub size: u64,
     /// The bytes that the segment gets here.
     pub bytes: u64,
-    /// Pages that could be had of a pool.
+    /// Pages that the pool can give.
     pub pages: u64,
-    /// Pages that a pool lacks. For [`NoThp::Scarce`], the bytes that the memory control
-    /// group must leave.
+    /// Pages that a pool lacks; bytes that the control group must leave for [`NoThp::Scarce`].
     pub missing: u64,
-    /// Why it gives less than asked.
+    /// Why it gives less than requested.
     pub reason: Option<Reason>,
 }
 
@@ -204,8 +202,7 @@ impl Rungs {
         &self.steps[..self.len]
     }
 
-    /// Returns the step that takes what the last short step leaves; `None` if no step is
-    /// short.
+    /// Returns the step that takes the rest of the last short step; `None` if no step is short.
     pub fn below_short(&self) -> Option<&Step> {
         let steps = self.steps();
         let short = steps.iter().rposition(|step| step.reason.is_some())?;
@@ -233,7 +230,7 @@ pub fn ladder(facts: &Facts<'_>, wish: &Wish) -> Rungs {
     }
     let needed = left.saturating_mul(wish.room);
     let thp = match (facts.copy_barred, left) {
-        // Only what is needed is judged: the facts may not have been read.
+        // Nothing is left to place, and the facts may not have been read.
         (_, 0) => Ok(()),
         (Some(call), _) => Err(Reason::Barred(call)),
         (None, _) => {
@@ -261,7 +258,7 @@ pub fn ladder(facts: &Facts<'_>, wish: &Wish) -> Rungs {
     rungs
 }
 
-/// Adds the pools. Returns the bytes that they leave.
+/// Adds the steps of the pools; returns the bytes that they leave.
 fn pools(facts: &Facts<'_>, wish: &Wish, mut left: u64, rungs: &mut Rungs) -> u64 {
     if let Some(call) = facts.pool_barred {
         rungs.push(Step::new(Rung::Pool, 0, Some(Reason::Barred(call))));
@@ -314,8 +311,8 @@ pub fn below_pools(fallback: Fallback, is_strict: bool, has_thp: bool) -> Rung {
     }
 }
 
-/// The last rung. Segments of a file stay on base pages in any case, and so does memory
-/// for which only transparent huge pages were requested, unless they are required.
+/// Returns the last rung: always base pages for segments of a file, and for memory with only
+/// transparent huge pages requested, unless they are required.
 fn last(wish: &Wish) -> Rung {
     match wish.pool || wish.is_strict {
         true if wish.grows => below_pools(wish.fallback, wish.is_strict, false),

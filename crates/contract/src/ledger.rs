@@ -1,11 +1,9 @@
-//! The ledger of messages: records which warnings a launch has printed. hugectl and the
-//! libraries share a small file with an entry for each launch. The first process of a
-//! launch that has a warning of some kind prints it; the others see the record and stay
-//! silent.
+//! The ledger of messages: records which warnings a launch has printed. hugectl and the libraries
+//! share a small file with an entry for each launch. The first process of a launch with a warning
+//! of some kind prints it; the others find the record and stay silent.
 //!
-//! The file has a fixed size and lies in the user's hugectl directory. A new launch
-//! overwrites the oldest entry. A process that cannot open the file prints all its
-//! warnings.
+//! The file has a fixed size and lies in the user's hugectl directory. A new launch overwrites the
+//! oldest entry. A process that cannot open the file prints all its warnings.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +14,8 @@ pub const LAUNCHES: usize = 255;
 /// Length of the file in bytes.
 pub const LEN: usize = size_of::<Ledger>();
 
-/// The first bytes of the file, without meaning. A writer first writes them with
-/// write(2): on a full file system that returns an error, while a store to the mapping
-/// raises SIGBUS.
+/// The first bytes of the file, without meaning. A writer first writes them with write(2): on a
+/// full file system that returns an error, while a store to the mapping raises SIGBUS.
 pub const PREFIX: [u8; 8] = [0; 8];
 
 /// A kind of message. Each launch prints one message of each kind.
@@ -116,12 +113,11 @@ pub struct Place {
     path: [u8; PATH_MAX],
 }
 
-/// Room in bytes for the path, including the terminating NUL. A longer path disables the
-/// ledger.
+/// Room in bytes for the path, including the terminating NUL. A longer path disables the ledger.
 const PATH_MAX: usize = 128;
 
 impl Place {
-    /// Returns `None` if the path is too long, not absolute, or the key is 0.
+    /// Returns `None` if the path is too long or not absolute, or the key is 0.
     pub fn new(key: u64, path: &[u8]) -> Option<Place> {
         let mut place = Place {
             key,

@@ -35,7 +35,7 @@ pub struct Proof<'a> {
     pub pid: u32,
     /// Its executable.
     pub exe: &'a [u8],
-    /// Its name: that of the link or script that was started.
+    /// Its name: the base name of the link or script that was started.
     pub name: &'a [u8],
     /// Its host, rank and parent.
     pub origin: Origin<'a>,
@@ -43,7 +43,7 @@ pub struct Proof<'a> {
     pub rows: &'a [Row<'a>],
     /// The requirements on it.
     pub required: &'a [Met],
-    /// Memory that moved to its touchers.
+    /// Memory moved to the threads that touched it.
     pub next_touch: Option<NextTouch>,
     /// A problem of the process as a whole.
     pub warning: Option<&'a str>,
@@ -98,7 +98,7 @@ impl Proof<'_> {
         }
         self.origin.write_words(out)?;
         if let (true, Some(life), Some(why)) = (self.rows.is_empty(), &self.life, self.warning) {
-            // No figures are known. A table of zeros would be wrong.
+            // No figures are known: a table of zeros would be wrong.
             out.write_str(": ")?;
             life.write_ended(out)?;
             writeln!(out, "; {why}")?;
@@ -159,7 +159,7 @@ pub fn write_head<'a>(
     out.write_char(']')
 }
 
-/// Returns the base name of a file. A process without another name gets it.
+/// Returns the base name of a file, which also names a process without a name of its own.
 pub fn base(exe: &[u8]) -> &[u8] {
     exe.rsplit(|byte| *byte == b'/').next().unwrap_or(exe)
 }
@@ -170,8 +170,8 @@ pub fn is_shell(exe: &[u8]) -> bool {
     SHELLS.contains(&base(exe))
 }
 
-/// Whether a name adds nothing to the file's name. The kernel truncates long names, and
-/// file names may end in a version.
+/// Whether a name is the start of the file's name: the kernel truncates long names, and file names
+/// may end in a version.
 fn is_name_of(name: &[u8], exe: &[u8]) -> bool {
     base(exe).starts_with(name)
 }
@@ -207,7 +207,7 @@ fn write_line(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
     out.write_char('\n')
 }
 
-/// A percentage with one decimal, rounded down. 100.0 means that nothing is missing.
+/// A percentage with one decimal, rounded down: 100.0 means all.
 pub struct Tenths(u64);
 
 impl Tenths {

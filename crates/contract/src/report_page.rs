@@ -1,10 +1,9 @@
-//! The page that `hugectl --report` shares with the program, followed by room for a
-//! report. It is a memfd that hugectl creates; hugectl waits for the program.
+//! The page that `hugectl --report` shares with the program, followed by room for a report. It is a
+//! memfd of hugectl, which waits for the program.
 //!
-//! hugectl samples the program's memory and stores the peak in the page; the library adds
-//! the peak to its report. The library stores the state of the program's requirements,
-//! and at exit its report. hugectl prints this report, or its own last sample if there is
-//! none.
+//! hugectl samples the program's memory and stores the peak in the page; the library adds the peak
+//! to its report. The library stores the state of the program's requirements, and at exit its
+//! report. hugectl prints this report, or its own last sample if there is none.
 
 pub mod demands;
 
@@ -29,7 +28,7 @@ pub const LEN: usize = HEAD_LEN + TEXT_LEN;
 pub struct Page {
     /// Nonzero if hugectl's child could not execute the program and has printed why.
     pub unstarted: AtomicU32,
-    /// How many programs of the process have mapped the page, one after the other.
+    /// Number of programs that have mapped the page; the process executes one after the other.
     pub images: AtomicU32,
     /// The length of the report in bytes; 0 for none.
     text: AtomicU32,

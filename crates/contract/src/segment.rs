@@ -1,8 +1,7 @@
 //! Sorts mappings into the segments that hugectl reports.
 //!
-//! Addresses are the best evidence: an object's program headers, the library's own
-//! regions. The caller passes them as [`Extent`]s. The kernel's name decides for all
-//! other mappings.
+//! Addresses are the best evidence: an object's program headers, the library's own regions. The
+//! caller passes them as [`Extent`]s. The kernel's name decides for all other mappings.
 
 use core::ops::Range;
 
@@ -88,7 +87,7 @@ pub const ALL: [Segment; 8] = [
     Segment::File,
 ];
 
-/// All mappings of one segment and object. `huge ≤ resident ≤ mapped`.
+/// All mappings of one segment and object. `huge <= resident <= mapped`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
     /// The segment.
@@ -149,8 +148,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Adds bytes on huge pages. If a segment has more than four page sizes, the last
-    /// entry takes the rest.
+    /// Adds bytes on huge pages. The last entry also takes those of a fifth page size.
     fn add_huge(&mut self, more: Huge) {
         let same = |h: &Huge| h.page_size == more.page_size || h.page_size == 0;
         let place = self.huge.iter().position(same).unwrap_or(3);
@@ -232,8 +230,7 @@ fn covering<'e, 'a>(
     (end, None)
 }
 
-/// Returns the segment that the kernel's name implies. `None` for the kernel's own
-/// mappings.
+/// Returns the segment that the kernel's name implies; `None` for the kernel's own mappings.
 fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
     let name = record.name;
     let shared_names: [&[u8]; 5] = [
@@ -258,8 +255,8 @@ fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
     }
 }
 
-/// Returns a piece of a mapping. The kernel counts whole mappings, so a piece gets a
-/// share in proportion to its length. The shares add up to the whole.
+/// Returns a piece of a mapping. The kernel counts whole mappings, so each piece gets a share in
+/// proportion to its length. The shares add up to the whole.
 pub fn piece<'a>(
     record: &Record<'a>,
     range: Range<u64>,

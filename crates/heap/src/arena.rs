@@ -1,9 +1,9 @@
 //! mimalloc's arenas, which lie in our extents. Their commit callback is the page source.
 //!
-//! **Invariants.** There is an arena before the first block, and another one before all are full.
-//! Missing memory is an error of the callback, never a signal at a later access.
+//! **Invariants.** The first call adds an arena; another one is added before all are full. Missing
+//! memory is an error of the callback, never a signal at a later access.
 //!
-//! **Locks.** A flag: one thread at a time adds an arena; the others go on.
+//! **Locks.** A flag: one thread at a time adds an arena; others don't wait.
 //!
 //! **At a fork.** See `hugetools_pages::fork`.
 #![expect(unsafe_code, reason = "hands address space to mimalloc")]
@@ -46,7 +46,7 @@ static ADDING: AtomicBool = AtomicBool::new(false);
 #[cold]
 pub(crate) fn start() -> bool {
     match host_malloc::heap() {
-        // Without a configuration it is the loader that calls, before there is an environment.
+        // Without a configuration the loader is calling, before there is an environment.
         Heap::Ours if config::is_known() => make_ready(),
         Heap::Ours | Heap::Unknown => {}
         Heap::Theirs => return false,
@@ -56,8 +56,8 @@ pub(crate) fn start() -> bool {
 
 fn make_ready() {
     if !state::begin() {
-        // Another thread is starting the heap, or this one in an outer frame: until then
-        // mimalloc takes memory from the kernel.
+        // Another thread or an outer frame is starting the heap: until then mimalloc takes memory
+        // from the kernel.
         return;
     }
     start_facts::take();
@@ -105,8 +105,8 @@ fn add_exactly(lead: usize, len: usize, layout: Layout) -> bool {
         return false;
     };
     let argument = core::ptr::from_ref(extent).cast_mut().cast();
-    // SAFETY: reserved address space that stays and that nobody else uses; `commit_callback`
-    // puts memory there.
+    // SAFETY: address space reserved for this arena only, which stays; `commit_callback` puts
+    // memory there.
     let taken = unsafe {
         mimalloc::mi_manage_memory(
             extent.base as *mut c_void,
@@ -128,7 +128,6 @@ fn add_exactly(lead: usize, len: usize, layout: Layout) -> bool {
     taken
 }
 
-/// The commit callback.
 unsafe extern "C" fn commit_callback(
     commit: bool,
     start: *mut c_void,
@@ -140,9 +139,9 @@ unsafe extern "C" fn commit_callback(
     let extent = unsafe { &*extent.cast::<Extent>() };
     if !commit {
         commit::decommit(extent, start as usize, size);
-        // Freed memory that a thread keeps becomes free later.
+        // Threads may hold more freed memory, which a later purge returns.
         idle::note(sys::about_now());
-        // The range must be committed before it is used again.
+        // mimalloc must commit the range before it uses it again.
         return true;
     }
     let Ok(zero) = commit::commit(extent, start as usize, size) else {
@@ -158,7 +157,7 @@ unsafe extern "C" fn commit_callback(
     true
 }
 
-/// Adds an arena if those that exist may lack room for a large block.
+/// Adds an arena if the existing ones may lack room for a large block.
 #[cold]
 pub(crate) fn make_room(size: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);

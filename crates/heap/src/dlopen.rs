@@ -1,8 +1,8 @@
-//! `RTLD_DEEPBIND`: a library opened so shares our heap. `dlopen` itself is in `libhugetlbfs`;
+//! Libraries opened with `RTLD_DEEPBIND` share our heap. `dlopen` itself is in `libhugetlbfs`;
 //! `rebind` redirects libc's malloc family to `plugin`.
 //!
-//! **Invariants.** `dlopen` returns the same result and loads the same file. libc's tables change
-//! in this process only, one word at a time.
+//! **Invariants.** `dlopen` loads the same file and returns the same result as the loader's. libc's
+//! tables change in this process only, one word at a time.
 //!
 //! **Locks.** None of ours; the loader's.
 //!
@@ -17,8 +17,8 @@ use crate::dlopen::rebind::Reach;
 pub(crate) mod plugin;
 pub(crate) mod rebind;
 
-/// Binds libc's malloc to ours as far as a library opened with these flags needs it. Returns the
-/// flags, without `RTLD_DEEPBIND` if the library would free our blocks by libc.
+/// Binds libc's malloc family to ours, as far as a library opened with these flags needs it.
+/// Returns the flags, without `RTLD_DEEPBIND` if libc's functions would get our blocks.
 #[unsafe(no_mangle)]
 extern "C" fn hugetools_bind_malloc(flags: c_int) -> c_int {
     if flags & RTLD_DEEPBIND == 0 {

@@ -16,20 +16,16 @@ use crate::malloc::mallopt;
 mod names;
 mod operators;
 
-/// `malloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
     ours::malloc(size)
 }
 
-/// `calloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     ours::calloc(count, size)
 }
 
-/// `free(3)`
-///
 /// # Safety
 /// `block` must be null or come from one of these functions.
 #[unsafe(no_mangle)]
@@ -38,34 +34,28 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe { ours::free(block) }
 }
 
-/// `realloc(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { ours::realloc(block, size) }
 }
 
-/// `reallocarray(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { ours::reallocarray(block, count, size) }
 }
 
-/// `aligned_alloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
     ours::memalign(alignment, size)
 }
 
-/// `memalign(3)`
 #[unsafe(no_mangle)]
 extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
     ours::memalign(alignment, size)
 }
 
-/// `posix_memalign(3)`
-///
 /// # Safety
 /// `place` must be writable.
 #[unsafe(no_mangle)]
@@ -78,19 +68,16 @@ unsafe extern "C" fn posix_memalign(
     unsafe { ours::posix_memalign(place, alignment, size) }
 }
 
-/// `valloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn valloc(size: usize) -> *mut c_void {
     ours::valloc(size)
 }
 
-/// `pvalloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn pvalloc(size: usize) -> *mut c_void {
     ours::pvalloc(size)
 }
 
-/// `malloc_usable_size(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     // SAFETY: the caller's promise.
@@ -118,13 +105,11 @@ unsafe extern "C" fn cfree(block: *mut c_void) {
     unsafe { ours::free(block) }
 }
 
-/// `malloc_trim(3)`
 #[unsafe(no_mangle)]
 extern "C" fn malloc_trim(_pad: usize) -> c_int {
     mallopt::trim()
 }
 
-/// `mallopt(3)`
 #[unsafe(no_mangle)]
 extern "C" fn mallopt(parameter: c_int, value: c_int) -> c_int {
     mallopt::set(parameter, value)

@@ -1,15 +1,15 @@
-//! Another malloc that the program keeps: all calls go there. It is a sanitizer's, which must know
-//! every block, or one that the program also calls by other names.
+//! A malloc that the program keeps: all calls go there. It is a sanitizer's, which must know every
+//! block, or one that the program also calls by other names.
 //!
-//! A sanitizer's functions have second names, which the loader resolves: it calls malloc for the
-//! first time while nothing can be looked up yet.
+//! A sanitizer calls malloc before look-ups work. Its functions have second names, whose addresses
+//! the loader puts into words.
 //!
 //! [`mod@next`]: look-up of the next definition; [`foreign`]: single blocks of another malloc.
 //!
 //! **Invariants.** The decision never changes. A block returns to the malloc that made it; if that
 //! can't be found, it leaks.
 //!
-//! **Locks.** None: if the look-up calls malloc, the answer is [`Heap::Unknown`].
+//! **Locks.** None: if the look-up calls malloc, the decision is [`Heap::Unknown`].
 //!
 //! **At a fork.** The child has the same malloc.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
@@ -59,7 +59,7 @@ static MEMALIGN: AtomicUsize = AtomicUsize::new(0);
 static FREE: AtomicUsize = AtomicUsize::new(0);
 static USABLE_SIZE: AtomicUsize = AtomicUsize::new(0);
 
-/// Whose malloc the program uses; decided by the first call.
+/// Returns whose malloc the program uses; the first call decides.
 #[cold]
 pub(crate) fn heap() -> Heap {
     match STATE.compare_exchange(NEW, LOOKING, Ordering::AcqRel, Ordering::Acquire) {
@@ -71,12 +71,12 @@ pub(crate) fn heap() -> Heap {
         }
         Err(THEIRS) => Heap::Theirs,
         Err(OURS) => Heap::Ours,
-        // This thread in an outer frame: the look-up may call malloc.
+        // The look-up is in progress and may have called malloc.
         Err(_) => Heap::Unknown,
     }
 }
 
-/// Finds all functions; returns whether they exist.
+/// Looks all functions up; returns whether all exist.
 fn find() -> bool {
     // SAFETY: words of this library that the loader wrote before any code ran.
     let words = unsafe {
@@ -146,13 +146,11 @@ pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     memalign.map_or(core::ptr::null_mut(), |memalign| memalign(alignment, size))
 }
 
-/// The other malloc's `free`.
 #[cold]
 pub(crate) fn free() -> Option<Free> {
     function!(FREE as Free)
 }
 
-/// The other malloc's `malloc_usable_size`.
 #[cold]
 pub(crate) fn usable_size() -> Option<UsableSize> {
     function!(USABLE_SIZE as UsableSize)

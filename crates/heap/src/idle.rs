@@ -1,6 +1,6 @@
 //! Purges an idle heap. mimalloc purges freed memory after a second, but only when another page
-//! becomes free. So while freed memory waits, some calls of malloc and free check the clock: each
-//! malloc while calls are rare, else the free of one block in some hundred.
+//! becomes free. So while freed memory waits, each malloc checks the clock if calls are rare, and
+//! otherwise one free in about 250.
 //!
 //! mimalloc reads the clock whenever it frees a page: see `wrappers`.
 
@@ -24,10 +24,10 @@ const SELDOM: u64 = 10;
 /// When to purge (monotonic ms); 0 for never.
 static DUE: AtomicU64 = AtomicU64::new(0);
 
-/// When malloc checked the clock last.
+/// When malloc last checked the clock.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// Notes that memory became free. If malloc has been silent, the next call checks the clock.
+/// Notes that memory became free. If calls of malloc are rare, the next one checks the clock.
 pub(crate) fn note(now: u64) {
     if DUE.load(Ordering::Relaxed) == 0 {
         if usage::in_use() < WORTH {

@@ -6,14 +6,14 @@
 //! | module | subject |
 //! |---|---|
 //! | `host_malloc` | another malloc that the program keeps; foreign blocks |
-//! | `mimalloc` | its C interface |
+//! | `mimalloc` | mimalloc's C interface |
 //! | `state` | state of the heap |
 //! | `idle` | purges an idle heap |
 //! | `arena` | mimalloc's arenas in our extents |
 //! | `wrappers` | functions of libc that mimalloc calls through us |
 //! | `malloc` | the malloc family; owners of blocks |
 //! | `exports` | the malloc family by libc's names |
-//! | [`dlopen`](mod@dlopen) | libraries that would bind to libc's malloc |
+//! | [`dlopen`](mod@dlopen) | libraries that bind to libc's malloc |
 #![no_std]
 
 mod arena;

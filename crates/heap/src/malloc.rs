@@ -22,7 +22,7 @@ use crate::{arena, idle};
 pub(crate) mod mallopt;
 pub(crate) mod owner;
 
-/// Blocks of this size need an arena with room for them first.
+/// From this size (bytes) on, a block needs an arena with room for it first.
 const LARGE: usize = 64 << 20;
 
 /// Whether the heap is ours; starts it if necessary, and purges it if due.
@@ -88,7 +88,7 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
 }
 
 /// # Safety
-/// `block` must be null or a block that isn't used any more.
+/// `block` must be null or a block that is no longer used.
 #[inline(always)]
 pub(crate) unsafe fn free(block: *mut c_void) {
     purge_sometimes(block);
@@ -100,7 +100,7 @@ pub(crate) unsafe fn free(block: *mut c_void) {
     }
 }
 
-/// At about one freed block in 250, purges the heap if that is due.
+/// Purges the heap if due, at one freed block in about 250.
 #[inline(always)]
 pub(crate) fn purge_sometimes(block: *const c_void) {
     const SAMPLE: usize = 0xff0;
@@ -145,12 +145,12 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    // An overflowing product is refused like any excessive size.
+    // An overflow is refused like any excessive size.
     // SAFETY: as the caller says.
     unsafe { realloc(block, count.saturating_mul(size)) }
 }
 
-/// `aligned_alloc` and `memalign`: round the alignment up, as glibc does.
+/// `aligned_alloc` and `memalign`: rounds the alignment up, as glibc does.
 pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     match alignment.checked_next_power_of_two() {
         Some(alignment) => aligned(alignment, size),
@@ -158,8 +158,6 @@ pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     }
 }
 
-/// `posix_memalign(3)`
-///
 /// # Safety
 /// `place` must be writable.
 pub(crate) unsafe fn posix_memalign(

@@ -19,15 +19,15 @@ pub(crate) type CommitFun = unsafe extern "C" fn(
 
 type ErrorFun = unsafe extern "C" fn(error: c_int, argument: *mut c_void);
 
-/// Lets `errno` be `ENOMEM`, as libc's malloc does, when mimalloc has no memory or the size is too
-/// large.
+/// Makes mimalloc set `errno` to `ENOMEM`, as libc's malloc does, if it has no memory or the size
+/// is too large.
 pub(crate) fn set_errno_at_errors() {
     // SAFETY: a function of this library, which stays.
     unsafe { mi_register_error(set_errno_at, core::ptr::null_mut()) };
 }
 
 unsafe extern "C" fn set_errno_at(error: c_int, _: *mut c_void) {
-    // The others are the program's own, such as EAGAIN for a block that it frees twice.
+    // Other errors are the program's mistakes, such as EAGAIN for a double free.
     if error == libc::ENOMEM || error == libc::EOVERFLOW {
         set_errno(Errno(libc::ENOMEM));
     }
@@ -42,10 +42,8 @@ unsafe extern "C" {
     /// See `options.c`.
     pub(crate) safe fn hugetools_purge_at_once();
 
-    /// Registers a function that is called at each error.
     fn mi_register_error(function: ErrorFun, argument: *mut c_void);
 
-    /// Adds an arena.
     pub(crate) fn mi_manage_memory(
         start: *mut c_void,
         size: usize,
@@ -59,7 +57,7 @@ unsafe extern "C" {
         arena: *mut *mut c_void,
     ) -> bool;
 
-    /// Returns free memory of this thread and of the arenas.
+    /// Gives back free memory of this thread and of the arenas.
     pub(crate) safe fn mi_collect(force: bool);
 
     pub(crate) safe fn mi_malloc(size: usize) -> *mut c_void;
@@ -69,6 +67,6 @@ unsafe extern "C" {
     pub(crate) fn mi_usable_size(block: *const c_void) -> usize;
     pub(crate) safe fn mi_malloc_aligned(size: usize, alignment: usize) -> *mut c_void;
 
-    /// Whether an address lies in a page of mimalloc's.
+    /// Whether an address lies in mimalloc's memory.
     pub(crate) safe fn mi_is_in_heap_region(address: *const c_void) -> bool;
 }

@@ -15,7 +15,7 @@ const STARTING: u8 = 4;
 
 static STATE: AtomicU8 = AtomicU8::new(UNREADY);
 
-/// Something to do when malloc is called.
+/// Work for a call of malloc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     /// Start the heap, or use another malloc.
@@ -24,7 +24,7 @@ pub(crate) enum Due {
     CheckClock,
 }
 
-/// Something to do; usually nothing.
+/// Returns the work that is due, usually none.
 #[inline(always)]
 pub(crate) fn due() -> Option<Due> {
     let state = STATE.load(Ordering::Acquire);
@@ -57,7 +57,7 @@ pub(crate) fn finish() {
     STATE.store(READY, Ordering::Release);
 }
 
-/// Lets calls check the clock; `closely` for the next one.
+/// Makes calls check the clock: the next malloc if `closely`, else some frees.
 pub(crate) fn watch(closely: bool) {
     let state = if closely { WATCHING_CLOSELY } else { WATCHING };
     if is_ready() && STATE.load(Ordering::Relaxed) != state {
@@ -65,7 +65,6 @@ pub(crate) fn watch(closely: bool) {
     }
 }
 
-/// Stops checking the clock.
 pub(crate) fn stop_watching() {
     if is_ready() {
         STATE.store(READY, Ordering::Release);

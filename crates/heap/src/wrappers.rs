@@ -46,12 +46,11 @@ extern "C" fn __wrap_pthread_setspecific(key: Key, value: *const c_void) -> c_in
 }
 
 unsafe extern "C" {
-    /// libc's own function.
     fn __real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int;
 }
 
-/// Tells [`idle`] that mimalloc has freed a page, which is when it reads the monotonic clock. It
-/// gets the coarse clock, which is cheaper and exact enough.
+/// mimalloc reads the monotonic clock when it frees a page: this tells [`idle`], and reads the
+/// coarse clock, which is cheaper and exact enough.
 ///
 /// # Safety
 /// As for `clock_gettime(2)`.
@@ -73,8 +72,7 @@ unsafe extern "C" fn __wrap_clock_gettime(
     result
 }
 
-/// Refuses mimalloc's `prctl` that names its mappings: the program's seccomp filter may forbid
-/// it.
+/// Refuses mimalloc's `prctl` that names its mappings: the program's seccomp filter may forbid it.
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_prctl(_option: c_int) -> c_int {
     -1

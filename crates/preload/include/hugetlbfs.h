@@ -13,19 +13,19 @@
 extern "C" {
 #endif
 
-/* The type of a hugetlbfs, as statfs(2) gives it. */
+/* f_type of a hugetlbfs in statfs(2). */
 #define HUGETLBFS_MAGIC 0x958458f6
 
-/* A program header that wants its segment on huge pages. */
+/* Bit in p_flags that requests huge pages for a segment. */
 #ifndef PF_LINUX_HUGETLB
 #define PF_LINUX_HUGETLB 0x100000
 #endif
 
 /*
- * Sizes in bytes. gethugepagesize is the size that the other functions use:
- * the kernel's default, or HUGETLB_DEFAULT_PAGE_SIZE; -1 and errno ENOSYS where
- * there is none. The other two fill in at most n sizes and return how many;
- * with NULL and 0, how many there are.
+ * Page sizes in bytes. gethugepagesize returns the size that the other functions
+ * use: HUGETLB_DEFAULT_PAGE_SIZE or the kernel's default; -1 with errno ENOSYS if
+ * there is none. The other two store at most n_elem sizes and return their number;
+ * with NULL and 0 they return the number of all sizes.
  */
 long gethugepagesize(void);
 int gethugepagesizes(long pagesizes[], int n_elem);
@@ -33,8 +33,8 @@ int getpagesizes(long pagesizes[], int n_elem);
 
 /*
  * Mounts. test_path: 1 for a hugetlbfs, 0 for another file system, -1 with
- * errno. find_path: where a hugetlbfs of that page size is mounted, or NULL.
- * unlinked_fd: an open file of that page size without a name, or -1.
+ * errno. find_path: mount point of a hugetlbfs of that page size, or NULL.
+ * unlinked_fd: descriptor of an unnamed file of that page size, or -1.
  */
 int hugetlbfs_test_path(const char *mount);
 const char *hugetlbfs_find_path(void);
@@ -42,7 +42,7 @@ const char *hugetlbfs_find_path_for_size(long page_size);
 int hugetlbfs_unlinked_fd(void);
 int hugetlbfs_unlinked_fd_for_size(long page_size);
 
-/* Huge pages of the default size and nothing else, or NULL. */
+/* Huge pages of the default size, or NULL; no fallback. */
 typedef unsigned long ghp_t;
 
 #define GHP_DEFAULT ((ghp_t)0x01UL)
@@ -52,9 +52,9 @@ void *get_huge_pages(size_t len, ghp_t flags);
 void free_huge_pages(void *ptr);
 
 /*
- * Memory of any length. GHR_FALLBACK: on other pages where huge pages cannot be
- * had. GHR_COLOR: begins at a different cache line each time, where the length
- * leaves room. GHR_STRICT: neither.
+ * Memory of any length. GHR_FALLBACK: other pages if there are no huge pages.
+ * GHR_COLOR: begins at a different cache line each time, if the length leaves
+ * room. GHR_STRICT: neither.
  */
 typedef unsigned long ghr_t;
 
@@ -68,10 +68,10 @@ void *get_hugepage_region(size_t len, ghr_t flags);
 void free_hugepage_region(void *ptr);
 
 /*
- * Moves private anonymous memory to the nodes of the threads that touch it
- * next, once, a huge page at a time. 0, or -1 with errno: ENOTSUP on a machine
- * with one node, or where neither userfaultfd(2) nor NUMA balancing can do it;
- * EINVAL for a range without such memory. See huge_next_touch(3).
+ * Moves private anonymous memory once, a huge page at a time, to the node of the
+ * thread that touches it next. Returns 0, or -1 with errno: ENOTSUP on one node,
+ * or if neither userfaultfd(2) nor NUMA balancing works; EINVAL for a range
+ * without such memory. See huge_next_touch(3).
  */
 int huge_next_touch(void *addr, size_t len);
 

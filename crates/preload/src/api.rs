@@ -4,14 +4,14 @@
 //!   program may replace any of them.
 //! * `sizes`, `mounts`, `files`: pages and files; `listings`: the kernel's lists, opened through
 //!   the program's own `open`.
-//! * `next_touch`: memory that follows the threads to their nodes.
-//! * `regions`: memory; `region_table`: what was handed out; `color`: cache colouring.
+//! * `next_touch`: moves memory to the nodes of the threads that touch it.
+//! * `regions`: memory; `region_table`: regions in use; `color`: cache colouring.
 //!
-//! Sizes and mounts are read when first needed, or at the start of a program linked with
-//! `-lhugetlbfs`, since it may leave `/proc` and `/sys` behind.
+//! Sizes and mounts are read when first needed. A program linked with `-lhugetlbfs` reads them at
+//! the start, since it may lose `/proc` and `/sys` later (chroot).
 //!
-//! **Invariants.** Names, results and `errno` are libhugetlbfs'. Other functions of the interface
-//! are called by the names that the program may have replaced.
+//! **Invariants.** Names, results and `errno` are libhugetlbfs'. The functions call each other
+//! through the loader, since the program may have replaced one.
 //!
 //! **Locks.** None, since a public function or `open` may be the program's own. Two threads may
 //! both read; the first result is kept.
@@ -36,7 +36,7 @@ mod region_table;
 mod regions;
 mod sizes;
 
-/// Reads sizes and mounts at the start if the program or a library was linked for them.
+/// Reads sizes and mounts at the start if any object was linked with `-lhugetlbfs`.
 pub(crate) fn prepare() {
     let mut linked = false;
     objects::each(|object| match object.needs(c"libhugetlbfs.so") {

@@ -1,10 +1,10 @@
-//! `dlopen(3)` with `RTLD_DEEPBIND`: the library's memory calls are bound to ours all the same.
+//! `dlopen(3)`: binds a library opened with `RTLD_DEEPBIND` to our memory calls, too.
 //!
 //! The loader identifies the caller of `dlopen` by the return address, so our function ends with a
 //! jump to the loader's.
 //!
-//! **Invariants.** `dlopen` returns the same result and loads the same file. libc's tables change
-//! in this process only, one word at a time.
+//! **Invariants.** `dlopen` loads the same file and returns the same result as the loader's. libc's
+//! tables change in this process only, one word at a time.
 //!
 //! **Locks.** None of ours; the loader's.
 //!
@@ -21,11 +21,11 @@ use hugetools_pages::{weak_function, word};
 use crate::loader::{objects, rebind};
 use crate::next::{self, later};
 
-/// `RTLD_DEEPBIND`: the library's own dependencies come before the program.
+/// `RTLD_DEEPBIND`: the library and its dependencies are searched before the program.
 pub const RTLD_DEEPBIND: c_int = 8;
 
-/// Functions bound to ours: memory calls, and thread creation, before which memory may have to
-/// leave a pool.
+/// Names to bind to ours: memory calls, and thread creation, since memory may have to leave a pool
+/// before a thread starts.
 const NAMES: [&CStr; 17] = [
     c"mmap",
     c"mmap64",
@@ -51,7 +51,6 @@ word!(hugetools_dlopen_of_heap);
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Flags = extern "C" fn(c_int) -> c_int;
 
-/// `dlopen(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     static DLOPEN: AtomicUsize = AtomicUsize::new(0);
@@ -77,13 +76,13 @@ pub fn prepare(flags: c_int) -> c_int {
     }
 }
 
-/// Binds [`NAMES`] once; `false` if libc's table can't be written.
+/// Binds [`NAMES`] once; returns false if libc's table can't be written.
 fn bind_memory() -> bool {
     static BOUND: AtomicBool = AtomicBool::new(false);
     if BOUND.load(Ordering::Acquire) {
         return true;
     }
-    // Afterwards the look-up would find ours.
+    // A look-up after the change would find our functions.
     later::find_all();
     let all = rebind::own(NAMES);
     let mut is_bound = true;
@@ -92,7 +91,7 @@ fn bind_memory() -> bool {
     is_bound
 }
 
-/// The loader's function of a name; 0 if there is none.
+/// Returns the address of the loader's function of this name; 0 if there is none.
 #[inline(never)]
 pub fn real(known: &AtomicUsize, name: &CStr) -> usize {
     if known.load(Ordering::Relaxed) == 0 {

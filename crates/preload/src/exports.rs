@@ -1,11 +1,12 @@
-//! The functions of libc that are replaced. Memory of ours is handled here; other calls go to the
-//! next library.
+//! Replacements of libc's functions. Calls on our memory are handled here; others go to the next
+//! library.
 //!
-//! This file has the memory calls, except `mremap` and `sbrk`. `ends`: the end of a
-//! program; `syscall`: calls by number. Elsewhere: `sysv_shm`, `process`, `dlopen`.
+//! This file has the memory calls, except `mremap` and `sbrk`. `ends`: the end of a program;
+//! `syscall`: calls by number. More replacements: `sysv_shm`, `process`, `dlopen`.
 //!
-//! **Invariants.** Each has libc's name, arguments, results and conditions of safety, and keeps `errno` on success. It
-//! may be called at any time: before our constructor, in a signal handler, in a child of `vfork`.
+//! **Invariants.** Each has libc's name, arguments, results and safety conditions, and keeps
+//! `errno` on success. It may be called at any time: before our constructor, in a signal handler,
+//! in a child of `vfork`.
 //!
 //! **Locks.** None is held while the next function runs.
 //!
@@ -27,7 +28,6 @@ mod mremap;
 mod sbrk;
 mod syscall;
 
-/// `mmap(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap(
     addr: *mut c_void,
@@ -74,7 +74,7 @@ unsafe extern "C" fn mmap(
     at
 }
 
-/// Calls the next `mmap`. A request for huge pages beyond a limit fails.
+/// Calls the next `mmap`. A `MAP_HUGETLB` request beyond a control group's limit fails.
 ///
 /// # Safety
 /// As for `mmap`.
@@ -94,7 +94,6 @@ unsafe fn map_next(
     }
 }
 
-/// `mmap64(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap64(
     addr: *mut c_void,
@@ -108,7 +107,6 @@ unsafe extern "C" fn mmap64(
     unsafe { mmap(addr, len, prot, flags, fd, offset) }
 }
 
-/// `munmap(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
     let result = match vmops::munmap(addr as usize, len) {
@@ -122,7 +120,6 @@ unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
     result
 }
 
-/// `mprotect(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
     let (at, whole) = vmops::mprotect_range(addr as usize, len);
@@ -136,7 +133,6 @@ unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_i
     }
 }
 
-/// `pkey_mprotect(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pkey_mprotect(
     addr: *mut c_void,
@@ -154,7 +150,7 @@ unsafe extern "C" fn pkey_mprotect(
     }
 }
 
-/// After a call that made memory accessible.
+/// Advises memory that a successful call made accessible; returns the call's result.
 fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> c_int {
     if result == 0 {
         anon::committed(addr as usize, len, prot);
@@ -162,7 +158,6 @@ fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> 
     result
 }
 
-/// `madvise(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     let result = match vmops::madvise(addr as usize, len, advice) {
@@ -176,7 +171,6 @@ unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_
     result
 }
 
-/// `mlock(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
@@ -187,7 +181,6 @@ unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
     result
 }
 
-/// `mlock2(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
     // SAFETY: as the caller says.
@@ -198,7 +191,6 @@ unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c
     result
 }
 
-/// `munlock(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
@@ -209,7 +201,6 @@ unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
     result
 }
 
-/// `mlockall(2)`
 #[unsafe(no_mangle)]
 extern "C" fn mlockall(flags: c_int) -> c_int {
     let result = next::mlockall(flags);
@@ -219,7 +210,6 @@ extern "C" fn mlockall(flags: c_int) -> c_int {
     result
 }
 
-/// `munlockall(2)`
 #[unsafe(no_mangle)]
 extern "C" fn munlockall() -> c_int {
     let result = next::munlockall();

@@ -7,14 +7,14 @@
 //! |---|---|
 //! | `rt` | functions that the compiler calls, the first copy's marker, memory for reports |
 //! | [`loader`] | loaded objects and their symbols |
-//! | `next` | the next library's functions, libc's as a rule |
+//! | `next` | the next definitions of replaced functions, mostly libc's |
 //! | `sysv_shm` | System V shared memory |
 //! | [`api`] | the C interface |
 //! | `program_segments` | code, data and bss of the program, code of its libraries |
 //! | `report` | `--require` before the program begins; the report at its end |
 //! | [`process`] | forks, threads, seccomp filters |
 //! | `exports` | replaced functions of libc |
-//! | [`dlopen`](mod@dlopen) | libraries that would bind libc's functions past ours |
+//! | [`dlopen`](mod@dlopen) | libraries opened with `RTLD_DEEPBIND` |
 //! | `start` | the constructor |
 //!
 //! `hugetools_pages::vmops` implements the memory calls. `libhugetlbfs_heap.so` contains all of

@@ -4,12 +4,12 @@
 //!
 //! **Invariants.** Tables are read where the loader mapped them; only `rebind` writes to them.
 //!
-//! **Locks.** The loader's, held while its list is read; our callbacks are short. The program's
-//! own `dl_iterate_phdr` may hold it for long, so beside other threads we take it only when the
-//! program loads a library.
+//! **Locks.** The loader's, held while its list is read; our callbacks are short. A callback of the
+//! program's `dl_iterate_phdr` may hold it for long, so once there are other threads we take it
+//! only when the program loads a library.
 //!
-//! **At a fork.** The child may find the loader's lock held for ever: what it may need is looked
-//! up before.
+//! **At a fork.** The loader's lock may stay held for ever in the child, so functions are looked up
+//! before.
 
 pub mod host_malloc;
 pub(crate) mod lock;

@@ -1,8 +1,8 @@
-//! The next library's functions, libc's as a rule. Calls that don't concern us go to them.
+//! The next definitions of replaced functions, mostly libc's. Calls that don't concern us go there.
 //!
 //! They are looked up at the start: a program may call `mmap` inside its own allocator or a signal
-//! handler. A function that nobody has becomes a direct system call. [`later`] looks up the rest
-//! at the first call.
+//! handler. A missing function becomes a direct system call. [`later`] looks up the rest at the
+//! first call.
 //!
 //! **Invariants.** An address is that of the next definition in the loader's order, never another
 //! copy of ours. `errno` is that function's.
@@ -83,7 +83,7 @@ static PRCTL: Next = Next::named(c"prctl");
 /// Called at the start by each program that has our heap.
 static REGISTER_ATFORK: Next = Next::named(c"__register_atfork");
 
-/// Address of the next `__register_atfork`; 0 if there is none.
+/// Returns the address of the next `__register_atfork`; 0 if there is none.
 pub(crate) fn register_atfork() -> usize {
     REGISTER_ATFORK.address()
 }
@@ -109,15 +109,15 @@ static ALL: [&Next; 17] = [
     &REGISTER_ATFORK,
 ];
 
-/// Looks all up in the loader's tables at once: `dlsym` would take many times as long.
+/// Looks all up in one pass over the loader's tables: `dlsym` would take many times as long.
 pub(crate) fn find() {
     let mut is_sure = true;
     objects::each_behind_ours(|object| is_sure &= take_from(object, &ALL));
-    // libc isn't behind this library if the program loaded it by `dlopen`.
+    // libc precedes this library if the program loaded this one by `dlopen`.
     if !is_sure || MMAP.address() == 0 {
         ALL.iter().for_each(|next| next.ask());
     }
-    // A sanitizer's memset would check memory that it doesn't know.
+    // A sanitizer's memset would check memory that it hasn't allocated.
     if !host_malloc::has_checker() {
         let memset = ask(c"memset").unwrap_or(0);
         // SAFETY: the address of the function of that name.
@@ -125,7 +125,7 @@ pub(crate) fn find() {
     }
 }
 
-/// Takes missing addresses from an object; `false` if only the loader can resolve one.
+/// Takes missing addresses from an object; returns false if only the loader can resolve one.
 fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
     let Some(tables) = object.tables() else {
         return true;

@@ -1,7 +1,7 @@
 //! The program as a process: forks ([`atfork`]), seccomp filters ([`seccomp`]), `threads`.
 //!
-//! **Invariants.** Each happens as without us. What we need of the kernel afterwards is read or
-//! opened just before.
+//! **Invariants.** Each has the same effect as without us. Kernel files that we need afterwards are
+//! read or opened just before.
 //!
 //! **Locks.** None is held while the program's handlers run.
 //!

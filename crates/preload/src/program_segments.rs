@@ -7,8 +7,8 @@
 //!
 //! `hugetools_pages::segment` puts a segment on its pages.
 //!
-//! **Invariants.** The program's segments move before its first instruction. Reasons for what
-//! stays are reported once.
+//! **Invariants.** The program's segments move before its first instruction. The reason for which
+//! a segment stays is reported once.
 //!
 //! **Locks.** A flag: one thread at a time checks for new libraries.
 //!
@@ -60,7 +60,7 @@ pub(crate) fn watch() {
     libraries::watch(put_library);
 }
 
-/// The requested pages for a segment.
+/// Returns the requested pages for a segment.
 pub(crate) fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
     match load.is_writable() {
         _ if config.elfmap.heeds_marks() => load.is_marked.then_some(Pages::Default),
@@ -122,8 +122,8 @@ fn put_program(object: &Object<'_>, config: &Config) {
     }
 }
 
-/// Puts a library's code on huge pages; its read-only data only without a copy, since much of it
-/// may never be read.
+/// Puts a library's code on huge pages. Its read-only data gets only the file's own huge pages:
+/// much of a copy might never be read.
 fn put_library(object: &Object<'_>, config: &Config) {
     let Some(pages) = config.elfmap.text else {
         return;
@@ -146,7 +146,7 @@ fn put_library(object: &Object<'_>, config: &Config) {
     }
 }
 
-/// Writes symbols of copied code, which no longer belongs to a file.
+/// Writes the symbols of copied code for perf, which finds no file behind it.
 fn map_for_perf(object: &Object<'_>, load: &Load, got: Placement, config: &Config) {
     if config.perf_map && got.pool + got.thp > 0 {
         perf_map::add(object.file(), object.base, load);
@@ -163,21 +163,20 @@ fn report(name: &str, got: Placement, outcome: &Outcome, pages: Pages, kind: Kin
     say_got(name, got, level(got, why, kind), why, pages);
 }
 
-/// Whether less than requested was achieved: pool pages and the file's own pages are as good, unless
-/// they could not be shared.
+/// Whether the segment got less than requested. Pool pages and the file's own pages are equally
+/// good, unless a copy could not be shared.
 fn is_loss(got: Placement, why: Reason) -> bool {
     why.is_of_sharing() || got.bytes() != got.whole || got.thp != 0
 }
 
-/// The level of the message. hugectl has reported small programs and unable file systems, a quota
-/// was requested, a full control group has a message of its own, and a complete next rung is no
-/// loss.
+/// Returns the level of the message: `Info` if hugectl has reported the reason (small program, file
+/// system without huge pages), the user chose it (quota), it has a message of its own (control
+/// group), or nothing is lost.
 fn level(got: Placement, why: Option<Reason>, kind: Kind) -> Level {
     match why {
         None | Some(Reason::Small | Reason::Quota | Reason::Scarce) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(why) if !is_loss(got, why) => Level::Info,
-        // hugectl has tested it.
         Some(Reason::MremapRejected | Reason::MemfdRejected) if is_tried() => Level::Info,
         // hugectl could not know these.
         Some(
@@ -192,7 +191,7 @@ fn level(got: Placement, why: Option<Reason>, kind: Kind) -> Level {
     }
 }
 
-/// Whether hugectl has tested and reported a filter.
+/// Whether hugectl has tested the seccomp filters and reported refused calls.
 fn is_tried() -> bool {
     let filter = config::get().filter;
     filter.is_some_and(|filter| filter.barred != Barred::default())
@@ -212,11 +211,11 @@ fn say_got(name: &str, got: Placement, level: Level, why: Option<Reason>, pages:
     }
 }
 
-/// What the pool lacks for the rest.
+/// Returns the number of pool pages that the rest needs, and the number of free ones.
 fn lacking(got: Placement, pages: Pages) -> Option<GrowHint> {
     let rungs = Rungs::of(pages);
     let asked = rungs.first?;
-    // A pool of pages larger than the segment isn't used.
+    // Pages larger than the segment aren't used.
     let smaller = rungs.second.filter(|_| got.whole < asked);
     let size = smaller.unwrap_or(asked);
     let rest = got.whole.saturating_sub(got.page_cache + got.pool);
@@ -252,7 +251,7 @@ impl fmt::Display for Parts {
 /// Formats the reason and the cure.
 struct Because {
     why: Option<Reason>,
-    /// What the pool lacks.
+    /// For an empty pool.
     lacking: Option<GrowHint>,
 }
 

@@ -1,16 +1,17 @@
-//! What is reported about a program: whether `--require` is met ([`required`], before it begins),
-//! and the report at its [`end`].
+//! Reports on a program: `--require` before it begins ([`required`]), and its memory at the
+//! [`end`].
 //!
 //! * [`extents`]: memory known by address; [`own_memory`]: the kernel's figures;
 //!   [`past_malloc`]: memory that the program mapped past malloc.
 //! * [`report_file`]: the report's file; [`shared_page`]: the page through which hugectl prints it.
 //!
-//! **Invariants.** A report has the kernel's figures. A failure never keeps a program from ending.
-//! It uses memory of its own ([`crate::rt::scratch`]).
+//! **Invariants.** Figures come from the kernel. A failure never keeps a program from ending.
+//! Reports use memory of their own ([`crate::rt::scratch`]).
 //!
 //! **Locks.** None: one thread ends a process; the shared page is atomic.
 //!
-//! **At a fork.** The page stays the parent's. The file is shared, and appended to by one call.
+//! **At a fork.** The page stays the parent's. Parent and child append to the same file, each by
+//! one write.
 
 pub(crate) mod end;
 pub(crate) mod extents;

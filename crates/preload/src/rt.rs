@@ -1,7 +1,8 @@
-//! The library's basics: functions that compilers call ([`mem`]), whether this copy is the first
-//! one ([`marker`]), and memory for reports ([`scratch`]).
+//! Functions that compilers call ([`mem`]), the first copy's [`marker`], memory for reports
+//! ([`scratch`]).
 //!
-//! **Invariants.** No function of libc is called. Of two loaded copies only the first one acts.
+//! **Invariants.** No function of libc is called except `memset`. Of two loaded copies only the
+//! first one acts.
 //!
 //! **Locks.** None: the loader writes the marker before any code runs.
 //!

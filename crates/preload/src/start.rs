@@ -1,7 +1,7 @@
 //! The constructor.
 //!
-//! **Invariants.** It runs once, before the program, in the first copy of this library. What can
-//! be read when it is needed isn't read here.
+//! **Invariants.** It runs once, before the program, in the first copy of this library. It reads
+//! nothing that can be read on demand.
 //!
 //! **Locks.** None: there is one thread.
 //!
@@ -45,8 +45,7 @@ unsafe extern "C" fn start(
     message::set_verbosity(config.verbosity);
     report_file::prepare();
     if !weak::is_glibc() {
-        // A signal handler that ends the program may have interrupted musl's loader, whose lock
-        // it would need.
+        // A signal handler may end the program while musl's loader holds its lock: no look-up then.
         later::find_all();
     }
     for name in config.rejected.names() {

@@ -3,7 +3,7 @@
 //! Existing segments are looked up and never changed. A new one is created with `IPC_EXCL`:
 //! success proves that the segment is ours.
 //!
-//! **Invariants.** `shmget` fails only if it would without us, or if huge pages are required.
+//! **Invariants.** `shmget` fails only if it would fail without us, or if huge pages are required.
 //!
 //! **Locks.** The registry's, for each segment recorded.
 //!
@@ -33,7 +33,6 @@ use hugetools_pages::vmops::map_shared::{
 
 use crate::next;
 
-/// `shmget(2)`
 #[unsafe(no_mangle)]
 extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     if let Some(own) = OwnRequest::of_segment(size, flags) {
@@ -105,8 +104,8 @@ fn get_shm_hugetlb(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_
     }
 }
 
-/// The page size for a new segment; `None` for look-ups, for `SHM_HUGETLB`, and for segments
-/// smaller than a huge page.
+/// Returns the page size for a new segment; `None` for look-ups, for `SHM_HUGETLB`, and for
+/// segments smaller than a huge page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
     let page = huge_size(pages)?;
     (creates_plain(key, flags) && size >= page).then_some(page)
@@ -126,7 +125,7 @@ fn must_refuse(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
         && !required::shm_may_fall_back(size)
 }
 
-/// Creates a segment whose pages are all available.
+/// Creates a segment, or fails if not all of its pages are available.
 fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int> {
     // Always with a reservation: otherwise the first touch could raise SIGBUS.
     let huge = flags & !libc::SHM_NORESERVE | hugetlb_pool::shm_flags(page);
@@ -190,7 +189,6 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
     );
 }
 
-/// `shmat(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
@@ -201,7 +199,6 @@ unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut
     at
 }
 
-/// `shmdt(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
     match attach::shmdt(addr as usize) {

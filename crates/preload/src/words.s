@@ -1,10 +1,9 @@
-/* Words that the loader fills, as those of hugetools-pages. */
+/* Words that the loader fills; see `crates/pages/src/rt/weak.rs`. */
 
 .pushsection .data.rel.ro,"aw",@progbits
 .balign 8
 
-/* The public functions, as the whole process knows them: of a function of our
-   own, a program's own of the same name. For `api/calls.rs`. */
+/* The public functions as the process sees them, possibly the program's own: for `api/calls.rs`. */
 address_word hugetools_gethugepagesize, gethugepagesize
 address_word hugetools_gethugepagesizes, gethugepagesizes
 address_word hugetools_getpagesizes, getpagesizes
@@ -21,7 +20,7 @@ address_word hugetools_free_hugepage_region, free_hugepage_region
 address_word hugetools_next_touch, huge_next_touch
 address_word hugetools_cachecolor, cachecolor
 
-/* Whether a program's malloc must stay: for `loader/host_malloc.rs`. */
+/* Marks of allocators that a program keeps: for `loader/host_malloc.rs`. */
 weak_word hugetools_kept_checker, __interceptor_malloc
 weak_word hugetools_kept_jemalloc, mallocx
 weak_word hugetools_kept_je_jemalloc, je_mallocx
@@ -33,7 +32,7 @@ weak_word hugetools_kept_tbb, scalable_malloc
 /* For `next.rs`. */
 weak_word hugetools_dlsym, dlsym
 
-/* The heap's part of `dlopen.rs`. */
+/* Defined by libhugetlbfs_heap.so: for `dlopen.rs`. */
 .hidden hugetools_bind_malloc
 weak_word hugetools_dlopen_of_heap, hugetools_bind_malloc
 

@@ -31,14 +31,12 @@ impl Elfmap {
         ..Elfmap::NOTHING
     };
 
-    /// Whether marked segments go to huge pages. An explicit `R` or `W` overrides the
-    /// marks.
+    /// Whether marked segments go to huge pages. An explicit `R` or `W` overrides the marks.
     pub fn heeds_marks(&self) -> bool {
         !self.off && self.text.is_none() && self.data.is_none()
     }
 
-    /// Reads the value. Returns `None` if any part is invalid: the caller then remaps
-    /// nothing, since half of a request is not the request.
+    /// Reads the value. Returns `None` if any part is invalid: the caller then remaps nothing.
     pub(super) fn read(value: &[u8]) -> Option<Elfmap> {
         if value.eq_ignore_ascii_case(b"no") {
             return Some(Elfmap::OFF);

@@ -1,8 +1,8 @@
-//! The system calls that a seccomp filter refuses, as hugectl found out.
+//! The system calls that hugectl found refused by a seccomp filter.
 //!
-//! The only way to learn a filter's verdict is to make the call, and the filter may kill
-//! the caller. So hugectl tries the calls in a child process, and the library avoids the
-//! refused ones. Only calls that the program can do without are tried.
+//! The only way to learn a filter's verdict is to make the call, and the filter may kill the
+//! caller. So hugectl tries the calls in a child process, and the library avoids the refused ones.
+//! Calls that the library cannot do without are not tried.
 
 use core::fmt;
 

@@ -12,8 +12,8 @@ use super::value::number;
 pub struct Handed {
     /// Its number.
     pub number: u32,
-    /// Device and inode of the file that was open, since the number may be reused for
-    /// another file. `None` if the user gave only a number.
+    /// Device and inode of the file, since the program may reuse the number for another one. `None`
+    /// if the user gave only a number.
     pub file: Option<(u64, u64)>,
 }
 
@@ -27,8 +27,7 @@ pub struct Messages<'a> {
 }
 
 impl<'a> Messages<'a> {
-    /// Reads `FILE`, a descriptor number, or `NUMBER:DEVICE:INODE:FILE`, where `FILE` may
-    /// be empty.
+    /// Reads `FILE`, a descriptor number, or `NUMBER:DEVICE:INODE:FILE`, where `FILE` may be empty.
     pub fn read(value: &'a [u8]) -> Option<Messages<'a>> {
         let first = value.first()?;
         if !first.is_ascii_digit() {

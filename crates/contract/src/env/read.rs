@@ -90,12 +90,12 @@ pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap 
     read.unwrap_or(Elfmap::OFF)
 }
 
-/// Whether the value leaves forks to the kernel.
+/// Whether forks have the kernel's semantics.
 pub(super) fn fork(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     is_word(source, name, b"kernel")
 }
 
-/// Whether the value lifts a ban. All other policies are inherited without a variable.
+/// Whether the value is `always`. All other policies are inherited without a variable.
 pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     is_word(source, name, b"always")
 }
@@ -144,7 +144,7 @@ pub(super) fn require(source: &mut Source<'_, '_>, name: &'static str) -> Requir
 /// Words that are never the name of a report file.
 const NO_FILES: [&[u8]; 7] = [b"no", b"yes", b"0", b"1", b"2", b"stderr", b"stdout"];
 
-/// Parses where the report goes. `pid_name` and `json` are the names of two more variables.
+/// Parses the destination of the report. `pid_name` and `json` are the names of two more variables.
 pub(super) fn report<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
@@ -158,7 +158,7 @@ pub(super) fn report<'a>(
         return source.keep(name, path).map(Report::File);
     }
     let pid = source.get(pid_name);
-    // An unset variable is not at fault.
+    // Rejects `pid_name` only if it is set.
     let which = pid.map_or(name, |_| pid_name);
     let pid = pid.and_then(number);
     Some(Report::Terminal {

@@ -5,7 +5,7 @@ use core::fmt;
 use super::value::{number, split_at_colon};
 use crate::segment::Segment;
 
-/// The minimum of a segment that must be on huge pages.
+/// The minimum share of a segment that must be on huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
     /// All bytes that fill whole huge pages, at least one page.
@@ -25,8 +25,7 @@ impl Share {
         }
     }
 
-    /// Whether `more` bytes may lack the requested pages, in addition to `fallen` bytes
-    /// of `all` that lack them already.
+    /// Whether `more` bytes may lack the requested pages, beside `fallen` of `all` bytes.
     pub fn has_room(self, more: u64, fallen: u64, all: u64) -> bool {
         match self {
             Share::Whole => false,
@@ -95,8 +94,8 @@ impl Require {
         Ok(require)
     }
 
-    /// Reads the variable: a list for every process, or `PID:LIST` for one. Returns
-    /// `None` if it is invalid.
+    /// Reads the variable: a list for every process, or `PID:LIST` for one. Returns `None` if it is
+    /// invalid.
     pub(super) fn read_for(value: &[u8], pid: u32) -> Option<Require> {
         let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
         let (digits, rest) = value.split_at(digits.count());

@@ -51,8 +51,7 @@ impl<'e, 'a> Source<'e, 'a> {
         self.or_reject(name, read(value))
     }
 
-    /// Returns a copy that outlives the environment; rejects the variable if there is
-    /// none.
+    /// Returns a copy that outlives the environment; rejects the variable if there is no memory.
     pub(super) fn keep(&mut self, name: &'static str, value: &'a [u8]) -> Option<&'a [u8]> {
         let kept = (self.keep)(value);
         self.or_reject(name, kept)
@@ -71,8 +70,8 @@ impl<'e, 'a> Source<'e, 'a> {
         read
     }
 
-    /// Whether the settings apply to this process: not if they name another process or
-    /// only other programs. Process 0 names none.
+    /// Whether the settings apply to this process: they do unless `process` names another process
+    /// (0 names none), or `names` only other programs.
     pub(super) fn applies(&mut self, process: &'static str, names: &'static str) -> bool {
         let only: Option<u32> = self.parsed(process, number);
         let is_other = only.is_some_and(|only| only != 0 && only != self.pid);

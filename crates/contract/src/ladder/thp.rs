@@ -6,11 +6,11 @@
 pub enum Mode {
     /// The kernel has no such file.
     Absent,
-    /// The file cannot be seen, as in a chroot without `/sys`: trying tells.
+    /// The file is invisible, as in a chroot without `/sys`. Only an attempt tells.
     Hidden,
-    /// The process cannot look.
+    /// The process may not read the file.
     Unknown,
-    /// Nobody gets them.
+    /// No memory gets them.
     Never,
     /// Memory with `MADV_HUGEPAGE` gets them.
     Madvise,
@@ -19,8 +19,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns the mode for the kernel's word. Words of future kernels count as
-    /// [`Mode::Madvise`].
+    /// Returns the mode for the kernel's word. Words of future kernels count as [`Mode::Madvise`].
     pub fn of_word(word: &[u8]) -> Mode {
         match word {
             b"never" | b"deny" => Mode::Never,
@@ -30,7 +29,7 @@ impl Mode {
     }
 }
 
-/// What decides about transparent huge pages, for private or for shared memory.
+/// The facts that decide about transparent huge pages, for private or for shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThpFacts {
     /// The mode.
@@ -60,10 +59,9 @@ pub enum NoThp {
     SizeNever,
     /// `prctl(PR_SET_THP_DISABLE)` is in force.
     Disabled,
-    /// The memory control group has too little left for whole huge pages, or what it has
-    /// cannot be read.
+    /// The memory control group has too little left for whole huge pages, or cannot be read.
     Scarce,
-    /// The process cannot look.
+    /// The process may not read the kernel's files.
     Unknown,
     /// A seccomp filter refuses `madvise`, which requests them.
     Refused,
@@ -110,7 +108,7 @@ impl ThpFacts {
     /// Whether memory gets them, apart from the memory control group.
     ///
     /// # Errors
-    /// Why not.
+    /// The first obstacle.
     pub const fn verdict(&self) -> Result<(), NoThp> {
         match self.mode {
             Mode::Absent => Err(NoThp::Absent),
@@ -125,8 +123,8 @@ impl ThpFacts {
         }
     }
 
-    /// Whether the memory control group leaves room for `bytes`: huge pages may take half
-    /// of the rest, since a first touch takes 2 MiB instead of 4 KiB.
+    /// Whether the memory control group leaves room for `bytes`: huge pages may take half of the
+    /// rest, since a first touch takes 2 MiB instead of 4 KiB.
     ///
     /// # Errors
     /// [`NoThp::Scarce`].

@@ -19,8 +19,7 @@ pub enum Ended {
     },
 }
 
-/// The highest sample of a process's memory. The true peak between two samples may be
-/// higher.
+/// The highest sample of a process's memory. The true peak between two samples may be higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Peak {
     /// Resident bytes, pool pages included.
@@ -60,7 +59,7 @@ impl Peak {
         self
     }
 
-    /// Whether a process had more on huge pages, or resident, than these rows.
+    /// Whether the process had over 1 % more on huge pages, or resident, than these rows.
     pub(super) fn is_above(&self, rows: &[Row<'_>]) -> bool {
         let end = Peak::of(rows, 0);
         let is_more = |peak: u64, end: u64| end < peak / 100 * 99;

@@ -1,17 +1,17 @@
-//! Memory that moved to the nodes of its touchers, in a process's report.
+//! Memory moved to the nodes of the threads that touch it, in a process's report.
 
 use core::fmt::{self, Write};
 
 use super::Tenths;
 
-/// Memory that threads have touched since it was to move to them, in bytes.
+/// Bytes touched after a request to move memory to the node of the next touching thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextTouch {
     /// All of it.
     pub touched: u64,
-    /// On the node of its toucher before.
+    /// Bytes that were on the touching thread's node before.
     pub local_before: u64,
-    /// On the node of its toucher afterwards.
+    /// Bytes that were on the touching thread's node afterwards.
     pub local_after: u64,
 }
 

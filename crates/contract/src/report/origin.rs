@@ -13,7 +13,7 @@ pub struct Origin<'a> {
     pub host: Option<&'a [u8]>,
     /// The rank of the process in its job.
     pub rank: Option<u32>,
-    /// The parent, or the process that adopted it.
+    /// The parent, or the process that adopted this one.
     pub parent: Option<u32>,
 }
 

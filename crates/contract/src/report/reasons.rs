@@ -9,16 +9,15 @@ pub const SMALL_HEAP: &str = "a heap up to 16 MiB is on base pages";
 /// A part of a large heap is on base pages.
 pub const HEAD_OF_HEAP: &str = "the first 6 to 20 MiB are on base pages";
 
-/// Maximum size in bytes of that part. A heap that is still small may grow by the chunk
-/// of one size class beyond the limit.
+/// Maximum size in bytes of that part: a small heap may exceed its limit by the chunk of one size
+/// class.
 const HEAD_BYTES_MAX: u64 = 20 << 20;
 
 /// From this size in bytes on, a heap certainly is not small.
 const LARGE_HEAP_BYTES: u64 = 32 << 20;
 
-/// Returns why `base` bytes of a heap are on base pages next to `huge` bytes on huge
-/// pages, if no request failed. Returns `None` if the beginning of the heap cannot
-/// explain so many.
+/// Returns why `base` bytes of a heap are on base pages next to `huge` bytes on huge pages, if no
+/// request failed. Returns `None` if the first part of the heap does not explain so many.
 pub fn of_head(base: u64, huge: u64) -> Option<&'static str> {
     match base {
         _ if base > HEAD_BYTES_MAX => None,

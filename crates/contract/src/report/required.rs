@@ -11,18 +11,16 @@ use crate::segment::{Row, Segment};
 pub struct Met {
     /// The requirement.
     pub required: Required,
-    /// The bytes that the requirement covers. For text, data, bss and stack they are
-    /// measured before `main`.
+    /// The bytes that the requirement covers; of text, data, bss and stack, before `main`.
     pub bytes: u64,
-    /// How many of them were on huge pages.
+    /// The bytes of these on huge pages.
     pub huge: u64,
     /// Whether that was enough and no request failed.
     pub met: bool,
 }
 
 impl Met {
-    /// Measures a segment that no file backs from the rows of a report, since it is empty
-    /// before `main`.
+    /// Measures heap, shm or anon by the rows of a report, since they are empty before `main`.
     pub fn measure(&mut self, rows: &[Row<'_>]) {
         let Required(segment, _) = self.required;
         if matches!(segment, Segment::Heap | Segment::Shm | Segment::Anon) {

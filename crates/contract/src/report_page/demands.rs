@@ -24,8 +24,8 @@ pub struct Demands {
 struct Demand {
     bytes: AtomicU64,
     huge: AtomicU64,
-    /// 0 for no requirement. Otherwise [`THERE`], plus [`MET`] if it was met at the
-    /// start, plus the percentage (0 for [`Share::Whole`]).
+    /// 0 for no requirement. Otherwise [`THERE`], plus [`MET`] if it was met at the start, plus the
+    /// percentage from bit 8 on (0 for [`Share::Whole`]).
     word: AtomicU32,
 }
 

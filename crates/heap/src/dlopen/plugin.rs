@@ -1,5 +1,5 @@
-//! The functions for libraries that bind to libc's malloc family directly; see `rebind`. Foreign
-//! blocks go straight to libc: an interposer between us and libc might call back.
+//! Replacements for libraries that bind to libc's malloc family directly; see `rebind`. Foreign
+//! blocks go straight to libc: an interposer between us and libc might call us back.
 #![expect(unsafe_code, reason = "takes blocks by address, as malloc does")]
 
 use core::ffi::c_void;
@@ -17,15 +17,12 @@ pub(crate) struct Libc {
     pub(crate) usable_size: AtomicUsize,
 }
 
-/// The program's libc.
 pub(crate) static LIBC: Libc = Libc {
     free: AtomicUsize::new(0),
     realloc: AtomicUsize::new(0),
     usable_size: AtomicUsize::new(0),
 };
 
-/// `free(3)`
-///
 /// # Safety
 /// `block` must be null, ours, or libc's.
 pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
@@ -59,8 +56,6 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
     })
 }
 
-/// `reallocarray(3)`
-///
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe extern "C" fn reallocarray(
@@ -73,8 +68,6 @@ pub(crate) unsafe extern "C" fn reallocarray(
     unsafe { realloc(block, count.saturating_mul(size)) }
 }
 
-/// `malloc_usable_size(3)`
-///
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe extern "C" fn usable_size(block: *mut c_void) -> usize {

@@ -1,9 +1,9 @@
-//! Redirects libc's malloc family to ours for code that looks into libc before the program's list
-//! of libraries; see `hugetlbfs::loader::rebind`.
+//! Redirects libc's malloc family to ours for code that searches libc before the program's list of
+//! libraries; see `hugetlbfs::loader::rebind`.
 //!
 //! A library opened with `RTLD_DEEPBIND` finds malloc and free in libc while the program has ours,
-//! and blocks pass between both. Other code uses `dlsym` with a handle of libc: it keeps libc's
-//! malloc, but from the first `dlopen` on the functions that take blocks are ours.
+//! and they exchange blocks. Other code calls `dlsym` with a handle of libc: it keeps libc's
+//! malloc, but after the first `dlopen` the functions that take blocks are ours.
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -13,7 +13,6 @@ use hugetlbfs::loader::rebind::{self, Meaning};
 use crate::dlopen::plugin::{self, LIBC};
 use crate::host_malloc;
 
-/// A function's address.
 macro_rules! at {
     ($function:expr) => {
         $function as *const () as usize
@@ -35,7 +34,7 @@ fn free_family() -> [Meaning; 9] {
     ]
 }
 
-/// Functions that return blocks or concern all; ours have the same names.
+/// Functions that return blocks or concern the whole heap; ours have the same names.
 const MALLOC_FAMILY: [&CStr; 9] = [
     c"malloc",
     c"calloc",
@@ -53,7 +52,7 @@ const MALLOC_FAMILY: [&CStr; 9] = [
 pub(crate) enum Reach {
     /// None.
     Nothing = 0,
-    /// Those that take blocks: libc's `free` may get a block of ours.
+    /// Functions that take blocks: libc's `free` may get a block of ours.
     Free = 1,
     /// All.
     All = 2,
@@ -65,8 +64,8 @@ fn has_reached(reach: Reach) -> bool {
     REACHED.load(Ordering::Acquire) >= reach as u8
 }
 
-/// Ensures that the next library binds to us; returns whether it will. Does nothing if the heap
-/// isn't ours.
+/// Ensures that the next library binds to us; returns whether it will. If the heap isn't ours, does
+/// nothing and returns true.
 #[inline]
 pub(crate) fn prepare(reach: Reach) -> bool {
     has_reached(reach) || bind(reach)
@@ -78,7 +77,7 @@ fn bind(reach: Reach) -> bool {
         return true;
     }
     let family = rebind::own(MALLOC_FAMILY);
-    // The loader's lock serialises two threads.
+    // The loader's lock serialises threads.
     rebind::with_glibc(|libc| {
         if !has_reached(reach) {
             change_libc(libc, reach, &family);
@@ -100,7 +99,7 @@ fn change_libc(libc: &Object<'_>, reach: Reach, family: &[Meaning]) {
     }
 }
 
-/// Notes libc's functions before its table changes.
+/// Stores the addresses of libc's functions before its table changes.
 fn note_libc(object: &Object<'_>) {
     for (place, name) in [
         (&LIBC.free, c"free"),

@@ -1,25 +1,20 @@
-//! glibc's internal names of the malloc family: a program that calls one would pass it blocks of
-//! ours.
+//! glibc's internal names of the malloc family: programs that call these pass them our blocks.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_void};
 
 use crate::malloc as ours;
 
-/// `malloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn __libc_malloc(size: usize) -> *mut c_void {
     ours::malloc(size)
 }
 
-/// `calloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn __libc_calloc(count: usize, size: usize) -> *mut c_void {
     ours::calloc(count, size)
 }
 
-/// `realloc(3)`
-///
 /// # Safety
 /// `block` must be null or come from the malloc family.
 #[unsafe(no_mangle)]
@@ -28,40 +23,33 @@ unsafe extern "C" fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_v
     unsafe { ours::realloc(block, size) }
 }
 
-/// `free(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __libc_free(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
-/// `cfree(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __libc_cfree(block: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { ours::free(block) }
 }
 
-/// `memalign(3)`
 #[unsafe(no_mangle)]
 extern "C" fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void {
     ours::memalign(alignment, size)
 }
 
-/// `valloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn __libc_valloc(size: usize) -> *mut c_void {
     ours::valloc(size)
 }
 
-/// `pvalloc(3)`
 #[unsafe(no_mangle)]
 extern "C" fn __libc_pvalloc(size: usize) -> *mut c_void {
     ours::pvalloc(size)
 }
 
-/// `posix_memalign(3)`
-///
 /// # Safety
 /// `place` must be writable.
 #[unsafe(no_mangle)]

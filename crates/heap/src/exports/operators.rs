@@ -1,4 +1,4 @@
-//! C++'s `operator new` and `delete`: through libstdc++ each would cost two more calls. Its other
+//! C++'s `operator new` and `delete`: through libstdc++ each would cost two more calls. The other
 //! forms call these or malloc.
 #![expect(unsafe_code, reason = "exports functions of libstdc++")]
 

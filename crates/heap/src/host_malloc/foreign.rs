@@ -1,5 +1,5 @@
 //! Foreign blocks in a program that uses our malloc: libc's early ones, or those of a library with
-//! its own malloc. They go to the next definitions.
+//! its own malloc. They go to the next definition of the function.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::c_void;
@@ -22,7 +22,6 @@ pub(crate) fn free(block: *mut c_void) {
     }
 }
 
-/// Reallocates a block.
 #[cold]
 pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
@@ -31,7 +30,6 @@ pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     realloc.map_or(core::ptr::null_mut(), |realloc| realloc(block, size))
 }
 
-/// The usable size of a block.
 #[cold]
 pub(crate) fn usable_size(block: *const c_void) -> usize {
     type UsableSize = extern "C" fn(*const c_void) -> usize;

@@ -6,7 +6,7 @@ use hugetools_pages::{weak_function, word};
 
 word!(hugetools_dlsym_heap);
 
-/// Address of the next definition; 0 if there is none. Rare, so it isn't cached.
+/// Returns the address of the next definition; 0 if there is none. Calls are too rare to cache it.
 pub(crate) fn next(name: &CStr) -> usize {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     weak_function!(hugetools_dlsym_heap as Dlsym)

@@ -7,7 +7,7 @@ use hugetools_pages::extent::usage;
 use crate::malloc::is_ours;
 use crate::mimalloc;
 
-/// `malloc_trim(3)`: returns free memory; 1 if there was any.
+/// `malloc_trim(3)`: gives free memory back to the kernel; returns 1 if there was any.
 pub(crate) fn trim() -> c_int {
     if !is_ours() {
         return 0;
@@ -17,8 +17,8 @@ pub(crate) fn trim() -> c_int {
     c_int::from(usage::in_use() < before)
 }
 
-/// `mallopt(3)`: 1 if a setting is accepted. Most tune glibc's malloc and have no effect. A trim
-/// threshold of 0 purges at once.
+/// `mallopt(3)`: returns 1 if a setting is accepted. Most tune glibc's malloc and have no effect. A
+/// trim threshold of 0 purges now and at each later free.
 pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
     /// Parameters of glibc's `<malloc.h>`.
     const M_TRIM_THRESHOLD: c_int = -1;

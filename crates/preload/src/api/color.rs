@@ -1,5 +1,4 @@
-//! Cache colouring: huge pages begin at the same cache lines; regions are shifted to different
-//! ones.
+//! Cache colouring: all huge pages begin at the same cache set, so regions are shifted by lines.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -7,10 +6,10 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use hugetools_pages::kernel::procfile;
 use hugetools_pages::sys;
 
-/// Line size if the kernel doesn't tell it.
+/// Line size in bytes if the kernel doesn't tell it.
 const USUAL_LINE: usize = 64;
 
-/// An address at a pseudo-random cache line among the first `room` bytes.
+/// Returns the address of a pseudo-random cache line among the first `room` bytes.
 pub(crate) fn shift(start: *mut c_void, room: usize) -> *mut c_void {
     let line = line();
     match room / line {
@@ -32,7 +31,7 @@ fn line() -> usize {
     line
 }
 
-/// A number below `limit`, by splitmix64: one addition per step needs no lock.
+/// Returns a number below `limit` by splitmix64: its step is one addition and needs no lock.
 fn random(limit: usize) -> usize {
     static STATE: AtomicU64 = AtomicU64::new(0);
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

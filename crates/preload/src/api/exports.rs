@@ -17,14 +17,11 @@ macro_rules! first {
     };
 }
 
-/// `gethugepagesize(3)`
 #[unsafe(no_mangle)]
 extern "C" fn gethugepagesize() -> c_long {
     first!(sizes::default_size(), calls::gethugepagesize())
 }
 
-/// `gethugepagesizes(3)`
-///
 /// # Safety
 /// `sizes` must have room for `room` values, or be null.
 #[unsafe(no_mangle)]
@@ -36,7 +33,6 @@ unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int 
     )
 }
 
-/// `getpagesizes(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int {
     first!(
@@ -46,14 +42,12 @@ unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int {
     )
 }
 
-/// Reads the kernel's default size again, for tests that simulate another machine.
+/// Forgets the kernel's default size, for tests that simulate another machine.
 #[unsafe(no_mangle)]
 extern "C" fn __tp_kernel_default_hugepage_size_reset() {
     first!(sizes::forget(), calls::reset());
 }
 
-/// `hugetlbfs_test_path(3)`
-///
 /// # Safety
 /// `path` must be a C string.
 #[unsafe(no_mangle)]
@@ -65,13 +59,11 @@ unsafe extern "C" fn hugetlbfs_test_path(path: *const c_char) -> c_int {
     )
 }
 
-/// `hugetlbfs_find_path(3)`
 #[unsafe(no_mangle)]
 extern "C" fn hugetlbfs_find_path() -> *const c_char {
     first!(mounts::find_path(), calls::find_path())
 }
 
-/// `hugetlbfs_find_path_for_size(3)`
 #[unsafe(no_mangle)]
 extern "C" fn hugetlbfs_find_path_for_size(size: c_long) -> *const c_char {
     first!(
@@ -80,13 +72,11 @@ extern "C" fn hugetlbfs_find_path_for_size(size: c_long) -> *const c_char {
     )
 }
 
-/// `hugetlbfs_unlinked_fd(3)`
 #[unsafe(no_mangle)]
 extern "C" fn hugetlbfs_unlinked_fd() -> c_int {
     first!(files::unlinked(), calls::unlinked_fd())
 }
 
-/// `hugetlbfs_unlinked_fd_for_size(3)`
 #[unsafe(no_mangle)]
 extern "C" fn hugetlbfs_unlinked_fd_for_size(size: c_long) -> c_int {
     first!(
@@ -95,7 +85,6 @@ extern "C" fn hugetlbfs_unlinked_fd_for_size(size: c_long) -> c_int {
     )
 }
 
-/// `get_huge_pages(3)`
 #[unsafe(no_mangle)]
 extern "C" fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
     first!(
@@ -104,8 +93,6 @@ extern "C" fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
     )
 }
 
-/// `free_huge_pages(3)`
-///
 /// # Safety
 /// `start` must come from [`get_huge_pages`] and be used no more.
 #[unsafe(no_mangle)]
@@ -116,7 +103,6 @@ unsafe extern "C" fn free_huge_pages(start: *mut c_void) {
     );
 }
 
-/// `get_hugepage_region(3)`
 #[unsafe(no_mangle)]
 extern "C" fn get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void {
     first!(
@@ -125,8 +111,6 @@ extern "C" fn get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void {
     )
 }
 
-/// `free_hugepage_region(3)`
-///
 /// # Safety
 /// `start` must come from [`get_hugepage_region`] and be used no more.
 #[unsafe(no_mangle)]
@@ -137,7 +121,6 @@ unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
     );
 }
 
-/// `huge_next_touch(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
     first!(
@@ -149,7 +132,7 @@ unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
 /// Undocumented, but always exported: returns an address within `room` bytes of `start`.
 ///
 /// # Safety
-/// As for a pointer that moves within a block.
+/// `start` must be the start of a block of at least `room` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void {
     first!(

@@ -1,5 +1,5 @@
-//! Unnamed hugetlb files: `hugetlbfs_unlinked_fd` and `hugetlbfs_unlinked_fd_for_size`. They are
-//! inherited across `exec`, as ever.
+//! Unnamed hugetlb files: `hugetlbfs_unlinked_fd` and `hugetlbfs_unlinked_fd_for_size`. They stay
+//! open across `exec`, as in libhugetlbfs.
 #![expect(unsafe_code, reason = "calls functions by address, with paths")]
 
 use core::ffi::{CStr, c_int, c_long};
@@ -59,7 +59,7 @@ fn without_mount(size: c_long) -> Result<c_int> {
 fn on_mount(dir: &CStr) -> Result<c_int> {
     let nameless = libc::O_TMPFILE | libc::O_RDWR;
     let file = match sys::open_inherited(dir, nameless, 0o600) {
-        // Linux before 5.1, or what the program calls a hugetlbfs.
+        // Linux before 5.1, or another file system, if the program has its own `test_path`.
         Err(Errno(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) => named_and_removed(dir),
         result => result,
     };

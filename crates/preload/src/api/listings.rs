@@ -12,7 +12,6 @@ use hugetools_pages::sys::{Errno, File, Result, errno};
 
 const SIZES: &CStr = c"/sys/kernel/mm/hugepages/";
 
-/// Opens a file by the process's `open`.
 fn open(path: &CStr) -> Result<File> {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     // SAFETY: a path and flags that need no third argument.
@@ -22,7 +21,7 @@ fn open(path: &CStr) -> Result<File> {
     }
 }
 
-/// The kernel's default huge page size in bytes.
+/// Reads the kernel's default huge page size in bytes.
 pub(crate) fn kernel_default() -> Option<usize> {
     let mut buffer = [0; 8192];
     let meminfo = open(c"/proc/meminfo").ok()?;
@@ -31,8 +30,8 @@ pub(crate) fn kernel_default() -> Option<usize> {
     kib.checked_mul(1024).filter(|size| *size > 0)
 }
 
-/// Calls `each` for every huge page size, in the kernel's order. Without the directory there is
-/// only the default size.
+/// Calls `each` for every huge page size of the directory, in its order. A kernel without the
+/// directory has only the default size.
 pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
     // SAFETY: a path.
     let dir = unsafe { libc::opendir(SIZES.as_ptr()) };
@@ -61,7 +60,7 @@ pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
     Ok(())
 }
 
-/// `hugepages-2048kB`
+/// Parses a name such as `hugepages-2048kB`.
 fn size_of_name(name: &CStr) -> Option<usize> {
     let kib = usize::try_from(kib_of_dir(name.to_bytes())?).ok()?;
     kib.checked_mul(1024)

@@ -27,7 +27,7 @@ struct Mount {
     path: [u8; PATH_MAX],
 }
 
-/// The first mount of each size.
+/// The first mount for each page size.
 struct Table {
     mounts: [Mount; SIZES],
 }
@@ -65,19 +65,19 @@ pub(crate) fn find_path_for_size(size: c_long) -> *const c_char {
     find(size).map_or(core::ptr::null(), CStr::as_ptr)
 }
 
-/// Whether pages of this size have a mount.
+/// Whether there is a mount for this page size.
 pub(crate) fn has(size: usize) -> bool {
     find(size).is_some()
 }
 
-/// The default directory for shared code: below the mount for pages of `size` bytes. It may not
-/// exist yet.
+/// Returns the default directory for shared code, on the mount for pages of `size` bytes. It may
+/// not exist yet.
 pub fn share_dir(size: usize) -> Option<Path> {
     let mount = find(size)?.to_str().ok()?;
     Path::of(format_args!("{mount}/elflink-uid-{}", sys::getuid()))
 }
 
-/// The first usable mount for pages of `size` bytes, among those of `HUGETLB_PATH` if set.
+/// Returns the first usable mount for pages of `size` bytes, of `HUGETLB_PATH` if set.
 pub fn find(size: usize) -> Option<&'static CStr> {
     let mount = table()?
         .mounts
@@ -86,9 +86,9 @@ pub fn find(size: usize) -> Option<&'static CStr> {
     CStr::from_bytes_until_nul(&mount.path).ok()
 }
 
-/// The table, built at the first call. No lock is held, since the program's own functions may run:
-/// two threads may build two tables, of which one is kept. `None` while this thread is building it
-/// in an outer frame, or without memory.
+/// Returns the table, built at the first call. No lock is held, since the program's own functions
+/// may run: of two threads' tables one is kept. `None` without memory, or while an outer frame of
+/// this thread builds the table.
 fn table() -> Option<&'static Table> {
     let known = TABLE.load(Ordering::Acquire);
     // SAFETY: a published table is complete and stays for ever.
@@ -177,7 +177,7 @@ impl Table {
         }
     }
 
-    /// Adds a mount, unless its size has one; that is reported at `level`.
+    /// Adds a mount, or says at `level` that its page size has one.
     fn add(&mut self, path: &CStr, size: usize, level: Level) {
         let same = |mount: &&mut Mount| mount.size == size || mount.size == 0;
         let text = path.to_str().unwrap_or("a path");
@@ -199,7 +199,7 @@ impl Table {
     }
 }
 
-/// The page size of a mount where this user may create files.
+/// Returns the page size of a hugetlbfs mount where this user may create files.
 fn usable(path: &CStr) -> Option<usize> {
     // SAFETY: a C string.
     let is_hugetlbfs = unsafe { calls::test_path(path.as_ptr()) } == 1;

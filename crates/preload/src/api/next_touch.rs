@@ -1,4 +1,4 @@
-//! `huge_next_touch`, and the same for a whole program that `hugectl --next-touch` has started.
+//! `huge_next_touch`, and the same for all memory of a program (`hugectl --next-touch`).
 #![expect(unsafe_code, reason = "calls libc's functions by their addresses")]
 
 use core::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ use hugetools_pages::{config, fork};
 
 use crate::next::later::{PTHREAD_CREATE, PTHREAD_DETACH};
 
-/// How long (ms) the number of threads must stay the same.
+/// How long (ms) the number of threads must not change.
 const STABLE: u64 = 1000;
 
 /// `huge_next_touch`
@@ -55,8 +55,8 @@ fn spawn(start: Start) -> Result<()> {
     Ok(())
 }
 
-/// Called before the program creates a thread: moves all of its memory once, when it has
-/// started its threads.
+/// Called before the program creates a thread. The first call starts a thread that waits until the
+/// program has all its threads, and requests the move of all memory.
 pub(crate) fn before_thread() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if config::get().next_touch.is_none() || DONE.swap(true, Ordering::Relaxed) {
@@ -73,7 +73,7 @@ pub(crate) fn before_thread() {
     sys::set_blocked_signals(blocked);
 }
 
-/// Waits until the number of threads has stayed the same for a while.
+/// Waits until the number of threads is constant for [`STABLE`] ms.
 extern "C-unwind" fn wait_and_touch(_: *mut c_void) -> *mut c_void {
     let mut before = 0;
     loop {

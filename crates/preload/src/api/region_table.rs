@@ -1,6 +1,4 @@
-//! Regions that were handed out, by address.
-//!
-//! No locks: a slot is taken and freed by one exchange of its address.
+//! Regions in use, by address. No locks: one exchange of a slot's address takes or frees it.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +9,7 @@ struct Place {
     /// Address; 0 in a free slot, 1 while it is filled.
     start: AtomicUsize,
     len: AtomicUsize,
-    /// Length of the range of pointers that mean this region.
+    /// Bytes from the start in which a pointer means this region (cache colouring).
     reach: AtomicUsize,
 }
 

@@ -1,7 +1,7 @@
 //! Memory: `get_huge_pages`, `get_hugepage_region`, and the functions that free it.
 //!
 //! Huge pages are a private mapping with a reservation, populated at once: missing pages are an
-//! error. Forks treat it as the kernel does.
+//! error. A fork shares them as the kernel defines.
 #![expect(unsafe_code, reason = "calls functions of the program")]
 
 use core::ffi::{c_int, c_ulong, c_void};
@@ -23,12 +23,11 @@ use super::{calls, region_table, sizes};
 const GHP_MASK: c_ulong = 0x01;
 /// `get_hugepage_region`: fall back to other pages.
 const GHR_FALLBACK: c_ulong = 0x2000_0000;
-/// `get_hugepage_region`: begin at any cache line.
+/// `get_hugepage_region`: begin at a random cache line.
 const GHR_COLOR: c_ulong = 0x4000_0000;
-/// All flags of `get_hugepage_region`; the third one is the default.
+/// All flags of `get_hugepage_region`; the third one, `GHR_STRICT`, means neither.
 const GHR_MASK: c_ulong = 0x7000_0000;
 
-/// `get_huge_pages`
 pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
     if flags & GHR_MASK != 0 {
         say(
@@ -45,7 +44,7 @@ pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
     })
 }
 
-/// Returns the pointer to C; sets `errno` on failure only.
+/// Returns the pointer, or null with `errno` set; keeps `errno` on success.
 fn keeping_errno(get: impl FnOnce() -> Result<*mut c_void>) -> *mut c_void {
     let before = sys::errno();
     match get() {
@@ -60,7 +59,7 @@ fn keeping_errno(get: impl FnOnce() -> Result<*mut c_void>) -> *mut c_void {
     }
 }
 
-/// The size that `gethugepagesize` returns.
+/// Returns the size of `gethugepagesize`.
 fn default_page() -> Result<usize> {
     // SAFETY: takes nothing.
     let size = unsafe { calls::gethugepagesize() };
@@ -71,8 +70,8 @@ fn default_page() -> Result<usize> {
     }
 }
 
-/// Maps pages. The kernel's default size needs no file; other sizes use a mount first, which may
-/// be reserved for this user.
+/// Maps huge pages. The kernel's default size needs no file. Other sizes try a mount first, which
+/// may have pages for this user.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
     let anonymous = config::get().map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
@@ -145,7 +144,7 @@ fn take_back(addr: usize, shifted: bool) -> bool {
     true
 }
 
-/// The `errno` of a failed function, possibly the program's own.
+/// Returns the `errno` of a failed function, which may be the program's own.
 fn last_error() -> Errno {
     match sys::errno() {
         Errno(0) => Errno(libc::ENOMEM),
@@ -153,10 +152,10 @@ fn last_error() -> Errno {
     }
 }
 
-/// The thread inside `get_hugepage_region`, which calls `get_huge_pages`; 0 for none.
+/// The thread in `get_hugepage_region`, which calls `get_huge_pages`; 0 for none.
 static IN_REGION: AtomicU32 = AtomicU32::new(0);
 
-/// The function that the program has called.
+/// Returns the name of the function that the program has called.
 fn called() -> &'static str {
     match IN_REGION.load(Ordering::Relaxed) == sys::gettid() {
         true => "get_hugepage_region",
@@ -164,7 +163,7 @@ fn called() -> &'static str {
     }
 }
 
-/// Reports why there is no memory.
+/// Says why there is no memory.
 fn failed(error: Errno, len: usize, page: Result<usize>) {
     let (call, amount) = (called(), Amount(len));
     match (error, page) {
@@ -198,7 +197,6 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
     }
 }
 
-/// `free_huge_pages`
 pub(crate) fn free_huge_pages(start: *mut c_void) {
     let addr = start as usize;
     if addr != 0 && !take_back(addr, false) {
@@ -235,7 +233,7 @@ pub(crate) fn get_region(len: usize, flags: c_ulong) -> *mut c_void {
     })
 }
 
-/// Memory, and its length beyond the request.
+/// Memory, and its bytes beyond the request.
 struct Room {
     start: *mut c_void,
     spare: usize,
@@ -253,7 +251,7 @@ fn on_huge_pages(len: usize) -> Result<Room> {
         return Err(last_error());
     }
     if !region_table::knows(start as usize) {
-        // From the program's own function.
+        // The program's own `get_huge_pages` mapped it.
         region_table::enter(start as usize, whole, page);
     }
     Ok(Room {

@@ -40,7 +40,6 @@ fn known(size: &AtomicUsize, find: impl FnOnce() -> Option<usize>) -> Option<usi
     (now != 0).then_some(now)
 }
 
-/// Forgets the kernel's default size.
 pub(crate) fn forget() {
     KERNEL.store(UNKNOWN, Ordering::Relaxed);
 }
@@ -105,7 +104,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// `None` for invalid arguments. Null and 0 only count.
+    /// Returns `None` for invalid arguments. A null array only counts.
     fn new(at: *mut c_long, room: c_int) -> Option<Sizes> {
         let room = usize::try_from(room).ok()?;
         (room == 0 || !at.is_null()).then_some(Sizes { at, room, count: 0 })

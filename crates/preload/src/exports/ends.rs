@@ -8,7 +8,6 @@ use hugetools_pages::sys;
 use crate::next::later::{EXIT, EXIT_AT_ONCE, call_later};
 use crate::report::end;
 
-/// `exit(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn exit(status: c_int) -> ! {
     end::note_status(status);
@@ -17,7 +16,6 @@ unsafe extern "C" fn exit(status: c_int) -> ! {
     }
 }
 
-/// `_exit(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(status: c_int) -> ! {
     end::at_once(status);
@@ -26,7 +24,6 @@ unsafe extern "C" fn _exit(status: c_int) -> ! {
     }
 }
 
-/// `_Exit(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Exit(status: c_int) -> ! {
     end::at_once(status);

@@ -9,7 +9,7 @@ use hugetools_pages::vmops::{self, remap};
 
 use crate::next;
 
-/// `mremap(2)`. The last argument is read only if the flags announce it.
+/// The last argument is read only if the flags announce it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mremap(
     addr: *mut c_void,

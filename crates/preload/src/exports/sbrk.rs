@@ -9,7 +9,6 @@ use hugetools_pages::vmops::anon;
 use crate::next::Next;
 use crate::next::later::{GLIBCS_SBRK, SBRK, call_later};
 
-/// `sbrk(2)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
     // SAFETY: as the caller says.
@@ -24,7 +23,7 @@ unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
 }
 
 /// # Safety
-/// As libc's; `next` is one of the two above.
+/// As for `sbrk`; `next` must be [`SBRK`] or [`GLIBCS_SBRK`].
 unsafe fn moved(next: &Next, increment: isize) -> *mut c_void {
     let was = call_later!(
         next,

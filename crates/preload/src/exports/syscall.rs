@@ -1,4 +1,4 @@
-//! `syscall(2)`: notices seccomp filters and the end of the process by number.
+//! `syscall(2)`: recognises seccomp filters, `PR_SET_THP_DISABLE` and the end of the process.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::c_long;

@@ -1,6 +1,6 @@
-//! Programs whose malloc must stay: a sanitizer's knows every block, and calls of an allocator by
-//! other names would mix its blocks with ours. hugectl detects this for the program it starts;
-//! this module does for the programs started in turn.
+//! Programs that must keep their malloc: a sanitizer must know every block, and blocks of an
+//! allocator that is also called by other names would mix with ours. hugectl detects this for the
+//! program it starts, this module for every process.
 #![expect(unsafe_code, reason = "exports a function that a sanitizer looks for")]
 
 use core::ffi::{CStr, c_char};
@@ -27,7 +27,7 @@ word!(hugetools_kept_mimalloc);
 word!(hugetools_kept_rpmalloc);
 word!(hugetools_kept_tbb);
 
-/// Addresses of the marks of `ALLOCATORS`; 0 if absent.
+/// Returns the addresses of the marks of `ALLOCATORS`; 0 if absent.
 fn marks() -> [usize; ALLOCATORS.len()] {
     // SAFETY: words of this library that the loader wrote before any code ran.
     let words = unsafe {
@@ -43,12 +43,12 @@ fn marks() -> [usize; ALLOCATORS.len()] {
     words.map(|word| word.load(Ordering::Relaxed))
 }
 
-/// Why a program keeps its malloc.
+/// The reason for which a program keeps its malloc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// It belongs to a sanitizer.
     Sanitizer,
-    /// The program or one of its libraries calls the allocator by this name.
+    /// The program or one of its libraries calls this function of the allocator.
     Caller(&'static CStr),
 }
 
@@ -70,13 +70,13 @@ pub(crate) fn has_checker() -> bool {
     checker != 0
 }
 
-/// Why this process keeps its malloc, if it does.
+/// Returns why this process keeps its malloc, if it does.
 pub fn reason() -> Option<Reason> {
     if has_checker() {
         return Some(Reason::Sanitizer);
     }
     let marks = marks();
-    // musl's list of objects is locked while it loads.
+    // musl holds the lock of its list while it loads an object.
     if marks == [0; ALLOCATORS.len()] || !weak::is_glibc() {
         return None;
     }
@@ -86,7 +86,7 @@ pub fn reason() -> Option<Reason> {
         .map(Reason::Caller)
 }
 
-/// Whether the program itself has malloc or an allocator that stays; `false` if unknown.
+/// Whether the program's file defines malloc, or the program keeps its malloc; false if unknown.
 pub(crate) fn is_of_program() -> bool {
     if !lock::is_free() {
         return has_checker();
@@ -99,8 +99,8 @@ pub(crate) fn is_of_program() -> bool {
     is_in_program || reason().is_some()
 }
 
-/// The address of an allocator's mark in another library. The word leads to this library's own
-/// mark if there is one.
+/// Returns the address of an allocator's mark outside this library. If this library defines the
+/// mark (mimalloc's), the word has our address.
 fn of_another(allocator: &Allocator, mark: usize) -> Option<usize> {
     let (mut is_own, mut other) = (false, None);
     objects::each(|object| {
@@ -117,8 +117,8 @@ fn of_another(allocator: &Allocator, mark: usize) -> Option<usize> {
     }
 }
 
-/// The function of an allocator that a loaded file calls, if the library with its mark has malloc,
-/// too.
+/// Returns the function of an allocator that a loaded file calls, if the object with the
+/// allocator's mark also defines malloc.
 fn called(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {
     let mut has_malloc = false;
     let mut found = None;
@@ -133,8 +133,8 @@ fn called(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {
     found.filter(|_| has_malloc)
 }
 
-/// AddressSanitizer's defaults: don't end the program because this library was loaded first. Its
-/// functions are reached through ours. A program's own definition comes before this one.
+/// AddressSanitizer's default options: accept this library before the sanitizer's, since our
+/// functions call its functions. A definition in the program overrides this one.
 #[unsafe(no_mangle)]
 pub extern "C" fn __asan_default_options() -> *const c_char {
     const OPTIONS: &CStr = c"verify_asan_link_order=0";

@@ -1,13 +1,13 @@
 //! Whether the loader's list may be read. Another thread may hold its lock for long in
 //! `dl_iterate_phdr`, and a forked child may inherit it locked. A process that always had one
-//! thread can't have this problem.
+//! thread is safe.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_pages::kernel::facts;
 use hugetools_pages::sys;
 
-/// The process, this one or an ancestor, that had other threads; 0 for none.
+/// PID of the first process with other threads, this one or an ancestor; 0 for none.
 static OF_THREADS: AtomicU32 = AtomicU32::new(0);
 
 /// Notes that other threads are about to exist.

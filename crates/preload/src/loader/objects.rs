@@ -34,7 +34,7 @@ struct Entry {
 }
 
 impl Object<'_> {
-    /// Its file.
+    /// Returns the path of its file.
     pub(crate) fn file(&self) -> &CStr {
         match self.is_program {
             true => c"/proc/self/exe",
@@ -42,7 +42,7 @@ impl Object<'_> {
         }
     }
 
-    /// Whether it is a copy of our libraries.
+    /// Whether it is this library or another copy.
     pub(crate) fn is_a_copy(&self) -> bool {
         self.address_of(c"__hugetools_library").is_some()
     }
@@ -55,7 +55,7 @@ impl Object<'_> {
         !self.is_program && (name.is_empty() || named)
     }
 
-    /// Whether the loader writes to its code, perhaps still does.
+    /// Whether the loader relocates its code, and may not have finished.
     pub(crate) fn has_text_relocations(&self) -> bool {
         const TEXTREL: i64 = 22;
         const FLAGS: i64 = 30;
@@ -66,7 +66,7 @@ impl Object<'_> {
         self.dynamic().iter().any(says_so)
     }
 
-    /// Its SONAME.
+    /// Returns its SONAME.
     pub fn own_name(&self) -> Option<&CStr> {
         const SONAME: i64 = 14;
         let at = self.table(STRTAB)? + self.value(SONAME)?;
@@ -74,7 +74,7 @@ impl Object<'_> {
         Some(unsafe { CStr::from_ptr(at as *const c_char) })
     }
 
-    /// The protection of the segment that contains an address.
+    /// Returns the protection of the segment that contains an address.
     pub fn protection_of(&self, addr: usize) -> Option<c_int> {
         let header = self.headers.iter().find(|header| {
             header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr)
@@ -82,14 +82,14 @@ impl Object<'_> {
         Some(load::prot(header.p_flags))
     }
 
-    /// The addresses of a header.
+    /// Returns the address range of a segment.
     fn range_of(&self, header: &libc::Elf64_Phdr) -> Range<usize> {
         let word = |value: u64| usize::try_from(value).unwrap_or(0);
         let start = self.base.wrapping_add(word(header.p_vaddr));
         start..start.saturating_add(word(header.p_memsz))
     }
 
-    /// Whether it was linked with a library whose name starts so.
+    /// Whether it needs (`DT_NEEDED`) a library whose name starts with `name`.
     pub(crate) fn needs(&self, name: &CStr) -> bool {
         const NEEDED: i64 = 1;
         let Some(table) = self.table(STRTAB) else {
@@ -116,26 +116,26 @@ impl Object<'_> {
         loads.any(|header| header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr))
     }
 
-    /// A value in the dynamic section.
+    /// Returns a value of the dynamic section.
     pub(crate) fn value(&self, tag: i64) -> Option<usize> {
         let mut entries = self.dynamic().iter();
         let value = entries.find(|entry| entry.tag == tag)?.value;
         usize::try_from(value).ok()
     }
 
-    /// Address of a table in the dynamic section.
+    /// Returns the address of a table that the dynamic section names.
     pub(crate) fn table(&self, tag: i64) -> Option<usize> {
         let [table] = self.tables_of([tag]);
         table
     }
 
-    /// Addresses of several tables.
+    /// Returns the addresses of several tables.
     pub(crate) fn tables_of<const N: usize>(&self, tags: [i64; N]) -> [Option<usize>; N] {
         let entries = self.dynamic();
         tags.map(|tag| {
             let value = entries.iter().find(|entry| entry.tag == tag)?.value;
             let table = usize::try_from(value).ok()?;
-            // Some loaders have added the load bias already.
+            // glibc adds the load bias to these values on most machines, musl never.
             Some(match table < self.base {
                 true => self.base + table,
                 false => table,
@@ -143,7 +143,6 @@ impl Object<'_> {
         })
     }
 
-    /// The dynamic section.
     fn dynamic(&self) -> &[Entry] {
         let mut headers = self.headers.iter();
         let Some(header) = headers.find(|header| header.p_type == libc::PT_DYNAMIC) else {
@@ -167,7 +166,7 @@ pub fn each(visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
     unsafe { libc::dl_iterate_phdr(Some(callback), data) };
 }
 
-/// Calls `visit` for each object behind this library, except other copies of ours.
+/// Calls `visit` for each object after this library in the list, except other copies of ours.
 pub(crate) fn each_behind_ours(mut visit: impl FnMut(&Object<'_>)) {
     let mut passed = false;
     each(|object| {
@@ -187,7 +186,7 @@ struct State<F> {
 
 type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
-/// The callback for a state of this type.
+/// Returns the callback for a closure, whose type has no name.
 fn callback_of<F: FnMut(&Object<'_>) -> ControlFlow<()>>(_: &State<F>) -> Callback {
     trampoline::<F>
 }

@@ -1,7 +1,7 @@
 //! Redefines symbols of a loaded object in this process: later loads bind to the new addresses.
 //!
 //! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and its constructors
-//! run before `dlopen` returns. So libc's symbol table is changed before.
+//! run before `dlopen` returns. So libc's symbol table is changed before the call.
 #![expect(unsafe_code, reason = "changes a table of a loaded file")]
 
 use core::ffi::{CStr, c_int};
@@ -16,8 +16,8 @@ use crate::loader::symbols::{LOCAL_ENTRY, Symbol};
 /// A name and its new address.
 pub type Meaning = (&'static CStr, usize);
 
-/// The addresses of our exported functions; 0 if not exported. Code that named them would have
-/// the loader look each up at every start.
+/// Returns the addresses of our exported functions; 0 if not exported. References in code would
+/// make the loader look each up at every start.
 pub fn own<const N: usize>(names: [&'static CStr; N]) -> [Meaning; N] {
     let mut all = names.map(|name| (name, 0));
     objects::each(|object| {
@@ -43,8 +43,8 @@ pub fn with_glibc(mut visit: impl FnMut(&Object<'_>)) {
     });
 }
 
-/// Redefines symbols of an object; address 0 means unchanged. `false` if its table can't be
-/// written.
+/// Redefines symbols of an object, except those with address 0. Returns false if its table can't
+/// be written.
 pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     let (mut first, mut last) = (usize::MAX, 0);
     for (name, _) in meanings {
@@ -75,7 +75,7 @@ pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     true
 }
 
-/// Writes a symbol's value. Other threads may read it meanwhile.
+/// Writes a symbol's value, which other threads may be reading.
 fn put(symbol: *mut Symbol, value: usize) {
     // SAFETY: one of the object's symbols.
     let other = unsafe { &raw mut (*symbol).st_other };

@@ -1,4 +1,4 @@
-//! Relocations of a loaded object, which name the functions that it calls elsewhere.
+//! Relocations of a loaded object: they name the functions that it calls in other objects.
 #![expect(unsafe_code, reason = "reads tables of loaded files")]
 
 use core::ffi::{CStr, c_char};
@@ -13,11 +13,11 @@ struct Relocation {
     _addend: i64,
 }
 
-/// Tags of a table and its length: PLT relocations, and the others.
+/// Tags of a table and its length: `DT_JMPREL` with `DT_PLTRELSZ`, `DT_RELA` with `DT_RELASZ`.
 const TABLES: [(i64, i64); 2] = [(23, 2), (7, 8)];
 
 impl Object<'_> {
-    /// The first undefined function of the object that `pick` accepts.
+    /// Calls `pick` with each undefined symbol of a relocation; returns its first result.
     pub(crate) fn calls<T>(&self, mut pick: impl FnMut(&CStr) -> Option<T>) -> Option<T> {
         let (strings, symbols) = (self.table(STRTAB)?, self.table(SYMTAB)?);
         for (table, len) in TABLES {

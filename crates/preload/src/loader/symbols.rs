@@ -51,7 +51,7 @@ impl Tables<'_> {
         }
     }
 
-    /// The function of a name, given its hash.
+    /// Returns the first definition of a name, whose [`gnu_hash`] is `hash`.
     pub(crate) fn function(&self, name: &CStr, hash: u32) -> Option<Function> {
         let mut found = None;
         self.definitions(name, hash, |symbol| {
@@ -80,7 +80,6 @@ pub(crate) enum Function {
 }
 
 impl Object<'_> {
-    /// Its symbol tables.
     pub(crate) fn tables(&self) -> Option<Tables<'_>> {
         let [gnu, strings, symbols] = self.tables_of([GNU_HASH, STRTAB, SYMTAB]);
         let old = || self.table(HASH).map(Hash::Old);
@@ -92,14 +91,14 @@ impl Object<'_> {
         })
     }
 
-    /// Calls `visit` with each definition of a name: there may be several versions.
+    /// Calls `visit` with each definition of a name; versions have one each.
     pub fn definitions(&self, name: &CStr, visit: impl FnMut(*mut Symbol)) {
         if let Some(tables) = self.tables() {
             tables.definitions(name, gnu_hash(name), visit);
         }
     }
 
-    /// The address of the first definition.
+    /// Returns the address of the first definition.
     pub fn address_of(&self, name: &CStr) -> Option<usize> {
         let mut found = None;
         self.definitions(name, |symbol| {
@@ -122,13 +121,13 @@ unsafe fn is_named(at: usize, name: &CStr) -> bool {
     bytes.all(|(place, byte)| unsafe { ((at + place) as *const u8).read() } == *byte)
 }
 
-/// The bits of `st_other` for the distance of the local entry point (powerpc64le).
+/// The bits of `st_other` that hold the offset of the local entry point (powerpc64le).
 pub const LOCAL_ENTRY: u8 = match cfg!(target_arch = "powerpc64") {
     true => 0xe0,
     false => 0,
 };
 
-/// The hash of `DT_GNU_HASH`.
+/// Returns the hash of a name in `DT_GNU_HASH`.
 pub(crate) const fn gnu_hash(name: &CStr) -> u32 {
     let bytes = name.to_bytes();
     let (mut hash, mut at) = (5381_u32, 0);
@@ -168,7 +167,7 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
     }
 }
 
-/// Number of symbols by `DT_HASH`, whose words are wider on s390x.
+/// Returns the number of symbols from `DT_HASH`, which has 8-byte words on s390x.
 ///
 /// # Safety
 /// `table` must be a loaded object's `DT_HASH`.

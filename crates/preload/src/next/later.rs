@@ -39,10 +39,9 @@ static ALL: [&Next; 13] = [
     &PTHREAD_SELF,
 ];
 
-/// All were looked up; nothing is looked up again.
+/// All were looked up: a missing one isn't looked up again.
 static ALL_FOUND: AtomicBool = AtomicBool::new(false);
 
-/// Looks all of them up.
 pub(crate) fn find_all() {
     find(&ALL);
     ALL_FOUND.store(true, Ordering::Release);
@@ -52,14 +51,14 @@ fn find(names: &[&Next]) {
     objects::each_behind_ours(|object| {
         take_from(object, names);
     });
-    // libc isn't behind this library if the program loaded it by `dlopen`.
+    // libc precedes this library if the program loaded this one by `dlopen`.
     for next in names.iter().filter(|next| next.address() == 0) {
         next.ask();
     }
 }
 
 impl Next {
-    /// The function; `None` if only this library has it.
+    /// Returns the function; `None` if only this library has it.
     ///
     /// # Safety
     /// `F` must be the type of the function of that name.

@@ -1,5 +1,5 @@
-//! Registration of fork handlers: ours come first, even if another library's constructor runs
-//! earlier.
+//! Registration of fork handlers: ours are registered first, even if another library's constructor
+//! runs earlier.
 #![expect(
     unsafe_code,
     reason = "exports functions of libc and calls them by address"
@@ -16,7 +16,7 @@ use crate::rt::marker;
 
 type Handler = Option<extern "C" fn()>;
 
-/// `pthread_atfork(3)` in each library calls this under glibc.
+/// Called under glibc by the `pthread_atfork(3)` that is linked into each object.
 #[unsafe(no_mangle)]
 extern "C" fn __register_atfork(
     prepare: Handler,
@@ -33,7 +33,7 @@ extern "C" fn __register_atfork(
     }
 }
 
-/// `pthread_atfork(3)`; only musl's libc exports it.
+/// `pthread_atfork(3)`, which musl's libc exports.
 #[unsafe(no_mangle)]
 extern "C" fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int {
     be_first();

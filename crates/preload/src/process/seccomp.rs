@@ -1,6 +1,6 @@
-//! Seccomp filters that the program sets for itself, by `prctl` or `syscall`. From then on only
-//! calls that malloc makes are made: see `seccomp_filter` in `hugetools_pages::sys`. A failed call
-//! has set no filter; programs probe the kernel so.
+//! Seccomp filters that the program sets for itself, by `prctl` or `syscall`. From then on we make
+//! only the system calls of malloc: see `seccomp_filter` in `hugetools_pages::sys`. Programs probe
+//! the kernel with calls that fail and set no filter.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::{c_int, c_long};
@@ -37,7 +37,7 @@ unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     result
 }
 
-/// Whether a ban of transparent huge pages is to be ignored: `HUGETLB_THP_POLICY=always`.
+/// Whether to ignore a call that disables transparent huge pages (`HUGETLB_THP_POLICY=always`).
 pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
     let is_lifted = option == libc::PR_SET_THP_DISABLE && value != 0 && config::get().lift_thp_ban;
@@ -60,15 +60,15 @@ fn note_disabled(yes: bool) {
     }
 }
 
-/// Reads what will be needed, and notes the filter.
+/// Reads the facts that will be needed, and notes the filter.
 fn begin() {
     next_touch::finish();
     start_facts::take();
     sys::note_own_filter();
 }
 
-/// Makes a call that sets a filter; undoes the note if it fails. Another thread's call may set
-/// one at the same time.
+/// Makes a call that sets a filter, and takes the note back if it fails. Other threads may set
+/// filters at the same time, so filters are counted.
 fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -> T {
     begin();
     let result = call();
@@ -78,7 +78,8 @@ fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -
     result
 }
 
-/// Makes a call by number if it sets a filter; otherwise `None`, with `PR_SET_THP_DISABLE` noted.
+/// Makes a call by number if it sets a filter. Otherwise returns `None`, and notes
+/// `PR_SET_THP_DISABLE`.
 #[inline]
 pub(crate) fn by_number(
     number: c_long,
@@ -109,8 +110,8 @@ fn is_setting(number: c_long, operation: c_int) -> bool {
     }
 }
 
-/// Whether the call has set a filter: it returned 0, or a listener's descriptor if requested.
-/// Another positive number is a thread that could not be synchronised.
+/// Whether the call has set a filter: it returned 0, or a listener's descriptor if requested. Any
+/// other positive result is the ID of a thread that could not be synchronised.
 fn has_set(result: c_long, flags: usize) -> bool {
     const NEW_LISTENER: usize = 1 << 3;
     result == 0 || result > 0 && flags & NEW_LISTENER != 0

@@ -1,8 +1,8 @@
-//! New threads. If stacks are to be on huge pages, each thread prepares its own before its
+//! New threads. If huge pages are requested for stacks, each thread prepares its own before its
 //! function runs.
 //!
-//! The task is passed in one of a few slots, freed at once; without a free slot the thread starts
-//! plainly. `pthread_exit` and exceptions unwind through our start function.
+//! The thread's function is passed in one of a few slots, which the thread frees at once. Without a
+//! free slot its stack isn't prepared. `pthread_exit` and exceptions unwind through [`begin`].
 #![expect(
     unsafe_code,
     reason = "exports functions of libc and calls them by address"
@@ -32,10 +32,9 @@ type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 type Attributes = libc::pthread_attr_t;
 
-/// Threads that can be starting at the same time.
+/// Maximum number of threads starting at the same time.
 const SLOTS: usize = 64;
 
-/// A slot for a task.
 struct Slot {
     is_taken: AtomicBool,
     task: UnsafeCell<Option<Task>>,
@@ -51,7 +50,7 @@ struct Task {
     shape: Shape,
 }
 
-/// Lengths of a stack and its guard.
+/// Lengths of a stack and its guard in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     len: usize,
@@ -65,8 +64,8 @@ static TASKS: [Slot; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Called before the program creates a thread. What the loader is asked for is asked before the
-/// first one, while no other thread can hold its lock.
+/// Called before the program creates a thread. All look-ups are made before the first one, while no
+/// other thread can hold the loader's lock.
 fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
@@ -78,7 +77,6 @@ fn before_create() {
     next_touch::before_thread();
 }
 
-/// `pthread_create(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
@@ -121,7 +119,6 @@ unsafe extern "C" fn pthread_create(
     result
 }
 
-/// `thrd_create(3)`
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_create(
     thread: *mut libc::pthread_t,
@@ -137,7 +134,6 @@ unsafe extern "C" fn thrd_create(
     )
 }
 
-/// Stores a task in a free slot.
 fn store(task: Task) -> Option<&'static Slot> {
     let is_free = |place: &&Slot| !place.is_taken.swap(true, Ordering::Acquire);
     let place = TASKS.iter().find(is_free)?;
@@ -146,7 +142,7 @@ fn store(task: Task) -> Option<&'static Slot> {
     Some(place)
 }
 
-/// A thread's first function.
+/// The first function of a thread with a slot.
 ///
 /// # Safety
 /// `place` must be a slot taken for this thread.
@@ -177,19 +173,20 @@ unsafe fn take(place: *const Slot) -> Option<Task> {
     task
 }
 
-/// An address above this thread's stack in use, where libc keeps its thread descriptor.
+/// Returns the end of the page with libc's thread descriptor, which lies above the stack in use.
 fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
     // SAFETY: the type of the function of that name.
     let pthread_self = unsafe { PTHREAD_SELF.function::<Call>()? };
-    // In both libcs this is the descriptor's address.
+    // In glibc and musl this is the descriptor's address.
     pthread_self().checked_next_multiple_of(sys::page_size())
 }
 
-/// The stack that libc will allocate; `None` if the program provides one, or if it is too small.
+/// Returns the lengths of the stack that libc will allocate; `None` if the program provides one,
+/// or if it is too small.
 ///
 /// # Safety
-/// Null, or attributes of a thread.
+/// `attributes` must be null or valid.
 unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
     let mut usual = MaybeUninit::<Attributes>::zeroed();
     let attributes = match attributes.is_null() {
@@ -215,7 +212,7 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
 /// Whether the program provides the stack.
 ///
 /// # Safety
-/// Attributes of a thread.
+/// `attributes` must be valid.
 unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
     // SAFETY: the type of the function of that name.
@@ -223,12 +220,12 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
         return true;
     };
     let (mut at, mut len) = (0, 0);
-    // SAFETY: as the caller says. Without a stack musl's fails, and glibc's ends at 0.
+    // SAFETY: as the caller says. Without a stack musl fails, and glibc returns an end of 0.
     let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
     result == 0 && at.wrapping_add(len) != 0
 }
 
-/// Calls a getter of attributes.
+/// Calls a function that reads a number from attributes.
 ///
 /// # Safety
 /// The function must take attributes and a pointer to a number.

@@ -1,8 +1,7 @@
-//! Libraries loaded at the start, and those that a program loads by `dlopen`, as `java` loads
-//! `libjvm.so`.
+//! Libraries loaded at the start or by `dlopen`, as `java` loads `libjvm.so`.
 //!
-//! `dlopen` is left alone, since it depends on its caller. Instead the list is checked when the
-//! program maps memory while it has one thread, and before its first other thread.
+//! No code of ours runs after a `dlopen` (see `dlopen.rs`). Instead the loader's list is checked
+//! when a program with one thread maps memory, and before its second thread.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,25 +13,25 @@ use hugetools_pages::sys;
 use crate::loader::lock;
 use crate::loader::objects::{self, Object};
 
-/// Milliseconds between checks.
+/// Minimum time (ms) between checks.
 const PAUSE: u64 = 200;
 
-/// Load addresses of the libraries seen; others are left alone.
+/// Load addresses of the libraries seen. When it is full, new libraries are left alone.
 static SEEN: [AtomicUsize; 512] = [const { AtomicUsize::new(0) }; 512];
 
 /// Number of objects loaded at the last check.
 static LOADS: AtomicU64 = AtomicU64::new(0);
 
-/// Time of the last check.
+/// Time of the last check (monotonic ms); 0 for none.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A thread is checking.
 static LOOKING: AtomicBool = AtomicBool::new(false);
 
-/// What to do with a new library.
+/// Puts a new library on huge pages.
 type Put = fn(&Object<'_>, &Config);
 
-/// Checks for new libraries now and then.
+/// Checks for new libraries, at most once per [`PAUSE`].
 pub(super) fn watch(put: Put) {
     let config = config::get();
     // In a forked child the loader's lock may be held for ever.
@@ -41,7 +40,7 @@ pub(super) fn watch(put: Put) {
     }
     let now = sys::now();
     let last = LAST.load(Ordering::Relaxed);
-    // Before the first check there is nothing to compare with.
+    // The constructor makes the first check.
     if last != 0 && now >= last + PAUSE {
         check_once(config, put);
     }
@@ -55,14 +54,14 @@ pub(super) fn check_last(put: Put) {
     }
 }
 
-/// Checks, unless another thread does or may hold the loader's lock.
+/// Checks, unless another thread is checking or may hold the loader's lock.
 fn check_once(config: &Config, put: Put) {
     if LOOKING.swap(true, Ordering::Acquire) {
         return;
     }
     match lock::is_free() {
         true => check(config, put),
-        // Threads of libc's own may end again.
+        // Threads of libc's own may end: the next call tries again.
         false => LAST.store(sys::now().max(1), Ordering::Relaxed),
     }
     LOOKING.store(false, Ordering::Release);

@@ -38,7 +38,7 @@ fn write_functions(lines: &mut Lines, file: &[u8], base: usize, load: &Load) -> 
     Ok(())
 }
 
-/// Opens the map. `/tmp` is shared: an existing file is never written to but removed.
+/// Opens the map. In `/tmp` anyone may have created the file: it is removed, never written to.
 fn open() -> Option<File> {
     let path = Path::of(format_args!("/tmp/perf-{}.map", sys::getpid()))?;
     let path = path.c_str();
@@ -50,7 +50,6 @@ fn open() -> Option<File> {
     File::open_mode(path, write | libc::O_CREAT | libc::O_EXCL, 0o644).ok()
 }
 
-/// A mapped file.
 struct Mapped {
     addr: usize,
     len: usize,
@@ -74,7 +73,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: ours, and nobody uses it.
+        // SAFETY: our own mapping, without references.
         let _ = unsafe { sys::munmap(self.addr, self.len) };
     }
 }

@@ -1,4 +1,4 @@
-//! Chooses the directory of the shared copy.
+//! Chooses the directory of shared copies.
 
 use core::fmt;
 
@@ -32,8 +32,8 @@ pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<ShareDir> {
     }
 }
 
-/// Whether a program maps its code again from `/proc/self/maps` and ends if that fails, as V8
-/// does: no part of a huge page can be mapped.
+/// Whether the program maps its code again as `/proc/self/maps` describes it, and ends on failure,
+/// as V8 does. Mapping part of a hugetlb page fails.
 fn maps_its_code(program: &Object<'_>) -> bool {
     program.address_of(c"napi_create_function").is_some()
 }
@@ -71,7 +71,7 @@ fn own(size: usize) -> Option<ShareDir> {
     }
 }
 
-/// The option of hugeadm that makes mounts for a user.
+/// Formats the option of hugeadm that mounts hugetlbfs for a user.
 struct Mounts(u32);
 
 impl fmt::Display for Mounts {

@@ -35,7 +35,7 @@ use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
 static END: extern "C" fn() = end;
 
 /// Whether a report can be made: not under the program's own seccomp filter. hugectl then reports
-/// what it saw last.
+/// its last sample.
 fn may_report() -> bool {
     marker::is_first() && sys::filter() != Filter::Own
 }
@@ -48,7 +48,6 @@ extern "C" fn end() {
 static STATUS: AtomicU32 = AtomicU32::new(0);
 const KNOWN: u32 = 1 << 8;
 
-/// Notes the exit status.
 pub(crate) fn note_status(status: c_int) {
     let status = u32::from(status.to_le_bytes()[0]);
     STATUS.store(status | KNOWN, Ordering::Relaxed);
@@ -67,16 +66,15 @@ pub(crate) fn at_once(status: c_int) {
     }
 }
 
-/// The status of a program that doesn't begin, as of hugectl's own failures.
+/// Exit status of a program that may not begin: that of hugectl's own failures.
 const REFUSED: c_int = 125;
 
-/// Ends a program that may not begin, with a report.
+/// Reports, and ends the program before it begins.
 pub(crate) fn refuse() -> ! {
     report_once(Some(REFUSED));
     sys::exit(REFUSED)
 }
 
-/// Reports once, if requested.
 fn report_once(status: Option<c_int>) {
     if may_report() && is_wanted() && !is_reported() {
         status.into_iter().for_each(note_status);
@@ -85,10 +83,10 @@ fn report_once(status: Option<c_int>) {
     }
 }
 
-/// The process that has reported.
+/// PID of the process that has reported.
 static REPORTED: AtomicU32 = AtomicU32::new(0);
 
-/// Whether this process has reported: an exit handler may end it again.
+/// Marks this process as reported; returns whether it was marked. An exit handler may call `_exit`.
 fn is_reported() -> bool {
     let pid = sys::getpid();
     REPORTED.swap(pid, Ordering::AcqRel) == pid
@@ -118,10 +116,10 @@ fn compose(ended: Ended) -> Option<Text> {
     let peak = most_resident();
     let mappings = Mappings::find()?;
     let exe = scratch::link(c"/proc/self/exe")?;
-    // An object has at most three entries for each mapping; heap extents may share a mapping.
+    // At most three for each mapping of an object. Several heap extents may share a mapping.
     let (count, names) = mappings.count();
     let extents = Extents::collect((count * 3 + 512).min(4096), exe)?;
-    // A name is a file's or shared memory's.
+    // Names are those of files and shared memory.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
     let rows = scratch::values(most.min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
@@ -151,7 +149,7 @@ fn compose(ended: Ended) -> Option<Text> {
     written(&proof, SHORT).or_else(|| written(&proof, 1 << 20))
 }
 
-/// Room for most reports: the address space may be nearly full.
+/// Bytes for most reports, tried first: the address space may be nearly full.
 const SHORT: usize = 32 << 10;
 
 fn written(proof: &Proof<'_>, room: usize) -> Option<Text> {
@@ -175,7 +173,7 @@ fn life(ended: Ended, start: u64, rows: &[Row<'_>], most: Option<u64>) -> Life {
     }
 }
 
-/// Milliseconds of a tick, the unit of a start time.
+/// Milliseconds of a tick, the unit of a start time in `/proc/PID/stat`.
 const TICK: u64 = 10;
 
 /// Sets the reason a segment isn't on huge pages.
@@ -221,7 +219,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
     };
 }
 
-/// Why a heap isn't on the requested pool, even if transparent huge pages serve it.
+/// Returns why a heap isn't on the requested pool, even if transparent huge pages serve it.
 fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let shortfall = pool_backoff::shortfall();
     let is_fork = matches!(
@@ -233,7 +231,7 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     shortfall.reason().filter(|_| is_requested && is_here)
 }
 
-/// Whether there is more of it than threads' stacks.
+/// Whether more of it is on base pages than thread stacks would take.
 fn unreached(row: &Row<'_>) -> bool {
     row.resident.saturating_sub(row.huge_bytes()) > SMALL_HEAP as u64
 }
@@ -246,7 +244,7 @@ fn segment_reason(outcome: &reason::Outcome, is_wanted: bool) -> Option<&'static
     }
 }
 
-/// Why memory of the program's own isn't on transparent huge pages.
+/// Returns why the program's own memory isn't on transparent huge pages.
 fn advised_reason(is_enabled: bool, left_alone: &'static str) -> &'static str {
     match thp::serves_private() {
         _ if !is_enabled => reasons::RULED_OUT,
@@ -271,7 +269,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     }
 }
 
-/// Reports missing rights for the pool before missing transparent huge pages.
+/// Returns why shared memory isn't on huge pages; missing rights for the pool come first.
 fn shm_reason(pages: Option<Pages>) -> Option<&'static str> {
     match SHM_BACKOFF.shortfall() {
         Shortfall::ShmGroup => Shortfall::ShmGroup.reason(),

@@ -10,7 +10,7 @@ use hugetools_pages::sys;
 use crate::loader::objects::{self, Object};
 use crate::rt::scratch::{self, List};
 
-/// The known ranges.
+/// Known ranges.
 pub(crate) struct Extents {
     list: List<Extent<'static>>,
     exe: &'static [u8],
@@ -21,7 +21,7 @@ pub(crate) struct Extents {
 const NAMES: usize = 64 << 10;
 
 impl Extents {
-    /// Finds at most `most` ranges. `exe` is the program's name, which the loader doesn't know.
+    /// Collects at most `most` ranges. `exe` is the program's path, which the loader doesn't know.
     pub(crate) fn collect(most: usize, exe: &'static [u8]) -> Option<Extents> {
         let mut known = Extents {
             list: List::with_room(most)?,
@@ -46,7 +46,6 @@ impl Extents {
         Some(known)
     }
 
-    /// The ranges.
     pub(crate) fn all(&self) -> &[Extent<'static>] {
         self.list.all()
     }
@@ -73,7 +72,7 @@ impl Extents {
         }
         let name = match object.is_program {
             true => Some(self.exe),
-            // A copy: the loader's string is freed with the object.
+            // The loader frees its string with the object.
             false => self.copy_name(object.name.to_bytes()),
         };
         let (base, page) = (object.base, sys::page_size());

@@ -22,12 +22,11 @@ impl Mappings {
         text.map(Mappings)
     }
 
-    /// Its records.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record<'static>> {
         smaps::records(self.0)
     }
 
-    /// Number of records, and of records whose name differs from the previous one.
+    /// Returns the number of records, and of those whose name differs from the previous one.
     pub(crate) fn count(&self) -> (usize, usize) {
         let (mut count, mut names) = (0, 0);
         let mut last: &[u8] = b"";
@@ -40,7 +39,7 @@ impl Mappings {
     }
 }
 
-/// Maximum resident bytes of the process, without pool pages.
+/// Returns the maximum resident bytes of the process, without pool pages.
 pub(crate) fn most_resident() -> Option<u64> {
     let text = scratch::read(c"/proc/self/status")?;
     keyed::number(text, b"VmHWM:")?.checked_mul(1024)

@@ -1,5 +1,5 @@
-//! Memory that a program maps itself, as virtual machines do, and may have unmapped before the
-//! report: it explains a small heap.
+//! Memory that a program maps itself, as virtual machines do, and may unmap before the report. It
+//! explains a small heap.
 
 use hugetools_contract::report::reasons::{ITS_OWN, SMALL_HEAP};
 use hugetools_contract::segment::{Row, Segment};
@@ -31,14 +31,14 @@ pub(crate) fn explain(rows: &mut [Row<'static>], peak: Option<u64>) {
     }
 }
 
-/// Whether most of a heap row was never ours.
+/// Whether a heap row has more base pages than our heap ever had.
 pub(crate) fn is_most(heap: &Row<'_>) -> bool {
     let base = heap.resident.saturating_sub(heap.huge_bytes());
     let ours = (usage::peak() as u64).saturating_add(GROWN_HEAP as u64);
     base > ours
 }
 
-/// Whether the peak exceeds the heap's maximum and the remaining files.
+/// Whether the peak exceeds the heap's maximum plus all other segments.
 fn was_large(rows: &[Row<'_>], peak: Option<u64>) -> bool {
     let others = rows
         .iter()

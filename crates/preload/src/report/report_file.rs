@@ -1,5 +1,4 @@
-//! The report's file. It is opened at the start: at the end the program may have dropped its rights
-//! or changed its root.
+//! The report's file. It is opened at the start: the program may drop rights or change its root.
 
 use core::ffi::c_int;
 use core::fmt;
@@ -17,7 +16,7 @@ use crate::rt::scratch::Text;
 /// The open file.
 static REPORT: KeptFile = KeptFile::none();
 
-/// Opens the file.
+/// Opens the file at the start.
 pub(crate) fn prepare() {
     let kept = open().and_then(Result::ok).and_then(File::with_high_number);
     if let Some(file) = kept {
@@ -25,14 +24,14 @@ pub(crate) fn prepare() {
     }
 }
 
-/// Opens the file again; `None` if reports go elsewhere.
+/// Opens the file; `None` if reports go elsewhere.
 fn open() -> Option<Result<File>> {
     let path = config::report_path()?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
     Some(File::open_mode(path, flags, 0o666))
 }
 
-/// Formats a report: JSON for a file.
+/// Formats a report, for a file always as JSON.
 pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
     match config::get().report {
         Some(Report::Terminal { json: false, .. }) => proof.write_table(text),
@@ -40,7 +39,7 @@ pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
     }
 }
 
-/// Sends a report: a file gets one write, so that reports of several processes don't mix.
+/// Sends a report. A file gets one write, so that reports of several processes don't mix.
 pub(crate) fn send(text: &[u8]) {
     if let Err(error) = try_send(text) {
         lost("opened", error);
@@ -59,7 +58,7 @@ fn try_send(text: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Reports a failure.
+/// Says that the report is lost.
 fn lost(verb: &str, Errno(number): Errno) {
     let path = config::report_path().and_then(|path| path.to_str().ok());
     let file = path.unwrap_or("its file");

@@ -35,7 +35,7 @@ use crate::program_segments::pages_for;
 use crate::report::shared_page;
 use crate::rt::{marker, scratch};
 
-/// Whether all requirements are met; reports those that aren't.
+/// Returns whether all requirements are met; reports each unmet one.
 pub(crate) fn is_met() -> bool {
     let config = config::get();
     let require = config.require;
@@ -90,7 +90,7 @@ pub(crate) const NONE: [Met; COUNT] = [Met {
 
 const COUNT: usize = Require::SEGMENTS.len();
 
-/// The requirements and whether they are met, for a report with these rows.
+/// Returns the requirements with their state, for a report with these rows.
 pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Met] {
     let mut count = 0;
     let all = config::get().require.all();
@@ -124,7 +124,7 @@ const SEGMENTS: [Segment; 3] = [Segment::Text, Segment::Data, Segment::Bss];
 /// Segments that are measured before the program begins.
 const MEASURABLE: [Segment; 4] = [Segment::Text, Segment::Data, Segment::Bss, Segment::Stack];
 
-/// Measurements of [`MEASURABLE`]: all bytes, those in whole huge pages, those on huge pages.
+/// Bytes of [`MEASURABLE`]: all, in whole huge pages, on huge pages.
 static MEASURED: [[AtomicU64; 3]; 4] = [const { [const { AtomicU64::new(0) }; 3] }; 4];
 
 /// Bytes of a segment.
@@ -136,7 +136,7 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// The measurement before the program began.
+    /// Returns the measurement made before the program began.
     pub(crate) fn of(segment: Segment) -> Measure {
         let at = MEASURABLE.iter().position(|other| *other == segment);
         let [all, whole, huge] = at.map_or([0; 3], |at| {
@@ -225,7 +225,6 @@ fn because_of_stack(measure: Measure, f: &mut fmt::Formatter<'_>) -> fmt::Result
     }
 }
 
-/// Measures the main stack.
 fn measure_stack() {
     let Some((mapping, whole)) = stack::main_stack() else {
         return;
@@ -247,7 +246,6 @@ fn measure_stack() {
     measure.note(Segment::Stack);
 }
 
-/// Measures the program's segments.
 fn measure_all(config: &Config) {
     objects::each(|object| {
         if object.is_program {
@@ -311,7 +309,7 @@ fn measure(object: &Object<'_>, config: &Config) {
         .for_each(|(segment, measure)| measure.note(segment));
 }
 
-/// The part from the file, and the bss.
+/// Returns the part from the file, and the bss.
 fn parts(load: &Load) -> [Range<usize>; 2] {
     let range = &load.range;
     let middle = match load.is_writable() {
@@ -321,7 +319,7 @@ fn parts(load: &Load) -> [Range<usize>; 2] {
     [range.start..middle, middle..range.end]
 }
 
-/// Indices of the parts in [`SEGMENTS`].
+/// Returns the indices of the parts in [`SEGMENTS`].
 fn places(load: &Load) -> [usize; 2] {
     match load.is_writable() {
         true => [1, 2],
@@ -329,11 +327,11 @@ fn places(load: &Load) -> [usize; 2] {
     }
 }
 
-/// Why no heap can begin on the requested pages.
+/// The reason a heap, mapping or shared memory can't begin on the requested pages.
 enum NoHeap {
     NotOurs,
     Kept(host_malloc::Reason),
-    /// The pool of this page size.
+    /// The pool of this page size gives no page.
     Pool(usize),
     Transparent(Option<NoThp>),
 }

@@ -16,10 +16,11 @@ use hugetools_pages::sys::{self, File, Filter};
 /// Address of the page, or 0.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// The process that has the page; 0 for none.
+/// PID of the process that has the page; 0 for none.
 static PROGRAM: AtomicU32 = AtomicU32::new(0);
 
-/// The process that ran our constructor, or was forked; 0 if no report is requested.
+/// PID of the process that ran our constructor or was forked; a child of `vfork(2)` finds its
+/// parent's. 0 if no report is requested.
 static OWN_PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the page in the program that hugectl has started.
@@ -45,7 +46,7 @@ pub(crate) fn begin() {
 
 extern "C" fn no_op() {}
 
-/// A forked child reports by itself.
+/// Makes a forked child report by itself.
 extern "C" fn in_child() {
     if sys::filter() != Filter::Own {
         OWN_PROCESS.store(sys::getpid(), Ordering::Release);
@@ -64,7 +65,7 @@ fn map(pid: u32, fd: u32) -> Option<usize> {
     unsafe { sys::mmap(0, LEN, prot, libc::MAP_SHARED, file.fd(), 0) }.ok()
 }
 
-/// The page, in the program itself: not in forked or `vfork` children.
+/// Returns the page, but not in forked or `vfork` children.
 fn page() -> Option<&'static Page> {
     if !is_own() {
         return None;
@@ -79,25 +80,25 @@ pub(crate) fn is_own_process() -> bool {
     is_this(&OWN_PROCESS)
 }
 
-/// Whether this process is the one that has the page.
+/// Whether this process has the page.
 pub(crate) fn is_own() -> bool {
     is_this(&PROGRAM)
 }
 
 fn is_this(process: &AtomicU32) -> bool {
     match process.load(Ordering::Acquire) {
-        // Without a report getpid(2) isn't called, which a filter may forbid.
+        // A filter may forbid getpid(2): don't call it without a report.
         0 => false,
         pid => pid == sys::getpid(),
     }
 }
 
-/// The peak that hugectl has seen.
+/// Returns the peak that hugectl has seen.
 pub(crate) fn peak() -> Peak {
     page().map(Page::peak).unwrap_or_default()
 }
 
-/// Records the requirements, and failures from now on.
+/// Records the requirements in the page, and their failures from now on.
 pub(crate) fn note_required(all: &[Met]) {
     if let Some(page) = page() {
         page.demands.set(all);

@@ -1,5 +1,4 @@
-/* The marker of a library of ours, which all copies in a process see; see
-   `marker.rs`. */
+/* The exported marker of our libraries; see `marker.rs`. */
 
 .pushsection .data.rel.ro,"aw",@progbits
 .balign 8
@@ -10,18 +9,18 @@
 __hugetools_library:
     .8byte 1
 
-/* What the name means to everybody: the first copy's marker. */
+/* The address to which the loader binds the name: the first copy's marker. */
 .globl hugetools_marker_seen
 .hidden hugetools_marker_seen
 hugetools_marker_seen:
     .8byte __hugetools_library
 
-/* Our own marker, whatever the name means. */
+/* This copy's marker. */
 .globl hugetools_marker_here
 .hidden hugetools_marker_here
 .set hugetools_marker_here, __hugetools_library
 
-/* Filled by libhugetlbfs_heap.so, null in libhugetlbfs.so. */
+/* Nonzero in libhugetlbfs_heap.so, 0 in libhugetlbfs.so. */
 .weak hugetools_heap
 .hidden hugetools_heap
 .globl hugetools_heap_seen

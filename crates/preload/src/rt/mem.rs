@@ -1,4 +1,4 @@
-//! Functions that compilers call by name. The linker script keeps them local; see
+//! Functions that compilers call by name. The version script (`nodes.map`) keeps them local; see
 //! [`hugetools_pages::rt::mem`] for why libc's aren't used.
 #![expect(unsafe_code, reason = "defines functions that compilers call")]
 
@@ -11,7 +11,7 @@ use hugetools_pages::rt::weak::function;
 /// libc's `memset`, or 0 before it is bound. Its wide stores speed up `calloc` of larger blocks.
 static LIBCS_MEMSET: AtomicUsize = AtomicUsize::new(0);
 
-/// Minimum length for a call of libc's.
+/// Fills up to this length (bytes) don't call libc's `memset`.
 const WORTH: usize = 128;
 
 /// Sets the address of libc's `memset`.
@@ -23,7 +23,7 @@ pub(crate) unsafe fn know_memset(address: usize) {
 }
 
 /// # Safety
-/// As C's; so for all of these.
+/// As for C's function of the same name; so for all of these.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
     // SAFETY: as the caller says.

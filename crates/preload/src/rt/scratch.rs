@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 
 use hugetools_pages::sys::{self, File};
 
-/// `count` copies of a value.
+/// Maps `count` copies of a value.
 pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'static mut [T]> {
     let at = sys::map_new(count.checked_mul(size_of::<T>())?).ok()? as *mut MaybeUninit<T>;
     // SAFETY: a new mapping of that length.
@@ -27,7 +27,7 @@ pub(crate) struct List<T: Copy + 'static> {
 }
 
 impl<T: Copy + 'static> List<T> {
-    /// An empty list for `count` values.
+    /// Maps room for `count` values.
     pub(crate) fn with_room(count: usize) -> Option<List<T>> {
         let at = sys::map_new(count.checked_mul(size_of::<T>())?).ok()? as *mut MaybeUninit<T>;
         // SAFETY: a new mapping of that length.
@@ -43,22 +43,20 @@ impl<T: Copy + 'static> List<T> {
         }
     }
 
-    /// The values.
     pub(crate) fn all(&self) -> &[T] {
         let there = core::ptr::from_ref(&self.places[..self.len]) as *const [T];
-        // SAFETY: the first `len` were written.
+        // SAFETY: the first `len` values were written.
         unsafe { &*there }
     }
 }
 
-/// `len` zero bytes.
+/// Maps `len` zero bytes.
 pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
     let at = sys::map_new(len).ok()? as *mut u8;
     // SAFETY: a new mapping of that length.
     Some(unsafe { core::slice::from_raw_parts_mut(at, len) })
 }
 
-/// Reads a file.
 pub(crate) fn read(path: &CStr) -> Option<&'static [u8]> {
     let (buffer, filled) = whole(path)?;
     Some(&buffer[..filled])
@@ -79,7 +77,7 @@ pub(crate) fn with_file<T>(path: &CStr, read: impl FnOnce(&[u8]) -> T) -> Option
     Some(result)
 }
 
-/// A buffer that holds a file, and the file's length.
+/// Reads a file; returns the mapped buffer and the file's length.
 fn whole(path: &CStr) -> Option<(&'static mut [u8], usize)> {
     let mut len = 256 << 10;
     loop {
@@ -110,7 +108,7 @@ fn fill(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
 }
 
 fn unmap(buffer: &'static mut [u8]) {
-    // SAFETY: a whole mapping, which nobody uses any more.
+    // SAFETY: a whole mapping, to which this is the only reference.
     let _ = unsafe { sys::munmap(buffer.as_mut_ptr() as usize, buffer.len()) };
 }
 
@@ -121,7 +119,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// An empty text for `len` bytes.
+    /// Maps room for `len` bytes.
     pub(crate) fn with_room(len: usize) -> Option<Text> {
         Some(Text {
             room: bytes(len)?,
@@ -129,7 +127,6 @@ impl Text {
         })
     }
 
-    /// Its bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.room[..self.len]
     }
