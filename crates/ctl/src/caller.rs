@@ -1,4 +1,4 @@
-//! The process that hugectl is before it becomes the program.
+//! hugectl's own process, as it was started.
 
 pub mod filter;
 
@@ -10,7 +10,7 @@ use hugetools_contract::env::Settings;
 
 use self::filter::Filter;
 
-/// The process that hugectl is before it becomes the program.
+/// hugectl's own process. It becomes the program, or its child does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The environment, in its order: `NAME=value`.
@@ -21,9 +21,9 @@ pub struct Caller {
     pub(crate) euid: u32,
     pub(crate) gid: u32,
     pub(crate) egid: u32,
-    /// The file of hugectl; `None` without `/proc`.
+    /// The executable of hugectl; `None` without `/proc`.
     pub(crate) exe: Option<PathBuf>,
-    /// Its seccomp filters, if they were looked for.
+    /// Its seccomp filters, if [`Filter::look`] was called.
     pub filter: Filter,
 }
 
@@ -57,15 +57,15 @@ impl Caller {
         }
     }
 
-    /// Returns the verbosity by the environment.
+    /// Returns the verbosity that the environment sets.
     pub fn verbosity(&self) -> u8 {
         let entries = self.settings();
         let get = |name: &str| entries.iter().find_map(|entry| value(entry, name));
         Settings::read(|name| get(name).map(OsStr::as_bytes), b"", self.pid).verbosity
     }
 
-    /// Returns the entries of the environment that may be settings. Looking up all settings
-    /// in a large environment takes long.
+    /// Returns the entries of the environment that may be settings, since looking up every
+    /// setting in a large environment takes long.
     pub(crate) fn settings(&self) -> Vec<&OsStr> {
         let entries = self.env.iter().map(OsString::as_os_str);
         let is_setting = |entry: &&OsStr| entry.as_bytes().starts_with(b"HUGETLB_");

@@ -1,5 +1,5 @@
-//! `--explain`: what each requested segment would get, and what would fall short. It is a
-//! view of the plan: nothing is said here that a start would not say.
+//! `--explain`: what each requested segment would get, and what would fall short, as the plan
+//! has it. Only some notes are made here.
 
 mod text;
 
@@ -27,17 +27,15 @@ const SHORT: u8 = 3;
 /// Exit status: the program cannot be read.
 const UNKNOWN: u8 = 125;
 
-/// A rung of a segment, with what falls short.
+/// A rung of a segment, with its shortfalls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Line {
-    /// The rung.
     #[serde(flatten)]
     pub(crate) row: Row,
-    /// What falls short, with the last rung of a segment.
+    /// The segment's shortfalls, on its last rung.
     pub(crate) shortfalls: Vec<Shortfall>,
 }
 
-/// The program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Program {
     /// The file that is started.
@@ -47,9 +45,9 @@ pub(crate) struct Program {
     pub(crate) runs: String,
     /// `dynamic`, `static`, `foreign` or `unknown`.
     pub(crate) kind: &'static str,
-    /// `glibc`, `musl` or `other`, of a dynamic one.
+    /// The C library of a dynamic program.
     pub(crate) libc: Option<Libc>,
-    /// What would serve its heap.
+    /// The malloc that would serve its heap.
     pub(crate) allocator: &'static str,
     /// Its name in the table of known programs.
     pub(crate) known: Option<String>,
@@ -153,8 +151,8 @@ fn lines(plan: &Plan) -> Vec<Line> {
     lines.collect()
 }
 
-/// A copy of the program's text takes the names from crash reports; the file's own pages
-/// keep them.
+/// Returns a note if text is copied: crash reports then lack function names. The file's own
+/// pages keep them.
 fn loses_names(rows: &[Row], findings: &Findings) -> Option<String> {
     let target = findings.look.target.as_ref()?;
     let program = target.program.display();
@@ -180,7 +178,7 @@ fn loses_names(rows: &[Row], findings: &Findings) -> Option<String> {
     })
 }
 
-/// Libraries run code before ours, and may start threads.
+/// Returns a note if data moves: a library that runs before ours may start threads.
 fn threads_may_run(rows: &[Row]) -> Option<String> {
     let is_moved = rows.iter().any(|row| {
         let is_data = matches!(row.segment, Segment::Data | Segment::Bss);
@@ -191,7 +189,7 @@ fn threads_may_run(rows: &[Row]) -> Option<String> {
     is_moved.then(|| text.to_owned())
 }
 
-/// Returns what the table of known programs says, unless a shortfall says it.
+/// Returns notes from the table of known programs, unless a shortfall has them.
 fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     let Some(entry) = findings.look.known else {
         return Vec::new();

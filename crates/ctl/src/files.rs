@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::{AccessFlags, faccessat};
 
-/// Opens a regular file for reading. A pipe would block.
+/// Opens a regular file for reading, without blocking on a pipe.
 ///
 /// # Errors
 /// Those of `open(2)`; `InvalidInput` for another kind of file.
@@ -37,8 +37,8 @@ pub(crate) fn open_elf(path: &Path) -> Option<Elf<File>> {
     Elf::read(file).ok()
 }
 
-/// Whether this process may use a file. A seccomp filter may refuse the question; then the answer is yes, and the
-/// use itself shows.
+/// Checks this process's rights to a file. Succeeds if a seccomp filter refuses the check: the
+/// use itself will tell.
 pub(crate) fn may(path: &Path, how: AccessFlags) -> Result<(), Errno> {
     // eaccess(3) makes six system calls.
     match faccessat(AT_FDCWD, path, how, AtFlags::AT_EACCESS) {

@@ -1,5 +1,4 @@
-//! Finds out what the plan depends on: the program, the library, the kernel's state. Changes
-//! nothing.
+//! Collects the facts for the plan: program, library, kernel state. Changes nothing.
 
 pub(crate) mod allocator;
 mod auto;
@@ -40,22 +39,21 @@ use crate::say::messages::Outlet;
 use crate::say::note::Note;
 use crate::say::shortfall::Shortfall;
 
-/// Everything that the plan depends on.
+/// The facts for the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// The verbosity, by the environment and the options.
+    /// The verbosity from environment and options.
     pub verbosity: u8,
-    /// What options and inherited variables ask for.
+    /// The request of options and inherited variables.
     pub(crate) asked: Wants,
-    /// What of it can be served for this program.
+    /// The part of the request that can be served for this program.
     pub(crate) served: Wants,
-    /// What options and inherited variables ask for the program's segments.
+    /// The request for the program's segments.
     pub(crate) elfmap: Elfmap,
-    /// What of these segments can be on huge pages.
+    /// The measures of these segments.
     pub(crate) parts: Parts,
     pub(crate) look: Look,
     pub(crate) decision: Decision,
-    /// The library, if one is to be preloaded.
     pub(crate) library: Option<Found>,
     /// The directory to put in front of `LD_LIBRARY_PATH`.
     pub(crate) library_dir: Option<PathBuf>,
@@ -64,29 +62,29 @@ pub struct Findings {
     pub(crate) starter: Option<Shortfall>,
     /// The programs that get huge pages, separated by colons; `None` for all.
     pub(crate) only: Option<OsString>,
-    /// Names of `--only` that no program has, as far as can be seen.
+    /// Names of `--only` that are neither in `PATH` nor on the command line.
     pub(crate) unknown_names: Vec<String>,
-    /// Notes on what the program requests by itself. Only made for `--explain`.
+    /// Notes on the program's own requests for huge pages. Only made for `--explain`.
     pub(crate) own_requests: Vec<Note>,
     /// The file of the report; `None` for standard error.
     pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
     pub(crate) is_one_node: bool,
-    /// What `--thp-policy` will fall short of.
+    /// How the system's THP setting limits `--thp-policy`.
     pub(crate) policy_short: Option<String>,
-    /// How to link a program so that all of its segments are aligned.
+    /// Advice to relink the program with aligned segments.
     pub(crate) relink: String,
     pub(crate) messages: Option<OsString>,
 }
 
-/// ld.hugetlbfs is installed with hugectl.
+/// Returns advice to relink with ld.hugetlbfs, which is installed beside hugectl.
 fn relink(caller: &Caller) -> String {
     let prefix = caller.exe.as_deref().and_then(|exe| exe.parent()?.parent());
     let prefix = prefix.unwrap_or(Path::new("/usr/local")).display();
     format!("link it with gcc -B{prefix}/share/libhugetlbfs -Wl,--hugetlbfs-align")
 }
 
-/// What options and inherited variables ask for.
+/// The request of options and inherited variables.
 struct Asked {
     verbosity: u8,
     wants: Wants,
@@ -97,7 +95,7 @@ struct Asked {
 
 impl Asked {
     fn find(run: &Run, caller: &Caller) -> Asked {
-        // These two say which programs get nothing. Children may still get something.
+        // These two exclude processes. Children may still be served.
         let entries = caller.settings();
         let get = |name: &str| match name {
             env::RESTRICT_EXE | env::NO_INHERIT => None,
@@ -130,11 +128,11 @@ impl Asked {
     }
 }
 
-/// Finds out what the plan depends on. With `--auto`, sets the options that suit the program.
-/// `outlet` is the open destination of messages.
+/// Collects the facts. With `--auto`, sets the options that suit the program. `outlet` is the
+/// open destination of messages.
 ///
 /// # Errors
-/// The program cannot be run, or something was asked for that is impossible.
+/// The program cannot be run, or the request is impossible.
 pub fn probe(
     run: &mut Run,
     caller: &Caller,
@@ -204,7 +202,7 @@ pub fn probe(
     })
 }
 
-/// Looks at the program.
+/// Examines the program, and the program behind a wrapper.
 fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, Failure> {
     let Some(name) = run.command.first() else {
         return Ok(Look::default());
@@ -230,7 +228,7 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
     Ok(look)
 }
 
-/// Looks for the program's own allocator, or asks whether its glibc knows the tunable.
+/// Finds the program's own allocator, and whether its glibc knows the tunable.
 fn look_at_malloc(look: &mut Look, run: &Run, opened: &Opened) {
     let program = &opened.target.program;
     match (&opened.target.image, &opened.elf) {
@@ -266,7 +264,6 @@ fn library(
     }))
 }
 
-/// Returns the directory to put in front of `LD_LIBRARY_PATH`.
 fn library_dir(run: &Run, library: Option<&Found>) -> Result<Option<PathBuf>, Failure> {
     Ok(match (&run.library, library) {
         (Library::At(_), Some(Found::At(path))) => path.parent().map(Path::to_owned),
@@ -284,7 +281,7 @@ fn read_kernel(
     look: &Look,
 ) -> Result<Kernel, FileError> {
     let mut kernel = Kernel::read(root, wants, caller)?;
-    // At a start the library says it when it happens.
+    // At a start the library reports the ban when it happens.
     let bans = run.explain && look.known.is_some_and(|known| known.bans_thp);
     kernel.thp_banned = bans && run.thp_policy != Some(ThpPolicy::Always);
     if let Some(policy) = run.thp_policy.filter(|_| root.is_live()) {
@@ -293,7 +290,7 @@ fn read_kernel(
     Ok(kernel)
 }
 
-/// Returns what of the request can be served.
+/// Returns the part of the request that can be served.
 pub(crate) fn served(
     asked: Wants,
     decision: &Decision,
@@ -307,8 +304,8 @@ pub(crate) fn served(
     Wants {
         heap: match decision.engine {
             Engine::Arena => asked.heap.filter(|_| preloaded),
-            // glibc takes transparent huge pages by default: with pool pages, a child that
-            // writes to its copy may be killed.
+            // By default glibc gets transparent huge pages: on pool pages, a write after a
+            // fork may kill the child (SIGBUS).
             Engine::Libc => asked.heap.map(|pages| match pages {
                 Pages::Size(size) => Pages::Size(size),
                 Pages::Default | Pages::Thp => Pages::Thp,
@@ -321,7 +318,7 @@ pub(crate) fn served(
         stack: by_library(asked.stack).map(|_| Pages::Thp),
         text: by_library(asked.text),
         data: by_library(asked.data),
-        // A static glibc goes from a pool to base pages.
+        // A static program's glibc falls back from the pool to base pages.
         fallback: match decision.engine {
             Engine::Libc if is_static => Fallback::Base,
             _ => asked.fallback,

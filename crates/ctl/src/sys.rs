@@ -23,8 +23,7 @@ use std::path::Path;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Whether a file begins with these bytes. Maps it executable, as a loader does, because a
-/// `noexec` mount or a security module may forbid that. The file must be as long and must
-/// not shrink meanwhile.
+/// `noexec` mount or a security module may forbid that. The file must not be or become shorter.
 pub(crate) fn maps_as(file: &File, bytes: &[u8]) -> io::Result<bool> {
     let len = NonZeroUsize::new(bytes.len()).unwrap_or(NonZeroUsize::MIN);
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_EXEC;
@@ -57,7 +56,7 @@ pub(crate) fn is_secure() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// The memory nodes that this process may allocate from: those of its cpuset, restricted by
+/// Returns the memory nodes that this process may allocate from: its cpuset's, restricted by
 /// an `MPOL_BIND` policy. `None` if the kernel has no NUMA support.
 pub(crate) fn allowed_nodes() -> Option<BTreeSet<u32>> {
     // MPOL_F_MEMS_ALLOWED, which libc does not name.
@@ -70,7 +69,7 @@ pub(crate) fn allowed_nodes() -> Option<BTreeSet<u32>> {
     }
 }
 
-/// The mode and the nodes that `get_mempolicy(2)` returns.
+/// Returns the mode and the nodes of `get_mempolicy(2)`.
 fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
     // More nodes than any kernel supports.
     const NODES: usize = 4096;

@@ -1,5 +1,5 @@
-//! Seccomp filters under which hugectl, and after it the program, runs. They may refuse the
-//! calls that move memory to huge pages.
+//! The seccomp filters of hugectl, which the program inherits. They may refuse the calls that
+//! move memory to huge pages.
 
 use hugetools_contract::env;
 use hugetools_model::{FileError, KPath, Root, keyed};
@@ -8,10 +8,10 @@ use crate::sys::filter::{Call, is_active, tried};
 
 pub(crate) use crate::sys::filter::Answer;
 
-/// The file that says whether there are filters.
+/// The file with this process's filters, groups and capabilities.
 pub(crate) const STATUS: &str = "/proc/self/status";
 
-/// The filters of a process, and what they do with some calls.
+/// The filters of this process, and their answers to some calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
     pub(crate) is_there: bool,
@@ -34,7 +34,7 @@ impl Filter {
         }
         let status = root.read_opt(&KPath::from(STATUS))?;
         let count = status.and_then(|text| keyed::number(&text, b"Seccomp_filters:"));
-        // The first three are the library's, the others hugectl's.
+        // In two groups: a refusal in one costs no further children for the other.
         let [mremap, madvise, mprotect] = tried([Call::Mremap, Call::Madvise, Call::Mprotect]);
         let [policy, truncate, memory_file] =
             tried([Call::Policy, Call::Truncate, Call::MemoryFile]);
@@ -63,13 +63,13 @@ impl Filter {
         }
     }
 
-    /// Whether no file of a pool can be created.
+    /// Whether the filters prevent the creation of pool files.
     pub(crate) fn bars_files(&self) -> bool {
         let all = [self.memory_file, self.truncate];
         all.into_iter().any(|answer| answer != Answer::Allowed)
     }
 
-    /// Returns the call that would kill hugectl if it waited for a program.
+    /// Returns a call for which the filters would kill a hugectl that waits for a program.
     pub fn bars_waiting(&self) -> Option<&'static str> {
         let all = [
             (self.truncate, "ftruncate"),

@@ -1,4 +1,4 @@
-//! The explanation as text: the program, a table, what falls short.
+//! The explanation as text: the program, a table, the shortfalls, the notes.
 
 use std::fmt::Write;
 

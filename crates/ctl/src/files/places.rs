@@ -18,7 +18,7 @@ use crate::caller::Caller;
 /// A directory that may hold ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// It must exist, unless `make` is set.
+    /// The parent of our directory. It must exist, unless `make` is set.
     pub(crate) base: PathBuf,
     /// Whether `apply` may create the base.
     pub(crate) make: bool,

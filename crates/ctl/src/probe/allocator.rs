@@ -1,8 +1,8 @@
 //! Programs with their own allocator.
 //!
-//! If a program calls its allocator by other names than malloc's, too, a block from one
-//! allocator could be freed by the other. Such a program keeps its malloc. Only the program's
-//! own file is read; the libraries find the rest in the running process, and say so.
+//! A program that also calls its allocator by names other than malloc's could free a block of
+//! one allocator with the other, so it keeps its malloc. Only the program's own file is read
+//! here: the preloaded library finds other allocators in the running process, and reports them.
 
 use std::fmt;
 use std::fs::File;
@@ -14,14 +14,14 @@ use hugetools_elf::Elf;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Own {
     Defined,
-    /// It calls an allocator by this other name.
+    /// It calls this function of an allocator, such as `mallocx`.
     Called(String),
-    /// It needs this library of a sanitizer, which must know every block.
+    /// It needs this library of a sanitizer, which must see every allocation.
     Checked(String),
 }
 
 impl Own {
-    /// The fact, as a sentence about the program.
+    /// Returns the fact as a sentence about the program.
     pub(crate) fn fact(&self) -> String {
         format!("the program has its own allocator ({self})")
     }
@@ -47,7 +47,7 @@ impl fmt::Display for Own {
     }
 }
 
-/// How the names of libraries of sanitizers begin.
+/// Prefixes of the names of sanitizer libraries.
 const SANITIZERS: [&[u8]; 4] = [b"libasan.so", b"libtsan.so", b"libmsan.so", b"liblsan.so"];
 
 /// Returns why a program keeps its own allocator, if it does.

@@ -1,4 +1,4 @@
-//! `--auto`: chooses the options that the table of known programs has for the program.
+//! `--auto`: chooses options from the table of known programs.
 
 use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::table::OTHERS;
@@ -29,7 +29,7 @@ pub(super) fn choose(run: &mut Run, look: &Look) {
     }
 }
 
-/// Returns the choices without those that would do nothing, and the reason.
+/// Returns the choices that have an effect on this program, and the reason.
 fn reachable(known: &KnownProgram, look: &Look) -> (Vec<Choice>, String) {
     let is_heap = |choice: Choice| matches!(choice, Choice::Heap | Choice::HeapThp);
     let mut choices = known.auto.to_vec();

@@ -1,5 +1,5 @@
-//! The libraries inside hugectl. A start puts them into `<place>/<digest>`, in the first
-//! usable one of the caller's places.
+//! The libraries inside hugectl. A start writes them to `<place>/<digest>` in the caller's
+//! first usable place.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ pub struct Bundle<'a> {
     pub digest: &'a str,
     /// The library for segments and shared memory.
     pub preload: &'a [u8],
-    /// The library with a malloc besides.
+    /// The same library with a malloc.
     pub heap: &'a [u8],
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn future_place(
     })
 }
 
-/// Returns the path in the first usable place.
+/// Returns the first path that `path_in` finds, or why each place failed.
 pub(crate) fn first(
     places: &[Place],
     path_in: impl Fn(&Place) -> io::Result<PathBuf>,

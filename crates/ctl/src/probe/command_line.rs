@@ -1,5 +1,5 @@
-//! Knowledge about programs by the words of a command line: wrappers, starters that drop the
-//! environment, and programs whose memory does not come from malloc.
+//! Recognises programs on a command line: wrappers, starters that drop the environment, and
+//! programs whose memory does not come from malloc.
 
 pub(crate) mod known_programs;
 pub(crate) mod names;

@@ -1,4 +1,4 @@
-//! What of a program's segments can be on huge pages.
+//! Which parts of a program's segments can be on huge pages.
 
 pub(crate) mod alignment;
 pub(crate) mod page_cache;
@@ -18,7 +18,7 @@ use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::target::elf_layout::{Layout, Place};
 use crate::probe::target::{Image, Target};
 
-/// Adds the segments that are marked in the file, if no option is about them.
+/// Adds the segments that are marked in the file, unless an option or a variable names one.
 pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
     let is_marked = |target: &Target| target.layout.marked;
     match elfmap.heeds_marks() && look.target.as_ref().is_some_and(is_marked) {
@@ -31,14 +31,14 @@ pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
     }
 }
 
-/// Returns the target if there is anything to do about its segments.
+/// Returns the target if its segments are requested and reachable.
 pub(super) fn target(asked: Wants, look: &Look) -> Option<&Target> {
     let is_requested = asked.text.is_some() || asked.data.is_some();
     let target = look.target.as_ref().filter(|_| is_requested);
     target.filter(|target| is_reachable(target))
 }
 
-/// Measures what of the segments can be on huge pages.
+/// Measures the segments in huge pages of the smallest size that may serve them.
 pub(super) fn measure(root: &Root, asked: Wants, target: &Target) -> Result<Parts, FileError> {
     let size = match thp::pmd_size(root)? {
         Some(size) => Some(size),
@@ -85,7 +85,7 @@ pub(super) fn find_text_files(
     Ok(())
 }
 
-/// Whether text uses the file's own pages. If a size is asked for, pool pages come first.
+/// Whether text uses the file's own pages. If a size is requested, pool pages come first.
 pub(super) fn uses_own_pages(target: &Target, asked: Wants, kernel: &Kernel) -> bool {
     match asked.text {
         None => false,
@@ -100,7 +100,7 @@ pub(super) fn uses_own_pages(target: &Target, asked: Wants, kernel: &Kernel) -> 
     }
 }
 
-/// Returns the program's libraries that are large enough.
+/// Returns the program's libraries whose text holds whole huge pages.
 fn large_libraries(target: &Target, caller: &Caller, size: PageSize) -> Vec<TextFile> {
     let program = &target.program;
     let elf = files::open_elf(program);

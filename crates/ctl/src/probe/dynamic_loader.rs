@@ -1,5 +1,5 @@
-//! Libraries of a program, found as the dynamic loader finds them. `/etc/ld.so.cache` is not
-//! read: libraries outside of the default directories and the program's own are not found.
+//! Libraries of a program, found as the dynamic loader finds them, but without
+//! `/etc/ld.so.cache`: directories that only ld.so.conf(5) names are not searched.
 
 pub(crate) mod glibc_tunables;
 pub(crate) mod ld_preload;
@@ -18,8 +18,8 @@ use crate::probe::target::Libc;
 /// Maximum number of libraries. No program needs more.
 const MOST: usize = 1000;
 
-/// Returns the libraries that a program needs, and those that these need. Files that cannot be
-/// found or read are ignored. What its libraries need is not searched for in its `DT_RPATH`.
+/// Returns the libraries that a program needs, directly or indirectly. Skips files that cannot
+/// be found or read. Unlike the loader, applies a `DT_RPATH` to direct dependencies only.
 pub(crate) fn libraries(
     program: &Path,
     elf: &Elf<File>,
@@ -58,7 +58,7 @@ pub(crate) fn libraries(
     }
 }
 
-/// Opens the first file of the name that is for the same machine.
+/// Opens the first file of this name for the same machine.
 fn open(name: &[u8], dirs: &[PathBuf], ident: Ident) -> Option<(PathBuf, Elf<File>)> {
     // Joining an absolute path replaces the directory.
     let mut paths = dirs.iter().map(|dir| dir.join(OsStr::from_bytes(name)));

@@ -1,4 +1,4 @@
-//! The decision which library to preload and which malloc serves the heap.
+//! Decides which library to preload and which malloc serves the heap.
 
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 use hugetools_elf::Ident;
@@ -19,22 +19,23 @@ pub(crate) enum Engine {
     Arena,
     /// The C library's, configured by a tunable.
     Libc,
-    /// That of the library that the program is linked with; only variables are set.
+    /// That of the libhugetlbfs that the program is linked with; only variables are set.
     Linked,
-    /// None that we know how to put on huge pages.
+    /// No malloc that can use huge pages.
     #[default]
     None,
 }
 
-/// What was found out about the program, as far as it was needed.
+/// The facts about the program, as far as needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Look {
     /// The program; `None` in a dry run without one.
     pub(crate) target: Option<Target>,
+    /// The program behind a wrapper.
     pub(crate) behind: Option<Target>,
-    /// Its own allocator, if the heap is asked for.
+    /// Its own allocator. Only read for `--heap` and `--auto`.
     pub(crate) own: Option<Own>,
-    /// Whether its glibc knows the tunable, if that matters.
+    /// Whether its glibc knows the tunable. Read if glibc may serve the heap.
     pub(crate) tunable: bool,
     /// Whether it has memory that `--heap` doesn't reach.
     pub(crate) is_beyond: bool,
@@ -48,7 +49,6 @@ impl Look {
     }
 }
 
-/// The decision, and what to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) engine: Engine,
@@ -56,7 +56,7 @@ pub(crate) struct Decision {
     pub(crate) notes: Vec<Note>,
 }
 
-/// Decides. `asked` is what options or variables ask for.
+/// Decides for the request of options and variables.
 pub(crate) fn decide(asked: Wants, run: &Run, look: &Look) -> Decision {
     let mut programs = look.target.iter().chain(&look.behind);
     let unreachable = programs
@@ -111,7 +111,7 @@ fn library(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Option<&'sta
 /// Returns why the program's libc cannot be configured.
 fn libc_fault(look: &Look) -> Option<&'static str> {
     match look.target.as_ref().map(|target| &target.image) {
-        // Without a program nothing is known against it.
+        // Without a program, or its headers, assume that it can be.
         None | Some(Image::Unknown(_)) => None,
         Some(Image::Dynamic(Libc::Glibc)) if look.tunable => None,
         Some(Image::Dynamic(Libc::Glibc)) => Some("the program's glibc is older than 2.35"),
@@ -120,7 +120,7 @@ fn libc_fault(look: &Look) -> Option<&'static str> {
     }
 }
 
-/// Returns why nothing of ours can get into a program.
+/// Returns why no library can be preloaded into a program.
 fn unreachable(target: &Target) -> Option<Shortfall> {
     let name = target.program.display();
     if let Some(secure) = target.secure_exec {
@@ -168,7 +168,7 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
         .filter(|_| heap && engine != Engine::Arena);
     if let Some(own) = own {
         let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
-        // The table of known programs may say more.
+        // Otherwise the table of known programs has the advice.
         let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && !look.is_beyond;
         notes.push(warning(match by_anon {
             true => short.advise("--anon reaches it"),
@@ -178,7 +178,7 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     let anon = asked.anon.is_some() && !look.is_static();
     let known = look.known.filter(|_| look.is_beyond);
     if let Some(short) = known.and_then(|known| known.shortfall(heap, anon)) {
-        // What --auto chose does what it can, and falls short of nothing.
+        // A choice of --auto is a best effort, so nothing falls short.
         let is_chosen = run.chosen_subject().contains(short.subject);
         notes.push(match is_chosen {
             true => Note::info(short.to_string()),
@@ -193,7 +193,7 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     notes
 }
 
-/// Says that glibc serves the heap.
+/// Returns a note if glibc serves the heap.
 fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
     if engine != Engine::Libc {
         return None;
@@ -207,7 +207,7 @@ fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
     })
 }
 
-/// Returns what a static program, or a static program behind a wrapper, does not get.
+/// Returns the segments that a static program, started directly or by a wrapper, lacks.
 fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfall> {
     let behind = look.behind.as_ref();
     let behind = behind.filter(|behind| behind.image == Image::Static && !look.is_static());

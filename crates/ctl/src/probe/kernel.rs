@@ -1,5 +1,5 @@
-//! The facts about the kernel that a plan needs. Every start waits for this, so no file is
-//! read that the request doesn't call for.
+//! The facts about the kernel for the plan. Every start waits for these reads, so only files
+//! that the request needs are read.
 
 pub(crate) mod group;
 mod hidden;
@@ -24,10 +24,9 @@ use crate::caller::Caller;
 use crate::caller::filter::{Answer, Filter};
 use crate::say::failure::Failure;
 
-/// A heap's first bytes. A pool with less is no use to memory that grows.
+/// The least (in bytes) that a pool must have to serve memory that grows.
 pub(crate) const USEFUL: Bytes = Bytes::new(16 << 20);
 
-/// The file of `vm.overcommit_memory`.
 pub(crate) const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 
 /// Checks that the machine has huge pages of the size that an option requests.
@@ -66,7 +65,6 @@ pub(crate) fn check_size(root: &Root, option: &str, pages: Pages) -> Result<(), 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Wants {
     pub(crate) heap: Option<Pages>,
-    /// Shared memory's pages.
     pub(crate) shm: Option<Pages>,
     /// The pages of the program's own private mappings. If served, these are always
     /// transparent huge pages.
@@ -76,12 +74,12 @@ pub(crate) struct Wants {
     pub(crate) text: Option<Pages>,
     /// The pages of data and bss.
     pub(crate) data: Option<Pages>,
-    /// What follows when huge pages run out.
+    /// The fallback when huge pages run out.
     pub(crate) fallback: Fallback,
     pub(crate) require: Require,
     /// The share of the pools that one process may take.
     pub(crate) limit: Option<Limit>,
-    /// Whether to read everything, since no program waits.
+    /// Whether to read all facts, for `--explain`.
     pub(crate) thorough: bool,
 }
 
@@ -98,21 +96,21 @@ impl Wants {
     }
 }
 
-/// The facts, as far as the request calls for them.
+/// The facts that the request needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Kernel {
     pub(crate) default: Option<PageSize>,
     /// The pools of the requested sizes.
     pub(crate) sources: Vec<Source>,
     pub(crate) no_pools: NoPools,
-    /// Transparent huge pages, if the request may come to them.
+    /// The settings of transparent huge pages, if the request may use them.
     pub(crate) thp: Option<Thp>,
-    /// Set if their settings cannot be seen.
+    /// Set if these settings cannot be seen.
     pub(crate) thp_hidden: Option<Hidden>,
     /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
     pub(crate) thp_disabled: bool,
-    /// Whether the program is known to disable them for itself. Only read for `--explain`:
-    /// at a start the library notices it.
+    /// Whether the program is known to disable transparent huge pages for itself. Only set for
+    /// `--explain`: at a start the library notices it.
     pub(crate) thp_banned: bool,
     pub(crate) filter: Filter,
     pub(crate) overcommit: Option<u64>,
@@ -125,7 +123,6 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Reads the facts.
     pub(crate) fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
         let mut kernel = Kernel {
             filter: caller.filter,
@@ -136,7 +133,7 @@ impl Kernel {
             kernel.read_thp(root, wants, caller)?;
             kernel.read_limits(root, wants, caller)?;
         } else {
-            // Segments may not have been measured because no page size can be seen.
+            // Without a visible page size, no segment was measured.
             kernel.no_pools = NoPools::find(root);
         }
         Ok(kernel)
@@ -193,7 +190,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the same for shared memory.
+    /// Returns the facts about transparent huge pages, for shared memory.
     pub(crate) fn shared_thp(&self) -> ThpFacts {
         let thp = self.thp.as_ref();
         ThpFacts {
@@ -217,7 +214,7 @@ impl Kernel {
         self.private_thp().verdict().is_ok()
     }
 
-    /// Returns the refused call that files of pool pages need.
+    /// Returns the first refused call among those that files of pool pages need.
     pub(crate) fn file_barred(&self) -> Option<Call> {
         let calls = [
             (self.filter.memory_file, "memfd_create"),
@@ -226,7 +223,7 @@ impl Kernel {
         barred(&calls)
     }
 
-    /// Returns the refused call that copies of data need, and copies of text if
+    /// Returns the first refused call among those that copies of data need, or of text if
     /// `is_text`.
     pub(crate) fn copy_barred(&self, is_text: bool) -> Option<Call> {
         let mprotect = match is_text {
@@ -258,13 +255,13 @@ impl Kernel {
         Ok(())
     }
 
-    /// Reads transparent huge pages unless the pools have enough for certain.
+    /// Reads the settings of transparent huge pages unless the pools certainly suffice.
     fn read_thp(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
         let is_limited = wants.limit.is_some() || self.sources.iter().any(|s| s.limit.is_some());
         let may_come = |pages| match pages {
             Pages::Thp => true,
             _ if wants.fallback != Fallback::Thp => false,
-            // How much segments take is unknown here.
+            // The size of segments is unknown here.
             _ if [wants.text, wants.data].contains(&Some(pages)) => true,
             pages => self.source(pages).is_none_or(|s| s.obtainable() < USEFUL),
         };
@@ -300,7 +297,6 @@ impl Kernel {
     }
 }
 
-/// Returns the first call that the filter refuses.
 fn barred(calls: &[(Answer, Call)]) -> Option<Call> {
     let mut refused = calls
         .iter()
@@ -308,7 +304,7 @@ fn barred(calls: &[(Answer, Call)]) -> Option<Call> {
     refused.next().map(|(_, call)| *call)
 }
 
-/// Whether `prctl(PR_SET_THP_DISABLE)` is in force for memory with `MADV_HUGEPAGE`, too.
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force even for memory with `MADV_HUGEPAGE`.
 fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
     if !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
         return Ok(false);

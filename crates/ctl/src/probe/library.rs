@@ -1,13 +1,12 @@
 //! The library to preload.
 //!
-//! | place | when |
+//! | place | used |
 //! |---|---|
-//! | `--library-path DIR`, or a library directory below it | given |
-//! | a library directory of hugectl's prefix | installed |
-//! | the copy inside hugectl, which a start puts on disk (see [`bundle`]) | otherwise |
+//! | `DIR` of `--library-path`, or a library directory below it | if given |
+//! | a library directory of hugectl's prefix | if installed there |
+//! | the copy inside hugectl, which a start writes to disk (see [`bundle`]) | otherwise |
 //!
-//! Libraries of the same name may be libhugetlbfs'. Where they may be, ours are known by a
-//! symbol.
+//! The classic libhugetlbfs has libraries of the same names. A symbol identifies ours.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -24,13 +23,12 @@ use crate::files::places::places;
 use crate::probe::bundle::{self, Bundle};
 use crate::say::failure::Failure;
 
-/// The library to preload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A file, or a name that the loader looks up.
     At(PathBuf),
     Inside(Inside),
-    /// There is no library: why.
+    /// Why there is no library.
     Missing(String),
 }
 
@@ -54,8 +52,7 @@ impl Found {
     }
 }
 
-/// Finds the library `name` in a directory given on the command line, or in a library
-/// directory below.
+/// Finds our library `name` in or below the directory of `--library-path`.
 pub(crate) fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
     let mut paths = dirs_below(dir).map(|dir| dir.join(name));
     match paths.find(|path| is_ours(path)) {
@@ -70,8 +67,8 @@ pub(crate) fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns the directory to put into `LD_LIBRARY_PATH` for a directory given on the command
-/// line. It is that of the first library with the name of ours, for programs linked with it.
+/// Returns the directory for `LD_LIBRARY_PATH`: the first in or below `dir` that holds
+/// libhugetlbfs, for programs linked with it; `dir` if none does.
 pub(crate) fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
     if !dir.is_dir() {
         return Err(wrong(dir, "not a directory"));
@@ -84,7 +81,7 @@ pub(crate) fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
     carried(dir, found.as_deref().unwrap_or(dir))
 }
 
-/// Returns a directory given on the command line, and the library directories below it.
+/// Returns `dir` and the library directories below it.
 fn dirs_below(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::once(dir.to_owned()).chain(library_dirs(dir))
 }
@@ -139,7 +136,7 @@ pub(crate) fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle
     }
 }
 
-/// The directory of ours below a library directory.
+/// Our directory below a library directory.
 const PRIVATE: &str = "hugetools";
 
 /// Returns the library directories of a prefix, ours first.
@@ -156,8 +153,8 @@ fn is_ours(path: &Path) -> bool {
     elf.is_some_and(|elf| matches!(elf.defines(MARKER), Ok(true)))
 }
 
-/// Whether nobody else can have put the file there: it belongs to root, to the caller, or to
-/// the owner of hugectl, who could do anything already.
+/// Whether a trusted user owns the file, and not everybody may write to it. Trusted are root,
+/// the caller, and the owner of hugectl, who could replace hugectl itself.
 fn is_trusted(file: &Metadata, exe: &Path, caller: &Caller) -> bool {
     const OTHERS_WRITE: u32 = 0o002;
     let owns = |uid: u32| {

@@ -1,5 +1,4 @@
-//! Huge pages that the program requests by itself, and limits that only its own calls meet.
-//! Only `--explain` looks at them.
+//! `--explain`: limits on the huge pages that the program requests by itself.
 
 use std::ffi::{OsStr, OsString};
 
@@ -23,7 +22,6 @@ const SHMALL: &str = "/proc/sys/kernel/shmall";
 /// The kernel's value of `shmmax` and `shmall` at boot.
 const UNLIMITED: u64 = u64::MAX - (1 << 24);
 
-/// What the notes depend on.
 pub(super) struct Scene<'a> {
     pub(super) root: &'a Root,
     pub(super) caller: &'a Caller,
@@ -52,7 +50,7 @@ impl Scene<'_> {
         Ok(notes)
     }
 
-    /// The control group refuses huge pages that the program maps beyond its limit.
+    /// Returns a note if a control group limits the huge pages that the program maps.
     fn group_limit(&self, size: PageSize) -> Result<Option<Note>, FileError> {
         let membership = KPath::from("/proc/self/cgroup");
         let limit = cgroup::tightest(self.root, &membership, size)?;
@@ -69,7 +67,8 @@ impl Scene<'_> {
         }))
     }
 
-    /// `shmget` fails beyond `kernel.shmmax` and `kernel.shmall`, whatever the pool has.
+    /// Returns notes on `kernel.shmmax` and `kernel.shmall`. Beyond them `shmget` fails, however
+    /// many pages the pool has.
     fn segment_limits(&self, pages: Pages, meminfo: &Meminfo) -> Result<Vec<Note>, FileError> {
         let source = self.kernel.source(pages);
         let served = source.map_or(Bytes::default(), |source| source.available());
@@ -101,7 +100,7 @@ impl Scene<'_> {
         Ok(notes)
     }
 
-    /// Returns what the present segments leave of `pages`, each rounded up to `base` bytes.
+    /// Returns the bytes that existing segments, in whole base pages, leave of `pages`.
     fn shmall_left(&self, pages: u64, base: u64) -> Result<Bytes, FileError> {
         let table = self.root.read_opt(&KPath::from("/proc/sysvipc/shm"))?;
         let table = String::from_utf8_lossy(table.as_deref().unwrap_or_default()).into_owned();
@@ -111,7 +110,8 @@ impl Scene<'_> {
         Ok(Bytes::new(pages.saturating_sub(used).saturating_mul(base)))
     }
 
-    /// A Java heap takes all its pages of the default pool at the start, or none.
+    /// Returns a shortfall if the default pool is smaller than a Java heap, which takes all its
+    /// pages at the start, or none.
     fn java_heap(&self, meminfo: &Meminfo) -> Result<Option<Note>, FileError> {
         let Some((bytes, word)) = self.java_heap_size() else {
             return Ok(None);
@@ -138,8 +138,7 @@ impl Scene<'_> {
         Ok(Some(Note::short(Level::Warning, short)))
     }
 
-    /// Returns the size of a Java heap on the pool and the argument that says it; the last one
-    /// counts.
+    /// Returns the size of a Java heap on pool pages, and its argument. The last argument counts.
     fn java_heap_size(&self) -> Option<(Bytes, String)> {
         self.known.filter(|known| known.name == "Java")?;
         let variable = self.caller.var("JAVA_TOOL_OPTIONS").unwrap_or_default();

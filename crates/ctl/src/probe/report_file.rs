@@ -1,4 +1,4 @@
-//! The file of `--report`: checked before the program starts, and not created then.
+//! The file of `--report`: checked before the program starts, but not created yet.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use nix::unistd::AccessFlags;
 use crate::files;
 use crate::say::failure::Failure;
 
-/// Returns the absolute path of a report's file.
+/// Checks that a report's file can be written. Returns its absolute path.
 pub(super) fn check(file: &Path) -> Result<PathBuf, Failure> {
     let fail = |why: &str| {
         Failure::Own(format!(

@@ -26,7 +26,6 @@ use crate::say::failure::Failure;
 /// The shell that runs text files without `#!`.
 pub(crate) const SHELL: &str = "/bin/sh";
 
-/// The program that will run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) path: PathBuf,
@@ -56,7 +55,6 @@ pub(crate) struct Opened {
 struct Refused {
     errno: i32,
     text: String,
-    /// Whether the candidate does not exist.
     is_absent: bool,
 }
 
@@ -95,7 +93,7 @@ impl Refused {
     }
 }
 
-/// Whether a name is a path, which is not searched for.
+/// Whether a name is a path, so that `PATH` is not searched.
 fn is_path(name: &OsStr) -> bool {
     name.as_bytes().contains(&b'/')
 }
@@ -130,7 +128,7 @@ pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
         match look(&candidate, caller) {
             Ok(opened) => return Ok(opened),
             Err(error) if error.continues_search() => {
-                // A file that cannot run says more than a missing one.
+                // An existing file that cannot run makes the better message.
                 if refused.as_ref().is_none_or(|old| old.is_absent) {
                     refused = Some(error);
                 }
@@ -211,7 +209,7 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// A file may be executable without being readable.
+    /// Returns the target of a file that cannot be opened: it may be executable all the same.
     fn unreadable(&self, error: &io::Error) -> Result<Opened, Refused> {
         let name = self.program.display();
         let metadata = self.program.metadata();
@@ -294,7 +292,7 @@ impl Walk<'_> {
         let Some(name) = name.filter(|_| is_env) else {
             return Ok(());
         };
-        // The kernel would run env first.
+        // The kernel runs env first, so without env the script fails.
         if !may_run(&self.program) {
             return Ok(());
         }

@@ -94,7 +94,7 @@ impl Outlet {
         Some(Outlet { file, value })
     }
 
-    /// Returns the value of `HUGETLB_MESSAGES`, by which libraries find it.
+    /// Returns the value of `HUGETLB_MESSAGES`, by which libraries find the destination.
     pub(crate) fn value(&self) -> &OsStr {
         &self.value
     }
@@ -127,7 +127,7 @@ fn of_file(path: &Path) -> io::Result<Outlet> {
 fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o666);
-    // A pipe without a reader is an error; don't wait for a reader.
+    // Fails on a pipe without a reader instead of waiting for one.
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     options.open(path)
 }
@@ -170,7 +170,7 @@ mod tests {
             identity(same.file()).unwrap(),
             identity(outlet.file()).unwrap()
         );
-        // A descriptor that has become another file is not used.
+        // A descriptor number that now means another file is not used.
         let mut stale = b"0:1:1:".to_vec();
         stale.extend(path.as_os_str().as_bytes());
         let caller = Caller::this([(env::MESSAGES.into(), OsString::from_vec(stale))]);

@@ -11,7 +11,7 @@ pub struct Note {
     pub level: Level,
     /// What it says.
     pub text: String,
-    /// The shortfall that it is about.
+    /// The shortfall that it reports.
     pub(crate) shortfall: Option<Box<Shortfall>>,
 }
 
@@ -24,7 +24,7 @@ impl Note {
         }
     }
 
-    /// Something falls short.
+    /// Reports a shortfall.
     pub(crate) fn short(level: Level, shortfall: Shortfall) -> Note {
         let text = shortfall.to_string();
         Note {

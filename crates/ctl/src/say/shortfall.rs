@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 
 use crate::say::subject::Subject;
 
-/// One shortfall.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Shortfall {
     /// The segments that get less.
@@ -18,7 +17,6 @@ pub(crate) struct Shortfall {
     /// The file that says so, or the limit's name if no file has it.
     pub(crate) file: Option<String>,
     pub(crate) value: Option<String>,
-    /// The remedy, if there is one.
     #[serde(rename = "command", serialize_with = "command")]
     pub(crate) remedy: Option<Remedy>,
     /// Whether the sentence begins with the consequence.
@@ -29,7 +27,6 @@ pub(crate) struct Shortfall {
     also: Option<Box<Shortfall>>,
 }
 
-/// The remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Remedy {
     /// A command and its purpose: `to fill it`.
@@ -56,7 +53,6 @@ impl Remedy {
 }
 
 impl Shortfall {
-    /// A fact about some segments.
     pub(crate) fn new(subject: Subject, fact: impl Into<String>) -> Shortfall {
         Shortfall {
             subject,
@@ -77,7 +73,7 @@ impl Shortfall {
         }
     }
 
-    /// Adds the consequence, with which the sentence begins.
+    /// Adds the consequence, and begins the sentence with it.
     pub(crate) fn outcome(self, then: impl Into<String>) -> Shortfall {
         Shortfall {
             then_first: true,
@@ -93,7 +89,7 @@ impl Shortfall {
         }
     }
 
-    /// Adds the command that mends it.
+    /// Adds the command that mends the shortfall.
     pub(crate) fn mend(self, purpose: &'static str, command: impl Into<String>) -> Shortfall {
         let command = command.into();
         self.remedy(Remedy::Command { purpose, command })
@@ -114,7 +110,7 @@ impl Shortfall {
         }
     }
 
-    /// Adds a second fact, which has the same consequence.
+    /// Adds a second fact with the same consequence.
     pub(crate) fn and(self, also: Shortfall) -> Shortfall {
         Shortfall {
             also: Some(Box::new(also)),

@@ -39,7 +39,7 @@ impl Subject {
         if is_meant { self } else { Subject::NONE }
     }
 
-    /// Whether both have a segment in common.
+    /// Whether the sets have a segment in common.
     pub(crate) fn meets(self, other: Subject) -> bool {
         self.0 & other.0 != 0
     }
@@ -79,7 +79,7 @@ impl Subject {
         }
     }
 
-    /// Returns the form of the verb that follows: `the heap goes`, `data and bss go`.
+    /// Returns the verb's form after these names: `the heap goes`, `data and bss go`.
     pub(crate) fn verb(self, one: &'static str, many: &'static str) -> &'static str {
         match [Subject::HEAP, Subject::SHM, Subject::TEXT].contains(&self) {
             true => one,

@@ -1,4 +1,4 @@
-//! Clocks.
+//! The process's CPU time, and the time of day in milliseconds since 1970.
 
 use std::time::Duration;
 

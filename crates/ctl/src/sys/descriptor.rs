@@ -1,5 +1,4 @@
-//! Descriptors by number: those that others opened for hugectl, and those that the program
-//! inherits.
+//! Descriptors by number: inherited ones, and ones for the program to inherit.
 #![expect(unsafe_code, reason = "a bare number does not tell its owner")]
 
 use std::fs::File;
@@ -9,8 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-/// Duplicates an open descriptor and returns whether it is writable. `None` if the number is
-/// not open, or opened with `O_PATH`.
+/// Duplicates an inherited descriptor, and returns whether it is writable. `None` if the number
+/// is not open, or opened with `O_PATH`.
 pub(crate) fn handed(number: RawFd) -> io::Result<Option<(File, bool)>> {
     let Ok(flags) = control(number, FcntlArg::F_GETFL) else {
         return Ok(None);
@@ -25,8 +24,8 @@ pub(crate) fn handed(number: RawFd) -> io::Result<Option<(File, bool)>> {
     Ok(Some((unsafe { File::from_raw_fd(copy) }, can_write)))
 }
 
-/// Duplicates a descriptor so that it outlives `exec`. The number is high, since programs may
-/// expect the low ones free.
+/// Duplicates a descriptor so that it outlives `exec`. The number is high if possible, since
+/// programs may expect the low ones free.
 pub(crate) fn stay_open(file: &File) -> io::Result<RawFd> {
     const HIGH: RawFd = 500;
     let fd = file.as_raw_fd();

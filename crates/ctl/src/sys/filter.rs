@@ -1,4 +1,4 @@
-//! Finds out what a seccomp filter does with a system call, by making it in a child.
+//! Tries system calls in a child, to learn what a seccomp filter does with them.
 #![expect(unsafe_code, reason = "a child makes system calls that may kill it")]
 
 use std::io;
@@ -6,10 +6,9 @@ use std::io;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// What a filter does with a call.
+/// A filter's answer to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Answer {
-    /// Allows it.
     #[default]
     Allowed,
     Refused,
@@ -53,14 +52,14 @@ impl Call {
         };
         let [a, b, c, d] = args;
         // SAFETY: none of these reads, writes or changes memory of this process: the size is
-        // zero, or the descriptor and flags don't exist.
+        // zero, the pointers are null, or the descriptor doesn't exist.
         let result = unsafe { libc::syscall(number, a, b, c, d, 0, 0) };
         let error = io::Error::last_os_error().raw_os_error();
         result != -1 || error == Some(refused)
     }
 }
 
-/// Whether a filter is active. prctl is trusted not to be fatal: naming a thread calls it.
+/// Whether a filter is active. Assumes that no filter kills for prctl, which names threads.
 pub(crate) fn is_active() -> bool {
     // SAFETY: the call has no further arguments and changes nothing.
     let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP) };
@@ -69,8 +68,8 @@ pub(crate) fn is_active() -> bool {
     mode > 0 || mode < 0 && is_refused()
 }
 
-/// What a filter does with these calls. One child makes them all; if a call fails or kills it,
-/// each is made in a child of its own.
+/// Returns a filter's answers. One child makes all calls; if one is refused or fatal, each is
+/// made in a child of its own.
 pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
     match child(&calls) {
         Some(0) => [Answer::Allowed; N],
@@ -82,8 +81,8 @@ pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
     }
 }
 
-/// Makes these calls in a child and returns how many fail; `None` if one kills the child. If
-/// no child can be made, all count as failed.
+/// Returns how many of these calls a child finds refused; `None` if one kills it. Without a
+/// child, all count as refused.
 fn child(calls: &[Call]) -> Option<i32> {
     let all = i32::try_from(calls.len()).unwrap_or(i32::MAX);
     let ended = in_child(|| {
@@ -102,8 +101,8 @@ fn child(calls: &[Call]) -> Option<i32> {
 /// the child, so `work` must not use threads or locks.
 ///
 /// The child's end raises no SIGCHLD. hugectl's parent may ignore or block SIGCHLD, as daemons
-/// and Python do, and `execve` keeps both. An ignored signal would discard the child's status; a
-/// blocked one would stay pending and tell the program of a child that it never had.
+/// and Python do, and `execve` keeps both. If ignored, the child's status would be discarded; if
+/// blocked, SIGCHLD would stay pending for a program that has no child.
 fn in_child(work: impl FnOnce() -> i32) -> io::Result<WaitStatus> {
     // All arguments are zero, so their order, which differs on s390x, doesn't matter.
     // SAFETY: this process has one thread, and the child continues with a copy of its memory.

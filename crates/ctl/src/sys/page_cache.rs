@@ -11,14 +11,14 @@ use std::time::Instant;
 
 use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
-/// Bytes that are read between two looks at the clock.
+/// Bytes to read between two checks of the deadline.
 const STEP: usize = 8 << 20;
 
 /// A part of a file, mapped at a multiple of the huge page size. Nobody reads the mapping,
 /// so a file that shrinks raises no SIGBUS.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Reserved address space.
+    /// The reserved address space, one huge page longer than the mapping.
     space: NonNull<c_void>,
     space_len: usize,
     /// The mapping in it.
@@ -51,8 +51,7 @@ impl Window {
         let (address, len) = (NonZeroUsize::new(address), NonZeroUsize::new(len));
         let len = len.ok_or_else(too_large)?;
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_FIXED;
-        // SAFETY: the place lies within the space, which is one huge page longer. Nothing
-        // refers to it.
+        // SAFETY: the place lies within the space, and nothing refers to it.
         window.start = unsafe { mmap(address, len, ProtFlags::PROT_READ, flags, file, offset) }?;
         Ok(window)
     }
@@ -76,8 +75,8 @@ impl Window {
             let len = STEP.min(self.len - at);
             // SAFETY: an address within the mapping.
             let start = unsafe { self.start.byte_add(at) };
-            // SAFETY: the step ends within the mapping. It fails where a touch would raise a
-            // signal.
+            // SAFETY: the step ends within the mapping. The call fails where a touch would
+            // raise a signal.
             unsafe { madvise(start, len, MmapAdvise::MADV_POPULATE_READ) }?;
         }
         Ok(())

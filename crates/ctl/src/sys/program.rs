@@ -12,7 +12,6 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signa
 use nix::sys::signal::{raise, sigaction, sigprocmask};
 use nix::unistd::{ForkResult, Pid, fork, getpgrp, getpid, getppid, tcgetpgrp};
 
-/// The program.
 #[derive(Debug)]
 pub(crate) struct Child(libc::pid_t);
 
@@ -23,9 +22,8 @@ pub(crate) enum End {
     Signal(i32),
 }
 
-/// Forks. The child, for which this returns `None`, keeps the signal mask and is killed when
-/// hugectl ends. In the parent, all signals are blocked from here on; [`Child::next`] takes
-/// them.
+/// Forks. Returns `None` in the child, which keeps the signal mask and is killed when hugectl
+/// ends. In the parent, all signals stay blocked; [`Child::next`] takes them.
 pub(crate) fn start() -> io::Result<Option<Child>> {
     let mut mask = SigSet::empty();
     sigprocmask(
@@ -47,7 +45,8 @@ pub(crate) fn start() -> io::Result<Option<Child>> {
     unsafe { sigaction(Signal::SIGCHLD, &before) }?;
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
     forked?;
-    // SIGKILL cannot be passed on. Where a seccomp filter refuses it, the program survives.
+    // hugectl cannot pass on a SIGKILL. If a seccomp filter refuses this call, the program
+    // outlives hugectl.
     let _ = set_pdeathsig(Signal::SIGKILL);
     if getppid() != parent {
         raise(Signal::SIGKILL)?;
@@ -55,13 +54,13 @@ pub(crate) fn start() -> io::Result<Option<Child>> {
     Ok(None)
 }
 
-/// Whether orphaned descendants become children of this process.
+/// Makes orphaned descendants children of this process, or of init again.
 pub(crate) fn adopt_orphans(adopt: bool) {
-    // Linux before 3.4 has no subreapers: orphans are not reported then.
+    // Before Linux 3.4 there are no subreapers, so orphans are not reported.
     let _ = set_child_subreaper(adopt);
 }
 
-/// Reaps children that have ended; returns whether there are others.
+/// Reaps children that have ended. Returns whether others still run.
 pub(crate) fn has_children() -> bool {
     loop {
         match wait(libc::WNOHANG) {
@@ -72,8 +71,8 @@ pub(crate) fn has_children() -> bool {
     }
 }
 
-/// Returns a child and its status; number 0 if all still run, `None` without children. nix
-/// fails for a child that a real-time signal killed.
+/// Returns a child and its status; PID 0 if all still run, `None` without children. nix's
+/// waitpid fails for a child that a real-time signal killed.
 fn wait(flags: libc::c_int) -> Option<(libc::pid_t, libc::c_int)> {
     let mut status = 0;
     // SAFETY: the kernel writes one number.
@@ -86,7 +85,7 @@ impl Child {
         self.0.unsigned_abs()
     }
 
-    /// Waits for a signal for at most this time, and passes it on. Stops with the program.
+    /// Waits at most this long for a signal and passes it on. Stops and resumes with the program.
     /// Returns how the program ended, if it has.
     pub(crate) fn next(&self, time: Duration) -> Option<End> {
         let (signal, code) = receive(time)?;
@@ -105,7 +104,7 @@ impl Child {
     }
 
     /// Handles all children that have ended or stopped. Children other than the program are
-    /// orphans, or were there before hugectl.
+    /// orphans, or older than hugectl: `execve` keeps children.
     fn reap(&self) -> Option<End> {
         loop {
             let (pid, status) = wait(libc::WNOHANG | libc::WUNTRACED)?;
@@ -121,9 +120,9 @@ impl Child {
         }
     }
 
-    /// Stops as the program has, so that a shell takes the terminal back, and resumes it
-    /// afterwards. A SIGSTOP in the background may be meant for the program alone, and the
-    /// SIGCONT too.
+    /// Stops hugectl as the program stopped, so that a shell takes the terminal back, and resumes
+    /// the program afterwards. In the background, SIGSTOP and SIGCONT may be meant for the program
+    /// alone.
     fn stop_with(&self, signal: libc::c_int) {
         if signal != libc::SIGSTOP || is_in_foreground() {
             take(signal);
@@ -132,8 +131,7 @@ impl Child {
     }
 }
 
-/// Takes a signal with its default action. Real-time signals, which nix doesn't know, are
-/// ignored.
+/// Raises a signal with its default action. Ignores real-time signals: nix has no name for them.
 fn take(signal: libc::c_int) {
     let Ok(signal) = Signal::try_from(signal) else {
         return;
@@ -142,8 +140,8 @@ fn take(signal: libc::c_int) {
     // SAFETY: the default action runs no code.
     let before = unsafe { sigaction(signal, &default) };
     let set = SigSet::from(signal);
-    // The signal is blocked: it stays pending until it is unblocked. SIGKILL and SIGSTOP have
-    // no action to set, and these calls cannot fail otherwise.
+    // All signals are blocked, so this one stays pending until it is unblocked. These calls
+    // cannot fail, except that SIGKILL and SIGSTOP have no action to set.
     let _ = raise(signal);
     let _ = set.thread_unblock();
     let _ = set.thread_block();
@@ -161,7 +159,7 @@ fn is_in_foreground() -> bool {
         || is_own(tcgetpgrp(io::stderr()))
 }
 
-/// Whether the terminal sent a signal to the whole process group, and so to the program.
+/// Whether the terminal sent a signal to the whole process group, the program included.
 fn has_reached_group(signal: libc::c_int, code: libc::c_int) -> bool {
     const SI_KERNEL: libc::c_int = 0x80;
     let of_terminal = [
@@ -175,7 +173,7 @@ fn has_reached_group(signal: libc::c_int, code: libc::c_int) -> bool {
     code == SI_KERNEL && of_terminal.contains(&signal)
 }
 
-/// Returns the next signal and its `si_code`; `None` after this time.
+/// Waits for a signal. Returns it and its `si_code`; `None` after this time.
 fn receive(time: Duration) -> Option<(libc::c_int, libc::c_int)> {
     let time = libc::timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -189,10 +187,10 @@ fn receive(time: Duration) -> Option<(libc::c_int, libc::c_int)> {
     (signal > 0).then_some((signal, info.si_code))
 }
 
-/// Ends by the signal that killed the program, without a core dump of hugectl. Returns the
-/// status of a shell if the signal has no effect, as for the init process of a container.
+/// Ends by the signal that killed the program, without a core dump of hugectl. If the signal
+/// has no effect, as for the init process of a container, returns the status of a shell.
 pub(crate) fn end_by(signal: libc::c_int) -> u8 {
-    // A second core dump is the worst that can happen.
+    // If this fails, hugectl dumps core, too.
     let _ = set_dumpable(false);
     take(signal);
     u8::try_from(128 + signal).unwrap_or(u8::MAX)

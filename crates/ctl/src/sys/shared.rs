@@ -33,12 +33,12 @@ impl Shared {
         unsafe { page.as_ref() }
     }
 
-    /// Copies the report, which follows the page.
+    /// Returns a copy of the report, which follows the page.
     pub(crate) fn text(self) -> Vec<u8> {
         let mut text = vec![0; self.page().text_len().min(TEXT_LEN)];
         // SAFETY: the report lies inside the mapping.
         let from = unsafe { self.0.as_ptr().add(HEAD_LEN) };
-        // SAFETY: both are that long and don't overlap.
+        // SAFETY: both have this length and don't overlap.
         unsafe { std::ptr::copy_nonoverlapping(from, text.as_mut_ptr(), text.len()) };
         text
     }

@@ -1,13 +1,12 @@
-//! `prctl(PR_SET_THP_DISABLE)`: disables transparent huge pages for a process and what it
-//! starts.
+//! `prctl(PR_SET_THP_DISABLE)`: disables transparent huge pages for a process and its children.
 #![expect(unsafe_code, reason = "nix knows no flags of PR_SET_THP_DISABLE")]
 
 use std::io;
 
-/// All but those requested by madvise (`PR_THP_DISABLE_EXCEPT_ADVISED`, Linux 6.18).
+/// Except for memory with `MADV_HUGEPAGE` (`PR_THP_DISABLE_EXCEPT_ADVISED`, Linux 6.18).
 pub(crate) const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 
-/// Sets it for this process, the program it executes and all children (Linux 3.15).
+/// Sets or lifts the ban for this process. `execve` keeps it and children inherit it (Linux 3.15).
 pub(crate) fn disable(is_disabled: bool, flags: libc::c_ulong) -> io::Result<()> {
     let none: libc::c_ulong = 0;
     let on = libc::c_ulong::from(is_disabled);

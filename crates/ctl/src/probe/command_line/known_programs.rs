@@ -1,6 +1,5 @@
-//! Known programs: language run-times, servers, and allocators inside programs. The table
-//! says of each which memory `--heap` doesn't reach, the program's own switch, and the
-//! options that `--auto` takes.
+//! Known programs: language run-times and servers. For each, the table has the memory that
+//! `--heap` doesn't reach, the program's own switch, and the options that `--auto` takes.
 
 pub(crate) mod table;
 
@@ -20,23 +19,20 @@ use crate::request::thp_policy::ThpPolicy;
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-/// What is known about a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KnownProgram {
     pub(crate) name: &'static str,
     /// File names; a version may follow.
     files: &'static [&'static str],
-    /// How the names of libraries that it needs begin.
+    /// Prefixes of the names of libraries that it needs.
     needed: &'static [&'static str],
     /// Whether it has the note of Go's linker.
     is_go: bool,
-    /// Its memory that does not come from malloc.
     pub(crate) memory: Option<OwnMemory>,
-    /// Its own way to huge pages.
+    /// Its own option for huge pages, or another way to reach its memory.
     pub(crate) own_switch: Option<&'static str>,
     /// Whether it turns transparent huge pages off for itself.
     pub(crate) bans_thp: bool,
-    /// The options that `--auto` takes.
     pub(crate) auto: &'static [Choice],
     pub(crate) why: &'static str,
     /// What to look out for.
@@ -101,12 +97,11 @@ impl KnownProgram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnMemory {
     what: &'static str,
-    /// How much of it `--anon` reaches.
     anon: Reach,
     switch: Switch,
 }
 
-/// How much of some memory `--anon` reaches.
+/// How much of the memory `--anon` reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     None,
@@ -114,7 +109,7 @@ pub(crate) enum Reach {
     All,
 }
 
-/// How it shows that the memory has huge pages already.
+/// The sign that the memory already has huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Switch {
     /// The system gives transparent huge pages to all memory.

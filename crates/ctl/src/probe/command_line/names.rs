@@ -1,4 +1,4 @@
-//! Names of programs: those of `--only`, and a page size in place of the program.
+//! Names of programs: the list of `--only`, and hints on a name that was not found.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,7 +13,7 @@ use crate::request::Run;
 use crate::say::failure::Failure;
 
 /// Returns the names of programs that get huge pages; `None` for all. An inherited list narrows
-/// `--only`, unless they have no name in common.
+/// `--only` if they have a name in common.
 pub(crate) fn selected(run: &Run, caller: &Caller) -> Option<OsString> {
     let inherited = caller.var(env::RESTRICT_EXE);
     let (Some(names), Some(inherited)) = (&run.only, inherited) else {

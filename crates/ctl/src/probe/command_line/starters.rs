@@ -1,5 +1,4 @@
-//! Starters: programs that start another one without the environment that they have, and so
-//! without hugectl's settings.
+//! Starters: programs that start another one in a new environment, without hugectl's settings.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +25,7 @@ enum Drops {
 /// How to start the program on huge pages instead.
 #[derive(Clone, Copy)]
 enum Cure {
-    /// Start hugectl by the starter.
+    /// Let the starter start hugectl.
     Behind,
     /// Start hugectl in the container.
     Container,
@@ -40,7 +39,7 @@ enum Cure {
     PostgresCluster,
 }
 
-/// Programs that drop the environment: their names, when, and what to do.
+/// Starters: names, when they drop the environment, and the cure.
 const STARTERS: &[(&str, Drops, Cure)] = &[
     (
         "sudo doas pkexec systemd-run ssh",
@@ -101,8 +100,7 @@ pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
     Some(Shortfall::new(Subject::ALL, fact).advise(cure.advice(&name, &hugectl)))
 }
 
-/// Returns the name and the cure if a command line begins with a starter that drops the
-/// environment.
+/// Returns name and cure if a command line begins with a starter that drops the environment.
 fn dropping(words: &[OsString]) -> Option<(String, Cure)> {
     let (first, arguments) = words.split_first()?;
     let name = base(first);
@@ -130,7 +128,7 @@ fn is_leading(word: &OsStr) -> bool {
 }
 
 impl Cure {
-    /// `hugectl` is the name and the options of this call.
+    /// `hugectl` is this call's command line without the program.
     fn advice(self, name: &str, hugectl: &str) -> String {
         let emitting = |kind: &str| {
             let options = hugectl.strip_prefix("hugectl").unwrap_or_default();

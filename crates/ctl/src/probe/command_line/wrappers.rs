@@ -1,4 +1,4 @@
-//! Wrappers: programs that become the program named in their arguments, as in
+//! Wrappers: programs that run the program named in their arguments, as in
 //! `nice -n 5 taskset -c 0,1 ./solver`.
 
 use std::ffi::{OsStr, OsString};

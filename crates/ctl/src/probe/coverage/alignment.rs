@@ -1,4 +1,4 @@
-//! Measures of a program's segments: how much of them can be on huge pages.
+//! Measures how much of a program's segments can be on huge pages.
 
 use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, PageSize};
@@ -8,20 +8,19 @@ use crate::probe::kernel::Wants;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 
-/// The segments that are asked for.
+/// The measures of the requested segments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Parts {
     pub(crate) text: Option<Part>,
     pub(crate) data: Option<Part>,
     /// Why the program's text cannot be on huge pages of its file.
     pub(crate) obstacle: Option<Obstacle>,
-    /// The files whose text can be; the program is the first, if it can.
+    /// The files whose text can be on their own huge pages, the program first.
     pub(crate) prepared: Vec<Prepared>,
 }
 
 impl Parts {
-    /// Measures what is asked for, in pages of `size` or of the size that is asked for, if
-    /// that is smaller.
+    /// Measures the requested segments in pages of `size`, or of the requested size if smaller.
     pub(crate) fn measure(target: &Target, wants: Wants, size: Option<PageSize>) -> Parts {
         let size = |pages: Option<Pages>| pages.and_then(|pages| smallest(pages, size));
         let layout = &target.layout;
@@ -48,7 +47,7 @@ impl Parts {
         own.map_or(Bytes::default(), |prepared| prepared.wanted)
     }
 
-    /// What text takes of other pages than the file's own.
+    /// Returns the bytes of text that need other pages than the file's own.
     pub(crate) fn needs(&self, target: &Target, wants: Wants) -> Bytes {
         let own = self.own(target);
         let part = self.text.filter(|_| wants.text.is_some());

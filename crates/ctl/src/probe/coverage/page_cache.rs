@@ -36,6 +36,7 @@ pub(crate) enum State {
     Ready,
     /// All of it is huge now.
     Made,
+    /// Not tried yet: `apply` does.
     Left,
     /// Not all of it is huge.
     Short {
@@ -54,7 +55,7 @@ pub(crate) enum Why {
     InUse,
     /// Another hugectl held the lock for too long.
     Waited,
-    /// There is no directory for the log of attempts: why.
+    /// Why there is no directory for the log of attempts.
     NoMemory(String),
     Failed(String),
 }
@@ -86,10 +87,10 @@ pub(crate) fn prepared(text: TextFile, state: State) -> Prepared {
     }
 }
 
-/// A file that is as long as its headers say.
+/// An open file, at least as long as its headers say.
 pub(crate) struct Opened {
     pub(crate) file: File,
-    /// The name of its record.
+    /// The name of its record in the log of attempts.
     pub(crate) name: String,
 }
 

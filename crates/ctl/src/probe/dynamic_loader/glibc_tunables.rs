@@ -11,8 +11,8 @@ use crate::files;
 
 pub(crate) const VARIABLE: &str = "GLIBC_TUNABLES";
 
-/// Huge pages for `malloc`, since glibc 2.35: 1 for transparent ones, 2 for
-/// those of the default pool, else the size of another pool's.
+/// Huge pages for `malloc` (glibc 2.35): 1 for transparent ones, 2 for the default pool, else
+/// a pool's page size in bytes.
 pub(crate) const HUGETLB: &str = "glibc.malloc.hugetlb";
 
 /// Minimum size of a block that gets its own mapping.
@@ -22,7 +22,7 @@ pub(crate) const MMAP_THRESHOLD: &str = "glibc.malloc.mmap_threshold";
 /// it from the start because a mapping smaller than a huge page gets none.
 pub(crate) const LARGEST_THRESHOLD: u64 = 4 * size_of::<usize>() as u64 * (1 << 20);
 
-/// Bytes by which glibc asks for more than it needs.
+/// Bytes that glibc requests beyond its need.
 pub(crate) const TOP_PAD: &str = "glibc.malloc.top_pad";
 
 /// The padding for a heap on pool pages. glibc maps whole pages for each growth and loses the
@@ -31,7 +31,6 @@ pub(crate) const TOP_PAD: &str = "glibc.malloc.top_pad";
 /// cannot serve a growth, glibc never asks it again.
 pub(crate) const POOL_PAD: u64 = 4 << 20;
 
-/// Returns the value of a tunable in a list.
 pub(crate) fn value<'l>(list: Option<&'l OsStr>, name: &str) -> Option<&'l [u8]> {
     let mut entries = list?.as_bytes().split(|byte| *byte == b':');
     entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
@@ -49,8 +48,8 @@ pub(crate) fn with(list: Option<&OsStr>, more: &[(&str, u64)]) -> OsString {
     OsString::from_vec(merged)
 }
 
-/// Whether a static program, or a loader, belongs to a glibc that knows the tunable: its name
-/// is then somewhere in the file. Files that cannot be read don't.
+/// Whether a static program or a loader has a glibc that knows the tunable: the file then
+/// contains its name. False if it cannot be read.
 pub(crate) fn is_known_to(program: &Path) -> bool {
     let file = files::open_regular(program);
     file.is_ok_and(|(file, _)| contains(file, HUGETLB.as_bytes()).unwrap_or(false))
@@ -58,7 +57,6 @@ pub(crate) fn is_known_to(program: &Path) -> bool {
 
 /// Searches a file in steps, since static programs may be large.
 fn contains(mut file: impl Read, text: &[u8]) -> io::Result<bool> {
-    /// Bytes to read at once.
     const STEP: u64 = 1 << 18;
     let mut window = Vec::new();
     while file.by_ref().take(STEP).read_to_end(&mut window)? > 0 {

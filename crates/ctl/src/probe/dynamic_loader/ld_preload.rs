@@ -19,8 +19,8 @@ fn is_ours(entry: &[u8]) -> bool {
     ours.contains(&base(OsStr::from_bytes(entry)))
 }
 
-/// Returns the libraries of a list whose malloc ours replaces, as far as they are known, and
-/// whether `--anon` reaches their memory.
+/// Returns the known libraries of a list whose malloc ours replaces, and whether `--anon`
+/// reaches their memory.
 pub(crate) fn other_mallocs(list: &OsStr) -> impl Iterator<Item = (String, bool)> {
     /// Allocators that use mappings or the program break, and tools that watch malloc.
     const KNOWN: [(&str, bool); 5] = [

@@ -19,8 +19,7 @@ fn look(image: Image) -> Look {
     }
 }
 
-/// Asserts the decision for `--heap` with these options: the malloc, the library, and a part
-/// of its reason.
+/// Asserts the decision for `--heap` with these options: malloc, library, part of the notes.
 fn check(look: &Look, options: &str, (engine, library, said): (Engine, Option<&str>, &str)) {
     let wants = Wants {
         heap: Some(Pages::Default),

@@ -1,4 +1,4 @@
-//! Who may have System V segments of pool pages (`SHM_HUGETLB`).
+//! The right to System V segments of pool pages (`SHM_HUGETLB`).
 
 use hugetools_model::memory::sysctl;
 use hugetools_model::{FileError, KPath, Root, keyed};
@@ -7,17 +7,16 @@ use nix::unistd::{Gid, Group};
 use crate::caller::Caller;
 use crate::caller::filter::STATUS;
 
-/// Why the caller may not have them.
+/// Why the caller lacks the right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShmGroup {
-    /// A group of the caller's that could be allowed to.
+    /// The caller's group, which could get the right.
     pub(crate) group: String,
-    /// The group that `vm.hugetlb_shm_group` allows now.
+    /// The group in `vm.hugetlb_shm_group`.
     pub(crate) now: u64,
 }
 
-/// Returns the obstacle; `None` for members of the group, with `CAP_IPC_LOCK`, and if
-/// the rights cannot be read.
+/// Returns the obstacle; `None` for members of the group, with `CAP_IPC_LOCK`, or if unknown.
 pub(super) fn read(root: &Root, caller: &Caller) -> Result<Option<ShmGroup>, FileError> {
     let status = root.read_opt(&KPath::from(STATUS))?;
     let now = root.number_opt(&sysctl::shm_group_path())?;
@@ -26,7 +25,7 @@ pub(super) fn read(root: &Root, caller: &Caller) -> Result<Option<ShmGroup>, Fil
     };
     // Capabilities of another user namespace don't count.
     let is_capable = has_capability(&status) && !is_in_namespace(root)?;
-    // 0 means that no group is set, but group 0 has the right all the same.
+    // 0 means that no group is set, but the kernel gives group 0 the right all the same.
     let is_member = now == u64::from(caller.egid) || is_in_group(&status, now);
     Ok((!is_capable && !is_member).then(|| ShmGroup {
         group: group_name(caller.egid),
@@ -34,7 +33,7 @@ pub(super) fn read(root: &Root, caller: &Caller) -> Result<Option<ShmGroup>, Fil
     }))
 }
 
-/// Whether the user namespace is not the machine's own.
+/// Whether this process is in another user namespace than the initial one.
 fn is_in_namespace(root: &Root) -> Result<bool, FileError> {
     let map = root.read_opt(&KPath::from("/proc/self/uid_map"))?;
     let map = String::from_utf8_lossy(map.as_deref().unwrap_or_default()).into_owned();
@@ -57,14 +56,13 @@ fn has_capability(status: &[u8]) -> bool {
     set.is_some_and(|set| set & CAP_IPC_LOCK != 0)
 }
 
-/// Whether it is in a group, effective or supplementary.
+/// Whether it has a group, effective or supplementary.
 fn is_in_group(status: &[u8], gid: u64) -> bool {
     let effective = words(status, b"Gid:").nth(1);
     let mut groups = words(status, b"Groups:").chain(effective);
     groups.any(|word| word.parse() == Ok(gid))
 }
 
-/// Returns the words of a line.
 fn words<'a>(status: &'a [u8], name: &[u8]) -> impl Iterator<Item = &'a str> + use<'a> {
     let line = keyed::value(status, name).and_then(|line| std::str::from_utf8(line).ok());
     line.unwrap_or_default().split_ascii_whitespace()

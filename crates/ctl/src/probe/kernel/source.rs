@@ -16,13 +16,12 @@ use crate::caller::filter::{Answer, Filter};
 use crate::say::shortfall::Shortfall;
 use crate::sys;
 
-/// The pool of a requested size, and what limits it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) pool: Pool,
     /// The tightest limit of the hugetlb control groups.
     pub(crate) limit: Option<Limit>,
-    /// The pool on the nodes of the process, unless these are all nodes.
+    /// The pool's pages on the nodes of the process; `None` if these are all nodes.
     pub(crate) share: Option<Share>,
     /// Whether the pool's files are hidden: its figures are those of `/proc/meminfo`.
     pub(crate) is_hidden: bool,
@@ -36,7 +35,7 @@ pub(crate) struct Share {
 }
 
 impl Source {
-    /// Returns the bytes that a new mapping can get, apart from control groups: free
+    /// Returns the bytes that a new mapping can get, without regard to control groups: free
     /// unreserved pages, and pages that overcommit adds.
     pub(crate) fn available(&self) -> Bytes {
         let room = match self.pool.overcommit {
@@ -80,7 +79,7 @@ impl Source {
         share.filter(|share| share.free < self.pool.available())
     }
 
-    /// Returns in words why the pool has no page.
+    /// Describes why the pool has no page.
     pub(crate) fn shortage(&self) -> String {
         let pool = &self.pool;
         match (pool.total.get(), self.short_share()) {
@@ -115,7 +114,7 @@ impl Source {
             ),
         };
         if !short.subject.is_of_file() {
-            // How much memory that grows will take is unknown.
+            // The final size of memory that grows is unknown.
             return short.advise(SIZE_FOR);
         }
         let share = self.share.as_ref();
@@ -126,11 +125,11 @@ impl Source {
     }
 }
 
-/// The number of pages that a running program takes.
+/// Advice on a pool for memory that grows.
 const SIZE_FOR: &str = "hugeadm --size-for PID tells how many pages it needs while it runs";
 
 impl Share {
-    /// Returns the file with the free pages of a node; of several, with a list of nodes.
+    /// Returns the file with a node's free pages; for several nodes, with a list in brackets.
     fn file(&self, size: PageSize) -> String {
         let nodes = match self.nodes.len() {
             1 => format_list(&self.nodes),
@@ -196,8 +195,8 @@ pub(super) fn read_share(
     Ok(Some(Share { nodes, free }))
 }
 
-/// Returns the pool of the default size as `/proc/meminfo` has it: one file instead of
-/// five. On a recorded tree only the pool's own files count.
+/// Returns the pool of the default size from `/proc/meminfo`: one file instead of five. Not
+/// for a recorded tree, where only the pool's own files count.
 fn pool_in_meminfo(size: PageSize, meminfo: &Meminfo) -> Option<Pool> {
     if meminfo.huge_page_size != Some(size) {
         return None;

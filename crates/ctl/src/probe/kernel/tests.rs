@@ -40,7 +40,7 @@ fn a_share_is_what_the_allowed_nodes_have() {
 
 #[test]
 fn only_what_is_asked_for_is_read() {
-    // Other files make no sense, and would be errors.
+    // These files are malformed: reading one is an error.
     let (_dir, root) = tree(&[
         ("proc/meminfo", "Hugepagesize: odd\n"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "odd odd\n"),

@@ -1,11 +1,10 @@
-//! The segments of a program, and how much of them lies in whole huge pages.
+//! The segments of a program, and how much of them can be on huge pages.
 
 use std::ops::Range;
 
 use hugetools_elf::{Elf, Kind, Load, Source};
 use hugetools_model::{Bytes, PageSize};
 
-/// The segments of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Layout {
     loads: Vec<Load>,
@@ -22,14 +21,13 @@ pub(crate) struct Layout {
 pub(crate) struct Part {
     pub(crate) size: PageSize,
     pub(crate) all: Bytes,
-    /// Bytes in whole huge pages.
+    /// Bytes that can be on huge pages, the last of which may extend beyond the segment's end.
     pub(crate) inner: Bytes,
-    /// Bytes that fill whole huge pages: less than `inner` if the segment's last page extends
-    /// beyond its end. Only these can be on huge pages of the file.
+    /// The same without such a last page. Only these can be on huge pages of the file.
     pub(crate) full: Bytes,
-    /// The size of these pages: more than `inner` if the last page extends beyond the end.
+    /// The size of the huge pages that hold `inner`.
     pub(crate) pages: Bytes,
-    /// Whether this is exact, not a maximum.
+    /// Whether these figures are exact, not maximums.
     pub(crate) exact: bool,
 }
 
@@ -38,18 +36,18 @@ pub(crate) struct Part {
 pub(crate) enum Obstacle {
     /// The text contains no whole huge page.
     Small,
-    /// The kernel aligns the file only to so many bytes.
+    /// The kernel aligns the program only to this many bytes.
     Alignment(u64),
     /// Addresses and file offsets differ modulo the page size.
     Offsets,
 }
 
-/// What is mapped.
+/// The kind of file, which decides how the kernel aligns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A program. The kernel chooses the address by the alignment in its headers.
+    /// Aligned as its headers say.
     Program,
-    /// A library. The kernel aligns large mappings to huge pages.
+    /// Aligned to huge pages, as any large mapping.
     Library,
 }
 
@@ -69,15 +67,15 @@ impl Layout {
         self.part(loads.map(|load| (load, load.address..load.end())), size)
     }
 
-    /// Measures data and bss, without what the loader write-protects.
+    /// Measures data and bss without RELRO.
     pub(crate) fn data(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| load.writable);
         let parts = |load| self.open_parts(load).map(|range| (load, range));
         self.part(loads.flat_map(parts), size)
     }
 
-    /// Returns the bytes of data and bss that come from the file: all, and those in whole
-    /// pages. The rest of [`Layout::data`] is bss.
+    /// Returns the bytes of data that come from the file: all, and those on huge pages. The rest
+    /// of [`Layout::data`] is bss.
     pub(crate) fn initialised(&self, size: PageSize) -> (Bytes, Bytes) {
         let (mut all, mut inner) = (0u64, 0u64);
         for load in self.loads.iter().filter(|load| load.writable) {
@@ -139,8 +137,8 @@ impl Layout {
         load.align >= size.get() || by_address
     }
 
-    /// Returns the bytes of a range in whole pages: up to the segment's end, if it was linked
-    /// for such pages and has the last one to itself.
+    /// Returns the bytes of a range in whole pages. A partial page at the segment's end counts
+    /// if the segment was linked for such pages and no other segment shares the page.
     fn whole(&self, load: &Load, range: &Range<u64>, size: PageSize) -> Option<Range<u64>> {
         let end = range.end.checked_next_multiple_of(size.get())?;
         let next = self.loads.iter().map(|load| load.address);
@@ -162,12 +160,12 @@ impl Layout {
         ]
     }
 
-    /// Returns the alignment to which the kernel loads a program.
+    /// Returns the alignment (bytes) at which the kernel loads a program.
     pub(crate) fn align(&self) -> u64 {
         self.loads.iter().map(|load| load.align).max().unwrap_or(0)
     }
 
-    /// Returns the parts of the file whose huge pages in the page cache can be mapped as text.
+    /// Returns the ranges of the file whose huge pages in the page cache can be mapped as text.
     pub(crate) fn own_pages(
         &self,
         size: PageSize,

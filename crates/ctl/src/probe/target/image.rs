@@ -1,4 +1,4 @@
-//! What kind of program a file is.
+//! The kind of a program, by its file.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -16,7 +16,6 @@ use crate::caller::Caller;
 use crate::probe::kernel::group::group_name;
 use crate::sys;
 
-/// The C library of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Libc {
@@ -35,7 +34,6 @@ impl fmt::Display for Libc {
     }
 }
 
-/// The kind of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Image {
     /// A dynamic loader starts it, and preloads libraries.
@@ -104,7 +102,7 @@ pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
     Ok(match elf.kind() {
         Kind::Exec | Kind::Pie => Image::Dynamic(libc_of(elf)),
         Kind::Static | Kind::StaticPie => Image::Static,
-        // Started as a program, a loader runs its argument; other libraries crash.
+        // A loader started as a program runs its argument. Other libraries crash.
         Kind::Library => match libc_by_name(path.file_name().unwrap_or_default().as_bytes()) {
             Some(libc) => Image::Dynamic(libc),
             None => Image::Static,
@@ -139,7 +137,6 @@ fn libc_of(elf: &Elf<File>) -> Libc {
         .unwrap_or(Libc::Other)
 }
 
-/// Returns the C library whose loader has this name.
 fn libc_by_name(loader: &[u8]) -> Option<Libc> {
     let glibc: [&[u8]; 5] = [b"ld-linux", b"ld64.so", b"ld.so.1", b"ld-2.", b"ld.so.2"];
     if loader.starts_with(b"ld-musl-") {

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 /// Bytes at the start of a file that the kernel reads, since Linux 5.1.
 pub(crate) const HEAD: usize = 256;
 
-/// Maximum number of scripts that lead from one to the next.
+/// The kernel's limit on a chain of scripts.
 pub(crate) const MOST_SCRIPTS: usize = 5;
 
 /// A script's first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The program that runs the script, found without `PATH`.
+    /// The path of the program that runs the script; `PATH` is not searched.
     pub(crate) interpreter: PathBuf,
     /// Its argument: the rest of the line, blanks included.
     pub(crate) argument: Option<OsString>,
@@ -42,7 +42,7 @@ pub(crate) fn parse(head: &[u8]) -> Head {
     }
 }
 
-/// Parses the text behind `#!`. A name that may be cut off counts as no name.
+/// Parses the text behind `#!`. `None` if the name is missing or may be cut off.
 fn parse_line(rest: &[u8], read: usize) -> Option<Line> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let (line, whole) = match rest.iter().position(|byte| *byte == b'\n') {

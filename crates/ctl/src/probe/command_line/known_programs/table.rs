@@ -3,7 +3,7 @@
 use super::Choice::{Anon, Heap, HeapThp, Shm, Text, ThpAlways};
 use super::{KnownProgram, Reach, Switch, program};
 
-/// What reaches any private memory.
+/// Advice that holds for any private memory.
 const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
 
 /// The entry for all programs that no other entry matches.

@@ -1,5 +1,4 @@
-//! Records of files that could not be put on huge pages of the page cache: a small file
-//! each, in a directory of ours. `apply` writes them.
+//! The log of files that could not be put on huge pages of the page cache. `apply` writes it.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
@@ -11,7 +10,7 @@ use super::Why;
 use crate::caller::Caller;
 use crate::files::places::places;
 
-/// The directory in ours.
+/// The name of the log's directory in ours.
 pub(crate) const DIR: &str = "page-cache";
 
 /// How long a record is valid: other users of a file end, and pages just written become
@@ -21,14 +20,13 @@ const VALID: Duration = Duration::from_secs(10 * 60);
 const FILE_SYSTEM: &str = "file system";
 const IN_USE: &str = "in use";
 
-/// The record's name, which tells the file and its contents from all others.
+/// Returns the record's name, which identifies the file and its contents.
 pub(crate) fn name(file: &Metadata) -> String {
     let (device, inode, len) = (file.dev(), file.ino(), file.len());
     let (seconds, nanos) = (file.mtime(), file.mtime_nsec());
     format!("{device:x}-{inode}-{len}-{seconds}.{nanos:09}")
 }
 
-/// A record's contents.
 pub(crate) fn word(why: &Why) -> &'static str {
     match why {
         Why::FileSystem => FILE_SYSTEM,
@@ -43,7 +41,7 @@ pub(crate) fn is_fresh(record: &Metadata) -> bool {
     age.is_ok_and(|age| age < VALID)
 }
 
-/// Why the file of this name failed, if a valid record says so.
+/// Returns why an attempt failed, if a valid record has this name.
 pub(crate) fn recall(caller: &Caller, name: &str) -> Option<Why> {
     let places = places(caller);
     let mut paths = places.iter().map(|place| place.dir().join(DIR).join(name));

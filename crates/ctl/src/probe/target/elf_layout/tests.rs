@@ -70,7 +70,7 @@ fn the_inner_part_of_a_program_with_fixed_addresses() {
     assert_eq!(data.inner, Bytes::default());
 }
 
-/// As ld.hugetlbfs makes a small program.
+/// A small program linked by ld.hugetlbfs.
 fn linked() -> Layout {
     let at = |address, len, writable| Load {
         align: 2 * MB,
@@ -102,12 +102,12 @@ fn a_program_that_was_linked_for_huge_pages_is_on_them_to_its_end() {
     assert_eq!((data.inner, data.pages), (data.all, Bytes::new(2 * MB)));
     assert_eq!(text.pages, Bytes::new(6 * MB));
     assert_eq!(linked().initialised(two()).1, Bytes::new(0x27c - 0x240));
-    // Something else lies in the last page.
+    // Another segment shares the last page.
     let mut crowded = linked();
     crowded.loads[0].memory_size = 0x1000;
     crowded.loads.push(load(MB, 16, false));
     assert_eq!(crowded.text(two()).inner, Bytes::new(0x2b9 + 0x2f8));
-    // Pages of another size were meant.
+    // It was linked for smaller pages.
     let larger = PageSize::new(1 << 30).unwrap();
     assert_eq!(linked().text(larger).inner, Bytes::default());
 }
@@ -153,7 +153,7 @@ fn why_there_are_no_own_pages() {
     assert_eq!(own(&layout), Err(Obstacle::Offsets));
     layout.loads.retain(|load| load.writable);
     assert_eq!(own(&layout), Err(Obstacle::Small));
-    // Larger than a page, and none of it whole.
+    // Larger than a huge page, but not aligned to one.
     let layout = Layout {
         loads: vec![load(3 * MB, 2 * MB + MB / 2, false)],
         ..Layout::default()
@@ -175,7 +175,7 @@ fn any_load() -> impl Strategy<Value = Load> {
 }
 
 proptest! {
-    /// Whatever a file says: no panic, and no part larger than the whole.
+    /// For any headers: no panic, and no part larger than the whole.
     #[test]
     fn the_inner_part_is_at_most_all(
         loads in prop::collection::vec(any_load(), 0..6),
