@@ -1,4 +1,4 @@
-//! What makes a result doubtful.
+//! Circumstances that make a result doubtful.
 
 use hugetools_model::memory::buddy;
 use hugetools_model::{KPath, Root};
@@ -7,7 +7,6 @@ use crate::result::Compared;
 use crate::settings::Settings;
 use crate::sys;
 
-/// The doubts.
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
     pub(crate) lines: Vec<String>,
@@ -16,7 +15,7 @@ pub(crate) struct Doubts {
     ticks: Option<Ticks>,
 }
 
-/// Processor time of the machine, in ticks.
+/// CPU time of the machine, in clock ticks.
 #[derive(Debug, Clone, Copy)]
 struct Ticks {
     steal: u64,
@@ -84,7 +83,7 @@ impl Doubts {
     }
 }
 
-/// Whether fewer huge pages could be had than the program has memory.
+/// Returns a doubt if fewer huge pages were free than the program had memory.
 fn fragmented(root: &Root, ways: &[Compared]) -> Option<String> {
     let size = read(root, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
     let size: u64 = size.trim_end().parse().ok()?;

@@ -13,7 +13,7 @@ pub struct Ways {
     doubts: Vec<String>,
 }
 
-/// A way. Times are seconds, memory is bytes.
+/// Times are seconds, memory is bytes.
 #[derive(Debug, Serialize)]
 struct Way {
     way: String,

@@ -1,12 +1,12 @@
 //! `hugectl --compare`: runs a program in several ways, alternately, and says which is faster.
 //!
 //! ```text
-//! Settings --schedule--> rounds of one run a way --stats--> Comparison --> table | JSON | SVG
+//! Settings --schedule--> rounds, one run per way --stats--> Comparison --> table | JSON | SVG
 //! ```
 //!
-//! The first run of each way is a warm-up. Only in it memory is sampled, and its time doesn't
-//! count. Then each round runs all ways in random order, so that a slow minute of the machine
-//! slows all of them. Nothing here prints.
+//! The first run of each way is a warm-up: it samples memory, and its time doesn't count. Then each
+//! round runs all ways in random order, so that a slow minute of the machine slows all of them.
+//! Nothing here prints.
 
 mod doubt;
 mod json;

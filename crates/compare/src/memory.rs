@@ -3,7 +3,7 @@
 use hugetools_model::process::Pid;
 use hugetools_model::{Root, keyed};
 
-/// The kernel's names of what lies on huge pages, in `smaps_rollup`.
+/// Fields of `smaps_rollup` that count memory on huge pages.
 const HUGE: [&[u8]; 5] = [
     b"AnonHugePages:",
     b"ShmemPmdMapped:",
@@ -11,23 +11,23 @@ const HUGE: [&[u8]; 5] = [
     b"Private_Hugetlb:",
     b"Shared_Hugetlb:",
 ];
-/// Bytes.
+/// Memory of a program and its children, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// The most memory, pages of the pool included. What processes share counts once.
+    /// The peak, with pool pages. Shared memory counts once.
     pub(crate) peak: u64,
-    /// Pages of the pool that processes share: those of the process that has most.
+    /// Shared pool memory of the process that has most.
     shared_pool: u64,
-    /// The largest page tables.
+    /// The peak of the page tables.
     pub(crate) tables: u64,
-    /// Resident at the largest sample; what processes share counts for each.
+    /// Resident memory of the largest sample. Shared memory counts for each process.
     pub(crate) resident: u64,
-    /// On huge pages then.
+    /// Memory on huge pages in that sample.
     pub(crate) huge: u64,
 }
 
 impl Memory {
-    /// The share on huge pages, in percent.
+    /// Returns the share on huge pages, in percent.
     pub(crate) fn share(&self) -> f64 {
         percent(self.huge, self.resident)
     }
@@ -43,13 +43,12 @@ impl Memory {
     }
 }
 
-/// A part in percent; 0 of nothing.
+/// Returns a part in percent; 0 if `all` is 0.
 pub(crate) fn percent(part: u64, all: u64) -> f64 {
     let tenths = u128::from(part) * 1000 / u128::from(all.max(1));
     f64::from(u32::try_from(tenths).unwrap_or(u32::MAX)) / 10.0
 }
 
-/// Samples a program.
 #[derive(Debug)]
 pub(crate) struct Sampler<'r> {
     root: &'r Root,
@@ -66,7 +65,7 @@ impl Sampler<'_> {
         }
     }
 
-    /// Takes a sample. A process that ends meanwhile counts for nothing.
+    /// Takes a sample, without processes that end meanwhile.
     pub(crate) fn take(&mut self) {
         let Some(pid) = self.pid else { return };
         let now = family(self.root, pid);
@@ -98,7 +97,7 @@ fn one(root: &Root, pid: Pid) -> Option<Memory> {
     let own_pool = bytes(&rollup, b"Private_Hugetlb:");
     let shared_pool = bytes(&rollup, b"Shared_Hugetlb:");
     Some(Memory {
-        // Pss has no pages of the pool.
+        // Pss excludes pool pages.
         peak: bytes(&rollup, b"Pss:") + own_pool,
         shared_pool,
         tables: bytes(&status, b"VmPTE:"),

@@ -1,4 +1,4 @@
-//! The result as a picture: a dot for each run, and the interval of each ratio.
+//! Draws the result: a dot for each run, and the interval of each ratio.
 
 use std::fmt::{self, Write};
 
@@ -50,7 +50,7 @@ fn draw(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result 
         let name = escaped(&way.way.name);
         writeln!(to, "<text x=\"8\" y=\"{:.1}\">{name}</text>", y + 4.0)?;
         for (number, ratio) in ratios.iter().enumerate() {
-            // Spread over the height of the row, so that equal runs are seen.
+            // Spread over the height of the row, so that equal runs stay visible.
             let up = (count(number % 7) - 3.0) * 4.0;
             let (x, y) = (x(*ratio), y + up);
             writeln!(
@@ -71,7 +71,7 @@ fn draw(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result 
     to.write_str("</svg>\n")
 }
 
-/// The ways with their ratios, round by round.
+/// Returns the ways with their ratios, round by round.
 fn ratios(comparison: &Comparison) -> Vec<(&Compared, Vec<f64>)> {
     let Some(plain) = comparison.ways.first() else {
         return Vec::new();

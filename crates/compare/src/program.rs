@@ -1,4 +1,4 @@
-//! A started program, and what a run of it took.
+//! Starts a program and measures its run.
 
 use std::fs::File;
 use std::io;
@@ -15,10 +15,10 @@ use crate::sys::{self, Usage};
 use crate::walks;
 use crate::way::Way;
 
-/// The time between two looks at a program whose memory is sampled.
+/// Sampling interval of the program's memory.
 const PERIOD: Duration = Duration::from_millis(4);
 
-/// What a run took.
+/// The measurements of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Run {
     /// Wall time of the program, or of the driver, in seconds.
@@ -27,13 +27,13 @@ pub(crate) struct Run {
     pub(crate) walks: walks::Walks,
     pub(crate) memory: Memory,
     pub(crate) metric: Option<f64>,
-    /// What the program, or the driver, printed to standard output, if that is needed.
+    /// Standard output of the program, or all output of the driver, if needed.
     pub(crate) output: Vec<u8>,
     /// The first warning of hugectl or its libraries, in a warm-up.
     pub(crate) warning: Option<String>,
 }
 
-/// A program that failed, or that could not be started.
+/// A program that failed or could not be started.
 #[derive(Debug, Clone)]
 pub struct Failed {
     /// The way.
@@ -42,11 +42,10 @@ pub struct Failed {
     pub why: String,
     /// What it printed.
     pub output: String,
-    /// The exit status, as a shell has it.
+    /// The exit status, as a shell reports it.
     pub status: u8,
 }
 
-/// A started program.
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) pid: u32,
@@ -57,7 +56,7 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Starts a command; with `keep` its output is kept.
+    /// Starts a command; with `keep`, keeps its standard output.
     pub(crate) fn new(mut command: Command, keep: bool) -> io::Result<Started> {
         let output = keep.then(buffer).transpose()?;
         let errors = buffer()?;
@@ -80,7 +79,7 @@ impl Started {
         })
     }
 
-    /// Waits for its end. Meanwhile, samples the memory of a process.
+    /// Waits for its end. Meanwhile, samples the memory of process `sampled`.
     pub(crate) fn finish(&mut self, root: &Root, sampled: Option<u32>) -> io::Result<Run> {
         let mut sampler = Sampler::new(root, sampled.unwrap_or(0));
         let usage = loop {
@@ -100,25 +99,25 @@ impl Started {
         })
     }
 
-    /// What it has printed so far.
+    /// Returns its standard output so far.
     pub(crate) fn output(&self) -> io::Result<Vec<u8>> {
         self.output
             .as_ref()
             .map_or_else(|| Ok(Vec::new()), contents)
     }
 
-    /// What it has printed to standard error so far.
+    /// Returns its standard error so far.
     pub(crate) fn errors(&self) -> io::Result<String> {
         contents(&self.errors).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
-/// An empty file in memory.
+/// Creates an empty file in memory.
 fn buffer() -> io::Result<File> {
     Ok(File::from(memfd_create(c"output", MFdFlags::MFD_CLOEXEC)?))
 }
 
-/// The contents of a file, whose position other processes share.
+/// Reads a whole file. Uses pread(2), since other processes share the file position.
 fn contents(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
     file.read_exact_at(&mut bytes, 0)?;

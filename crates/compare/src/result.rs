@@ -7,14 +7,14 @@ use crate::stats::{self, Ratio};
 use crate::walks::Walks;
 use crate::way::Way;
 
-/// How far a comparison is.
+/// The progress of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Complete rounds.
     pub rounds: u32,
     /// The widest interval; `None` before there are five rounds.
     pub width: Option<f64>,
-    /// The part that is done, from 0 to 1.
+    /// The part done, from 0 to 1.
     pub done: f64,
 }
 
@@ -40,14 +40,14 @@ pub struct Comparison {
 pub enum Value {
     /// Seconds from start to end.
     WallTime,
-    /// Seconds of the CPUs, on a machine with other load.
+    /// CPU seconds, on a machine with other load.
     CpuTime,
     /// The program's own figure.
     Metric,
 }
 
 impl Value {
-    /// Wall time on an idle machine only: beside others it says more about them.
+    /// Chooses the value. Wall time needs an idle machine: otherwise it measures the other load.
     pub(crate) fn choose(settings: &Settings, is_busy: bool) -> Value {
         match (&settings.metric, &settings.server) {
             (Some(_), _) => Value::Metric,
@@ -70,13 +70,13 @@ impl Value {
 pub struct Compared {
     /// The way.
     pub way: Way,
-    /// The compared values, one a round.
+    /// The compared values, one per round.
     pub values: Vec<f64>,
     /// The ratio to plain; `None` for plain itself and for too few rounds.
     pub ratio: Option<Ratio>,
     pub(crate) runs: Vec<Run>,
     pub(crate) memory: Memory,
-    /// A warning about what this way got.
+    /// A warning of hugectl or its libraries about this way.
     pub(crate) warning: Option<String>,
 }
 

@@ -11,7 +11,6 @@ use crate::settings::Settings;
 use crate::way::Way;
 use crate::{server, walks};
 
-/// How a run goes.
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
     pub(crate) settings: &'a Settings,
@@ -20,7 +19,7 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the program once. Only in a `warm_up` its memory is sampled.
+    /// Runs the program once. Samples its memory only in a `warm_up`.
     pub(crate) fn run(&mut self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
         let before = self.counters.as_mut().map(walks::Counters::read);
         let mut run = self.measure(way, warm_up)?;
@@ -78,7 +77,7 @@ fn not_started(way: &Way, error: &io::Error) -> Failed {
     failed(way, status, why, String::new())
 }
 
-/// The exit status as a shell has it.
+/// Returns the exit status as a shell reports it.
 fn code(status: ExitStatus) -> u8 {
     let number = status.code().or(status.signal().map(|signal| 128 + signal));
     number

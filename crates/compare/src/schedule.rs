@@ -1,4 +1,4 @@
-//! The rounds: in each, all ways in random order.
+//! Runs the rounds: in each, all ways in random order.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::way::Way;
 /// Runs the comparison. Calls `progress` after each run.
 ///
 /// # Errors
-/// A program that failed, or printed something else with `--same-output`.
+/// A program failed, or its output differs with `--same-output`.
 pub fn compare(
     settings: &Settings,
     root: &Root,
@@ -67,7 +67,7 @@ pub fn compare(
     })
 }
 
-/// When rounds ended.
+/// The end of the last round, and the longest round.
 #[derive(Debug, Default)]
 struct Clock {
     last: Duration,
@@ -124,7 +124,7 @@ fn round(runner: &mut Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>,
     Ok(Some(runs))
 }
 
-/// Compares the output with the first one, and drops it.
+/// Compares the output with the first one, then drops it.
 fn check(
     settings: &Settings,
     way: &Way,
@@ -182,7 +182,7 @@ fn state(stop: &Stop, ways: &[Compared], elapsed: Duration) -> Progress {
     let by_rounds = stop
         .rounds
         .map_or(0.0, |most| f64::from(rounds) / f64::from(most));
-    // The width shrinks with the root of the number of rounds.
+    // The width shrinks with the square root of the number of rounds.
     let by_width = width(ways).map_or(0.0, |width| (stop.within / width.max(1e-9)).powi(2));
     Progress {
         rounds,

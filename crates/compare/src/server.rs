@@ -1,4 +1,4 @@
-//! A program that serves: waits until it is ready, runs the driver, and stops it.
+//! Runs a server: waits until it is ready, runs the driver, and stops it.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpStream};
@@ -15,14 +15,14 @@ use crate::settings::{Ready, Server};
 use crate::sys;
 use crate::way::Way;
 
-/// How long a server may take to become ready, and to end.
+/// Timeout for a server to become ready, and to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time between two looks.
+/// Polling interval.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// Runs the driver against a started server, and ends the server. The time is the driver's,
-/// everything else the server's.
+/// Runs the driver against a started server, and ends the server. Time and output are the driver's,
+/// everything else is the server's.
 pub(crate) fn drive(
     server: &Server,
     program: &mut Started,
@@ -51,7 +51,7 @@ pub(crate) fn drive(
     Ok(run)
 }
 
-/// Waits until the server is ready; returns why it doesn't become ready.
+/// Waits until the server is ready. Returns why it doesn't become ready.
 fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option<String>> {
     let began = Instant::now();
     while began.elapsed() < PATIENCE && !sys::is_interrupted() {
@@ -98,7 +98,7 @@ fn stop(program: &mut Started) -> io::Result<sys::Usage> {
         return Ok(sys::Usage::default());
     }
     let pid = Pid::from_raw(libc::pid_t::try_from(program.pid).map_err(io::Error::other)?);
-    // It may have ended by itself.
+    // The server may have ended by itself.
     let _ = kill(pid, Signal::SIGTERM);
     let began = Instant::now();
     loop {

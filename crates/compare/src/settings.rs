@@ -7,7 +7,7 @@ use regex_lite::Regex;
 
 use crate::way::Way;
 
-/// What to compare, and when to stop.
+/// The settings of a comparison.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The ways; the first is plain.
@@ -53,7 +53,7 @@ impl Default for Stop {
 /// A figure that the program or the driver prints.
 #[derive(Debug, Clone)]
 pub struct Metric {
-    /// Its first group, or all of it, is the number.
+    /// The number is its first group, or the whole match.
     pub regex: Regex,
     /// `--higher-is-better`
     pub higher_is_better: bool,
@@ -68,16 +68,16 @@ impl Metric {
     }
 }
 
-/// A program that serves, and what drives it.
+/// A server, and the command that uses it.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// A command for the shell, whose time counts.
+    /// The driver: a shell command whose time is compared.
     pub driver: OsString,
     /// When the driver starts.
     pub ready: Ready,
 }
 
-/// The sign that a server is ready.
+/// The sign of a server that is ready.
 #[derive(Debug, Clone)]
 pub enum Ready {
     /// It accepts connections at this port of 127.0.0.1.

@@ -1,9 +1,8 @@
 //! Ratios with their intervals: Yuen's paired t-test on the logarithm of the ratio, with 20 %
 //! of the rounds trimmed at each end.
 //!
-//! The two runs of a round follow each other, so that their ratio doesn't contain the slow
-//! minutes of the machine. The logarithm treats 2 and 1/2 alike, and trimming ignores rounds
-//! in which something else ran.
+//! Slow minutes of the machine slow both runs of a round and cancel out in the ratio. The logarithm
+//! treats 2 and 1/2 alike, and trimming ignores rounds in which something else ran.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -25,8 +24,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Returns the ratio of paired values; `None` for fewer than five or for values that are not
-    /// positive.
+    /// Returns the ratio of paired values; `None` for fewer than five, or if one is not positive.
     pub fn of(values: &[f64], base: &[f64]) -> Option<Ratio> {
         let pairs = values.iter().zip(base);
         let mut logs: Vec<f64> = pairs.map(|(value, base)| (value / base).ln()).collect();
@@ -91,7 +89,7 @@ fn count(len: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The time of a run: 5 % of noise, and each tenth run up to twice as long.
+    /// Returns the time of a run: 5 % of noise, and each tenth run up to twice as long.
     fn time(rng: &mut fastrand::Rng) -> f64 {
         let normal: f64 = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         let outlier = if rng.u32(..10) == 0 {
@@ -102,7 +100,7 @@ mod tests {
         (1.0 + 0.05 * normal) * outlier
     }
 
-    /// The ratio when its interval is narrow enough, or after 400 rounds.
+    /// Returns the ratio once its interval is narrow enough, or after 400 rounds.
     fn compared(rng: &mut fastrand::Rng, factor: f64) -> Ratio {
         let (mut values, mut base) = (Vec::new(), Vec::new());
         loop {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-/// What an ended child and its own children used.
+/// Resources that an ended child and its own children used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     pub(crate) user: Duration,
@@ -59,9 +59,8 @@ extern "C" fn interrupt(_signal: libc::c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-/// Lets SIGINT and SIGTERM set a flag instead of ending the process. A child that executes
-/// another program gets the default actions back. Signals that the starter blocked are unblocked,
-/// since otherwise SIGTERM would not end a server.
+/// Makes SIGINT and SIGTERM set a flag instead of ending the process; exec restores the default
+/// actions. Unblocks all signals: a server inherits the mask, and SIGTERM must end it.
 pub(crate) fn catch_interrupts() {
     let action = SigAction::new(
         SigHandler::Handler(interrupt),
@@ -79,7 +78,7 @@ pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// The size of a base page in bytes.
+/// Returns the size of a base page in bytes.
 pub(crate) fn page_size() -> u64 {
     // SAFETY: reads a constant.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -1,4 +1,4 @@
-//! The result as text of at most 80 columns.
+//! Formats the result as text of at most 80 columns.
 
 use std::fmt::{self, Write};
 
@@ -94,7 +94,7 @@ fn interval(ratio: Ratio) -> String {
     format!("{:.3} ±{half:.3}", ratio.ratio)
 }
 
-/// A number with about four digits.
+/// Formats a number with about four digits.
 fn number(value: f64) -> String {
     match value {
         ..10.0 => format!("{value:.3}"),
@@ -109,7 +109,7 @@ fn megabytes(bytes: u64) -> String {
     number(f64::from(u32::try_from(bytes >> 10).unwrap_or(u32::MAX)) / 1024.0)
 }
 
-/// Returns what a ratio says: `faster`, `slower`, or `None` if that is open.
+/// Returns `faster`, `slower`, or `None` if the interval of the ratio contains 1.
 pub(crate) fn word(comparison: &Comparison, ratio: Ratio) -> Option<&'static str> {
     let is_faster = |below: bool| below != comparison.higher_is_better;
     match (ratio.high < 1.0, ratio.low > 1.0) {

@@ -1,10 +1,9 @@
-//! Page walks of the program and its children, where the machine counts them
-//! (`perf_event_open(2)`): misses of the data TLB and of the instruction TLB.
+//! Counts page walks of the program and its children, if the machine can (`perf_event_open(2)`):
+//! misses of the data TLB and of the instruction TLB.
 
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult};
 use perf_event::{Builder, Counter};
 
-/// Misses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Walks {
     pub(crate) data: u64,
@@ -50,7 +49,7 @@ impl Counters {
     }
 }
 
-/// What was counted since `before`.
+/// Returns the misses since `before`.
 pub(crate) fn since(counters: Option<&mut Counters>, before: Option<Walks>) -> Walks {
     let (Some(counters), Some(before)) = (counters, before) else {
         return Walks::default();

@@ -9,11 +9,11 @@ use hugetools_model::PageSize;
 /// This program, even if its file was replaced meanwhile.
 const HUGECTL: &str = "/proc/self/exe";
 
-/// A variable of random length, so that the stack lies elsewhere in each run: a layout that
-/// happens to be good or bad is not measured.
+/// A variable of random length. It moves the stack in each run, so that no good or bad layout
+/// decides the result.
 const PADDING: &str = "HUGETLB_COMPARE_PADDING";
 
-/// Names of ways that are options of hugectl, and the options.
+/// Ways that are options of hugectl.
 const OPTIONS: [(&str, &[&str]); 5] = [
     ("thp", &["--thp"]),
     ("heap", &["--heap"]),
@@ -25,7 +25,7 @@ const OPTIONS: [(&str, &[&str]); 5] = [
     ("auto", &["--auto"]),
 ];
 
-/// What a page size may follow as an option.
+/// Options that take a page size.
 const SEGMENTS: [&str; 7] = ["text", "data", "bss", "heap", "shm", "anon", "stack"];
 
 /// Where distributions install mimalloc.
@@ -43,7 +43,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// The unchanged program.
+    /// Returns the way of the unchanged program.
     pub fn plain() -> Way {
         Way {
             name: "plain".to_owned(),
@@ -52,7 +52,7 @@ impl Way {
         }
     }
 
-    /// hugectl with these options.
+    /// Returns the way of hugectl with these options.
     pub fn options(name: &str, options: Vec<OsString>) -> Way {
         Way {
             options: Some(options),
@@ -99,7 +99,7 @@ impl Way {
                     word,
                     vec![
                         ("LD_PRELOAD", library.into()),
-                        // The name before version 3, and since then.
+                        // The name before version 3, and since.
                         ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
                         ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
                     ],
@@ -158,7 +158,7 @@ fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
         .collect()
 }
 
-/// Finds mimalloc in the library directories, the newest version first.
+/// Finds the last `libmimalloc.so*`, in the order of paths, in the library directories.
 fn mimalloc() -> Option<PathBuf> {
     let arch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
     let dirs = std::iter::once(arch.as_str()).chain(MIMALLOC_DIRS);

@@ -4,9 +4,9 @@
 //! memory --plan(room)--> steps --apply(pace)--> memory again --> report
 //! ```
 //!
-//! The kernel does it by `process_madvise(2)` with `MADV_COLLAPSE`. Contents, addresses and
-//! permissions stay. A page fault of the program waits while the kernel copies one huge
-//! page, so a call asks for few and a pause follows.
+//! The kernel collapses by `process_madvise(2)` with `MADV_COLLAPSE`. Contents, addresses and
+//! permissions stay. Page faults of the program block while the kernel copies a huge page, so each
+//! call covers few, and a pause follows.
 
 mod apply;
 mod memory;
@@ -40,17 +40,16 @@ pub use apply::Progress;
 pub use pace::Pace;
 pub use report::Adopted;
 
-/// How often a process that allocates meanwhile is processed.
+/// Maximum number of rounds for a process that keeps allocating.
 const ROUNDS: u32 = 4;
 
-/// The percentage of memory, allocated meanwhile, that is worth another round.
+/// Share of memory (percent), allocated during a round, that triggers another round.
 const CHANGED: u64 = 2;
 
 /// Collapses the memory of a process.
 ///
 /// # Errors
-/// There is no such process, it may not be inspected or changed, or the kernel cannot
-/// collapse.
+/// The process doesn't exist, may not be inspected or changed, or the kernel cannot collapse.
 pub fn adopt(
     root: &Root,
     pid: Pid,
@@ -61,7 +60,7 @@ pub fn adopt(
     let (start, cpu) = (Instant::now(), own_time());
     let process = open(pid)?;
     let before = Memory::read(root, pid, &wish.segments)?;
-    // Reading many processes takes CPU time, too.
+    // Reading `smaps` costs CPU time, too.
     pace.keep();
     let mut collapse = |range: &Range<u64>| collapse(process.as_fd(), range);
     let plan_for = |memory: &Memory| plan::plan(memory, &room::room(root, pid), wish.touched);
@@ -74,7 +73,7 @@ pub fn adopt(
         after = Memory::read(root, pid, &wish.segments).ok();
         pace.keep();
         let Some(now) = &after else { break };
-        // Reasons may have changed meanwhile, but for those of the kernel.
+        // The new plan replaces all reasons except those of this round's collapses.
         plan = plan_for(now);
         outcome.left = plan.left.clone();
         outcome.left.extend(next.left);
@@ -92,15 +91,15 @@ pub fn adopt(
 /// Checks that a process exists and may be changed.
 ///
 /// # Errors
-/// The obstacle, and what to do.
+/// Names the obstacle and the remedy.
 pub fn check(pid: Pid) -> Result<(), Failure> {
     open(pid).map(drop)
 }
 
-/// Predicts [`adopt`], as if each step succeeded.
+/// Predicts the result of [`adopt`] if every step succeeds.
 ///
 /// # Errors
-/// There is no such process, or it may not be inspected.
+/// The process doesn't exist or may not be inspected.
 pub fn foresee(root: &Root, pid: Pid, wish: &Adopt) -> Result<Adopted, Failure> {
     let before = Memory::read(root, pid, &wish.segments)?;
     let plan = plan::plan(&before, &room::room(root, pid), wish.touched);
@@ -123,7 +122,7 @@ fn foreseen(before: &Memory, plan: &Plan) -> Memory {
             growth += before.size.saturating_sub(unit.present);
         }
         area.resident += growth;
-        // Steps include what is huge already.
+        // Steps include units that are huge already.
         let known = area.huge.get(&before.size).copied().unwrap_or(0);
         if huge > known {
             area.huge.insert(before.size, huge.min(area.resident));
@@ -132,7 +131,7 @@ fn foreseen(before: &Memory, plan: &Plan) -> Memory {
     after
 }
 
-/// Opens the process and makes sure that it may be changed.
+/// Opens the process and checks that it may be changed.
 fn open(pid: Pid) -> Result<OwnedFd, Failure> {
     let process = open_pidfd(pid.get()).map_err(|error| match error.raw_os_error() {
         Some(libc::ESRCH) => Failure::Own(format!("there is no process {pid}")),

@@ -20,19 +20,19 @@ use crate::probe::bundle::Bundle;
 use crate::say::failure::Failure;
 use crate::say::note::Note;
 
-/// The result of a plan.
+/// The result of an applied plan.
 #[derive(Debug, Default)]
 pub struct Applied {
     /// Messages.
     pub notes: Vec<Note>,
-    /// Variables of the program that override those of the plan.
+    /// Variables that override those of the plan.
     variables: Vec<Variable>,
 }
 
-/// Carries a plan out.
+/// Executes a plan.
 ///
 /// # Errors
-/// A requirement on the program cannot be met.
+/// A requirement cannot be met.
 pub fn apply(
     plan: &Plan,
     bundle: &Bundle<'_>,
@@ -58,7 +58,7 @@ pub fn apply(
 }
 
 impl Applied {
-    /// Tells the library where the page for the report is.
+    /// Tells the library where the shared report page is.
     pub fn set_watcher(&mut self, value: String) {
         self.variables.push(Variable {
             name: REPORT_WATCH,
@@ -66,7 +66,7 @@ impl Applied {
         });
     }
 
-    /// Writes the library inside hugectl to disk.
+    /// Writes the embedded library to disk.
     fn place_library(
         &mut self,
         library: &Bundled,

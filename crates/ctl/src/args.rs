@@ -23,7 +23,7 @@ pub use reports::Reports;
 pub(crate) use running::Running;
 pub(crate) use scope::Scope;
 
-/// The value of an option that takes a size, when it is given without one.
+/// The value of a size option that was given without a size.
 pub const DEFAULT: &str = "default";
 
 /// The value of `--report` without a file.
@@ -87,11 +87,11 @@ pub struct Args {
     )]
     pub command: Vec<OsString>,
 
-    /// Which options were given.
+    /// The options on the command line.
     #[arg(skip)]
     pub(crate) given: Given,
 
-    /// Changes of the verbosity, in the order written.
+    /// Changes of verbosity, in the order written.
     #[arg(skip)]
     pub steps: Vec<Step>,
 
@@ -115,10 +115,10 @@ pub enum Step {
     Exactly(u8),
 }
 
-/// Parses a whole command line, the name of the tool first.
+/// Parses a command line whose first word is the name of the tool.
 ///
 /// # Errors
-/// Those of clap, help and version among them.
+/// Errors of clap, help and version among them.
 pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let argv: Vec<OsString> = argv.into_iter().collect();
     let mut command = Args::command();
@@ -130,7 +130,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Err
     let thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
     let given = Given::of(&command, &matches);
     let mut args = Args::from_arg_matches_mut(&mut matches)?;
-    // Freeing them takes long, and hugectl parses once.
+    // Leaked: freeing them takes long, and hugectl parses once.
     std::mem::forget((command, matches));
     args.given = given;
     args.thp_last = thp_last;

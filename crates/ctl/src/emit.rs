@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `systemd` | `/etc/systemd/system/UNIT.d/hugetools.conf` |
 //! | `environment` | `EnvironmentFile=`, PostgreSQL's `environment`, `/etc/default/NAME` |
-//! | `docker` | `docker run $(hugectl --emit=docker …) IMAGE`; podman and nerdctl alike |
+//! | `docker` | `docker run $(hugectl --emit=docker ...) IMAGE`; podman and nerdctl alike |
 //! | `kubernetes` | a pod's specification |
 //!
 //! Variables that hold a process ID are left out: the service has none yet.
@@ -31,7 +31,7 @@ const INSTALL: &str =
 /// Directories that a reboot empties.
 const VOLATILE: [&str; 5] = ["/run", "/var/run", "/tmp", "/dev", "/proc"];
 
-/// The environment of a service: `PATH`, and no other variable of the caller's.
+/// Returns a caller with the environment of a service: only `PATH` of the caller's.
 #[must_use]
 pub fn service(caller: &Caller) -> Caller {
     let mut service = caller.clone();
@@ -161,7 +161,7 @@ fn systemd(head: &str, emit: &Emit, variables: &[Variable]) -> String {
     out
 }
 
-/// A unit's name; `.service` may be left out.
+/// Returns a unit's full name; `.service` may be missing.
 fn unit_name(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     format!("{}.service", name.strip_suffix(".service").unwrap_or(&name))

@@ -8,10 +8,9 @@
 //!   Adopt:  adopt (memory --plan--> steps --apply--> report)
 //! ```
 //!
-//! `plan` is a pure function of what was found. Only `apply` changes the disk or the page
-//! cache, and no other module here calls it: a dry run skips `apply`. Nothing here
-//! prints: what there is to say comes back as
-//! [`say::note::Note`]s and [`say::failure::Failure`]s.
+//! `plan` is a pure function of what `probe` found. Only `apply` changes the disk or the page
+//! cache, and no other module here calls it: a dry run skips `apply`. Nothing here prints: messages
+//! are returned as [`say::note::Note`]s and [`say::failure::Failure`]s.
 
 pub mod adopt;
 pub mod apply;

@@ -1,5 +1,4 @@
-//! The plan of a start: variables, a program, and what is known about it. It prints as the
-//! shell commands that do the same.
+//! The plan of a start: variables, program, prediction. It prints as equivalent shell commands.
 
 mod file_notes;
 mod make;
@@ -64,7 +63,7 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// Its arguments, beginning with its name.
     pub(crate) argv: Vec<OsString>,
-    /// Whether it is text that the shell runs if the kernel doesn't.
+    /// Whether it is a script that the shell runs if `execve(2)` fails with ENOEXEC.
     pub(crate) is_text: bool,
     /// Why the kernel may refuse to execute it; printed if it does.
     pub(crate) exec_hint: Option<String>,
@@ -86,18 +85,17 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// The destination of the report, if hugectl waits for the program.
     pub report: Option<To>,
-    /// Whether anything is asked for.
+    /// Whether anything is requested.
     pub asks: bool,
     pub(crate) thp_policy: Option<ThpPolicy>,
-    /// The embedded library that is put on disk.
+    /// The embedded library to write to disk.
     pub(crate) library: Option<Bundled>,
-    /// The files whose text is put on huge pages of the page cache.
+    /// Files whose text to put on huge pages of the page cache.
     pub(crate) text: Vec<TextFile>,
-    /// Whether text can be on huge pages of the page cache only, as in a static program.
+    /// Whether text has no other huge pages than those of the page cache, as in a static program.
     pub(crate) text_needs_page_cache: bool,
 }
 
-/// The embedded library that is preloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bundled {
     pub(crate) name: &'static str,
@@ -107,7 +105,7 @@ pub(crate) struct Bundled {
 }
 
 impl Plan {
-    /// Whether the program must not run without the variables.
+    /// Whether `--require` is set: then the program must not run without the variables.
     pub(crate) fn requires(&self) -> bool {
         let mut variables = self.variables.iter();
         variables.any(|variable| variable.name == REQUIRE)
@@ -211,7 +209,7 @@ impl Plan {
     }
 }
 
-/// A plan as JSON. The fields are described in hugectl(8).
+/// A plan as JSON. hugetools-json(7) describes the fields.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! The request: the command line, validated as far as it can be by itself.
+//! The command line, validated without knowledge of the machine.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub use processes::Whom;
 /// The request.
 #[derive(Debug, Clone)]
 pub enum Request {
-    /// Start a program, or predict that.
+    /// Start a program, or predict the start.
     Run(Run),
     /// Show the huge pages of running processes.
     Status(Status),
@@ -46,8 +46,8 @@ pub enum Request {
     Compare(Compare),
 }
 
-/// Start a program, or predict that. An option that was not given is `None`, since an
-/// inherited variable may stand for it.
+/// Start a program, or predict the start. An absent option is `None`, since an inherited variable
+/// may replace it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub(crate) segments: Segments,
@@ -75,7 +75,7 @@ pub struct Run {
     pub(crate) library: Library,
     /// `--messages`
     pub messages: Option<messages::To>,
-    /// Changes of the environment's verbosity.
+    /// Changes to the inherited verbosity.
     pub(crate) steps: Vec<Step>,
     /// `--dry-run`
     pub dry_run: bool,
@@ -93,10 +93,10 @@ pub struct Run {
     pub(crate) chosen: Option<Chosen>,
 }
 
-/// What `--auto` chose.
+/// The choice of `--auto`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Chosen {
-    /// The options and the reason, and what to look out for: a line each.
+    /// The lines to print: the options and the reason, then a caveat.
     pub(crate) lines: Vec<String>,
     pub(crate) subject: Subject,
 }
@@ -107,12 +107,12 @@ impl Run {
         !self.dry_run && !self.explain
     }
 
-    /// Returns the lines about what `--auto` chose.
+    /// Returns the lines about the choice of `--auto`.
     pub fn chosen(&self) -> impl Iterator<Item = &String> {
         self.chosen.iter().flat_map(|chosen| &chosen.lines)
     }
 
-    /// Returns the options that ask for pages, with these.
+    /// Returns the options that request pages, each with its pages.
     pub(crate) fn asked_pages(&self) -> impl Iterator<Item = (&'static str, Pages)> {
         let all = [
             ("--text", self.segments.text),
@@ -127,18 +127,18 @@ impl Run {
             .filter_map(|(option, pages)| Some((option, pages?)))
     }
 
-    /// Returns the memory that only `--auto` asked for.
+    /// Returns the memory that only `--auto` requested.
     pub(crate) fn chosen_subject(&self) -> Subject {
         let chosen = self.chosen.as_ref();
         chosen.map_or(Subject::NONE, |chosen| chosen.subject)
     }
 
-    /// Whether the library is preloaded in any case.
+    /// Whether the library is always preloaded.
     pub(crate) fn forces_preload(&self) -> bool {
         self.preload == Preload::Always
     }
 
-    /// Whether the program's own libc is to serve the heap.
+    /// Whether the program's own libc should serve the heap.
     pub(crate) fn wants_libc(&self) -> bool {
         self.engine == Some(HeapEngine::Libc)
     }
@@ -148,7 +148,7 @@ impl Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeapEngine {
     Arena,
-    /// That of the program's own libc.
+    /// The malloc of the program's own libc.
     Libc,
 }
 
@@ -174,7 +174,7 @@ pub struct Status {
 /// Whether the library is preloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preload {
-    /// If it is of use.
+    /// If it is useful.
     Auto,
     Never,
     Always,

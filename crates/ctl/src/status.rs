@@ -61,7 +61,7 @@ impl Snapshot {
     /// Reads a process's memory; with `frames` the sizes of its folios, too.
     ///
     /// # Errors
-    /// There is no such process, or it may not be inspected.
+    /// The process doesn't exist or may not be inspected.
     pub fn take(
         root: &Root,
         pid: Pid,
@@ -112,12 +112,12 @@ impl Snapshot {
         })
     }
 
-    /// What could not be read.
+    /// Returns why the folio sizes are unknown, if they are.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// Its total memory, as a peak reached at the time `at`.
+    /// Returns its total memory as a peak reached at the time `at`.
     pub(crate) fn peak(&self, at: u64) -> Peak {
         Peak::of(&self.rows(), at)
     }
@@ -127,12 +127,12 @@ impl Snapshot {
         self.reports_by_itself
     }
 
-    /// The snapshot as a table, or as one line of JSON.
+    /// Formats the snapshot as a table, or as one line of JSON.
     pub fn to_text(&self, json: bool) -> String {
         self.text(json, None, &[])
     }
 
-    /// The same for a process that has ended since, and the requirements on it.
+    /// Formats the snapshot of a process that has ended since, with its requirements.
     pub(crate) fn text(&self, json: bool, life: Option<Life>, required: &[Met]) -> String {
         let rows = self.rows();
         let mut required = required.to_vec();
@@ -191,7 +191,7 @@ fn is_library(record: &Record<'_>) -> bool {
 
 /// Sorts mappings into rows, in the order of reports.
 fn rows<'a>(mappings: &[Record<'a>], extents: &[Extent<'a>], pmd_size: u64) -> Vec<Row<'a>> {
-    // Each run of a name has at most two rows of its own; nameless ones share theirs.
+    // Each run of equally named mappings has at most two rows; nameless ones share theirs.
     let names = 1 + mappings
         .windows(2)
         .filter(|two| two[0].name != two[1].name)
@@ -203,7 +203,7 @@ fn rows<'a>(mappings: &[Record<'a>], extents: &[Extent<'a>], pmd_size: u64) -> V
     rows
 }
 
-/// The size of a transparent huge page; 0 if unknown.
+/// Returns the size of a transparent huge page; 0 if unknown.
 pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError> {
     let size = match thp.and_then(|thp| thp.pmd_size) {
         Some(size) => Some(size),
@@ -247,13 +247,13 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
     })
 }
 
-/// The path of the executable; empty if unreadable.
+/// Returns the path of the executable; empty if unreadable.
 pub(crate) fn exe(root: &Root, pid: Pid) -> Vec<u8> {
     let path = process::exe(root, pid).unwrap_or_default();
     path.into_os_string().into_vec()
 }
 
-/// The name of the process: that of the link or script that was started.
+/// Returns the name of the process: that of the started link or script.
 pub(crate) fn name(root: &Root, pid: Pid, exe: &[u8]) -> Vec<u8> {
     process::name(root, pid).unwrap_or_else(|| base(exe).to_vec())
 }

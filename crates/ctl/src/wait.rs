@@ -1,9 +1,8 @@
-//! `--report`: hugectl stays as the parent of the program, as `time` does. It passes signals
-//! on, samples the program's memory, prints the report at the end, and ends as the program
-//! did.
+//! `--report`: hugectl stays as the parent of the program, as `time` does. It passes signals on,
+//! samples the program's memory, prints the report, and ends as the program did.
 //!
-//! The library leaves its report in a shared page. If it is missing, as after a signal or of
-//! a program without the library, hugectl reports the last sample.
+//! The library leaves its report in a shared page. If the page is empty, as after a signal or
+//! without the library, hugectl reports the last sample.
 
 mod output;
 mod remaining;
@@ -60,7 +59,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The value of `HUGETLB_REPORT_WATCH` after the number of the program.
+    /// Returns the part of `HUGETLB_REPORT_WATCH` after the process ID.
     pub fn variable(&self) -> String {
         format!("{}:{}", self.parent, self.file.as_raw_fd())
     }
@@ -74,7 +73,7 @@ impl Program {
 /// Forks a child that executes the program.
 ///
 /// # Errors
-/// Why hugectl cannot wait for it.
+/// hugectl cannot wait for the program.
 pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
     let failed = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
     let (page, file) = Shared::new().map_err(failed("memfd_create"))?;
@@ -192,7 +191,7 @@ impl Parent {
         };
         let is_current = samples.images == self.images();
         match end {
-            // Its library could not map the page, and has printed the report.
+            // Its library could not map the page and has printed the report.
             End::Exit(_) if is_current && last.reports_by_itself() => String::new(),
             _ => last.text(self.output.json, Some(life), &required),
         }

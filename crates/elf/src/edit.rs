@@ -1,8 +1,7 @@
-//! Changes marks and alignments of segments, and computes the bytes of the file that
-//! differ.
+//! Changes marks and alignments of segments, and computes the changed bytes of the file.
 //!
-//! Every field works with its old and its new value, whatever the other fields hold. So
-//! a reader in the middle of a write still sees a valid program.
+//! Every field works with its old and its new value, whatever the other fields hold: a reader in
+//! the middle of a write still sees a valid program.
 
 use std::fmt;
 
@@ -26,8 +25,7 @@ pub struct Marks {
 pub struct Edit {
     /// The marks to set; `None` keeps the present ones.
     pub marks: Option<Marks>,
-    /// The minimum alignment in bytes, a power of two; `None` keeps the present
-    /// one.
+    /// The minimum alignment in bytes, a power of two; `None` keeps the present one.
     pub align: Option<u64>,
 }
 
@@ -36,7 +34,7 @@ pub struct Edit {
 pub struct Edited {
     /// The table after the edit.
     pub table: Table,
-    /// Roles in the request without a segment.
+    /// Requested roles without a segment.
     pub missing: Vec<Role>,
     /// Segments that keep their alignment. None of them is executable.
     pub unaligned: Vec<Unaligned>,
@@ -47,9 +45,8 @@ pub struct Edited {
 pub struct Unaligned {
     /// Its index in the program header table.
     pub index: usize,
-    /// The segment's address and file offset differ by a multiple of the alignment
-    /// plus this many bytes, so no aligned page in memory is an aligned page of the
-    /// file.
+    /// The segment's address and file offset differ by a multiple of the alignment plus this many
+    /// bytes, so no aligned page in memory is an aligned page of the file.
     pub apart: u64,
 }
 
@@ -83,8 +80,7 @@ impl Table {
     /// Returns the table after a change. The file stays as it is.
     ///
     /// # Errors
-    ///
-    /// When the change has no effect, or no loader would accept the result.
+    /// The change has no effect, or no loader would accept the result.
     pub fn edit(&self, edit: &Edit) -> Result<Edited, Refusal> {
         if self.placing == Placing::NotLoaded || self.segments.is_empty() {
             return Err(Refusal::NotLoadable);
@@ -109,8 +105,8 @@ impl Table {
         })
     }
 
-    /// Returns the patch that turns a file with this table into a file with
-    /// `after`; `None` if they are equal.
+    /// Returns the patch from a file with this table to a file with `after`; `None` if they are
+    /// equal.
     pub fn patch(&self, after: &Table) -> Option<Patch> {
         let differ = |(old, new): (&u8, &u8)| old != new;
         let pairs = || self.bytes.iter().zip(&after.bytes);
@@ -122,8 +118,7 @@ impl Table {
         })
     }
 
-    /// Returns the roles to mark that no segment has. Fails if that leaves nothing
-    /// to mark.
+    /// Returns the requested roles without a segment. Fails if nothing remains to mark.
     fn missing(&self, marks: Marks) -> Result<Vec<Role>, Refusal> {
         let wanted = [(marks.text, Role::Text), (marks.data, Role::Data)];
         let wanted = wanted.iter().filter(|(wanted, _)| *wanted);
@@ -195,9 +190,8 @@ impl Segment {
     }
 }
 
-/// The largest alignment (bytes) that still leaves room in the address space: the
-/// largest huge page of any architecture on 64-bit, and 4 MiB on 32-bit, where programs
-/// start at 4 MiB.
+/// The largest alignment (bytes) that still leaves room in the address space: the largest huge page
+/// of any architecture on 64-bit, and 4 MiB on 32-bit, where programs start at 4 MiB.
 fn largest(ident: Ident) -> u64 {
     match ident.class {
         Class::Elf32 => 4 << 20,
@@ -224,7 +218,7 @@ impl Ident {
 }
 
 impl Role {
-    /// The name in options.
+    /// Returns the name in options.
     pub fn name(self) -> &'static str {
         match self {
             Role::Text => "text",

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// Why a file could not be parsed. Messages are lower-case fragments that follow the
-/// file name.
+/// Why a file could not be parsed. Messages are lower-case fragments that follow the file name.
 #[derive(Debug)]
 pub enum ElfError {
     /// The ELF magic is missing.
@@ -15,8 +14,7 @@ pub enum ElfError {
     Invalid(&'static str),
     /// This part exceeds our size limit.
     TooLarge(&'static str),
-    /// The segment with this index in the program header table is invalid, for the
-    /// given reason.
+    /// The segment with this index in the program header table is invalid, for this reason.
     Segment(usize, &'static str),
     /// The read failed.
     Io(io::Error),

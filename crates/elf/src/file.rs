@@ -55,7 +55,7 @@ impl<S: Source> Elf<S> {
     /// Reads headers and dynamic section.
     ///
     /// # Errors
-    /// When it is not an ELF file, or no loader would accept it.
+    /// The file is not ELF, or no loader would accept it.
     pub fn read(source: S) -> Result<Elf<S>, ElfError> {
         let reader = Reader::new(source)?;
         let headers = header::read(&reader)?;
@@ -76,12 +76,12 @@ impl<S: Source> Elf<S> {
         })
     }
 
-    /// The architecture.
+    /// Returns the architecture.
     pub fn ident(&self) -> Ident {
         self.headers.ident
     }
 
-    /// How the file is started.
+    /// Returns how the file is started.
     pub fn kind(&self) -> Kind {
         let dynamic = self.dynamic.as_ref();
         match (elf::FileType(self.headers.file_type), &self.interpreter) {
@@ -94,23 +94,23 @@ impl<S: Source> Elf<S> {
         }
     }
 
-    /// The path of the loader (`PT_INTERP`).
+    /// Returns the path of the loader (`PT_INTERP`).
     pub fn interpreter(&self) -> Option<&[u8]> {
         self.interpreter.as_deref()
     }
 
-    /// The dynamic section.
+    /// Returns the dynamic section.
     pub fn dynamic(&self) -> Option<&Dynamic> {
         self.dynamic.as_ref()
     }
 
-    /// The loadable segments, in the order of the file's table.
+    /// Returns the loadable segments, in the order of the file's table.
     pub fn loads(&self) -> &[Load] {
         &self.headers.loads
     }
 
-    /// Addresses, before the load bias, that the loader write-protects after
-    /// relocation (`PT_GNU_RELRO`).
+    /// Returns the range that the loader write-protects after relocation (`PT_GNU_RELRO`), before
+    /// the load bias.
     pub fn relro(&self) -> Option<Range<u64>> {
         self.headers.relro.clone()
     }
@@ -120,8 +120,8 @@ impl<S: Source> Elf<S> {
         self.headers.loads.iter().any(|load| load.marked)
     }
 
-    /// The address of the program headers, before the load bias. The kernel passes
-    /// it to the process as `AT_PHDR`.
+    /// Returns the address of the program headers, before the load bias. The kernel passes it to
+    /// the process as `AT_PHDR`.
     pub fn header_address(&self) -> Option<u64> {
         let table = self.headers.table;
         let holds = |load: &&Load| load.offset <= table && table - load.offset < load.file_size;
@@ -186,7 +186,7 @@ fn read_dynamic<S: Source>(
     })
 }
 
-/// The entries before `DT_NULL`.
+/// Returns the entries before `DT_NULL`.
 fn entries<D: Dyn<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<(i64, u64)> {
     let count = bytes.len() / size_of::<D>();
     let Ok((entries, _)) = pod::slice_from_bytes::<D>(bytes, count) else {

@@ -1,4 +1,4 @@
-//! The file header and the program headers, decoded.
+//! Decodes the file header and the program headers.
 
 use std::ops::Range;
 
@@ -49,12 +49,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// The end of the segment in memory (exclusive).
+    /// Returns the end of the segment in memory (exclusive).
     pub fn end(&self) -> u64 {
         self.address.saturating_add(self.memory_size)
     }
 
-    /// The end of the bytes that come from the file (exclusive).
+    /// Returns the end of the bytes that come from the file (exclusive).
     pub fn file_end(&self) -> u64 {
         self.address.saturating_add(self.file_size)
     }
@@ -67,7 +67,6 @@ pub(crate) struct Place {
     pub(crate) len: u64,
 }
 
-/// The decoded headers.
 #[derive(Debug)]
 pub(crate) struct Headers {
     pub(crate) ident: Ident,
@@ -76,7 +75,6 @@ pub(crate) struct Headers {
     pub(crate) file_type: u16,
     /// File offset of the program header table.
     pub(crate) table: u64,
-    /// The number of program headers.
     pub(crate) count: u16,
     pub(crate) loads: Vec<Load>,
     /// Index and flags (`p_flags`) of each load.
@@ -211,8 +209,7 @@ impl Headers {
         }
     }
 
-    /// Maps an address to the file. The length is the rest of the segment's bytes
-    /// in the file.
+    /// Maps an address to the file. The length is the rest of the segment's bytes in the file.
     pub(crate) fn place_of(&self, address: u64) -> Option<Place> {
         let load = self
             .loads

@@ -17,8 +17,8 @@ pub enum Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Machine(pub u16);
 
-/// Class, byte order and machine. A loader accepts only libraries whose values equal
-/// the program's.
+/// Class, byte order and machine. A loader accepts only libraries with the same values as the
+/// program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ident {
     /// The address size.

@@ -1,5 +1,4 @@
-//! Parses ELF files as far as hugetools needs: how a file starts, its segments and its
-//! symbols.
+//! Parses ELF files as far as hugetools needs: how a file starts, its segments and its symbols.
 //!
 //! | question | answer |
 //! |---|---|

@@ -18,7 +18,6 @@ const SYMBOLS: &str = "symbol table";
 /// Bytes to read of each `PT_NOTE` segment; real ones have a few hundred.
 const MAX_NOTES: u64 = 4096;
 
-/// A section.
 struct Section {
     kind: elf::SectionType,
     /// The index of a related section.
@@ -30,18 +29,15 @@ impl<S: Source> Elf<S> {
     /// Whether the file exports the symbol.
     ///
     /// # Errors
-    ///
-    /// When the tables are missing or invalid.
+    /// The tables are missing or invalid.
     pub fn defines(&self, name: &str) -> Result<bool, ElfError> {
         Ok(self.symbols()?.defines(name))
     }
 
-    /// Returns the name of the first wanted symbol that the file refers to without
-    /// defining it.
+    /// Returns the name of the first wanted symbol that the file needs but doesn't define.
     ///
     /// # Errors
-    ///
-    /// When the tables are missing or invalid.
+    /// The tables are missing or invalid.
     pub fn refers_to(
         &self,
         is_wanted: impl Fn(&[u8]) -> bool,
@@ -50,11 +46,10 @@ impl<S: Source> Elf<S> {
         Ok(found.map(<[u8]>::to_vec))
     }
 
-    /// Whether the file has a note with this owner (`PT_NOTE`). Stripping keeps
-    /// notes.
+    /// Whether the file has a note with this owner (`PT_NOTE`). Stripping keeps notes.
     ///
     /// # Errors
-    /// When the notes cannot be read.
+    /// The notes cannot be read.
     pub fn has_note(&self, owner: &[u8]) -> Result<bool, ElfError> {
         for place in &self.headers.notes {
             let bytes = self
@@ -72,7 +67,7 @@ impl<S: Source> Elf<S> {
         Ok(false)
     }
 
-    /// The dynamic symbols; none in a file without a dynamic section.
+    /// Returns the dynamic symbols; none in a file without a dynamic section.
     fn symbols(&self) -> Result<&Symbols, ElfError> {
         if let Some(symbols) = self.symbols.get() {
             return Ok(symbols);

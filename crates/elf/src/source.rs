@@ -8,11 +8,10 @@ use crate::error::ElfError;
 
 /// Bytes readable at any offset.
 pub trait Source {
-    /// Fills `buffer` from `offset` and returns the number of bytes read, which is
-    /// smaller than the buffer only at the end of the file.
+    /// Fills `buffer` from `offset`. Returns the number of bytes read, which is smaller than the
+    /// buffer only at the end of the file.
     ///
     /// # Errors
-    ///
     /// Errors of the operating system.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
@@ -52,7 +51,7 @@ impl Source for &[u8] {
     }
 }
 
-/// Bytes of the front read at once. They hold all headers of nearly every file.
+/// Bytes read at once from the front. They hold all headers of nearly every file.
 const FRONT: usize = 4096;
 
 /// Size limit of a table (bytes). The largest real string tables have about 10 MiB.

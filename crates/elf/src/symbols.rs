@@ -6,7 +6,6 @@ use object::{Endianness, pod};
 
 use crate::ident::{Class, Ident};
 
-/// The dynamic symbols and their names.
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     strings: Vec<u8>,
@@ -44,7 +43,7 @@ impl Symbols {
         })
     }
 
-    /// The name of the first wanted undefined symbol.
+    /// Returns the name of the first wanted undefined symbol.
     pub(crate) fn refers_to(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Option<&[u8]> {
         let undefined = self.symbols.iter().filter(|symbol| !symbol.is_defined);
         let strings = undefined.filter_map(|symbol| self.names_from(symbol));
@@ -52,7 +51,7 @@ impl Symbols {
         names.find(|name| is_wanted(name))
     }
 
-    /// The names from that of the symbol on, each zero-terminated.
+    /// Returns the names from that of the symbol on, each NUL-terminated.
     fn names_from(&self, symbol: &Symbol) -> Option<&[u8]> {
         self.strings.get(usize::try_from(symbol.name).ok()?..)
     }

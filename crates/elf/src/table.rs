@@ -83,12 +83,10 @@ impl Segment {
 }
 
 impl Table {
-    /// Reads the table of a file of `len` bytes and checks that every segment could
-    /// be loaded.
+    /// Reads the table of a file of `len` bytes and checks that every segment could be loaded.
     ///
     /// # Errors
-    ///
-    /// When it is not an ELF file, or a part is missing or invalid.
+    /// The file is not ELF, or a part is missing or invalid.
     pub fn read<S: Source>(source: S, len: u64) -> Result<Table, ElfError> {
         let reader = Reader::new(source)?;
         let headers = header::read(&reader)?;

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 /// Whether the file has capabilities.
 pub(crate) fn has_capabilities(file: &File) -> bool {
     let name = c"security.capability";
-    // SAFETY: the name is zero-terminated, and the kernel writes nothing into no buffer.
+    // SAFETY: the name is NUL-terminated, and with length 0 the kernel writes nothing.
     let len = unsafe { libc::fgetxattr(file.as_raw_fd(), name.as_ptr(), std::ptr::null_mut(), 0) };
     len >= 0
 }

@@ -53,7 +53,7 @@ impl Change {
     }
 }
 
-/// The message for a refused change.
+/// Returns the message for a refused change.
 pub(crate) fn refused(path: &Path, edit: &Edit, why: &Refusal) -> Failure {
     let of = |what: &str| Failure::of(path, what);
     let size = edit.align.unwrap_or_default();

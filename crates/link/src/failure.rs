@@ -11,17 +11,17 @@ use hugetools_model::root::error::describe_errno;
 pub struct Failure(String);
 
 impl Failure {
-    /// An error with any text.
+    /// Creates an error with any text.
     pub fn new(text: impl Into<String>) -> Failure {
         Failure(text.into())
     }
 
-    /// An error about a file.
+    /// Creates an error about a file.
     pub fn of(path: &Path, what: impl fmt::Display) -> Failure {
         Failure(format!("{}: {what}", path.display()))
     }
 
-    /// An error of the operating system about a file; `what` says what cannot be done.
+    /// Creates an error of the operating system about a file; `what` names the failed action.
     pub(crate) fn io(path: &Path, what: &str, error: &io::Error) -> Failure {
         Failure::of(path, format_args!("{what}: {}", describe(error)))
     }

@@ -21,7 +21,7 @@ use crate::failure::{Failure, describe};
 pub struct Changed {
     /// The table before.
     pub before: Table,
-    /// The table after the change, and what the change skipped.
+    /// The table after the change, and the skipped parts of the change.
     pub edited: Edited,
     /// The requested alignment in bytes.
     pub align: Option<u64>,
@@ -113,7 +113,6 @@ fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a patch to disk.
 fn write(path: &Path, file: &File, patch: &Patch) -> Result<(), Failure> {
     check_unprivileged(path, file)?;
     let written = file.write_all_at(&patch.new, patch.offset);

@@ -1,6 +1,5 @@
-//! ld.hugetlbfs: a linker wrapper that makes programs for huge pages. It runs the real
-//! linker with options for the alignment of segments and with our library, then marks
-//! the segments of the output.
+//! ld.hugetlbfs: a linker wrapper that prepares programs for huge pages. It runs the real linker
+//! with our library and with options that align segments, then marks the segments of the output.
 //!
 //! A command line without one of our options goes to the real linker unchanged.
 
@@ -162,7 +161,7 @@ fn far_apart(size: u64) -> String {
     )
 }
 
-/// The contents of a response file.
+/// Reads a response file.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     let file = file::open(path, false).map_err(std::io::Error::other)?;

@@ -1,7 +1,6 @@
 //! Prepares programs for huge pages: hugeedit's changes of files, and ld.hugetlbfs.
 //!
-//! `hugetools-elf` computes the bytes to change; this crate writes files and runs the
-//! linker.
+//! `hugetools-elf` computes the bytes to change; this crate writes files and runs the linker.
 
 mod attribute;
 pub mod change;

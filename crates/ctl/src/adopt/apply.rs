@@ -13,11 +13,11 @@ use super::plan::{Plan, Step};
 use super::reason::Reason;
 use super::room;
 
-/// Time between two checks of the free memory.
+/// Minimum interval between checks of the free memory.
 const CHECK: Duration = Duration::from_millis(100);
 
-/// Huge pages per call at most. Each call waits until every CPU has drained its page
-/// batches; the program's page faults get through between two huge pages of a call.
+/// Maximum number of huge pages per call. A call first drains the page batches of every CPU;
+/// between two of its huge pages, the program's page faults proceed.
 const RUN: usize = 4;
 
 /// The progress in one process.
@@ -29,7 +29,6 @@ pub struct Progress {
     pub all: u64,
 }
 
-/// The result of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Outcome {
     /// Why units were not collapsed, by address.
@@ -38,7 +37,7 @@ pub(super) struct Outcome {
     pub(super) collapsed: u64,
 }
 
-/// Carries a plan out for a process. `collapse` collapses an address range of it.
+/// Executes a plan; `collapse` collapses an address range of the process.
 pub(super) fn apply(
     root: &Root,
     pid: Pid,
@@ -69,7 +68,6 @@ pub(super) fn apply(
     work.outcome
 }
 
-/// Collapses an address range.
 pub(super) type Collapse<'c> = dyn FnMut(&Range<u64>) -> io::Result<()> + 'c;
 
 struct Work<'w, 'c> {
@@ -77,11 +75,11 @@ struct Work<'w, 'c> {
     pid: Pid,
     collapse: &'w mut Collapse<'c>,
     outcome: Outcome,
-    /// When the free memory was last checked.
+    /// Time of the last check of the free memory.
     checked: Option<Instant>,
-    /// [`room::failed_allocations`] at the beginning.
+    /// [`room::failed_allocations`] before the first step.
     failed_allocations: Option<u64>,
-    /// Why nothing more is tried.
+    /// Why all further steps are skipped.
     stop: Option<Reason>,
 }
 
@@ -99,8 +97,8 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Collapses neighbours with one call. If that fails, collapses them one by one to learn
-    /// which ones fail; that also repeats a failure that was temporary.
+    /// Collapses neighbours with one call. If that fails, collapses each alone, to find the ones
+    /// that fail and to retry temporary failures.
     fn collapse(&mut self, run: &[Step]) {
         if self.stop.is_none() && self.call(run).is_ok() {
             self.outcome.collapsed += run.iter().map(Step::size).sum::<u64>();
@@ -131,7 +129,7 @@ impl Work<'_, '_> {
             libc::EAGAIN | libc::EBUSY => return Reason::Busy,
             libc::ESRCH => Reason::Changed,
             libc::ENOMEM if self.has_failed_allocation() => Reason::NoHugePage,
-            // Nothing is mapped there any more.
+            // The range was unmapped.
             libc::ENOMEM => return Reason::Changed,
             errno => return Reason::Refused(errno),
         };
@@ -139,7 +137,7 @@ impl Work<'_, '_> {
         reason
     }
 
-    /// Whether a collapse has found no huge page since the beginning.
+    /// Whether a collapse, of any process, has failed to allocate a huge page since the first step.
     fn has_failed_allocation(&self) -> bool {
         let now = room::failed_allocations(self.root);
         self.failed_allocations
@@ -156,8 +154,8 @@ mod tests {
 
     const SIZE: u64 = 2 << 20;
 
-    /// Applies steps at these units while a kernel returns these errors, 0 for success, and
-    /// then succeeds. Returns the first unit and the length of each call, too.
+    /// Applies a plan for `units`. Calls return `errors` in turn (0: success), then succeed.
+    /// Returns the first unit and the length of each call, too.
     fn run(units: &[u64], errors: &[i32], available_kib: u64) -> (Outcome, Vec<(u64, u64)>) {
         let meminfo = format!("MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n");
         let (_dir, root) = tree(&[("proc/meminfo", &meminfo)]);

@@ -17,11 +17,10 @@ use super::reason::Reason;
 use crate::say::failure::Failure;
 use crate::status;
 
-/// Bytes on huge pages by page size.
+/// Bytes on huge pages, by page size.
 pub(super) type Huge = BTreeMap<u64, u64>;
 
-/// A range of the size and alignment of a huge page, partly or wholly resident. It may be a
-/// huge page already.
+/// An aligned range of one huge page with resident bytes. It may be huge already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) start: u64,
@@ -35,7 +34,6 @@ pub(super) struct Area {
     pub(super) segment: Segment,
     pub(super) resident: u64,
     pub(super) huge: Huge,
-    /// Its units with resident bytes.
     pub(super) units: Vec<Unit>,
 }
 
@@ -52,7 +50,6 @@ impl Area {
     }
 }
 
-/// The memory of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) exe: Vec<u8>,
@@ -65,8 +62,8 @@ impl Memory {
     /// Reads the memory of these segments.
     ///
     /// # Errors
-    /// There is no such process, it may not be inspected, or the kernel has no transparent
-    /// huge pages.
+    /// The process doesn't exist or may not be inspected, or the kernel has no transparent huge
+    /// pages.
     pub(super) fn read(root: &Root, pid: Pid, segments: &[Segment]) -> Result<Memory, Failure> {
         let Some(thp) = Thp::read(root)? else {
             return Err(Failure::Own(
@@ -122,7 +119,7 @@ impl Memory {
 }
 
 impl Area {
-    /// Finds the units, until all resident pages are found: address space may be huge.
+    /// Collects the units until all resident bytes are found, since a mapping can be far larger.
     fn fill(
         &mut self,
         record: &Record<'_>,
@@ -144,7 +141,7 @@ impl Area {
                 ..Touched::default()
             });
             if record.shared_pages == 0 {
-                // All shared pages are the kernel's page of zeros, which smaps doesn't count.
+                // smaps counts no shared pages, so these are the kernel's zero page.
                 touched.present -= touched.shared;
                 touched.shared = 0;
             }

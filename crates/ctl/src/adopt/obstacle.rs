@@ -7,8 +7,8 @@ use hugetools_model::smaps::Record;
 
 use super::reason::Reason;
 
-/// Why a mapping cannot be collapsed. `is_disabled`: by `PR_SET_THP_DISABLE`;
-/// `shmem`: the value of `shmem_enabled` if it bars shared memory.
+/// Returns why a mapping cannot be collapsed. `is_disabled`: `PR_SET_THP_DISABLE` is set. `shmem`:
+/// the value of `shmem_enabled`, if that excludes shared memory.
 pub(super) fn find(
     record: &Record<'_>,
     segment: Segment,

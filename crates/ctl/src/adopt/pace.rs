@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use crate::sys::clock::own_time;
 
-/// Keeps to a share of one CPU.
+/// A limit of CPU time.
 #[derive(Debug)]
 pub struct Pace {
     percent: u32,
-    /// The CPU time for which pauses were made.
+    /// CPU time that pauses have made up for.
     paid: Duration,
 }
 
 impl Pace {
-    /// At most this percentage of one CPU, from now on.
+    /// Limits this process to `percent` of one CPU from now on.
     pub fn new(percent: u8) -> Pace {
         Pace {
             percent: u32::from(percent.clamp(1, 100)),

@@ -1,4 +1,4 @@
-//! Which base pages of a process are touched, from `/proc/PID/pagemap`.
+//! Reads which base pages of a process are touched, from `/proc/PID/pagemap`.
 
 use std::fs::File;
 use std::io;
@@ -11,14 +11,13 @@ use hugetools_model::process::{Entry, Pid};
 /// The touched pages of a range, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Touched {
-    /// In memory, including the kernel's shared page of zeros.
+    /// In memory, including the kernel's zero page.
     pub(super) present: u64,
-    /// Of these, mapped by other processes or the page of zeros.
+    /// Part of `present`: pages that other processes map, and the zero page.
     pub(super) shared: u64,
     pub(super) swapped: u64,
 }
 
-/// The pagemap of a process.
 #[derive(Debug)]
 pub(super) struct Pagemap {
     file: File,
@@ -26,8 +25,8 @@ pub(super) struct Pagemap {
 }
 
 impl Pagemap {
-    /// Opens it; `page` is the size of a base page. `None` if it may not be read, and in a
-    /// recorded tree.
+    /// Opens the file; `page` is the base page size in bytes. Returns `None` if it may not be read,
+    /// and in a recorded tree.
     pub(super) fn open(root: &Root, pid: Pid, page: u64) -> Option<Pagemap> {
         let file = root.open(&pid.path("pagemap")).ok()?;
         Some(Pagemap { file, page })

@@ -1,4 +1,4 @@
-//! Which huge pages to collapse, and in which order. A pure function.
+//! Chooses the huge pages to collapse, and their order. A pure function.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,7 +8,6 @@ use super::memory::{Memory, Unit};
 use super::reason::Reason;
 use super::room::Room;
 
-/// One huge page to collapse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) range: Range<u64>,
@@ -21,18 +20,17 @@ impl Step {
     }
 }
 
-/// What to collapse.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Plan {
-    /// By quarters that are touched, most first, since these add the least memory; then by
+    /// Sorted by touched quarters, fullest first, because these add the least memory; then by
     /// address, so that one call can collapse neighbours.
     pub(super) steps: Vec<Step>,
-    /// Why other units stay as they are, by address.
+    /// Why other units are not collapsed, by address.
     pub(super) left: BTreeMap<u64, Reason>,
 }
 
-/// Plans all units of which at least `touched` percent are resident, as far as there is room
-/// for the rest of them.
+/// Plans all units that are at least `touched` percent resident, as long as `room` holds their
+/// growth.
 pub(super) fn plan(memory: &Memory, room: &Room, touched: u8) -> Plan {
     let mut plan = Plan::default();
     let mut wanted = Vec::new();
@@ -85,7 +83,7 @@ mod tests {
     const SIZE: u64 = 2 * MB;
     const AMPLE: u64 = 1 << 40;
 
-    /// A process with these resident bytes in each unit, planned.
+    /// Plans a process with these resident bytes in each unit.
     fn planned(present: &[u64], free: u64, growth: u64, touched: u8) -> Plan {
         let units = (0..).zip(present).map(|(index, present)| Unit {
             start: index * SIZE,
@@ -116,7 +114,7 @@ mod tests {
         let ample = AMPLE;
         for (present, free, growth, touched, wanted) in [
             (&[MB, SIZE, 4096, SIZE], ample, ample, 0, &[1, 3, 0, 2][..]),
-            // A page for the moment of the copy, and a megabyte.
+            // Room for one huge page during the copy, and for 1 MB of growth.
             (&[SIZE, MB, MB, 4096], 3 * MB, 3 * MB, 0, &[0, 1]),
             (&[SIZE, MB, MB, 4096], SIZE, 0, 0, &[0]),
             (&[SIZE, MB, MB, 4096], SIZE - 1, SIZE - 1, 0, &[]),

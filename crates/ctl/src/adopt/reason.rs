@@ -1,11 +1,10 @@
-//! Why memory stays on base pages.
+//! Reasons why memory stays on base pages.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use hugetools_model::root::error::describe_errno;
 
-/// Why memory stays on base pages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
     /// It lies outside whole huge pages of its mapping.
@@ -26,7 +25,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// Whether the result is short of what was asked for.
+    /// Whether the result falls short of the request.
     pub(super) fn is_short(&self) -> bool {
         !matches!(self, Reason::Edge | Reason::Sparse(_) | Reason::Changed)
     }

@@ -1,4 +1,4 @@
-//! The result for a process: memory before and after, and reasons for the rest.
+//! The result for a process: memory before and after, and reasons for memory left on base pages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use super::apply::Outcome;
 use super::memory::{Area, Huge, Memory};
 use super::reason::Reason;
 
-/// Bytes at one moment.
+/// Memory at one moment, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct Amount {
     pub(crate) resident: u64,
@@ -32,13 +32,12 @@ impl Amount {
         amount
     }
 
-    /// On huge pages of all sizes.
+    /// Returns the bytes on huge pages of all sizes.
     pub(crate) fn huge(&self) -> u64 {
         self.huge.values().sum()
     }
 }
 
-/// A segment before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Row {
     pub(crate) segment: &'static str,
@@ -46,7 +45,6 @@ pub(crate) struct Row {
     pub(crate) after: Amount,
 }
 
-/// Memory on base pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Left {
     pub(crate) bytes: u64,
@@ -63,7 +61,7 @@ pub struct Adopted {
     pub(crate) name: String,
     /// The requested segments before.
     pub(crate) before: Amount,
-    /// After; zero if the process has ended.
+    /// The same afterwards; zero if the process has ended.
     pub(crate) after: Amount,
     /// Bytes that became huge.
     pub(crate) moved: u64,
@@ -75,10 +73,9 @@ pub struct Adopted {
     /// `ended` or `executes`, if the process ended or executed another program meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gone: Option<&'static str>,
-    /// How long it took; none for a dry run.
+    /// Elapsed time; `None` for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds: Option<f64>,
-    /// The CPU time it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu_seconds: Option<f64>,
 }
@@ -109,7 +106,7 @@ pub(super) fn adopted(
         pid: pid.get(),
         exe: text(&before.exe),
         name: text(&before.name),
-        // The kernel reports success for what was huge already, too.
+        // `MADV_COLLAPSE` also succeeds on memory that is huge already.
         moved: outcome.collapsed.min(new.huge().saturating_sub(old.huge())),
         refused: refusals.map(|_| before.size).sum(),
         before: old,
@@ -122,15 +119,15 @@ pub(super) fn adopted(
     }
 }
 
-/// The percentage of a process's memory that is on base pages for no other reason than that it
-/// was allocated or changed meanwhile.
+/// Returns the percentage of memory on base pages only because it was allocated or changed
+/// meanwhile.
 pub(super) fn changed(memory: &Memory, outcome: &Outcome) -> u64 {
     let resident: u64 = memory.areas.iter().map(|area| area.resident).sum();
     let changed = sums(&memory.areas, outcome).remove(&Reason::Changed);
     changed.unwrap_or(0).saturating_mul(100) / resident.max(1)
 }
 
-/// The memory on base pages by reason.
+/// Sums the memory on base pages by reason.
 fn sums(areas: &[Area], outcome: &Outcome) -> BTreeMap<Reason, u64> {
     let mut sums: BTreeMap<Reason, u64> = BTreeMap::new();
     for area in areas {
@@ -151,7 +148,7 @@ fn sums(areas: &[Area], outcome: &Outcome) -> BTreeMap<Reason, u64> {
     sums
 }
 
-/// The memory on base pages by reason, most first.
+/// Lists the memory on base pages by reason, largest first.
 fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
     let sums = sums(areas, outcome).into_iter();
     let sums = sums.filter(|(_, bytes)| *bytes > 0);
@@ -167,12 +164,12 @@ fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
 }
 
 impl Adopted {
-    /// Whether less became huge than possible.
+    /// Whether less memory became huge than possible.
     pub fn is_short(&self) -> bool {
         self.left.iter().any(|left| left.is_short)
     }
 
-    /// A table, and lines with reasons.
+    /// Formats a table, and a line for each reason.
     pub fn to_text(&self) -> String {
         let how = match self.seconds.zip(self.cpu_seconds) {
             Some((seconds, cpu)) => format!("{seconds:.1} s, {cpu:.1} s on a CPU"),

@@ -1,4 +1,4 @@
-//! How much a process may grow without harm to the machine or its memory control group.
+//! Limits the growth of a process, without harm to the machine or its memory control group.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::vmstat;
 use hugetools_model::process::{Pid, cgroup};
 
-/// The memory that is left, and its limit.
+/// The memory that is left, and what limits it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) free: u64,
@@ -19,14 +19,14 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Whether a huge page of `size` bytes fits that adds `growth` bytes. The kernel holds
-    /// the new page and the old ones at the same time.
+    /// Whether `size` bytes can be collapsed, which adds `growth` bytes. The kernel holds the new
+    /// page and the old ones at the same time.
     pub(super) fn holds(&self, size: u64, growth: u64) -> bool {
         self.free >= size && (growth == 0 || self.growth >= size.saturating_add(growth))
     }
 }
 
-/// Reads how much a process may grow. If that is unknown, it may not.
+/// Reads the room of a process. An unreadable limit leaves none.
 pub(super) fn room(root: &Root, pid: Pid) -> Room {
     let unknown = |file: &str| Room {
         free: 0,
@@ -65,20 +65,20 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
     }
 }
 
-/// MemAvailable without the reserve.
+/// Returns MemAvailable minus the reserve.
 fn available(root: &Root) -> Option<u64> {
     let meminfo = Meminfo::read(root).ok()?;
     let available = meminfo.available?.get();
     Some(available.saturating_sub(reserve(meminfo.total.get())))
 }
 
-/// The bytes of a limit that stay free: 512 MiB or 5 %, at most a quarter.
+/// Returns the bytes of a limit to keep free: the larger of 512 MiB and 5 %, at most a quarter.
 fn reserve(limit: u64) -> u64 {
     const LEAST: u64 = 512 << 20;
     LEAST.max(limit / 20).min(limit / 4)
 }
 
-/// How often any process's collapse found no huge page.
+/// Returns how many collapses, of all processes, failed to allocate a huge page.
 pub(super) fn failed_allocations(root: &Root) -> Option<u64> {
     let counters = vmstat::read(root).ok().flatten()?;
     counters.get("thp_collapse_alloc_failed").copied()

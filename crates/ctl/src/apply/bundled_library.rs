@@ -1,8 +1,8 @@
-//! Writes a library inside hugectl to disk, for the loader.
+//! Writes the embedded library to disk, for the loader.
 //!
-//! An existing file is used if nobody else can write to it and its contents are the same,
-//! byte for byte. They are compared unless the file is unchanged since the last comparison.
-//! New files appear by link or rename, so nobody sees half of one.
+//! An existing file is used if no other user can write to it and its contents equal the embedded
+//! ones. The comparison is skipped if the file is unchanged since the last one. A new file appears
+//! by link or rename, so that no process loads half of it.
 
 mod compared;
 
@@ -31,7 +31,6 @@ pub(super) fn place(
     })
 }
 
-/// Writes the file to one place.
 fn place_at(
     place: &Place,
     digest: &str,
@@ -88,20 +87,20 @@ fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadat
 }
 
 fn write(dir: &Path, name: &str, contents: &[u8], user: u32) -> io::Result<()> {
-    // Processes in other containers may have the same number.
+    // A PID is no unique name: several containers may share the directory.
     let (file, draft) = mkstemp(&dir.join(format!(".{name}.XXXXXX")))?;
     let mut file = File::from(file);
     let written = file
         .write_all(contents)
         .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))
         .and_then(|()| publish(&draft, &dir.join(name), contents, user));
-    // There is no remedy if this fails.
+    // After a rename the draft is gone; for other errors there is no remedy.
     let _ = fs::remove_file(&draft);
     written
 }
 
-/// Gives a draft its name, unless another start was first: programs may have mapped that file
-/// already, and should not show a deleted one.
+/// Moves a draft to its final name. Keeps a correct file of a concurrent start: processes may have
+/// mapped it, and `/proc/PID/maps` would list it as deleted.
 fn publish(draft: &Path, path: &Path, contents: &[u8], user: u32) -> io::Result<()> {
     if fs::hard_link(draft, path).is_ok() || is_right(path, contents, user).is_ok_and(|right| right)
     {

@@ -13,8 +13,7 @@ use crate::plan::{Plan, Program, Variable};
 use crate::probe::target::SHELL;
 use crate::say::failure::Failure;
 
-/// Executes the program of the plan. Returns only if that failed, or if the plan has no
-/// program.
+/// Executes the program of the plan. Returns only on failure, or if the plan has no program.
 pub fn exec(plan: &Plan, applied: &Applied, caller: &Caller) -> Failure {
     let Some(program) = &plan.program else {
         return Failure::Own("there is no program to start".to_owned());
@@ -57,7 +56,7 @@ fn refused(program: &Program, errno: Errno) -> Failure {
     }
 }
 
-/// The caller's environment with these variables instead of old values.
+/// Returns the caller's environment with these variables set.
 fn environment<'v>(
     variables: impl Iterator<Item = &'v Variable>,
     caller: &Caller,
@@ -72,7 +71,7 @@ fn environment<'v>(
     env
 }
 
-/// Arguments and variables come from the kernel or the command line: none contains NUL.
+/// No argument or variable contains NUL: all come from the kernel or the command line.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use crate::caller::filter::Answer;
 use crate::files::places::places;
 use crate::sys::shared;
 
-/// The directory in ours, and the file in it.
+/// The directory below ours, and the file in it.
 const DIR: &str = "ledger";
 const NAME: &str = "launches";
 
@@ -34,7 +34,7 @@ pub(super) fn enter(caller: &Caller, printed: u64) -> Option<Place> {
     })
 }
 
-/// A key that no other launch has: the process number, and the nanoseconds modulo 4.3 s.
+/// Returns a key unique to this launch: the process ID, and the time in ns modulo 2^32 (4.3 s).
 fn key(caller: &Caller) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_nanos());
@@ -42,7 +42,6 @@ fn key(caller: &Caller) -> u64 {
     u64::from(caller.pid) << 32 | time
 }
 
-/// Opens the file, or creates it.
 fn open(path: &Path, user: u32) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)

@@ -1,9 +1,9 @@
-//! Puts a file's text on huge pages of the page cache before the program starts, if the file
-//! system supports them. All processes share them; they need no pool and stay.
+//! Puts a file's text on huge pages of the page cache before the program starts, if the file system
+//! supports them. All processes share them; they need no pool and outlive the program.
 //!
-//! If the text is not huge yet, its base pages are dropped and read again as huge pages. A
-//! failure is recorded, so that the next starts don't try again. Waiting for another start and
-//! each reading take a second at most.
+//! If the text is not huge yet, its base pages are dropped and read again as huge pages. A failure
+//! is recorded, so that later starts don't try again. The wait for another start and each read take
+//! a second at most.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ use crate::sys::page_cache::Window;
 /// Timeout for the lock of another start, and for each read of the file.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Time between two tries to take the lock.
+/// Interval between attempts to take the lock.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared {
@@ -44,7 +44,7 @@ pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared
 #[derive(Debug, Clone, Copy, Default)]
 struct Cached {
     huge: u64,
-    /// Mapped by other processes, too.
+    /// Bytes that other processes map, too.
     shared: u64,
 }
 
@@ -75,7 +75,7 @@ impl Attempt<'_> {
     fn read_again(&self, caller: &Caller) -> Result<Option<(Cached, Why)>, Why> {
         let mut record = lock(caller, &self.opened.name)?;
         let failed = |error: io::Error| Why::Failed(describe(&error));
-        // Another start may have done it meanwhile.
+        // Another start may have finished meanwhile.
         let before = self.touch(false).map_err(failed)?;
         let after = match self.is_whole(before) {
             true => before,
@@ -96,7 +96,7 @@ impl Attempt<'_> {
         Ok(Some((after, why)))
     }
 
-    /// Faults the text in; with `collapse` has the kernel collapse what it read as base pages.
+    /// Faults the text in; with `collapse`, collapses text that was read as base pages.
     fn touch(&self, collapse: bool) -> io::Result<Cached> {
         let Opened { file, .. } = &self.opened;
         let window = |part| Window::new(file, part, self.text.size.get());
@@ -131,7 +131,7 @@ impl Attempt<'_> {
         cached.huge >= sum(&self.text.parts).get()
     }
 
-    /// Writes the file's dirty pages, then drops those that nobody maps.
+    /// Writes dirty pages of the file back, then drops unmapped pages.
     fn drop_pages(&self) -> io::Result<()> {
         let Opened { file, .. } = &self.opened;
         let offset =
@@ -145,7 +145,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Locks an empty record of this name, which excludes other starts.
+/// Creates and locks the record of this name, to exclude other starts.
 fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
     let open = |place: &Place| private_dir::open(place, attempt_log::DIR, caller.euid);
     let dir = first(&places(caller), open).map_err(Why::NoMemory)?;
@@ -155,8 +155,8 @@ fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
     locked.map_err(error)?.ok_or(Why::Waited)
 }
 
-/// Locks a file; `None` if others hold it for too long. The kernel unlocks it when its holder
-/// ends.
+/// Locks a file. Returns `None` if another process holds the lock for [`PATIENCE`]; the kernel
+/// releases it when that process ends.
 fn lock_file(path: &Path) -> io::Result<Option<Flock<File>>> {
     let mut file = OpenOptions::new()
         .create(true)
@@ -179,7 +179,7 @@ fn lock_file(path: &Path) -> io::Result<Option<Flock<File>>> {
     }
 }
 
-/// Removes expired records, of this file and others.
+/// Removes the expired records of all files.
 fn remove_old(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry

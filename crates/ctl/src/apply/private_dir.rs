@@ -1,4 +1,4 @@
-//! Directories of ours that nobody else can write to.
+//! Directories that no other user can write to.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::places::Place;
 
-/// Opens a directory in ours; creates both if necessary.
+/// Returns the path of `name` below our directory. Creates both if necessary.
 pub(super) fn open(place: &Place, name: &str, user: u32) -> io::Result<PathBuf> {
     if place.make && !place.base.exists() {
         DirBuilder::new().mode(0o700).create(&place.base)?;

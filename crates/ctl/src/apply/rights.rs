@@ -1,4 +1,4 @@
-//! Privileges that hugectl gains from its own file.
+//! Privileges that hugectl's own file grants.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -7,8 +7,8 @@ use hugetools_model::Root;
 use crate::say::failure::Failure;
 use crate::sys;
 
-/// Refuses to start programs with such privileges. Everybody could run any program with them,
-/// and the loader has removed variables from the program's environment.
+/// Refuses to start programs with such privileges: every user could run any program with them, and
+/// the loader has removed variables from the environment.
 ///
 /// # Errors
 /// hugectl has such privileges.
@@ -24,8 +24,8 @@ pub fn check(root: &Root) -> Result<(), Failure> {
     }
 }
 
-/// Whether the file gives them; otherwise an earlier process or a security module does. An
-/// unreadable file counts as marked.
+/// Whether the file grants privileges, not an earlier process or a security module. An unreadable
+/// file counts as marked.
 fn is_marked(root: &Root) -> bool {
     const SET_ID: u32 = 0o6000;
     let own = root.host_path("/proc/self/exe");

@@ -86,8 +86,8 @@ pub(crate) const OPTIONS: [&str; 10] = [
     "--plot",
 ];
 
-/// Whether a word of a valid command line is one of these options, perhaps abbreviated. Their
-/// values always follow an equals sign.
+/// Whether a word of a valid command line is one of these options or its abbreviation. Their values
+/// always follow an equals sign.
 pub(crate) fn is_option(word: &OsString) -> bool {
     let word = word.to_string_lossy();
     let name = word.split('=').next().unwrap_or_default();

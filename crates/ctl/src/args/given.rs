@@ -1,4 +1,4 @@
-//! The options that were given, and where each has a meaning.
+//! The given options, and the modes that accept them.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
@@ -9,7 +9,7 @@ pub(crate) const STATUS: &[&str] = &["--status", "--tree", "--sizes", "--totals"
 /// Options of `--pid`.
 pub(crate) const PID: &[&str] = &["--pid", "--budget", "--touched", "--children", "--watch"];
 
-/// Options of a start that `--pid` takes, too.
+/// Start options that `--pid` accepts, too.
 pub(crate) const PID_TOO: &[&str] = &[
     "--text",
     "--data",
@@ -22,10 +22,10 @@ pub(crate) const PID_TOO: &[&str] = &[
     "--dry-run",
 ];
 
-/// Options that have a meaning with `--status`, with `--pid` and at a start.
+/// Options that `--status`, `--pid` and a start accept.
 pub(crate) const ANY: &[&str] = &["--json", "--color", "--verbose", "--sysroot"];
 
-/// Options of a start that have no meaning with `--emit`.
+/// Start options that `--emit` rejects.
 pub(crate) const NOT_EMITTED: &[&str] = &[
     "--auto",
     "--no-inherit",
@@ -35,7 +35,7 @@ pub(crate) const NOT_EMITTED: &[&str] = &[
     "--sysroot",
 ];
 
-/// Options that have no meaning with `--compare`.
+/// Options that `--compare` rejects.
 pub(crate) const NOT_COMPARED: &[&str] = &[
     "--dry-run",
     "--explain",
@@ -44,7 +44,7 @@ pub(crate) const NOT_COMPARED: &[&str] = &[
     "--messages",
 ];
 
-/// The options that were given by a long name, in the order of their definitions.
+/// The given options that have a long name, in the order of their definitions.
 #[derive(Debug, Default)]
 pub(crate) struct Given(Vec<String>);
 

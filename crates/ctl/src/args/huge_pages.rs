@@ -1,4 +1,4 @@
-//! What goes on huge pages.
+//! Memory to put on huge pages.
 
 use clap::Args;
 
@@ -22,7 +22,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // What was unambiguous before there was --text-libs stays so.
+        // Abbreviations from before --text-libs.
         aliases = ["te", "tex"],
     )]
     pub(crate) text: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // What was unambiguous before there was --budget stays so.
+        // Abbreviations from before --budget.
         alias = "b",
     )]
     pub(crate) bss: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // What was unambiguous before there was --heap-engine stays so.
+        // Abbreviations from before --heap-engine.
         alias = "hea",
     )]
     pub(crate) heap: Option<String>,
@@ -88,7 +88,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // What was unambiguous before there was --anon-min stays so.
+        // Abbreviations from before --anon-min.
         aliases = ["a", "an", "ano"],
     )]
     pub(crate) anon: Option<String>,
@@ -106,7 +106,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // What was unambiguous before there was --stack-depth stays so.
+        // Abbreviations from before --stack-depth.
         alias = "stac",
     )]
     pub(crate) stack: Option<String>,
@@ -118,7 +118,7 @@ pub(crate) struct Segments {
     /// Same as --heap=thp; needs no pool
     #[arg(
         long,
-        // What was unambiguous before there was --thp-policy stays so.
+        // Abbreviations from before --thp-policy.
         alias = "th",
     )]
     pub(crate) thp: bool,

@@ -15,7 +15,7 @@ pub(crate) struct Library {
     /// Preload even if it looks useless or unwise
     #[arg(
         long, overrides_with = "no_preload",
-        // What was unambiguous before there were --fallback and --fork stays so.
+        // Abbreviations from before --fallback and --fork.
         aliases = ["f", "fo", "for"],
     )]
     pub(crate) force_preload: bool,

@@ -48,8 +48,7 @@ fn verbosity_follows_the_order_written() {
     assert_eq!(steps("x -v"), []);
 }
 
-/// The options that the classic tool had: what `getopt_long` took for one of
-/// them still is that one.
+/// Abbreviations that `getopt_long` accepted in the classic tool still name the same options.
 #[test]
 fn classic_abbreviations_keep_their_meaning() {
     const CLASSIC: [&str; 16] = [

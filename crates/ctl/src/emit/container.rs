@@ -20,7 +20,7 @@ pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
     of_pools.filter_map(|pages| kernel.size(pages)).collect()
 }
 
-/// Options for `docker run`, one per line.
+/// Returns options for `docker run`, one per line.
 pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
     let mount = library.map(|path| {
         let (from, to) = (real(path), path.display());
@@ -34,7 +34,7 @@ pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
     lines.collect::<String>() + "--ulimit=memlock=-1\n"
 }
 
-/// The parts of a pod's specification.
+/// Returns the parts of a pod's specification.
 pub(super) fn kubernetes(
     head: &str,
     variables: &[Variable],
@@ -72,7 +72,7 @@ fn limits(sizes: &BTreeSet<PageSize>) -> String {
     )
 }
 
-/// Kubernetes' name of a page size: `hugepages-2Mi`.
+/// Returns Kubernetes' name of a page size: `hugepages-2Mi`.
 fn resource(size: PageSize) -> String {
     const UNITS: [(u64, &str); 2] = [(1 << 20, "Gi"), (1 << 10, "Mi")];
     let kib = size.kib();
@@ -83,7 +83,7 @@ fn resource(size: PageSize) -> String {
     }
 }
 
-/// A quoted JSON text, which is YAML as well.
+/// Quotes a text as JSON, which is valid YAML, too.
 fn scalar(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

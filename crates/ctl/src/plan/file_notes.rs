@@ -35,13 +35,13 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
             .obstacle
             .and_then(|why| obstacle(why, target, findings)),
     );
-    // A start logs what it does itself.
+    // A start notes its own attempts.
     let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Left;
     notes.extend(parts.prepared.iter().filter(is_known).map(describe));
     notes
 }
 
-/// Options that mask each other.
+/// Warns about options that override each other.
 fn conflicts(run: &Run) -> Option<Note> {
     let text = match run.segments.off && run.segments.name_any() {
         true => "--disable: text, data and bss stay where they are, although they are asked for",
@@ -53,8 +53,8 @@ fn conflicts(run: &Run) -> Option<Note> {
     Some(Note::warning(text))
 }
 
-/// Returns the requested segments with their measure. Only the text of a static program
-/// can be on huge pages: those of the page cache.
+/// Returns the requested segments with their measures. In a static program only text can be huge,
+/// by the page cache.
 fn requested(findings: &Findings) -> impl Iterator<Item = (Subject, Option<Part>)> {
     let (asked, served, parts) = (&findings.asked, &findings.served, &findings.parts);
     let text = asked.text.map(|_| (Subject::TEXT, parts.text));
@@ -66,11 +66,11 @@ fn has_whole_page(part: Part) -> bool {
     part.inner > Bytes::default()
 }
 
-/// A segment is tiny below this part of a huge page (64 kB of 2 MB).
+/// A segment smaller than a huge page divided by this is tiny (64 kB for 2 MB).
 const TINY: u64 = 32;
 
-/// One line for all segments without a whole huge page. Behind a wrapper, the segments of
-/// the program that it starts count.
+/// Returns one note for all segments without a whole huge page. For a wrapper, measures the program
+/// that it starts.
 fn no_whole_page(run: &Run, findings: &Findings, target: &Target) -> Option<Note> {
     let behind = findings.look.behind.as_ref();
     if behind.is_some_and(|behind| !is_reachable(behind)) {
@@ -90,14 +90,14 @@ fn no_whole_page(run: &Run, findings: &Findings, target: &Target) -> Option<Note
         return None;
     }
     let short = nothing_huge(findings, behind.unwrap_or(target), subject, &none);
-    // Of so little, huge pages would gain nothing.
+    // Huge pages gain nothing for so little memory.
     let is_tiny =
         |(_, part): &(_, Option<Part>)| part.is_some_and(|it| it.all.get() < it.size.get() / TINY);
     let level = match none.iter().all(is_tiny) {
         true => Level::Info,
         false => Level::Warning,
     };
-    // With --text-libs, libraries may be what was meant.
+    // With --text-libs, the request may be about libraries.
     Some(match run.segments.libraries {
         true => Note::info(short.to_string()),
         false => Note::short(level, short),
@@ -134,7 +134,7 @@ fn nothing_huge(
     }
 }
 
-/// How much of a segment lies in whole huge pages.
+/// Notes how much of a segment lies in whole huge pages.
 fn measure((subject, part): (Subject, Option<Part>)) -> Option<Note> {
     let part = part.filter(|part| has_whole_page(*part))?;
     let (inner, all, size) = (Amount(part.inner), Amount(part.all), part.size);
@@ -145,7 +145,7 @@ fn measure((subject, part): (Subject, Option<Part>)) -> Option<Note> {
     )))
 }
 
-/// The huge pages of the file are all that a static program could have.
+/// Warns that a static program gets no huge pages of its file, the only ones for its text.
 pub(crate) fn static_text_is_short() -> Note {
     let fact = "the program is static, so no library can be added to it, and the huge pages \
                 of its file cannot be had";
@@ -170,7 +170,7 @@ fn obstacle(why: Obstacle, target: &Target, findings: &Findings) -> Option<Note>
     Some(Note::info(text))
 }
 
-/// What the page cache holds of a file's text.
+/// Describes how much of a file's text is on huge pages of the page cache.
 pub(crate) fn describe(prepared: &Prepared) -> Note {
     let (wanted, path) = (Amount(prepared.wanted), prepared.text.path.display());
     Note::info(match &prepared.state {

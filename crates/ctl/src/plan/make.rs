@@ -1,4 +1,4 @@
-//! Makes the plan from what was found: a pure function.
+//! Makes the plan from the findings: a pure function.
 
 mod libc;
 mod preload;
@@ -57,7 +57,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.report();
     let prediction = maker.predict();
     maker.notes.extend(findings.own_requests.iter().cloned());
-    // --anon advises, so it needs no THP policy of the machine.
+    // --anon calls madvise, so the THP mode `always` isn't needed.
     let policy = findings.policy_short.iter().filter(|_| run.anon.is_none());
     maker.notes.extend(policy.map(Note::warning));
     maker.lower_inherited();
@@ -99,7 +99,7 @@ struct Maker<'a> {
     run: &'a Run,
     caller: &'a Caller,
     findings: &'a Findings,
-    /// Whether the program that is started gets nothing itself.
+    /// Whether `--only`, or an inherited list, leaves the started program out.
     is_left_out: bool,
     variables: Vec<Variable>,
     notes: Vec<Note>,
@@ -146,8 +146,8 @@ impl Maker<'_> {
         }
     }
 
-    /// For programs that are linked with the library. An empty entry would mean the
-    /// current directory.
+    /// Sets the path for programs that are linked with the library. Drops empty entries, which mean
+    /// the current directory.
     fn library_path(&mut self) {
         let Some(dir) = &self.findings.library_dir else {
             return;
@@ -227,8 +227,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The requirement holds for all programs that `--only` names, else for the process
-    /// that is started.
+    /// Requires memory of all programs that `--only` names, otherwise of the started process.
     fn require(&mut self) {
         let list = OsString::from(self.run.require.to_string());
         let value = match (self.run.require.is_any(), &self.run.only) {
@@ -243,7 +242,7 @@ impl Maker<'_> {
         self.variables.push(Variable { name, value });
     }
 
-    /// Warns that it doesn't hold for what a shell starts.
+    /// Warns that the requirement doesn't cover programs that a shell starts.
     fn require_of_shell(&mut self) {
         let target = self.findings.look.target.as_ref();
         let program = target.map(|target| target.program.as_os_str().as_bytes());
@@ -256,7 +255,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Names the program that may copy text that others cannot share.
+    /// Names the only program that may make an unshared copy of its text.
     fn text_copy(&mut self) {
         let target = self.findings.look.target.as_ref();
         let target = target.filter(|_| self.findings.served.text.is_some());
@@ -267,17 +266,17 @@ impl Maker<'_> {
         }
     }
 
-    /// Passes on what is known about seccomp filters.
+    /// Passes on the findings about seccomp filters.
     fn filter(&mut self) {
         let filter = &self.findings.kernel.filter;
-        // Without another variable, the library knows by this one that hugectl has looked.
+        // For a left-out program, no other variable shows that hugectl has looked.
         let is_news = filter.is_there || self.is_left_out || self.caller.var(env::FILTER).is_some();
         if is_news && self.findings.asked.are_any() {
             self.set(env::FILTER, filter.told().to_string());
         }
     }
 
-    /// The variables that the classic tool sets last.
+    /// Sets the variables that the classic tool sets last.
     fn classic_flags(&mut self) {
         if self.run.segments.no_reserve {
             self.set(env::NO_RESERVE, "yes");
@@ -287,14 +286,14 @@ impl Maker<'_> {
         }
     }
 
-    /// The files whose text a start puts on huge pages of the page cache.
+    /// Returns the files whose text a start puts on huge pages of the page cache.
     fn text(&self) -> Vec<TextFile> {
         let all = self.findings.parts.prepared.iter();
         let left = all.filter(|prepared| prepared.state == State::Left);
         left.map(|prepared| prepared.text.clone()).collect()
     }
 
-    /// Predicts what each segment gets, and says what falls short.
+    /// Predicts the pages of each segment, and notes shortfalls.
     fn predict(&mut self) -> Prediction {
         let nothing = |note: &Note| {
             let short = note.shortfall.as_ref();

@@ -1,5 +1,5 @@
-//! What each segment gets, by the ladder: computed once, in the order in which a start
-//! takes pages of the pools: text, data with bss, then what grows.
+//! Predicts the pages of each segment by the ladder. Segments take pages of the pools in the order
+//! of a start: text, data with bss, then growing memory.
 
 mod of_file;
 
@@ -17,8 +17,8 @@ use crate::probe::kernel::{Kernel, Source, USEFUL};
 use crate::probe::target::Image;
 use crate::say::subject::Subject;
 
-/// A copy of text takes memory beside the original: the library copies if the memory
-/// control group leaves this many times as much.
+/// The library copies text only if the memory control group leaves this multiple of its size, since
+/// the original stays in memory.
 const COPY: u64 = 4;
 
 /// Where memory comes from.
@@ -37,23 +37,22 @@ pub(crate) enum Rung {
 /// One rung of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Row {
-    /// The segment.
     #[serde(serialize_with = "name")]
     pub(crate) segment: Segment,
     /// The file of text, data and bss.
     pub(crate) object: Option<String>,
     /// The requested pages: `default`, `thp` or a size.
     pub(crate) asked: String,
-    /// Where it comes from; `None` if unknown.
+    /// The source of the memory; `None` if unknown.
     pub(crate) rung: Option<Rung>,
-    /// How, in the words of a report.
+    /// The mechanism, as reports name it.
     pub(crate) mechanism: Option<&'static str>,
-    /// How much; `None` if it grows as the program runs.
+    /// Its size in bytes; `None` for growing memory.
     pub(crate) bytes: Option<u64>,
-    /// The number of huge pages by size; if it grows, those that a pool has.
+    /// Huge pages by page size; for growing memory, those that the pool has.
     pub(crate) pages: BTreeMap<u64, u64>,
-    /// Whether each mapping gets these pages whole or none: the kernel refuses a mapping
-    /// of shared memory that it cannot reserve whole.
+    /// Whether a mapping gets all of its pages or none: the kernel refuses a shared mapping that it
+    /// cannot reserve whole.
     pub(crate) whole: bool,
     /// Whether `bytes` is an upper bound.
     #[serde(skip)]
@@ -86,14 +85,14 @@ pub(crate) struct Short {
 }
 
 impl Short {
-    /// Whether both make one sentence.
+    /// Whether one sentence can describe both.
     fn is_like(&self, other: &Short) -> bool {
         let same = (&self.reasons, self.next) == (&other.reasons, other.next);
         same && self.is_certain() == other.is_certain()
     }
 
-    /// Whether it concerns the program for certain. The library warns about shared memory
-    /// when the program has some, unless the machine never serves it.
+    /// Whether it certainly affects the program. The library warns about shared memory at its first
+    /// use, unless the machine can never serve it.
     pub(crate) fn is_certain(&self) -> bool {
         use ladder::NoThp::Absent;
         let is_never = |reason: &Reason| {
@@ -110,22 +109,22 @@ impl Short {
     }
 }
 
-/// What all segments get.
+/// The pages of all segments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prediction {
     pub(crate) rows: Vec<Row>,
     pub(crate) shorts: Vec<Short>,
-    /// The pages that each pool lacks for all segments, by page size. With key 0, the bytes
-    /// that the memory control group must leave.
+    /// Pages that each pool lacks for all segments, by page size. Key 0: the bytes that the memory
+    /// control group must leave.
     pub(crate) missing: BTreeMap<u64, u64>,
     /// All rungs of each segment, needed or not.
     pub(crate) rungs: Vec<(Subject, Rungs)>,
-    /// What comes to transparent huge pages.
+    /// Segments that get transparent huge pages.
     pub(crate) on_thp: Subject,
 }
 
 impl Prediction {
-    /// Predicts. `is_reached` is false if the program itself gets nothing; then the
+    /// Predicts all segments. `is_reached` is false if the program itself gets nothing; then the
     /// shortfalls are those of the programs that it starts.
     pub(crate) fn new(findings: &Findings, is_reached: bool) -> Prediction {
         let mut predictor = Predictor {
@@ -161,7 +160,7 @@ impl Prediction {
 struct Predictor<'a> {
     findings: &'a Findings,
     is_reached: bool,
-    /// Pages that segments take of the pools.
+    /// Pages taken from each pool so far.
     taken: BTreeMap<PageSize, u64>,
     found: Prediction,
 }
@@ -204,8 +203,8 @@ impl Predictor<'_> {
         ladder::ladder(&facts, &wish)
     }
 
-    /// Returns the pools that the segment may take pages of. Shared memory is of one pool.
-    /// `HUGETLB_LIMIT` holds neither for it nor for glibc's heap.
+    /// Returns the pools of the segment; shared memory has one. `HUGETLB_LIMIT` applies neither to
+    /// shared memory nor to glibc's heap.
     fn pools(&self, segment: Segment, pages: Pages, by_libc: bool) -> Vec<ladder::Pool> {
         let sizes = if segment == Segment::Shm { 1 } else { 2 };
         let sizes = self.kernel().pool_sizes(pages).take(sizes);
@@ -224,7 +223,7 @@ impl Predictor<'_> {
         let private = self.kernel().private_thp();
         match segment {
             Segment::Shm => self.kernel().shared_thp(),
-            // These are there before the program disables them.
+            // These move before the program disables transparent huge pages.
             Segment::Text | Segment::Data | Segment::Bss => private,
             _ => ThpFacts {
                 is_disabled: private.is_disabled || self.kernel().thp_banned,
@@ -233,12 +232,12 @@ impl Predictor<'_> {
         }
     }
 
-    /// Takes the pages of the segment from the pools, and records what falls short.
+    /// Takes the segment's pages from the pools, and records a shortfall.
     fn settle(&mut self, subject: Subject, rungs: Rungs) {
         let found = &mut self.found;
         found.rungs.push((subject, rungs));
         for step in rungs.steps() {
-            // How much growing memory takes is unknown.
+            // The size of growing memory is unknown.
             if let Some(size) = PageSize::new(step.size).filter(|_| subject.is_of_file()) {
                 *self.taken.entry(size).or_default() += step.bytes / size.get();
             }
@@ -263,7 +262,7 @@ impl Predictor<'_> {
         }
     }
 
-    /// A segment that grows as the program runs.
+    /// Predicts a segment that grows as the program runs.
     fn growing(&mut self, segment: Segment, asked: Option<Pages>, served: Option<Pages>) {
         let Some(asked) = asked else {
             return;
@@ -298,7 +297,7 @@ impl Predictor<'_> {
     }
 }
 
-/// Returns the number of a pool's pages that one process may take.
+/// Returns how many pages of a pool one process may take.
 fn pages_within(limit: Limit, source: &Source) -> u64 {
     let pool = &source.pool;
     match limit {

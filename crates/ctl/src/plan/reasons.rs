@@ -1,5 +1,5 @@
-//! The sentence for each reason: fact, file and value, consequence, remedy. `--explain`
-//! and the warnings before a start have no other prose about the ladder.
+//! Writes a sentence for each reason: fact, file and value, consequence, remedy. All text about the
+//! ladder, in `--explain` and in warnings before a start, comes from here.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl Sentences<'_> {
         format!("{beyond}{names} {verb} {place}{why}")
     }
 
-    /// The consequence if requests fail; `is_some` if the pool has pages.
+    /// Returns the consequence of failing requests; `is_some` if the pool has pages.
     fn failure(&self, subject: Subject, is_some: bool) -> String {
         let why = match self.served.fallback {
             Fallback::None => "--fallback=none",
@@ -244,7 +244,7 @@ impl Sentences<'_> {
         short.mend(purpose, format!("echo {more} > {file}"))
     }
 
-    /// Settings that cannot be seen: the library tries.
+    /// Returns a shortfall if the settings are hidden; the library tries anyway.
     fn hidden_thp(&self, on_thp: Subject) -> Option<Shortfall> {
         let hidden = self.kernel.thp_hidden.filter(|_| !on_thp.is_none())?;
         let then = "transparent huge pages are asked for, but whether they come cannot be told \
@@ -252,7 +252,7 @@ impl Sentences<'_> {
         Some(hidden.explain(Shortfall::new(on_thp, hidden.to_string()).then(then)))
     }
 
-    /// Limits that a heap meets on any rung.
+    /// Returns the limits of a heap that apply on every rung.
     fn heap_limits(&self) -> Vec<Shortfall> {
         let heap = Subject::HEAP.when(self.served.heap.is_some());
         let mut shorts = Vec::new();
@@ -274,7 +274,7 @@ impl Sentences<'_> {
         shorts
     }
 
-    /// Only programs that call `shmget` meet this, and hugectl cannot know which do.
+    /// Returns a shortfall of programs that call `shmget`, which hugectl cannot foresee.
     fn shm_group(&self) -> Option<Shortfall> {
         let source = self.served.shm.and_then(|pages| self.kernel.source(pages));
         let has_pages = source.is_some_and(|source| source.available() > Bytes::default());
@@ -286,7 +286,7 @@ impl Sentences<'_> {
     }
 }
 
-/// A limit whose usage cannot be read.
+/// Returns the shortfall of a limit whose usage cannot be read.
 fn unread(subject: Subject, limit: Option<&Limit>) -> Shortfall {
     let Some(limit) = limit else {
         return Shortfall::new(subject, NoThp::Scarce.reason());

@@ -1,6 +1,5 @@
-//! `--require`: the verdict on each required segment, as far as it is known before the
-//! start. The program is not started if one certainly fails; the library measures the rest
-//! in the process.
+//! `--require`: judges each required segment, as far as possible before the start. The program is
+//! not started if one certainly fails; the library measures the others in the process.
 
 use std::fmt;
 
@@ -22,17 +21,15 @@ use crate::say::subject::Subject;
 /// A required segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Required {
-    /// The segment.
     #[serde(serialize_with = "name")]
     pub(crate) segment: Segment,
-    /// The required percentage; `None` for all that lies in whole huge pages.
+    /// The required percentage; `None` for all whole huge pages.
     pub(crate) percent: Option<u8>,
     /// The bytes that must be huge; `None` if the segment grows.
     pub(crate) bytes: Option<u64>,
     /// The bytes that will be huge, or an upper bound.
     pub(crate) huge: Option<u64>,
-    /// Whether it is met; `None` if only the start shows it, or if other programs are
-    /// meant.
+    /// Whether it is met; `None` if only the start shows it, or if it is meant for other programs.
     pub(crate) met: Option<bool>,
 }
 
@@ -69,8 +66,8 @@ impl fmt::Display for Required {
     }
 }
 
-/// Judges the required segments by what each would get. `is_of_others` if the program
-/// itself is not meant.
+/// Judges the required segments by their predicted rows. `is_of_others` if the requirement is meant
+/// for other programs.
 pub(super) fn judge(
     run: &Run,
     findings: &Findings,
@@ -99,7 +96,7 @@ pub(super) fn judge(
                 let is_past = known.is_some_and(KnownProgram::is_past_anon);
                 required.met = Some(has_thp(rows, segment) && !is_past);
             }
-            // The process knows how long it may grow.
+            // Only the process knows the limit of its stack.
             (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, segment)),
             (_, Some(target)) => of_file(&mut required, share, target, &findings.parts, rows),
             (_, None) => {}
@@ -109,7 +106,7 @@ pub(super) fn judge(
     run.require.all().map(one).collect()
 }
 
-/// Whether memory that grows begins on the requested pages.
+/// Whether growing memory starts on the requested pages.
 fn begins(rows: &[Row], segment: Segment) -> bool {
     let first = rows.iter().find(|row| row.segment == segment);
     first.is_some_and(|row| match row.rung {
@@ -194,7 +191,7 @@ pub(super) fn refusals(
 }
 
 impl Required {
-    /// Returns what is required, and what there would be.
+    /// Returns the requirement and the predicted figure.
     fn figure(&self) -> String {
         let percent = self.percent.map(|percent| format!(":{percent}"));
         let percent = percent.unwrap_or_default();
@@ -208,7 +205,7 @@ impl Required {
         format!("{text}{huge} of {bytes} kB would be on huge pages ({whole}.{tenth}%): ")
     }
 
-    /// Returns the reason if there is no shortfall.
+    /// Returns the reason if no note has one.
     fn reason(&self, engine: Engine) -> String {
         match (self.segment, engine) {
             (Segment::Heap, Engine::Libc) => {

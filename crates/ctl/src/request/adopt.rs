@@ -9,10 +9,10 @@ use super::{Whom, usage, watch};
 use crate::args::{Args, DEFAULT, given};
 use crate::say::failure::Failure;
 
-/// Default share of one CPU, in percent.
+/// Default share of one CPU (percent).
 const BUDGET: u8 = 25;
 
-/// Default minimum share of a huge page that must be touched, in percent.
+/// Default minimum share of a huge page that must be touched (percent).
 const TOUCHED: u8 = 50;
 
 /// The default segments: all private memory.
@@ -33,7 +33,7 @@ pub struct Adopt {
     pub children: bool,
     /// The segments, in the order of reports.
     pub(crate) segments: Vec<Segment>,
-    /// Maximum share of one CPU, in percent.
+    /// Maximum share of one CPU (percent).
     pub budget: u8,
     pub(crate) touched: u8,
     /// The interval of `--watch`.

@@ -2,7 +2,6 @@
 
 use hugetools_contract::env::{Elfmap, Pages, Settings};
 
-/// The options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Segments {
     pub(crate) text: Option<Pages>,
@@ -17,12 +16,12 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Returns the pages for data and bss, which are one segment. Those for data win.
+    /// Returns the pages for data and bss, which are one segment. `--data` wins.
     pub(crate) fn writable(&self) -> Option<Pages> {
         self.data.or(self.bss)
     }
 
-    /// Whether data and bss are to get different pages.
+    /// Whether different pages are requested for data and bss.
     pub(crate) fn disagree(&self) -> bool {
         matches!((self.data, self.bss), (Some(data), Some(bss)) if data != bss)
     }

@@ -58,7 +58,7 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     })
 }
 
-/// The ways, plain first; two of one name get numbers.
+/// Returns the ways, plain first. Repeated ways get numbers.
 fn ways(list: &str, given: &[OsString]) -> Result<Vec<Way>, Failure> {
     let words: Vec<&str> = match list {
         "" if given.is_empty() => vec!["plain", "auto"],

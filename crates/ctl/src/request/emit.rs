@@ -65,7 +65,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
                 false => format!("--emit={word}: one unit or image, and not {more}"),
             });
         }
-        // It is not a program of this machine.
+        // The unit or image is no program of this machine.
         args.command.clear();
     }
     args.reports.dry_run = true;

@@ -5,9 +5,9 @@ use hugetools_model::process::Pid;
 /// One or several running processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whom {
-    /// The process of this number.
+    /// The process with this ID.
     Pid(Pid),
-    /// All processes with this name, or whose program has it.
+    /// All processes with this name or executable.
     Name(String),
     /// All processes with huge pages.
     All,

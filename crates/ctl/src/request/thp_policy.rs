@@ -1,6 +1,5 @@
-//! `--thp-policy`: whether a program and its children have transparent huge pages. hugectl
-//! sets it by prctl before it becomes the program. Children inherit it; it outlives
-//! `execve(2)`.
+//! `--thp-policy`: whether a program and its children get transparent huge pages. hugectl sets the
+//! policy by prctl before it becomes the program; children and `execve(2)` inherit it.
 
 use hugetools_model::Root;
 use hugetools_model::process::{self, Pid};
@@ -14,7 +13,7 @@ use crate::sys::thp;
 /// The policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThpPolicy {
-    /// No ban: as the system is set.
+    /// No ban: the settings of the system apply.
     Always,
     /// Only for advised memory.
     Advised,
@@ -23,7 +22,6 @@ pub enum ThpPolicy {
 }
 
 impl ThpPolicy {
-    /// Returns the policy of a word.
     pub(crate) fn of_word(word: &str) -> Option<ThpPolicy> {
         let all = [ThpPolicy::Always, ThpPolicy::Advised, ThpPolicy::Never];
         all.into_iter().find(|policy| policy.word() == word)
@@ -37,7 +35,7 @@ impl ThpPolicy {
         }
     }
 
-    /// Returns what the system's setting keeps it from, if anything.
+    /// Returns what the system's settings deny the policy, if anything.
     pub(crate) fn short(self, root: &Root, caller: &Caller) -> Option<String> {
         let thp = Thp::read(root).ok().flatten();
         let mode = thp.and_then(|thp| thp.enabled);
@@ -45,7 +43,7 @@ impl ThpPolicy {
         let was_banned = matches!(enabled, Some(Ok(Some(false))));
         Some(match (self, mode.as_deref()) {
             (ThpPolicy::Always, Some("always")) | (ThpPolicy::Never, _) => return None,
-            // Lifting the ban was all that was possible.
+            // No prctl can do more than lift the ban.
             (ThpPolicy::Always, Some("madvise")) if was_banned => return None,
             (ThpPolicy::Always, None) => {
                 "--thp-policy=always: the kernel has no transparent huge pages".to_owned()
@@ -64,7 +62,7 @@ impl ThpPolicy {
         })
     }
 
-    /// Sets it for this process. Returns what falls short of it.
+    /// Sets the policy for this process. Returns a shortfall, if any.
     pub(crate) fn set(self) -> Result<Option<String>, Failure> {
         let set = match self {
             ThpPolicy::Always => thp::disable(false, 0),
@@ -87,7 +85,7 @@ impl ThpPolicy {
         }
     }
 
-    /// Returns a line for a dry run, since no shell has a command for it.
+    /// Returns a comment for a dry run, since no shell command sets the policy.
     pub fn comment(self) -> String {
         let word = self.word();
         format!("# by prctl(PR_SET_THP_DISABLE), which no shell has: --thp-policy={word}\n")

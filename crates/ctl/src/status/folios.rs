@@ -43,7 +43,7 @@ pub(super) fn read<'s>(
     let pages = Pages::open(root, pid)?;
     let mut folios = Folios::new();
     let mut result = Ok(());
-    // A mapping may have several pieces: its end, and the resident bytes not found yet.
+    // The end of the current mapping, which may have several pieces, and its bytes not found yet.
     let (mut mapping, mut rest) = (0, 0);
     let all = mappings.iter().copied();
     pieces(all, extents, |record, range, segment, object| {
@@ -71,7 +71,7 @@ pub(super) fn of_row(folios: &Folios<'_>, row: &Row<'_>) -> Vec<Huge> {
     sizes.collect()
 }
 
-/// A line for each segment and size.
+/// Formats a line for each segment and size.
 pub(super) fn table(rows: &[Row<'_>]) -> String {
     let mut text = "segment   folios of  resident kB   share\n".to_owned();
     for segment in ALL {

@@ -26,8 +26,8 @@ impl Object<'_> {
     }
 }
 
-/// Finds text, data and bss of the program and its libraries. Without program headers, as for
-/// an unlinked library of another user, their memory counts as files.
+/// Finds text, data and bss of the program and its libraries. A file without readable program
+/// headers, such as a deleted library of another user, counts as a mapped file.
 pub(crate) fn extents<'s>(
     root: &Root,
     pid: Pid,
@@ -44,7 +44,7 @@ pub(crate) fn extents<'s>(
     extents.flatten().collect()
 }
 
-/// The program, which may be a copy wholly, and all privately mapped files with code.
+/// Returns the program, even if its file is not mapped, and all privately mapped files with code.
 fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
     let mut objects = vec![Object {
         name: exe,
@@ -88,7 +88,7 @@ fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<
     is_same.then(|| Elf::read(file).ok()).flatten()
 }
 
-/// The extents of the program headers at the load address; `None` if that is unknown.
+/// Returns the extents of the program headers at the load address; `None` if that is unknown.
 fn by_headers<'s>(
     auxv: &[u8],
     object: &Object<'s>,
@@ -117,7 +117,7 @@ fn by_headers<'s>(
     Some(extents.collect())
 }
 
-/// The load address minus the linked address, by a part whose beginning is mapped.
+/// Returns the load bias, found by a LOAD header whose start is mapped.
 fn bias(mappings: &[Record<'_>], loads: &[Load]) -> Option<u64> {
     loads.iter().find_map(|load| {
         let mapped = mappings.iter().find(|record| {

@@ -13,7 +13,7 @@ pub(crate) struct OwnOrigin {
 }
 
 impl OwnOrigin {
-    /// Reads it; an unreadable field is unknown.
+    /// Reads the origin; an unreadable field is `None`.
     pub(crate) fn find(root: &Root, pid: Pid) -> OwnOrigin {
         let environ = process::read_environ(root, pid).unwrap_or_default();
         let host = root.read_opt(&KPath::from("/proc/sys/kernel/hostname"));

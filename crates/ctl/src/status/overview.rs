@@ -1,4 +1,4 @@
-//! Several processes, one after the other, and their sum.
+//! The status of several processes, and their sum.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Snapshot;
 
-/// Tables with a last line for the sum, or one JSON document whose `processes` have the
+/// Formats tables and a last line for the sum, or one JSON document whose `processes` have the
 /// fields of a single process.
 pub fn overview(snapshots: &[Snapshot], warnings: &[String], json: bool) -> String {
     let mut text = String::new();
@@ -60,7 +60,7 @@ struct Document<'a, T> {
     processes: &'a [T],
 }
 
-/// A JSON document of several processes, on one line or indented.
+/// Formats a JSON document of several processes, on one line or indented.
 pub fn document<T: Serialize>(head: &Head, processes: &[T], line: bool) -> String {
     let document = Document { head, processes };
     let text = match line {

@@ -13,11 +13,11 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use crate::probe::kernel::{NoPools, hidden_settings};
 
-/// The program's segments are huge as far as possible: as requested, as marked in the file, or
-/// in the page cache already.
+/// The reason for a segment that is huge as far as possible: as requested, as marked in the file,
+/// or in the page cache already.
 const EDGES: &str = "only its whole huge pages; ld.hugetlbfs(1) aligns the rest";
 
-/// None is huge, although it was asked for.
+/// The reason for a requested segment without a huge page.
 const NOT_MOVED: &str = "neither its file's huge pages nor a copy; a line at its start said why";
 
 /// The reason for each kind of memory, if there is one.
@@ -40,8 +40,8 @@ pub(super) struct Reasons {
 }
 
 impl Reasons {
-    /// The reason for a row. `None` if less than a huge page or a twentieth of it is on base
-    /// pages.
+    /// Returns the reason for a row. `None` if less than a huge page or a twentieth of it is on
+    /// base pages.
     pub(super) fn of(&self, row: &Row<'_>, exe: &[u8], pmd_size: u64) -> Option<String> {
         let (resident, huge) = (row.resident, row.huge_bytes());
         let rest = resident.saturating_sub(huge);
@@ -86,7 +86,6 @@ impl Reasons {
         let private = hidden
             .clone()
             .or_else(|| private_thp(thp_settings, enabled));
-        // Without the environment the request is unknown.
         let environ = process::read_environ(root, pid).ok();
         let Some(environ) = environ.filter(|environ| process::is_whole(environ)) else {
             return Ok(Reasons {

@@ -74,7 +74,7 @@ pub fn select(root: &Root, wanted: &[Whom], tree: bool) -> Result<Selection, Fai
     })
 }
 
-/// Why processes of other users are invisible, if `/proc` hides them.
+/// Returns why processes of other users are invisible, if `/proc` hides them.
 pub(super) fn hidepid(root: &Root) -> Option<String> {
     let option = others::hidden_by(root)?;
     Some(format!(
@@ -83,7 +83,7 @@ pub(super) fn hidepid(root: &Root) -> Option<String> {
     ))
 }
 
-/// All processes but this one.
+/// Returns all processes but this one.
 pub(crate) fn all(root: &Root) -> impl Iterator<Item = Pid> {
     let names = root.list(&KPath::from("/proc")).unwrap_or_default();
     let mut numbers: Vec<u32> = names
@@ -119,7 +119,7 @@ fn has_huge_pages(root: &Root, pid: Pid) -> Option<bool> {
     Some(records(&text).any(|record| record.thp() + record.hugetlb > 0))
 }
 
-/// Adds the children of the selected processes, and theirs.
+/// Adds the descendants of the selected processes.
 fn add_descendants(root: &Root, selected: &mut BTreeSet<u32>) {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for pid in all(root) {

@@ -63,7 +63,7 @@ fn a_recorded_process() {
         "the pool of 2MB pages is empty; transparent huge pages are set to never"
     );
     assert_eq!(recorded.reason("shm"), "not requested, see hugectl --shm");
-    // A link out of the tree is not followed: nothing is known of the program's headers.
+    // Links out of the tree are not followed, so the program headers are unknown.
     std::fs::create_dir(recorded.0.path().join("bin")).unwrap();
     std::os::unix::fs::symlink("/bin/sh", recorded.0.path().join("bin/sh")).unwrap();
     assert_eq!(recorded.row("file")["object"], "/bin/sh");

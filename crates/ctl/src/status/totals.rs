@@ -1,5 +1,5 @@
-//! `--totals`: a process's memory as the kernel sums it up (`/proc/PID/smaps_rollup`, Linux
-//! 4.14), which is cheaper than the list of all mappings.
+//! `--totals`: a process's memory as the kernel sums it up in `/proc/PID/smaps_rollup` (Linux
+//! 4.14), which is cheaper than a list of all mappings.
 
 use std::fmt::Display;
 
@@ -33,7 +33,7 @@ impl Totals {
     /// Reads a process's memory.
     ///
     /// # Errors
-    /// There is no such process, or it may not be inspected.
+    /// The process doesn't exist or may not be inspected.
     pub fn take(root: &Root, pid: Pid) -> Result<Totals, Failure> {
         let text = match root.read_opt(&pid.path("smaps_rollup")) {
             Ok(Some(text)) => Ok(text),
@@ -71,7 +71,7 @@ impl Sums {
     }
 }
 
-/// A table with a last line for the sum, or one JSON document.
+/// Formats a table whose last line is the sum, or one JSON document.
 pub fn totals(all: &[Totals], warnings: &[String], json: bool) -> String {
     if json {
         let head = Head {

@@ -6,7 +6,6 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use super::{To, Wrap};
 
-/// The destination of the report.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) json: bool,
@@ -15,14 +14,15 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Opens it before the program starts. Redirected messages take a terminal's report along.
+    /// Opens the destination before the program starts. A report for the terminal follows
+    /// redirected messages.
     pub(super) fn open(to: &To, messages: Option<&File>) -> io::Result<Output> {
         let (json, file) = match to {
             To::Terminal { json, .. } => (*json, messages.map(File::try_clone).transpose()?),
             To::File(path) => {
                 let mut options = OpenOptions::new();
                 options.append(true).create(true).mode(0o666);
-                // A pipe without a reader is an error; hugectl must not wait for one.
+                // A FIFO without a reader is an error; hugectl must not wait for one.
                 let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
                 (true, Some(file))
             }

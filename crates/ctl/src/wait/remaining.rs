@@ -1,5 +1,4 @@
-//! Daemons that the program leaves running. hugectl is a subreaper, so they are its
-//! descendants.
+//! Daemons that the program leaves running. hugectl is a subreaper, so they are its descendants.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -15,8 +14,8 @@ use crate::sys::program;
 /// Time for a daemon to finish its second fork.
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// Finds the descendants of this process that began after `start`, without shells that wait
-/// for a server. Returns their parents.
+/// Finds the descendants of this process that began at `start` or later, except shells that wait
+/// for a child. Returns each with its parent.
 pub(super) fn find(root: &Root, start: u64) -> BTreeMap<u32, u32> {
     if !program::has_children() {
         return BTreeMap::new();
@@ -38,7 +37,7 @@ pub(super) fn find(root: &Root, start: u64) -> BTreeMap<u32, u32> {
     found
 }
 
-/// The parent of a running process that began at `start` or later.
+/// Returns the parent of a running process that began at `start` or later.
 fn living(root: &Root, pid: u32, start: u64) -> Option<u32> {
     let text = root.read(&Pid::new(pid)?.path("stat")).ok()?;
     let stat = Stat::parse(&text)?;
@@ -46,7 +45,7 @@ fn living(root: &Root, pid: u32, start: u64) -> Option<u32> {
     stat.parent().filter(|_| runs)
 }
 
-/// When a process began, in clock ticks since boot.
+/// Returns when a process began, in clock ticks since boot.
 pub(super) fn start(root: &Root, pid: u32) -> u64 {
     let text = Pid::new(pid).and_then(|pid| root.read(&pid.path("stat")).ok());
     let start = text.and_then(|text| Stat::parse(&text)?.start());
@@ -58,8 +57,8 @@ fn runs_shell(root: &Root, pid: u32) -> bool {
     exe.is_some_and(|exe| is_shell(exe.as_os_str().as_bytes()))
 }
 
-/// The reports of these processes: one for the eldest of each family with the library, and a
-/// warning for each without.
+/// Returns the reports: one for the eldest of each family with the library, and a warning for the
+/// eldest of each family without it.
 pub(super) fn reports(
     root: &Root,
     all: &BTreeMap<u32, u32>,
@@ -78,7 +77,7 @@ pub(super) fn reports(
     reports
 }
 
-/// The processes of a kind whose parents are of another.
+/// Returns the processes that fit `is_it` and whose parents don't.
 fn eldest(all: &BTreeMap<u32, u32>, is_it: impl Fn(u32) -> bool) -> Vec<u32> {
     let found: Vec<u32> = all.keys().copied().filter(|pid| is_it(*pid)).collect();
     let is_eldest = |pid: &u32| all.get(pid).is_none_or(|parent| !found.contains(parent));
@@ -89,7 +88,7 @@ fn eldest(all: &BTreeMap<u32, u32>, is_it: impl Fn(u32) -> bool) -> Vec<u32> {
 fn library(root: &Root, pid: u32) -> Option<bool> {
     let maps = root.read(&Pid::new(pid)?.path("maps")).ok()?;
     let has = |text: &[u8]| memchr::memmem::find(&maps, text).is_some();
-    // The kernel may cut the list of a process that is ending. The stack comes last.
+    // The kernel may truncate the list of an exiting process. The stack comes last.
     match (has(b"/libhugetlbfs"), has(b"[stack]")) {
         (true, _) => Some(true),
         (false, true) => Some(false),
@@ -108,7 +107,7 @@ fn report(root: &Root, pid: u32, json: bool) -> String {
     }
 }
 
-/// The warning about a process without the library, or one that is unreadable.
+/// Returns the warning about a process that lacks the library, or is unreadable.
 fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
     let Some(id) = Pid::new(pid) else {
         return String::new();

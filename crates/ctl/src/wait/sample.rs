@@ -9,14 +9,13 @@ use hugetools_model::{KPath, Root, keyed};
 use crate::status::Snapshot;
 use crate::sys::clock::{own_time, wall_clock};
 
-/// The time between two samples: at first, and later.
+/// Sampling interval at first, and its maximum.
 const PERIOD_MIN: Duration = Duration::from_millis(4);
 const PERIOD_MAX: Duration = Duration::from_secs(1);
 
-/// Sampling takes at most one part in so many of a CPU.
+/// Sampling takes at most 1/SHARE of a CPU.
 const SHARE: u32 = 100;
 
-/// The samples so far.
 #[derive(Debug)]
 pub(super) struct Samples<'r> {
     root: &'r Root,
@@ -25,10 +24,10 @@ pub(super) struct Samples<'r> {
     /// The last sample, and its time in milliseconds since 1970.
     pub(super) last: Option<(Snapshot, u64)>,
     pub(super) peak: Peak,
-    /// How many programs had mapped the report page before the last sample.
+    /// Number of programs that had mapped the report page before the last sample.
     pub(super) images: u32,
-    /// The kernel's count of OOM kills at the last sample but one and at the last: the last
-    /// one may have been of a killed process.
+    /// OOM kills, counted before each of the last two samples. The last sample may have been taken
+    /// after the kill of its process.
     oom_kills: [Option<u64>; 2],
 }
 
@@ -46,7 +45,6 @@ impl<'r> Samples<'r> {
         }
     }
 
-    /// The time until the next sample.
     pub(super) fn timeout(&self) -> Duration {
         self.due.saturating_duration_since(Instant::now())
     }
@@ -71,14 +69,14 @@ impl<'r> Samples<'r> {
         self.due = Instant::now() + period.max(cost * SHARE);
     }
 
-    /// Whether the OOM killer has killed any process since the last samples.
+    /// Whether the OOM killer has killed any process since the second to last sample.
     pub(super) fn has_run_out_of_memory(&self) -> bool {
         let before = self.oom_kills[0].zip(oom_kills(self.root));
         before.is_some_and(|(before, now)| now > before)
     }
 }
 
-/// How many processes the OOM killer has killed (Linux 4.13).
+/// Returns the number of OOM kills (Linux 4.13).
 fn oom_kills(root: &Root) -> Option<u64> {
     let text = root.read(&KPath::from("/proc/vmstat")).ok()?;
     keyed::number(&text, b"oom_kill ")

@@ -18,11 +18,9 @@ pub struct Caller {
     pub path: Option<OsString>,
     /// `LDEMULATION`: the emulation if the command line has no `-m`.
     pub emulation: Option<String>,
-    /// Whether `LD_HUGETLBFS_RECURSION` is set, which means that ld.hugetlbfs
-    /// called itself.
+    /// Whether `LD_HUGETLBFS_RECURSION` is set: ld.hugetlbfs has called itself.
     pub recursion: bool,
-    /// Whether `HUGETLB_DEPRECATED_LINK` silences the warning about
-    /// `--hugetlbfs-link`.
+    /// Whether `HUGETLB_DEPRECATED_LINK` silences the warning about `--hugetlbfs-link`.
     pub deprecated_link: bool,
 }
 

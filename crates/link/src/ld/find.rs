@@ -18,9 +18,9 @@ const NAMES_FOR_LD: [&str; 2] = ["ld-hugetlbfs", "ld.hugetlbfs"];
 
 /// Finds the real linker and its first arguments.
 ///
-/// `LD` names it if this program is called `ld` or by its own name. Called as `ld.gold`
-/// or `ld.lld`, it stands for that linker, because `gcc -fuse-ld=` calls it so. Skips
-/// this program and all links to it.
+/// `LD` names the linker if this program is called `ld` or by its own name. Called as `ld.gold` or
+/// `ld.lld`, as by `gcc -fuse-ld=`, it stands for that linker. Skips this program and all links to
+/// it.
 pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
     let called = caller.argv.first().map(Path::new);
     let called = called.and_then(Path::file_name).unwrap_or_default();
@@ -144,8 +144,8 @@ pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
     }
 }
 
-/// Returns the directory to add to the loader's path for a library in `dir`. `dir` may
-/// hold only a symlink for the linker.
+/// Returns the directory to add to the loader's path for a library in `dir`, which may hold only a
+/// symlink for the linker.
 fn rpath(dir: &Path, triplet: &str) -> Option<PathBuf> {
     let own = dir.file_name() == Some(OsStr::new("hugetools"));
     let dir = dir.parent().filter(|_| own).unwrap_or(dir);

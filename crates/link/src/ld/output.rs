@@ -36,9 +36,8 @@ impl Output {
         now.is_some() && now != self.before
     }
 
-    /// Marks the segments of the output and checks that they are aligned to `size`.
-    /// Removes a file that cannot be marked, as linkers remove incomplete output.
-    /// Returns warnings.
+    /// Marks the segments of the output and checks that they are aligned to `size`. Removes a file
+    /// that cannot be marked, as linkers remove incomplete output. Returns warnings.
     pub(crate) fn finish(&self, size: u64, marks: Option<Marks>) -> Result<Vec<String>, Failure> {
         // No output, as with --version, or output to /dev/null.
         if !self.is_made() {
@@ -98,8 +97,8 @@ fn has_any(table: &Table, marks: Marks) -> bool {
     })
 }
 
-/// Warns about segments that are not aligned to `size`. Other options or a linker
-/// script can override the alignment.
+/// Warns about segments that are not aligned to `size`, because of other options or a linker
+/// script.
 fn misaligned(path: &Path, table: &Table, size: u64) -> Option<String> {
     let loads = table.segments.iter().map(|segment| segment.load);
     let is_misaligned =

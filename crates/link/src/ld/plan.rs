@@ -18,7 +18,6 @@ pub(crate) enum Dialect {
 /// Facts about the linker and the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The dialect of the linker.
     pub(crate) dialect: Dialect,
     /// The alignment of segments in bytes.
     pub(crate) size: u64,
@@ -28,8 +27,7 @@ pub(crate) struct Facts {
     pub(crate) library: Option<Library>,
 }
 
-/// Libraries that compilers append to every link. Ours must precede them: otherwise
-/// their symbols win.
+/// Libraries that compilers append to every link. Ours must precede them, or their symbols win.
 const COMPILER_LIBRARIES: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
 
 /// Builds the whole command line of a link that is not relocatable.
@@ -52,7 +50,7 @@ pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
     line
 }
 
-/// Arguments that link our library even if nothing refers to it, since compilers pass
+/// Arguments that link our library even without a reference to it, despite the compiler's
 /// `--as-needed`.
 fn library() -> impl Iterator<Item = OsString> {
     let words = [
@@ -68,9 +66,8 @@ fn library() -> impl Iterator<Item = OsString> {
 fn alignment(request: &Request, facts: &Facts) -> Vec<OsString> {
     let size = facts.size;
     let mut words: Vec<OsString> = vec!["-z".into(), format!("max-page-size={size}").into()];
-    // RELRO ends at a multiple of common-page-size. lld puts RELRO into its own
-    // segment and would round its end up beyond that segment, which no loader can
-    // protect.
+    // RELRO ends at a multiple of common-page-size. lld puts RELRO into its own segment and would
+    // round its end up beyond that segment, which no loader can protect.
     if facts.dialect == Dialect::Gnu {
         words.extend(["-z".into(), format!("common-page-size={size}").into()]);
     }

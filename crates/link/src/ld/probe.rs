@@ -16,7 +16,6 @@ use crate::file;
 /// The output of `ld -V`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Linker {
-    /// Its dialect.
     pub(crate) dialect: Dialect,
     /// The default emulation.
     emulation: Option<String>,
@@ -48,8 +47,8 @@ fn read(text: &str) -> Linker {
     }
 }
 
-/// The target: from the command line, else from the environment, the first object file
-/// or the linker.
+/// Finds the target: from the command line, else from the environment, the first object file or the
+/// linker.
 pub(crate) fn ident(caller: &Caller, request: &Request, linker: &Linker) -> Result<Ident, Failure> {
     let mut named = request.emulation.as_ref().or(caller.emulation.as_ref());
     if named.is_none() {
@@ -65,13 +64,13 @@ pub(crate) fn ident(caller: &Caller, request: &Request, linker: &Linker) -> Resu
     target::ident(name).ok_or_else(|| unknown_page_size(&format!("emulation {name}")))
 }
 
-/// The error for a target without a known huge page size.
+/// Returns the error for a target without a known huge page size.
 pub(crate) fn unknown_page_size(target: &str) -> Failure {
     Failure::new(format!("the huge page size of {target} is not known"))
         .next("set it with --hugetlbfs-align=SIZE")
 }
 
-/// The architecture of an object file.
+/// Returns the architecture of an object file.
 fn object(path: &Path) -> Option<Ident> {
     if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
         return None;

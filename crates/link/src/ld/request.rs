@@ -29,10 +29,8 @@ pub(crate) struct Request {
     pub(crate) align: Option<Align>,
     /// The segments to mark, if requested.
     pub(crate) marks: Option<Marks>,
-    /// The kind of output.
     pub(crate) kind: Kind,
-    /// Whether the last of `-static` and `-dy` on the line selects static
-    /// libraries.
+    /// Whether the last of `-static` and `-dy` on the line selects static libraries.
     pub(crate) is_static: bool,
     /// Whether the command line sets the address of text.
     pub(crate) is_placed: bool,
@@ -40,7 +38,6 @@ pub(crate) struct Request {
     pub(crate) max_page_size: Option<String>,
     /// The last emulation (`-m`).
     pub(crate) emulation: Option<String>,
-    /// The output file.
     pub(crate) output: PathBuf,
     /// The line without our own options.
     pub(crate) args: Vec<OsString>,
@@ -63,8 +60,7 @@ pub(crate) fn concerns_us(args: &[OsString]) -> bool {
 }
 
 impl Request {
-    /// Parses a command line with response files already expanded. Fails if an option of
-    /// ours is wrong.
+    /// Parses a command line with expanded response files. Fails if an option of ours is wrong.
     pub(crate) fn new(line: Vec<OsString>) -> Result<Request, Failure> {
         let mut request = Request {
             align: None,

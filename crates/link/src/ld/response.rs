@@ -10,8 +10,7 @@ use std::path::Path;
 /// Maximum number of response files to expand. More means that one includes itself.
 const MAX_FILES: usize = 2000;
 
-/// Replaces each `@FILE` by the arguments in FILE. Keeps the argument if the file
-/// cannot be read.
+/// Replaces each `@FILE` by the arguments in FILE. Keeps the argument if the file cannot be read.
 pub(crate) fn expand(
     args: Vec<OsString>,
     read: &dyn Fn(&Path) -> io::Result<Vec<u8>>,

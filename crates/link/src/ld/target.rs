@@ -24,7 +24,7 @@ const ELF_LOONGARCH: u16 = 258;
 const MIB: u64 = 1 << 20;
 
 impl Target {
-    /// The layout for an architecture; `None` if its huge page size is unknown.
+    /// Returns the layout for an architecture; `None` if its huge page size is unknown.
     /// ld.hugetlbfs(1) has the reasons.
     pub(crate) fn of(ident: Ident) -> Option<Target> {
         let (size, base) = match (ident.machine.0, ident.class) {
@@ -42,7 +42,7 @@ impl Target {
     }
 }
 
-/// The target of an emulation (`-m`), by the names in GNU ld, gold and lld.
+/// Returns the target of an emulation (`-m`), by the names in GNU ld, gold and lld.
 pub(crate) fn ident(emulation: &str) -> Option<Ident> {
     use Class::{Elf32, Elf64};
     use Endian::{Big, Little};

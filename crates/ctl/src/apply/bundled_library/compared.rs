@@ -1,6 +1,6 @@
-//! Remembers that a file was compared with the library inside hugectl: a symbolic link beside
-//! it holds the file's identity, in a directory that nobody else can write to. The change
-//! time, which cannot be set, detects later changes.
+//! Remembers that a file was compared with the embedded library: a symbolic link beside it holds
+//! its identity, in a directory that no other user can write to. A later change of the file changes
+//! its ctime, which cannot be set.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -36,7 +36,7 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
     use std::time::Duration;
 
-    /// Even a change to contents of the same length with the old modification time.
+    /// Also a change that keeps the length and the modification time.
     #[test]
     fn a_change_is_detected() {
         let dir = tempfile::tempdir().unwrap();

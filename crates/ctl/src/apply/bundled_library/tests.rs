@@ -57,7 +57,7 @@ fn a_library_is_written_once() {
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o644);
     let before = inode(&path);
     assert_eq!(inode(&place_heap(dir.path()).unwrap()), before);
-    // Another start that began when the file was missing leaves it alone.
+    // A concurrent start that found no file keeps this one.
     write(path.parent().unwrap(), HEAP_LIBRARY, BUNDLE.heap, me()).unwrap();
     assert_eq!(inode(&path), before);
     let files = fs::read_dir(path.parent().unwrap()).unwrap();

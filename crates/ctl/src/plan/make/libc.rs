@@ -8,8 +8,8 @@ use crate::probe::dynamic_loader::glibc_tunables;
 use crate::probe::heap_engine::Engine;
 
 impl Maker<'_> {
-    /// Sets the tunables. Without a size, glibc gets transparent huge pages: a forked child
-    /// that writes to a private pool page may find none left for its copy.
+    /// Sets the tunables. Without a size, glibc gets transparent huge pages: on a pool, a forked
+    /// child may find no free page for its copy.
     pub(super) fn tunables(&mut self) {
         if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
             return;
@@ -53,8 +53,8 @@ impl Maker<'_> {
         self.set(glibc_tunables::VARIABLE, glibc_tunables::with(list, &more));
     }
 
-    /// Sets the heap's variable, for the program or for what it starts. With
-    /// `--heap-engine=libc` no program gets our heap.
+    /// Sets the heap's variable, for the program or its children. With `--heap-engine=libc` no
+    /// program gets our heap.
     pub(super) fn heap(&mut self) {
         if self.findings.decision.engine == Engine::Libc && self.run.wants_libc() {
             if self.caller.var(env::MORECORE).is_some() {
@@ -62,7 +62,7 @@ impl Maker<'_> {
             }
             return;
         }
-        // Children of a static program may still be served by our library.
+        // Our library can still serve children of a static program.
         let served =
             self.findings.decision.engine != Engine::None || self.findings.look.is_static();
         if let Some(pages) = self.run.heap.filter(|_| served) {

@@ -50,7 +50,7 @@ impl Maker<'_> {
         ld_preload::merge(path.as_os_str(), self.caller.var("LD_PRELOAD"))
     }
 
-    /// Returns the embedded library if a start puts it on disk.
+    /// Returns the embedded library if a start writes it to disk.
     pub(super) fn bundled(&self) -> Option<Bundled> {
         let Some(Found::Inside(Inside { name, path, .. })) = &self.findings.library else {
             return None;

@@ -1,4 +1,4 @@
-//! The report: where it goes, and which ends it misses.
+//! The destination of the report, and warnings about missing reports.
 
 use hugetools_contract::env;
 
@@ -31,7 +31,7 @@ impl Maker<'_> {
         self.describe_report();
     }
 
-    /// Warns about ends that the report misses.
+    /// Warns if a report will be missing or incomplete.
     fn describe_report(&mut self) {
         let last_seen = "its report is what it had when it was last seen";
         let is_file = self.findings.report.is_some();
@@ -67,7 +67,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The name of the program, if it starts the ranks of an MPI job.
+    /// Returns the program's name if it starts the ranks of an MPI job.
     fn mpi(&self) -> Option<String> {
         let program = self.run.command.first()?.to_string_lossy();
         let name = program.rsplit('/').next()?;
@@ -76,7 +76,7 @@ impl Maker<'_> {
             .then(|| name.to_owned())
     }
 
-    /// Where hugectl reports as the parent of the program.
+    /// Returns the destination of the report if hugectl waits for the program.
     pub(super) fn watched(&self) -> Option<To> {
         if self.is_left_out || self.run.report.is_none() {
             return None;

@@ -18,7 +18,7 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 impl Maker<'_> {
-    /// Sets the variables, and says whom they leave out.
+    /// Sets the variables, and notes the programs that they leave out.
     pub(super) fn scope(&mut self) {
         if let Some(limit) = self.run.limit {
             self.set(env::LIMIT, limit.to_string());
@@ -50,8 +50,8 @@ impl Maker<'_> {
         self.describe_libc();
     }
 
-    /// Says that an inherited list leaves the program out. It may name programs that this
-    /// one starts, so that is no warning.
+    /// Notes that an inherited list leaves the program out. No warning: the list may name programs
+    /// that this one starts.
     fn describe_inherited(&mut self, list: &OsStr) {
         let name = self.process_name();
         let (variable, list) = (env::RESTRICT_EXE, Path::new(list).display());
@@ -66,7 +66,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Warns about names that no program has, and says that the program is left out.
+    /// Warns about names that no program has, and notes that the program is left out.
     fn describe_only(&mut self) {
         let unknown = &self.findings.unknown_names;
         if !unknown.is_empty() {
@@ -103,8 +103,8 @@ impl Maker<'_> {
         Path::new(name.unwrap_or_default()).display().to_string()
     }
 
-    /// If an inherited list leaves the program out, the variables are meant for others,
-    /// and only what was requested here is worth a warning.
+    /// Lowers warnings about inherited requests if an inherited list leaves the program out: those
+    /// requests are meant for other programs.
     pub(super) fn lower_inherited(&mut self) {
         if self.run.only.is_some() || !self.is_left_out {
             return;
@@ -135,12 +135,12 @@ impl Maker<'_> {
         }
     }
 
-    /// A static program that is left out must not get glibc's tunables.
+    /// Whether the program must not get glibc's tunables: it is static and left out.
     pub(super) fn keeps_tunables_away(&self) -> bool {
         self.findings.look.is_static() && self.is_left_out
     }
 
-    /// Warns about options that don't hold for a heap that stays with glibc.
+    /// Warns about options that don't affect a heap that stays with glibc.
     fn describe_libc(&mut self) {
         if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
             return;
@@ -167,15 +167,15 @@ pub(super) fn is_left_out(run: &Run, findings: &Findings) -> bool {
     !env::is_among(name.as_bytes(), names.as_bytes())
 }
 
-/// Whether an inherited list is about this program alone. A shell or a wrapper leads to
-/// another one, which may be named.
+/// Whether an inherited list decides about this program alone. A shell or a wrapper starts another
+/// one, which the list may name.
 pub(super) fn is_last(run: &Run, findings: &Findings) -> bool {
     let target = findings.look.target.as_ref();
     let is_last = target.is_some_and(|target| !is_shell(target.program.as_os_str().as_bytes()));
     run.only.is_none() && findings.look.behind.is_none() && is_last
 }
 
-/// The name of the program's process: for a script, that of the interpreter.
+/// Returns the name of the program's process: for a script, that of the interpreter.
 fn process_name<'a>(run: &'a Run, target: &'a Target) -> Option<&'a OsStr> {
     match target.program == target.path {
         true => Path::new(run.command.first()?).file_name(),

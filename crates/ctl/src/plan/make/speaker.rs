@@ -20,21 +20,21 @@ impl Maker<'_> {
         if (on_pools | on_thp).is_none() {
             return;
         }
-        // The library warns about these only if it finds what hugectl cannot know.
+        // The library warns about these only if it learns something that hugectl cannot know.
         let has_news = !warned.contains(on_thp);
         let is_silent = match on_pools.is_none() {
             true => !has_news,
             false => is_warned(warned, on_pools),
         };
         if !is_silent {
-            // A program that is left out doesn't warn: one that gets huge pages does.
+            // A left-out program doesn't warn; a child with huge pages does.
             if !self.is_left_out {
                 self.set_process(env::PID);
             }
             return;
         }
         self.set(env::PID, "0");
-        // If the program disables transparent huge pages, the warning was wrong.
+        // If the program disables transparent huge pages, the library corrects hugectl's warning.
         let is_announced = served.fallback == Fallback::Thp && kernel.serves_private();
         if (is_announced || has_news) && self.run.shm.is_none() {
             self.set_process(env::STARTER);
@@ -42,7 +42,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether the heap, and a segment of the file, were warned about if they are `on_pools`.
+/// Whether `warned` has the heap and any segment of the file, as far as `on_pools` has them.
 fn is_warned(warned: Subject, on_pools: Subject) -> bool {
     let heap = !on_pools.contains(Subject::HEAP) || warned.contains(Subject::HEAP);
     let of_file = !on_pools.meets(Subject::OF_FILE) || warned.meets(Subject::OF_FILE);

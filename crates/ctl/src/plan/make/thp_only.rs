@@ -32,7 +32,7 @@ impl Maker<'_> {
             let Some(Pages::Size(size)) = given else {
                 continue;
             };
-            // The ladder says that --fallback=base excludes these, too.
+            // The ladder gives the reason for --fallback=base.
             if served.is_some() && self.findings.served.fallback != Fallback::Base {
                 let fact = "a pool page can only be unmapped and protected as a whole, and \
                             programs and libc do so in parts";
@@ -42,7 +42,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Sets the length that goes with pages.
+    /// Sets the variable of a length, if its segment is requested.
     fn length(
         &mut self,
         option: &str,

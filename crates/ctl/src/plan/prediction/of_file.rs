@@ -1,4 +1,4 @@
-//! Text, data and bss: their size is known before the start.
+//! Predicts text, data and bss, whose size is known before the start.
 
 use hugetools_contract::env::Pages;
 use hugetools_contract::ladder::{self, Rungs};
@@ -10,7 +10,7 @@ use crate::probe::target::elf_layout::Part;
 use crate::probe::target::{Image, Target};
 use crate::say::subject::Subject;
 
-/// The bytes that a segment takes of one rung, and its page size.
+/// Bytes that a segment takes from one rung, and the page size.
 #[derive(Clone, Copy)]
 struct Taken {
     rung: Rung,
@@ -38,7 +38,7 @@ impl Predictor<'_> {
         let rest = part.pages.get().saturating_sub(own);
         if let Some(pages) = served.text.filter(|_| rest > 0) {
             let rungs = self.climb(Segment::Text, pages, rest);
-            // Beside the file's own pages, the end of the last page is no shortfall.
+            // Beside the file's own huge pages, a partial last page is no shortfall.
             if parts.needs(target, served) > Bytes::default() {
                 self.settle(Subject::TEXT, rungs);
             }
@@ -53,8 +53,8 @@ impl Predictor<'_> {
         );
     }
 
-    /// Data and bss are one segment to the kernel. Without `mremap` data cannot be moved,
-    /// but bss needs no copy.
+    /// Predicts data and bss, which are one segment to the kernel. Without `mremap` data cannot be
+    /// moved, but bss needs no copy.
     pub(super) fn data(&mut self, target: &Target, asked: Pages) {
         let Some(part) = self.findings.parts.data else {
             return self.unmeasured(&[Segment::Data, Segment::Bss], target, asked);
@@ -93,8 +93,8 @@ impl Predictor<'_> {
         taken.collect()
     }
 
-    /// Adds the rows of a segment: what is taken, then base pages. `is_exact` is false if
-    /// the huge pages are an upper bound.
+    /// Adds the rows of a segment: huge pages, then base pages. `is_exact` is false if the huge
+    /// pages are an upper bound.
     fn add(
         &mut self,
         segment: Segment,
@@ -119,8 +119,7 @@ impl Predictor<'_> {
         }
     }
 
-    /// Segments that are not measured: no huge page size can be seen, or the file cannot
-    /// be read.
+    /// Adds rows for unmeasured segments: the huge page size is unknown or the file unreadable.
     fn unmeasured(&mut self, segments: &[Segment], target: &Target, asked: Pages) {
         let rung = Some(Rung::Base).filter(|_| self.is_known());
         let rows = segments.iter().map(|segment| Row {
@@ -131,7 +130,7 @@ impl Predictor<'_> {
     }
 }
 
-/// Divides what is taken at the end of data.
+/// Splits the huge pages into those of data, the first `data` bytes, and those of bss.
 fn split(taken: &[Taken], mut data: u64) -> (Vec<Taken>, Vec<Taken>) {
     let halves = taken.iter().map(|one| {
         let bytes = one.bytes.min(data);
