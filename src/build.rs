@@ -1,8 +1,8 @@
-//! Builds the two run-time libraries that hugectl embeds. A copied hugectl thus still has
-//! them. Also links hugectl for a fast start.
+//! Builds the two run-time libraries and embeds them in hugectl, so that a copied hugectl has them.
+//! Also links hugectl for a fast start.
 //!
-//! The libraries have their own target directory, are always built for release, and never
-//! with the flags of a static hugectl.
+//! The libraries have their own target directory, are always built for release, and never with the
+//! flags of a static hugectl.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads cargo's environment"
@@ -27,8 +27,8 @@ const REMOVED: [&str; 7] = [
     "RUSTFLAGS",
 ];
 
-/// Flags of the compiler. With full `relro` it calls every function through the GOT,
-/// which the loader fills at each start. The linker enables full `relro` anyway.
+/// Compiler flags. With full `relro`, rustc would call every function through the GOT, which the
+/// loader fills at each start. `-z now` still makes the linker's `relro` full.
 const FLAGS: [&str; 3] = [
     "-Ctarget-feature=-crt-static",
     "-Crelro-level=partial",
@@ -74,8 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Flags for mimalloc: hide its symbols, and skip its cleanup at exit, as its own shared
-/// library does.
+/// Flags for mimalloc: hide its symbols, and skip its cleanup at exit, as its shared library does.
 const MIMALLOC_FLAGS: &str = "-fvisibility=hidden -DMI_SKIP_COLLECT_ON_EXIT";
 
 /// Returns the user's flags for C, followed by ours.
@@ -84,8 +83,8 @@ fn c_flags() -> String {
     format!("{set} {MIMALLOC_FLAGS}")
 }
 
-/// Writes the manifest of a workspace with the two libraries. A package from a registry has
-/// none of the other crates beside it.
+/// Writes the manifest of a workspace with the two libraries: a package from a registry lacks the
+/// crates beside it.
 fn write_workspace(root: &Path, dir: &Path) -> Result<(), Box<dyn Error>> {
     let version = std::env::var("CARGO_PKG_VERSION")?;
     let own = fs::read_to_string(root.join("Cargo.toml"))?;

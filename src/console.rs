@@ -18,17 +18,11 @@ pub enum Reader {
 }
 
 /// Writes text to standard output.
-///
-/// # Errors
-/// The output cannot be written. A closed pipe is not an error.
 pub fn out(text: &str) -> io::Result<Reader> {
     out_bytes(text.as_bytes())
 }
 
 /// Writes bytes to standard output.
-///
-/// # Errors
-/// As [`out`].
 pub fn out_bytes(bytes: &[u8]) -> io::Result<Reader> {
     let _ignored = IgnoredSignals::begin();
     write_all(&mut Output, bytes)
@@ -56,8 +50,8 @@ pub fn redirect_messages(file: Arc<File>) {
     let _ = MESSAGE_FILE.set(file);
 }
 
-/// Writes a message to the file or to standard error. Errors are ignored: they can't be
-/// reported, and hugectl must still start the program.
+/// Writes a message to the file or to standard error. Ignores errors: they can't be reported, and
+/// hugectl must still start the program.
 pub fn err(text: &str) {
     let _ignored = IgnoredSignals::begin();
     let _ = match MESSAGE_FILE.get() {

@@ -1,5 +1,4 @@
-//! hugeadm: reads command line and environment, runs, prints, and returns the exit
-//! status.
+//! hugeadm: reads command line and environment, runs, prints, and returns the exit status.
 
 mod file;
 mod run;
@@ -91,7 +90,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     run.run_all()
 }
 
-/// Whether nothing was asked for, but perhaps a recorded tree and the form of the output.
+/// Whether only general options are given, other than `--json` and `--dry-run`.
 fn wants_overview(args: &Args) -> bool {
     let only_general = Args {
         general: args.general.clone(),
@@ -100,7 +99,7 @@ fn wants_overview(args: &Args) -> bool {
     *args == only_general && !args.general.json && !args.general.dry_run
 }
 
-/// Settings that are known before the command line is parsed.
+/// The state for error messages before a [`Run`] exists.
 struct Early {
     log: Log,
     json: bool,
@@ -109,7 +108,7 @@ struct Early {
 }
 
 impl Early {
-    /// Reports an unusable command line.
+    /// Reports a usage error.
     fn usage(self, text: &str) -> Status {
         self.failed(Status::Usage, text)
     }
@@ -126,8 +125,7 @@ impl Early {
     }
 }
 
-/// Returns the verbosity from the environment, and a warning if the value is invalid. The
-/// value is parsed leniently.
+/// Returns the verbosity from the environment. Parses it leniently, and warns if it is invalid.
 fn environment(env: &dyn Fn(&str) -> Option<OsString>, usual: u8) -> (u8, Option<String>) {
     if env(env::DEBUG).is_some() {
         return (4, None);

@@ -1,5 +1,4 @@
-//! hugectl: reads command line and environment, runs, prints, and returns the exit
-//! status.
+//! hugectl: reads command line and environment, runs, prints, and returns the exit status.
 
 mod adopt;
 mod bar;
@@ -53,8 +52,8 @@ const BUNDLE: Bundle<'static> = Bundle {
     heap: include_bytes!(env!("HUGETOOLS_HEAP")),
 };
 
-/// Runs hugectl with this process's environment. The first argument is the name of the
-/// tool. Returns the exit status if no program was started.
+/// Runs hugectl with this process's environment. The first argument is the name of the tool.
+/// Returns the exit status if no program was started.
 pub fn main(argv: Vec<OsString>) -> u8 {
     let args = match args::parse(argv.clone()) {
         Ok(args) => args,
@@ -104,7 +103,7 @@ fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     }
 }
 
-/// Prints a failure as JSON. No program was started that could use standard output.
+/// Prints a failure as JSON. No program was started, so standard output is free.
 fn fail_as_json(failure: &Failure) -> u8 {
     let head = Head::failed(TOOL, failure.status(), failure.to_string());
     stdout::out_json(&LOG, &head);
@@ -120,7 +119,7 @@ fn print(text: &str) -> Result<(), Failure> {
     console::out(text).map(|_| ()).map_err(unwritable)
 }
 
-/// Ends a watch. That it ran at least once is success.
+/// Returns the result of a watch. A view that succeeded may fail later, when the processes end.
 fn ended(end: End<Failure>) -> Result<(), Failure> {
     match end {
         End::Unread | End::Failed(_, true) => Ok(()),
@@ -136,8 +135,7 @@ fn unwritable(error: std::io::Error) -> Failure {
     ))
 }
 
-/// Logs the options that `--auto` chose. With `--auto` this is not a detail, so it is
-/// always shown.
+/// Logs the options that `--auto` chose, even at the default verbosity.
 fn say_chosen(run: &Run, verbosity: u8) {
     if Level::Warning.is_shown(verbosity) && !Level::Info.is_shown(verbosity) {
         let notes: Vec<Note> = run.chosen().map(Note::info).collect();
@@ -153,8 +151,8 @@ fn say(notes: &[Note], verbosity: u8) {
     }
 }
 
-/// Starts the program, or prints how it would be started. Returns the exit status if no
-/// program was started.
+/// Starts the program, or prints how it would be started. Returns the exit status if no program was
+/// started.
 fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     if run.starts() {
@@ -165,7 +163,7 @@ fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     start_on(&root, run, caller, IgnoredSignals::begin())
 }
 
-/// Starts the program, or prints how it would be started, on this system.
+/// Does the work of [`start`] on `root`, while signals of writes are ignored.
 fn start_on(
     root: &Root,
     mut run: Run,
@@ -228,9 +226,8 @@ fn start_on(
     }
 }
 
-/// Starts the program as a child, waits and prints its report. Returns the program's exit
-/// status, or why it didn't start. If no child is possible, hugectl executes the program,
-/// and the library reports by itself.
+/// Starts the program as a child, waits and prints its report. Returns the program's exit status,
+/// or why it didn't start. If hugectl cannot wait, it executes the program and the library reports.
 fn run_with_report(
     root: &Root,
     (plan, mut applied): (&Plan, Applied),
@@ -265,8 +262,7 @@ fn run_with_report(
     }
 }
 
-/// Opens the destination of messages, if the program is started and messages are
-/// redirected.
+/// Opens the destination of messages, if the program is started and messages are redirected.
 fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
     let outlet = match &run.messages {
         _ if !run.starts() => None,
@@ -279,8 +275,8 @@ fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
     Ok(outlet)
 }
 
-/// Prints settings for another starter. They must not depend on the caller, so its
-/// environment and the embedded libraries are ignored.
+/// Prints settings for another starter. They must not depend on the caller, so its environment and
+/// the embedded libraries are ignored.
 fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;

@@ -27,7 +27,6 @@ const FAILED: u8 = 1;
 /// The JSON document of a run. hugeedit(8) describes its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Document {
-    /// The fields that all documents have.
     #[serde(flatten)]
     head: Head,
     /// The file as named on the command line.

@@ -4,14 +4,12 @@
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-/// Signals that a write can raise.
 const RAISED: [Signal; 2] = [Signal::SIGPIPE, Signal::SIGXFSZ];
 
-/// Restores the previous actions when it is dropped.
+/// The previous actions, restored on drop.
 pub(crate) struct IgnoredSignals([Option<SigAction>; 2]);
 
 impl IgnoredSignals {
-    /// Ignores the signals from now on.
     pub(crate) fn begin() -> IgnoredSignals {
         let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
         // SAFETY: ignoring a signal runs no code.

@@ -1,5 +1,4 @@
-//! ld.hugetlbfs: reads command line and environment, runs the linker, and returns the
-//! exit status.
+//! ld.hugetlbfs: reads command line and environment, runs the linker, and returns the exit status.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,11 +16,10 @@ const LOG: Log = Log {
     verbosity: 2,
 };
 
-/// Runs ld.hugetlbfs with this process's environment. The first argument is the name it
-/// was called by.
+/// Runs ld.hugetlbfs with this process's environment. The first argument is the name of the tool.
 pub fn main(argv: Vec<OsString>) -> u8 {
     if let Some(text) = own_text(&argv) {
-        // That of the linker follows.
+        // The linker's own text follows.
         if let Err(error) = console::out(&text) {
             stdout::unwritable(&LOG, &error);
             return ld::FAILED;
@@ -41,8 +39,8 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     end.status
 }
 
-/// Returns our part of the help or the version. A compiler calls `ld` and needs the real
-/// linker's alone, since it parses that.
+/// Returns our part of the help or the version. A compiler calls us as `ld` and parses the real
+/// linker's text, so ours is left out.
 fn own_text(argv: &[OsString]) -> Option<String> {
     let called = argv.first().and_then(|name| Path::new(name).file_name())?;
     let [_, word] = argv else {
@@ -62,8 +60,7 @@ fn own_text(argv: &[OsString]) -> Option<String> {
     }
 }
 
-/// Returns our own options, for the man page and the completions. All others are the real
-/// linker's.
+/// Returns our own options, for the man page and the completions. The linker has the others.
 pub fn command() -> Command {
     Command::new("ld.hugetlbfs")
         .about("Link programs for huge pages")

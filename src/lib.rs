@@ -18,7 +18,7 @@ use std::path::Path;
 
 use hugetools_model::Root;
 
-/// Returns the recorded tree in a directory, or without one this machine.
+/// Returns the recorded tree in a directory, or this machine if none is given.
 #[expect(
     clippy::disallowed_methods,
     reason = "without --sysroot, this machine is meant"

@@ -1,11 +1,11 @@
 //! A part of the build script: links hugectl for a fast start.
 //!
-//! The loader and the C library take half of the start of a small program. So hugectl is
-//! static and at a fixed address, if the compiler has a static C library. It has no rights that
-//! address randomisation could protect.
+//! The loader and the C library take half of the start of a small program. So hugectl is static and
+//! at a fixed address, if the compiler has a static C library. It has no privileges for address
+//! randomisation to protect.
 //!
-//! The other tools reference the unwinder, a shared library on glibc systems, although a tool
-//! that aborts on panic never calls it. They contain the static one.
+//! The other tools need the unwinder, a shared library on glibc systems, although they abort on
+//! panic and never call it. They contain the static one.
 //!
 //! Cargo cannot link a single binary statically. But a linker script with the name of a shared
 //! library, in a directory that is searched first, selects the static library.

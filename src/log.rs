@@ -1,4 +1,4 @@
-//! Messages on standard error, each with a level. The verbosity selects which are shown.
+//! Messages on standard error. The verbosity selects the levels to show.
 
 use hugetools_contract::level::Level;
 
@@ -19,7 +19,7 @@ impl Log {
         self.say(Level::Error, text);
     }
 
-    /// Logs that the request was met only in part.
+    /// Logs a warning.
     pub fn warning(&self, text: &str) {
         self.say(Level::Warning, text);
     }

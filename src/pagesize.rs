@@ -29,7 +29,6 @@ const FAILED: u8 = 1;
 /// The JSON document of a run. pagesize(1) describes its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Document {
-    /// The fields that all documents have.
     #[serde(flatten)]
     head: Head,
     /// The requested sizes in bytes, in ascending order; absent after an error.
@@ -98,8 +97,8 @@ fn sizes(args: &Args, root: &Root) -> Result<Vec<PageSize>, String> {
     Ok(sizes)
 }
 
-/// Returns the size of base pages: from the C library, or for a recorded machine from its
-/// memory and zones.
+/// Returns the size of base pages: from the C library, or on a recorded machine from its memory and
+/// zones.
 fn base(root: &Root) -> Result<PageSize, String> {
     let bytes = match root.is_live() {
         true => sysconf(SysconfVar::PAGE_SIZE)

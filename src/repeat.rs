@@ -1,5 +1,5 @@
-//! `--watch`: prints the same view repeatedly. A terminal is redrawn. Otherwise tables
-//! follow each other, separated by an empty line, and JSON documents, one per line.
+//! `--watch`: prints the same view repeatedly. A terminal is redrawn. Elsewhere an empty line
+//! separates tables, and each JSON document is one line.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;

@@ -8,8 +8,7 @@ use serde::Serialize;
 use crate::console::{Reader, out};
 use crate::log::Log;
 
-/// Writes text to standard output. Returns the exit status: 1 and a logged error if it
-/// cannot be written.
+/// Writes text to standard output. Returns the exit status; logs an error if it is 1.
 pub fn print(log: &Log, text: &str) -> u8 {
     written(log, out(text))
 }

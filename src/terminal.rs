@@ -1,5 +1,5 @@
-//! Lays out text for a terminal: wraps it at the terminal's width and adds colours. Text
-//! for a pipe or a file, and classic listings, stay unchanged.
+//! Lays out text for a terminal: wraps it at the terminal's width and adds colours. Elsewhere,
+//! text stays unchanged unless `--color=always`.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -12,7 +12,6 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 /// The value of `--color`.
 static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
 
-/// Stores the value of `--color`.
 pub(crate) fn choose(choice: ColorChoice) {
     let _ = CHOICE.set(choice);
 }
@@ -31,16 +30,14 @@ pub(crate) fn wrap_message(text: &str) -> String {
     layout.apply(text)
 }
 
-/// Returns the width of a terminal, if it is one and tells it.
+/// Returns the width of a terminal, if known.
 fn width(to: impl std::os::fd::AsFd) -> Option<usize> {
     let columns = terminal_size_of(to).map(|(Width(columns), _)| columns.into());
     columns.filter(|columns| *columns > 0)
 }
 
-/// The layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
-    /// The width of the terminal, if known.
     columns: Option<usize>,
     has_colours: bool,
 }
@@ -73,8 +70,7 @@ impl Layout {
         dressed
     }
 
-    /// Wraps a line and indents the continuation lines. Commands are not wrapped, so that
-    /// they can be copied.
+    /// Wraps a line and indents its continuation. Commands stay whole, for users to copy.
     fn fold(self, line: &str) -> Vec<String> {
         let Some(columns) = self.columns.filter(|_| !is_command(line)) else {
             return vec![line.to_owned()];
@@ -106,7 +102,7 @@ impl Layout {
     }
 }
 
-/// Whether `NO_COLOR` permits colours: <https://no-color.org>.
+/// Whether `NO_COLOR` (<https://no-color.org>) and `TERM` permit colours.
 #[expect(
     clippy::disallowed_methods,
     reason = "the environment is read here, in src/"
@@ -121,7 +117,7 @@ fn is_command(line: &str) -> bool {
     line.trim_start().starts_with("-> ")
 }
 
-/// Returns the indentation of continuation lines: the text after a line's mark, or two
+/// Returns the indentation of continuation lines: up to the text after a line's mark, or two
 /// columns for a table row.
 fn indentation(line: &str) -> usize {
     let text = line.trim_start_matches(' ');

@@ -1,4 +1,4 @@
-//! Error messages for command lines that cannot be read.
+//! Help, and error messages for command lines that cannot be parsed.
 
 mod message;
 pub(crate) mod short;
@@ -35,8 +35,8 @@ pub(crate) fn wrong(log: Log, text: &str, json: bool) -> u8 {
     USAGE
 }
 
-/// Returns the text for a command line that leaves nothing to run: help or version, or as
-/// the error the message of a usage error. `short` is the help for `-h` if that differs.
+/// Returns help or version, or as the error the message of a usage error. `short` is the help for
+/// `-h` if that differs.
 pub(crate) fn answer(
     error: &clap::Error,
     argv: &[OsString],
@@ -60,9 +60,8 @@ pub(crate) fn answer(
     }
 }
 
-/// Returns the message for an error: what is wrong, what may be meant, and a reference to
-/// the help where that explains more. For an ambiguous abbreviation it lists the
-/// candidates; a value that lacks its `=` is shown with one.
+/// Returns the message for an error: the problem, with a suggestion or a reference to the help.
+/// Lists the candidates of an ambiguous abbreviation, and shows the missing `=` of a value.
 fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} is ambiguous: {meant}");
@@ -93,8 +92,7 @@ fn see_help(text: String, command: &Command) -> String {
     format!("{text} (see {} --help)", command.get_name())
 }
 
-/// Returns a message if the unexpected word follows an option that takes its value only
-/// behind `=`.
+/// Returns a message if the unexpected word follows an option that takes its value behind `=`.
 fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Option<String> {
     let ContextValue::String(value) = error.get(ContextKind::InvalidArg)? else {
         return None;
@@ -113,8 +111,8 @@ fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Op
         .then(|| format!("{option} takes its value behind an equals sign: {option}={value}"))
 }
 
-/// Returns a message when a long option was written with one dash: clap reads `-heap` as
-/// `-h` and prints the help.
+/// Returns a message for a long option with one dash: clap parses `-heap` as `-h` and prints the
+/// help.
 fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     let words = argv.iter().skip(1).map_while(|word| word.to_str());
     // Options after the program to start belong to that program.
@@ -130,8 +128,8 @@ fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     Some(format!("unexpected argument '{word}' found; -{word}?"))
 }
 
-/// Returns the option that is meant, as a question, or nothing. clap may suggest an
-/// abbreviation, which stands for the first option that begins with it.
+/// Returns the intended option as a question, or an empty string. clap may suggest an abbreviation:
+/// it stands for the first option that begins with it.
 fn similar(error: &clap::Error, command: &Command) -> String {
     let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     if let (Some(word), ErrorKind::UnknownArgument) = (unknown, error.kind()) {
@@ -152,7 +150,7 @@ fn similar(error: &clap::Error, command: &Command) -> String {
     format!("; --{option}?")
 }
 
-/// Returns the option that is named like this word, as a question, or nothing.
+/// Returns the option of this name as a question, or an empty string.
 pub(crate) fn option(word: &str, command: &Command) -> String {
     let name = word.trim_start_matches('-').split('=').next();
     let name = name.unwrap_or_default();
@@ -173,8 +171,7 @@ pub(crate) fn option(word: &str, command: &Command) -> String {
     })
 }
 
-/// The message for a `--status` without a process, as in `--status --totals
-/// redis-server`.
+/// The message for a `--status` without a process, as in `--status --totals redis-server`.
 const STATUS_OF_WHOM: &str = "--status: of which processes?\n  they follow it at once: hugectl \
     --status PID|NAME|all [--tree] [--sizes|--totals] [--watch] [--json]";
 
@@ -200,7 +197,7 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
 /// The message for a command line on which no option says what to do.
 pub const NOTHING_TO_DO: &str = "no option says what to do (see hugeadm -h)";
 
-/// Names the argument that is not UTF-8.
+/// Returns the message for an argument that is not UTF-8.
 fn not_utf8(argv: &[OsString]) -> String {
     let word = argv.iter().find(|word| word.to_str().is_none());
     format!(
@@ -209,8 +206,8 @@ fn not_utf8(argv: &[OsString]) -> String {
     )
 }
 
-/// Whether `--json` is on a command line that clap could not parse. Options after the
-/// program to start belong to that program.
+/// Whether `--json` is on a command line that clap could not parse. Options after the program to
+/// start belong to that program.
 pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
     let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
     let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
@@ -219,7 +216,7 @@ pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
     words.any(|word| word == "--json")
 }
 
-/// The options that an abbreviation may stand for.
+/// Returns the options that an abbreviation may stand for.
 fn meant(argument: &str, command: &Command) -> Vec<String> {
     let Some(name) = argument.strip_prefix("--").filter(|name| !name.is_empty()) else {
         return Vec::new();

@@ -1,9 +1,8 @@
 //! Standard descriptors that are closed at the start, as by a shell's `>&-`.
 //!
-//! The next opened file would get such a number, and output would overwrite it. So a
-//! placeholder takes each closed number. It can neither be read nor written and fails
-//! with the error of a closed descriptor. It is close-on-exec, so a started program finds
-//! the descriptor closed.
+//! The next opened file would get such a number, and output would overwrite it. So a placeholder
+//! takes each closed number. Reads and writes of it fail with the error of a closed descriptor. It
+//! is close-on-exec, so a started program finds the descriptor closed.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd};

@@ -33,7 +33,7 @@ impl Run {
         }
     }
 
-    /// Gives `--install-boot` the pools of the file. Without a file there is nothing to apply.
+    /// Adds the pools of the file to `--install-boot`. Without the file, adds a note.
     pub(super) fn add_pools_of_the_file(
         &mut self,
         machine: &Machine,
@@ -78,7 +78,7 @@ impl Run {
         plan.map_err(|error| self.failed(Status::Usage, &error))
     }
 
-    /// Carries out a plan. Before `--apply` changes anything, it records how it was.
+    /// Runs a plan. `--apply` first records the present state.
     pub(super) fn carry_out(&mut self, plan: &Plan) {
         let mut effects = Live::new(self.root.clone());
         let root = self.root.clone();

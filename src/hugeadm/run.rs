@@ -18,7 +18,7 @@ use super::{print, print_json};
 use crate::log::Log;
 use crate::terminal::lay_out;
 
-/// One run. Without `--json` it prints everything at once.
+/// One run. Without `--json`, it prints immediately.
 pub(super) struct Run {
     pub(super) args: Args,
     pub(super) root: Root,
@@ -69,7 +69,7 @@ impl Run {
         self.end(status)
     }
 
-    /// Waits for other runs of hugeadm, before it reads any state.
+    /// Waits for other runs of hugeadm, before this one reads any state.
     fn take_turn(&mut self) -> Result<Option<HeldLock>, Status> {
         if !self.args.changes() || self.args.general.dry_run {
             return Ok(None);
@@ -139,8 +139,7 @@ impl Run {
         self.document.tasks = tasks;
     }
 
-    /// Prints the changes on a terminal, unless they were printed already or are
-    /// unwanted.
+    /// Prints the changes on a terminal at the default verbosity, except in a dry run.
     fn confirm(&mut self, tasks: &[TaskReport]) {
         let is_said = self.log.verbosity > env::DEFAULT_VERBOSITY;
         let is_quiet = self.log.verbosity < env::DEFAULT_VERBOSITY;

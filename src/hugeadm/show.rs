@@ -62,7 +62,7 @@ impl Run {
         if self.is_idle {
             let machine = Machine::read(&self.root)?;
             self.show(&overview(&machine, &advice::findings(&machine)));
-            // As in libhugetlbfs: a script may lack its options by mistake.
+            // As in libhugetlbfs: a script that lost its options must fail.
             self.note_status(Status::Usage);
         }
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
@@ -152,7 +152,7 @@ impl Run {
         }
     }
 
-    /// Lists the page sizes: all, or only usable ones.
+    /// Lists the usable page sizes, all of them, or both.
     fn list_sizes(&mut self, usable: bool, all: bool) -> Result<(), FileError> {
         if usable {
             let sizes = self.usable_sizes()?;
@@ -194,13 +194,13 @@ impl Run {
     }
 }
 
-/// The files that are written by the last runs.
+/// Files whose modification times show the last `--apply` and `--check`.
 const RUNS: [(&str, &str); 2] = [
     ("apply", "/var/lib/hugetools/rollback.json"),
     ("check", "/var/lib/hugetools/checked"),
 ];
 
-/// Why no mount is listed.
+/// The warning if no mount is listed.
 const NO_MOUNTS: &str =
     "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size";
 

@@ -72,8 +72,8 @@ impl Work<'_> {
         Ok((self.text(&all, warnings, status), status))
     }
 
-    /// Returns the processes that may be changed. Fails before any change if a PID on the
-    /// command line is invalid.
+    /// Returns the processes that may be changed. Fails before any change if one of them was given
+    /// by its PID and may not.
     fn changeable(
         &mut self,
         pids: Vec<Pid>,

@@ -27,8 +27,7 @@ impl Bar {
         }
     }
 
-    /// Shows a bar between two texts, if the last update is old enough. `done` is from 0
-    /// to 1.
+    /// Shows a bar between two texts, if the last update is old enough. `done` is from 0 to 1.
     pub(super) fn show(&mut self, before: &str, done: f64, after: &str) {
         if !self.is_drawn || self.last.elapsed() < PERIOD {
             return;

@@ -22,7 +22,7 @@ struct Document {
     ways: Ways,
 }
 
-/// Compares. Returns the exit status: that of a program that failed, else 0.
+/// Compares. Returns 0, or the exit status of a program that failed.
 pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
     let settings = &request.settings;
     let words = settings.command.iter();
@@ -62,7 +62,7 @@ fn show(comparison: &Comparison, program: &str, json: bool) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-/// Shows what the program printed, and why the comparison ended.
+/// Shows the program's output, and why the comparison ended.
 fn fail(failed: Failed, program: &str) -> Result<u8, Failure> {
     console::err(&failed.output);
     let text = format!("--compare: {program} ({}): {}", failed.way, failed.why);

@@ -19,7 +19,7 @@ Examples:
 
 Exit status: 0 done, 1 failed and the file is as it was, 2 usage error.";
 
-/// What was written on the command line.
+/// The parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(
     name = "hugeedit",

@@ -16,7 +16,7 @@ Examples:
 
 Exit status: 0 done, 1 failed, 2 usage error.";
 
-/// What was written on the command line.
+/// The parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(
     name = "pagesize",

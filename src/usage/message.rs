@@ -1,10 +1,10 @@
-//! One line for each kind of error that clap finds, built from the error's context.
+//! Words the errors of clap, each in one line.
 
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Returns one line that names the argument, the value and what is allowed.
+/// Returns one line that names the argument, the value and the allowed values.
 pub(super) fn message(error: &clap::Error) -> String {
     let argument = text(error, ContextKind::InvalidArg);
     let value = text(error, ContextKind::InvalidValue);

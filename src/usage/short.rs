@@ -70,7 +70,6 @@ Reports:
 
 ";
 
-/// Examples of hugectl.
 pub(crate) const HUGECTL_EXAMPLES: &str = "\
 Examples:
   hugectl --heap ./solver input        pool pages, else transparent ones

@@ -1,11 +1,11 @@
-//! `--explain`: problems of a machine with a command that solves each, and other facts
-//! without a command.
+//! `--explain`: a machine's problems, each with a command that solves it, and facts without a
+//! command.
 //!
-//! A command removes its finding, and never causes a finding that would undo it. So
-//! advice terminates.
+//! A command removes its finding and never causes one whose command reverses it. So advice
+//! terminates.
 //!
-//! **Invariants.** Findings come from files that were read; nothing is tried out. A
-//! file that cannot be read produces no finding.
+//! **Invariants.** Findings come from files alone; nothing is tried out. An unreadable file
+//! produces no finding.
 
 mod boot;
 mod facts;
@@ -21,8 +21,7 @@ use serde::Serialize;
 /// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The subject: `kernel`, `pool`, `node`, `mount`, `shared_memory`, `thp` or
-    /// `memory`.
+    /// The subject: `kernel`, `pool`, `node`, `mount`, `shared_memory`, `thp` or `memory`.
     pub about: &'static str,
     /// The fact.
     pub fact: String,
@@ -69,7 +68,7 @@ impl Finding {
     }
 }
 
-/// All problems of the machine.
+/// Returns all problems of the machine.
 pub fn findings(machine: &Machine) -> Vec<Finding> {
     let mut found = Vec::new();
     if !machine.pools.is_empty() {
@@ -82,7 +81,7 @@ pub fn findings(machine: &Machine) -> Vec<Finding> {
     found
 }
 
-/// Facts without a command.
+/// Returns all facts without a command.
 pub fn facts(machine: &Machine) -> Vec<Fact> {
     let mut found = boot::find(machine);
     found.extend(facts::find(machine));

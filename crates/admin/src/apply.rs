@@ -53,9 +53,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs a task until a step fails or a signal arrives. The last write of a pool's
-    /// change, which restores the maximum, still runs if a step before it changed
-    /// anything.
+    /// Runs a task until a step fails or a signal arrives. Even then, the write that restores a
+    /// pool's maximum runs if an earlier step changed anything.
     fn task(&mut self, task: &Task) -> TaskReport {
         let (mut failed, mut changed) = (false, false);
         let mut steps = Vec::new();
@@ -104,8 +103,7 @@ impl Run<'_> {
         outcome.unwrap_or_else(Outcome::Failed)
     }
 
-    /// Removes the directories that a failed task created, unless they are in use
-    /// by now.
+    /// Removes the directories that a failed task created, unless they are in use.
     fn take_back_dirs(&mut self, steps: &mut [StepReport]) {
         for path in std::mem::take(&mut self.made).into_iter().rev() {
             if self.effects.remove_dir(&path).is_err() {

@@ -1,6 +1,5 @@
-//! `--bug-report`: the kernel's files about huge pages, without private data. The format is
-//! that of `tests/fixtures/record.sh`: with `--sysroot`, hugeadm behaves on another machine as
-//! it did on this one.
+//! `--bug-report`: the kernel's files about huge pages, without private data, in the format of
+//! `tests/fixtures/record.sh`. With `--sysroot`, hugeadm behaves elsewhere as on this machine.
 //!
 //! It names no process, user, host, device or directory: see `private`.
 //!
@@ -31,7 +30,6 @@ pub struct Recorded {
     pub text: Option<String>,
 }
 
-/// Files to record.
 const FILES: &[&str] = &[
     "/proc/buddyinfo",
     "/proc/cmdline",
@@ -62,7 +60,7 @@ const TREES: &[&str] = &[
 ];
 
 impl BugReport {
-    /// Reads all files. Files that this user may not read are mentioned in `about`.
+    /// Reads all files. `about` lists the files that this user may not read.
     pub fn read(root: &Root) -> BugReport {
         let mut report = BugReport {
             about: about(root),
@@ -90,7 +88,6 @@ impl BugReport {
     }
 }
 
-/// Lists all files to record.
 fn files(root: &Root) -> Vec<KPath> {
     let mut files: Vec<KPath> = FILES.iter().map(|path| KPath::from(*path)).collect();
     for tree in TREES {
@@ -140,7 +137,6 @@ pub fn text(report: &BugReport) -> String {
     text
 }
 
-/// Describes the programs and the system.
 fn about(root: &Root) -> Vec<String> {
     let mut about = vec![
         format!("hugetools {}", env!("CARGO_PKG_VERSION")),
@@ -151,7 +147,6 @@ fn about(root: &Root) -> Vec<String> {
     about
 }
 
-/// Reads the name of the distribution.
 fn distribution(root: &Root) -> Option<String> {
     let bytes = root.read_opt(&KPath::from("/etc/os-release")).ok()??;
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -1,10 +1,10 @@
-//! The file of pools, `/etc/hugetools/hugetools.toml`: read, checked and turned into the requests
-//! that the options make, so that it goes the same way through plan and apply.
+//! The file of pools, `/etc/hugetools/hugetools.toml`. It becomes the same requests as options, and
+//! passes through plan and apply like them.
 //!
-//! `table`: its keys. [`source`]: files and places in them. `when`: which machines it is for.
-//! [`requests`]: requests. [`check`]: differences. [`save`]: writes such a file. [`record`]: what `--rollback` needs.
+//! `table`: keys. [`source`]: files and positions. `when`: conditions. [`requests`]: requests.
+//! [`check`]: differences. [`save`]: the present state. [`record`]: the state for `--rollback`.
 //!
-//! **Invariants.** An error names file, line and column, and nothing is done then.
+//! **Invariants.** An error names file, line and column, and prevents all changes.
 
 pub mod check;
 pub mod record;

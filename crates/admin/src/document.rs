@@ -1,8 +1,7 @@
-//! The output of a run: printed as a JSON document, or formatted as text. hugeadm(8) describes
-//! the fields.
+//! The output of a run: printed as a JSON document, or formatted as text. hugetools-json(7)
+//! describes the fields.
 //!
-//! **Invariants.** Existing fields keep their names and meanings. Unknown values are
-//! `null`.
+//! **Invariants.** Existing fields keep their names and meanings. Unknown values are `null`.
 
 use hugetools_model::{Head, PageSize};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Operations on the machine. ([`hugetools_model::Root`] reads and writes kernel files.)
 //!
-//! **Invariants.** Whatever changes the machine, waits, or looks up users and files goes through
-//! this trait. On a recorded tree, mounts, owners and swap are skipped.
+//! **Invariants.** Changes of the machine, waits, and lookups of users and files go through this
+//! trait. On a recorded tree, mounts, owners and swap are skipped.
 
 use std::io;
 use std::path::Path;
@@ -35,8 +35,7 @@ pub trait Effects {
     /// Unmounts the topmost mount on a directory.
     fn unmount(&mut self, point: &Path) -> io::Result<()>;
 
-    /// Creates a swap area in a new file or on a device, and enables it. Removes a
-    /// new file again if that fails.
+    /// Creates and enables swap in a new file or on a device. Removes the file on failure.
     fn swap_on(&mut self, swap: &Swap) -> io::Result<()>;
 
     /// Disables a swap area if it is enabled, and removes its file.
@@ -51,7 +50,7 @@ pub trait Effects {
     /// Removes a file or a link.
     fn remove_file(&mut self, path: &Path) -> io::Result<()>;
 
-    /// Runs a command. An error has what it printed.
+    /// Runs a command. An error contains its standard error.
     fn run(&mut self, words: &[&str]) -> io::Result<()>;
 
     /// Writes dirty pages to disk, so that their memory can be reclaimed.
@@ -60,8 +59,7 @@ pub trait Effects {
     /// Sleeps, unless interrupted.
     fn pause(&mut self, time: Duration);
 
-    /// Whether the caller is root. The root of a user namespace may still be
-    /// refused.
+    /// Whether the caller is root. The kernel may still refuse root of a user namespace.
     fn is_root(&mut self) -> bool;
 
     /// Whether a signal has interrupted the run.

@@ -6,8 +6,7 @@
 //!                              +---> shell (--dry-run)
 //! ```
 //!
-//! Modules in order of dependency: each uses only those above it. Their invariants are
-//! in their module docs.
+//! Modules in order of dependency: each uses only those above it. Module docs state invariants.
 //!
 //! | module | purpose |
 //! |---|---|

@@ -121,8 +121,7 @@ pub fn mount_list(mounts: &[MountRow]) -> String {
     let Some(longest) = mounts.iter().map(|mount| mount.point.len()).max() else {
         return String::new();
     };
-    // Width in bytes, as in the classic table, although characters may have several
-    // bytes.
+    // Bytes, as in the classic table, even for multibyte characters.
     let width = longest.max(20);
     let mut table = format!("{:<width$} Options\n", "Mount Point");
     for MountRow { point, options, .. } in mounts {
@@ -149,7 +148,7 @@ pub fn usable_sizes(
         .collect()
 }
 
-/// Sizes in bytes, one per line.
+/// Formats sizes in bytes, one per line.
 pub fn size_lines(sizes: &[PageSize]) -> String {
     let mut lines = String::new();
     for size in sizes {

@@ -1,7 +1,7 @@
-//! Effects on the live machine. No other module of this crate makes system calls.
+//! Effects on the live machine.
 //!
-//! **Invariants.** Each effect is one system call or a few related ones, and returns
-//! the error of the system unchanged.
+//! **Invariants.** Each effect is one system call or a few related ones, and returns the error of
+//! the system unchanged.
 
 mod accounts;
 pub mod files;
@@ -37,7 +37,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Effects on the machine of `root`.
+    /// Returns the effects on the machine of `root`.
     pub fn new(root: Root) -> Live {
         Live { root }
     }
@@ -46,7 +46,7 @@ impl Live {
         self.root.checked_path(path)
     }
 
-    /// Returns the path of a file that may be a symlink, which is not followed.
+    /// Returns the path of a file without following a symlink at its end.
     fn entry(&self, path: &Path) -> io::Result<PathBuf> {
         let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -102,8 +102,7 @@ impl Effects for Live {
 
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
         let path = self.path(path)?;
-        // This process has no other threads that create files meanwhile, and
-        // the mode is right from the start.
+        // Without a umask, the mode is right from the start. No other thread creates files.
         let before = umask(Mode::empty());
         let made = fs::DirBuilder::new().mode(mode).create(&path);
         umask(before);
@@ -186,7 +185,7 @@ impl Effects for Live {
     }
 }
 
-/// When a file was written; `None` if it is missing.
+/// Returns the modification time of a file; `None` if it is missing.
 pub fn written(root: &Root, path: &str) -> Option<SystemTime> {
     let file = root.checked_path(path).ok()?;
     fs::metadata(file).ok()?.modified().ok()

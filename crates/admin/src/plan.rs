@@ -1,5 +1,4 @@
-//! Plans changes: computes a list of steps from the machine and the request, without
-//! any I/O.
+//! Plans changes: computes steps from the machine and the request, without any I/O.
 //!
 //! The order of tasks is fixed (see [`plan`]), independent of the order of options.
 //! The steps of a task run in order; a failure skips the rest of its task.
@@ -76,7 +75,7 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
         tasks: request.settings.iter().map(setting).collect(),
     };
     limits::plan(machine, request, &mut plan);
-    // The pages of what is unmounted are free for the pools.
+    // Unmounting frees pages for the pools.
     plan.tasks.extend(mounts::unmount(request));
     pool::plan(machine, request, &mut plan);
     let stay = machine.mounts.iter();

@@ -1,7 +1,6 @@
 //! Recommended values of sysctls.
 //!
-//! **Invariants.** They depend only on the machine, so that advice and plans
-//! agree.
+//! **Invariants.** They depend only on the machine, so that advice and plans agree.
 
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageCount};

@@ -1,10 +1,9 @@
-//! Results of all steps: values before, requested and obtained. Text and JSON are made
-//! from the same values.
+//! Results of all steps: values before, requested and obtained. Text and JSON show the same values.
 //!
 //! [`hint`]: advice after a step that fell short or failed.
 //!
-//! **Invariants.** The value obtained was read back after the write. The exit status is
-//! that of the worst step.
+//! **Invariants.** The value obtained was read back after the write. The worst step sets the exit
+//! status.
 
 pub mod hint;
 mod text;
@@ -38,7 +37,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The exit status.
+    /// Returns the exit status.
     pub fn code(self) -> u8 {
         match self {
             Status::Done => 0,
@@ -55,7 +54,7 @@ impl Status {
 pub struct TaskReport {
     /// The option as written.
     pub option: String,
-    /// All of its steps, in order.
+    /// Its steps, in order.
     pub steps: Vec<StepReport>,
     /// Whether a shortage is only a warning.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -63,7 +62,7 @@ pub struct TaskReport {
 }
 
 impl TaskReport {
-    /// The worst status of its steps.
+    /// Returns the worst status of its steps.
     pub fn status(&self) -> Status {
         let statuses = self.steps.iter().map(|step| step.outcome.status());
         let worst = statuses.max().unwrap_or_default();
@@ -113,13 +112,13 @@ pub enum Outcome {
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<Content>,
     },
-    /// The kernel accepted the write but did only a part.
+    /// The kernel accepted the write, but `got` differs from `asked`.
     Short {
         /// The number requested.
         asked: u64,
         /// The number obtained.
         got: u64,
-        /// Attempts to obtain the rest, or errors of these.
+        /// Further attempts, or their errors.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tried: Vec<String>,
         /// Whether a signal ended the attempt.
@@ -206,7 +205,7 @@ impl From<FileError> for Failure {
 }
 
 impl Failure {
-    /// A failure without an error number.
+    /// Returns a failure without an error number.
     pub(crate) fn text(error: String) -> Failure {
         Failure {
             written: None,
@@ -215,7 +214,7 @@ impl Failure {
         }
     }
 
-    /// A failed call. `what` completes the message "cannot …".
+    /// Returns a failed call. `what` completes the message "cannot ...".
     pub fn call(what: &str, error: &io::Error) -> Failure {
         let errno = error.raw_os_error();
         let why = errno.map_or_else(|| error.to_string(), describe_errno);
@@ -234,14 +233,14 @@ impl Outcome {
         to: None,
     };
 
-    /// A kernel file already had this value.
+    /// Returns that a kernel file already had this value.
     pub fn unchanged(value: impl Into<Content>) -> Outcome {
         Outcome::Unchanged {
             value: Some(value.into()),
         }
     }
 
-    /// A kernel file was changed.
+    /// Returns that a kernel file was changed.
     pub fn changed<T: Into<Content>>(from: T, to: T) -> Outcome {
         Outcome::Changed {
             from: Some(from.into()),
@@ -249,7 +248,7 @@ impl Outcome {
         }
     }
 
-    /// The exit status for this result.
+    /// Returns the status of this result.
     pub fn status(&self) -> Status {
         match self {
             Outcome::Failed(_) => Status::Failed,
@@ -265,7 +264,7 @@ impl Outcome {
 }
 
 impl Step {
-    /// The JSON name of the action, and its subject.
+    /// Returns the JSON name of the action, and its subject.
     pub fn subject(&self) -> (&'static str, String) {
         match self {
             Step::Write(write) => ("write", write.file.path.to_string()),
@@ -285,7 +284,7 @@ impl Step {
     }
 }
 
-/// The worst status of all steps.
+/// Returns the worst status of all steps.
 pub fn status(tasks: &[TaskReport]) -> Status {
     let tasks = tasks.iter().map(TaskReport::status);
     tasks.max().unwrap_or_default()

@@ -1,5 +1,4 @@
-//! Checks the arguments against the machine. Afterwards nothing is unknown, too large
-//! or ambiguous.
+//! Checks the arguments against the machine. Afterwards nothing is unknown, too large or ambiguous.
 //!
 //! [`spec`]: the grammar of amounts of pages.
 //!
@@ -43,7 +42,7 @@ pub struct Request {
     pub pool_min: Vec<PoolChange>,
     /// `--pool-pages-max`, in the order given; runs after `pool_min`.
     pub pool_max: Vec<PoolChange>,
-    /// Options about growing pools.
+    /// Options for growing pools.
     pub growth: Pools,
     /// The lowest unused number of a permanent swap file.
     pub swap_number: u64,
@@ -64,7 +63,7 @@ pub struct Request {
 pub struct Setting {
     /// The option as written.
     pub option: String,
-    /// Writes the value, or tells why this machine lacks the setting.
+    /// Writes the value, or states why this machine lacks the setting.
     pub step: Step,
 }
 
@@ -77,23 +76,23 @@ pub struct PoolChange {
     pub size: PageSize,
     /// The scope and the change.
     pub place: Place,
-    /// How much it matters.
+    /// The effort, and whether a shortage is an error.
     pub wish: Wish,
 }
 
-/// How much a change matters, and how long to try.
+/// The effort for a change, and whether a shortage is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wish {
     /// Whether to drop caches and try repeatedly, like `--hard`.
     pub hard: bool,
-    /// How long to try at least.
+    /// The minimum time of the attempts.
     pub time: Duration,
     /// Whether a shortage is only a warning.
     pub optional: bool,
 }
 
 impl PoolChange {
-    /// Sets the maximum of a whole pool.
+    /// Returns a change of a whole pool to this number of pages.
     pub(crate) fn to(option: &str, size: PageSize, pages: PageCount) -> PoolChange {
         PoolChange {
             option: option.to_owned(),
@@ -103,7 +102,7 @@ impl PoolChange {
         }
     }
 
-    /// The number of pages of a whole pool after this, unless it is relative.
+    /// Returns the new number of pages of a whole pool, unless the change is relative.
     pub(crate) fn whole(&self) -> Option<PageCount> {
         match self.place {
             Place::Whole(Change::To(pages)) => Some(pages),
@@ -112,7 +111,7 @@ impl PoolChange {
     }
 }
 
-/// The minimum of a pool after these changes.
+/// Returns the minimum of a pool after these changes.
 pub(crate) fn minimum_after<'a>(
     machine: &Machine,
     pool: &Pool,
@@ -153,12 +152,12 @@ pub enum Change {
     To(PageCount),
     /// Up by this number.
     Up(PageCount),
-    /// Down by this number, at least to 0.
+    /// Down by this number, but not below 0.
     Down(PageCount),
 }
 
 impl Change {
-    /// The number of pages after the change.
+    /// Returns the number of pages after the change.
     pub fn of(self, before: PageCount) -> PageCount {
         match self {
             Change::To(pages) => pages,
@@ -182,7 +181,7 @@ pub struct GroupOption {
 pub struct NewMounts {
     /// The option as written.
     pub option: String,
-    /// Whom they are for.
+    /// Their users.
     pub set: MountSet,
     /// Their limits.
     pub limits: Mounts,
@@ -260,8 +259,7 @@ impl Request {
         given.unwrap_or_else(|| pool.maximum().max(minimum))
     }
 
-    /// Warns about options without effect, because they only modify options that
-    /// aren't given.
+    /// Warns about options that only modify options that aren't given.
     fn idle_options(&mut self, args: &Args) {
         let (pools, mounts) = (&args.pools, &args.mounts);
         let (temp, disk) = (pools.add_temp_swap.is_some(), pools.add_ramdisk_swap);

@@ -1,11 +1,9 @@
-//! `--stats`: the kernel's counters of huge pages since boot, and how many pages of each
-//! size could be allocated now.
+//! `--stats`: the kernel's counters of huge pages since boot, and the pages of each size that could
+//! be allocated now.
 //!
-//! [`Snapshot::read`] reads the files; [`Stats`] is computed from snapshots without
-//! I/O.
+//! [`Snapshot::read`] reads the files; [`Stats`] is computed from a snapshot without I/O.
 //!
-//! **Invariants.** A counter that this kernel lacks, or this user may not read, is `None`,
-//! never 0.
+//! **Invariants.** A counter that is missing or unreadable is `None`, never 0.
 
 mod counters;
 mod memory;

@@ -1,7 +1,6 @@
 //! The steps of plans.
 //!
-//! **Invariants.** A step uses the kernel's paths, and contains everything needed to
-//! execute it.
+//! **Invariants.** A step uses the kernel's paths, and contains everything needed to execute it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -34,8 +33,7 @@ pub enum Step {
     RemoveDir(PathBuf),
     /// Mounts a hugetlbfs.
     Mount(Mount),
-    /// Sets owner and mode of a mounted hugetlbfs, a directory or a device, unless they
-    /// are right.
+    /// Sets owner and mode of a mounted hugetlbfs, a directory or a device, unless they are right.
     Own(Own),
     /// Unmounts the topmost mount of a directory.
     Unmount(PathBuf),
@@ -49,12 +47,12 @@ pub enum Step {
     RemoveFile(PathBuf),
     /// Runs this command if an earlier step of the task changed anything.
     Run(&'static [&'static str]),
-    /// Cannot be done on this machine, as the plan found in advance.
+    /// Cannot be done on this machine, as known in advance.
     Impossible(Impossible),
 }
 
 impl Step {
-    /// Writes a number that is no number of pages.
+    /// Returns a step that writes a number other than a number of pages.
     pub(crate) fn write(path: KPath, value: Value) -> Step {
         Step::Write(Write {
             file: Number {
@@ -66,7 +64,7 @@ impl Step {
         })
     }
 
-    /// Cannot be done, with the reason and advice.
+    /// Returns a step that cannot be done, with the reason and advice.
     pub(crate) fn impossible(
         subject: impl Into<String>,
         why: impl Into<String>,
@@ -96,14 +94,13 @@ pub struct Write {
 pub struct Number {
     /// The file.
     pub path: KPath,
-    /// A file with surplus pages, which a live kernel includes when `path` is read.
-    /// `nr_hugepages` below `/sys` takes persistent pages when written, and returns
-    /// persistent plus surplus pages when read.
+    /// The file with the surplus pages, if reading `path` includes them. A live kernel takes
+    /// persistent pages in `nr_hugepages` below `/sys`, but returns persistent plus surplus pages.
     pub surplus: Option<KPath>,
 }
 
 impl Number {
-    /// A node's share of a pool.
+    /// Returns the file of a node's share of a pool.
     pub(crate) fn of_node(node: NodeId, size: PageSize) -> Number {
         Number {
             path: node_pool_path(node, size),
@@ -121,7 +118,7 @@ pub enum Value {
     AtLeast(u64),
     /// The pages of this size that are in use or reserved, unless the file has fewer.
     AtMostUsed(PageSize),
-    /// A number minus those in files that earlier steps wrote.
+    /// A number minus the numbers in files that earlier steps wrote.
     Rest {
         /// The number.
         of: u64,
@@ -166,7 +163,7 @@ pub struct Effort {
     pub compact: KPath,
     /// Whether to drop caches and retry repeatedly.
     pub hard: bool,
-    /// How long to retry at least.
+    /// The minimum time of the retries.
     pub time: Duration,
 }
 
@@ -216,7 +213,7 @@ impl MountSize {
         matches!(self, MountSize::Bytes(Bytes::ZERO) | MountSize::Percent(0))
     }
 
-    /// Converts it to whole pages of a pool with `pool` pages.
+    /// Converts it to whole pages, for a pool of `pool` pages.
     pub fn pages(self, size: PageSize, pool: PageCount) -> PageCount {
         match self {
             MountSize::Bytes(bytes) => bytes.pages(size).0,
@@ -252,8 +249,7 @@ pub struct Mount {
     pub point: PathBuf,
     /// The page size.
     pub size: PageSize,
-    /// Its owner and mode. They are mount options, so that nobody else ever owns
-    /// the mount.
+    /// Its owner and mode, set as mount options, so that nobody else ever owns the mount.
     pub owner: Owner,
     /// The size limit.
     pub max_size: Option<MountSize>,
@@ -264,7 +260,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// The options for mount(2).
+    /// Returns the options for mount(2).
     pub fn options(&self) -> String {
         let Owner { uid, gid, mode } = self.owner;
         let size = self.size.get();

@@ -11,8 +11,8 @@ use crate::stage::put;
 use crate::text;
 use crate::tree::Tree;
 
-/// The version of libhugetlbfs' packages that ours provide. Debian's revisions of 2.24 are
-/// newer than 2.24 alone, and apt replaces a provider that is too old.
+/// The version of libhugetlbfs' packages that ours provide. It must exceed Debian's revisions of
+/// 2.24, because apt replaces an older provider.
 const CLASSIC: &str = "2.24-99";
 
 /// A Debian package.
@@ -56,11 +56,11 @@ pub fn dirs() -> Dirs {
     }
 }
 
-/// Lists the files of a package, with those that Debian requires in `/usr/share/doc`.
+/// Lists the files of a package, including Debian's required ones in `/usr/share/doc`.
 pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
     let is_licence = |item: &Item| item.path.to_string_lossy().contains("/LICENSE-");
     let mut items = layout::items(tree, &dirs())?;
-    // Debian wants licences only in `copyright`.
+    // Debian allows licences only in `copyright`.
     items.retain(|item| item.part == package.part && !is_licence(item));
     let doc = PathBuf::from("/usr/share/doc").join(package.name);
     let mut add = |path: PathBuf, text: String| {
@@ -122,8 +122,7 @@ fn link_to_compressed(item: &mut Item) {
     }
 }
 
-/// Compresses man pages and changelogs. The results contain no date, for reproducible
-/// builds.
+/// Compresses man pages and changelogs, without dates, for reproducible builds.
 fn compress(stage: &Path) -> Result<(), Failure> {
     let mut gzip = Command::new("find");
     gzip.arg(stage.join("usr/share"));

@@ -8,12 +8,12 @@ use std::path::Path;
 pub struct Failure(String);
 
 impl Failure {
-    /// An error without advice.
+    /// Returns an error without advice.
     pub fn new(what: impl Into<String>) -> Failure {
         Failure(what.into())
     }
 
-    /// An error about a file.
+    /// Returns an error about a file.
     pub(crate) fn of(path: &Path, why: impl fmt::Display) -> Failure {
         Failure(format!("{}: {why}", path.display()))
     }

@@ -111,8 +111,7 @@ fn check(root: &Path, items: &[Item], old: &Manifest) -> Result<(), Failure> {
     }
 }
 
-/// Copies all files. Writes the manifest first, so that `uninstall` works after a
-/// failure half-way.
+/// Copies all files. Writes the manifest first, so that `uninstall` works after a failure half-way.
 fn put_all(
     tree: &Tree,
     root: &Path,

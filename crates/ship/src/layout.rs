@@ -11,8 +11,7 @@ use crate::tree::Tree;
 pub struct Dirs {
     /// The prefix of all files.
     pub prefix: PathBuf,
-    /// The library directory below the prefix: `lib`, `lib64`,
-    /// `lib/x86_64-linux-gnu`.
+    /// The library directory below the prefix: `lib`, `lib64`, `lib/x86_64-linux-gnu`.
     pub libdir: PathBuf,
     /// The directory of zsh completions below `share`.
     pub zsh: &'static str,
@@ -29,7 +28,7 @@ pub enum Part {
     Dev,
 }
 
-/// Where the contents of a file come from.
+/// The source of a file's contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
     /// A stripped copy of a build result.
@@ -67,7 +66,7 @@ const PROGRAMS: [(&str, &str); 5] = [
 /// Names that compilers use for the linker.
 const LINKERS: [&str; 4] = ["ld", "ld.bfd", "ld.gold", "ld.lld"];
 
-/// What brings the file of hugeadm to many machines, and the dashboard of its metrics.
+/// Files that deploy the file of pools to many machines, and the dashboard of the metrics.
 const SHARED: [&str; 7] = [
     "ansible/hugetools/defaults/main.yml",
     "ansible/hugetools/meta/main.yml",
@@ -96,9 +95,8 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     for (built, name) in PROGRAMS {
         add(Part::Run, format!("bin/{name}"), Contents::Built(built));
     }
-    // The library for linking is in the loader's search path. The heap library has the same
-    // soname, so it is in a subdirectory that no loader searches. hugectl looks there for
-    // both.
+    // The library for linking is in the loader's search path. The heap library has the same soname,
+    // so it is in a subdirectory that no loader searches. hugectl looks there for both.
     for (path, contents) in [
         ("libhugetlbfs.so.0", Contents::Built("libhugetlbfs.so")),
         (
@@ -126,7 +124,7 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     ] {
         add(Part::Dev, path, contents);
     }
-    // The same directory as libhugetlbfs.
+    // libhugetlbfs uses the same directory.
     for name in LINKERS {
         let to = link("../../bin/ld.hugetlbfs");
         add(Part::Dev, format!("share/libhugetlbfs/{name}"), to);
@@ -176,8 +174,7 @@ fn man_pages(tree: &Tree) -> Result<Vec<(Part, String, Contents)>, Failure> {
     Ok(entries.flatten().map(page).collect())
 }
 
-/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library
-/// directory.
+/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library directory.
 fn pkg_config(dirs: &Dirs, version: &str) -> String {
     let rpath = match dirs.is_searched {
         true => "",

@@ -1,8 +1,7 @@
-//! Installs hugetools below any prefix, uninstalls it, and builds Debian and RPM
-//! packages.
+//! Installs hugetools below any prefix, uninstalls it, and builds Debian and RPM packages.
 //!
-//! All of them install the table of files in [`layout`], and differ only in
-//! directories. This crate itself is never installed.
+//! All of these use the table of files in [`layout`], with different directories. This crate itself
+//! is never installed.
 #![expect(
     clippy::disallowed_methods,
     reason = "it copies files of the tree; none of them is the kernel's"

@@ -16,7 +16,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The path of a prefix's manifest.
+    /// Returns the path of a prefix's manifest.
     pub fn path(prefix: &Path) -> PathBuf {
         prefix.join("share/hugetools/installed")
     }
@@ -31,7 +31,7 @@ impl Manifest {
         }
     }
 
-    /// A directory's line ends in a slash.
+    /// Parses the file. A directory's line ends in a slash.
     fn parse(text: &str) -> Manifest {
         let (dirs, files): (Vec<&str>, Vec<&str>) =
             text.lines().partition(|line| line.ends_with('/'));
@@ -54,7 +54,7 @@ impl Manifest {
         files.chain(dirs).collect()
     }
 
-    /// Removes the files, then the directories that are empty. Returns the last failure.
+    /// Removes the files, then the empty directories. Returns the last failure.
     pub fn remove(&self, root: &Path) -> Result<(), Failure> {
         let mut result = Ok(());
         for path in self.files.iter().map(|path| below(root, path)) {

@@ -19,8 +19,8 @@ const KINDS: [Kind; 2] = [
     ("rpm", "rpmbuild", rpm::make),
 ];
 
-/// Builds packages of every kind whose tools are installed. Returns a list of them, and of
-/// the missing tools of the others.
+/// Builds packages of every kind whose tools are installed. Returns a list of them and of missing
+/// tools.
 pub fn make(tree: &Tree, output: Option<PathBuf>) -> Result<String, Failure> {
     let target = tree.built.parent().map(|target| target.join("packages"));
     let output = output.or(target).unwrap_or_else(|| "packages".into());

@@ -62,7 +62,7 @@ pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(vec![file("hugetools"), file("hugetools-devel")])
 }
 
-/// Spec lines that replace other packages.
+/// Returns the spec lines that replace other packages.
 fn replacement_lines(names: &[&str]) -> String {
     let lines = names.iter();
     let lines =
@@ -70,7 +70,7 @@ fn replacement_lines(names: &[&str]) -> String {
     lines.collect()
 }
 
-/// The spec file. It builds nothing and packs the staged files.
+/// Formats the spec file, which only packs the staged files.
 pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
     let (run, dev) = (replacement_lines(&RUN), replacement_lines(&DEV));
     let list = |part: Part| -> String {

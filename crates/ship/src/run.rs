@@ -4,8 +4,7 @@ use std::process::Command;
 
 use crate::failure::Failure;
 
-/// Runs a command and returns its output. After a failure, the error contains the
-/// output.
+/// Runs a command and returns its output. An error contains the output.
 pub(crate) fn output_of(command: &mut Command) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {

@@ -1,5 +1,5 @@
-//! Writes files below a root. Each appears by rename, so a program that starts
-//! meanwhile loads either the old or the new file.
+//! Writes files below a root. Each appears by rename, so a program that starts meanwhile loads
+//! either the old or the new file.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,4 +1,4 @@
-//! Generated texts: the pkg-config file, Debian's changelog and copyright.
+//! Texts of the packages: descriptions, Debian's changelog and copyright.
 
 use std::process::Command;
 
@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use crate::run;
 use crate::tree::Tree;
 
-/// One-line description of the packages.
 pub(crate) const SUMMARY: &str = "huge pages on Linux: pools, launch, proof";
 
 /// Long description, at most 72 characters a line.
@@ -19,20 +18,17 @@ pub(crate) const DESCRIPTION: &[&str] = &[
     "interface.",
 ];
 
-/// Long description of the development package.
 pub(crate) const DESCRIPTION_DEV: &[&str] = &[
     "The header, the link and the pkg-config file of the library, and the",
     "directory by which a compiler finds ld.hugetlbfs.",
 ];
 
-/// The maintainer of the packages.
 pub(crate) const MAINTAINER: &str = "hugetools <hugetools@users.noreply.github.com>";
 
-/// The home page of the project.
 pub(crate) const HOMEPAGE: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// The date of the package in seconds since 1970: `SOURCE_DATE_EPOCH`, or the
-/// modification time of the changelog.
+/// Returns the date of the package in seconds since 1970: `SOURCE_DATE_EPOCH`, or the modification
+/// time of the changelog.
 pub(crate) fn date(tree: &Tree) -> Result<u64, Failure> {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok();
     if let Some(seconds) = epoch.and_then(|text| text.parse().ok()) {
@@ -45,7 +41,7 @@ pub(crate) fn date(tree: &Tree) -> Result<u64, Failure> {
     Ok(since.map_or(0, |time| time.as_secs()))
 }
 
-/// The changelog that Debian requires. The full one is installed beside it.
+/// Formats the changelog that Debian requires. The full one is installed beside it.
 pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Failure> {
     let at = format!("--date=@{}", date(tree)?);
     let mut command = Command::new("date");
@@ -59,7 +55,7 @@ pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Fai
     ))
 }
 
-/// The copyright file that Debian requires, with that of linked libraries.
+/// Formats the copyright file that Debian requires, including mimalloc's copyright.
 pub(crate) fn debian_copyright(tree: &Tree) -> Result<String, Failure> {
     let path = tree.path("LICENSE-MIT");
     let mit = std::fs::read_to_string(&path).map_err(|error| Failure::of(&path, error))?;
@@ -71,7 +67,7 @@ pub(crate) fn debian_copyright(tree: &Tree) -> Result<String, Failure> {
     ))
 }
 
-/// The multiarch name of this machine, such as `x86_64-linux-gnu`.
+/// Returns the multiarch name of this machine, such as `x86_64-linux-gnu`.
 pub(crate) fn triplet() -> String {
     let machine = match std::env::consts::ARCH {
         "powerpc64" => "powerpc64le",

@@ -16,9 +16,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree around this program, or else the one it was built from: a tree
-    /// may be copied with its build results. Builds it unless `from`
-    /// names a directory of build results.
+    /// Returns the tree around this program, or else the one it was built from: a tree may be
+    /// copied with its build results. Builds it unless `from` has the build results.
     pub fn prepare(from: Option<&Path>) -> Result<Tree, Failure> {
         let own = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
@@ -52,12 +51,12 @@ impl Tree {
         }
     }
 
-    /// The path of a file in the source tree.
+    /// Returns the path of a file in the source tree.
     pub fn path(&self, name: &str) -> PathBuf {
         self.source.join(name)
     }
 
-    /// The version in Cargo.toml.
+    /// Returns the version in Cargo.toml.
     pub fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
@@ -72,7 +71,7 @@ fn build(source: &Path, own: &Path) -> Result<PathBuf, Failure> {
     run::output_of(&mut cargo).map_err(|failure| {
         failure.next("cargo build --release --workspace, then --from target/release")
     })?;
-    // The target directory of this program, which was built there too.
+    // This program was built into the same target directory.
     let target = own.parent().and_then(Path::parent);
     Ok(target.unwrap_or(source).join("release"))
 }

@@ -1,4 +1,4 @@
-//! Facts about pools on the kernel's command line, which only takes effect at boot.
+//! Facts about pools on the kernel's command line. It takes effect only at boot.
 
 use hugetools_model::hugetlb::boot::Asked;
 use hugetools_model::hugetlb::pool::Pool;
@@ -15,7 +15,7 @@ pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     asked.filter_map(|asked| unmet(asked, machine)).collect()
 }
 
-/// Finds a hugepages= before its hugepagesz=, so that the last size has no count.
+/// Finds `hugepages=` before its `hugepagesz=`: the last size then has no count.
 fn wrong_order(machine: &Machine) -> Option<Fact> {
     let (first, last) = (machine.boot.asked.first()?, machine.boot.asked.last()?);
     let default = machine.default_pool()?;

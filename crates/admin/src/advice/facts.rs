@@ -1,5 +1,4 @@
-//! Facts for which hugeadm has no command: how the pools are used, and settings of the kernel's
-//! command line or of the host.
+//! Facts about the use of pools, the default page size, userfaultfd, and kernels without pools.
 
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageSize};
@@ -20,8 +19,7 @@ pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     found
 }
 
-/// Without userfaultfd, a threaded program with private pool pages can't fork safely. Root can
-/// grant it to a group.
+/// Reports that only root has userfaultfd. Threaded programs need it to keep private pool pages.
 fn userfaultfd(machine: &Machine) -> Option<Fact> {
     let userfault = &machine.userfault;
     let has_pages = machine.pools.iter().any(|pool| pool.minimum().get() > 0);
@@ -58,7 +56,7 @@ fn none_offered(machine: &Machine) -> Fact {
     }
 }
 
-/// Reports a default size that serves programs badly which don't choose a size.
+/// Reports a default size above the PMD size, or an empty default pool beside a filled one.
 fn default_size(machine: &Machine) -> Option<Fact> {
     let (default, others) = (machine.default_pool()?, &machine.pools);
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);

@@ -1,4 +1,4 @@
-//! `hugeadm` alone: the state, the problems in a line each, and what to do next.
+//! `hugeadm` without options: the state, one line per problem, and the next commands.
 
 use std::fmt::Write;
 

@@ -6,7 +6,7 @@ use hugetools_model::{Bytes, Machine, PageCount};
 
 use super::Finding;
 
-/// Percentage of memory in pools above which a finding is reported.
+/// Pools that hold more than this percentage of memory are reported.
 const MAX_PERCENT: u64 = 80;
 
 pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
@@ -64,8 +64,7 @@ fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
     ))
 }
 
-/// Returns the pages of each node with memory, if they are unevenly distributed. An even
-/// division leaves differences of one page.
+/// Returns the pages of each node with memory, if two nodes differ by more than one page.
 fn uneven(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
     let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
     let shares: Vec<_> = nodes

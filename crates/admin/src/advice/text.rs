@@ -1,6 +1,5 @@
-//! `--explain` as text. Scripts parse these lines of libhugetlbfs: `Total System
-//! Memory:`, `A /proc/sys/kernel/shmmax value of`, `  kernel.shmmax =` and `
-//! vm.hugetlb_shm_group =`.
+//! `--explain` as text. Scripts parse these lines of libhugetlbfs: `Total System Memory:`,
+//! `A /proc/sys/kernel/shmmax value of`, `  kernel.shmmax =` and `  vm.hugetlb_shm_group =`.
 
 use std::fmt::Write;
 
@@ -67,7 +66,7 @@ pub fn explain(
     text
 }
 
-/// Values that equal the kernel's default need no line in a file.
+/// Formats the limits of shared memory. The kernel's defaults need no line in `/etc/sysctl.d`.
 fn shared_memory(machine: &Machine, text: &mut String) {
     if let Some(now) = machine.sysctl.shmmax {
         let wanted = recommend::shmmax(machine, Pool::maximum);

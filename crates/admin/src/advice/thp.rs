@@ -1,5 +1,5 @@
-//! Findings about transparent huge pages: settings that waste memory, and settings
-//! without effect.
+//! Findings about transparent huge pages: settings that waste memory, stall programs
+//! or turn them off.
 
 use hugetools_model::Machine;
 use hugetools_model::thp::{Thp, ThpSize};
@@ -14,8 +14,7 @@ pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
     found.extend(shmem_disabled(thp));
 }
 
-/// Reports a max_ptes_none so large that khugepaged collapses a range with a single used base
-/// page.
+/// Reports a max_ptes_none that lets khugepaged collapse a range with one used base page.
 fn bloat(always: bool, machine: &Machine) -> Option<Finding> {
     let pmd = machine.thp.as_ref()?.pmd_size?;
     let pages = pmd.get() / machine.base_page?.get();

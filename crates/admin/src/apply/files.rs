@@ -53,7 +53,7 @@ pub(super) fn make_dir(
     }
 }
 
-/// Removes an empty directory. One that is in use (by a file or a mount) stays.
+/// Removes a directory. A directory in use (by a file or a mount) stays.
 pub(super) fn remove_dir(path: &Path, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
     let action = format!("remove directory {}", path.display());
     match effects.remove_dir(path) {

@@ -30,8 +30,7 @@ impl Run<'_> {
         }
     }
 
-    /// Reports surplus pages in use beyond a new limit. The kernel doesn't take
-    /// them back.
+    /// Reports surplus pages in use beyond a new limit. The kernel doesn't take them back.
     fn excess_surplus(&self, write: &Write, asked: u64) -> Option<Outcome> {
         let What::Overcommit { size, is_limit } = write.what else {
             return None;
@@ -70,8 +69,8 @@ pub(crate) fn value(
     }
 }
 
-/// Reads the number in a file. On a live kernel, subtracts surplus pages: the file
-/// includes them when read but not when written.
+/// Reads the number in a file. On a live kernel, subtracts surplus pages: the file includes them
+/// when read, but not when written.
 pub(crate) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
     let number = root.number(&file.path)?;
     match &file.surplus {
@@ -98,7 +97,7 @@ pub(super) fn choose(choose: &Choose, root: &Root) -> Result<Outcome, Failure> {
     }
 }
 
-/// Returns what to write. A kernel marks the word itself; in a recorded tree, it is marked here.
+/// Returns the text to write: the word, or in a recorded tree the list with the word marked.
 fn written(choose: &Choose, root: &Root) -> Result<String, FileError> {
     let now = root.read(&choose.path)?;
     let now = String::from_utf8_lossy(&now);

@@ -1,5 +1,5 @@
-//! Resizes pools. The kernel accepts any number and allocates as many pages as it can.
-//! More effort can find further pages.
+//! Resizes pools. The kernel accepts any number and allocates as many pages as it can. Compaction,
+//! dropped caches and retries can find more.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl Run<'_> {
     }
 }
 
-/// The surplus pages of a pool.
+/// Returns the surplus pages of a pool, or of a node's share.
 fn surplus(pages: &Pages, root: &Root) -> u64 {
     let path = match pages.node {
         None => surplus_path(pages.size),
@@ -60,7 +60,7 @@ fn surplus(pages: &Pages, root: &Root) -> u64 {
     root.number_opt(&path).ok().flatten().unwrap_or(0)
 }
 
-/// Surplus pages that a shrinking pool gained. The kernel counts pages in use as
+/// Returns the surplus pages that a shrinking pool gained. The kernel counts pages in use as
 /// surplus until they are free.
 fn surplus_since(before: u64, pages: &Pages, root: &Root) -> u64 {
     match root.has_kernel() {
@@ -72,7 +72,7 @@ fn surplus_since(before: u64, pages: &Pages, root: &Root) -> u64 {
 struct Resize<'a> {
     write: &'a Write,
     asked: u64,
-    /// Attempted measures, for the report.
+    /// Measures tried so far, for the report.
     tried: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Resize<'_> {
         }
     }
 
-    /// Tries again for the missing pages, with rising effort.
+    /// Retries for the missing pages, with rising effort.
     fn retry_with_effort(
         &mut self,
         effort: &Effort,

@@ -42,9 +42,8 @@ pub const CLASSIC: [&str; 32] = [
     "verbose",
 ];
 
-/// Expands abbreviations of classic options. Exact names of options in `known` stay,
-/// and so do arguments that abbreviate no classic option. An error has the names that an
-/// abbreviation may mean.
+/// Expands abbreviations of classic options. Exact names in `known` and all other arguments stay.
+/// An ambiguous abbreviation is an error that lists the candidates.
 pub fn expand(argv: Vec<OsString>, known: &[&str]) -> Result<Vec<OsString>, String> {
     let mut operands = false;
     argv.into_iter()

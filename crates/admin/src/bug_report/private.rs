@@ -1,5 +1,4 @@
-//! Removes private data from files: kernel parameters, mounts of disks, names of
-//! directories.
+//! Removes private data from files: kernel parameters, mounts of disks, names of directories.
 
 use hugetools_model::KPath;
 use hugetools_model::mountinfo::Mount;
@@ -49,8 +48,7 @@ fn parameters(text: &str) -> String {
     words.join(" ") + "\n"
 }
 
-/// Keeps only mounts of hugetlbfs and control groups. Renames other mount points than the
-/// standard ones to `/mount-N`.
+/// Keeps only mounts of hugetlbfs and cgroups. Renames non-standard mount points to `/mount-N`.
 fn mounts(text: &str) -> String {
     let mounts = text
         .lines()
@@ -62,7 +60,7 @@ fn mounts(text: &str) -> String {
         .collect()
 }
 
-/// Formats a mount as a line of mountinfo with this number.
+/// Formats a mount as line number `at` of mountinfo.
 fn line(at: usize, mount: &Mount<'_>) -> String {
     let is_standard = STANDARD.iter().any(|dir| mount.point.starts_with(dir));
     let point = match is_standard {

@@ -1,4 +1,4 @@
-//! `--check`: where the machine differs from a plan. Nothing is written.
+//! `--check`: differences between the machine and a plan. Writes nothing.
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ use crate::step::{Number, Owner, Step};
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What asks for it: an option, or a key of the file with its place.
+    /// The request: an option, or a key of the file with its position.
     pub what: String,
     /// The file or directory.
     pub file: String,
-    /// What it is, or why this machine lacks it.
+    /// The present value, or why this machine lacks the setting.
     pub is: String,
-    /// What it should be; `None` if this machine lacks it.
+    /// The requested value; `None` if this machine lacks the setting.
     pub should: Option<String>,
 }
 
-/// Returns all differences. What several steps write has the value of the last one.
+/// Returns all differences. If several steps write a file, the last one counts.
 pub fn differences(
     plan: &Plan,
     root: &Root,
@@ -93,7 +93,7 @@ impl Planned<'_> {
     }
 }
 
-/// Returns file, present and future state of a step that would change something.
+/// Returns file, present value and requested value of a step that would change something.
 fn differs(
     step: &Step,
     root: &Root,
@@ -120,7 +120,7 @@ fn differs(
                 let point = own.point.display().to_string();
                 Some((point, shown(found), Some(shown(own.owner))))
             }
-            // What is missing is mounted by another step.
+            // The step that mounts a missing directory reports it.
             _ => None,
         },
         Step::Impossible(not) => Some((not.subject.clone(), not.why.clone(), None)),

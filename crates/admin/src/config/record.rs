@@ -1,8 +1,8 @@
-//! What `--rollback` needs: the state before the last apply that changed anything, written before
-//! its first change.
+//! The record for `--rollback`: the state before the last apply that changed anything, written
+//! before its first change.
 //!
-//! **Invariants.** While a record is unfinished, later applies only add to it: it leads back
-//! to the state before the first of them, also where one was killed.
+//! **Invariants.** Later applies only add to an unfinished record. So it restores the state before
+//! the first of them, even if one was killed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ use crate::step::{
 
 const DIR: &str = "/var/lib/hugetools";
 
-/// The file.
+/// The file of the record.
 pub const RECORD: &str = "/var/lib/hugetools/rollback.json";
 
-/// A file whose modification time is that of the last check.
+/// An empty file; its modification time is that of the last `--check`.
 pub const CHECKED: &str = "/var/lib/hugetools/checked";
 
-/// See the module.
+/// The state before an apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     finished: bool,
@@ -43,7 +43,7 @@ enum Before {
         path: String,
         surplus: Option<String>,
         number: u64,
-        /// The size of pages whose number it is.
+        /// The page size in bytes, if this is a number of pages.
         pages: Option<u64>,
     },
     Word {
@@ -75,8 +75,8 @@ impl Before {
     }
 }
 
-/// Carries out an apply by `change`, which returns its status. Records the present state first,
-/// unless nothing differs.
+/// Runs an apply: `change` makes the changes and returns the status. Records the present state
+/// first, unless nothing differs.
 pub fn apply(
     plan: &Plan,
     root: &Root,
@@ -90,16 +90,16 @@ pub fn apply(
     let before = present(plan, root, effects)?;
     let replaced = begin(&before, effects)?;
     match (change(effects), replaced) {
-        // The next apply or rollback continues what failed.
+        // The record stays unfinished: the next apply adds to it.
         (Status::Failed, _) => Ok(()),
-        // It fell short as the one before. The record of that one stays.
+        // Nothing changed, since the kernel fell short again: keep the older record.
         (_, Some(replaced)) if present(plan, root, effects)? == before => write(&replaced, effects),
         _ => mark(true, effects),
     }
 }
 
-/// Carries out a rollback by `change`, which returns its status. What fails or falls short can
-/// be repeated.
+/// Runs a rollback: `change` makes the changes and returns the status. Unless all is done, the
+/// record stays for another attempt.
 pub fn roll_back(
     effects: &mut dyn Effects,
     change: &mut dyn FnMut(&mut dyn Effects) -> Status,
@@ -126,7 +126,7 @@ fn begin(before: &[Before], effects: &mut dyn Effects) -> Result<Option<Record>,
     Ok(replaced)
 }
 
-/// Notes whether an apply came to its end.
+/// Marks the record as finished or unfinished.
 fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
     let record = read(effects)?.filter(|record| record.finished != finished);
     record.map_or(Ok(()), |record| {
@@ -153,16 +153,15 @@ pub fn plan(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
     }))
 }
 
-/// Removes the record.
 fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
     let removed = effects.remove_file(Path::new(RECORD));
     removed.map_err(|error| Failure::call(&format!("remove {RECORD}"), &error))?;
-    // It stays if it has other files.
+    // Fails if the directory holds other files.
     let _ = effects.remove_dir(Path::new(DIR));
     Ok(())
 }
 
-/// Notes the time of a check, for `--metrics`, if the caller may.
+/// Records the time of a check for `--metrics`, if the caller has the rights.
 pub fn note_check(effects: &mut dyn Effects) {
     let checked = Install {
         path: PathBuf::from(CHECKED),
@@ -211,7 +210,7 @@ fn write(record: &Record, effects: &mut dyn Effects) -> Result<(), Failure> {
     effects.install(&Install { path, contents }).map_err(failed)
 }
 
-/// Returns the present state of what a plan changes.
+/// Returns the present state of everything that a plan changes.
 fn present(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Result<Vec<Before>, Failure> {
     let machine = Machine::read(root)?;
     let mut all = Vec::new();
@@ -260,8 +259,8 @@ fn of_step(
     })
 }
 
-/// The number in a file. For a whole pool, also those of its nodes, among which the kernel
-/// divides the whole.
+/// Returns the number in a file. For a whole pool, also each node's number, because the kernel
+/// would divide a restored total anew.
 fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>, Failure> {
     let mut files = Vec::new();
     let mut pages = None;

@@ -1,5 +1,5 @@
-//! Turns the file into a request: each key becomes an option, so that grammar, rounding and
-//! checks are those of the options. Messages name the key instead of the option.
+//! Turns the file into a request. Most keys become options, and so share their grammar, rounding
+//! and checks. Messages name the key instead of the option.
 
 mod mounts;
 mod pools;
@@ -29,7 +29,7 @@ pub fn plan(
     Ok(plan_essential(machine, request))
 }
 
-/// Plans a request; without its optional pools if there is no memory for them.
+/// Plans a request. Omits its optional pools if memory is insufficient.
 fn plan_essential(machine: &Machine, mut request: Request) -> Plan {
     let plan = plan::plan(machine, &request);
     let optional = request.pool_min.iter().filter(|it| it.wish.optional);
@@ -76,12 +76,12 @@ pub fn request(
     Ok(making.request)
 }
 
-/// A request in the making.
+/// A request under construction.
 struct Making<'a> {
     here: Here<'a>,
     effects: &'a mut dyn Effects,
     request: Request,
-    /// What was set already, and where.
+    /// The settings so far, each with its key.
     seen: BTreeMap<String, Key>,
 }
 
@@ -102,7 +102,7 @@ impl Making<'_> {
         self.limits(file, source)
     }
 
-    /// Refuses what was set before.
+    /// Refuses a setting that an earlier key set.
     fn once(&mut self, what: &str, key: &Key) -> Result<(), String> {
         match self.seen.insert(what.to_owned(), key.clone()) {
             None => Ok(()),
@@ -113,8 +113,7 @@ impl Making<'_> {
         }
     }
 
-    /// Adds the request of one option. `names` has the options that its messages begin with,
-    /// and the keys that they mean. The first key is the one that asks for it.
+    /// Adds the request of one option. In messages, replaces the options in `names` by their keys.
     fn add(&mut self, args: &Args, names: &[(String, Key)]) -> Result<(), String> {
         let all = &mut self.request;
         let before = (

@@ -94,7 +94,7 @@ fn thp_table(machine: &Machine) -> String {
 
 fn shm_table(machine: &Machine) -> String {
     let sysctl = &machine.sysctl;
-    // A number of TOML has 63 bits, the kernel's default has 64.
+    // TOML integers have 63 bits, the kernel's default has 64.
     let max = sysctl.shmmax.map(|bytes| format!("\"{bytes}\""));
     [line("group", sysctl.hugetlb_shm_group), line("max", max)].concat()
 }
@@ -112,7 +112,7 @@ fn userfaultfd_table(machine: &Machine) -> String {
     line("group", machine.userfault.group())
 }
 
-/// The mounts of the create options. Those with another owner than these give are left out.
+/// Formats the mounts of the create options. Omits mounts with another owner.
 fn mounts(machine: &Machine) -> String {
     let seen = machine.mounts.iter();
     let seen = seen.filter(|mount| mounted_at(&machine.mounts, &mount.point) == Some(mount));

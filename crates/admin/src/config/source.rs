@@ -1,4 +1,4 @@
-//! Files, and keys and places in them.
+//! Source files, with the keys and positions that messages name.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use super::table::File;
 
-/// The default file, and the directory of further ones.
+/// The default file.
 pub const DEFAULT: &str = "/etc/hugetools/hugetools.toml";
-/// See [`DEFAULT`].
+/// The directory of further files.
 pub const DIRECTORY: &str = "/etc/hugetools/hugetools.d";
 
-/// The longest text of a value in a message.
+/// Messages show at most this many characters of a value.
 const SHOWN: usize = 60;
 
 /// One file.
@@ -22,7 +22,6 @@ pub struct Source {
     pub(super) file: File,
 }
 
-/// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     path: PathBuf,
@@ -30,7 +29,7 @@ pub(super) struct Place {
     column: usize,
 }
 
-/// A key with its value as written, and the place of the value.
+/// A key with its value as written, and the position of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) place: Place,
@@ -53,7 +52,7 @@ impl fmt::Display for Key {
 }
 
 impl Source {
-    /// Parses a file. An error is the first mistake, with its place.
+    /// Parses a file. An error is the first mistake, with its position.
     pub fn new(path: PathBuf, text: String) -> Result<Source, String> {
         let mut source = Source {
             path,
@@ -93,12 +92,12 @@ impl Source {
     }
 }
 
-/// Replaces what a terminal may understand as a command.
+/// Replaces control characters, which a terminal would obey.
 pub(super) fn printable(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 
-/// Returns the first line of a text, cut to what a message can hold.
+/// Returns the first line of a text, at most [`SHOWN`] characters.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     let shown: String = line.chars().take(SHOWN).collect();
@@ -109,7 +108,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// Words a mistake that serde found. Names the key or word that may be meant.
+/// Rewords an error of serde. Suggests the key or word that may be meant.
 fn mistake(message: &str) -> String {
     let message = printable(&message.trim_end().replace('\n', "; "));
     let message = message.replace("missing field", "missing key");

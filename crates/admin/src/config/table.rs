@@ -8,7 +8,6 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-/// A whole file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
@@ -21,10 +20,10 @@ pub(super) struct File {
     pub(super) memory: Memory,
 }
 
-/// A table whose keys and values have places.
+/// A table whose keys and values have positions.
 pub(super) type Map<T> = BTreeMap<Spanned<String>, Spanned<T>>;
 
-/// The machines that something is for.
+/// Conditions of a file, a pool or a mount.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct When {
@@ -33,7 +32,6 @@ pub(super) struct When {
     pub(super) nodes: Option<Spanned<Amount>>,
 }
 
-/// A pool.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pool {
@@ -54,14 +52,12 @@ fn yes() -> bool {
     true
 }
 
-/// How hard to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Try {
     Hard,
 }
 
-/// A set of mounts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Mount {
@@ -74,7 +70,6 @@ pub(super) struct Mount {
     pub(super) when: Option<When>,
 }
 
-/// Transparent huge pages.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Thp {
@@ -97,7 +92,6 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The kernel's word.
             pub(super) fn word(self) -> &'static str {
                 match self {
                     $($name::$variant => $word),*
@@ -114,7 +108,6 @@ words!(Shmem: Always = "always", WithinSize = "within_size", Advise = "advise",
     Never = "never", Deny = "deny", Force = "force");
 words!(SizeMode: Always = "always", Inherit = "inherit", Madvise = "madvise", Never = "never");
 
-/// Shared memory.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Shm {
@@ -122,14 +115,12 @@ pub(super) struct Shm {
     pub(super) max: Option<Spanned<Amount>>,
 }
 
-/// `/dev/userfaultfd`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Userfaultfd {
     pub(super) group: Option<Spanned<Amount>>,
 }
 
-/// The page allocator.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Memory {

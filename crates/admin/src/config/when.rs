@@ -1,4 +1,4 @@
-//! Whether a file, a pool or a mount is for this machine.
+//! Checks whether a file, a pool or a mount is for this machine.
 
 use hugetools_model::Machine;
 use hugetools_model::units::size::Quantity;
@@ -6,7 +6,7 @@ use hugetools_model::units::size::Quantity;
 use super::source::Source;
 use super::table::When;
 
-/// What conditions are compared with.
+/// The machine that conditions are compared with.
 pub(super) struct Here<'a> {
     pub(super) host: Option<&'a str>,
     pub(super) machine: &'a Machine,
@@ -43,7 +43,7 @@ impl Here<'_> {
     }
 }
 
-/// Compares with `>=64GB` and the like; `None` if that is no comparison.
+/// Evaluates a comparison such as `>=64GB`; `None` if it is invalid.
 fn compare(text: &str, with: u64, parse: impl Fn(&str) -> Option<u64>) -> Option<bool> {
     type Compare = fn(&u64, &u64) -> bool;
     let operators: [(&str, Compare); 5] = [
@@ -59,8 +59,8 @@ fn compare(text: &str, with: u64, parse: impl Fn(&str) -> Option<u64>) -> Option
     Some(compare(&with, &parse(value.trim())?))
 }
 
-/// Estimates the installed memory. The kernel keeps some of it: a machine of 64 GB has a
-/// `MemTotal` of 62 GB. Rounds up to an eighth of the next lower power of two.
+/// Estimates the installed memory. `MemTotal` lacks the kernel's part: 62 GB on a machine of 64 GB.
+/// Rounds up to a multiple of 1/8 of the next lower power of two.
 fn installed(total: u64) -> u64 {
     let step = 1 << total.checked_ilog2().unwrap_or(0).saturating_sub(3);
     total.checked_next_multiple_of(step).unwrap_or(total)
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn installed_memory_is_what_was_bought() {
-        // MemTotal in kB of machines with so many GB.
+        // MemTotal in kB, installed memory in GB.
         for (kilobytes, gigabytes) in [
             (3_981_000, 4),
             (8_011_744, 8),

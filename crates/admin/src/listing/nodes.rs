@@ -1,4 +1,4 @@
-//! `--pool-list-nodes`: each node's part of every pool.
+//! `--pool-list-nodes`: each node's share of every pool.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use hugetools_model::hugetlb::node::{Node, NodeId};
 use hugetools_model::{PageCount, PageSize};
 use serde::Serialize;
 
-/// A row: a node's part of a pool.
+/// A row: a node's share of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeRow {
     /// The node.

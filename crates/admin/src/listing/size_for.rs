@@ -16,7 +16,7 @@ pub struct SizeFor {
     pub parts: Vec<Part>,
     /// The pages of all parts.
     pub pages: u64,
-    /// What the sum lacks.
+    /// Memory that the sum doesn't include.
     pub note: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct Part {
 }
 
 impl SizeFor {
-    /// Sums up the parts.
+    /// Sums up the pages of the parts.
     pub fn new(what: &str, size: PageSize, parts: Vec<Part>, note: Option<String>) -> SizeFor {
         SizeFor {
             what: what.to_owned(),
@@ -63,7 +63,7 @@ impl SizeFor {
 }
 
 impl Part {
-    /// A part that begins and ends with a page of its own.
+    /// Returns a part that shares no page with other parts.
     pub fn new(part: impl Into<String>, bytes: u64, size: PageSize) -> Part {
         let (part, pages) = (part.into(), bytes.div_ceil(size.get()));
         Part { part, bytes, pages }

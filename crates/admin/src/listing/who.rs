@@ -1,11 +1,9 @@
 //! `--who`: users of the pools' pages and reservations.
 //!
-//! [`crate::live::who`] scans the machine into a [`Snapshot`]. The account of each pool
-//! is computed from it without I/O. Its sums match the kernel's counters, or the
-//! difference is reported.
+//! [`crate::live::who`] scans the machine into a [`Snapshot`]. The account of each pool is computed
+//! from it without I/O. Its sums match the kernel's counters, or the difference is reported.
 //!
-//! **Invariants.** Objects that could not be read are reported, and pages are only
-//! attributed to users they were seen with.
+//! **Invariants.** Unreadable objects are reported. Pages belong only to users seen with them.
 
 mod text;
 
@@ -32,8 +30,7 @@ pub struct Snapshot {
     pub processes: Vec<Private>,
     /// Objects that could not be read, and why.
     pub unread: Vec<String>,
-    /// Whether a process with huge pages could not be read. It may use objects that
-    /// appear unused.
+    /// Whether a process with huge pages could not be read. It may use objects that appear unused.
     pub incomplete: bool,
 }
 
@@ -108,8 +105,7 @@ pub struct PoolAccount {
     pub total: u64,
     /// The users with most pages first, then reservations.
     pub holders: Vec<Holder>,
-    /// Pages in use without a known user; negative if users have more than the
-    /// kernel counts.
+    /// Pages in use without a known user; negative if users have more than the kernel counts.
     pub unaccounted: i64,
     /// The same for reserved pages.
     pub unaccounted_reserved: i64,
@@ -141,8 +137,8 @@ pub struct Holder {
 }
 
 impl Object {
-    /// Pages reserved but not present: those of mappings or, in a file without any, up
-    /// to its end, because the reservation of a mapping outlives it.
+    /// Returns the pages reserved but not present. Reservations outlive mappings: in a file without
+    /// mappings, all pages up to its end count as reserved.
     fn reserved(&self) -> u64 {
         let promised = match self.promised.len() as u64 {
             0 => self.length,
@@ -207,7 +203,7 @@ impl MountReservation {
     }
 }
 
-/// The same user with reserved pages only.
+/// Returns the same user with reserved pages instead.
 fn reservation(holder: Holder, pages: u64) -> Holder {
     Holder {
         kind: "reservation",

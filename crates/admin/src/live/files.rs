@@ -1,4 +1,4 @@
-//! Files besides the kernel's, and the command that announces some of them.
+//! Files of the host, and commands that announce their changes.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -28,7 +28,7 @@ pub(super) fn installed(path: &Path) -> io::Result<Option<Installed>> {
     Ok(Some(Installed::Text { text, mode }))
 }
 
-/// Writes beside the file and renames. A file that a killed run left is replaced.
+/// Writes a temporary file and renames it. Replaces the temporary file of a killed run.
 pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".hugetools-new");
@@ -47,8 +47,8 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Reads the file of pools, or the default file and those of its directory. An error is
-/// the first mistake, with its place.
+/// Reads the given file, or the default file and its directory. An error is the first mistake, with
+/// its position.
 #[expect(
     clippy::disallowed_methods,
     reason = "the file of pools is no kernel file"
@@ -70,7 +70,7 @@ pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     paths.push(PathBuf::from(DEFAULT));
     paths.sort();
-    // The directory sorts before the file.
+    // The default file sorts last and comes first.
     paths.rotate_right(1);
     if paths.len() > 1 && !paths[0].exists() {
         paths.remove(0);
@@ -83,7 +83,7 @@ pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// Writes a file of the host that everybody may read. A reader sees the old or the new one.
+/// Writes a world-readable file of the host. A reader sees the old or the new one.
 pub fn write(path: &Path, text: &str) -> Result<(), String> {
     let failed = |error| Failure::call(&format!("write {}", path.display()), &error).error;
     // A rename would replace a device such as /dev/null.

@@ -1,9 +1,7 @@
-//! Lets only one hugeadm change the machine at a time, so that no other invalidates its
-//! plan.
+//! Lets only one hugeadm change the machine at a time, so that no other run invalidates its plan.
 //!
-//! The lock file can only be opened by root, so no other user can block hugeadm; on a
-//! recorded tree the lock is on the tree. The kernel releases the lock when the process
-//! ends.
+//! Only root can open the lock file, so no other user can block hugeadm. On a recorded tree, the
+//! tree itself is locked. The kernel releases the lock when the process ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -25,9 +23,9 @@ pub struct HeldLock {
     _file: Flock<File>,
 }
 
-/// Waits for the lock. Calls `waiting` if another process holds it. Returns `None` if the
-/// lock file cannot be opened: for users who may not change anything, and where `/run` is
-/// read-only. A signal ends the wait with an error.
+/// Waits for the lock. Calls `waiting` if another process holds it. Returns `None` if the lock file
+/// cannot be opened: without the rights to change anything, or if `/run` is read-only. A signal
+/// ends the wait with an error.
 pub fn take(root: &Root, waiting: &mut dyn FnMut()) -> io::Result<Option<HeldLock>> {
     let Ok(mut file) = open(root) else {
         return Ok(None);

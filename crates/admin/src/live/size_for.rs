@@ -1,5 +1,4 @@
-//! `--size-for`: reads a process or a program, or asks PostgreSQL or Java, how much memory
-//! it needs.
+//! `--size-for`: reads the memory of a process or a program, or asks PostgreSQL or Java.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -38,8 +37,8 @@ pub fn size_for(
 const HEAP_UNKNOWN: &str =
     "Its heap is not known before it runs: hugeadm --size-for PID tells it then.";
 
-/// Sums up what the process has touched, and its shared memory as a whole: the kernel
-/// reserves all of that. Small mappings share pages, as they do in a heap.
+/// Sums up resident private memory, and whole shared mappings, because the kernel reserves them
+/// whole. Private mappings below a page share pages, as in a heap.
 fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String> {
     let smaps = process::read_smaps(root, pid).map_err(|error| error.to_string())?;
     if smaps.is_empty() {
@@ -99,7 +98,7 @@ fn kind(record: &Record<'_>) -> Option<bool> {
     (is_shm || is_anon || record.hugetlb > 0).then_some(record.shared)
 }
 
-/// Returns the first executable file of this name.
+/// Returns a name with a slash as it is, else the first file of that name in `path`.
 fn find(name: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
     if name.contains('/') {
         return Ok(PathBuf::from(name));
@@ -110,7 +109,7 @@ fn find(name: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("there is no program {name} in PATH"))
 }
 
-/// Only whole pages of text and data lie on huge pages.
+/// Returns the whole pages of text, data and bss. Only these can be huge pages.
 fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>, String> {
     let file = find(name, path)?;
     let shown = file.display();
@@ -143,8 +142,8 @@ fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Pa
         .to_vec())
 }
 
-/// Asks the server's own program, as the owner of its files: its settings name libraries
-/// that it loads.
+/// Asks the server's program, as the owner of DATADIR: it loads libraries that the settings there
+/// name.
 fn of_postgres(
     dir: &Path,
     size: PageSize,
@@ -156,7 +155,7 @@ fn of_postgres(
     let server = server(&version, path)?;
     let ask = |setting: &str| {
         let mut command = Command::new(&server);
-        // It runs in the root directory.
+        // `run` changes to the root directory.
         command
             .args(["-C", setting, "-D"])
             .arg(std::path::absolute(dir).unwrap_or_default());
@@ -193,7 +192,7 @@ fn of_postgres(
     }
 }
 
-/// Debian keeps servers outside PATH, by version.
+/// Returns the server's program. Debian keeps servers outside PATH, by version.
 fn server(version: &Path, path: Option<&OsStr>) -> Result<PathBuf, String> {
     let mut options = OpenOptions::new();
     let file = options
@@ -210,7 +209,7 @@ fn server(version: &Path, path: Option<&OsStr>) -> Result<PathBuf, String> {
     }
 }
 
-/// Asks the virtual machine for the memory that it puts on huge pages.
+/// Asks the JVM for the memory that it puts on huge pages.
 fn of_java(args: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>, String> {
     let mut command = Command::new(find("java", path)?);
     command
@@ -235,7 +234,7 @@ fn of_java(args: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>
         ),
     ];
     if flag("UseG1GC") == Some("true") {
-        // Two bitmaps with a bit for 8 bytes, three tables with a byte for 512.
+        // Two bitmaps with a bit per 8 bytes, three tables with a byte per 512.
         let tables = heap / 64 * 2 + heap / 512 * 3;
         parts.push(Part::new("tables of G1", tables, size));
     }

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction};
 
-/// Enables a file or device as swap.
 pub(super) fn swap_on(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the path is zero-terminated, and the call only reads it.
@@ -18,7 +17,6 @@ pub(super) fn swap_on(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Disables a swap area.
 pub(super) fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the path is zero-terminated, and the call only reads it.
@@ -34,12 +32,11 @@ const SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn on_signal(signal: libc::c_int) {
-    // Only the first signal counts.
     let _ = CAUGHT.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// From now on, signals that would end the run only interrupt the present system call
-/// and are recorded. Signals that were ignored at the start stay ignored.
+/// Makes signals that would end the run only interrupt the present system call, and records the
+/// first. Signals ignored at the start stay ignored.
 pub fn catch_signals() {
     // No SA_RESTART: the signal must interrupt a write that grows a pool.
     let action = SigAction::new(
@@ -56,7 +53,7 @@ pub fn catch_signals() {
     }
 }
 
-/// The signal that asks the run to end.
+/// Returns the signal that asks the run to end.
 pub fn caught_signal() -> Option<i32> {
     match CAUGHT.load(Ordering::Relaxed) {
         0 => None,

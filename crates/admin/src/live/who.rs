@@ -16,8 +16,7 @@ use hugetools_model::{FileError, PageSize, Root};
 use crate::listing::who::{Kind, MountReservation, Object, Snapshot};
 use process::Page;
 
-/// Maximum number of scans while the pools keep changing. The last one is then reported
-/// as inconsistent.
+/// Maximum number of scans while the pools keep changing. The last is reported as inconsistent.
 const TRIES: usize = 5;
 
 /// Device and inode number.
@@ -32,8 +31,7 @@ struct Scan<'r> {
     objects: BTreeMap<Key, Object>,
     /// Private pages found so far, to count a page shared after a fork once.
     private: BTreeSet<Page>,
-    /// Private mappings found so far. Their reservation belongs to the first
-    /// process.
+    /// Private mappings found so far. The first process owns the reservation.
     owners: BTreeSet<(Key, u64)>,
     /// Mounts that reserve pages (`min_size`), by device.
     mount_reservations: BTreeMap<u64, MountReservation>,
@@ -111,7 +109,7 @@ impl<'r> Scan<'r> {
         PageSize::new(bytes).filter(|_| self.sizes.contains(&bytes))
     }
 
-    /// Returns the file with this key. Adds it when it is seen for the first time.
+    /// Returns the file with this key. Adds it if it is new.
     fn object(&mut self, key: Key, size: PageSize, kind: Kind, stat: Stat) -> &mut Object {
         self.objects.entry(key).or_insert_with(|| Object {
             kind,

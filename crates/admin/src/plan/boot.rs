@@ -1,5 +1,5 @@
 //! `--install-boot` writes the service and enables it; `--uninstall-boot` reverses that.
-//! A file that an administrator changed is reported last, in a task of its own.
+//! A file that an administrator changed stays, and is reported last in its own task.
 
 use std::path::PathBuf;
 

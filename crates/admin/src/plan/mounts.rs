@@ -1,5 +1,5 @@
-//! `--create-mounts` and related options: one mount per page size, the default size
-//! first. `--unmount` removes them.
+//! `--create-mounts` and related options: one mount per page size, the default size first.
+//! `--unmount` removes them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,7 @@ pub(super) const BASE_OWNER: Owner = Owner {
 };
 
 impl MountSet {
-    /// Returns the directory for all sets of this kind, and the subdirectory of
-    /// this set if it has one.
+    /// Returns the directory for sets of this kind, and the set's own subdirectory, if any.
     fn places(&self) -> (PathBuf, Option<PathBuf>) {
         let base = PathBuf::from(BASE);
         let (kind, name) = match self {
@@ -52,7 +51,7 @@ impl MountSet {
     }
 }
 
-/// Plans one set of mounts. `mounts` are those that are not unmounted before.
+/// Plans one set of mounts. `mounts` are the existing mounts that stay.
 pub(super) fn plan(
     machine: &Machine,
     mounts: &[mount::Mount],
@@ -92,8 +91,8 @@ pub(super) fn plan(
     if steps.iter().any(|step| matches!(step, Step::MakeDir(_))) {
         above.push(directory(base, BASE_OWNER, true));
     }
-    // Its mounts are only reachable through this directory. So its owner and mode
-    // are checked even if everything is mounted.
+    // All mounts of the set are below this directory, so its owner and mode are checked even if
+    // everything is mounted.
     if let Some(own) = own {
         above.push(directory(own.clone(), owner, false));
         above.push(Step::Own(Own { point: own, owner }));
@@ -155,8 +154,7 @@ fn other_limits(found: &mount::Mount, limits: &Mounts, pool: &Pool) -> Option<St
     };
     let has = |name: &str| -> Option<u64> {
         let quantity: Quantity = found.option(name)?.parse().ok()?;
-        // `size=0` is a mount without any space. The kernel prints `min_size=0`
-        // for no reservation.
+        // `size=0` is a mount without any space. The kernel prints `min_size=0` for no reservation.
         let bytes = quantity.bytes().ok().map(Bytes::get);
         bytes.filter(|bytes| *bytes > 0 || name == "size")
     };

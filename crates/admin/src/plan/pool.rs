@@ -1,11 +1,10 @@
 //! `--clear`, `--pool-pages-min`, `--pool-spread`, `--pool-pages-max`.
 //!
-//! The *minimum* of a pool is its number of persistent pages. The *maximum* is the
-//! minimum plus the overcommit, the number of surplus pages that the kernel may
-//! allocate on demand. The kernel has files for minimum and overcommit. A change of the
-//! minimum preserves the maximum where possible: the overcommit is set to the maximum
-//! minus the pages obtained. Before a pool shrinks, the overcommit is raised, so that
-//! the maximum is never lower in between.
+//! The *minimum* of a pool is its number of persistent pages. The *maximum* is the minimum plus the
+//! overcommit, the number of surplus pages that the kernel may allocate on demand. The kernel has
+//! files for minimum and overcommit. A change of the minimum preserves the maximum where possible:
+//! the overcommit is set to the maximum minus the pages obtained. Before a pool shrinks, the
+//! overcommit is raised, so that the maximum is never lower in between.
 
 mod margin;
 mod planned;
@@ -81,7 +80,7 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     plan.tasks.push(task);
 }
 
-/// The file with the number of persistent pages of a pool.
+/// Returns the file with the number of persistent pages of a pool.
 fn whole_number(pool: &Pool) -> Number {
     Number {
         path: counter_path(pool, NR_HUGEPAGES),
@@ -89,7 +88,7 @@ fn whole_number(pool: &Pool) -> Number {
     }
 }
 
-/// The same file, but subject to this process' memory policy.
+/// Returns the same file, but subject to this process' memory policy.
 fn mempolicy_number(pool: &Pool) -> Number {
     Number {
         path: counter_path(pool, NR_HUGEPAGES_MEMPOLICY),

@@ -10,8 +10,7 @@ use hugetools_model::{KPath, Root};
 use crate::plan::{Plan, Task};
 use crate::step::{Choose, Install, Installed, MakeDir, Number, Step, Swap, Value, What, Write};
 
-/// The counters that give the pages in use or reserved: all, less the free ones, and the
-/// reserved ones.
+/// The counters for the pages in use or reserved: total - free + reserved.
 pub(crate) const USED: [&str; 3] = ["nr_hugepages", "free_hugepages", "resv_hugepages"];
 
 /// Returns the commands of a plan, one or more lines per step. For a recorded tree, paths begin
@@ -45,7 +44,7 @@ pub fn line(step: &Step, root: &Root) -> String {
             let path = quote(root, path.as_str());
             let change = match root.has_kernel() {
                 true => format!("echo {word} > {path}"),
-                // Nobody else marks the word there, if words are listed.
+                // No kernel marks the word there, if words are listed.
                 false => {
                     let pattern = word.replace('+', "[+]");
                     format!(
@@ -119,8 +118,7 @@ fn write_line(write: &Write, root: &Root) -> String {
     }
 }
 
-/// Tests that the number in a file is at least `least`. `[` cannot compare unsigned
-/// 64-bit numbers.
+/// Tests that the number in a file is at least `least`. `[` cannot compare unsigned 64-bit numbers.
 fn at_least(path: &str, least: u64) -> String {
     format!("printf '%s\\n' {least} \"$(cat {path})\" | sort -nC")
 }
@@ -163,7 +161,6 @@ fn install_line(install: &Install, root: &Root) -> String {
     }
 }
 
-/// Creates and enables swap.
 fn swap_on(swap: &Swap, root: &Root) -> String {
     let path = quote(root, &swap.path);
     let on = format!("mkswap -q {path} && swapon {path}");
@@ -176,7 +173,6 @@ fn swap_on(swap: &Swap, root: &Root) -> String {
     }
 }
 
-/// Disables swap and removes its file.
 fn swap_off(swap: &Swap, root: &Root) -> String {
     let path = quote(root, &swap.path);
     match swap.size {

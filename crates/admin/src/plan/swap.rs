@@ -12,18 +12,16 @@ use crate::args::Pools;
 use crate::request::BASE;
 use crate::step::{MakeDir, Owner, SWAP_DIR, Step, Swap, TEMP_SWAP, swap_file};
 
-/// Owner and mode of the directories of swap files.
 const SWAP_OWNER: Owner = Owner {
     uid: 0,
     gid: 0,
     mode: 0o750,
 };
 
-/// Tasks before and after a pool grows.
+/// Tasks to run before and after a pool grows.
 type Around = (Vec<Task>, Vec<Task>);
 
-/// Returns the tasks before and after a pool grows. `number` is that of the next
-/// permanent swap file.
+/// Returns the tasks around the growth of a pool. `number` numbers the next permanent swap file.
 pub(super) fn around(machine: &Machine, growth: &Pools, pool: &Pool, number: &mut u64) -> Around {
     let mut around = (Vec::new(), Vec::new());
     if let Some(pages @ 1..) = growth.add_temp_swap {
@@ -50,7 +48,6 @@ fn temporary(around: &mut Around, pages: u64, growth: &Pools, size: PageSize, nu
     add(around, &option, steps, Swap { path, size }, growth.persist);
 }
 
-/// Everybody may search the base directory, because it contains mounts too.
 fn directory(path: &Path, owner: Owner) -> Step {
     Step::MakeDir(MakeDir {
         path: path.to_owned(),
@@ -87,8 +84,7 @@ fn add(around: &mut Around, option: &str, mut steps: Vec<Step>, swap: Swap, stay
     }
 }
 
-/// Returns as many RAM disks as hold more than one huge page, or all if that is not
-/// enough.
+/// Returns enough RAM disks for more than one huge page, or all of them.
 fn ram_disks(disks: &[RamDisk], size: PageSize) -> &[RamDisk] {
     let one = disks.first().map_or(0, |disk| disk.size.get());
     let wanted = size.get().checked_div(one).map_or(0, |disks| disks + 1);

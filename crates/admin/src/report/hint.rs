@@ -7,7 +7,7 @@ use crate::plan::shell::quote_text;
 use crate::report::Outcome;
 use crate::step::{Mount, Pages, Step, Value, What, Write};
 
-/// Returns the second line of a message. `is_root` is the caller's privilege.
+/// Returns the second line of a message. `is_root` tells whether the caller is root.
 pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
     match (step, outcome) {
         (Step::Impossible(not), _) => Some(not.hint.clone()),

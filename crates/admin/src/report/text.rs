@@ -30,8 +30,7 @@ pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
     all
 }
 
-/// Confirms the changes on a terminal, with one line per file: its value before all changes and
-/// after them.
+/// Returns confirmations for a terminal: one line per file, with its first and its last value.
 pub fn confirmations(tasks: &[TaskReport]) -> Vec<String> {
     let steps = tasks.iter().flat_map(|task| &task.steps);
     let steps = steps.filter(|step| matches!(step.outcome, Outcome::Changed { .. }));

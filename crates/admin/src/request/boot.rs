@@ -1,4 +1,4 @@
-//! `--install-boot` and `--uninstall-boot`: finds the init system and what is there.
+//! `--install-boot` and `--uninstall-boot`: finds the init system and existing files.
 //!
 //! [`init`]: services. [`kernel`]: kernel parameters. [`mark`]: recognizes our files.
 
@@ -18,7 +18,7 @@ use crate::step::Installed;
 use init::Init;
 use kernel::GRUB;
 
-/// What to do for the boot.
+/// The service to install or uninstall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
     /// The option as written.
@@ -35,7 +35,6 @@ pub struct Boot {
     pub changed: Vec<&'static str>,
 }
 
-/// Checks the options.
 pub(super) fn check(
     args: &Args,
     effects: &mut dyn Effects,
@@ -80,7 +79,7 @@ pub(super) fn check(
     });
 }
 
-/// Adds kernel parameters for the gigantic pages of the file's pools and of the request's.
+/// Adds kernel parameters for the gigantic pages of the file (`pools`) and of the request.
 pub fn add_parameters(
     request: &mut Request,
     machine: &Machine,
@@ -95,12 +94,12 @@ pub fn add_parameters(
     if let Some(words) = kernel::parameters(machine, &pools).filter(|_| boot.install) {
         let notes = kernel::advice(machine, &words, &mut exists);
         request.notes.extend(notes);
-        // Without this directory, the administrator adds them.
+        // Without this directory, the administrator must add them.
         boot.parameters = exists(kernel::GRUB_DIR).then_some(words);
     }
 }
 
-/// Says what is left to do.
+/// Returns the steps left to the administrator.
 fn advice(init: Init) -> Vec<String> {
     let mut notes = Vec::new();
     if init == (Init::Sysv { update_rc: false }) {

@@ -53,7 +53,7 @@ pub(super) fn check(
     }
 }
 
-/// Looks up an account. Its name becomes the name of a directory.
+/// Checks the result of a lookup. The name of the account becomes the name of a directory.
 fn account(
     kind: &str,
     name: &str,
@@ -68,8 +68,8 @@ fn account(
 }
 
 impl Request {
-    /// Whether `--max-size` is less than one page, so that a mount couldn't hold
-    /// any file. Percentages of a pool that changes in this run are not yet known.
+    /// Whether `--max-size` is less than one page, so that a mount couldn't hold any file. A
+    /// percentage of a pool that changes in this run is not yet known.
     pub(crate) fn holds_nothing(&self, limits: &Mounts, pool: &Pool) -> bool {
         let Some(size) = limits.max_size.filter(|size| !size.is_zero()) else {
             return false;
@@ -112,13 +112,13 @@ fn check_limits(limits: &Mounts, machine: &Machine, request: &mut Request) -> Ve
 }
 
 impl Mounts {
-    /// Whether pages of this size are to be mounted.
+    /// Whether to mount pages of this size.
     pub(crate) fn concerns(&self, pool: &Pool) -> bool {
         self.only.is_none_or(|size| size == pool.size)
     }
 }
 
-/// A note about a size that is not a whole number of pages.
+/// Returns a note about a size that is not a whole number of pages.
 fn rounding(option: &str, size: MountSize, pages: PageSize, is_short: bool) -> Option<String> {
     match (is_short, option, size) {
         (true, "--max-size", _) => Some(format!(

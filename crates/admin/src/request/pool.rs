@@ -10,12 +10,11 @@ use super::{Change, Place, PoolChange, Request, Wish, shown};
 use crate::args::Pools;
 use crate::request::spec::{Amount, Direction, Spec, Weights, divide, parse_size};
 
-/// Returns the size of a pool of this machine from `DEFAULT` or a size.
+/// Resolves `DEFAULT` or a size to a page size of this machine.
 pub(crate) fn page_size(text: &str, machine: &Machine) -> Result<PageSize, String> {
     Ok(find_pool(parse_size(text)?, machine)?.size)
 }
 
-/// Checks all options about pools.
 pub(super) fn check(
     args: &Pools,
     machine: &Machine,
@@ -48,7 +47,7 @@ pub(super) fn check(
     errors.extend(whole_and_nodes(&request.pool_min));
 }
 
-/// One specification, and the pool that it means.
+/// One specification, and its pool.
 struct Specified<'a> {
     option: &'a str,
     spec: Spec,
@@ -132,7 +131,6 @@ impl<'a> Specified<'a> {
         }
     }
 
-    /// Returns the pages of the whole pool.
     fn whole(&mut self) -> Result<PageCount, String> {
         let memory = self.machine.meminfo.total;
         let pages = count(self.spec.amount, self.pool.size, memory)?;
@@ -140,7 +138,6 @@ impl<'a> Specified<'a> {
         Ok(pages)
     }
 
-    /// Returns the pages of each node.
     fn shares(&mut self) -> Result<Vec<(NodeId, PageCount)>, String> {
         let amount = self.spec.amount;
         let mut shares = Vec::new();

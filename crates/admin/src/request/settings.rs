@@ -1,5 +1,5 @@
-//! Numbers and words for kernel files: ZONE_MOVABLE, transparent huge pages, HVO. They
-//! are set in the order of libhugetlbfs' hugeadm.
+//! Numbers and words for kernel files: ZONE_MOVABLE, transparent huge pages, HVO. The order is that
+//! of libhugetlbfs' hugeadm.
 
 use hugetools_model::memory::sysctl;
 use hugetools_model::units::size::SizeError;
@@ -11,8 +11,8 @@ use crate::step::{Choose, Step, Value};
 
 const MODES: [&str; 4] = ["always", "inherit", "madvise", "never"];
 
-/// The numbers of transparent huge pages: the option without `--thp-`, and the file. The
-/// key in the file of pools has `_` for `-`.
+/// Numbers of transparent huge pages: the option without `--thp-`, and the kernel's file. Keys of
+/// the file of pools have `_` for `-`.
 pub(crate) const THP_NUMBERS: [(&str, &str); 5] = [
     ("khugepaged-pages", "khugepaged/pages_to_scan"),
     ("khugepaged-alloc-sleep", "khugepaged/alloc_sleep_millisecs"),
@@ -118,14 +118,13 @@ fn numbers(args: &Thp, machine: &Machine) -> Vec<Setting> {
     numbers.filter_map(setting).collect()
 }
 
-/// Sets a number of transparent huge pages, in a file of [`thp::NUMBERS`].
+/// Sets a number of transparent huge pages. `file` is one of [`thp::NUMBERS`].
 pub(crate) fn thp_number(machine: &Machine, option: String, file: &str, value: u64) -> Setting {
     let is_there = machine.thp_settings.numbers.contains_key(file);
     let lack = (!is_there).then(|| lack(machine));
     number(option, thp::dir().join(file), value, lack)
 }
 
-/// Sets HVO.
 pub(crate) fn hvo(machine: &Machine, option: String, on: bool) -> Setting {
     let lack = machine.sysctl.hugetlb_optimize_vmemmap.is_none();
     let path = sysctl::optimize_vmemmap_path();

@@ -8,8 +8,7 @@
 //! AMOUNT = a page count | QUANTITY with a unit | a number "%"
 //! ```
 //!
-//! Only parses the text. [`crate::request`] checks sizes, nodes and amounts against the
-//! machine.
+//! Only parses the text. [`crate::request`] checks sizes, nodes and amounts against the machine.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

@@ -6,7 +6,6 @@ use hugetools_model::{PageSize, thp};
 
 use super::Snapshot;
 
-/// Related counters.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) title: &'static str,
@@ -81,10 +80,9 @@ pub(super) const OF_SIZES: [(&str, &str); 17] = [
     ("nr_anon_partially_mapped", "of these, partially mapped"),
 ];
 
-/// Counters in khugepaged's own files. All others over all sizes are in `/proc/vmstat`.
+/// Counters in khugepaged's own files. All others of [`GROUPS`] are in `/proc/vmstat`.
 const KHUGEPAGED: [&str; 2] = ["pages_collapsed", "full_scans"];
 
-/// A counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counter {
     pub(super) name: &'static str,
@@ -92,7 +90,6 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// The value in a snapshot.
     pub(super) fn of(&self, seen: &Snapshot) -> Option<u64> {
         let counters = match self.size {
             Some(size) => seen.of_sizes.get(&size)?,
@@ -102,7 +99,6 @@ impl Counter {
         counters.get(self.name).copied()
     }
 
-    /// The name of its metric.
     pub(super) fn metric(&self) -> String {
         let name = self.name;
         match (self.size, name.strip_prefix("nr_")) {
@@ -126,7 +122,7 @@ impl Counter {
     }
 }
 
-/// All counters, those over all sizes first.
+/// Returns all counters, beginning with the counters over all sizes.
 pub(super) fn all(sizes: &[PageSize]) -> impl Iterator<Item = Counter> + '_ {
     let of_all = GROUPS.iter().flat_map(|group| group.counters);
     let of_all = of_all.map(|(name, _)| Counter { name, size: None });
@@ -137,7 +133,7 @@ pub(super) fn all(sizes: &[PageSize]) -> impl Iterator<Item = Counter> + '_ {
     of_all.chain(of_sizes)
 }
 
-/// The kernel's names of all counters.
+/// Returns the kernel's names of all counters.
 pub fn names() -> Vec<&'static str> {
     let of_all = GROUPS.iter().flat_map(|group| group.counters);
     of_all.chain(&OF_SIZES).map(|(name, _)| *name).collect()

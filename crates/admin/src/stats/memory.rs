@@ -19,8 +19,7 @@ pub struct Memory {
     pub size: PageSize,
     /// Free memory divided by the page size.
     pub free: Option<u64>,
-    /// Pages that could be allocated now. `None` for gigantic pages, for which the
-    /// page allocator has no free lists.
+    /// Pages that could be allocated now. `None` for gigantic pages: they have no free lists.
     pub available: Option<u64>,
     /// An upper bound of `available`.
     pub at_most: Option<u64>,
@@ -50,7 +49,7 @@ pub(super) fn sums(rows: &[Memory]) -> BTreeMap<u64, Option<u64>> {
     sums
 }
 
-/// The sum; unknown if one value is unknown.
+/// Returns the sum; unknown if one value is unknown.
 fn add(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     Some(one?.saturating_add(other?))
 }
@@ -72,8 +71,8 @@ fn order(seen: &Snapshot, size: PageSize) -> Option<usize> {
     usize::try_from(pages.checked_ilog2().filter(|_| is_whole)?).ok()
 }
 
-/// Sums up the zones of a node. Huge pages may use every zone, but not its low watermark
-/// nor lowmem_reserve.
+/// Sums up the zones of a node. Huge pages may use every zone, except its low watermark and
+/// lowmem_reserve.
 fn of_node(seen: &Snapshot, row: &Memory) -> Option<Memory> {
     let order = order(seen, row.size)?;
     let of_node = |blocks: &&Blocks| blocks.node == row.node;

@@ -13,7 +13,7 @@ use hugetools_model::{Bytes, PageCount, PageSize};
 use super::counters::{Counter, GROUPS, OF_SIZES};
 use super::{Snapshot, counters};
 
-/// What the metrics are made of.
+/// The sources of the metrics.
 #[derive(Debug)]
 pub struct Sources<'a> {
     /// The pools and nodes.
@@ -135,7 +135,7 @@ fn nodes(out: &mut String, machine: &Machine) {
     }
 }
 
-/// Counters that this kernel lacks have no sample.
+/// Formats the counters. Counters that this kernel lacks have no sample.
 fn events(out: &mut String, seen: &Snapshot) {
     let means = GROUPS
         .iter()

@@ -49,7 +49,7 @@ impl Snapshot {
         })
     }
 
-    /// All huge page sizes, smallest first.
+    /// Returns all huge page sizes, smallest first.
     pub(super) fn sizes(&self) -> Vec<PageSize> {
         let mut sizes = [&self.pool_sizes[..], &self.thp_sizes].concat();
         sizes.sort_unstable();
@@ -72,7 +72,7 @@ fn thp_sizes(thp: Option<Thp>) -> Vec<PageSize> {
 struct Unread(Vec<String>);
 
 impl Unread {
-    /// Returns the value. After an error, records it and returns the default.
+    /// Returns the value, or records the error and returns the default.
     fn or<T: Default>(&mut self, result: Result<T, FileError>) -> T {
         result.unwrap_or_else(|why| {
             self.0.push(match why.errno() {

@@ -50,7 +50,6 @@ fn head(out: &mut String, stats: &Stats) {
     let _ = writeln!(out, "{:<28}{boot:>13}", "Time");
 }
 
-/// Formats a counter. One that this kernel lacks is unknown.
 fn line(out: &mut String, event: &Event, means: &str) {
     let (name, boot) = (&event.event, number(event.boot));
     let _ = writeln!(out, "  {name:<26}{boot:>13}  {means}");
@@ -60,8 +59,8 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(|| String::from("unknown"), |value| value.to_string())
 }
 
-/// Formats the nonzero counters of each size. Sizes with only zero or only unknown
-/// counters are listed in one line each.
+/// Formats the nonzero counters of each size. Sizes without one share a line, and so do sizes
+/// without known counters.
 fn sizes(out: &mut String, stats: &Stats) {
     let mut all: Vec<PageSize> = stats.events.iter().filter_map(|it| it.size).collect();
     all.dedup();

@@ -1,4 +1,4 @@
-//! Sets of mounts.
+//! `[[mount]]`: sets of mounts.
 
 use toml::Spanned;
 

@@ -1,4 +1,4 @@
-//! Pools.
+//! `[[pool]]`: pools.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl Making<'_> {
         self.add(&args, &[(format!("--pool-pages-min {spec}"), key)])
     }
 
-    /// Makes one change of the changes of single nodes.
+    /// Joins the changes of single nodes into one change.
     fn join(&mut self, first: usize, key: &Key) -> Result<(), String> {
         let changes: Vec<PoolChange> = self.request.pool_min.drain(first..).collect();
         let Some(mut joined) = changes.first().cloned() else {
@@ -93,7 +93,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Adds the maximum, which must not be below the minimum. Without one, the overcommit stays.
+    /// Adds the maximum, which must be at least the minimum. By default, the overcommit stays.
     fn maximum(
         &mut self,
         size: PageSize,
@@ -133,7 +133,7 @@ fn check_maximum(maximum: Option<PageCount>, minimum: PageCount) -> Result<(), S
     }
 }
 
-/// Refuses keys that exclude each other.
+/// Refuses keys that exclude each other, and a pool without an amount.
 fn check_choice(pool: &Pool, size: &Key, source: &Source) -> Result<(), String> {
     let spans = [
         ("min", pool.min.as_ref().map(Spanned::span)),
@@ -164,7 +164,7 @@ fn check_choice(pool: &Pool, size: &Key, source: &Source) -> Result<(), String> 
     }
 }
 
-/// Returns an amount, which must not be relative to the present one.
+/// Returns an amount. A relative one (`+5`) is an error.
 fn absolute<'a>(amount: &'a Spanned<Amount>, key: &Key) -> Result<&'a str, String> {
     let text = amount.get_ref().0.as_str();
     if text.starts_with(['+', '-']) {

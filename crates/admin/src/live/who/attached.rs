@@ -37,8 +37,7 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // SAFETY: `address` comes from `shmat`, and nobody has a reference into
-        // the segment.
+        // SAFETY: `address` comes from `shmat`, and nobody has a reference into the segment.
         let _ = unsafe { libc::shmdt(self.address) };
     }
 }

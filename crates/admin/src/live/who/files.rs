@@ -11,7 +11,7 @@ use hugetools_model::{KPath, PageSize, Root};
 use super::{Scan, Stat};
 use crate::listing::who::{Kind, MountReservation};
 
-/// A mount, and the path on which this process reaches it.
+/// A mount, and the path by which this process reaches it.
 #[derive(Debug)]
 pub(super) struct Place {
     /// The mount point in its own namespace.

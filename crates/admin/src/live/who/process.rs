@@ -25,7 +25,7 @@ pub(super) enum Page {
     Inherited(u64, u64),
 }
 
-/// Bytes of a base page, the unit of `/proc/PID/pagemap`.
+/// Returns the bytes of a base page, the unit of `/proc/PID/pagemap`.
 fn page_size() -> u64 {
     let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
     let size = size.ok().flatten();
@@ -54,7 +54,7 @@ impl Scan<'_> {
         }
         let numbers = names.iter().filter_map(|name| name.to_str()?.parse().ok());
         let mut numbers: Vec<u32> = numbers.collect();
-        // In most cases a parent has a lower pid than its children.
+        // Parents own the reservations, and mostly have lower pids than their children.
         numbers.sort_unstable();
         for pid in numbers.into_iter().filter_map(Pid::new) {
             if !self.process(pid) {
@@ -165,7 +165,7 @@ impl Scan<'_> {
         };
         let fresh = own().filter(|page| self.private.insert(*page)).count() as u64;
         let length = record.mapped() / size.get();
-        // A child doesn't inherit reservations across fork.
+        // A forked child inherits no reservation.
         let is_first = self.owners.insert((key, record.start));
         let reserved = match is_first && !record.has_flag(b"nr") {
             true => length.saturating_sub(own().count() as u64),
@@ -190,8 +190,8 @@ impl Scan<'_> {
         process.reserved += reserved;
     }
 
-    /// Whether a line of `maps` can be a hugetlb mapping. Those have a file, on a
-    /// mount or deleted. An unknown device costs one read of smaps.
+    /// Whether a line of `maps` may be a hugetlb mapping: its file is deleted, or its device is a
+    /// hugetlbfs or unknown. An unknown device costs one read of smaps.
     fn may_be_huge(&self, line: &[u8]) -> bool {
         let mut words = line
             .split(|byte| *byte == b' ')
@@ -201,9 +201,8 @@ impl Scan<'_> {
         line.ends_with(b" (deleted)") || device.is_some_and(is_unknown)
     }
 
-    /// Whether a descriptor's link can be on a hugetlbfs. Other files are not
-    /// statted, because that blocks forever on a network file system without its
-    /// server.
+    /// Whether a descriptor's link may be on a hugetlbfs. Other files are not statted: on a network
+    /// file system without its server, that blocks forever.
     fn may_be_on_huge_pages(&self, link: &Path) -> bool {
         let name = link.as_os_str().as_bytes();
         name.ends_with(b" (deleted)") || self.points.iter().any(|point| link.starts_with(point))

@@ -1,8 +1,8 @@
 //! System V segments.
 //!
 //! `/proc/sysvipc/shm` doesn't show whether a segment has huge pages, and its count of resident
-//! pages is wrong on some kernels (6.18: 512 times too many). So a segment that no process has
-//! attached is attached for a moment, and not touched.
+//! pages is wrong on some kernels (6.18: 512 times too many). So each unattached segment is
+//! attached for a moment, without touching it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -21,7 +21,7 @@ struct Line {
 }
 
 impl Line {
-    /// Parses `key shmid perms size cpid lpid nattch …`.
+    /// Parses `key shmid perms size cpid lpid nattch ...`.
     fn parse(line: &str) -> Option<Line> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         Some(Line {
@@ -54,7 +54,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Adds a segment that no process was found to have attached.
+    /// Adds a segment that no visible process has attached.
     fn attach(&mut self, line: &Line) {
         let Ok(attached) = Attached::new(line.id) else {
             return self.unread(format!(

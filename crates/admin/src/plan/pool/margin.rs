@@ -11,7 +11,7 @@ use crate::request::Request;
 /// Memory that must stay available (bytes), on any machine.
 const MIN_AVAILABLE: u64 = 512 << 20;
 
-/// Memory that must stay available (percent of the total). The larger of the two margins counts.
+/// Memory that must stay available (percent of the total), if that is more.
 const MIN_AVAILABLE_PERCENT: u64 = 5;
 
 /// The sum of all pools in bytes.
@@ -20,8 +20,8 @@ struct Pools {
     before: u64,
     /// Persistent pages after the change.
     after: u64,
-    /// Available memory that the change uses up; negative if it frees pages. Surplus pages that
-    /// become persistent cost nothing.
+    /// Available memory that the change takes; negative if it frees pages. Making surplus pages
+    /// persistent costs nothing.
     cost: i128,
 }
 
@@ -70,8 +70,8 @@ fn growing_nodes<'m, 'a>(
     shares.filter(|(_, before, after)| after > before).collect()
 }
 
-/// Reports that less than `margin` would be left. `on` names the node, whose kernel data needs
-/// it; empty for the whole machine.
+/// Refuses a change that leaves less than `margin` bytes. `on` names the node, whose kernel data
+/// needs them; empty for the whole machine.
 fn harmful(available: u64, cost: i128, margin: u64, on: &str) -> Option<String> {
     let rest = i128::from(available) - cost;
     (cost > 0 && rest < i128::from(margin)).then(|| {

@@ -20,7 +20,7 @@ pub(super) struct Planned<'a> {
     /// `None` if this size has no overcommit.
     overcommit: Option<PageCount>,
     written: Written,
-    /// That of the present change.
+    /// The wish of the present change.
     pub(super) wish: Wish,
     notes: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl<'a> Planned<'a> {
         self.minimum
     }
 
-    /// The pages of each changed node, before and after.
+    /// Returns the pages of each changed node, before and after.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, PageCount, PageCount)> {
         let nodes = match &self.written {
             Written::Nodes(nodes) => Some(nodes),
@@ -65,7 +65,6 @@ impl<'a> Planned<'a> {
         nodes.map(|(id, after)| (*id, self.share(*id), *after))
     }
 
-    /// The planned maximum.
     pub(super) fn maximum(&self) -> PageCount {
         let overcommit = self.overcommit.unwrap_or_default();
         self.minimum
@@ -183,8 +182,7 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Records the new state, and sets the overcommit according to the pages
-    /// obtained.
+    /// Records the new state. Sets the overcommit to match the pages obtained.
     fn settle(&mut self, minimum: PageCount, overcommit: Option<PageCount>, steps: &mut Vec<Step>) {
         let same = (minimum, overcommit) == (self.minimum, self.overcommit);
         self.minimum = minimum;
@@ -195,8 +193,7 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// The planned overcommit, plus the pages that earlier steps requested and
-    /// didn't get.
+    /// Returns the planned overcommit plus the pages that earlier steps requested in vain.
     fn overcommit_value(&self, overcommit: PageCount) -> Value {
         let size = self.pool.size;
         let aims = |aims: &mut dyn Iterator<Item = PageCount>| {

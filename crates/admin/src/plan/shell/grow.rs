@@ -1,20 +1,20 @@
-//! Commands that grow a pool: the same attempts as [`crate::apply`], in the same order.
+//! Commands that grow a pool: the attempts of [`crate::apply`] in the same order, except those
+//! of [`Effort::time`].
 
 use hugetools_model::{KPath, Root};
 
 use super::{cat, quote};
 use crate::step::{Effort, Number};
 
-/// The file that drops the page cache.
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Number of attempts in a row without new pages after which hugeadm gives up.
+/// hugeadm gives up after this many attempts in a row without new pages.
 pub(crate) const TRIES: u32 = 5;
 
 /// Seconds between attempts.
 pub(crate) const PAUSE: u64 = 2;
 
-/// Returns the write, and commands for when it falls short.
+/// Returns the write, and the retries if it falls short.
 pub(super) fn lines(
     write: &str,
     file: &Number,

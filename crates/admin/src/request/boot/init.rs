@@ -1,20 +1,20 @@
-//! Init systems: their services, and how these are enabled.
+//! Init systems: their services, and how to enable them.
 
 use std::path::Path;
 
 /// The init system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Init {
-    /// systemd, and whether it runs now.
+    /// systemd.
     Systemd {
         /// Whether it runs now.
         running: bool,
     },
     /// OpenRC.
     OpenRc,
-    /// Scripts in `/etc/init.d`, and whether `update-rc.d` enables them.
+    /// Scripts in `/etc/init.d`, which `update-rc.d` may enable.
     Sysv {
-        /// Whether `update-rc.d` is there and may run.
+        /// Whether `update-rc.d` exists and may run.
         update_rc: bool,
     },
 }
@@ -38,7 +38,7 @@ impl Init {
         exists("/etc/init.d").then_some(Init::Sysv { update_rc })
     }
 
-    /// The path of its service.
+    /// Returns the path of its service.
     pub fn path(self) -> &'static str {
         match self {
             Init::Systemd { .. } => "/etc/systemd/system/hugetools.service",
@@ -46,7 +46,7 @@ impl Init {
         }
     }
 
-    /// The service and its mode. `program` is hugeadm.
+    /// Returns the service and its mode. `program` is hugeadm.
     pub fn service(self, program: &Path) -> (String, u32) {
         let (text, mode) = match self {
             Init::Systemd { .. } => (UNIT, 0o644),
@@ -57,7 +57,7 @@ impl Init {
         (text.replace("/usr/bin/hugeadm", &program), mode)
     }
 
-    /// The link that enables the service.
+    /// Returns the link that enables the service.
     pub fn link(self) -> Option<&'static str> {
         match self {
             Init::Systemd { .. } => {
@@ -68,7 +68,7 @@ impl Init {
         }
     }
 
-    /// The command that tells the init system about the change.
+    /// Returns the command that makes the init system see the change.
     pub fn command(self, install: bool) -> Option<&'static [&'static str]> {
         match (self, install) {
             (Init::Systemd { running: true }, _) => Some(&["systemctl", "daemon-reload"]),

@@ -1,5 +1,5 @@
-//! Kernel parameters for the gigantic pages of the file: later than at boot, the kernel
-//! hardly finds contiguous memory for them.
+//! Kernel parameters for gigantic pages: after boot, the kernel rarely finds contiguous memory for
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use crate::request::{Place, PoolChange};
 /// The drop-in for GRUB.
 pub const GRUB: &str = "/etc/default/grub.d/hugetools.cfg";
 
-/// The directory of GRUB's drop-ins.
 pub(super) const GRUB_DIR: &str = "/etc/default/grub.d";
 
 /// The line that kernel-install gives to new kernels.
@@ -25,7 +24,7 @@ pub fn grub(parameters: &str) -> String {
     )
 }
 
-/// Says what is left to do before the kernel has these parameters, if it lacks them.
+/// Returns the step left to the administrator, unless the kernel has these parameters.
 pub(super) fn advice(
     machine: &Machine,
     parameters: &str,
@@ -68,7 +67,7 @@ fn is_gigantic(machine: &Machine, size: PageSize) -> bool {
     transparent.map_or(lacks_overcommit, |usual| size > usual)
 }
 
-/// Returns the value of `hugepages=`: for each node where the file names nodes.
+/// Returns the value of `hugepages=`, by node if the file names nodes.
 fn pages(size: PageSize, pools: &[PoolChange]) -> Option<String> {
     let mut whole = PageCount::ZERO;
     let mut nodes: BTreeMap<NodeId, PageCount> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! The last line of each file that `--install-boot` writes: a checksum of the lines before
-//! it, which shows whether the file was changed since.
+//! The last line of each file that `--install-boot` writes: a checksum of the other lines,
+//! which detects changes.
 
 const MARK: &str = "# hugeadm --install-boot wrote this; checksum ";
 
@@ -8,7 +8,7 @@ pub fn marked(text: &str) -> String {
     format!("{text}{MARK}{:016x}\n", checksum(text))
 }
 
-/// Whether a text is as it was written.
+/// Whether a text is unchanged since it was marked.
 pub fn is_unchanged(text: &str) -> bool {
     text.rfind(MARK)
         .is_some_and(|at| marked(&text[..at]) == text)
