@@ -1,4 +1,4 @@
-/* Runs under the libraries on another architecture: a heap and forks. */
+/* Tests a heap and forks under the libraries on another architecture. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -33,8 +33,7 @@ impl Words {
     }
 }
 
-/// Returns the pairs of key and value, up to key 0. Ignores an incomplete pair at the
-/// end.
+/// Returns the pairs of key and value before key 0 (`AT_NULL`), without an incomplete last pair.
 pub fn pairs(bytes: &[u8], words: Words) -> impl Iterator<Item = (u64, u64)> {
     let width = if words.wide { 8 } else { 4 };
     let pairs = bytes.chunks_exact(2 * width).map(move |pair| {
@@ -50,8 +49,8 @@ pub fn value(bytes: &[u8], words: Words, key: u64) -> Option<u64> {
     pairs.find_map(|(other, value)| (other == key).then_some(value))
 }
 
-/// Whether exec raised the privileges of a program of this machine; `None` if `AT_SECURE`
-/// is missing. Tries both word sizes: only the right one yields a valid page size.
+/// Whether exec raised the privileges of a program in this machine's byte order. `None` if
+/// `AT_SECURE` is missing. Tries both word sizes: only the right one yields a valid page size.
 pub fn is_secure(bytes: &[u8]) -> Option<bool> {
     let widths = [true, false].map(|wide| Words {
         wide,

@@ -27,15 +27,14 @@ impl<'a> Group<'a> {
         names.filter(|name| !name.is_empty())
     }
 
-    /// Whether the group is outside the reader's cgroup namespace. Its files are then
-    /// invisible.
+    /// Whether the group is outside the reader's cgroup namespace: its files are invisible.
     pub fn is_outside_namespace(&self) -> bool {
         self.names().any(|name| name == b"..")
     }
 }
 
-/// Returns a process's groups in hierarchies that may have the controller. Lines look
-/// like `5:cpu,memory:/a` and `0::/a`.
+/// Returns a process's groups in the controller's version 1 hierarchy (`5:cpu,memory:/a`) and
+/// in version 2 (`0::/a`).
 pub fn groups<'a>(text: &'a [u8], controller: &str) -> impl Iterator<Item = Group<'a>> {
     let lines = text.split(|byte| *byte == b'\n');
     lines.filter_map(move |line| group(line, controller.as_bytes()))
@@ -68,8 +67,8 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Parses the file; `None` for anything else. Version 1 writes its largest counter
-    /// value where version 2 writes `max`.
+    /// Parses the file; `None` if it is invalid. Without a limit, version 2 has `max`, and
+    /// version 1 its largest counter value.
     pub fn parse(text: &[u8]) -> Option<Limit> {
         const UNLIMITED: u64 = 1 << 62;
         if text.trim_ascii() == b"max" {

@@ -1,7 +1,6 @@
 //! Settings with a choice of words: `always [madvise] never`.
 
-/// Returns the chosen word. A single word without brackets counts as chosen: a recorded
-/// tree contains the written text.
+/// Returns the word in brackets, or the only word, as in a recorded tree after a write.
 pub fn chosen(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii();
     if let Some(start) = line.iter().position(|byte| *byte == b'[') {
@@ -13,8 +12,8 @@ pub fn chosen(line: &[u8]) -> Option<&[u8]> {
     is_one.then_some(line)
 }
 
-/// Returns all words of a line that marks one of them: the supported choices. A recorded
-/// tree that was written to has no marks.
+/// Returns the supported choices: all words of a line with one word in brackets. `None` for
+/// other lines, as in a recorded tree after a write.
 pub fn offered(line: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let words = || {
         line.split(u8::is_ascii_whitespace)

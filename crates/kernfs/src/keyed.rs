@@ -1,11 +1,9 @@
 //! Lines of a name and a value, as `MemTotal:  4024476 kB` in `meminfo` and `Seccomp:\t2`
-//! in `status`. Names include their delimiter (`b"MemTotal:"`), so that no longer name
-//! matches.
+//! in `status`. Names include their delimiter (`b"MemTotal:"`): a longer name doesn't match.
 
 use crate::number;
 
-/// Returns the value of a line without surrounding blanks; `None` if the line has another
-/// name.
+/// Returns the value of a line without surrounding blanks; `None` if its name differs.
 pub fn value_in<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     line.strip_prefix(name).map(<[u8]>::trim_ascii)
 }
@@ -21,13 +19,12 @@ pub fn number_in(line: &[u8], name: &[u8]) -> Option<u64> {
     number::leading(value_in(line, name)?)
 }
 
-/// Returns the number in the first line with this name and ignores its unit. `None` if
-/// there is no such line or no number.
+/// Returns the number in the first line with this name, if there is one, without its unit.
 pub fn number(text: &[u8], name: &[u8]) -> Option<u64> {
     number::leading(value(text, name)?)
 }
 
-/// A number, possibly of kilobytes.
+/// A number, or an amount in `kB` (1024 bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
     /// The number.

@@ -1,5 +1,5 @@
-//! Parsers of the kernel's text files: bytes in, values out. Each format has one parser,
-//! used by the tools (through `model`) and by the libraries (`pages`).
+//! Parsers of the kernel's text files: bytes in, values out. Tools and libraries share one
+//! parser per format.
 //!
 //! | module | parses |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | [`number`] | numbers, decimal and hexadecimal |
 //! | [`pagemap`] | entries of `/proc/<pid>/pagemap` |
 //! | [`pool`] | names of directories such as `hugepages-2048kB` |
-//! | [`size_name`] | nothing: it writes a page size, `2MB` |
+//! | [`size_name`] | nothing; it formats page sizes such as `2MB` |
 //! | [`smaps`] | `/proc/<pid>/smaps`, `smaps_rollup`, `maps` |
 //! | [`stat`] | `/proc/<pid>/stat` |
 //!

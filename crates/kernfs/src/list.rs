@@ -11,8 +11,7 @@ const LARGEST: u64 = 65535;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Invalid;
 
-/// One part of a list: the first `used` numbers of each group of `group` numbers of a
-/// range.
+/// One part, `first-last:used/group`: the first `used` of every `group` numbers in the range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
     first: u32,
@@ -52,8 +51,8 @@ fn member(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::try_from(number).ok()?, rest))
 }
 
-/// Returns the members in the order of the text, which may contain duplicates. An empty
-/// text is an empty list. An invalid part yields [`Invalid`] and ends the list.
+/// Returns the members in the order of the text, duplicates included. An empty text is an
+/// empty list. Each invalid part yields [`Invalid`].
 pub fn members(text: &[u8]) -> impl Iterator<Item = Result<u32, Invalid>> {
     let text = text.trim_ascii();
     let parts = (!text.is_empty()).then(|| text.split(|byte| *byte == b','));

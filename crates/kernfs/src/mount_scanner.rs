@@ -1,6 +1,5 @@
-//! Finds hugetlbfs in mount tables such as `/proc/mounts`, byte by byte. Lines have no
-//! maximum length: a container's overlay may name a hundred directories. Escapes are
-//! decoded.
+//! Finds hugetlbfs in mount tables such as `/proc/mounts`, byte by byte, and decodes escapes.
+//! Lines have no maximum length: a container's overlay may name a hundred directories.
 
 use core::ffi::CStr;
 
@@ -86,7 +85,7 @@ impl Default for Scanner {
     }
 }
 
-/// Bytes with a terminating NUL. Remembers if the text was too long.
+/// Bytes with a terminating NUL. `len` exceeds the buffer if the text was too long.
 #[derive(Debug)]
 struct Text<const ROOM: usize> {
     bytes: [u8; ROOM],

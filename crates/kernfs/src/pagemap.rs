@@ -1,5 +1,4 @@
-//! Entries of `/proc/<pid>/pagemap`, one per base page, in the format of Linux 3.5 and
-//! later.
+//! Entries of `/proc/<pid>/pagemap`, one per base page, in the format since Linux 3.5.
 
 /// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,7 +24,7 @@ impl Entry {
         self.0 >> 63 & 1 != 0
     }
 
-    /// Whether the page is swapped out or has a swap entry of another kind.
+    /// Whether the page is swapped out or has another swap entry, such as for migration.
     pub const fn is_swapped(self) -> bool {
         self.0 >> 62 & 1 != 0
     }
@@ -40,8 +39,7 @@ impl Entry {
         self.0 >> 56 & 1 != 0
     }
 
-    /// Returns the page frame number; `None` if the page is absent or the reader lacks
-    /// CAP_SYS_ADMIN.
+    /// Returns the page frame number; `None` for an absent page, or without CAP_SYS_ADMIN.
     pub const fn frame(self) -> Option<u64> {
         match self.0 & ((1 << 55) - 1) {
             frame if frame != 0 && self.is_present() => Some(frame),

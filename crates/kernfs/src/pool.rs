@@ -8,9 +8,8 @@ pub fn kib_of_dir(name: &[u8]) -> Option<u64> {
     (unit == b"kB" && kib > 0).then_some(kib)
 }
 
-/// Returns the value of a page counter. Kernel bugs can push reservation counters below
-/// zero; the kernel then prints them as huge unsigned numbers. Such a counter counts as
-/// 0.
+/// Returns the value of a page counter. Kernel bugs can push reservation counters below zero:
+/// the kernel prints them as huge unsigned numbers, which this function turns into 0.
 pub fn count(number: u64) -> u64 {
     match i64::try_from(number) {
         Ok(_) => number,

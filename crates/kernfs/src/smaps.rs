@@ -67,9 +67,8 @@ impl Record<'_> {
     }
 }
 
-/// Iterates over the records of an smaps file, or of `/proc/<pid>/maps`, where all
-/// counters are 0. Skips unknown lines and a record with an
-/// incomplete first line.
+/// Iterates over the records of an smaps file, or of `/proc/<pid>/maps` with all counters 0.
+/// Skips unknown lines and a record with an incomplete first line.
 pub fn records(text: &[u8]) -> Records<'_> {
     Records { rest: text }
 }
@@ -189,8 +188,7 @@ enum Field {
     Flags,
 }
 
-/// Returns the field and value of a line. The first letters reject most lines, so they
-/// are compared first.
+/// Returns the field and value of a line. Its first letters are checked first: most lines fail.
 fn field(line: &[u8]) -> Option<(Field, &[u8])> {
     match line {
         [b'R', b's', ..] => Some((Field::Rss, line.strip_prefix(b"Rss:")?)),

@@ -2,14 +2,9 @@
 
 use crate::number;
 
-/// Number of the state field.
 const STATE: usize = 3;
-/// Number of the parent field.
 const PARENT: usize = 4;
-/// Number of the start time field.
 const START: usize = 22;
-
-/// Number of the field of the last CPU.
 const PROCESSOR: usize = 39;
 
 /// The fields of a process.

@@ -1,7 +1,6 @@
-//! Recorded machines. `tests/fixtures/record.sh` writes each as one text archive and
-//! describes the format.
+//! Recorded machines: text archives that `tests/fixtures/record.sh` writes and describes.
 //!
-//! **Invariants.** Parsing and writing an archive reproduces it.
+//! **Invariants.** Recording the files of an unpacked archive reproduces it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

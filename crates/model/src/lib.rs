@@ -1,7 +1,7 @@
 //! The kernel's huge page state, read once into values.
 //!
-//! Modules, from the ground up; each uses only those above it in this list, and its
-//! first comment states its invariants.
+//! Modules, the lowest first. Each uses only modules above it in this list, and its first
+//! comment states its invariants.
 //!
 //! | module | purpose |
 //! |---|---|
@@ -20,8 +20,7 @@
 //! `kernfs` parses the formats that the libraries also read, such as [`smaps`] and lines
 //! of a name and a value ([`keyed`]).
 //!
-//! Parsers take bytes and know no path. Only [`root::Root`] opens kernel files. No module
-//! here prints or makes decisions.
+//! Parsers take bytes, not paths. Only [`root::Root`] opens kernel files. No module prints.
 //!
 //! The feature `fixture` enables `fixture` and `sim`.
 

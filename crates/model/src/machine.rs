@@ -18,7 +18,7 @@ use crate::root::kpath::KPath;
 use crate::thp::{Thp, ThpSettings};
 use crate::units::size::{Bytes, PageSize};
 
-/// The kernel's huge page state, read once and never changed.
+/// The kernel's huge page state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// `/proc/meminfo`
@@ -46,7 +46,7 @@ pub struct Machine {
     pub ram_disks: Vec<RamDisk>,
     /// Other sysctls.
     pub sysctl: Sysctl,
-    /// The users that may use `userfaultfd(2)`.
+    /// The permission to use `userfaultfd(2)`.
     pub userfault: UserFault,
     /// The pool parameters of the kernel command line.
     pub boot: Boot,
@@ -58,8 +58,8 @@ const ALWAYS: [&str; 2] = [MEMINFO, "/sys/kernel/mm"];
 /// If this file is missing, `/proc` is not mounted.
 pub const MEMINFO: &str = "/proc/meminfo";
 
-/// Returns the first of these files that is missing, as in a chroot without `/proc` or
-/// `/sys`. Always `None` for a recorded machine.
+/// Returns `/proc/meminfo` or `/sys/kernel/mm` if it is missing, as in a chroot without
+/// `/proc` or `/sys`. Always `None` for a recorded machine.
 pub fn unseen(root: &Root) -> Option<&'static str> {
     let is_missing = |path: &&'static str| root.is_live() && !root.exists(&KPath::from(*path));
     ALWAYS.into_iter().find(is_missing)

@@ -1,7 +1,6 @@
-//! Mounted file systems: `/proc/self/mountinfo`, as bytes, with the kernel's octal
-//! escapes decoded. An invalid line is skipped and never hides other lines.
+//! Mounted file systems: `/proc/self/mountinfo`, with the kernel's octal escapes decoded.
 //!
-//! **Invariants.** Names are bytes, as in the kernel.
+//! **Invariants.** Mount points are bytes, as in the kernel. An invalid line hides no other.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -24,14 +23,14 @@ pub struct Mount {
     pub fs_type: String,
     /// All options, of the mount and of the file system, as in `/proc/mounts`.
     ///
-    /// For a hugetlbfs, `uid`, `gid` and `mode` are the current ones of its root
-    /// directory. The kernel prints those of the mount call.
+    /// For a hugetlbfs, `uid`, `gid` and `mode` are those of its root directory now. The
+    /// kernel prints those of the mount call.
     pub options: String,
     /// The device number; `None` if the table lacks it.
     pub device: Option<u64>,
 }
 
-/// The kernel's default for the root of a hugetlbfs, which it doesn't print.
+/// The default owner and mode of a hugetlbfs root. The kernel doesn't print them.
 const ROOT_DIR: Owner = Owner {
     uid: 0,
     gid: 0,
@@ -80,8 +79,7 @@ impl Mount {
         self.options = words.join(",");
     }
 
-    /// Whether a hugetlbfs has pages of this size. Old kernels don't show the default
-    /// size.
+    /// Whether a hugetlbfs has pages of this size. Old kernels don't show the default size.
     pub fn is_of(&self, size: PageSize, is_default: bool) -> bool {
         self.page_size().map_or(is_default, |own| own == size)
     }
@@ -148,14 +146,14 @@ fn text(bytes: &[u8]) -> String {
     unescape(bytes).to_string_lossy().into_owned()
 }
 
-/// Decodes `\040`, `\011`, `\012`, `\134` and any other three octal digits.
+/// Decodes octal escapes such as `\040`.
 pub(crate) fn unescape(bytes: &[u8]) -> OsString {
     let mut out = Vec::with_capacity(bytes.len());
     decode(bytes, |byte| out.push(byte));
     OsString::from_vec(out)
 }
 
-/// Returns the mount that covers a path: the last one with exactly this mount point.
+/// Returns the topmost mount at exactly this mount point.
 pub fn mounted_at<'a>(mounts: &'a [Mount], point: &Path) -> Option<&'a Mount> {
     mounts.iter().rev().find(|mount| mount.point == point)
 }

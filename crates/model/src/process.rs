@@ -3,9 +3,8 @@
 //! [`cgroup`]: limits of its control groups; [`folio`]: its folio sizes; [`others`]:
 //! whether other users' processes are visible.
 //!
-//! **Invariants.** A process may end at any time, and its PID may be reused. Related
-//! values are therefore read at once. A value that this user may not read is an error or
-//! `None`.
+//! **Invariants.** A process may end at any time, and its PID may be reused: related values
+//! are read in one go. A value that this user may not read is an error or `None`.
 
 use std::path::PathBuf;
 
@@ -46,8 +45,8 @@ impl Pid {
         KPath::from("/proc").join(self.0).join(file)
     }
 
-    /// Returns the link to the file mapped at exactly these addresses. It works even if
-    /// the file was renamed or deleted.
+    /// Returns the link to the file mapped at exactly these addresses. It works even for a
+    /// renamed or deleted file.
     pub fn map_file(self, start: u64, end: u64) -> KPath {
         self.path("map_files")
             .join(format_args!("{start:x}-{end:x}"))
@@ -65,16 +64,15 @@ pub fn read_smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, FileError> {
     root.read(&pid.path("smaps"))
 }
 
-/// Returns the path of the executable, with the kernel's ` (deleted)` if the file was
-/// unlinked.
+/// Returns the path of the executable, with the kernel's ` (deleted)` if it was unlinked.
 pub fn exe(root: &Root, pid: Pid) -> Result<PathBuf, FileError> {
     let path = pid.path("exe");
     std::fs::read_link(root.host_path(path.as_str()))
         .map_err(|error| FileError::io(Op::Read, &path, &error))
 }
 
-/// Returns the process's name: that of the link or script that was started, unless the
-/// process changed it.
+/// Returns the process's name (`comm`): the file name of the started program, link or script,
+/// unless the process changed it.
 pub fn name(root: &Root, pid: Pid) -> Option<Vec<u8>> {
     let name = root.read(&pid.path("comm")).ok()?;
     let name = name.strip_suffix(b"\n").unwrap_or(&name);
@@ -99,8 +97,7 @@ pub fn is_whole(environ: &[u8]) -> bool {
     environ.is_empty() || entries.all(|entry| entry.contains(&b'='))
 }
 
-/// Returns `THP_enabled` of `/proc/<pid>/status`, false after `PR_SET_THP_DISABLE`.
-/// `None` before Linux 5.0.
+/// Returns `THP_enabled`: false after `PR_SET_THP_DISABLE`, `None` before Linux 5.0.
 pub fn thp_enabled(root: &Root, pid: Pid) -> Result<Option<bool>, FileError> {
     let bytes = root.read(&pid.path("status"))?;
     let value = keyed::value(&bytes, b"THP_enabled:");

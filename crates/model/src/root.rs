@@ -67,8 +67,7 @@ impl Root {
         }
     }
 
-    /// Returns a directory with a recorded `/proc` or `/sys`. One with neither of them is
-    /// an error.
+    /// Returns the recorded `/proc` and `/sys` below a directory. Fails if it has neither.
     pub fn at(dir: impl Into<PathBuf>) -> Result<Root, String> {
         let dir = dir.into();
         if !dir.is_dir() {
@@ -94,8 +93,7 @@ impl Root {
         self.prefix.is_none()
     }
 
-    /// Whether a kernel, real or simulated, reacts to writes. A recorded tree only stores
-    /// what is written.
+    /// Whether a kernel, real or simulated, reacts to writes. A recorded tree only stores them.
     pub fn has_kernel(&self) -> bool {
         #[cfg(any(test, feature = "fixture"))]
         if self.kernel.is_some() {
@@ -136,8 +134,8 @@ impl Root {
         }
     }
 
-    /// Returns the host's path and makes sure that no symbolic link leads out of a
-    /// recorded tree. A missing file is checked by its nearest existing parent.
+    /// As [`Root::host_path`], but fails if a symbolic link leads out of a recorded tree. For
+    /// a missing file, checks its nearest existing ancestor.
     pub fn checked_path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         let path = self.host_path(path);
         let Some(prefix) = &self.prefix else {
@@ -168,8 +166,8 @@ impl Root {
         fs::OpenOptions::new().read(true).open(path)
     }
 
-    /// Reads a whole file. `None` if this kernel lacks the file (`ENOENT`), its device
-    /// was removed (`ENODEV`) or its process has ended (`ESRCH`).
+    /// Reads a whole file. `None` if this kernel lacks the file (`ENOENT`, `ENOTDIR`), its
+    /// device was removed (`ENODEV`) or its process has ended (`ESRCH`).
     pub fn read_opt(&self, path: &KPath) -> Result<Option<Vec<u8>>, FileError> {
         match self.read_io(path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -207,14 +205,14 @@ impl Root {
         Ok(names)
     }
 
-    /// Whether the file is there.
+    /// Whether the file exists.
     pub fn exists(&self, path: &KPath) -> bool {
         self.host_path(path.as_str()).exists()
     }
 
-    /// Writes a value with one `write(2)`, without creating the file. In a recorded tree
-    /// it adds a newline as the kernel does, overwrites the rest of the old value with
-    /// newlines, then truncates: a reader always sees the old or the new value.
+    /// Writes a value with one `write(2)`, without creating the file. In a recorded tree,
+    /// appends a newline as the kernel does, pads to the old length with newlines, then
+    /// truncates: a reader always sees the old or the new value.
     pub fn write(&self, path: &KPath, value: &str) -> Result<(), FileError> {
         self.write_io(path, value).map_err(|error| FileError {
             value: Some(value.to_owned()),

@@ -1,6 +1,5 @@
-//! A simulated kernel for tests. It reacts to writes to the pools of a recorded machine:
-//! it allocates fewer pages if it has no room, and returns errors on request. All files
-//! of a pool change together.
+//! A simulated kernel for tests. It reacts to writes to the pools of a recorded machine: it
+//! allocates fewer pages if memory is short, and returns errors on request.
 //!
 //! **Invariants.** After each write, all files of a pool agree, as the kernel's do.
 
@@ -72,7 +71,7 @@ impl Kernel for Sim {
 }
 
 impl Sim {
-    /// Returns a kernel with unlimited room over the files below `dir`.
+    /// Returns a kernel with unlimited memory and the files below `dir`.
     pub fn new(dir: &Path) -> Sim {
         Sim {
             dir: dir.to_owned(),
@@ -92,22 +91,21 @@ impl Sim {
         self
     }
 
-    /// After a write to this file, finds memory for `pages` more pages of a size on all
-    /// nodes together.
+    /// Sets the limit on all nodes together to `pages` pages at a write to this file.
     #[must_use]
     pub fn room_after(mut self, path: &str, size: PageSize, pages: u64) -> Sim {
         self.better.insert(path.to_owned(), (size, pages));
         self
     }
 
-    /// At each write to the pool of a size, finds memory for `pages` more pages.
+    /// Raises the limit of a size by `pages` pages after each write to its pool.
     #[must_use]
     pub fn trickle(mut self, size: PageSize, pages: u64) -> Sim {
         self.trickle.insert(size, pages);
         self
     }
 
-    /// Marks `pages` pages of a size as used; they cannot be freed.
+    /// Marks `pages` pages of a size as in use; the pool keeps them.
     #[must_use]
     pub fn used(mut self, size: PageSize, pages: u64) -> Sim {
         self.used.insert(size, pages);
@@ -147,8 +145,7 @@ impl Sim {
     }
 }
 
-/// Whether this is a write-only file that drops caches or compacts memory. No archive
-/// contains them.
+/// Whether this write-only file drops caches or compacts memory. No archive contains it.
 fn is_press(path: &KPath) -> bool {
     let path = path.as_str();
     ["/compact_memory", "/drop_caches", "/compact"]
@@ -160,8 +157,7 @@ fn invalid() -> io::Error {
     io::Error::from_raw_os_error(libc::EINVAL)
 }
 
-/// Returns the files that set a counter: the pool's own and, for the default size, the
-/// sysctl.
+/// Returns the files that set a counter: the pool's and, for the default size, the sysctl.
 fn pool_paths(pool: &Pool, file: &str) -> Vec<KPath> {
     let mut paths = vec![pool::pool_dir(pool.size).join(file)];
     if pool.default {

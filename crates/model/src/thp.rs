@@ -1,7 +1,6 @@
 //! Transparent huge pages: `/sys/kernel/mm/transparent_hugepage`.
 //!
-//! **Invariants.** A mode is the kernel's own word, even if it is newer than this
-//! program.
+//! **Invariants.** A mode is the kernel's own word, even one newer than this program.
 
 pub mod stats;
 
@@ -15,7 +14,6 @@ use crate::root::kpath::KPath;
 use crate::units::size::PageSize;
 
 /// The modes of transparent huge pages; absent without `CONFIG_TRANSPARENT_HUGEPAGE`.
-/// Every value is the kernel's own word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thp {
     /// `enabled`: `always`, `madvise` or `never`.
@@ -42,8 +40,7 @@ pub struct ThpSize {
 /// The supported modes, and the numeric settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThpSettings {
-    /// The words that each file accepts; none if it doesn't list them, as in a recorded
-    /// tree after a change.
+    /// The words that each file lists; none in a recorded tree after a write.
     pub words: BTreeMap<KPath, Vec<String>>,
     /// The numbers that the kernel has, by the names in [`NUMBERS`].
     pub numbers: BTreeMap<&'static str, u64>,
@@ -112,8 +109,8 @@ impl Thp {
         }))
     }
 
-    /// Reads only `enabled`, globally and for PMD-mapped pages, and with `shared` also
-    /// `shmem_enabled`. Opens fewer files than reading all of them.
+    /// Reads fewer files than [`Thp::read`]: `enabled`, globally and of the PMD size, and with
+    /// `shared` also `shmem_enabled`.
     pub fn read_whole(root: &Root, shared: bool) -> Result<Option<Thp>, FileError> {
         let Some(mut modes) = Thp::read_modes(root, shared)? else {
             return Ok(None);
@@ -143,8 +140,7 @@ impl Thp {
         }))
     }
 
-    /// Whether all private memory gets PMD-mapped huge pages, with or without
-    /// `MADV_HUGEPAGE`.
+    /// Whether private memory gets PMD-mapped huge pages even without `MADV_HUGEPAGE`.
     pub fn is_always(&self) -> bool {
         let own = self.pmd_size.and_then(|size| self.mode_of(size));
         match own {
@@ -158,7 +154,7 @@ impl Thp {
         matches!(self.enabled.as_deref(), Some("always" | "madvise"))
     }
 
-    /// Whether the mode of the PMD size forbids what `enabled` permits.
+    /// Whether the PMD size has the mode `never`, which overrides the global `enabled`.
     pub fn is_pmd_size_never(&self) -> bool {
         self.pmd_size.and_then(|size| self.mode_of(size)) == Some("never")
     }

@@ -9,16 +9,16 @@ use crate::units::size::PageSize;
 /// The pool parameters, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Boot {
-    /// The words of the command line.
+    /// The parameters as written.
     pub words: Vec<String>,
     /// The requested pools.
     pub asked: Vec<Asked>,
 }
 
-/// A request for one page size, or a count before any size.
+/// A request for pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// The page size; `None` for the default size, if the count follows no size.
+    /// The page size. `None` if it is invalid, or if the count follows no size: the default.
     pub size: Option<PageSize>,
     /// The number of pages, on all nodes together.
     pub pages: Option<u64>,
@@ -55,8 +55,7 @@ pub fn parse(line: &str) -> Boot {
 }
 
 impl Boot {
-    /// Adds a count, which applies to the size before it. The kernel ignores a second
-    /// count.
+    /// Adds a count to the size before it. The kernel ignores a second count.
     fn count(&mut self, value: &str) {
         let pages = Some(sum(value));
         match self.asked.last_mut() {

@@ -43,7 +43,7 @@ pub struct Node {
     pub id: NodeId,
     /// Its memory; zero for a node with CPUs only.
     pub total: Bytes,
-    /// Free memory plus reclaimable page cache; `None` if the kernel doesn't report it.
+    /// Free memory, page cache and reclaimable slab; `None` if the kernel doesn't report it.
     pub available: Option<Bytes>,
     /// Its share of each pool, smallest pages first.
     pub pools: Vec<NodePool>,
@@ -76,8 +76,7 @@ impl NodePool {
     }
 }
 
-/// Returns the file that sets a node's share of a pool. The kernel has no overcommit per
-/// node.
+/// Returns the file that sets a node's share of a pool. The kernel has no overcommit per node.
 pub fn node_pool_path(node: NodeId, size: PageSize) -> KPath {
     node_pool_dir(node, size).join(NR_HUGEPAGES)
 }

@@ -28,12 +28,10 @@ pub struct Pool {
     pub free: PageCount,
     /// Pages reserved for mappings that haven't touched them yet; included in `free`.
     pub reserved: PageCount,
-    /// Surplus pages, above the persistent pool. The kernel returns them to the buddy
-    /// allocator when they are freed.
+    /// Surplus pages, above the persistent pool. They return to the buddy allocator when freed.
     pub surplus: PageCount,
-    /// Maximum number of surplus pages. `None` if this size has no overcommit, as
-    /// gigantic sizes before Linux 6.19. [`read`] cannot detect that; [`crate::Machine`]
-    /// does.
+    /// Maximum number of surplus pages. `None` if this size has no overcommit, as gigantic
+    /// sizes before Linux 6.19: [`forget_gigantic_overcommit`] clears it there, [`read`] doesn't.
     pub overcommit: Option<PageCount>,
 }
 
@@ -57,13 +55,13 @@ impl Pool {
     }
 }
 
-/// The file of persistent pages, surplus pages included.
+/// The file that sets the persistent pages.
 pub const NR_HUGEPAGES: &str = "nr_hugepages";
 
 /// `nr_hugepages` under the memory policy of the writing process. Needs `CONFIG_NUMA`.
 pub const NR_HUGEPAGES_MEMPOLICY: &str = "nr_hugepages_mempolicy";
 
-/// The file of the maximum of surplus pages.
+/// The file that sets the maximum number of surplus pages.
 pub const NR_OVERCOMMIT_HUGEPAGES: &str = "nr_overcommit_hugepages";
 
 /// Returns the directory of all pools.
@@ -86,8 +84,7 @@ pub fn surplus_path(size: PageSize) -> KPath {
     pool_dir(size).join("surplus_hugepages")
 }
 
-/// Returns the file that sets a counter: the well-known sysctl for the default size, the
-/// file below `/sys` for all others.
+/// Returns the file that sets a counter: a sysctl for the default size, otherwise in `/sys`.
 pub fn counter_path(pool: &Pool, file: &str) -> KPath {
     match pool.default {
         true => sysctl_path(file),
@@ -106,8 +103,7 @@ pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
     kib_of_dir(name.as_encoded_bytes()).and_then(PageSize::from_kib)
 }
 
-/// Returns the sizes of the machine's pools in ascending order. If the kernel lists none,
-/// the default size is the only one.
+/// Returns the sizes of the machine's pools and the default size, in ascending order.
 pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, FileError> {
     let names = root.list(&dir())?;
     let mut sizes: Vec<PageSize> = names.iter().filter_map(|name| size_of_dir(name)).collect();
@@ -117,8 +113,7 @@ pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, Fi
     Ok(sizes)
 }
 
-/// Reads the pool of one size; `None` if there is none. Unlike [`read`], it opens only
-/// this pool's files.
+/// Reads the pool of one size from its own files only; `None` if there is none.
 pub fn read_size(
     root: &Root,
     size: PageSize,
@@ -171,7 +166,7 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
 /// Major and minor number of a kernel version.
 type Version = (u64, u64);
 
-/// Returns the version of the kernel; `None` if its name is not a version number.
+/// Returns the kernel's version; `None` if its release doesn't begin with a version number.
 fn version(root: &Root) -> Result<Option<Version>, FileError> {
     let release = root.read_opt(&KPath::from("/proc/sys/kernel/osrelease"))?;
     Ok(release.and_then(|release| parse_version(&release)))
@@ -183,8 +178,8 @@ fn parse_version(release: &[u8]) -> Option<Version> {
     Some((major, minor))
 }
 
-/// Clears the overcommit of gigantic sizes before Linux 6.19. Their files exist, but they
-/// have no effect. A nonzero limit proves that overcommit works.
+/// Clears the overcommit of gigantic sizes before Linux 6.19. Their files exist, but writing
+/// them fails with EINVAL. A nonzero limit proves that overcommit works.
 pub fn forget_gigantic_overcommit(
     root: &Root,
     base: Option<Bytes>,
@@ -206,8 +201,8 @@ pub fn forget_gigantic_overcommit(
 /// The first kernel with overcommit for gigantic pages.
 const GIGANTIC_OVERCOMMIT: Version = (6, 19);
 
-/// Replaces the pool's counters by the sysctls, since hugeadm sets the default size
-/// through them. On a live kernel both agree.
+/// Replaces the pool's counters by the sysctls, through which hugeadm sets the default size.
+/// On a live kernel both agree.
 fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
     if let Some(persistent) = root.number_opt(&sysctl_path(NR_HUGEPAGES))? {
         pool.total = PageCount::new(persistent)

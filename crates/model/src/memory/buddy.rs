@@ -1,6 +1,5 @@
-//! The free blocks of the buddy allocator: `/proc/buddyinfo`.
-//!
-//! A block of order n is 2^n base pages.
+//! The free blocks of the buddy allocator: `/proc/buddyinfo`. A block of order n is 2^n
+//! base pages.
 
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -18,7 +17,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Returns how many blocks of an order these can be split into.
+    /// Returns the number of blocks of this order after larger blocks are split.
     pub fn of_order(&self, order: usize) -> u64 {
         let larger = self.counts.iter().enumerate().skip(order);
         larger.fold(0, |sum: u64, (at, count)| {

@@ -31,7 +31,7 @@ pub struct Meminfo {
 const PATH: &str = "/proc/meminfo";
 
 impl Meminfo {
-    /// Reads `/proc/meminfo`; all zero if a recorded tree lacks it.
+    /// Reads `/proc/meminfo`; returns the default if the file is missing.
     pub fn read(root: &Root) -> Result<Meminfo, FileError> {
         let path = KPath::from(PATH);
         match root.read_opt(&path)? {

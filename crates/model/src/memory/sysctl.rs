@@ -16,7 +16,7 @@ pub struct Sysctl {
     /// `vm.hugetlb_optimize_vmemmap`: whether the kernel frees the struct pages of new
     /// huge pages, since Linux 5.19.
     pub hugetlb_optimize_vmemmap: Option<u64>,
-    /// `vm.hugepages_treat_as_movable`: until Linux 4.16.
+    /// `vm.hugepages_treat_as_movable`: whether pools may use ZONE_MOVABLE; before Linux 4.16.
     pub hugepages_treat_as_movable: Option<u64>,
 }
 

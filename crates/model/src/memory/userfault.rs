@@ -1,12 +1,11 @@
-//! The users that may use `userfaultfd(2)` for faults in system calls: those with
-//! `CAP_SYS_PTRACE`, all users if `vm.unprivileged_userfaultfd` is 1, and since Linux 6.1
-//! users that may open `/dev/userfaultfd`.
+//! The permission to use `userfaultfd(2)` for faults in system calls: `CAP_SYS_PTRACE`,
+//! `vm.unprivileged_userfaultfd=1`, or since Linux 6.1 access to `/dev/userfaultfd`.
 
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::root::{Owner, Root};
 
-/// See the module.
+/// The settings that grant the permission to users without capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserFault {
     /// `vm.unprivileged_userfaultfd`: 1 permits all users. `None` before Linux 5.2.

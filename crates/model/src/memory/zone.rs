@@ -1,7 +1,7 @@
 //! The page allocator's zones: `/proc/buddyinfo` and `/proc/zoneinfo`.
 //!
-//! A *gigantic* page is larger than the largest block of the buddy allocator. The kernel
-//! searches contiguous memory for it. It has no overcommit before Linux 6.19.
+//! A *gigantic* page is larger than the largest block of the buddy allocator, so the kernel
+//! must find contiguous memory for it. It has no overcommit before Linux 6.19.
 
 use hugetools_kernfs::auxv;
 
@@ -26,8 +26,7 @@ pub struct Zone {
     pub low: u64,
     /// High watermark in pages (`high`): above it, kswapd stops.
     pub high: u64,
-    /// Free pages protected from allocations that can use a higher zone
-    /// (`lowmem_reserve`).
+    /// Free pages (`lowmem_reserve`) protected from allocations that can use a higher zone.
     pub protection: u64,
 }
 
@@ -95,8 +94,7 @@ fn parse_head(line: &str) -> Option<Zone> {
     })
 }
 
-/// Returns the size of the buddy allocator's largest block; `None` if the files don't
-/// show it.
+/// Returns the size of the buddy allocator's largest block, if the files show it.
 pub fn largest_block(root: &Root, base: Option<Bytes>) -> Result<Option<Bytes>, FileError> {
     let zones = buddy::read(root)?.unwrap_or_default();
     let orders = zones.first().map(|blocks| blocks.counts.len() - 1);
@@ -106,9 +104,8 @@ pub fn largest_block(root: &Root, base: Option<Bytes>) -> Result<Option<Bytes>, 
     Ok(block.map(Bytes::new))
 }
 
-/// Returns the size of a base page. A live system reports it in the auxiliary vector of
-/// every process. For a recorded tree it is total memory divided by the pages of all
-/// zones.
+/// Returns the size of a base page: from our auxiliary vector on a live system, otherwise
+/// total memory divided by the pages of all zones.
 pub fn base_page_size(
     root: &Root,
     memory: Bytes,
@@ -124,8 +121,7 @@ pub fn base_page_size(
     Ok(memory.get().checked_div(pages).and_then(nearest_power))
 }
 
-/// Returns the nearest power of two, since zones and `MemTotal` are not read at the same
-/// moment.
+/// Returns the nearest power of two: zones and `MemTotal` are read at different moments.
 fn nearest_power(bytes: u64) -> Option<Bytes> {
     (1..)
         .map_while(|shift| 1u64.checked_shl(shift))
@@ -133,7 +129,7 @@ fn nearest_power(bytes: u64) -> Option<Bytes> {
         .map(Bytes::new)
 }
 
-/// Returns `AT_PAGESZ` of an auxiliary vector, which is pairs of machine words.
+/// Returns `AT_PAGESZ` of an auxiliary vector in this machine's word format.
 fn parse_page_size(bytes: &[u8]) -> Option<Bytes> {
     let size = auxv::value(bytes, auxv::Words::NATIVE, auxv::PAGE_SIZE);
     size.filter(|size| size.is_power_of_two()).map(Bytes::new)

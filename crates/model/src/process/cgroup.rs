@@ -1,9 +1,8 @@
 //! Limits of control groups, version 1 and 2: of memory (`memory.max`) and of huge pages
 //! (`hugetlb.<size>.max` and related files).
 //!
-//! A limit holds for a group and all groups below it. There are two kinds: limits on used
-//! pages take effect at the first touch, limits on reservations (`rsvd`, since Linux 5.7)
-//! in `mmap(2)`.
+//! A limit holds for a group and all groups below it. A limit on used huge pages takes effect
+//! at the first touch, one on reservations (`rsvd`, since Linux 5.7) in `mmap(2)`.
 
 use hugetools_kernfs::cgroup::{self as text, Group, Version, groups};
 
@@ -14,7 +13,7 @@ use crate::root::kpath::KPath;
 use crate::root::{Root, not_a_number};
 use crate::units::size::{Bytes, PageSize};
 
-/// A limit on the huge pages of one size.
+/// A limit of a control group on memory, or on the huge pages of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     /// The file that sets the limit.
@@ -37,7 +36,7 @@ impl Limit {
     }
 }
 
-/// Files with a limit and with the usage, without the page size in front.
+/// The files of a limit and of the usage, without their prefix.
 type Names = (&'static str, &'static str);
 
 const V1: [Names; 2] = [
@@ -47,7 +46,6 @@ const V1: [Names; 2] = [
 
 const V2: [Names; 2] = [("max", "current"), ("rsvd.max", "rsvd.current")];
 
-/// The files of the memory controller, version 1.
 const MEMORY_V1: [Names; 1] = [("memory.limit_in_bytes", "memory.usage_in_bytes")];
 
 const MEMORY_V2: [Names; 1] = [("memory.max", "memory.current")];
@@ -63,7 +61,7 @@ struct Controller<'a> {
     two: &'static [Names],
 }
 
-/// Returns the hugetlb controller. The page size precedes its file names.
+/// Returns the hugetlb controller. `prefix` contains the page size, as `hugetlb.2MB.`.
 fn hugetlb(prefix: &str) -> Controller<'_> {
     Controller {
         name: "hugetlb",
@@ -74,9 +72,8 @@ fn hugetlb(prefix: &str) -> Controller<'_> {
     }
 }
 
-/// Returns the tightest limit on the process whose groups `membership` lists (such as
-/// `/proc/self/cgroup`): the one with the least unused, or one with unknown usage. `None`
-/// if no visible limit applies.
+/// Returns the visible limit with the least unused, or one with unknown usage, of the groups
+/// that `membership` lists, such as `/proc/self/cgroup`.
 pub fn tightest(
     root: &Root,
     membership: &KPath,
@@ -109,11 +106,10 @@ pub struct Usage {
     pub used: Bytes,
 }
 
-/// How deep [`usage`] looks: a service in a slice.
+/// Number of levels below the root that [`usage`] reads: slices and their services.
 const LEVELS: usize = 2;
 
-/// Returns the groups of version 2 that use huge pages of a pool, in the first levels of
-/// the hierarchy.
+/// Returns the version 2 groups that use pool pages, from the first levels of the hierarchy.
 pub fn usage(root: &Root, sizes: &[PageSize]) -> Result<Vec<Usage>, FileError> {
     let mut found = Vec::new();
     let Some(top) = mount_point(root, Version::Two, &hugetlb(""))? else {
@@ -147,8 +143,7 @@ pub fn usage(root: &Root, sizes: &[PageSize]) -> Result<Vec<Usage>, FileError> {
     Ok(found)
 }
 
-/// Returns the group's inactive page cache (`memory.stat`), which the kernel reclaims
-/// first; 0 if unknown.
+/// Returns the group's inactive page cache, which the kernel reclaims first; 0 if unknown.
 pub fn inactive_cache(root: &Root, limit: &Limit) -> Bytes {
     let name = match limit.file.as_str().ends_with("limit_in_bytes") {
         true => "total_inactive_file",
@@ -171,8 +166,8 @@ fn tightest_of(
     // Files of groups outside the reader's namespace are invisible.
     let groups = groups(&bytes, controller.name).filter(|group| !group.is_outside_namespace());
     for group in groups {
-        // The root group has no limits, and most processes are in it. In a container,
-        // another group may look like the root and have limits.
+        // The root group has no limits, and most processes are in it: skip the mount table.
+        // In a container, a group with limits may appear as the root.
         let mount = match group.names().next().is_none() {
             true => usual_place(root, group.version, controller),
             false => mount_point(root, group.version, controller)?,
@@ -237,8 +232,8 @@ fn mount_point(
     Ok(point.map(names))
 }
 
-/// Returns the directories of the group and its ancestors. A container's mount may show
-/// only a part of the path; then the visible directories count.
+/// Returns the visible directories of the group and its ancestors. A container's mount may
+/// lack a part of the path.
 fn dirs(root: &Root, mount: &KPath, group: &Group<'_>) -> Vec<KPath> {
     let mut dirs = vec![mount.clone()];
     let mut dir = mount.clone();

@@ -1,8 +1,8 @@
 //! The folio sizes of a process's memory: `/proc/<pid>/pagemap` has the page frames,
 //! `/proc/kpageflags` their flags.
 //!
-//! A folio is a unit of the kernel: a base page, a pool page, or any power of two of base
-//! pages as in multi-size THP. smaps counts only huge pages with a PMD mapping.
+//! A folio is the kernel's unit of memory: a base page, a pool page, or 2^n base pages as in
+//! multi-size THP. smaps counts only huge pages with a PMD mapping.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -17,13 +17,13 @@ use crate::root::Root;
 use crate::root::error::{FileError, Op};
 use crate::root::kpath::KPath;
 
-/// Maximum number of cached blocks; enough for the page tables of 64 TiB.
+/// Maximum number of cached blocks: 1 TiB of memory in blocks of 2 MiB.
 const MOST_BLOCKS: usize = 1 << 19;
 /// Number of pagemap entries per read.
 const ENTRIES: usize = 1 << 15;
 
-/// Flags in `/proc/kpageflags`: first page of a folio, one of the others, page of a pool,
-/// page of zeros.
+/// `KPF_COMPOUND_HEAD`, `KPF_COMPOUND_TAIL`, `KPF_HUGE` and `KPF_ZERO_PAGE` in
+/// `/proc/kpageflags`.
 const HEAD: u64 = 1 << 15;
 const TAIL: u64 = 1 << 16;
 const HUGE: u64 = 1 << 17;
@@ -32,7 +32,7 @@ const ZERO: u64 = 1 << 24;
 /// Bytes in folios of each size.
 pub type Sizes = BTreeMap<u64, u64>;
 
-/// The unit that a base page belongs to.
+/// The folio of a base page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// A folio of 2^n base pages.
@@ -116,8 +116,8 @@ fn is(word: &u64, flag: u64) -> bool {
     word & flag != 0
 }
 
-/// Returns the unit of each page in a block. A folio is aligned to its size, so none
-/// crosses a block boundary.
+/// Returns the folio of each page in a block. Folios are aligned to their size, so none
+/// crosses a block boundary; one larger than a block counts as the size of a block.
 fn parts(flags: &[u64], block: usize) -> Vec<Part> {
     let mut parts = Vec::with_capacity(flags.len());
     while let Some(first) = flags.get(parts.len()) {
@@ -160,9 +160,9 @@ impl Pages {
         })
     }
 
-    /// Adds the folios in an address range until `bytes` bytes are found; returns how
-    /// many were found. `hugetlb` is the pool page size of the range. It is an error if the
-    /// kernel hides the frame numbers.
+    /// Adds the folios in an address range to `sizes` until `most` bytes are found. Returns
+    /// the bytes found. `hugetlb` is the pool page size of the range. Fails if the kernel
+    /// hides the frame numbers.
     pub fn add(
         &self,
         frames: &mut Frames,

@@ -5,9 +5,8 @@ use hugetools_kernfs::mountinfo::Mount;
 use crate::root::Root;
 use crate::root::kpath::KPath;
 
-/// Returns the mount option of `/proc` that hides other users' processes (`hidepid`,
-/// since Linux 3.3), as `hidepid=invisible`; `None` if all are visible. Who may read
-/// the first process may read all of them.
+/// Returns the `hidepid` option of `/proc` (since Linux 3.3) that hides other users' processes
+/// from us, such as `hidepid=invisible`. `None` if `/proc/1` is readable: then all are visible.
 pub fn hidden_by(root: &Root) -> Option<String> {
     let mounts = root.read_opt(&KPath::from("/proc/self/mountinfo")).ok()??;
     // The last mount covers earlier ones.
@@ -21,7 +20,7 @@ pub fn hidden_by(root: &Root) -> Option<String> {
     (!matches!(init, Ok(Some(_)))).then_some(word)
 }
 
-/// Returns the option that hides processes from some users.
+/// Returns the `hidepid` option, unless it is off.
 fn hiding(options: &[u8]) -> Option<String> {
     let mut words = options.split(|byte| *byte == b',');
     let word = words.find(|word| word.starts_with(b"hidepid="))?;

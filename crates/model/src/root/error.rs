@@ -1,5 +1,4 @@
-//! Errors of kernel files: operation, path, value and cause. Messages are lower-case
-//! fragments on one line.
+//! Errors of kernel files: operation, path, value and cause, as one lower-case line.
 
 use std::fmt;
 use std::io;

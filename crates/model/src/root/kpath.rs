@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A logical absolute path of a kernel file, such as `/proc/meminfo`.
 ///
-/// It is built only from constants, typed values and records of them, so it never contains
-/// user input.
+/// It is built from constants, typed values, names that the kernel reports, and hugeadm's own
+/// records. It never contains input of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KPath(String);
 
@@ -22,7 +22,7 @@ impl KPath {
         KPath(format!("{dir}/{name}"))
     }
 
-    /// Returns a path that was written to a record; `None` if it is no setting of the kernel.
+    /// Returns a path from a record; `None` if it is not a kernel setting.
     pub fn recorded(path: &str) -> Option<KPath> {
         let is_setting = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
         (is_setting && !path.contains("..")).then(|| KPath(path.to_owned()))

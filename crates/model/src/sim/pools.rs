@@ -1,4 +1,4 @@
-//! Changes pools in all their files.
+//! Resizes pools and updates all their files.
 
 use std::io;
 

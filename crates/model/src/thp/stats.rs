@@ -10,8 +10,7 @@ use crate::units::size::PageSize;
 
 use super::{dir, size_dir};
 
-/// Reads the counters of each size, named after their files. A size without counters is
-/// left out.
+/// Reads the counters of each size, named after their files. Omits a size without counters.
 pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> {
     let mut sizes = BTreeMap::new();
     for name in root.list(&dir())? {

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use hugetools_kernfs::list::{Invalid, members};
 
-/// Parses a list such as `0-3,8`, or with a stride `0-31:2/4` as in the kernel's
-/// `bitmap_parselist()`. An empty text is an empty list.
+/// Parses a list (syntax: [`hugetools_kernfs::list`]). An empty text is an empty list.
 pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let members: Result<BTreeSet<u32>, Invalid> = members(text.as_bytes()).collect();
     members.ok()

@@ -1,5 +1,4 @@
-//! Bytes, page sizes and page counts: three distinct integer types with checked
-//! arithmetic.
+//! Bytes, page sizes and page counts: three integer types with checked arithmetic.
 
 use std::fmt;
 use std::str::FromStr;
@@ -156,9 +155,9 @@ impl fmt::Display for PageSize {
     }
 }
 
-/// A number with an optional unit, as on the command line: `64`, `0x40`, `2MB`, `1GiB`,
-/// `512Mi`. Units are K, M, G, T with an optional `B`, `i` or `iB` in either case. All
-/// are binary.
+/// A number with an optional unit, as on the command line: `64`, `0x40`, `0100` (octal),
+/// `2MB`, `1GiB`. The units K, M, G, T with an optional `B`, `i` or `iB`, in either case, are
+/// binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
     number: u64,
@@ -186,7 +185,7 @@ impl Quantity {
 /// Why a text is not a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeError {
-    /// The text begins with no number.
+    /// The text doesn't begin with a number.
     NoNumber,
     /// An unknown unit follows the number.
     UnknownUnit,
