@@ -1,9 +1,7 @@
-//! Fuzzing on stable Rust: parsers and command lines get randomly changed inputs, and their
-//! results are checked by simpler code.
+//! Fuzzing on stable Rust: changes inputs at random, and checks the results by simpler code.
 //!
-//! Each target runs its whole corpus, then for `HUGETOOLS_SECONDS` changed inputs. The corpus
-//! has files of recorded machines and `tests/fuzz/corpus`, which keeps inputs that once
-//! failed.
+//! Each target runs its whole corpus, then changed inputs for `HUGETOOLS_SECONDS`. The corpus has
+//! files of recorded machines, and inputs in `tests/fuzz/corpus` that failed once.
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 #[path = "fuzz/arguments.rs"]

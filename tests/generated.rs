@@ -97,7 +97,7 @@ fn mandoc_has_no_warnings() {
     assert_eq!(said, "");
 }
 
-/// As lintian checks them.
+/// Runs the same check as lintian.
 #[test]
 fn groff_has_no_warnings() {
     if !Path::new("/usr/bin/man").exists() {
@@ -130,7 +130,6 @@ fn completions_have_the_options_of_the_code() {
     }
 }
 
-/// Returns the commands of the help's examples.
 fn examples_of_the_help(tool: &Tool) -> Vec<String> {
     let help = tool::tool(tool.name).arg("--help").output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
@@ -141,7 +140,6 @@ fn examples_of_the_help(tool: &Tool) -> Vec<String> {
         .collect()
 }
 
-/// Returns the commands of the man page's examples.
 fn examples_of_the_page(tool: &Tool) -> Vec<String> {
     let page = bless::text(format!("man/{}.{}", tool.name, tool.section)).replace("\\-", "-");
     let examples = page
@@ -154,8 +152,7 @@ fn examples_of_the_page(tool: &Tool) -> Vec<String> {
         .collect()
 }
 
-/// Runs the examples of help and man page on a recorded machine. Those of hugectl are in
-/// tests/hugectl.
+/// Runs the examples of help and man page on a recorded machine, except hugectl's.
 #[test]
 fn the_examples_work() {
     let on_machines = |tool: &&Tool| ["hugeadm", "pagesize"].contains(&tool.name);
@@ -228,7 +225,7 @@ fn the_counters_are_documented() {
     assert_eq!(rows.len() - 1, seen.len(), "a row of nothing");
 }
 
-/// Every key in a transcript is in bold in the man page's section about JSON.
+/// Asserts that every key of a transcript is in bold in the man page's section about JSON.
 fn is_documented(page: &str, transcript: &str, least: usize) {
     let page = bless::text(format!("man/{page}"));
     let (_, section) = page.split_once(".SH JSON\n").expect("a section about JSON");
@@ -243,7 +240,7 @@ fn is_documented(page: &str, transcript: &str, least: usize) {
         .lines()
         .filter_map(|line| line.trim().strip_prefix('"'));
     let keys = keys.filter_map(|line| line.split_once("\": ").map(|(key, _)| key));
-    // A page size is a key, too.
+    // Keys that are page sizes need no documentation.
     let is_size = |key: &str| key.chars().all(|c| c.is_ascii_digit());
     let word = |key: &&str| key.chars().all(|c| c.is_alphanumeric() || c == '_') && !is_size(key);
     let mut seen = 0;

@@ -1,5 +1,5 @@
-//! Runs the tests as the standard harness does. Only, a test may say while it runs that it
-//! was skipped, and does not count as passed then.
+//! Runs the tests like the standard harness, except that a running test can report itself as
+//! skipped. Skipped tests do not count as passed.
 #![expect(
     clippy::disallowed_methods,
     reason = "reads and writes what tests need"
@@ -16,7 +16,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 
 use crate::support::live::take_skipped;
 
-/// What `#[test]` lists.
+/// A test registered by `#[test]`.
 pub(crate) struct Test {
     pub(crate) name: &'static str,
     pub(crate) run: fn(),
@@ -24,30 +24,29 @@ pub(crate) struct Test {
 
 inventory::collect!(Test);
 
-/// Why tests were skipped, by name.
+/// Reasons for skipped tests, by name.
 static ALL_SKIPPED: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
 
-/// Runs the tests that the command line asks for.
+/// Runs the selected tests.
 pub(crate) fn main() -> ExitCode {
     let mut args = Arguments::from_args();
     let threads = env::var("RUST_TEST_THREADS");
     let threads = threads.ok().and_then(|number| number.parse().ok());
-    // Two more than cores, since some wait for the machine.
+    // Two more than cores, since some tests wait for the machine lock.
     let cores = std::thread::available_parallelism();
     let usual = cores.ok().map(|cores| cores.get() + 2);
     args.test_threads = args.test_threads.or(threads).or(usual);
     let trials = in_order().into_iter().map(trial).collect();
     let end = libtest_mimic::run(&args, trials);
     let skipped = ALL_SKIPPED.lock().unwrap();
-    // crates/ship/tests/skipped.rs prints it at the end of `cargo test`, whose PID is in the
-    // name.
+    // crates/ship/tests/skipped.rs prints the file at the end of `cargo test`, whose PID names it.
     let cargo = std::os::unix::process::parent_id();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("skipped-{cargo}"));
     fs::write(path, summary(end.num_passed, &skipped)).unwrap();
     end.exit_code()
 }
 
-/// Parts of the names of tests that take ten seconds or more, most of them in virtual machines.
+/// Parts of names of tests that take 10 s or more, mostly in virtual machines.
 const LONG: [&str; 6] = [
     "::nodes::",
     "::guest::",
@@ -57,9 +56,9 @@ const LONG: [&str; 6] = [
     "::debian_packages",
 ];
 
-/// Returns the tests such that the cores have work until the end: mostly those of the second
-/// half take this machine, one at a time, so each has another beside it. A long one begins
-/// with every twelfth.
+/// Returns the tests in an order that keeps all cores busy. The second half by name mostly takes
+/// the machine lock, one test at a time, so each is paired with a test of the first half. Every
+/// twelfth pair follows a long test.
 fn in_order() -> Vec<&'static Test> {
     let is_long = |test: &&Test| LONG.iter().any(|part| test.name.contains(part));
     let all = inventory::iter::<Test>();
@@ -89,7 +88,7 @@ fn trial(test: &'static Test) -> Trial {
     })
 }
 
-/// Returns the skipped tests, and how many there are for each reason.
+/// Returns a text with the skipped tests and a count of each reason.
 fn summary(passed: u64, skipped: &BTreeMap<&str, String>) -> String {
     let mut text = String::new();
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();

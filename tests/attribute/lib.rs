@@ -1,5 +1,4 @@
-//! `#[test]` for tests/main.rs. The standard harness cannot report a test as skipped once
-//! it runs.
+//! `#[test]` for tests/main.rs. The standard one cannot skip a test once it runs.
 
 use proc_macro::{TokenStream, TokenTree};
 

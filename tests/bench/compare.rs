@@ -16,11 +16,11 @@ use super::stop;
 use super::support::tool::tool;
 use super::work::Work;
 
-/// Runs a workload in all ways. Returns what hugectl printed, with name and title.
+/// Runs a workload in all ways. Returns hugectl's document with the workload's name and title.
 pub(crate) fn run(work: &Work, args: &Args, scratch: &Scratch) -> Value {
     let (size, mib) = work.sizes[usize::from(args.quick)];
     let title = format!("{}, size {size}", work.what);
-    // initdb takes pages of the pool, too.
+    // Before `prepare`: initdb takes pages of the pool, too.
     let compared = Pool::take(work, mib).and_then(|pool| {
         let job = (work.prepare)(scratch, size)?;
         let mut document = hugectl(&words(work, &job, &pool, args))?;
@@ -47,7 +47,7 @@ fn words(work: &Work, job: &Job, pool: &Pool, args: &Args) -> Vec<String> {
     words
 }
 
-/// Runs hugectl. A signal for the benchmark ends the comparison.
+/// Runs hugectl. A signal to the benchmark interrupts it.
 fn hugectl(words: &[String]) -> Result<Value, String> {
     let says = |error: std::io::Error| format!("hugectl: {error}");
     let mut files = [

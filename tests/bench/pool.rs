@@ -7,9 +7,9 @@ use super::work::Work;
 /// The machine, restored at the end.
 pub(crate) struct Pool {
     _live: Option<Live>,
-    /// The word for it in `--compare`, such as 2MB.
+    /// The pool's name in `--compare`, such as 2MB.
     pub(crate) way: String,
-    /// What to know of it.
+    /// A description for the table.
     pub(crate) says: String,
 }
 

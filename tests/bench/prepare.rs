@@ -1,4 +1,4 @@
-//! Makes what the workloads need before anything is timed.
+//! Prepares programs and data of the workloads before anything is timed.
 #![expect(
     clippy::disallowed_methods,
     reason = "the benchmark uses files of its own"
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::support::bless::project;
 use super::support::program::{Libc, build};
 
-/// The path for programs.
+/// `PATH` of all programs that the benchmark starts.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// How to run a workload.
@@ -94,23 +94,22 @@ fn compiled(name: &str, flags: &[&str]) -> Result<String, String> {
     Ok(path.display().to_string())
 }
 
-/// A program of `tests/programs/bench`, whose first argument is the size.
+/// Returns the job of a program in `tests/programs/bench`. Its first argument is the size.
 pub(crate) fn c(name: &str, size: u64, rest: &[&str]) -> Result<Job, String> {
     let (program, size) = (compiled(name, &[])?, size.to_string());
     Ok(Job::of(&[&[&program, size.as_str()], rest].concat()))
 }
 
-/// STREAM with static arrays.
+/// Returns the job of STREAM with static arrays.
 pub(crate) fn stream(size: u64) -> Result<Job, String> {
     let program = compiled("stream", &[&format!("-DSTATIC_MIB={size}")])?;
     Ok(Job::of(&[&program, &size.to_string()]))
 }
 
-/// Touches memory and the pool: in a virtual machine the first touch of a page costs many times
-/// what later ones cost.
+/// Touches memory and pool: in a virtual machine first touches are many times slower than others.
 pub(crate) fn warm_up(mib: u64) {
     let ran = compiled("warm", &[]).and_then(|program| run(&[&program, &mib.to_string()]));
-    // The figures are only less exact without it.
+    // A failure only makes the figures less exact.
     drop(ran);
 }
 
@@ -131,7 +130,7 @@ pub(crate) fn java(scratch: &Scratch, thousands: u64) -> Result<Job, String> {
     ))
 }
 
-/// hpcc on each CPU, or on one for a small matrix, which leaves out the network.
+/// Runs hpcc on all CPUs; for a small matrix on one, which needs no network.
 pub(crate) fn linpack(scratch: &Scratch, size: u64) -> Result<Job, String> {
     needs("hpcc").and(needs("mpirun"))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);

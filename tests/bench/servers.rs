@@ -6,8 +6,8 @@ use std::path::Path;
 use super::prepare::{Job, Scratch, needs, run};
 use super::support::postgres;
 
-/// A server that is driven as soon as it prints a line. `fill` runs once, before the first
-/// `load`.
+/// Returns the job of a server. Its client starts once the server prints `ready`. `fill` runs once,
+/// before the first `load`.
 fn server(words: &[&str], ready: &str, data: &str, fill: &str, load: &str) -> Job {
     let full = format!("{data}.full");
     let driver = format!("{{ test -e {full} || {{ {fill}; }}; }} >&2 && touch {full} && {load}");
@@ -17,7 +17,7 @@ fn server(words: &[&str], ready: &str, data: &str, fill: &str, load: &str) -> Jo
     }
 }
 
-/// pgbench on PostgreSQL, which runs as its own user; hugectl decides on huge pages.
+/// Runs pgbench on PostgreSQL as user postgres with `huge_pages=off`: hugectl chooses the pages.
 pub(crate) fn postgres(scratch: &Scratch, scale: u64, memory: &str) -> Result<Job, String> {
     let (bin, user) = postgres::installed("pgbench").ok_or("PostgreSQL is not installed")?;
     let program = |name: &str| bin.join(name).display().to_string();

@@ -7,8 +7,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Lets a thread wait for the signals that end a program. Call it before any other thread is
-/// started.
+/// Waits for termination signals in a thread. Must run first: other threads inherit the mask.
 pub(crate) fn watch() {
     let signals: SigSet = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM]
         .into_iter()
@@ -18,7 +17,7 @@ pub(crate) fn watch() {
     }
 }
 
-/// Whether a signal has come.
+/// Whether a termination signal has arrived.
 pub(crate) fn is_requested() -> bool {
     ASKED.load(Ordering::Relaxed)
 }

@@ -30,7 +30,7 @@ fn command_line() {
     );
 }
 
-/// Runs the classic workloads in C; with `HUGETOOLS_SECONDS` above 1 all that are installed.
+/// Runs three seeds in C; with `HUGETOOLS_SECONDS` above 1, all installed ones.
 #[test]
 fn seeds_have_ratios() {
     if !can_be_set("the seeds") {

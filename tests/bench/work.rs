@@ -3,7 +3,7 @@
 use super::prepare::{Job, Scratch, c, java, linpack, python, stream};
 use super::servers::{mariadb, postgres, redis};
 
-/// The name of all workloads of the classic documents on huge pages.
+/// Selects all workloads known from the classic documents on huge pages.
 pub(crate) const SEEDS: &str = "seeds";
 
 /// One workload.
@@ -15,7 +15,7 @@ pub(crate) struct Work {
     pub(crate) what: &'static str,
     /// Whether it belongs to [`SEEDS`].
     pub(crate) is_seed: bool,
-    /// `--compare`; POOL is the size of the machine's default pool.
+    /// The ways for `--compare`; POOL stands for the default huge page size.
     pub(crate) ways: &'static str,
     /// Other options of hugectl.
     pub(crate) options: &'static [&'static str],
@@ -23,13 +23,13 @@ pub(crate) struct Work {
     pub(crate) settings: &'static [&'static str],
     /// Prepares it for a size.
     pub(crate) prepare: fn(&Scratch, u64) -> Result<Job, String>,
-    /// Its size and the memory of its pool in MiB, full and with `--quick`.
+    /// Size, and pool in MiB: full, then with `--quick`.
     pub(crate) sizes: [(u64, u64); 2],
 }
 
 const ALL_WAYS: &str = "plain,thp,POOL,tunable";
 const WAYS: &str = "plain,thp,POOL";
-/// For memory that no pool serves.
+/// Ways for memory that cannot come from a pool.
 const THP_WAYS: &str = "plain,thp,auto";
 
 const SHM: [&str; 3] = ["--shm", r"--metric=tps = ([0-9.]+)", "--higher-is-better"];
@@ -80,7 +80,7 @@ pub(crate) const ALL: &[Work] = &[
     Work { name: "grow", what: "growing realloc", prepare: |_, size| c("grow", size, &[]), sizes: [(512, 900), (32, 96)], ..OURS },
 ];
 
-/// Returns all names.
+/// Returns [`SEEDS`] and the names of all workloads.
 pub(crate) fn names() -> Vec<&'static str> {
     let names = ALL.iter().map(|work| work.name);
     std::iter::once(SEEDS).chain(names).collect()

@@ -1,5 +1,4 @@
-//! hugeadm's command lines: from arguments to the plan and its script, on every recorded
-//! machine.
+//! hugeadm's command lines, from arguments to plan and script, on every recorded machine.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -1,4 +1,4 @@
-//! The file of pools: parsed and planned for a machine with several nodes.
+//! The configuration file: parsed, and planned for a machine with several nodes.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use hugetools_model::{Machine, Root, fixture};
 
 use crate::engine::{archives, fuzz, kept};
 
-/// Checks that an error begins with the place of something in the text.
+/// Checks that an error begins with file, line and column of a place in the text.
 fn judge(error: &str, text: &str) {
     let mut parts = error.split(':');
     assert_eq!(parts.next(), Some("f.toml"), "{error}");

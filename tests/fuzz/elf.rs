@@ -1,4 +1,4 @@
-//! ELF files: hugeedit's changes, and hugectl's look at its target.
+//! ELF files: hugeedit's changes, and hugectl's probe of its target.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -17,7 +17,6 @@ use hugetools_model::{Root, fixture};
 
 use crate::engine::{archives, fuzz, kept};
 
-/// Typical numbers and names.
 const WORDS: &[&str] = &[
     "\x7fELF\x01\x01\x01",
     "\x7fELF\x02\x02\x01",
@@ -33,7 +32,7 @@ const WORDS: &[&str] = &[
     "$ORIGIN/../",
 ];
 
-/// Returns all changes: two bits for marks, one for their presence, one for the alignment.
+/// Returns all edits: bits 0 and 1 are the marks, bit 2 their presence, bit 3 an alignment.
 fn edits() -> impl Iterator<Item = Edit> {
     (1..16u64).map(|n| Edit {
         marks: (n & 4 != 0).then_some(Marks {
@@ -44,7 +43,6 @@ fn edits() -> impl Iterator<Item = Edit> {
     })
 }
 
-/// Returns the kind of a refusal.
 fn kind(refusal: &Refusal) -> u8 {
     match refusal {
         Refusal::NotLoadable => 1,
@@ -89,7 +87,7 @@ fn check(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
             );
         }
     }
-    // The second time there is nothing to do.
+    // A second edit changes nothing.
     let second = again.edit(edit).unwrap().table;
     assert_eq!(again.patch(&second), None);
 }
@@ -165,7 +163,7 @@ impl Scratch {
     }
 }
 
-/// hugeedit changes a file as its table says, or not at all.
+/// hugeedit changes a file as the returned table says, or leaves it unchanged.
 #[test]
 fn files() {
     let scratch = Scratch::new();
@@ -200,7 +198,6 @@ fn files() {
     });
 }
 
-/// Returns the request of a dry run.
 fn dry_run(program: &Path) -> Run {
     const WORDS: [&str; 7] = [
         "hugectl",

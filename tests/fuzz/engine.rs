@@ -131,7 +131,7 @@ fn change(corpus: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
     input
 }
 
-/// Replaces a number.
+/// Replaces a random number of the input by one near a limit.
 fn replace_number(input: &mut Vec<u8>, random: &mut Random) {
     let begin = random.below(input.len() + 1);
     let is_digit = |byte: &u8| byte.is_ascii_digit();
@@ -196,7 +196,7 @@ pub(crate) fn archives() -> Vec<String> {
         .collect()
 }
 
-/// Returns the contents of all recorded files whose paths end so.
+/// Returns the contents of all recorded files whose paths end with one of `ends`.
 pub(crate) fn recorded(ends: &[&str]) -> Vec<Vec<u8>> {
     let archives = archives();
     let entries = archives

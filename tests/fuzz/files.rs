@@ -9,8 +9,7 @@ use hugetools_model::smaps;
 
 use crate::engine::{fuzz, kept, recorded};
 
-/// Returns the number in the first line with this name, in bytes or pages, and whether it has
-/// a unit.
+/// Returns the bytes or pages in the first line with this name, and whether it has a unit.
 fn number_of(text: &[u8], name: &str) -> Option<(u128, bool)> {
     let begin = format!("{name}:");
     let mut lines = text.split(|byte| *byte == b'\n');
@@ -48,7 +47,7 @@ fn meminfo() {
         let pages = |name| {
             number_of(text, name)
                 .filter(|(_, unit)| !unit)
-                // Such numbers are negative in the kernel.
+                // Numbers from 2^63 are negative counts of the kernel.
                 .map(|(pages, _)| if pages >> 63 == 0 { pages } else { 0 })
         };
         assert_eq!(
@@ -109,7 +108,7 @@ fn mountinfo() {
             let plain = |text: &str| !text.contains(['\\', ' ', '\n', '\t', '\r']);
             let point = escape(&mount.point);
             assert!(!point.contains([' ', '\n', '\t']));
-            // Only characters that the kernel escapes, and only UTF-8.
+            // Options and type without escapes, and a path in UTF-8.
             if plain(&mount.options) && plain(&mount.fs_type) && mount.point.to_str().is_some() {
                 let again = mount::parse_mountinfo(&line(mount));
                 assert_eq!(again[0].point, mount.point);
@@ -166,7 +165,7 @@ fn zoneinfo() {
             .split(|byte| *byte == b'\n')
             .filter(|line| line.starts_with(b"Node "));
         assert!(zones.len() <= heads.count());
-        // A number is one that was written.
+        // Every number occurs in the text.
         for zone in &zones {
             for (name, number) in [("present", zone.present), ("managed", zone.managed)] {
                 let written = String::from_utf8_lossy(text).lines().any(|line| {

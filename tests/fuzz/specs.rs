@@ -10,7 +10,7 @@ use hugetools_model::units::size::Quantity;
 
 use crate::engine::{fuzz, kept_lines, recorded};
 
-/// Returns the value of a number with a unit, in wide arithmetic.
+/// Returns the value of a number in 128 bits, and whether it has a unit.
 fn value_of(text: &str) -> Option<(u128, bool)> {
     let lower = text.to_ascii_lowercase();
     let (radix, digits) = match lower.strip_prefix("0x") {
@@ -146,7 +146,7 @@ fn lists() {
         };
         assert!(members.iter().all(|member| *member <= 65535));
         assert_eq!(parse_list(&format_list(&members)), Some(members.clone()));
-        // Without strides a member is a written number or lies between two.
+        // Without strides every number of a range is a member.
         let parts: Vec<&str> = text
             .trim()
             .split(',')

@@ -115,7 +115,7 @@ fn of_status(dir: &Path) -> Vec<String> {
     let own = std::process::id();
     let file = dir.join("report");
     let report = format!("--heap=thp --report={}", file.display());
-    // Without transparent huge pages it is not started.
+    // `--require` refuses the start if transparent huge pages are off.
     run("hugectl", &format!("{report} --require=heap:1 true"));
     run("hugectl", &format!("{report} true"));
     let report = bless::text(&file);
@@ -198,8 +198,7 @@ fn the_page_has_every_field_of_every_document() {
             );
         }
         let seen: BTreeSet<String> = found.keys().map(|path| top(path)).collect();
-        // Processes have no pages here, and nobody's library says why it needs them. Memory
-        // moves only between nodes.
+        // These need hugetlbfs mounts, a process under `--require`, or several nodes.
         let rare = ["mounts", "required", "next_touch"];
         for path in written
             .keys()

@@ -1,6 +1,5 @@
-//! Adds the values of options to clap's completions: page sizes, processes, users and
-//! groups of the machine, and the completion of the program after hugectl's options. The
-//! scripts are in `shell`.
+//! Adds values of options to clap's completions: the machine's page sizes, processes, users and
+//! groups, and the program after hugectl's options. The scripts are in `shell`.
 
 use std::fmt::Write;
 
@@ -52,10 +51,10 @@ fn starts_programs(command: &Command) -> bool {
     command.get_arguments().any(Arg::is_trailing_var_arg_set)
 }
 
-/// Returns the complete script.
+/// Returns the completion script of a tool; `frame` is clap's.
 pub(super) fn complete(shell: Shell, name: &str, command: &Command, frame: &str) -> String {
     let frame = match shell {
-        // clap's style.
+        // Warnings about clap's code.
         Shell::Bash => &format!("# shellcheck disable=SC1007,SC2207\n{frame}"),
         _ => frame,
     };
@@ -155,7 +154,7 @@ fn fish(name: &str, command: &Command, frame: &str) -> String {
     format!("{frame}{text}")
 }
 
-/// Removes the mark that an option takes the next word.
+/// Removes the mark (`-r`) that makes an option take the next word.
 fn without_next(frame: &str, long: &str) -> String {
     let own = format!(" -l {long} -d ");
     let lines = frame.lines().map(|line| match line.contains(&own) {

@@ -1,5 +1,5 @@
-//! Which file of a crate uses which: by its `use` items and by paths that begin with
-//! `crate` or `super`. Test modules and macro arguments are ignored.
+//! Finds which files of a crate use each other, from `use` items and from paths that begin with
+//! `crate` or `super`. Ignores test modules and macro arguments.
 #![expect(clippy::disallowed_methods, reason = "reads files of its own")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Notes the file of a path.
+    /// Records the file of a path, unless it is this one.
     fn note(&mut self, path: &[String]) {
         let Some(absolute) = self.absolute(path) else {
             return;

@@ -70,7 +70,7 @@ fn cycles_are_found() {
     assert_eq!(cycles(cyclic).keys().collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 
-/// A file may use the modules in its own folder, and they may use it.
+/// Removes arrows between a file and the modules in its folder, which are allowed.
 fn without_parents(arrows: Arrows) -> Arrows {
     let is_above = |file: &str, module: &str| {
         let rest = module.strip_prefix(file);
@@ -131,7 +131,7 @@ fn modules_document_their_invariants_and_locks() {
     }
 }
 
-/// Returns the modules in a folder, without `lib.rs` and its like.
+/// Returns the modules in a folder, without `lib.rs`, `main.rs` and `mod.rs`.
 fn modules(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -179,7 +179,7 @@ fn no_phase_of_hugectl_uses_apply() {
     }
 }
 
-/// A file name without a path stands for a file beside the previous one of its row.
+/// A file name without a path is relative to the previous file of its row.
 #[test]
 fn files_named_in_contributing_exist() {
     let text = fs::read_to_string(project().join("CONTRIBUTING.md")).unwrap();

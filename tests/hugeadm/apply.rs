@@ -1,5 +1,4 @@
-//! Runs plans on a simulated kernel that allocates too few pages, refuses, or fails half
-//! way.
+//! Runs plans on a simulated kernel that allocates too few pages, refuses writes, or fails midway.
 
 mod config;
 mod growth;
@@ -85,7 +84,7 @@ fn pages_in_use_do_not_count_as_persistent() {
 fn a_maximum_below_the_used_pages_falls_short() {
     let mut world = World::new(NODES, |sim| sim.used(size("2M"), 5));
     let _ = world.run(&["--pool-pages-min", "2MB:0", "--pool-pages-max", "2MB:9"]);
-    // In the second round the file already has this number.
+    // In the second round the file already contains this number.
     for _ in 0..2 {
         let tasks = world.run(&["--pool-pages-max", "2MB:2"]);
         assert_eq!(status(&tasks), Status::Short);
@@ -232,7 +231,6 @@ fn another_page_size_on_our_mount_point_is_left_alone() {
     assert_eq!(status(&tasks), Status::Failed);
 }
 
-/// In a user namespace, "run it as root" is no help.
 #[test]
 fn root_of_a_user_namespace_gets_no_advice_to_become_root() {
     let pool = "/proc/sys/vm/nr_hugepages";

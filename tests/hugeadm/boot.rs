@@ -1,5 +1,4 @@
-//! `--install-boot` for each init system, below `--sysroot`; the unit and the scripts under
-//! the checkers of their formats.
+//! `--install-boot` for each init system, below `--sysroot`; format checks of unit and scripts.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod fleet;
@@ -107,8 +106,7 @@ fn the_printed_commands_do_the_same() {
     assert_eq!(tree::snapshot(one.path()), tree::snapshot(other.path()));
 }
 
-/// Gigantic pages, for each node where the request names nodes: as GRUB's drop-in, or
-/// printed.
+/// They go into GRUB's drop-in, or are printed; for each node if the request names nodes.
 #[test]
 fn gigantic_pages_become_kernel_parameters() {
     let pools = [
@@ -133,11 +131,11 @@ fn gigantic_pages_become_kernel_parameters() {
             text.contains(&format!("$GRUB_CMDLINE_LINUX {words}\"\n")),
             next.contains("grub")
         );
-        // A kernel that has them needs no advice.
+        // No advice if the kernel command line has them already.
         fs::write(dir.path().join("proc/cmdline"), words).unwrap();
         let ran = hugeadm(dir.path(), &pools);
         assert!(!ran.err.contains(words), "{ran:?}");
-        // The drop-in goes with the last gigantic page.
+        // A request without gigantic pages removes the drop-in.
         ok(&dir, "--install-boot");
         assert!(!grub.exists());
     }

@@ -8,7 +8,7 @@ use crate::support::tool::{hugeadm, sh};
 use crate::support::traced::{changes, strace};
 use crate::support::tree::{self, difference, machines, snapshot};
 
-/// Generates options that may be repeated, with a value each.
+/// Generates a pool option with its value.
 fn pool_option() -> impl Strategy<Value = String> {
     let pick = |words: &[&'static str]| prop::sample::select(words.to_vec());
     let size = pick(&[

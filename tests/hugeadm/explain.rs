@@ -26,7 +26,7 @@ const THP: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 const DEFRAG: &str = "sys/kernel/mm/transparent_hugepage/defrag";
 const THP_2MB: &str = "sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled";
 
-/// A pool of another size than the default; its files are the only source.
+/// A pool that is not the default one: it has no files below `/proc/sys/vm`.
 const POOL: &str = "sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages";
 const FREE: &str = "sys/kernel/mm/hugepages/hugepages-64kB/free_hugepages";
 const RESERVED: &str = "sys/kernel/mm/hugepages/hugepages-64kB/resv_hugepages";
@@ -60,7 +60,7 @@ fn findings(dir: &Path) -> Vec<Value> {
     document(dir)["findings"].as_array().unwrap().clone()
 }
 
-/// Checks that a change causes the finding.
+/// Checks that the changes cause the finding, and that its command works.
 fn found_after(machine: &str, changes: &[Change], (about, fact, command): Found) {
     let dir = tree::machine(machine);
     let it = |finding: &Value| {
@@ -101,7 +101,7 @@ const POOLS: &[Case] = &[
             "hugeadm --pool-pages-min 2MB:-11",
         ),
     ),
-    // Pages of the default pool are not the excess.
+    // The advice concerns the 64 kB pool, not the default one.
     (
         ARM,
         &[(POOL, "", "31000"), (FREE, "", "31000")],
@@ -213,8 +213,8 @@ fn facts_without_commands() {
     }
 }
 
-/// Carries out advice repeatedly. It must end after a few rounds, without commands that
-/// undo each other. Mounts cannot be made on a tree.
+/// Carries out advice until none is left, at most eight rounds: commands must not undo each other.
+/// Mounts cannot be made on a tree.
 fn carried_out(dir: &Path) {
     for _ in 0..8 {
         let found = findings(dir);

@@ -1,6 +1,5 @@
-//! Compares with the hugeadm of libhugetlbfs 2.23 on copies of recorded machines.
-//! Listings are equal byte for byte, and pools get the same size. (`libhugetlbfs/guest.rs`
-//! compares all effects on a real kernel.)
+//! Compares with the hugeadm of libhugetlbfs 2.23 on copies of recorded machines: listings byte for
+//! byte, and sizes of pools. (`libhugetlbfs/guest.rs` compares all effects on a real kernel.)
 
 mod guest;
 
@@ -89,8 +88,7 @@ fn the_four_prefixes_are_those_of_libhugetlbfs() {
     }
 }
 
-/// Returns a recorded machine whose 64 kB pool has this minimum and overcommit. 64 kB isn't its
-/// default size.
+/// Returns a machine with this minimum and overcommit of its 64 kB pool, not the default one.
 fn with_pool(pages: u64, overcommit: u64) -> tempfile::TempDir {
     let dir = tree::machine("aarch64-4k");
     let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-64kB");

@@ -24,7 +24,7 @@ fn gigantic() -> PageSize {
     PageSize::new(GIB).unwrap()
 }
 
-/// Makes a dry run, which changes nothing, then the real run.
+/// Checks that a dry run changes nothing, then makes the real run.
 fn dry_then_real(live: &Live, args: &[&str]) -> Ran {
     let before = live.now();
     let dry = live.hugeadm(&[&["--dry-run"], args].concat());
@@ -48,7 +48,7 @@ fn succeeds(live: &Live, args: &[&str]) {
     );
 }
 
-/// The options are carried out already: each step of a run finds what it wants.
+/// Whether all steps of a run with these options report `unchanged`.
 fn is_settled(live: &Live, args: &[&str]) -> bool {
     let ran = live.hugeadm(&[&["--json"], args].concat());
     let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();

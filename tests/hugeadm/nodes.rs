@@ -1,5 +1,4 @@
-//! Pools on several memory nodes, in virtual machines: exact shares, and the message if a
-//! node cannot provide its share.
+//! Pools on several nodes, in virtual machines: exact shares, or a message about a short node.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +36,7 @@ fn default_row(ran: &Ran) -> (String, String) {
 
 const MIB2: u64 = 2 << 20;
 
-/// Runs pairs of a command and the expected shares, then more commands. Returns the answers
-/// of the latter.
+/// Runs commands with their expected shares, then more commands. Returns the answers to those.
 fn exact(guest: &Guest, cases: &[(&str, &[(u32, u64)])], more: &[&str]) -> Vec<Ran> {
     let commands = cases.iter().flat_map(|(command, _)| [*command, SHOW]);
     let commands: Vec<&str> = commands.chain(more.iter().copied()).collect();
@@ -56,9 +54,8 @@ fn exact(guest: &Guest, cases: &[(&str, &[(u32, u64)])], more: &[&str]) -> Vec<R
     more
 }
 
-/// The last commands change the guest's kernel: RAM disks as swap, then read-only
-/// directories as in a container. Pools are changed without lock and journal, and failed
-/// writes are reported.
+/// The last commands use RAM disks as swap, then make `/run` and `/sys` read-only as in a
+/// container: pools change without lock and journal, and failed writes are reported.
 #[test]
 fn two_nodes_ram_disks_and_read_only_directories() {
     let nodes = [node(512, true), node(2560, true)];
@@ -202,7 +199,7 @@ fn eight_nodes_with_and_without_memory_or_processors() {
         &[
             "hugeadm --pool-pages-min 2MB@1,3:7",
             SHOW,
-            // There is no init system here: the guest's init calls the script, as rc would.
+            // The guest has no init system: run the script as rc would.
             "mkdir -p /etc/init.d && hugeadm --install-boot 2>&1",
             "/etc/init.d/hugetools start",
             SHOW,

@@ -25,8 +25,7 @@ fn the_transcripts_try_every_option() {
     let options = command
         .get_arguments()
         .filter_map(Arg::get_long_and_visible_aliases);
-    // help.txt and version.txt have no machine; the session passes the tree itself; a bug
-    // report is too long for a transcript.
+    // Without a machine, passed by the session, too long for a transcript, or tested elsewhere.
     let others = [
         "apply",
         "bug-report",

@@ -98,7 +98,7 @@ fn negative_reservations_are_ignored() {
     }
 }
 
-/// Only commands, which are copied, and words may be wider than the terminal.
+/// Except commands, since users copy them, and single words.
 #[test]
 fn nothing_is_wider_than_the_terminal() {
     if !needs::terminal("the width of a terminal") {

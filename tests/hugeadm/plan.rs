@@ -1,5 +1,4 @@
-//! Plans for recorded machines as scripts, as on a running kernel. (The transcripts have
-//! the scripts for recorded trees.)
+//! Plans for recorded machines, as scripts for a running kernel (transcripts: for a tree).
 
 use hugetools_admin::plan::shell::script;
 
@@ -7,7 +6,7 @@ use super::world::{NODES, World, size};
 use crate::support::tool::hugeadm;
 use crate::support::tree;
 
-/// Returns the script, with the machine's paths.
+/// Returns the script, without the tree's path.
 fn plan(machine: &str, args: &[&str]) -> String {
     let mut world = World::new(machine, |sim| sim);
     let text = script(&world.plan(args), &world.root);
@@ -71,7 +70,7 @@ fn a_mount_with_other_limits_is_an_error() {
         &["--create-mounts", "--max-size=0", "--max-inodes=0"],
     );
     assert!(text.contains(",mode=0770\n"), "{text}");
-    // Such a mount is too small for a page.
+    // 16 MB hold no page of 1 GB.
     let text = plan(NODES, &["--create-mounts", "--max-size=16M"]);
     assert!(!text.contains("pagesize-1GB"), "{text}");
 }
@@ -121,7 +120,7 @@ fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
     assert_eq!(world.pool(size("1G")), (0, 0), "planning does nothing");
 }
 
-/// The node has 502 MB of memory, node 4 has none.
+/// Node 0 has 502 MB of memory, node 4 none.
 #[test]
 fn nodes_have_the_same_limits_as_the_machine() {
     for (spec, status, told) in [

@@ -26,8 +26,7 @@ fn specs() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(cases(24))]
 
-    /// Whatever memory the kernel has, the report states the pool's real size, and a
-    /// repeated absolute plan changes nothing.
+    /// Whatever memory the kernel has, the report states the pool's real size.
     #[test]
     fn the_report_matches_the_pool(specs in specs(), room in 0..600u64) {
         let mut world = World::new(NODES, |sim| sim.room(None, size("2M"), room));

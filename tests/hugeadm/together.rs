@@ -1,5 +1,4 @@
-//! Concurrent runs of hugeadm: they run one after the other, so that no plan uses a state
-//! that another run is changing.
+//! Concurrent runs of hugeadm are serialized: no plan uses a state that another run is changing.
 
 use std::fs::File;
 use std::io::Read;
@@ -35,8 +34,7 @@ fn differences_add_up() {
     assert_eq!(pages(dir.path()), (74 + 30).to_string());
 }
 
-/// A waiting run prints a message and ends on a signal without changes. Listings and dry
-/// runs don't wait.
+/// A waiting run says so, and a signal ends it without changes. Listings and dry runs don't wait.
 #[test]
 fn a_waiting_run_can_be_interrupted() {
     let dir = tree::machine("x86_64-8node");

@@ -1,5 +1,4 @@
-//! A simulated machine: a recorded tree with a simulated kernel, and directories and
-//! mounts that are only recorded.
+//! A simulated machine: a recorded tree, a simulated kernel, and recorded directories and mounts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -198,7 +197,7 @@ impl Effects for World {
     fn swap_on(&mut self, swap: &Swap) -> io::Result<()> {
         self.call("swap_on", swap.path.display())?;
         self.there.insert(swap.path.clone(), ROOT_DIR);
-        // The kernel sees the new swap in the table and may find more memory.
+        // The simulated kernel sees the new swap in the table and may find more memory.
         let line = format!("{}\tfile\t\t1\t0\t-2", swap.path.display());
         let path = KPath::from("/proc/swaps");
         let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();

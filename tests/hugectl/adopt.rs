@@ -14,8 +14,7 @@ use crate::support::program::{Libc, build};
 use crate::support::still::{Still, without_pool};
 use crate::support::tool::tool;
 
-/// A running program. It prints `ready` once its memory is filled, and is killed at the
-/// end of the test.
+/// A running program, killed at the end of the test. It prints `ready` once its memory is filled.
 struct Subject {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
@@ -62,8 +61,7 @@ impl Drop for Subject {
     }
 }
 
-/// Returns the command of `tests/programs/adopt.c` with memory of one kind, and the
-/// machine with an empty pool.
+/// Returns the command of `adopt.c` for a kind of memory, and the machine with an empty pool.
 fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(Still, Command)> {
     let still = without_pool(test)?;
     if !can_adopt(test, still.thp_serves()) {
@@ -74,7 +72,6 @@ fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(Still, Command)
     Some((still, command))
 }
 
-/// Runs hugectl.
 fn hugectl(words: &[&str]) -> Done {
     super::place::done(&tool("hugectl").args(words).output().unwrap())
 }
@@ -97,7 +94,7 @@ fn only(document: &Value) -> &Value {
     process
 }
 
-/// Huge and left bytes add up to the resident bytes, and so do the segments.
+/// Checks that huge and left bytes add up to the resident bytes, and so do the segments.
 fn check_sums(process: &Value) {
     let left = process["left"].as_array().unwrap().iter();
     let left: u64 = left.map(|left| number(&left["bytes"])).sum();
@@ -129,8 +126,7 @@ fn share(process: &Value) -> f64 {
     huge(&process["after"]) as f64 / number(&process["after"]["resident"]) as f64
 }
 
-/// Whether the kernel has transparent huge pages and collapses other processes' memory
-/// (Linux 6.1).
+/// Whether the kernel has THP and collapses other processes' memory (Linux 6.1).
 fn can_adopt(test: &str, thp_serves: bool) -> bool {
     if !thp_serves {
         return skip::<()>(test, "this machine has no transparent huge pages").is_some();

@@ -10,7 +10,7 @@ use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
-/// The memory of `kinds.c` (kB) without the ends outside whole huge pages.
+/// Least memory of `kinds.c` in whole huge pages (kB).
 const WANTED: u64 = 20 << 10;
 
 /// A launch and its results, in kB.

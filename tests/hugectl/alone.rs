@@ -23,7 +23,6 @@ fn run(place: &Place, args: &[&str]) -> Done {
     done(&as_nobody(&command).output().unwrap())
 }
 
-/// Returns the loaded library.
 fn library(place: &Place, done: &Done) -> PathBuf {
     assert_eq!(done.status, 0, "{done:?}");
     let path = done.out.split_whitespace().last().unwrap();
@@ -94,8 +93,7 @@ fn eight_starts_may_write_it_at_once() {
     assert_eq!(dir.count(), 2, "more than it and its note");
 }
 
-/// The program starts even if the library cannot be written: another user owns the last
-/// directory.
+/// The program starts even if the library cannot be written: others own the last directory.
 #[test]
 fn a_program_starts_without_the_library() {
     if !is_root("no place") {

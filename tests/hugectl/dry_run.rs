@@ -1,4 +1,4 @@
-//! Dry runs and explanations change nothing: no system call of theirs does.
+//! No system call of a dry run or an explanation changes anything.
 
 use super::place::Place;
 use crate::support::bless;
@@ -29,7 +29,7 @@ fn trace_all(name: &str, least: usize) {
     let lines = lines(name);
     assert!(lines.len() >= least, "{}", lines.len());
     for line in lines {
-        // Only the word: a path may contain it, too.
+        // Only the first match: a path may contain the word, too.
         let traced = line.replacen("hugectl ", &format!("{hugectl} "), 1);
         place.shell(&traced);
         let changes = changes(&trace);

@@ -21,11 +21,11 @@ fn variables(place: &Place, line: &str) -> Vec<String> {
     lines
 }
 
-/// Replaces a PID other than 0, which means none.
+/// Replaces a PID by `$$`, except 0, which means none.
 fn without_pid(line: &str) -> String {
     let mut names = OURS.into_iter();
     match names.find_map(|name| Some((name, line.strip_prefix(name)?))) {
-        // After the PID stands a directory of this start, which no dry run knows.
+        // The value also names a directory that only a real start creates.
         Some(("HUGETLB_STARTER=", _)) => "HUGETLB_STARTER=$$".to_owned(),
         Some((name, value)) if value != "0" => {
             let rest = value.trim_start_matches(|digit: char| digit.is_ascii_digit());
@@ -55,7 +55,6 @@ fn only_the_planned_variables_change() {
     );
 }
 
-/// The script of a dry run starts the program in the same environment.
 #[test]
 fn the_printed_script_sets_the_same_variables() {
     // Warnings depend on the pool, which another test may change.
@@ -113,7 +112,6 @@ fn one_hugectl_under_another_loads_one_library() {
     assert!(both.contains(&"HUGETLB_SHM=yes".to_owned()));
 }
 
-/// Another malloc that is preloaded already has no use beside ours: it is named.
 #[test]
 fn a_malloc_that_is_replaced_is_named() {
     let place = Place::new();
@@ -193,7 +191,6 @@ fn existing_restrictions_are_respected() {
     }
 }
 
-/// libhugetlbfs' hugectl sets the same variables to the same values.
 #[test]
 fn variables_equal_those_of_libhugetlbfs() {
     let place = Place::new();
@@ -222,7 +219,7 @@ fn variables_equal_those_of_libhugetlbfs() {
             let done = place.shell(&format!("{tool} --dry-run {options} true 2>/dev/null"));
             let lines = done.out.lines().filter(|line| line.starts_with("HUGETLB_"));
             let lines = lines.filter(|line| !OURS.iter().any(|name| line.starts_with(name)));
-            // The default is not set.
+            // Ours does not set the default.
             let lines = lines.filter(|line| *line != "HUGETLB_VERBOSE='2'");
             lines.map(str::to_owned).collect()
         };

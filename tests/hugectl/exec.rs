@@ -90,8 +90,7 @@ fn signals_and_descriptors_are_unchanged() {
     }
 }
 
-/// hugectl's own children are reaped even if the caller ignores or blocks `SIGCHLD`, and
-/// the program finds no pending signal.
+/// hugectl reaps its children even if SIGCHLD is ignored or blocked, and leaves no signal pending.
 #[test]
 fn sigchld_may_be_ignored_or_blocked() {
     let place = Place::new();

@@ -1,5 +1,4 @@
-//! `--explain` in real situations: the run confirms the prediction, and the suggested
-//! command mends the shortfall.
+//! `--explain` in real situations: runs confirm predictions, and commands mend shortfalls.
 
 mod table;
 mod world;

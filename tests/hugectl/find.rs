@@ -1,4 +1,4 @@
-//! Which library hugectl preloads.
+//! The library that hugectl preloads.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

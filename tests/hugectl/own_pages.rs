@@ -21,7 +21,7 @@ impl Copies {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         tool::install(dir.path());
-        // Failed attempts are remembered here.
+        // hugectl records failed attempts here.
         let ours = dir.path().join("run");
         fs::create_dir(&ours).unwrap();
         std::os::unix::fs::chown(&ours, Some(65534), Some(65534)).unwrap();
@@ -67,7 +67,7 @@ impl Running {
         Running { child, out }
     }
 
-    /// The first line that it prints.
+    /// Returns the first line that it prints.
     fn line(&mut self) -> String {
         let mut line = Vec::new();
         let mut byte = [0];
@@ -142,12 +142,10 @@ impl Text {
     }
 }
 
-/// The program of `tests/programs/segments.c`.
 fn segments(flags: &[&str]) -> PathBuf {
     program::build("segments", Libc::Glibc, flags).unwrap()
 }
 
-/// Aligns a program by hugeedit.
 fn align(program: &Path) {
     let done = tool::tool("hugeedit")
         .arg("--align")
@@ -157,7 +155,7 @@ fn align(program: &Path) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// Whether the file system has huge pages.
+/// Whether the file system has huge pages, by hugectl's messages; otherwise reports a skipped test.
 fn can(test: &str, err: &str) -> bool {
     let cannot = err.contains("its file system keeps it on base pages");
     !cannot || skip::<()>(test, "the file system has no huge pages").is_some()
@@ -181,8 +179,7 @@ fn text_is_on_huge_pages_of_its_file() {
             .unwrap();
         let mut first = copies.start(&["-v", "--text"], &program, &[]);
         assert_eq!(first.line() + "\n", String::from_utf8_lossy(&plain.stdout));
-        // One after the other: making huge pages unmaps them in other processes until
-        // their next access.
+        // In sequence: making huge pages unmaps them in other processes until their next access.
         let mut second = copies.start(&["-v", "--text"], &program, &[]);
         second.line();
         let texts = [first.text_of(&program), second.text_of(&program)];
@@ -247,7 +244,7 @@ fn text_of_a_static_program_is_huge() {
     let text = running.text_of(&program);
     let said = running.end();
     if can(test, &said) {
-        // The end of the text is not touched as a whole.
+        // The program does not touch all of its text.
         assert!(text.huge * 100 >= text.inner * 60, "{text:?}\n{said}");
         assert!(!said.contains("warning: "), "{said}");
     }

@@ -19,7 +19,7 @@ __attribute__((constructor)) static void start(void) {
     if (getenv(\"SAY_LOADED\")) write(2, NAME \" is loaded\\n\", sizeof NAME \" is loaded\\n\" - 1);
 }";
 
-/// Another library of that name, such as Debian's.
+/// A library named libhugetlbfs.so without our mark, such as Debian's.
 const OTHERS: &str = "int gethugepagesize(void) { return 0; }";
 
 /// Prints its arguments and some variables that hugectl sets.
@@ -93,7 +93,7 @@ impl Place {
         output
     }
 
-    /// Creates another library of that name.
+    /// Builds a libhugetlbfs.so without our mark.
     pub(super) fn others_library(&self, dir: &str) -> PathBuf {
         fs::create_dir_all(self.path(dir)).unwrap();
         self.build(
@@ -167,7 +167,6 @@ impl Place {
         command.env("LC_ALL", "C");
     }
 
-    /// Runs hugectl.
     pub(super) fn run(&self, args: &[impl AsRef<OsStr>]) -> Done {
         done(&self.command(args).output().unwrap())
     }

@@ -1,5 +1,4 @@
-//! `--require`: hugectl or the library refuses the start, or the request fails, with the
-//! figure and the reason.
+//! `--require`: refused starts and failed requests, with the figure and the reason.
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
 mod private;
@@ -26,7 +25,7 @@ fn hugectl(options: &str, program: &Path, arguments: &str) -> Ran {
     command.output().unwrap().into()
 }
 
-/// The program is not started, with one error line that has these parts.
+/// Asserts that the program is not started, with one error line that contains these parts.
 fn refused(options: &str, program: &Path, arguments: &str, parts: &[&str]) {
     for quiet in ["", "-q "] {
         let ran = hugectl(&format!("{quiet}{options}"), program, arguments);
@@ -102,7 +101,7 @@ fn a_relinked_program_meets_text() {
     );
     // Relinked segments fill whole huge pages.
     starts("--require=text:100,data,bss", &linked, "", RUNS);
-    // In one start of 512 the heap begins in the last huge page, which then stays as it is.
+    // In one of 512 starts the brk heap begins in the last huge page, which stays on base pages.
     let options = "--require=text:100,data:100,bss:100";
     let is_started = |_| hugectl(options, &small_linked, "heap 1").status == 0;
     assert!((0..3).any(is_started), "{options}");
@@ -137,7 +136,7 @@ fn huge_pages_of_the_file_are_enough() {
     assert_eq!(explained.status, 0, "{explained:?}");
 }
 
-/// Behind a wrapper the library measures what hugectl cannot know.
+/// Behind a wrapper only the library can measure the program.
 #[test]
 fn a_pool_short_by_one_page() {
     let Some(live) = machine("bss that is required") else {
@@ -166,7 +165,7 @@ fn a_pool_short_by_one_page() {
         }
         assert_eq!(live.free_pages_at_last(pages), pages);
     }
-    // Any huge page counts for what can be measured.
+    // Without --fallback=base, transparent huge pages count, too.
     starts("-q --require=data,bss", &program, "", RUNS);
 }
 
@@ -340,7 +339,6 @@ fn the_report_contains_the_result() {
     assert_eq!(required[1]["huge"], required[1]["bytes"], "{required}");
 }
 
-/// Programs that no preloaded library reaches.
 #[test]
 fn unreachable_programs_are_refused() {
     let Some(live) = machine("what is required of targets out of reach") else {

@@ -1,5 +1,4 @@
-//! Programs of every kind under hugectl: they run, and a warning names what they cannot
-//! have.
+//! Programs of every kind under hugectl: they run, and a warning names each shortfall.
 
 mod known;
 
@@ -12,7 +11,7 @@ use crate::support::needs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
-/// The program succeeded with this output.
+/// Asserts that the program succeeded with this output.
 fn ran(done: &Done, out: &str) {
     assert_eq!((done.status, done.out.as_str()), (0, out), "{}", done.err);
 }

@@ -21,7 +21,7 @@ fn a_policy_is_set_inherited_and_changed() {
     let inside = tool("hugectl").get_program().to_str().unwrap().to_owned();
     let (out, err) = state(&["--thp-policy=never", &inside, "--thp-policy=always"]);
     assert_eq!(out, allowed.repeat(2));
-    // A warning only if the machine has them off.
+    // hugectl warns only if THP is off on the machine.
     assert!(err.is_empty() || err.contains("set to never"), "{err}");
     let kept = state(&["--thp-policy=never", &inside, "-qq", "--shm"]);
     assert_eq!(kept.0, forbidden.repeat(2));

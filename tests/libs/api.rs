@@ -17,7 +17,7 @@ use crate::support::live::skip;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::Ran;
 
-/// Whose header and library a program is built with.
+/// The header and the library that a program is built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Built {
     /// Ours.
@@ -26,14 +26,13 @@ enum Built {
     ByDebian,
 }
 
-/// Which library a program runs with.
+/// The library that a program runs with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum With {
     /// libhugetlbfs.so
     Ours,
     /// libhugetlbfs_heap.so in its place.
     Heap,
-    /// The system's.
     System,
 }
 

@@ -23,7 +23,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// Runs it, if the program that it begins with is installed.
+    /// Runs a script if its first program is installed.
     fn run(name: &'static str, script: &'static str) -> Option<Plain> {
         let tool = script.split_whitespace().next().unwrap();
         if !needs::programs(name, &[tool]) {
@@ -96,7 +96,7 @@ fn real_programs_print_the_same() {
         let Some(plain) = Plain::run(name, script) else {
             continue;
         };
-        // Taken for each, so that other tests get the machine.
+        // Taken for each script, so that other tests get the machine in between.
         let Some(live) = machine("real programs") else {
             return;
         };

@@ -1,4 +1,4 @@
-//! Where private memory is around forks and beside threads. `contract` checks its contents.
+//! The pages of private memory around forks and beside threads. `contract` checks its contents.
 
 use super::contract::row::{User, as_user};
 use super::smaps::HeapPages;
@@ -8,10 +8,10 @@ use crate::support::needs::{self, others};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
-/// Pages that hold the heap once but not twice.
+/// Pages of the pool: enough for the heap once, but not twice.
 const POOL: u64 = 60;
 
-/// Runs `forks` as a user; where its memory was before the first thread, and at the end.
+/// Runs `forks` as a user. Returns its heap pages before the first thread and at the end.
 fn run(user: User, options: &[&str], libc: Libc, args: [&str; 2]) -> Option<[HeapPages; 2]> {
     let program = build("contract/forks", libc, &[])?;
     let mut command = as_user(user);
@@ -83,7 +83,7 @@ fn a_heap_beside_threads_is_on_the_pool_only_with_userfaultfd() {
     assert_eq!(live.free_pages_at_last(POOL), POOL);
 }
 
-/// The ring may be writing, so the fork is the kernel's.
+/// A ring may have writes in flight, so nothing moves before the fork.
 #[test]
 fn a_heap_stays_on_the_pool_beside_an_io_uring() {
     if !needs::programs("a fork beside a ring", &["python3"]) {

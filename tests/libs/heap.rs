@@ -18,7 +18,6 @@ use crate::support::program::{Libc, build};
 use crate::support::still::{with_thp, without_pool};
 use crate::support::tool::{Ran, tool};
 
-/// Ways to fill a heap.
 const WAYS: [(Libc, &str); 6] = [
     (Libc::Glibc, "small"),
     (Libc::Glibc, "medium"),
@@ -103,7 +102,7 @@ fn a_fallback_is_obeyed() {
     let Some(live) = machine("fallback") else {
         return;
     };
-    // Base pages, even where the kernel would use transparent pages unasked.
+    // Base pages even if THP is set to always.
     live.set_pool(0);
     assert_eq!(live.hugeadm(&["--thp-always"]).status, 0);
     for heap in ["--heap", "--heap=thp"] {
@@ -259,7 +258,7 @@ fn variables_of_the_heap() {
         let freed = HeapPages::find(&ran.out, "freed").resident;
         assert!((least..=most).contains(&freed), "{value}: {ran:?}");
     }
-    // The second address is outside of the range that is known as the heap's.
+    // The second address is outside the known range of the heap.
     for (base, is_used) in [("340000000000", true), ("500000000000", false)] {
         let ran = heap(Path::new("cat"), ("HUGETLB_MORECORE_HEAPBASE", base));
         let begins = |line: &str| line.starts_with(&format!("{base}-"));

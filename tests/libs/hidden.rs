@@ -1,5 +1,5 @@
-//! Chroots and containers that hide `/sys`, `/proc`, control groups or other processes:
-//! transparent huge pages are tried, and nothing that cannot be seen is called missing.
+//! Chroots and containers that hide `/sys`, `/proc`, control groups or other processes: transparent
+//! huge pages are tried, and hidden files are not reported as missing.
 #![expect(clippy::disallowed_methods, reason = "reads /proc of a process")]
 
 use std::io::{Read, Write};
@@ -32,7 +32,7 @@ fn without_sys_a_heap_tries_transparent_pages() {
         return;
     };
     let program = build("steps", Libc::Glibc, &[]).unwrap();
-    // Container engines mount something empty over what they hide.
+    // Container engines hide files below an empty mount.
     for hide in [NO_SYS, "mount -t tmpfs none /sys/kernel/mm"] {
         for option in ["--heap", "--heap=thp"] {
             let mut command = after(hide, "hugectl");

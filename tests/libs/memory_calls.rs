@@ -1,5 +1,4 @@
-//! Random calls on parts of memory: each returns what it returns without us, and leaves the
-//! same contents and protections.
+//! Random calls on parts of memory have the same results and effects as without us.
 
 mod anon;
 

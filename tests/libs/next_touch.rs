@@ -17,7 +17,7 @@ fn equip(mut guest: Guest, parameters: &str) -> Option<Guest> {
     Some(guest)
 }
 
-/// Runs the program with these arguments; all of them must succeed.
+/// Runs commands, which must all succeed.
 fn run_all(guest: &Guest, commands: &[String]) -> Vec<Ran> {
     let lines: Vec<&str> = commands.iter().map(String::as_str).collect();
     let answers = guest.run(&lines);
@@ -28,7 +28,7 @@ fn run_all(guest: &Guest, commands: &[String]) -> Vec<Ran> {
     answers
 }
 
-/// Asserts that all lines about a range have it on node 1.
+/// Asserts that all lines about a range name node 1.
 fn is_on_second(ran: &Ran, what: &str, megabytes: u32) {
     let begin = format!("{what} n0=");
     let wanted = format!("{what} n0=0 n1={} none=0 pool=0", megabytes * 1024);
@@ -67,7 +67,7 @@ fn memory_follows_its_next_toucher() {
         ["touch", "once", "pages"].map(|what| milliseconds(&answers[0], what));
     let figures = format!("{touch} ms, by one move_pages {once} ms, page by page {pages} ms");
     assert!(touch * 5.0 <= pages, "{figures}");
-    // Twice in a calm moment: each toucher waits for another virtual CPU.
+    // Typically twice: each toucher waits for another virtual CPU.
     assert!(touch <= once * 4.0, "{figures}");
     assert!(
         answers[0].err.contains("userfaultfd(2)"),

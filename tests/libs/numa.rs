@@ -1,6 +1,5 @@
-//! Memory on several nodes, in virtual machines: a large new block is on the node of its
-//! thread, and `numactl`, `set_mempolicy` and `mbind` are obeyed, with pool pages on all
-//! nodes, on one and on none.
+//! Memory on several nodes, in virtual machines: a large new block is on its thread's node, and
+//! `numactl`, `set_mempolicy` and `mbind` are obeyed, with pool pages on all, one and no node.
 
 use std::path::Path;
 
@@ -18,7 +17,6 @@ pub(super) const fn node(megabytes: u32) -> GuestNode {
     }
 }
 
-/// Returns a machine with hugectl, numactl and `numa`.
 fn machine(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     equipped(test, guest(test, nodes)?)
 }
@@ -66,8 +64,7 @@ impl Pools {
         )
     }
 
-    /// Returns the command that fills them, and the others, each followed by the sizes of the
-    /// pools.
+    /// Returns the command that fills them, and the given ones, each followed by the pools' sizes.
     fn script(self, commands: &[&str]) -> Vec<String> {
         let with_shares = |command: &&str| {
             let file = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages";
@@ -87,7 +84,7 @@ pub(super) struct Output<'a> {
     pub(super) ran: &'a Ran,
 }
 
-/// Where a range is, in kB.
+/// The kB of a range on each node, on none, and on the pool.
 #[derive(Debug)]
 struct Place {
     nodes: Vec<u64>,
@@ -205,7 +202,7 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     }
 }
 
-/// Large blocks of threads on two nodes.
+/// Checks large blocks of threads on two nodes.
 fn threads(output: &Output<'_>) {
     for thread in [0, 1] {
         let share = match (output.pools, thread) {
@@ -224,7 +221,7 @@ fn threads(output: &Output<'_>) {
 
 const SIZES: [&str; 3] = ["small", "medium", "large"];
 
-/// What is bound before or after it is touched.
+/// Checks blocks that are bound before or after their first touch.
 pub(super) fn binds(output: &Output<'_>) {
     for what in ["fresh bound", "moved bound", "strict bound"] {
         output.is_on(what, 1);
@@ -286,7 +283,7 @@ fn policies_hold_and_survive_a_fork() {
     );
 }
 
-/// Before and after a fork, in parent and child.
+/// Checks memory before and after a fork, in parent and child.
 pub(super) fn forks(output: &Output<'_>) {
     for who in ["before", "child", "after"] {
         output.is_mostly_on(&format!("{who} thread 0"), 0, 90);

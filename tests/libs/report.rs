@@ -1,4 +1,4 @@
-//! `--report` and `--messages`: what they say, however the program ends, and where it goes.
+//! `--report` and `--messages`: contents and destination, however the program ends.
 #![expect(clippy::disallowed_methods, reason = "reads reports")]
 
 mod ends;
@@ -32,7 +32,6 @@ impl Running {
         Running { child, out }
     }
 
-    /// Reads its next line.
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();
@@ -56,7 +55,7 @@ impl Running {
     }
 }
 
-/// hugectl reads the program's memory once in this time.
+/// hugectl samples the program's memory at least once in this time.
 const SEEN: Duration = Duration::from_millis(1500);
 
 /// Returns the only child of hugectl: the program.
@@ -75,7 +74,7 @@ fn hugectl(report: &str, program: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Returns the lines of a report. A child may write after hugectl has ended.
+/// Returns the lines of a report, at least `count`: a child may write after hugectl has ended.
 fn lines(file: &Path, count: usize) -> Vec<Value> {
     let text = || fs::read_to_string(file).unwrap_or_default();
     for _ in 0..2000 {

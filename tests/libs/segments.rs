@@ -1,5 +1,4 @@
-//! Text, data and bss on huge pages: results stay the same to the bit, and what lies in whole
-//! huge pages is huge.
+//! Text, data and bss on huge pages: bit-identical results, and whole huge pages are huge.
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
 mod filters;
@@ -75,7 +74,7 @@ fn segments_of_an_ordinary_program() {
             live.set_pool(pages);
             let ran = under_hugectl(&program, &["--text=2MB", "--data=2MB", "-q"]);
             assert_eq!(result(&ran), result(&expected));
-            // Of this run: with other addresses there is one whole page more or less.
+            // Of this run: other addresses have one whole page more or less.
             let could = ["text", "data", "bss"].map(|segment| whole(&ran, segment));
             assert_huge(&ran, |kb| match pages {
                 100 => kb * 100 >= could.iter().sum::<u64>() * 99,
@@ -290,7 +289,6 @@ fn a_map_for_perf() {
     }
 }
 
-/// One warning, whatever the reason, and base pages.
 #[test]
 fn segments_that_stay_on_base_pages_are_reported_once() {
     let Some(live) = machine("segments that fall short") else {
@@ -300,7 +298,7 @@ fn segments_that_stay_on_base_pages_are_reported_once() {
     let Some(program) = build("stream", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
         return;
     };
-    // The kernel would use transparent pages unasked.
+    // THP set to always would make them huge.
     let ran = live.hugeadm(&["--thp-always"]);
     assert_eq!(ran.status, 0, "{ran:?}");
     for options in [

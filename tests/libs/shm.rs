@@ -9,7 +9,7 @@ use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, tool};
 
-/// What `shared` does with its memory.
+/// The modes of `shared`.
 const MODES: [&str; 9] = [
     "whole", "parts", "ends", "remap", "holes", "forked", "threads", "others", "segment",
 ];
@@ -150,7 +150,7 @@ fn the_programs_own_request_fails_in_a_limited_group() {
             let warnings = ran.err.matches("own request").count();
             assert_eq!(warnings, usize::from(limit != "max"), "{what}");
         }
-        // Two requests, of which neither is touched before the second.
+        // Two requests; both are mapped before either is touched.
         group.limit(live.default_size(), "max", "10M");
         let ran = run(option, &[kind, &mib(3), "2"]);
         let found = (ran.status, ran.out.as_str());
@@ -166,7 +166,7 @@ fn transparent_pages_and_fallbacks() {
     live.set_pool(0);
     for (enabled, options, least) in [
         ("advise", &["--shm=thp"][..], 4 << 10),
-        // The kernel would use transparent pages unasked.
+        // The kernel would make them huge without advice.
         ("always", &["--shm", "--fallback=base"], 0),
         ("always", &["--shm=thp", "--fallback=base"], 0),
     ] {

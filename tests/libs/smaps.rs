@@ -1,4 +1,4 @@
-//! Parses what the programs of `tests/programs` read from their own `/proc/self/smaps`.
+//! Parses lines that the programs of `tests/programs` print about their own smaps.
 
 pub(crate) mod parts;
 

@@ -1,5 +1,4 @@
-/* Fills memory of a kind, prints "ready", and at the end of its input prints whether the
- * contents are the same. */
+/* Fills memory of a kind, prints "ready", and at the end of input whether it is unchanged. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,6 @@
 /* Calls all functions of libhugetlbfs. Every library with this interface prints the same.
  *
- *     api SCENE [ARGUMENT]
- */
+ * api SCENE [ARGUMENT] */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,7 @@ static void *need(void *p)
 	return p;
 }
 
-/* Blocks of one size, each filled with its own number. */
+/* Fills blocks of one size, each with its own number, and checks them. */
 static void fill(size_t size, size_t bytes)
 {
 	size_t n = bytes / size, i, k;

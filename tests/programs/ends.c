@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Ends by a system call instruction of its own. */
+/* Exits by an inline system call instruction. */
 static void end_by_itself(int status)
 {
 #if defined(__x86_64__)
@@ -35,7 +35,7 @@ int main(int count, char **words)
 	fflush(stdout);
 	if (getchar() == EOF)
 		return 78;
-	/* It must have no child, such as a watching process. */
+	/* The library must not add a child process. */
 	if (waitpid(-1, NULL, WNOHANG) != -1)
 		return 79;
 	if (!strcmp(how, "return"))

@@ -1,5 +1,4 @@
-/* mallopt, malloc_trim, free_sized and free_aligned_sized. They are looked up, since not every
-   libc has them. */
+/* Calls mallopt, malloc_trim and free_[aligned_]sized, looked up: not every libc has them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

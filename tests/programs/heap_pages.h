@@ -72,7 +72,6 @@ static __attribute__((unused)) struct heap_pages read_heap_pages(void)
 	return sum;
 }
 
-/* Prints a line for the tests. */
 static __attribute__((unused)) void print_heap_pages(const char *what)
 {
 	struct heap_pages j = read_heap_pages();

@@ -1,5 +1,5 @@
-/* Takes pages of the default size in every way: private, shared, in files with and without a
-   name, in segments. Some are touched, some only reserved. */
+/* Takes pages of the default size in every way: private, shared, in files with and without a name,
+   in segments. Some are touched, some only reserved. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -51,8 +51,7 @@ static int segment(int pages, int touched, int stays)
 	return id;
 }
 
-/* holders SIZE DIR: page size and mount point. Prints its segments and its child, and ends with
-   its input. */
+/* holders SIZE DIR (page size, mount point): prints segments and child, ends with its input. */
 int main(int argc, char **argv)
 {
 	const int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB;

@@ -126,7 +126,7 @@ static void draw_part(size_t *at, size_t *len)
 	*len *= PAGE;
 }
 
-/* Compares with a second mapping of the same memory. */
+/* Counts the differences to a second mapping of the same memory. */
 static long look_at_twice(size_t at, size_t len)
 {
 	char *other;

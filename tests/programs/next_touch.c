@@ -1,5 +1,4 @@
-/* Memory that moves to the node of its next toucher. Threads run on CPU 0 and CPU 1, one on each
-   node. */
+/* Memory that moves to its next toucher's node. Threads run on CPUs 0 and 1, one on each node. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -173,7 +172,7 @@ static void even(void)
 		((volatile char *)memory)[at];
 }
 
-/* Both nodes at once, each its own pieces, then all. */
+/* Both nodes touch their own pieces at once. */
 static void both(void)
 {
 	fresh(MADV_HUGEPAGE);
@@ -191,7 +190,7 @@ static void all_there(void)
 	check("there", memory, len, 1);
 }
 
-/* A fork while pieces wait and the other thread touches some. */
+/* A fork while pieces await their touch and the other thread touches some. */
 static void forks(void)
 {
 	for (int n = 0; n < 4; n++) {
@@ -243,7 +242,7 @@ static void reads(void)
 	gone();
 }
 
-/* Calls that change memory that waits. */
+/* Calls that change memory before its next touch. */
 static void calls(void)
 {
 	char *moved, *to;
@@ -287,7 +286,7 @@ static void calls(void)
 	for (size_t at = 0; at < 4 * MB + PAGE; at++)
 		if (memory[17 * MB + at] != 7)
 			fail("new contents");
-	/* What nobody has touched comes back at a fork. */
+	/* Untouched pieces come back at a fork. */
 	fresh(MADV_HUGEPAGE);
 	ask();
 	if (mprotect(memory, 8 * MB, PROT_READ))
@@ -310,7 +309,7 @@ static void program(void)
 	check("program", memory, len, 1);
 }
 
-/* The heap, with blocks that are grown, freed and taken again while they wait. */
+/* The heap, with blocks that are grown, freed and taken again before their next touch. */
 static void heap(void)
 {
 	enum { SIZE = 1 << 20 };

@@ -7,7 +7,7 @@
 #include "heap_pages.h"
 #include "numa/forks.h"
 
-/* Prints where many blocks of one size are. */
+/* Prints the nodes of many blocks of one size. */
 static void many(const char *what, size_t size, size_t total)
 {
 	unsigned long on[NODES + 1] = {0}, pool = 0;

@@ -1,5 +1,4 @@
-/* Writes, reads and leaves untouched parts of all kinds of memory. Prints what smaps says of
- * its file and of its shared memory. */
+/* Writes, reads or skips parts of memory. Prints Rss of file and shared memory in bytes. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* Moves the program break in steps, back and forward again, and checks the contents. malloc
-   moves it, too. */
+/* Moves the program break back and forth, beside malloc, and checks the contents. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdio.h>

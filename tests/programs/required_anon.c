@@ -52,7 +52,7 @@ static int thread(size_t stack)
 	return error;
 }
 
-/* Contains no whole huge page. */
+/* Maps an area that contains no whole huge page. */
 static int place(char *room)
 {
 	size_t page = 2 * MIB;

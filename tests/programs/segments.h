@@ -1,5 +1,4 @@
-/* Reads from /proc/self/smaps how much of each segment lies in whole huge pages, and how much
-   of that is huge. */
+/* Prints kB of text, data and bss in whole huge pages, and on huge pages, by smaps. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdint.h>
@@ -104,7 +103,6 @@ static void read_smaps(struct parts *all)
 	fclose(f);
 }
 
-/* Prints a line each for text, data and bss. */
 static void print_segments(void)
 {
 	static const char *const names[] = {"text", "data", "bss"};

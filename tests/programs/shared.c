@@ -235,7 +235,7 @@ static void forked(void)
 	put(p, 13 * PAGE, len, 7);
 	CHECK(write(go[1], &c, 1) == 1);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	/* A part of it may be gone; behind that it is whole. */
+	/* Part of it may be unmapped; the rest is whole. */
 	CHECK(mprotect(p, len, PROT_READ) == 0 || errno == ENOMEM);
 	CHECK(munmap(p, len) == 0 && fault((char *)p + 50 * PAGE) == SIGSEGV);
 }

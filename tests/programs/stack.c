@@ -14,7 +14,6 @@
 
 #define MB (1024 * 1024)
 
-/* Uses bytes of the stack. */
 static __attribute__((noinline)) unsigned use(long bytes)
 {
 	volatile char part[32768];
@@ -44,7 +43,6 @@ static long huge(uintptr_t low, uintptr_t high, int *count)
 	return sum;
 }
 
-/* Whether a page is a guard page. */
 static int is_guard(void *page)
 {
 	int ends[2];

@@ -55,7 +55,7 @@ static uint64_t below(struct worker *w, uint64_t n)
 	return (next(w) >> 11) % n;
 }
 
-/* Half of all blocks are tiny; one of some thousands has tens of MiB. */
+/* Half of all blocks are tiny; one of 2000 has up to 40 MiB. */
 static size_t any_size(struct worker *w)
 {
 	switch (below(w, 64)) {

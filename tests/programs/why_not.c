@@ -1,5 +1,4 @@
-/* 264 MB of malloc, touched; a child that writes to it. Prints how many kB were on huge pages,
- * and how the child ended. */
+/* Touches 264 MB of malloc; a child writes to it. Prints huge kB, and how the child ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 
 enum { SIZE = 264 << 20 };
 
-/* Global, so that the compiler keeps what is written to it. */
+/* Global, so that the compiler keeps the writes. */
 char *volatile memory;
 
 static long huge_kb(void)

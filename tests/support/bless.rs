@@ -1,5 +1,4 @@
-//! Expected texts. `HUGETOOLS_BLESS=1` rewrites them instead of comparing; `git diff`
-//! then shows the change.
+//! Expected texts. `HUGETOOLS_BLESS=1` rewrites them instead of comparing; see `git diff`.
 #![expect(clippy::disallowed_methods, reason = "tests read their own files")]
 
 use std::fs;

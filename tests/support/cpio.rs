@@ -22,7 +22,6 @@ impl Archive {
         self.entry(path, 0o100_000 | mode, contents);
     }
 
-    /// Returns the archive.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.entry("/TRAILER!!!", 0, &[]);
         self.bytes
@@ -32,8 +31,7 @@ impl Archive {
         let name = path.trim_start_matches('/');
         let length = u32::try_from(contents.len()).unwrap();
         let named = u32::try_from(name.len() + 1).unwrap();
-        // Inode, mode, uid, gid, links, mtime, file size, four device numbers, name size,
-        // checksum.
+        // Inode, mode, uid, gid, links, mtime, size, four device numbers, name size, checksum.
         let fields = [0, mode, 0, 0, 1, 0, length, 0, 0, 0, 0, named, 0];
         self.bytes.extend(b"070701");
         for field in fields {

@@ -1,6 +1,5 @@
-//! Virtual machines with several memory nodes. QEMU without KVM boots Debian's cloud
-//! kernel with an initramfs of our tools and busybox, runs commands and returns their
-//! output.
+//! Virtual machines with several memory nodes. QEMU without KVM boots Debian's cloud kernel with
+//! our tools and busybox in an initramfs, runs commands and returns their output.
 
 mod systemd;
 
@@ -23,7 +22,7 @@ const QEMU: &str = "qemu-system-x86_64";
 /// may spoil the flags.
 const CPU: &str = "max,-erms,-fsrm,-cx16";
 
-/// Timeout of a boot; the slowest boot takes less.
+/// Timeout of a boot and its commands.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A machine to boot.
@@ -32,7 +31,7 @@ pub(crate) struct Guest {
     archive: Archive,
     machine: Vec<String>,
     parameters: String,
-    /// The command before systemd, if that is the init.
+    /// The command to run before systemd, if systemd is the init.
     systemd: Option<&'static str>,
 }
 
@@ -51,8 +50,7 @@ pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     }
 }
 
-/// Returns a machine with the kernel from a variable such as `HUGETOOLS_OLD_KERNEL`; `None`
-/// if it is not set.
+/// Returns a machine with the kernel that `variable` names, such as `HUGETOOLS_OLD_KERNEL`, if set.
 pub(crate) fn guest_of(variable: &str, test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     let named = |(name, _): &(OsString, OsString)| name == variable;
     let (_, kernel) = std::env::vars_os().find(named)?;
@@ -191,8 +189,8 @@ impl Guest {
             .arg(&self.kernel)
             .arg("-initrd")
             .arg(&initrd);
-        // On a busy host the kernel would find its timer too slow, and panic.
-        // Clearing each allocation twice is half of a boot.
+        // no_timer_check: on a busy host the kernel would find its timer too slow, and panic.
+        // init_on_alloc=0: clearing each allocation twice is half of a boot.
         let always = "console=ttyS0 loglevel=1 panic=-1 no_timer_check \
                       init_on_alloc=0 cryptomgr.notests mitigations=off systemd.show_status=0";
         let parameters = format!("{always} {}", self.parameters);
@@ -233,7 +231,7 @@ fn finish(command: &mut Command) -> String {
     console
 }
 
-/// The begin of the guest's init script.
+/// The beginning of the guest's init script.
 const INIT: &str = "#!/bin/busybox sh
 PATH=/bin
 /bin/busybox mkdir -p /proc /sys /dev /run /tmp /var/lib

@@ -1,6 +1,5 @@
-//! The hugeadm of libhugetlbfs 2.23 from Debian, for comparison. It writes to the kernel
-//! by mistake, so it runs only on copies: in its own mount namespace or in a virtual
-//! machine.
+//! Debian's hugeadm of libhugetlbfs 2.23, for comparison. It writes to the kernel by mistake, so it
+//! runs only on copies: in a mount namespace or a virtual machine.
 
 use std::path::Path;
 use std::process::Command;
@@ -33,8 +32,7 @@ pub(crate) fn is_here(test: &str) -> bool {
     true
 }
 
-/// Runs a program in a mount namespace with `/proc` and `/sys` of a recorded machine and
-/// an empty `/var/lib`.
+/// Runs a program in a mount namespace: recorded `/proc` and `/sys`, empty `/var/lib`.
 pub(crate) fn inside(tree: &Path, program: &Path, args: &[&str]) -> Ran {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c"]);

@@ -1,5 +1,4 @@
-//! The running machine. One test uses it at a time, and everything is restored at the
-//! end, even if the test fails.
+//! The running machine, used by one test at a time and restored even if the test fails.
 #![expect(
     clippy::disallowed_methods,
     reason = "control groups are files like others"
@@ -33,8 +32,7 @@ pub(crate) struct Live {
     _lock: Flock<fs::File>,
 }
 
-/// Returns the machine, or reports a skipped test on standard error. With
-/// `HUGETOOLS_CI=1` a skip fails the test.
+/// Returns the machine, or reports a skipped test. With `HUGETOOLS_CI=1` a skip fails the test.
 pub(crate) fn machine(test: &str) -> Option<Live> {
     if !can_be_set(test) {
         return None;
@@ -93,14 +91,13 @@ thread_local! {
     static SKIPPED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Reports a skipped test without failing, even in CI: nothing that `.ci/run` could
-/// install would help.
+/// Reports a skipped test without failing, even in CI: `.ci/run` could install nothing to help.
 pub(crate) fn skip_aloud(why: &str) {
     let line = why.trim_end().replace('\n', " ");
     SKIPPED.with_borrow_mut(|all| all.insert(line));
 }
 
-/// Takes why this thread's test was skipped, or cut short; nothing if it was not.
+/// Takes the reasons why this thread's test was skipped or cut short.
 pub(crate) fn take_skipped() -> Option<String> {
     let all = SKIPPED.take();
     let all: Vec<String> = all.into_iter().collect();
@@ -112,7 +109,6 @@ pub(super) fn live_root() -> Root {
 }
 
 impl Live {
-    /// Runs hugeadm.
     pub(crate) fn hugeadm(&self, args: &[&str]) -> Ran {
         tool("hugeadm").args(args).output().unwrap().into()
     }
@@ -159,8 +155,7 @@ impl Live {
         }
     }
 
-    /// Mounts a hugetlbfs of the default size that everybody can use. Returns the mount
-    /// point.
+    /// Mounts a hugetlbfs of the default size for everybody. Returns the mount point.
     pub(crate) fn global_mount(&self) -> String {
         let ran = self.hugeadm(&["--create-global-mounts"]);
         assert_eq!(ran.status, 0, "{ran:?}");
@@ -195,8 +190,7 @@ impl Live {
             .is_some_and(Thp::serves_madvise)
     }
 
-    /// Sets `shmem_enabled` until the end of the test. Returns false if this kernel lacks
-    /// it.
+    /// Sets `shmem_enabled` until the end of the test. Returns false if this kernel lacks it.
     pub(crate) fn set_shmem_enabled(&self, word: &str) -> bool {
         let path = thp::dir().join("shmem_enabled");
         self.root.write(&path, word).is_ok()

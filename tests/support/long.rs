@@ -1,5 +1,4 @@
-//! The duration of open-ended tests: `HUGETOOLS_SECONDS`, by default 1, so that the whole
-//! suite takes a few minutes.
+//! The duration of open-ended tests: `HUGETOOLS_SECONDS`, by default 1.
 
 use std::time::Duration;
 

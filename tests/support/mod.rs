@@ -17,8 +17,7 @@ pub(crate) mod tool;
 pub(crate) mod traced;
 pub(crate) mod tree;
 
-/// Returns the configuration of a property test with `cases` cases. A failing case is
-/// printed, and no file is written into the project.
+/// Returns a property test's configuration that writes no file into the project.
 pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {
     proptest::test_runner::Config {
         failure_persistence: None,

@@ -1,5 +1,4 @@
-//! Checks for everything that a machine may lack: programs and libraries, mounts, and a
-//! directory that all users can reach.
+//! Checks for what a machine may lack: programs, libraries, mounts, reachable directories.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -55,7 +54,6 @@ pub(crate) fn loopback(test: &str) -> bool {
     }
 }
 
-/// Opens and closes a loopback connection.
 fn connection() -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     TcpStream::connect(listener.local_addr()?).map(drop)

@@ -35,8 +35,7 @@ pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     build_as(&format!("{name}-{libc:?}{words}"), name, libc, flags)
 }
 
-/// Builds a program under another name, if name and flags would be too long for a file
-/// name.
+/// Builds a program under another name: flags may be too long for a file name.
 pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     // Each program is built once, since a running executable cannot be overwritten.
     static BUILT: Mutex<BTreeMap<String, Arc<Mutex<bool>>>> = Mutex::new(BTreeMap::new());

@@ -1,5 +1,4 @@
-//! Saves the state of the running machine before a test and restores it afterwards, even
-//! if the test fails.
+//! Saves the state of the running machine, and restores it even if the test fails.
 
 use std::collections::BTreeSet;
 use std::fs;

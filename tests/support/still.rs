@@ -1,5 +1,4 @@
-//! The running machine with an empty pool and nothing changed. Tests that change nothing
-//! share it.
+//! The running machine with an empty pool. Tests that change nothing share it.
 
 use std::fs;
 
@@ -43,8 +42,7 @@ pub(crate) fn without_pool(test: &str) -> Option<Still> {
     Some(Still::Emptied(Box::new(live)))
 }
 
-/// Returns the machine with an empty pool and transparent huge pages, or reports a
-/// skipped test.
+/// Returns the machine with an empty pool and THP, or reports a skipped test.
 pub(crate) fn with_thp(test: &str) -> Option<Still> {
     let still = without_pool(test)?;
     match still.thp_serves() {

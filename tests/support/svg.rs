@@ -37,7 +37,6 @@ pub(crate) struct Interval {
 
 const COLOURS: [&str; 2] = ["#3366cc", "#cc6633"];
 
-/// Ratios on the axis.
 const TICKS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
 
 /// Draws a row for each name, with two intervals on an axis of gains: right of 1 is better.

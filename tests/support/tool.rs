@@ -38,8 +38,8 @@ impl From<Output> for Ran {
     }
 }
 
-/// Returns hugectl's path, in a prefix with the libraries of the same build. That of another
-/// build remains.
+/// Returns the path of hugectl in a prefix with the libraries of this build. Prefixes of other
+/// builds stay.
 pub(crate) fn hugectl() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
@@ -67,9 +67,8 @@ pub(crate) fn install(prefix: &Path) {
     }
 }
 
-/// Copies an executable in a child process. Otherwise a child forked by another test
-/// could inherit the descriptor that is open for writing, and exec would fail with
-/// ETXTBSY.
+/// Copies an executable by cp. A child forked by another test could inherit our descriptor that is
+/// open for writing, and exec would fail with ETXTBSY.
 pub(crate) fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let mut cp = Command::new("cp");
     let copied = cp.arg(from.as_ref()).arg(to.as_ref()).output().unwrap();
@@ -110,15 +109,13 @@ pub(crate) fn hugeadm(tree: &Path, args: &[impl AsRef<str>]) -> Ran {
     run(&mut command)
 }
 
-/// Runs a shell script.
 pub(crate) fn sh(script: &str) -> Ran {
     let mut command = Command::new("sh");
     command.arg("-c").arg(script);
     run(&mut command)
 }
 
-/// Runs a command. Retries fork: it can fail while another test has strict overcommit
-/// enabled.
+/// Runs a command. Retries fork, which can fail under another test's strict overcommit.
 fn run(command: &mut Command) -> Ran {
     for _ in 0..50 {
         match command.output() {

@@ -42,8 +42,7 @@ pub(crate) fn write(path: &Path, text: &str) {
     std::io::Write::write_all(&mut file.unwrap(), text.as_bytes()).unwrap();
 }
 
-/// Returns a temporary directory, in memory if possible, since tests create thousands of
-/// small files.
+/// Returns a temporary directory, in memory if possible: tests create thousands of files.
 fn scratch() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
@@ -51,7 +50,6 @@ fn scratch() -> TempDir {
 /// All files and directories of a tree: mode, and a file's contents.
 pub(crate) type Snapshot = BTreeMap<String, (u32, Option<Vec<u8>>)>;
 
-/// Takes a snapshot.
 pub(crate) fn snapshot(dir: &Path) -> Snapshot {
     let mut all = Snapshot::new();
     walk(dir, "", &mut all);
@@ -136,7 +134,6 @@ fn recording_is_unpacking_backwards() {
     }
 }
 
-/// The machine of the tests can be recorded, too.
 #[test]
 fn the_running_machine_can_be_recorded() {
     let script = bless::project("tests/fixtures/record.sh");

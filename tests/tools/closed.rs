@@ -1,5 +1,4 @@
-//! Closed standard descriptors: lost output is an error, and a started program finds the
-//! same descriptors closed.
+//! Closed standard descriptors: lost output is an error, and a program finds the same ones closed.
 
 use std::path::Path;
 

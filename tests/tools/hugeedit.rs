@@ -25,7 +25,6 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Builds the program with flags.
 fn build(place: &Place, name: &str, flags: &str) {
     place.file("program.c", PROGRAM);
     place.ok(&format!("cc -O1 {flags} program.c -o {name}"));
@@ -114,7 +113,7 @@ fn all_hard_links_see_the_change() {
     assert!(place.work("third").is_symlink());
 }
 
-/// Runs hugeedit as an unprivileged user, who owns the files in `made`.
+/// Runs a command as a user who does not own the files in `made`.
 const AS_NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
 
 #[test]
@@ -171,7 +170,6 @@ fn programs_with_a_set_id_bit_or_capabilities_stay_unchanged() {
     assert_eq!(place.ok("getcap capable"), "capable cap_net_raw=ep\n");
 }
 
-/// libhugetlbfs' hugeedit shows and sets the same marks.
 #[test]
 fn marks_equal_those_of_libhugetlbfs() {
     let tool = "/usr/bin/hugeedit";

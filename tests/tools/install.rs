@@ -1,6 +1,5 @@
-//! Installs from the tree into a prefix without root. Programs can be linked and run
-//! there without further settings, and uninstalling leaves nothing behind. Packages
-//! contain the files of the table.
+//! Installs from the tree into a prefix without root: programs link and run there without further
+//! settings, uninstalling leaves nothing behind, and packages contain the files of the table.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::fs;
@@ -24,8 +23,7 @@ impl Place {
         Place::with(&BUILT)
     }
 
-    /// Returns a place where the smallest tool replaces all others: packing them all
-    /// takes a minute.
+    /// Returns a place where the smallest tool stands for all: packing every tool takes a minute.
     fn small() -> Place {
         Place::with(&BUILT.map(|(name, file)| match name.ends_with(".so") {
             true => (name, file),
@@ -78,7 +76,7 @@ impl Place {
     }
 }
 
-/// Prints the path of its library, and the number of page sizes.
+/// Prints the path of its library. Fails if the library lists no page size.
 const PROGRAM: &str = r#"
 #include <hugetlbfs.h>
 #include <stdio.h>
@@ -226,7 +224,7 @@ fn debian_packages_match_their_lists() {
     }
 }
 
-/// What a registry shows, and what it refuses a crate without.
+/// Checks the metadata that a registry shows or requires.
 #[test]
 fn crates_can_be_published() {
     let mut cargo = Command::new(env!("CARGO"));
@@ -255,7 +253,7 @@ fn crates_can_be_published() {
     }
 }
 
-/// A package has only the files of its own crate.
+/// A published crate contains only its own files.
 #[test]
 fn crates_include_no_file_of_another() {
     let mut files = Command::new("find");
@@ -264,7 +262,7 @@ fn crates_include_no_file_of_another() {
     let names = String::from_utf8(output.stdout).unwrap();
     assert!(names.lines().count() > 500, "{names}");
     for name in names.lines() {
-        // Folders below the crate's own; of the root package's, below `src`.
+        // The number of `..` that stay in the package.
         let folders = name.split('/').count() - if name.starts_with("src/") { 1 } else { 3 };
         let text = bless::text(name);
         for begin in ["include_str!(\"", "include_bytes!(\"", "#[path = \""] {

@@ -1,5 +1,4 @@
-//! Handmade ELF files: independent of the compiler, and with errors that no compiler
-//! makes.
+//! Handmade ELF files: independent of the compiler, and with errors that none makes.
 
 /// Address size, byte order and architecture.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,4 @@
-//! Tests of the small tools (hugeedit, pagesize, ld.hugetlbfs), and of features that all
-//! tools share.
+//! Tests of hugeedit, pagesize and ld.hugetlbfs, and of features that all tools share.
 
 mod closed;
 mod cross;

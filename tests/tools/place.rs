@@ -94,8 +94,7 @@ impl Place {
         command.output().unwrap().into()
     }
 
-    /// Runs a line that must succeed without output on standard error. Returns its
-    /// output.
+    /// Runs a line that must succeed with empty standard error. Returns its output.
     pub(super) fn ok(&self, line: &str) -> String {
         let done = self.shell(line);
         assert_eq!(

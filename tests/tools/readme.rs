@@ -1,6 +1,5 @@
-//! Runs README's commands literally after the build, in a mount namespace that isolates
-//! the installation. Pools are changed on a recorded machine. A line that names a user
-//! runs as that user.
+//! Runs README's commands literally after the build, in a mount namespace that isolates the
+//! installation: pools on a recorded machine, and lines that name a user as that user.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod pictures;
@@ -42,7 +41,7 @@ fn command(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line).trim_end()
 }
 
-/// Those with the file run one after the other on one machine, the others on one each.
+/// Commands with the file run in sequence on one machine, each other command on its own.
 #[test]
 fn pool_commands_work() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -69,7 +68,7 @@ fn pool_commands_work() {
     }
 }
 
-/// Each way of the first table of "Why not just ...?" with its result.
+/// Returns command, huge memory and child's end from the rows of "Why not just ...?".
 fn ways() -> Vec<(String, String, String)> {
     let text = bless::text("README.md");
     let rows = text.lines().filter(|line| line.contains("./why_not` "));
@@ -268,8 +267,8 @@ fn commands_work_after_installation() {
     assert!(heap["huge"]["2097152"].as_u64() >= Some(60 << 20), "{heap}");
 }
 
-/// Returns the commands of "Programs", each as its user, with a server for one of them that is
-/// always stopped at the end.
+/// Returns the commands of "Programs", each as its user, and a PostgreSQL server for one of them
+/// that is stopped at exit.
 fn as_written(home: &Path) -> String {
     let prepare = format!(
         "runuser -u postgres -- initdb -A trust -D data >/dev/null\n\
@@ -285,7 +284,7 @@ fn as_written(home: &Path) -> String {
             _ if command.is_empty() => {}
             // The server would not end.
             _ if command.ends_with("redis-server") => script.push(format!("{command} --version")),
-            // A shell per user does not wait for descriptors that a server keeps open.
+            // With a log the server does not keep our descriptors open.
             true => script.push(format!("runuser -u postgres -- {command} -l log")),
             false => script.push(command.to_owned()),
         }

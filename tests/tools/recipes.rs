@@ -1,6 +1,6 @@
-//! Starts servers as their packages do, with the settings from `hugectl --emit`; hugectl
-//! itself starts nothing here. The tools are installed, since paths in a build tree don't
-//! last. Changes to `/etc` are discarded.
+//! Starts servers as their packages do, with settings from `hugectl --emit` and without hugectl.
+//! The tools are installed, since paths in a build tree don't last. Changes to `/etc` are
+//! discarded.
 
 use crate::support::live::{machine, skip};
 

@@ -1,5 +1,4 @@
-//! An independent parser of 64-bit segments, so that the tested code is not checked by
-//! itself.
+//! An independent parser of 64-bit segments, so that the tested code does not check itself.
 
 /// The mark in the kernel's headers (`PF_LINUX_HUGETLB`).
 const MARK: u64 = 0x0010_0000;

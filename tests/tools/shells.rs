@@ -1,5 +1,4 @@
-//! Completions in real shells: bash through its variables, fish through its command, zsh in a
-//! terminal.
+//! Completions in real shells: bash's variables, fish's command, and zsh in a terminal.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,8 +7,7 @@ use super::readme::Place;
 use crate::support::bless;
 use crate::support::live::skip;
 
-/// Runs a shell's script in the project's directory. Returns its output, one word per
-/// line.
+/// Runs a shell's script in the project's directory. Returns the first field of each line.
 fn words(shell: &str, script: &str, line: &str) -> Vec<String> {
     let tool = line.split(' ').next().unwrap();
     let mut command = Command::new(shell);
@@ -51,7 +49,7 @@ const CASES: [Case; 13] = [
     ("hugeadm --mount-mode ", &["0755"], &["README.md"]),
 ];
 
-/// Tries all cases, if the shell and the pool exist.
+/// Tries all cases if the shell is installed.
 fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
     if !Path::new("/usr/bin").join(shell).exists() {
         return skip(test, &format!("there is no {shell}")).unwrap_or(());
@@ -124,8 +122,8 @@ fn zsh_completes() {
     tried("zsh_completes", "zsh", &|line| words("zsh", &script, line));
 }
 
-/// What a login shell, as over ssh, knows of hugeadm after an installation. For fish the
-/// advice of the installation is followed.
+/// Completions of hugeadm in a login shell, as over ssh, after an installation. fish needs the
+/// links that the installer advises.
 const LOGIN: [(&str, &str, &str); 3] = [
     (
         "bash-completion/bash_completion",

@@ -69,7 +69,6 @@ fn result(done: &Done) -> String {
     line.unwrap().to_owned()
 }
 
-/// Checks each segment.
 fn judge(done: &Done, way: &Way, pages: u64) {
     let what = format!("{} {} {pages}: {done:?}", way.options, way.variables);
     for segment in ALL {

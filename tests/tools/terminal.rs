@@ -1,5 +1,4 @@
-//! Output on terminals of several widths, with and without colour, and the same text in a
-//! pipe.
+//! Output on terminals of several widths, with and without colour, and the same in a pipe.
 
 use std::path::Path;
 use std::process::Command;

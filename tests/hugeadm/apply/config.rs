@@ -1,4 +1,4 @@
-//! The file of pools: --save, --check, --apply, --rollback.
+//! The configuration file: --save, --check, --apply, --rollback.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod killed;
@@ -15,7 +15,7 @@ use crate::support::live::machine;
 use crate::support::tool::{self, Ran, hugeadm};
 use crate::support::tree::{self, Snapshot, difference, snapshot};
 
-/// Everything but the record and its directory.
+/// Returns a snapshot without the rollback record and its directory.
 fn all(tree: &Path) -> Snapshot {
     let mut all = snapshot(tree);
     all.retain(|path, _| !path.starts_with("/var/lib/hugetools"));
@@ -24,7 +24,7 @@ fn all(tree: &Path) -> Snapshot {
     all
 }
 
-/// A machine, and a file beside it.
+/// A recorded machine, and a configuration file beside it.
 struct World {
     tree: TempDir,
     dir: TempDir,
@@ -61,12 +61,11 @@ impl World {
         snapshot(self.tree.path())
     }
 
-    /// Everything but the record and its directory.
     fn all(&self) -> Snapshot {
         all(self.tree.path())
     }
 
-    /// Changes a kernel file by hand, if the machine has it.
+    /// Changes a kernel file by hand. Returns false if the machine lacks it.
     fn change(&self, path: &str, text: &str) -> bool {
         let path = self.tree.path().join(path);
         let is_there = path.exists();
@@ -130,8 +129,8 @@ fn a_change_by_hand_is_found_and_taken_back_on_every_machine() {
     }
 }
 
-/// Files for the default pool of any machine. A recorded tree has no kernel that adds up the
-/// pages of nodes; see [`simulated`].
+/// Generates files for the default pool of any machine. A recorded tree does not add up the pages
+/// of nodes; [`simulated`] does.
 fn files() -> impl Strategy<Value = String> {
     let pool = prop_oneof![
         (0..30u64).prop_map(|pages| format!("min = {pages}\n")),
@@ -157,7 +156,6 @@ fn files() -> impl Strategy<Value = String> {
     })
 }
 
-/// Machines with a pool.
 fn with_pools() -> Vec<String> {
     let mut names = tree::machines();
     names.retain(|name| !["ppc64le-power9-hash", "s390x"].contains(&name.as_str()));
@@ -193,7 +191,7 @@ proptest! {
     }
 }
 
-/// Wrong files: text, and the begin of the error after the path.
+/// Wrong files: text, and the beginning of the error after the path.
 #[rustfmt::skip]
 const WRONG: [(&str, &str); 39] = [
     (
@@ -393,7 +391,7 @@ fn the_example_is_right_and_has_all_keys() {
             _ => format!("{line}\n"),
         })
         .collect();
-    // A host of this name has no such pools.
+    // The conditions of the example name other hosts, so nothing differs.
     fs::write(world.file(), all.replace("postgres", "root")).unwrap();
     world.ok("--check");
 }
@@ -426,7 +424,7 @@ fn a_real_pool_follows_the_file() {
     let ran = live.hugeadm(&["--rollback"]);
     assert_eq!(ran.status, 0, "{ran:?}");
     assert_eq!(live.pool(size).0, 22);
-    // Another file asks for more than there is; the pool is not essential.
+    // More than all memory is a usage error.
     let more = "[[pool]]\nsize = \"DEFAULT\"\nmin = \"200%\"\n";
     fs::write(&file, more).unwrap();
     assert_eq!(run("--apply").status, 2);

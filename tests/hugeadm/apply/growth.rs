@@ -1,5 +1,4 @@
-//! Pools that lack memory at first: which measures are tried, in which order, when the
-//! search ends, and which state a signal leaves.
+//! Pools that lack memory: measures and their order, end of the search, state after a signal.
 
 use hugetools_admin::effects::Effects;
 use hugetools_admin::report::{NotRun, Outcome, Status, status};
@@ -150,8 +149,7 @@ fn a_pool_grows_even_if_swap_fails() {
     );
 }
 
-/// At whatever step the signal arrives, the pool has its old or its new maximum, no swap
-/// is left, and undone steps are reported.
+/// At any step, a signal leaves the old or new maximum and no swap. Undone steps are reported.
 #[test]
 fn a_signal_leaves_a_consistent_pool_and_no_swap() {
     let args = [

@@ -1,5 +1,5 @@
-//! The role of Ansible on this machine, with `/etc` in an overlay and hugeadm on a recorded
-//! tree; the manifest under the schema of Kubernetes.
+//! The Ansible role on this machine, with an overlay on `/etc` and hugeadm on a recorded tree; the
+//! manifest under the Kubernetes schema.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::fs;
@@ -12,8 +12,7 @@ use crate::support::needs;
 use crate::support::tool::Ran;
 use crate::support::tree;
 
-/// Runs a playbook in check mode, twice, and after a change by hand. POOL is a file of the
-/// tree.
+/// Runs a playbook in check mode, twice, and after a manual change. POOL is a file of the tree.
 const PLAY: &str = "
 mount -t overlay overlay -o lowerdir=/etc,upperdir=$PWD/up,workdir=$PWD/work /etc
 play() { ansible-playbook -i localhost, -c local -e 'ansible_python_interpreter={{ ansible_playbook_python }}' \"$@\" play.yml; }
@@ -48,7 +47,7 @@ fn the_role_is_idempotent_and_has_a_check_mode() {
         return;
     }
     let tree = machine(&["lib/systemd/systemd"]);
-    // An overlay needs a file system other than an overlay below it.
+    // The upper directory of an overlay cannot be on an overlay.
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let path = |name: &str| place.path().join(name);
     for dir in ["up", "work", "bin"] {
@@ -78,7 +77,7 @@ fn the_role_is_idempotent_and_has_a_check_mode() {
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("+min = 80"), "no diff: {}", ran.out);
-    // The pool, and how many tasks changed or would change something.
+    // The pool's size, and the number of tasks that changed or would change something.
     let lines = ran.out.lines().filter_map(|line| {
         let recap = line
             .split("changed=")

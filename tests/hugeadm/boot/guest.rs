@@ -1,12 +1,12 @@
-//! The file at boot, in virtual machines: exact on each node before a dependent service
-//! starts, or a failed unit with the figure in its log.
+//! The configuration file at boot, in virtual machines: it is applied on each node before a
+//! dependent service starts, or the unit fails with the figure in its log.
 
 use crate::support::guest::{GuestNode, guest};
 use crate::support::tool::Ran;
 
 const FILE: &str = "/etc/hugetools/hugetools.toml";
 
-/// What a dependent service finds.
+/// A file that can be applied in full.
 const EXACT: &str = "
 [[pool]]
 size = \"2MB\"
@@ -16,7 +16,7 @@ nodes = {0 = 17, 1 = 5}
 for = \"global\"
 ";
 
-/// The second node begins and ends within a gigabyte, so it has no whole one.
+/// The second node contains no aligned gigabyte.
 const TOO_MUCH: &str = "
 [[pool]]
 size = \"1GB\"

@@ -75,7 +75,6 @@ fn the_command_line_of_the_kernel_is_compared() {
     }
 }
 
-/// A pool of one page is reported in the singular.
 #[test]
 fn one_page_is_singular() {
     let pools: [&[Change]; 4] = [

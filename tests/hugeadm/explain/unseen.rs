@@ -5,7 +5,6 @@ use std::process::Command;
 use crate::support::needs::mounts;
 use crate::support::tool::Ran;
 
-/// Without kernel files hugeadm makes no claims about the kernel.
 #[test]
 fn without_proc_and_sys_there_are_no_claims() {
     if !mounts("a machine without /proc") {

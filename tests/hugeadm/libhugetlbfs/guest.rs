@@ -1,5 +1,4 @@
-//! Compares with the hugeadm of libhugetlbfs 2.23 on a real kernel: from the same state,
-//! the same options lead to the same state.
+//! Compares all effects with the hugeadm of libhugetlbfs 2.23, on a real kernel.
 
 use std::path::Path;
 
@@ -23,8 +22,7 @@ cd khugepaged
 echo 4096 > pages_to_scan; echo 60000 > alloc_sleep_millisecs; echo 10000 > scan_sleep_millisecs
 ";
 
-/// Prints everything that the options change. The owner and mode of a mount are those of
-/// its directory.
+/// Prints everything that the options change. A mount's owner and mode are its directory's.
 const STATE: &str = "
 cd /proc/sys
 grep -H . vm/nr_hugepages vm/nr_overcommit_hugepages vm/hugetlb_shm_group kernel/shmmax vm/min_free_kbytes

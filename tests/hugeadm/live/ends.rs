@@ -14,8 +14,7 @@ use crate::support::tool::tool;
 
 const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
 
-/// Starts hugeadm with default signal actions. A background job may ignore signals, and
-/// hugeadm would inherit that.
+/// Starts hugeadm with default signal actions, since a background job may ignore signals.
 fn start(args: &[&str]) -> Child {
     let hugeadm = tool("hugeadm");
     let mut command = Command::new("/usr/bin/env");

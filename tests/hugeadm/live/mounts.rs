@@ -112,8 +112,7 @@ fn mounts_of_a_user_and_of_a_group() {
     assert_eq!(owner(&dirs[0]), (DAEMON, 0, 0o700));
 }
 
-/// hugeadm lists and keeps the current owner and mode after `chown` and `chmod`, not
-/// those of the mount call.
+/// hugeadm lists and keeps owner and mode after `chown` and `chmod`, not those of the mount call.
 #[test]
 fn owner_and_mode_are_read_from_the_mount() {
     let Some(live) = machine("owner and mode of a mount") else {
@@ -158,7 +157,7 @@ fn limits_of_mounts() {
     assert_eq!(option("size"), (1u64 << 31).to_string());
     assert_eq!(option("min_size"), (4 * page).to_string());
     assert_eq!(option("nr_inodes"), "10");
-    // Pages kept for the mount (min_size) are reserved.
+    // `min_size` reserves pages of the pool.
     assert!(live.now().pool(size).unwrap().reserved.get() >= 4);
 
     let ran = live.hugeadm(&[&args[..], &["-v"]].concat());
@@ -171,7 +170,7 @@ fn limits_of_mounts() {
         "{ran:?}"
     );
 
-    // A mount asks for more pages than are free: more pages in the pool fix it.
+    // A `min_size` above the free pages fails until the pool grows.
     let free = live.now().pool(size).unwrap().available().get();
     let min = format!("--min-size={}", (free + 3) * page);
     let ran = live.hugeadm(&["--create-global-mounts", &min]);
@@ -234,7 +233,7 @@ fn clear_leaves_the_pages_in_use() {
         &live,
         &["--pool-pages-min=DEFAULT:8", "--pool-pages-max=DEFAULT:12"],
     );
-    // Pages that a mount of ours keeps are free after it.
+    // --clear also frees pages that our mount reserves.
     let min = format!("--min-size={}", 2 * size.get());
     let ran = live.hugeadm(&["--create-mounts", &min]);
     assert_eq!(ran.status, 0, "{ran:?}");

@@ -115,13 +115,13 @@ fn java_tells_its_heap_and_code_cache() {
     );
 }
 
-/// As root, hugeadm asks the server as the owner of its files.
+/// As root, hugeadm runs the server as the owner of its files.
 #[test]
 fn postgresql_computes_its_shared_memory() {
     let Some((bin, user)) = installed("the size of PostgreSQL") else {
         return;
     };
-    // The server tries to use a pool.
+    // The server would use a pool.
     let Some(_still) = without_pool("the size of PostgreSQL") else {
         return;
     };

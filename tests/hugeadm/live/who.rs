@@ -59,7 +59,6 @@ fn machine_with_holders(test: &str) -> Option<(Live, String, Holders)> {
     Some((live, dir, holders))
 }
 
-/// Returns the account of the default pool.
 fn account(live: &Live) -> Value {
     let ran = live.hugeadm(&["--who", "--json"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
@@ -81,7 +80,6 @@ fn pages(account: &Value, field: &str, value: &Value) -> (u64, u64) {
     (sum(false), sum(true))
 }
 
-/// Each page has a holder, and each holder's count is right.
 #[test]
 fn every_page_has_a_holder() {
     let Some((live, dir, holders)) = machine_with_holders("who holds pages") else {
@@ -153,7 +151,7 @@ fn orphans_are_listed_with_their_command() {
     succeeds(&live, &["--pool-pages-min", "DEFAULT:0"]);
 }
 
-/// A user who cannot see a process makes no claims about its pages.
+/// hugeadm makes no claims about pages of processes that it cannot see.
 #[test]
 fn an_ordinary_user_sees_which_processes_are_hidden() {
     let Some((_live, dir, holders)) = machine_with_holders("who holds pages, for a user") else {
@@ -220,7 +218,7 @@ fn files_in_another_mount_namespace_can_be_removed() {
     let _ = child.wait();
 }
 
-/// The mount was unmounted while a process maps its files.
+/// The file system is unmounted lazily while a process maps its files.
 #[test]
 fn pages_on_an_invisible_mount_have_holders() {
     let Some(live) = machine("a mount out of sight") else {

@@ -16,7 +16,7 @@ use crate::support::live::skip;
 use crate::support::tool::hugeadm;
 use crate::support::tree;
 
-/// Returns the metrics of a machine with every source of them.
+/// Returns the metrics of a machine that has all their sources.
 fn metrics() -> String {
     let dir = tree::machine("x86_64-8node");
     let counters = tree::machine("x86_64-6.18-counters");
@@ -98,7 +98,6 @@ fn promtool_has_no_complaint() {
     assert!(ran.status.success() && said.is_empty(), "{said}");
 }
 
-/// Every metric in a query of the dashboard is one that hugeadm prints.
 #[test]
 fn the_dashboard_shows_existing_metrics() {
     let text = bless::text("crates/admin/share/grafana-dashboard.json");

@@ -26,7 +26,7 @@ print("ready", flush=True)
 sys.stdin.read()
 "#;
 
-/// The share of a CPU that hugectl used.
+/// Returns the share of a CPU that hugectl used.
 fn load(process: &serde_json::Value) -> f64 {
     process["cpu_seconds"].as_f64().unwrap() / process["seconds"].as_f64().unwrap()
 }

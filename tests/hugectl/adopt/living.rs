@@ -1,4 +1,4 @@
-//! The program's memory stays intact, whatever it does in the meantime.
+//! The program's memory stays intact, whatever the program does during a collapse.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -79,8 +79,7 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
     }
 }
 
-/// The program maps, unmaps, discards, protects and forks all the time; then it executes
-/// another program, or ends.
+/// The program remaps, discards, protects and forks all the time, then it executes or ends.
 #[test]
 fn a_program_may_change_its_memory_meanwhile() {
     for end in ["remaps", "executes", "ends"] {

@@ -48,7 +48,7 @@ pub(super) struct Answer {
     document: Value,
 }
 
-/// A shortfall.
+/// A predicted shortfall.
 #[derive(Debug)]
 pub(super) struct Short {
     file: Option<String>,
@@ -331,7 +331,7 @@ impl Place<'_> {
         }
     }
 
-    /// The shortfall's figure is in the kernel file that it names.
+    /// Checks that the shortfall's figure is in the kernel file that it names.
     pub(super) fn check_cause(&self, answer: &Answer, situation: &Situation) {
         let Some(short) = answer.shortfall(situation.fact) else {
             return;

@@ -56,7 +56,6 @@ impl Stopped<'_> {
         kill(Pid::from_raw(self.0.pid().parse().unwrap()), signal).unwrap();
     }
 
-    /// Stops the process.
     fn new(running: &Running) -> Stopped<'_> {
         let stopped = Stopped(running);
         stopped.signal(Signal::SIGSTOP);
@@ -67,7 +66,7 @@ impl Stopped<'_> {
         stopped
     }
 
-    /// The sum of fields of smaps in bytes, without the kernel's own mappings.
+    /// Returns the sum of smaps fields in bytes, without the kernel's mappings such as the vDSO.
     fn kernel(&self, fields: &[&str]) -> u64 {
         let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", self.0.pid())).unwrap();
         let (mut sum, mut counts) = (0, true);
@@ -161,7 +160,7 @@ fn the_figures_equal_those_of_smaps() {
     check(&place, &[size], |(_, huge, folios)| {
         assert_eq!(folios[&size], huge[&size]);
     });
-    // If the memory is not too fragmented. It takes long.
+    // Only in long runs, and if memory is not too fragmented.
     let is_long = long::length() >= Duration::from_secs(20);
     if is_long && live.hugeadm(&["--pool-pages-min", "1GB:2"]).status == 0 {
         check(&place, &[size, 1 << 30], |(_, _, folios)| {

@@ -9,7 +9,7 @@ use crate::support::live::machine;
 use crate::support::needs::programs;
 use crate::support::tool::{Ran, tool, write};
 
-/// Programs that do nothing.
+/// A directory with programs that do nothing.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -17,7 +17,7 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// A script that prints what it was started with, under a name.
+    /// Creates a script that prints whether it got a heap.
     fn program(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         let text = b"#!/bin/sh\nenv | grep ^HUGETLB_MORECORE= || echo no heap\n";
@@ -61,7 +61,7 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
     assert_eq!(quiet.err, "", "{quiet:?}");
 }
 
-/// What nothing reaches is not chosen, so that no choice falls short by itself.
+/// `--auto` chooses only options that can take effect, so it never causes a shortfall.
 #[test]
 fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     let Some(_live) = machine("a choice for a program with its own malloc") else {
@@ -83,7 +83,7 @@ fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     assert!(ran.out.contains("--auto takes nothing"), "{ran:?}");
     assert!(ran.out.contains("defines malloc"), "{ran:?}");
     assert!(!ran.out.contains("--anon"), "{ran:?}");
-    // What was typed does.
+    // An explicit --heap falls short.
     let ran = place.run(&["--auto", "--heap", "--explain", own]);
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(!ran.out.contains("--anon reaches"), "{ran:?}");
@@ -155,7 +155,7 @@ fn a_program_that_turns_them_off_for_itself_falls_short() {
     let ran = place.run(&lifted);
     assert!(!ran.out.contains(ban), "{ran:?}");
     assert!(ran.out.contains("anon     default  transparent"), "{ran:?}");
-    // At a start the library says it when it happens.
+    // A start does not warn: the library does, once it happens.
     let ran = place.run(&["--anon", "ruby"]);
     assert!(!ran.err.contains(ban), "{ran:?}");
 }

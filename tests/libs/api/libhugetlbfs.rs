@@ -90,7 +90,7 @@ fn programs_built_with_debians_library_print_the_same() {
             for scene in ["regions", "threads"] {
                 both.compare(&[], scene, &what);
             }
-            // What a variable means does not depend on the pool.
+            // Variables mean the same whatever the pool: two of them are enough for an empty one.
             let count = match pool {
                 0 => 2,
                 _ => VARIABLES.len(),
@@ -100,7 +100,8 @@ fn programs_built_with_debians_library_print_the_same() {
                     continue;
                 }
                 for scene in ["sizes", "paths", "pages", "shared"] {
-                    // Debian's library returns pages that don't exist, and a touch kills.
+                    // With HUGETLB_NO_RESERVE Debian's library returns missing pages: a touch
+                    // raises SIGBUS.
                     if scene != "pages" || variables != &NO_RESERVE {
                         both.compare(variables, scene, &what);
                     }

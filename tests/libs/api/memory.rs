@@ -141,8 +141,7 @@ fn linked_programs_run_under_hugectl() {
     }
 }
 
-/// A loader that doesn't match the SONAME loads two copies. The second passes calls on to
-/// the first.
+/// A loader that ignores SONAMEs loads two copies. The second passes calls on to the first.
 #[test]
 fn only_the_first_of_two_copies_works() {
     let Some(live) = machine("two copies of the library") else {

@@ -1,4 +1,4 @@
-//! Whatever the order of libc and our library: the loader initializes the last one first.
+//! The library works before and after libc: the loader initializes the last library first.
 
 use super::{With, run};
 use crate::support::program::{Libc, build_as};

@@ -52,7 +52,6 @@ const RUNS: &[(&[(&str, &str)], &str)] = &[
     ),
 ];
 
-/// A transcript.
 #[test]
 fn variables_are_obeyed_or_reported() {
     let Some(live) = machine("variables of the C interface") else {
@@ -106,7 +105,6 @@ fn every_line_names_its_process_at_verbosity_4() {
     }
 }
 
-/// Skipped if this machine has only one size.
 #[test]
 fn another_default_size_needs_a_mount() {
     let test = "another default size";
@@ -144,7 +142,6 @@ fn another_default_size_needs_a_mount() {
     );
 }
 
-/// A mount that this user cannot write to is not used.
 #[test]
 fn mounts_of_other_users_are_not_used() {
     let Some(live) = machine("mounts of others") else {

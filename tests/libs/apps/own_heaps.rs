@@ -1,5 +1,4 @@
-//! Programs with an allocator of their own, whose memory `--anon` puts on huge pages: Java,
-//! PHP, Node.js, jemalloc, tcmalloc.
+//! Programs with an allocator of their own under `--anon`: Java, PHP, Node.js, jemalloc, tcmalloc.
 
 use std::process::Command;
 
@@ -66,8 +65,7 @@ fn mappings_of_php_are_huge() {
     assert!(kilobytes >= 90 << 10, "{kilobytes} kB");
 }
 
-/// tcmalloc moves the program break in steps of 1 MB, as a shared library and linked
-/// statically.
+/// tcmalloc moves the program break in steps of 1 MB, both as a shared and as a static library.
 #[test]
 fn memory_of_jemalloc_and_tcmalloc_is_huge() {
     let Some(_live) = with_thp("allocators with --anon") else {

@@ -53,8 +53,8 @@ impl Server {
         segments_of(&self.uid).saturating_sub(self.others)
     }
 
-    /// Waits until there are none, at most five seconds. A removed segment exists until the
-    /// last process detaches it.
+    /// Waits at most 5 s for the removal of its segments, and returns how many are left. A removed
+    /// segment exists until the last process detaches it.
     fn segments_at_last(&self) -> usize {
         let end = Instant::now() + Duration::from_secs(5);
         while self.segments() > 0 && Instant::now() < end {
@@ -63,7 +63,7 @@ impl Server {
         self.segments()
     }
 
-    /// hugectl in a directory that user postgres can reach.
+    /// Returns hugectl's path, which user postgres can reach.
     fn hugectl(&self) -> PathBuf {
         self.dir.path().join("hugectl")
     }

@@ -1,5 +1,4 @@
-//! Redis with a replica: the server forks to transfer its data while it is written to, and
-//! the replica becomes equal.
+//! Redis with a replica: the server forks while it is written to, and the replica becomes equal.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -47,7 +46,7 @@ impl Server {
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         let text = std::thread::scope(|scope| {
-            // redis-cli answers while it reads.
+            // In a thread, since redis-cli prints answers while it reads.
             scope.spawn(move || input.write_all(script.as_bytes()));
             Ran::from(child.wait_with_output().unwrap()).out
         });
@@ -90,7 +89,7 @@ fn until(mut is_so: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Writes while the replica is made. Returns the checksums of both.
+/// Writes during the transfer. Returns the checksums of server and replica.
 fn life(options: Option<&[&str]>) -> [String; 2] {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path(), options, None);

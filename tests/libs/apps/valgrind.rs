@@ -1,5 +1,4 @@
-//! valgrind finds no error in us, whether it replaces malloc or we do, and whichever starts
-//! the other.
+//! valgrind finds no error in us, with its malloc or ours, whichever starts the other.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,16 +1,14 @@
-//! The contract of the libraries with the program that they live in: it behaves as without
-//! them.
+//! The contract of the libraries with their host program: it behaves as without them.
 //!
 //! 1. Around a fork no byte is lost and no thread waits forever.
 //! 2. malloc makes only the calls that libc's malloc makes, raises no signal and keeps errno.
 //! 3. Memory that we did not create is not populated, removed, moved or advised.
 //!
 //! A row names a program of `tests/programs/contract` and the states it runs in: options of
-//! hugectl, pages in the pool (none, fewer than the heap, once the heap, ample), users, libcs.
-//! The program prints `right`, or what is wrong. A program that does not end in time has
-//! failed. With `HUGETOOLS_SECONDS` above 1, as in `.ci/run`, it also runs without hugectl,
-//! which shows that it asks for nothing special. A run below 20 seconds takes one state of
-//! each row, one of 20 seconds each state once, and a longer one all combinations.
+//! hugectl, pages in the pool (none, fewer than the heap, once the heap, ample), users, libcs. The
+//! program prints `right`, or what is wrong; a timeout is a failure. `HUGETOOLS_SECONDS` selects
+//! the states: below 20 one of each row, at 20 each value once, above 20 all combinations. Above 1,
+//! as in `.ci/run`, the program must also pass without hugectl.
 
 pub(super) mod row;
 mod run;

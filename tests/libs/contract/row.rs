@@ -12,7 +12,7 @@ use crate::support::program::{Libc, build_as};
 use crate::support::still::without_pool;
 use crate::support::tool::hugectl;
 
-/// Who runs a program.
+/// The user who runs a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::libs) enum User {
     Root,
@@ -79,7 +79,7 @@ macro_rules! rows {
 }
 pub(super) use rows;
 
-/// One of the states.
+/// A combination of pool, user and libc.
 #[derive(Debug, Clone, Copy)]
 struct State {
     pool: u64,
@@ -88,8 +88,8 @@ struct State {
 }
 
 impl Row {
-    /// Returns the states of this run. A short run has one state: most pages as root, or
-    /// fewer as nobody, half of the rows each.
+    /// Returns the states of this run. In a short run, half of the rows run as root with the most
+    /// pages, the others as nobody with fewer.
     fn states(&self, test: &str) -> Vec<State> {
         let long = long::length() > Duration::from_secs(20);
         let lengths = [self.pools.len(), self.users.len(), self.libcs.len()];
@@ -189,7 +189,7 @@ impl Row {
     }
 }
 
-/// Returns the start of a command that this user runs.
+/// Returns the start of a command that becomes this user.
 pub(in crate::libs) fn as_user(user: User) -> Command {
     if user == User::Root {
         return Command::new("env");

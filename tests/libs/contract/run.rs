@@ -38,7 +38,7 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> End {
             .map_or_else(|| How::Signal(status.signal().unwrap()), How::Status),
         None => hung(&mut child),
     };
-    // Kills what it left running.
+    // Kills leftover processes.
     let _ = killpg(group(&child), Signal::SIGKILL);
     let [out, err] = files.each_mut().map(all);
     End { how, out, err }

@@ -1,5 +1,4 @@
-//! Programs that keep their own malloc: those with a sanitizer, and those that call their
-//! allocator by its own names.
+//! Programs that keep their own malloc: a sanitizer's, or an allocator called by its own names.
 
 use std::path::Path;
 use std::process::Command;

@@ -6,8 +6,8 @@ use crate::support::program::{Libc, build};
 use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
 
-/// Runs `give_back` with 300 MiB, of which nearly all must be given back within 20 seconds, while
-/// the program allocates a block every 20 milliseconds.
+/// Runs `give_back` with 300 MiB. Nearly all must be given back within 20 s while the program
+/// allocates a block every 20 ms.
 fn run(libc: Libc, mode: &str) -> Option<Ran> {
     let program = build("give_back", libc, &[])?;
     let mut command = tool("hugectl");

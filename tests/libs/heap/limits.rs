@@ -64,8 +64,8 @@ fn a_limited_address_space_is_reported_and_suffices() {
     }
 }
 
-/// What a heap reserves scales with the limit, so a program needs hardly more than without
-/// us, and a higher limit never fails.
+/// A heap's reservation scales with the limit, so a program needs hardly more than without us, and
+/// a higher limit never fails.
 #[test]
 fn a_narrow_address_space_suffices() {
     let Some(_live) = without_pool("a narrow address space") else {
@@ -122,8 +122,7 @@ fn committed_kib() -> u64 {
     kib.parse().unwrap()
 }
 
-/// With `vm.overcommit_memory=2` the heap gets its huge pages, and no more memory than
-/// without us.
+/// With `vm.overcommit_memory=2` a heap gets huge pages, but no more memory than without us.
 #[test]
 fn strict_overcommit_leaves_a_heap_its_huge_pages() {
     let Some(live) = machine("overcommit") else {

@@ -1,5 +1,4 @@
-//! Which processes get a heap (`--only`, `--no-inherit`), and whose malloc
-//! (`--heap-engine`).
+//! Processes that get a heap (`--only`, `--no-inherit`), and its malloc (`--heap-engine`).
 
 use super::quota::{live, run};
 use crate::libs::smaps::HeapPages;

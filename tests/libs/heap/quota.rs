@@ -1,4 +1,4 @@
-//! How much of a pool one process takes (`--limit`), and when a heap returns to the pool.
+//! The share of a pool that one process takes (`--limit`), and a heap's return to the pool.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
-/// Takes the machine with so many pages in the pool, and builds `steps`.
+/// Takes the machine, fills its pool and builds `steps`.
 pub(super) fn live(test: &str, pages: u64) -> Option<(Live, PathBuf)> {
     let live = machine(test)?;
     let program = build("steps", Libc::Glibc, &[])?;
@@ -49,11 +49,11 @@ fn a_process_takes_at_most_its_limit() {
         }
         assert_eq!(live.free_pages_at_last(100), 100, "{limit}");
     }
-    // With no next rung the limit is the end.
+    // Without a fallback, malloc fails at the limit.
     let blocks = build("blocks", Libc::Glibc, &[]).unwrap();
     let mut command = hugectl("--heap --limit=1/4 --fallback=none", &blocks, "one 150");
     assert_eq!(Ran::from(command.output().unwrap()).status, 3);
-    // Less than a page is none.
+    // A limit below one page gives none.
     live.set_pool(20);
     let ran = run("--heap --limit=1/64", &program, "+100 =full");
     assert_eq!(HeapPages::find(&ran.out, "full").hugetlb, 0, "{ran:?}");
@@ -113,7 +113,7 @@ fn pages_given_back_or_moved_by_a_fork_count_no_more() {
         let ran = run("--heap --limit=1/4", &program, steps);
         let at = |what: &str| HeapPages::find(&ran.out, what).hugetlb;
         assert_eq!((at("first"), at("again")), (quarter, quarter), "{ran:?}");
-        // A heap always uses some of its first pages.
+        // Some of the first pages stay in use.
         assert!(at("none") <= quarter / 5, "{ran:?}");
     }
 }

@@ -1,5 +1,4 @@
-//! `--anon`: large private mappings of the program are on huge pages, and behave as without
-//! us.
+//! `--anon`: large private mappings are on huge pages, and behave as without us.
 
 use std::collections::BTreeMap;
 use std::path::Path;

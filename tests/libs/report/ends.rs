@@ -12,7 +12,7 @@ use crate::support::needs::others;
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
-/// Ways to end; the reason in the report; whether memory was read at the end or earlier.
+/// Ways to end, the reported reason and value, and whether memory was read at the very end.
 const ENDS: [(&str, &str, Option<i32>, bool); 10] = [
     ("return", "exit", None, true),
     ("exit", "exit", Some(3), true),
@@ -79,7 +79,7 @@ fn each_end_has_one_line() {
     }
 }
 
-/// A failed exec is no end, and a child has a start of its own.
+/// A failed exec does not end a program, and a child has its own start time.
 #[test]
 fn a_shell_and_its_children_have_a_line_each() {
     let dir = tempfile::tempdir().unwrap();
@@ -102,7 +102,7 @@ fn a_shell_and_its_children_have_a_line_each() {
     assert!(time("true", "end") <= time("sh", "end"), "{all:?}");
 }
 
-/// After SIGKILL it would depend on the machine's OOM kills, which another test causes.
+/// Not after SIGKILL: that report depends on OOM kills, which another test causes.
 #[test]
 fn a_report_is_printed_after_a_signal() {
     let Some(program) = build("ends", Libc::Glibc, &[]) else {

@@ -1,4 +1,4 @@
-//! `--messages`: what hugectl and the libraries print goes to a file or a descriptor.
+//! `--messages`: messages of hugectl and the libraries go to a file or a descriptor.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -137,14 +137,13 @@ fn a_file_that_cannot_be_opened_is_an_error() {
         let named = format!("hugectl: error: --messages={word}: ");
         assert!(ran.status == 125 && ran.err.starts_with(&named), "{ran:?}");
     }
-    // A missing program is a message like others.
+    // The message about a missing program goes to the file, too.
     let place = Place::new();
     let ran = place.run(&[], &["./nothing-there"]);
     assert_eq!((ran.status, ran.err.as_str()), (127, ""), "{ran:?}");
     assert!(place.text().contains("nothing-there"), "{}", place.text());
 }
 
-/// The table that would go to standard error.
 #[test]
 fn the_report_goes_with_the_messages() {
     let place = Place::new();

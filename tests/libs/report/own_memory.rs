@@ -41,7 +41,7 @@ fn memory_without_malloc_is_named_even_if_given_back() {
     }
 }
 
-/// Without a huge page the library reads less than smaps, and reports the same.
+/// Partly touched files and shared memory have their Rss in the report.
 #[test]
 fn a_process_without_huge_pages_is_counted_as_in_smaps() {
     let Some(program) = build("partly_touched", Libc::Glibc, &[]) else {

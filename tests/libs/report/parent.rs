@@ -17,7 +17,7 @@ fn send(pid: u32, signal: Signal) {
     kill(Pid::from_raw(pid.try_into().unwrap()), signal).unwrap();
 }
 
-/// Starts a program of perl under hugectl with a report that goes nowhere.
+/// Starts a Perl program under hugectl with a report to /dev/null.
 fn perl(program: &str) -> Running {
     let command = hugectl("--report=/dev/null", Path::new("perl"), &["-e", program]);
     let mut running = Running::start(command);
@@ -55,7 +55,7 @@ fn a_program_is_killed_with_hugectl() {
     assert_eq!(running.end().0.signal(), Some(9));
 }
 
-/// SIGCHLD is ignored at the start: it stays so, and hugectl still gets the status.
+/// With SIGCHLD ignored at the start, hugectl still gets the status.
 #[test]
 fn ignored_signals_stay_ignored() {
     let asks = &["-s", "SigIgn", "/proc/self/status", "/no/such/file"];
@@ -103,7 +103,7 @@ impl Shell {
         self.terminal.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Reads until this text and returns what came before it.
+    /// Reads until this text. Returns the text before it.
     fn until(&mut self, text: &str) -> String {
         let mut buffer = [0; 4096];
         loop {

@@ -10,7 +10,7 @@ use crate::support::live::skip;
 use crate::support::needs::{mounts, others};
 use crate::support::tool::{Ran, tool};
 
-/// Runs a program of perl under hugectl with a report to a file.
+/// Runs a Perl program under hugectl with a report to a file.
 fn perl(file: &Path, options: &[&str], program: &str) -> Ran {
     let mut command = tool("hugectl");
     let report = format!("--report={}", file.display());

@@ -1,4 +1,4 @@
-//! The report on a process that still runs when the program that hugectl started has ended.
+//! The report on a process that outlives the program that hugectl started.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use super::row;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool, write};
 
-/// A daemon that reports that it runs, and holds none of our pipes.
+/// A daemon that prints once it runs, and holds none of our pipes.
 const DAEMON: &str = "$| = 1; print 7; close STDOUT; sleep 60";
 
 /// Returns a starter in perl: its child runs `child`, and the starter waits for its output.
@@ -29,7 +29,7 @@ fn start(options: &[&str], child: &str) -> (Ran, i32) {
     finish(command)
 }
 
-/// Runs a starter. Returns its output and the process that it left, which is killed.
+/// Runs a starter and kills the process that it left. Returns the starter's output and that PID.
 fn finish(mut command: Command) -> (Ran, i32) {
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 3, "{ran:?}");
@@ -41,7 +41,7 @@ fn finish(mut command: Command) -> (Ran, i32) {
     (ran, pid)
 }
 
-/// A daemon that overwrites its environment, as for its title, is known as a child.
+/// A daemon that overwrites its environment, as for its title, is identified as a child.
 #[test]
 fn a_daemon_is_reported_on() {
     let execs = format!("exec 'perl', '-e', '{DAEMON}'");
@@ -121,7 +121,7 @@ fn the_report_is_on_the_server_of_a_script() {
 /// It has lost its parent and overwritten its environment, but has the library.
 #[test]
 fn a_daemon_is_known_by_its_library() {
-    // Not the file of other tests' daemons.
+    // Not an executable of other tests' daemons.
     let dir = tempfile::tempdir().unwrap();
     let perl = dir.path().join("perl-daemon");
     copy("/usr/bin/perl", &perl);

@@ -27,8 +27,7 @@ const CALLS: [&str; 14] = [
     "pidfd_open",
 ];
 
-/// Builds a program that sets a filter for a call. The filter returns an error, or kills with
-/// `-DENDS`.
+/// Builds a program that sets a filter: the call returns an error, or kills with `-DENDS`.
 fn filter(call: &str, result: &[&str]) -> Option<PathBuf> {
     let call = format!("-DCALL=SYS_{call}");
     build(
@@ -106,7 +105,7 @@ fn a_rejected_query_prevents_no_start() {
     }
 }
 
-/// `--explain` predicts what a filter prevents, and the report says it.
+/// `--explain` predicts the effect of a filter, and the report shows it.
 #[test]
 fn a_filter_is_explained_and_reported() {
     let Some(program) = build("segments", Libc::Glibc, &[]) else {
@@ -189,7 +188,7 @@ fn under_an_unknown_filter_segments_stay() {
     );
 }
 
-/// libseccomp asks by failing calls what the kernel supports.
+/// libseccomp probes the kernel by calls that fail.
 #[test]
 fn a_rejected_filter_changes_nothing() {
     let Some(_live) = without_pool("filters that are rejected") else {

@@ -50,7 +50,6 @@ impl Place {
         Some(path)
     }
 
-    /// Returns the existing copies.
     fn copies(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.copies_dir).into_iter().flatten();
         let mut all: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -8,7 +8,7 @@ use crate::support::program::{Libc, build};
 use crate::support::still::with_thp;
 use crate::support::tool::{Ran, tool};
 
-/// Bytes that are used of each stack.
+/// Bytes used of each stack.
 const USED: &str = "5000000";
 
 /// The lines of all stacks.

@@ -1,11 +1,11 @@
-//! Parses what programs with `segments.h` print about their segments.
+//! Parses the output of `segments.h`.
 
 use super::{field, find_line};
 
 /// A line such as `text whole_kb=1 pool_kb=2 thp_kb=3 file_kb=4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// What lies in whole huge pages, in KiB.
+    /// KiB in whole huge pages.
     pub(crate) whole: u64,
     pub(crate) pool: u64,
     pub(crate) thp: u64,
@@ -29,7 +29,7 @@ impl Part {
         self.pool + self.thp + self.file
     }
 
-    /// Whether at least 99 % of what lies in whole huge pages is huge.
+    /// Whether at least 99 % of `whole` are huge.
     pub(crate) fn is_huge(self) -> bool {
         self.huge() * 100 >= self.whole * 99
     }

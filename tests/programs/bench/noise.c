@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 
 	for (i = 0; i < words; i++)
 		table[i] = i;
-	/* A quantum ends at a fixed time, even if the one before took too long. */
+	/* Quanta end at fixed times, even if the previous one took too long. */
 	for (began = now(), i = 0; i < quanta; i++)
 		while (now() < began + (double)(i + 1) * QUANTUM) {
 			unsigned k;

@@ -73,8 +73,8 @@ static struct block *receive(struct way *w)
 	return b;
 }
 
-/* Every thread sends and receives the same number of blocks. It receives while its next queue
-   is full, so there is no deadlock. */
+/* A thread sends as many blocks as it receives, and receives while its next queue is full, so there
+   is no deadlock. */
 static void *turn(void *arg)
 {
 	size_t me = (size_t)arg, total = 4 * blocks, sent = 0, got = 0, sum = 0, i;

@@ -1,5 +1,5 @@
-/* Strided access: reads one word of each base page, at another line of the cache in each. Prints
-   the time of an access.
+/* Strided access: reads one byte of each base page, each in another cache line. Prints the time of
+   an access.
 
    stride MIB */
 #include "bench.h"

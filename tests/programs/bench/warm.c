@@ -1,5 +1,5 @@
-/* Touches memory and as much of the pool, and frees both. In a virtual machine that reports
-   free pages to its host, the first touch of a page costs many times what later ones cost.
+/* Touches memory and as many bytes of the pool. In a virtual machine that reports free pages to its
+   host, the first touch of a page costs many times more than later ones.
 
    warm MIB */
 #define _DEFAULT_SOURCE

@@ -1,4 +1,4 @@
-/* A library whose constructor ran before ours has fork handlers. They allocate, keep a block
+/* The constructor of a library ran before ours and set fork handlers. They allocate, keep a block
    from `prepare` to `parent` and `child`, and lock a mutex from malloc. Built twice: as that
    library with -DLIBRARY. Arguments: MiB of heap, other threads. */
 #include "contract.h"

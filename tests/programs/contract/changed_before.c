@@ -1,6 +1,6 @@
-/* A library whose constructor runs before the program has mapped, protected and advised
-   parts of the program's bss, as a sanitizer or a collector does. They must stay: a page
-   with PROT_NONE, a read-only page, shared memory, a page that a child doesn't inherit. */
+/* The constructor of a library maps, protects and advises parts of the program's bss before ours
+   runs, as a sanitizer or a collector does. These must stay: a page with PROT_NONE, a read-only
+   page, shared memory, a page that a child doesn't inherit. */
 #include "contract.h"
 
 enum { SIZE = 8 << 20, AT = 3 << 20, NONE = 0, READ_ONLY, SHARED, NOT_INHERITED, KINDS };

@@ -1,6 +1,6 @@
-/* A program that allows itself only what glibc's malloc needs, and is killed for any other
-   call. Arguments: MiB of heap before; how the filter is set (prctl, raw, or `asked`: every
-   attempt is one that the kernel rejects); threads; fork, for a fork before it. */
+/* Allows itself only the calls of glibc's malloc, and is killed for any other. Arguments: MiB of
+   heap before the filter; how it is set (prctl, raw, or `asked`: only attempts that the kernel
+   rejects); threads; fork, for a fork before it. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -38,7 +38,7 @@ static void confine(int raw)
 		CHECK(!prctl(PR_SET_SECCOMP, 2, &all));
 }
 
-/* What the kernel supports is asked by calls that fail; libseccomp does so. */
+/* Probes the kernel by calls that fail, as libseccomp does. */
 static void ask(void)
 {
 	CHECK(prctl(PR_SET_SECCOMP, 9, NULL) == -1 && errno == EINVAL);

@@ -1,6 +1,6 @@
-/* A program that limits its data (RLIMIT_DATA) after it has started, or `start`s again under
-   the limit. It gets as much as without us. Arguments: now or start; MiB of the limit; MiB
-   to take under it; MiB taken before. */
+/* Limits its data (RLIMIT_DATA), or with `start` executes itself again under the limit. It gets as
+   much memory as without us. Arguments: now|start, limit in MiB, MiB to take under it, MiB taken
+   before. */
 #include "contract.h"
 #include <sys/resource.h>
 

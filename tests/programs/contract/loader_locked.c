@@ -1,6 +1,6 @@
-/* A thread holds the loader's lock, in a callback of dl_iterate_phdr, during a fork. No libc
-   resets that lock in the child. A call there that we look up late must not wait for it.
-   `held`: the callback waits for a lock of a thread that makes such calls. */
+/* During a fork a thread holds the loader's lock, in a callback of dl_iterate_phdr. No libc resets
+   that lock in the child, so a call there that we look up late must not take it. `held`: the
+   callback waits for a mutex while its owner makes such calls. */
 #include "contract.h"
 #include <link.h>
 
@@ -36,7 +36,7 @@ int main(int argc, char **argv UNUSED)
 	pthread_t thread;
 	pid_t child;
 
-	/* Libraries loaded later are looked for at most this long after the start. */
+	/* We look for late-loaded libraries at most this long after the start. */
 	usleep(250000);
 	thread = start(iterate, NULL);
 	while (!is_in)

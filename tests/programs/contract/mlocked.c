@@ -1,6 +1,6 @@
-/* Locked memory. Without arguments: a block locked with mlock stays locked when the heap
-   moves before a fork. With MCL_FUTURE, after BEFORE MiB: what the program takes is locked
-   and counts under the limit, and what the heap only reserves does not.
+/* Locked memory. Without arguments: a block from mlock stays locked when the heap moves before a
+   fork. With arguments: after BEFORE MiB and MCL_FUTURE, the next THEN MiB are locked and count
+   under the limit. Memory that the heap only reserves does not.
 
    mlocked [BEFORE THEN] */
 #include "contract.h"

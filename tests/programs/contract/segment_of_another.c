@@ -1,6 +1,6 @@
-/* A System V segment that another process made under a key must stay as it is. `make KEY
-   COMMAND...` makes one, runs the command and checks every byte; `use KEY` attaches it;
-   `confine COMMAND...` first sets a memory policy and rejects MADV_POPULATE_WRITE. */
+/* We must not change a System V segment that another process made under a key. `make KEY
+   COMMAND...` makes one, runs the command and checks every byte; `use KEY` attaches it; `confine
+   COMMAND...` first sets a memory policy and rejects MADV_POPULATE_WRITE. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>

@@ -1,5 +1,4 @@
-/* A timer's handler calls mprotect, madvise and mmap while the program is in mmap, munmap,
-   shmat or shmdt. */
+/* A timer's handler calls mprotect, madvise and mmap during mmap, munmap, shmat and shmdt. */
 #include "contract.h"
 #include <sys/shm.h>
 #include <sys/time.h>

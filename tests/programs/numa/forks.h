@@ -89,7 +89,7 @@ static void forks(void)
 		pthread_join(thread[n], NULL);
 }
 
-/* Kills the process for calls about policies, as a service's filter may. */
+/* Sets a filter that kills for calls about policies, as a service's filter may. */
 static void forbid_policies(void)
 {
 	struct sock_filter filter[] = {

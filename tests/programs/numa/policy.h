@@ -16,7 +16,6 @@ static char *page_of(char *at)
 	return (char *)(((uintptr_t)at + PAGE - 1) & -PAGE);
 }
 
-/* Prints the kernel's policy of a range. */
 static void policy(const char *what, char *at)
 {
 	unsigned long mask = 0;

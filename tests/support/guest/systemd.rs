@@ -9,7 +9,7 @@ use crate::support::needs;
 
 const UNITS: &str = "/lib/systemd/system";
 
-/// Reads the journal's services from the start. Nothing else of the host's units is wanted.
+/// The default target: the journal and the commands, and no other unit of the host.
 const TARGET: &str = "[Unit]
 Requires=basic.target
 Wants=systemd-journald.socket systemd-journald.service answers.service
@@ -27,8 +27,7 @@ ExecStart=/answers
 ";
 
 impl Guest {
-    /// Makes systemd the init, after a command of busybox' shell. Reports a skipped test where
-    /// there is none.
+    /// Makes systemd the init, after a busybox command. Reports a skipped test without systemd.
     pub(crate) fn boot_by_systemd(&mut self, test: &str, prepare: &'static str) -> Option<()> {
         if !needs::programs(test, &["systemctl", "journalctl"]) {
             return None;

@@ -37,7 +37,7 @@ fn hugectl(words: &[&str]) -> Vec<String> {
     ran.out.lines().map(str::to_owned).collect()
 }
 
-/// Before, during and after a run of sort.
+/// Returns a terminal's lines before, during and after a run of sort.
 fn a_run() -> Vec<String> {
     let mut lines = vec!["$ hugectl --explain --heap sort".to_owned()];
     let explained = hugectl(&["--explain", "--heap", "sort"]);
@@ -85,7 +85,7 @@ fn the_picture_of_a_run_is_real() {
     }
 }
 
-/// Reads `1.45 (1.34 to 1.56)`, with or without asterisks; turned over if less is better.
+/// Parses `1.45 (1.34 to 1.56)`, with or without asterisks; inverted if less is better.
 fn interval(cell: &str, less_is_better: bool) -> Option<Interval> {
     let numbers: String = cell.replace("to", " ").replace(['*', '(', ')'], " ");
     let numbers: Vec<f64> = numbers

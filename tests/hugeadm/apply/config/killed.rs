@@ -1,4 +1,4 @@
-//! Applies and rollbacks that are killed at each of their changing system calls.
+//! Applies and rollbacks, killed at each system call that changes something.
 
 use std::fmt::Debug;
 use std::fs;
@@ -11,20 +11,19 @@ use crate::support::needs;
 use crate::support::tool::{Ran, tool};
 use crate::support::tree;
 
-/// The changing system calls of an apply or a rollback in a recorded machine.
+/// System calls that change a recorded machine.
 #[rustfmt::skip]
 const OF_FILES: [&str; 8] = [
     "write", "ftruncate", "rename", "mkdir", "rmdir", "unlink", "fchmod", "fsync",
 ];
 
-/// What changes the kernel's state and directories.
+/// System calls that change the kernel's state and directories.
 #[rustfmt::skip]
 const OF_THE_KERNEL: [&str; 8] = [
     "write", "rename", "mkdir", "rmdir", "chmod", "lchown", "mount", "umount2",
 ];
 
-/// What is killed, and what follows it: the first two at each odd call, the others at each
-/// even one.
+/// The killed option and the next one: the first row at even calls, the second at odd ones.
 const ORDERS: [[(&str, &str); 2]; 2] = [
     [("--apply", "--apply"), ("--rollback", "--apply")],
     [("--apply", "--rollback"), ("--rollback", "--rollback")],
@@ -44,13 +43,13 @@ fn command(root: Option<&Path>, file: &Path, option: &str) -> Command {
 
 fn run(root: Option<&Path>, file: &Path, option: &str) -> Ran {
     let ran: Ran = command(root, file, option).output().unwrap().into();
-    // A rollback that was killed as its last act, or an apply before its first change.
+    // The rollback was killed after its last change, or the apply before its first.
     let is_nothing = option == "--rollback" && ran.err.contains("nothing to roll back");
     assert!(ran.status == 0 || is_nothing, "{option}: {ran:?}");
     ran
 }
 
-/// Runs hugeadm, killed at the nth of these calls; false if it comes to its end before.
+/// Runs hugeadm and kills it at the nth of these calls. Returns false if it ends before.
 fn killed(root: Option<&Path>, file: &Path, option: &str, (call, at): (&str, usize)) -> bool {
     let hugeadm = command(root, file, option);
     let mut strace = Command::new("strace");
@@ -63,8 +62,8 @@ fn killed(root: Option<&Path>, file: &Path, option: &str, (call, at): (&str, usi
     killed
 }
 
-/// Kills an apply and a rollback at each of these calls, on a machine in the first state. What
-/// follows ends in one of the two states, at last in the first. Returns the number of calls.
+/// Kills an apply and a rollback at each of these calls, starting from the rolled back state. The
+/// next run must reach the applied or the rolled back state. Returns the number of calls.
 fn kill_everywhere<S: PartialEq + Debug>(
     file: &Path,
     root: Option<&Path>,
@@ -114,7 +113,7 @@ fn in_a_recorded_machine() {
     let file = dir.path().join("pools.toml");
     fs::write(&file, text).unwrap();
     let tree = tree::machine("x86_64-no-1g");
-    // A write that a kill cut short leaves newlines at the end of a recorded file.
+    // A killed write leaves newlines at the end of a recorded file.
     let state = || {
         let files = all(tree.path()).into_iter();
         let texts = files.map(|(path, (mode, bytes))| {

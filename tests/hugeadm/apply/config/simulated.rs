@@ -1,4 +1,4 @@
-//! Files on a simulated kernel, whose whole pools and nodes agree.
+//! Configuration files on a simulated kernel, where pools are the sums of their nodes.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::hugeadm::world::{NODES, World, lines, size};
 use crate::support::cases;
 use crate::support::tree::{Snapshot, difference, snapshot, text as tree_text, write};
 
-/// A machine whose recorded mounts have directories.
+/// Returns a machine whose recorded mounts have directories.
 fn machine(name: &str, kernel: impl Fn(Sim) -> Sim) -> World {
     let mut world = World::new(name, kernel);
     let owner = Owner {
@@ -64,7 +64,7 @@ fn roll_back(world: &mut World) {
     assert!(record::plan(world).unwrap().is_none());
 }
 
-/// The files of the tree, and the directories that are only simulated.
+/// Returns the files of the tree and the simulated directories.
 fn state(world: &World) -> (Snapshot, Vec<PathBuf>) {
     let there = world
         .there
@@ -114,7 +114,7 @@ proptest! {
             let before = state(&world);
             let saved = save::text(&world.now());
             let plan = planned(&mut world, &text);
-            // An apply that changes nothing keeps the record of the one before.
+            // An apply that changes nothing keeps the previous record.
             if plan.refusal.is_some() || differing(&mut world, &plan).is_empty() {
                 continue;
             }
@@ -178,7 +178,7 @@ fn a_shortage_counts_if_the_pool_is_essential() {
     }
 }
 
-/// `try` drops caches and keeps on trying.
+/// `try = "hard"` drops caches and retries.
 #[test]
 fn a_pool_may_be_tried_hard() {
     for (keys, pauses) in [("", 0), ("try = \"hard\"\n", 5)] {
@@ -197,7 +197,7 @@ fn a_pool_may_be_tried_hard() {
     }
 }
 
-/// An apply at each boot that always falls short does not replace the record of the first one.
+/// Repeated applies that fall short, as at each boot, keep the first record.
 #[test]
 fn a_shortage_again_keeps_the_record() {
     let mut world = machine(NODES, |sim| sim.room(None, size("2M"), 80));
@@ -211,7 +211,7 @@ fn a_shortage_again_keeps_the_record() {
     assert_eq!(world.pool(size("2M")), (76, 200));
 }
 
-/// The record of a failed apply leads back to the state before it, also after another apply.
+/// A rollback restores the state before a failed apply, even after another apply.
 #[test]
 fn a_failed_apply_is_taken_back_as_a_whole() {
     let text = "[[pool]]\nsize = \"2MB\"\nmin = 90\nmax = 200\n[memory]\nmin_free = \"1GB\"\n";
@@ -225,7 +225,7 @@ fn a_failed_apply_is_taken_back_as_a_whole() {
     assert_eq!(difference(&before.0, &state(&world).0), [""; 0]);
 }
 
-/// A recommendation for the pools is that for the pools of the file.
+/// `recommended` refers to the pools of the file, not to the current ones.
 #[test]
 fn a_recommended_shmmax_is_set_once() {
     let mut world = machine(NODES, |sim| sim);
@@ -243,7 +243,7 @@ fn sources(texts: &[(&str, &str)]) -> Vec<Source> {
     texts.iter().map(|it| source(it).unwrap()).collect()
 }
 
-/// Several files are one. A key that two of them set is an error that names both places.
+/// Several files count as one. A key set in two of them is an error that names both places.
 #[test]
 fn files_of_the_directory_add_keys() {
     let mut world = machine(NODES, |sim| sim);

@@ -9,7 +9,6 @@ use super::Server;
 use crate::support::live::{Live, can_be_set, machine};
 use crate::support::tool::Ran;
 
-/// Concurrent clients.
 const CLIENTS: usize = 10;
 
 /// The options of `--auto`, and all options.
@@ -50,7 +49,6 @@ impl Server {
         fs::write(&path, text).unwrap();
     }
 
-    /// Returns the processes of the server.
     fn processes(&self) -> Vec<String> {
         let main = self.pid();
         let children = format!("/proc/{main}/task/{main}/children");
@@ -59,7 +57,7 @@ impl Server {
         std::iter::once(main).chain(children).collect()
     }
 
-    /// Returns their page tables in kB.
+    /// Returns the page tables of these processes in kB.
     fn page_tables(&self) -> u64 {
         let of = |pid: String| {
             let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -103,7 +101,7 @@ impl Server {
     }
 }
 
-/// Waits at most 40 seconds.
+/// Waits at most 40 s. Returns false after a timeout.
 fn until(mut is_so: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !is_so() {
@@ -123,7 +121,6 @@ fn files() -> usize {
         .count()
 }
 
-/// Pages of the pool.
 const PAGES: u64 = 320;
 
 /// Returns what remains of an ended server: free pages, segments, files.
