@@ -6,8 +6,8 @@ use crate::kernel::facts;
 use crate::rt::path::Path;
 use crate::sys::{self, Dir};
 
-/// Devices that write only during a system call.
-const HARMLESS: [&[u8]; 11] = [
+/// Devices that write only during a system call, and usual mount points below `/dev`.
+const HARMLESS: [&[u8]; 13] = [
     b"/dev/null",
     b"/dev/zero",
     b"/dev/full",
@@ -18,6 +18,8 @@ const HARMLESS: [&[u8]; 11] = [
     b"/dev/ptmx",
     b"/dev/console",
     b"/dev/shm/",
+    b"/dev/hugepages",
+    b"/dev/mqueue/",
     b"/dev/userfaultfd",
 ];
 
