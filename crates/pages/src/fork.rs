@@ -24,12 +24,11 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::config;
-use crate::extent::index;
+use crate::extent::{index, mlocked};
 use crate::migrate::runs;
 use crate::next_touch::request as next_touch;
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::thp;
-use crate::registry;
 use crate::rt::message::{Level, say};
 use crate::rt::{fork_gate, lock, weak};
 
@@ -112,7 +111,8 @@ extern "C" fn child() {
     next_touch::in_child();
     pool_backoff::go_on_alone();
     thp::look_again();
-    registry::in_child();
+    // The kernel does not inherit memory locks.
+    mlocked::clear();
     if let Some(guard) = Guard::of_this_thread() {
         guard.take_down_in_child();
     }

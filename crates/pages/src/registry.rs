@@ -5,7 +5,7 @@
 //! | heap and segments | [`crate::extent::index`] | allocator, `crate::segment` |
 //! | shared mappings, System V segments | [`shared`] | [`crate::vmops`] |
 //! | large private mappings on transparent huge pages | [`anon`] | [`crate::vmops`] |
-//! | locked ranges | [`mlocked`] | [`crate::vmops`] |
+//! | locked ranges | [`crate::extent::mlocked`] | [`crate::vmops`] |
 //!
 //! **Invariants.** Only memory in these tables is populated, removed, moved or advised.
 //! Memory shared with other processes is never replaced.
@@ -18,7 +18,7 @@
 
 use core::ops::Range;
 
-use crate::extent::{index, mlocked};
+use crate::extent::index;
 
 pub mod anon;
 pub mod region;
@@ -27,10 +27,4 @@ pub mod shared;
 /// Whether a range may overlap memory of ours.
 pub fn meets(range: &Range<usize>) -> bool {
     shared::meets(range) || index::meets(range)
-}
-
-/// Resets the child of a fork.
-pub fn in_child() {
-    shared::free_lock();
-    mlocked::in_child();
 }

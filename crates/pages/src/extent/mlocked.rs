@@ -84,9 +84,12 @@ pub fn clear() {
     }
 }
 
-/// Locks the recorded parts of a range again after its memory was replaced. Takes no lock of
-/// ours: a fork calls it.
+/// Locks the recorded parts of a range again after its memory was replaced, and unlocks the
+/// rest, which `MCL_FUTURE` has locked. Takes no lock of ours: a fork calls it.
 pub fn restore(range: &Range<usize>) {
+    if locks_future() {
+        let _ = sys::munlock(range.start, range.len());
+    }
     if COUNT.load(Ordering::Acquire) != 0 {
         for place in 0..SLOTS {
             let (from, to) = at(place);
@@ -96,14 +99,6 @@ pub fn restore(range: &Range<usize>) {
             }
         }
     }
-}
-
-/// Like [`restore`], but first unlocks the range, which `MCL_FUTURE` has locked.
-pub fn restore_all(range: &Range<usize>) {
-    if locks_future() {
-        let _ = sys::munlock(range.start, range.len());
-    }
-    restore(range);
 }
 
 #[expect(unsafe_code, reason = "reads the table without its lock")]
@@ -152,12 +147,6 @@ fn remove_from(ranges: &mut [(usize, usize); SLOTS], range: &Range<usize>) {
             put(ranges, range.end.min(end)..end);
         }
     }
-}
-
-/// Resets the child of a fork, which inherits no locks.
-pub fn in_child() {
-    TABLE.lock.forget();
-    clear();
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ pub(crate) fn move_units(
     let result = unsafe { replace::replace(extent, units, shield) };
     publish(words, *result.as_ref().unwrap_or(&state));
     result?;
-    mlocked::restore_all(&range);
+    mlocked::restore(&range);
     release::give_units(extent, state, words.len() * extent.layout.unit);
     let used = words.iter().map(|unit| unit.load().1 as usize);
     Ok(used.sum::<usize>() * SLICE)

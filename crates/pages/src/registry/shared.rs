@@ -55,10 +55,6 @@ pub fn open() -> Open {
     Open(TableGuard::take(&TABLE.lock))
 }
 
-pub(super) fn free_lock() {
-    TABLE.lock.forget();
-}
-
 impl Open {
     #[expect(unsafe_code, reason = "reaches into the table")]
     fn regions(&mut self) -> &mut [Region; PLACES] {

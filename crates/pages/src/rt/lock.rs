@@ -72,11 +72,6 @@ impl Lock {
             sys::futex_wake(&self.0);
         }
     }
-
-    /// Frees the lock, whoever holds it.
-    pub fn forget(&self) {
-        self.0.store(FREE, Ordering::Release);
-    }
 }
 
 impl Drop for Held<'_> {

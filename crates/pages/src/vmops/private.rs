@@ -8,7 +8,7 @@ use core::ops::Range;
 use super::advice::Kind;
 use super::range::overlap;
 use super::shared::Access;
-use crate::extent::{Extent, index, mlocked};
+use crate::extent::{Extent, index};
 use crate::migrate::off_pool::{self, Outcome};
 use crate::sys::{self, Errno, Result};
 
@@ -16,7 +16,6 @@ use crate::sys::{self, Errno, Result};
 pub(super) fn before_change(range: &Range<usize>) {
     if index::meets(range) {
         off_pool::step_down(range.start, range.len());
-        mlocked::restore(range);
     }
 }
 
@@ -28,7 +27,6 @@ pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()
     if off_pool::step_down(range.start, range.len()) == Outcome::NoMemory {
         return Some(Err(Errno(libc::ENOMEM)));
     }
-    mlocked::restore(range);
     // SAFETY: the program's own call.
     Some(unsafe { access.apply(range) })
 }

@@ -62,7 +62,7 @@ fn replace_piece(piece: &Region, copy: usize) -> Result<()> {
         return put;
     }
     unmap_tail(&(piece.known().end..piece.mapped().end))?;
-    mlocked::restore_all(&piece.known());
+    mlocked::restore(&piece.known());
     // The kernel records locks on ordinary memory.
     mlocked::remove(&piece.known());
     Ok(())
