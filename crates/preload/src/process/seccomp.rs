@@ -32,10 +32,13 @@ unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     // SAFETY: as the caller says.
     let result = unsafe { next::prctl(option, a, b, c, d) };
     if option == libc::PR_SET_THP_DISABLE && result == 0 {
-        note_disabled(a != 0);
+        note_disabled(a != 0 && b & EXCEPT_ADVISED == 0);
     }
     result
 }
+
+/// `PR_THP_DISABLE_EXCEPT_ADVISED` (Linux 6.18): memory with `MADV_HUGEPAGE` is exempt.
+const EXCEPT_ADVISED: usize = 1 << 1;
 
 /// Whether to ignore a call that disables transparent huge pages (`HUGETLB_THP_POLICY=always`).
 pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
@@ -78,8 +81,7 @@ fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -
     result
 }
 
-/// Makes a call by number if it sets a filter. Otherwise returns `None`, and notes
-/// `PR_SET_THP_DISABLE`.
+/// Makes a call by number if it sets a filter. Otherwise returns `None`.
 #[inline]
 pub(crate) fn by_number(
     number: c_long,
@@ -91,7 +93,6 @@ pub(crate) fn by_number(
     }
     let operation = cast::int(args[0]);
     if !is_setting(number, operation) {
-        note(number, operation, args[1]);
         return None;
     }
     let flags = match number {
@@ -115,12 +116,4 @@ fn is_setting(number: c_long, operation: c_int) -> bool {
 fn has_set(result: c_long, flags: usize) -> bool {
     const NEW_LISTENER: usize = 1 << 3;
     result == 0 || result > 0 && flags & NEW_LISTENER != 0
-}
-
-#[cold]
-fn note(number: c_long, operation: c_int, value: usize) {
-    let is_ban = number == libc::SYS_prctl && operation == libc::PR_SET_THP_DISABLE;
-    if is_ban && !is_lifted(operation, value) {
-        note_disabled(value != 0);
-    }
 }
