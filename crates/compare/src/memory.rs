@@ -79,12 +79,16 @@ impl Sampler<'_> {
 
 fn family(root: &Root, pid: Pid) -> Memory {
     let mut sum = one(root, pid).unwrap_or_default();
-    let children = pid.path("task").join(pid).join("children");
-    let text = root.read(&children).unwrap_or_default();
-    let words = text.split(|byte| *byte == b' ');
-    let pids = words.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok());
-    for child in pids.filter_map(Pid::new) {
-        sum = sum.plus(family(root, child));
+    let tasks = pid.path("task");
+    // Each thread has children of its own.
+    for thread in root.list(&tasks).unwrap_or_default() {
+        let children = tasks.join(thread.to_string_lossy()).join("children");
+        let text = root.read(&children).unwrap_or_default();
+        let words = text.split(|byte| *byte == b' ');
+        let pids = words.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        for child in pids.filter_map(Pid::new) {
+            sum = sum.plus(family(root, child));
+        }
     }
     sum
 }

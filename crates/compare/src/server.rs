@@ -30,9 +30,10 @@ pub(crate) fn drive(
     way: &Way,
 ) -> Result<Run, Failed> {
     let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());
-    let driven = match wait_until_ready(server, program).map_err(own)? {
-        None => driver(server, root, sample.then_some(program.pid)).map_err(own),
-        Some(why) => Err(failed(way, 125, why, String::new())),
+    let driven = match wait_until_ready(server, program) {
+        Ok(None) => driver(server, root, sample.then_some(program.pid)).map_err(own),
+        Ok(Some(why)) => Err(failed(way, 125, why, String::new())),
+        Err(error) => Err(own(error)),
     };
     let usage = stop(program).map_err(own)?;
     let printed = |program: &Started| -> String {
