@@ -62,7 +62,10 @@ fn mounts(text: &str) -> String {
 
 /// Formats a mount as line number `at` of mountinfo.
 fn line(at: usize, mount: &Mount<'_>) -> String {
-    let is_standard = STANDARD.iter().any(|dir| mount.point.starts_with(dir));
+    let mut below = STANDARD
+        .iter()
+        .filter_map(|dir| mount.point.strip_prefix(*dir));
+    let is_standard = below.any(|rest| rest.is_empty() || rest.starts_with(b"/"));
     let point = match is_standard {
         true => String::from_utf8_lossy(mount.point).into_owned(),
         false => format!("/mount-{at}"),
