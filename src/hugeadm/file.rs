@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hugetools_admin::config::check::{self, Difference};
-use hugetools_admin::config::source::{DEFAULT, Source};
+use hugetools_admin::config::source::Source;
 use hugetools_admin::config::{EXAMPLE, record, requests, save};
 use hugetools_admin::effects::Effects;
 use hugetools_admin::live::Live;
@@ -40,7 +40,7 @@ impl Run {
         request: &mut Request,
     ) -> Result<(), Status> {
         let sources = match files::read_config(None) {
-            Err(why) if !Path::new(DEFAULT).exists() => {
+            Err(why) if files::config_files().is_empty() => {
                 request
                     .notes
                     .push(format!("nothing is applied at boot: {why}"));

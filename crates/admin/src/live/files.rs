@@ -61,6 +61,17 @@ pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     if let Some(path) = path {
         return Ok(vec![read(path)?]);
     }
+    let paths = config_files();
+    if paths.is_empty() {
+        return Err(format!(
+            "there is no {DEFAULT}\n  hugeadm --save={DEFAULT} writes the present state"
+        ));
+    }
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// Returns the configuration files that exist: the default one, then others by name.
+pub fn config_files() -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = match fs::read_dir(DIRECTORY) {
         Ok(entries) => entries
             .filter_map(|entry| Some(entry.ok()?.path()))
@@ -68,19 +79,9 @@ pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
         Err(_) => Vec::new(),
     };
     paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
-    paths.push(PathBuf::from(DEFAULT));
     paths.sort();
-    // The default file sorts last and comes first.
-    paths.rotate_right(1);
-    if paths.len() > 1 && !paths[0].exists() {
-        paths.remove(0);
-    }
-    if paths.len() == 1 && !paths[0].exists() {
-        return Err(format!(
-            "there is no {DEFAULT}\n  hugeadm --save={DEFAULT} writes the present state"
-        ));
-    }
-    paths.iter().map(|path| read(path)).collect()
+    let default = Some(PathBuf::from(DEFAULT)).filter(|path| path.exists());
+    default.into_iter().chain(paths).collect()
 }
 
 /// Writes a world-readable file of the host. A reader sees the old or the new one.

@@ -1,5 +1,4 @@
-//! Commands that grow a pool: the attempts of [`crate::apply`] in the same order, except those
-//! of [`Effort::time`].
+//! Commands that grow a pool: the attempts of [`crate::apply`] in the same order.
 
 use hugetools_model::{KPath, Root};
 
@@ -33,10 +32,17 @@ pub(super) fn lines(
         lines.push(format!(
             "! {short} || {{ sync; {drop}; {compact}; {write}; }}"
         ));
+    }
+    if effort.hard || !effort.time.is_zero() {
+        let wait = effort.time.as_secs();
         let now = number(file, root);
-        lines.push(format!("had={now} left={TRIES}"));
-        lines.push(format!("while {short} && [ $left -gt 0 ]; do"));
-        lines.push(format!("  sleep {PAUSE}; {compact}; {write}; now={now}"));
+        lines.push(format!("had={now} left={TRIES} wait={wait}"));
+        lines.push(format!(
+            "while {short} && {{ [ $left -gt 0 ] || [ $wait -gt 0 ]; }}; do"
+        ));
+        lines.push(format!(
+            "  sleep {PAUSE}; wait=$((wait - {PAUSE})); {compact}; {write}; now={now}"
+        ));
         lines.push(format!(
             "  [ $now -gt $had ] && left={TRIES} || left=$((left - 1))"
         ));
