@@ -191,7 +191,7 @@ impl Root {
 
     /// Lists the names in a directory, sorted; none if it is absent.
     pub fn list(&self, path: &KPath) -> Result<Vec<OsString>, FileError> {
-        let entries = match fs::read_dir(self.host_path(path.as_str())) {
+        let entries = match self.checked_path(path.as_str()).and_then(fs::read_dir) {
             Ok(entries) => entries,
             Err(error) if is_absent(&error) => return Ok(Vec::new()),
             Err(error) => return Err(FileError::io(Op::List, path, &error)),
@@ -207,7 +207,8 @@ impl Root {
 
     /// Whether the file exists.
     pub fn exists(&self, path: &KPath) -> bool {
-        self.host_path(path.as_str()).exists()
+        self.checked_path(path.as_str())
+            .is_ok_and(|path| path.exists())
     }
 
     /// Writes a value with one `write(2)`, without creating the file. In a recorded tree,
