@@ -113,8 +113,8 @@ fn base(root: &Root) -> Result<PageSize, String> {
         }
     };
     bytes.and_then(PageSize::new).ok_or_else(|| {
-        "the size of ordinary pages cannot be told\n  \
-         a recorded machine tells it by proc/meminfo and proc/zoneinfo, or proc/self/auxv"
+        "the base page size is unknown\n  \
+         a recorded machine needs proc/meminfo and proc/zoneinfo, or proc/self/auxv"
             .to_owned()
     })
 }

@@ -108,7 +108,7 @@ fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Op
         .filter(|arg| arg.is_require_equals_set());
     takers
         .any(|arg| arg.get_long().is_some_and(|long| long.starts_with(name)))
-        .then(|| format!("{option} takes its value behind an equals sign: {option}={value}"))
+        .then(|| format!("{option} needs an equals sign before its value: {option}={value}"))
 }
 
 /// Returns a message for a long option with one dash: clap parses `-heap` as `-h` and prints the
@@ -172,7 +172,7 @@ pub(crate) fn option(word: &str, command: &Command) -> String {
 }
 
 /// The message for a `--status` without a process, as in `--status --totals redis-server`.
-const STATUS_OF_WHOM: &str = "--status: of which processes?\n  they follow it at once: hugectl \
+const STATUS_OF_WHOM: &str = "--status needs a process directly after it\n  hugectl \
     --status PID|NAME|all [--tree] [--sizes|--totals] [--watch] [--json]";
 
 fn is_status_alone(error: &clap::Error) -> bool {

@@ -27,7 +27,7 @@ pub(super) fn message(error: &clap::Error) -> String {
         ErrorKind::TooManyValues => {
             format!("unexpected value '{value}' for '{argument}' found; no more were expected")
         }
-        ErrorKind::NoEquals => format!("'{argument}' needs its value behind an equal sign"),
+        ErrorKind::NoEquals => format!("'{argument}' needs an equals sign before its value"),
         ErrorKind::ArgumentConflict => {
             let other = text(error, ContextKind::PriorArg);
             match other == argument {

@@ -66,7 +66,7 @@ pub fn unseen(root: &Root) -> Option<&'static str> {
 }
 
 /// Why there is no pool.
-pub const NONE_OFFERED: &str = "this machine offers no huge page size";
+pub const NONE_OFFERED: &str = "this machine supports no huge page pools";
 
 impl Machine {
     /// Reads the state.

@@ -88,7 +88,7 @@ fn in_pages(line: &[u8], name: &str) -> Result<PageCount, String> {
     match quantity(line, name)? {
         found if found.is_kib => {
             let name = name.trim_end_matches(':');
-            Err(format!("{name}: a page count with a unit"))
+            Err(format!("{name}: the page count has a unit"))
         }
         found => Ok(PageCount::new(pool::count(found.number))),
     }

@@ -59,7 +59,7 @@ fn path() -> KPath {
 
 fn open(root: &Root, path: &KPath) -> Result<File, FileError> {
     if !root.is_live() {
-        return Err(FileError::content(path, "this is a recorded tree"));
+        return Err(FileError::content(path, "not available in a recorded tree"));
     }
     root.open(path)
 }
@@ -198,7 +198,10 @@ impl Pages {
     }
 
     fn no_frames(&self) -> FileError {
-        FileError::content(&self.path, "it shows page frames to CAP_SYS_ADMIN only")
+        FileError::content(
+            &self.path,
+            "reading page frame numbers requires CAP_SYS_ADMIN",
+        )
     }
 }
 

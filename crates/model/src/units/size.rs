@@ -204,7 +204,7 @@ impl fmt::Display for SizeError {
         f.write_str(match self {
             SizeError::NoNumber => "not a number",
             SizeError::UnknownUnit => "unknown unit, use K, M, G or T with an optional B, i or iB",
-            SizeError::Fraction => "no whole number: 1536M is 1.5G",
+            SizeError::Fraction => "not a whole number; for 1.5G write 1536M",
             SizeError::Grouped => "write the number without separators between its digits",
             SizeError::Overflow => "does not fit into 64 bits",
             SizeError::Zero => "must not be zero",
