@@ -107,8 +107,9 @@ impl Args {
         if file.apply.is_some() && file.rollback {
             return Some("--apply and --rollback exclude each other");
         }
-        (file.changes() && (others.changes() || file.changes_boot()))
-            .then_some("--apply and --rollback change things alone: run hugeadm again for others")
+        (file.changes() && (others.changes() || file.changes_boot())).then_some(
+            "--apply and --rollback cannot be combined with other changes: run hugeadm twice",
+        )
     }
 }
 

@@ -234,7 +234,7 @@ const WRONG: [(&str, &str); 39] = [
     ),
     (
         "[[pool]]\nsize = \"2MB\"\nmin = \"+3\"\n",
-        "3:7: min = \"+3\": a change of the present amount",
+        "3:7: min = \"+3\": relative amounts are not allowed here",
     ),
     (
         "[[pool]]\nsize = \"2MB\"\nmin = 99999999\n",

@@ -66,7 +66,7 @@ fn a_program_has_whole_pages_of_text() {
     let (pages, rest) = ran.out.split_once("  text: ").unwrap();
     let kib = number(rest.split_once(" kB\n").unwrap().0);
     assert!(kib > 4096 && number(pages) == kib / 2048, "{}", ran.out);
-    assert!(ran.out.contains("\nIts heap is not known before it runs: "));
+    assert!(ran.out.contains("\nThe heap is not included: "));
     let script = hugeadm(dir.path(), &["--size-for", "/etc/passwd"]);
     assert_eq!(script.status, 1);
     assert!(

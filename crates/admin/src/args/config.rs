@@ -12,11 +12,11 @@ pub struct Config {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub apply: Option<Option<PathBuf>>,
 
-    /// Show where the machine differs from it; the exit status is 4 then
+    /// Show how the machine differs from FILE; exit status 4 if it does
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub check: Option<Option<PathBuf>>,
 
-    /// Print the present state as such a file, or write it to FILE
+    /// Print the present state as a configuration file, or write it to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub save: Option<Option<PathBuf>>,
 

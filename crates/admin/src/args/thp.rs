@@ -16,7 +16,8 @@ pub struct Thp {
 
     /// Use none
     ///
-    /// If several modes are given, this one wins, then madvise.
+    /// If several modes are given, never overrides madvise, and madvise overrides
+    /// always.
     #[arg(long)]
     pub thp_never: bool,
 

@@ -35,7 +35,7 @@ pub fn size_for(
 }
 
 const HEAP_UNKNOWN: &str =
-    "Its heap is not known before it runs: hugeadm --size-for PID tells it then.";
+    "The heap is not included: start the program, then run hugeadm --size-for PID.";
 
 /// Sums up resident private memory, and whole shared mappings, because the kernel reserves them
 /// whole. Private mappings below a page share pages, as in a heap.

@@ -68,7 +68,8 @@ fn failure_hint(step: &Step, errno: i32, is_root: bool) -> Option<String> {
             )
         }
         (libc::EEXIST, Step::SwapOn(_)) => {
-            "a killed run left it, and this one removes it: run this again".to_owned()
+            "an interrupted run left this swap file, and this run removes it: run the command again"
+                .to_owned()
         }
         (libc::ENOMEM, Step::SwapOff(swap)) => format!(
             "its contents don't fit into memory: shrink the pool, then run swapoff {}",

@@ -169,7 +169,7 @@ fn absolute<'a>(amount: &'a Spanned<Amount>, key: &Key) -> Result<&'a str, Strin
     let text = amount.get_ref().0.as_str();
     if text.starts_with(['+', '-']) {
         return Err(format!(
-            "{key}: a change of the present amount; write the amount itself"
+            "{key}: relative amounts are not allowed here; write the total without + or -"
         ));
     }
     match parse_amount(text) {
