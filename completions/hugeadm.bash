@@ -174,7 +174,7 @@ _hugeadm() {
     esac
 }
 
-# What the machine and the line tell: this part is by hand, see
+# Handwritten: values from the machine and the command line; see
 # tests/generated/shell.
 
 # The sizes of the machine's pools.
@@ -196,7 +196,7 @@ _hugeadm_sizes() {
     done
 }
 
-# What the value of an option may be, by the name that help gives it.
+# Prints the values of an option, by its value name in the help.
 _hugeadm_values() {
     case $1 in
     'SIZE|thp') _hugeadm_sizes && echo thp ;;
@@ -218,7 +218,7 @@ _hugeadm_values() {
     esac
 }
 
-# Which name help gives to the value of an option.
+# Prints an option's value name in the help.
 _hugeadm_value_of() {
     case $1 in
     --pool-list) echo '=classic long' ;;
@@ -254,8 +254,8 @@ _hugeadm_value_of() {
     esac
 }
 
-# The whole line, at the cursor. bash takes it apart at = and : as well, so it is
-# read anew.
+# Completes the line up to the cursor. Splits it again, since bash also splits at
+# = and :.
 _hugeadm_line() {
     local at=1 option= status= program= word words
     read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
@@ -290,13 +290,13 @@ _hugeadm_line() {
     _hugeadm "$@"
 }
 
-# Offers the values of an option; not where any word will do, or a file.
+# Offers the values of an option. Fails if any word or file will do.
 _hugeadm_reply() {
     local name values
     name=$(_hugeadm_value_of "$1")
     [[ -n $name ]] && values=$(_hugeadm_values "$name" "$2") || return 1
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$2")
-    # What stands before a colon is on the line already.
+    # The text before a colon is already on the line.
     if [[ $2 == *:* && $COMP_WORDBREAKS == *:* ]]; then
         COMPREPLY=("${COMPREPLY[@]#"${2%:*}":}")
     fi

@@ -77,7 +77,7 @@ complete -c hugeadm -l json -d 'Print the result as one JSON document'
 complete -c hugeadm -s h -l help -d 'Print help: -h in short, --help in full'
 complete -c hugeadm -l version -d 'Print the version'
 
-# What the machine and the line tell: this part is by hand, see
+# Handwritten: values from the machine and the command line; see
 # tests/generated/shell.
 function __hugeadm_sizes
     for size in /sys/kernel/mm/hugepages/hugepages-*kB

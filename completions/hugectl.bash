@@ -231,7 +231,7 @@ _hugectl() {
     esac
 }
 
-# What the machine and the line tell: this part is by hand, see
+# Handwritten: values from the machine and the command line; see
 # tests/generated/shell.
 
 # The sizes of the machine's pools.
@@ -253,7 +253,7 @@ _hugectl_sizes() {
     done
 }
 
-# What the value of an option may be, by the name that help gives it.
+# Prints the values of an option, by its value name in the help.
 _hugectl_values() {
     case $1 in
     'SIZE|thp') _hugectl_sizes && echo thp ;;
@@ -275,7 +275,7 @@ _hugectl_values() {
     esac
 }
 
-# Which name help gives to the value of an option.
+# Prints an option's value name in the help.
 _hugectl_value_of() {
     case $1 in
     --text) echo 'SIZE|thp' ;;
@@ -319,8 +319,8 @@ _hugectl_value_of() {
     esac
 }
 
-# The whole line, at the cursor. bash takes it apart at = and : as well, so it is
-# read anew.
+# Completes the line up to the cursor. Splits it again, since bash also splits at
+# = and :.
 _hugectl_line() {
     local at=1 option= status= program= word words
     read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
@@ -352,10 +352,10 @@ _hugectl_line() {
     if [[ -z $program && -n $option && $whole != -* ]]; then
         _hugectl_reply "$option" "$whole" && return
     fi
-    # Behind the options stands a program, and then what that one takes.
+    # After the options: a program and its arguments.
     if [[ -z $status && ( -n $program || $whole != -* ) && -z $option ]]; then
         local start=$((COMP_CWORD)) i
-        # The program's place among the words that bash has made.
+        # The program's index in bash's words.
         for ((i = 1; i < COMP_CWORD; i++)); do
             [[ -n $program && ${COMP_WORDS[i]} == "${words[program]}" ]] && start=$i && break
         done
@@ -371,13 +371,13 @@ _hugectl_line() {
     _hugectl "$@"
 }
 
-# Offers the values of an option; not where any word will do, or a file.
+# Offers the values of an option. Fails if any word or file will do.
 _hugectl_reply() {
     local name values
     name=$(_hugectl_value_of "$1")
     [[ -n $name ]] && values=$(_hugectl_values "$name" "$2") || return 1
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$2")
-    # What stands before a colon is on the line already.
+    # The text before a colon is already on the line.
     if [[ $2 == *:* && $COMP_WORDBREAKS == *:* ]]; then
         COMPREPLY=("${COMPREPLY[@]#"${2%:*}":}")
     fi

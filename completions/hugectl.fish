@@ -70,7 +70,7 @@ complete -c hugectl -s q -d 'Print less'
 complete -c hugectl -s h -l help -d 'Print this help'
 complete -c hugectl -l version -d 'Print the version'
 
-# What the machine and the line tell: this part is by hand, see
+# Handwritten: values from the machine and the command line; see
 # tests/generated/shell.
 function __hugectl_sizes
     for size in /sys/kernel/mm/hugepages/hugepages-*kB

@@ -1,5 +1,5 @@
 
-# What the machine and the line tell: this part is by hand, see
+# Handwritten: values from the machine and the command line; see
 # tests/generated/shell.
 
 # The sizes of the machine's pools.
@@ -21,7 +21,7 @@ _@ID@_sizes() {
     done
 }
 
-# What the value of an option may be, by the name that help gives it.
+# Prints the values of an option, by its value name in the help.
 _@ID@_values() {
     case $1 in
     'SIZE|thp') _@ID@_sizes && echo thp ;;
@@ -43,14 +43,14 @@ _@ID@_values() {
     esac
 }
 
-# Which name help gives to the value of an option.
+# Prints an option's value name in the help.
 _@ID@_value_of() {
     case $1 in
 @VALUES@    esac
 }
 
-# The whole line, at the cursor. bash takes it apart at = and : as well, so it is
-# read anew.
+# Completes the line up to the cursor. Splits it again, since bash also splits at
+# = and :.
 _@ID@_line() {
     local at=1 option= status= program= word words
     read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
@@ -85,13 +85,13 @@ _@ID@_line() {
 @PROGRAM@    _@ID@ "$@"
 }
 
-# Offers the values of an option; not where any word will do, or a file.
+# Offers the values of an option. Fails if any word or file will do.
 _@ID@_reply() {
     local name values
     name=$(_@ID@_value_of "$1")
     [[ -n $name ]] && values=$(_@ID@_values "$name" "$2") || return 1
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$2")
-    # What stands before a colon is on the line already.
+    # The text before a colon is already on the line.
     if [[ $2 == *:* && $COMP_WORDBREAKS == *:* ]]; then
         COMPREPLY=("${COMPREPLY[@]#"${2%:*}":}")
     fi

@@ -1,5 +1,5 @@
 
-# What the machine and the line tell: this part is by hand, see
+# Handwritten: values from the machine and the command line; see
 # tests/generated/shell.
 function __@ID@_sizes
     for size in /sys/kernel/mm/hugepages/hugepages-*kB

@@ -1,7 +1,7 @@
-    # Behind the options stands a program, and then what that one takes.
+    # After the options: a program and its arguments.
     if [[ -z $status && ( -n $program || $whole != -* ) && -z $option ]]; then
         local start=$((COMP_CWORD)) i
-        # The program's place among the words that bash has made.
+        # The program's index in bash's words.
         for ((i = 1; i < COMP_CWORD; i++)); do
             [[ -n $program && ${COMP_WORDS[i]} == "${words[program]}" ]] && start=$i && break
         done

@@ -1,4 +1,4 @@
-# What the machine tells: this part is by hand, see tests/generated/shell.
+# Handwritten: values from the machine; see tests/generated/shell.
 _@ID@_sizes() {
     local -a sizes
     local size
