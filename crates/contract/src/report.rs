@@ -106,7 +106,7 @@ impl Proof<'_> {
         }
         let peak = self.life.map(|life| life.peak);
         if peak.is_some_and(|peak| peak.is_above(self.rows)) {
-            out.write_str("; the segments as they were at its end")?;
+            out.write_str("; segments as of its end")?;
         }
         out.write_char('\n')?;
         writeln!(

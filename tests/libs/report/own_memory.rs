@@ -30,7 +30,7 @@ fn memory_without_malloc_is_named_even_if_given_back() {
     };
     for (how, segment, reason) in [
         ("map", "anon", "mapped by the program itself"),
-        ("unmap", "anon", "given back"),
+        ("unmap", "anon", "freed by now"),
         ("brk", "heap", "(brk)"),
         ("malloc", "heap", ""),
     ] {

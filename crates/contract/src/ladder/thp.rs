@@ -74,16 +74,13 @@ impl NoThp {
             NoThp::Absent => "this kernel has no transparent huge pages",
             NoThp::Never => "/sys/kernel/mm/transparent_hugepage/enabled is never",
             NoThp::SharedNever => {
-                "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
+                "/sys/kernel/mm/transparent_hugepage/shmem_enabled is never or deny"
             }
             NoThp::SizeNever => "transparent huge pages of this size are set to never",
             NoThp::Disabled => "transparent huge pages are disabled by prctl",
             NoThp::Scarce => "the memory control group has little left, or cannot be seen",
-            NoThp::Unknown => "it cannot be told whether there are transparent huge pages",
-            NoThp::Refused => {
-                "a filter of system calls does not let madvise through, which asks for \
-                 transparent huge pages"
-            }
+            NoThp::Unknown => "the setting of transparent huge pages cannot be read",
+            NoThp::Refused => "a seccomp filter refuses madvise(MADV_HUGEPAGE)",
         }
     }
 }

@@ -30,7 +30,8 @@ pub fn of_head(base: u64, huge: u64) -> Option<&'static str> {
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
 /// Mappings of the program that `--anon` leaves on base pages.
-pub const ANON_LEFT_ALONE: &str = "short mappings, their ends, and the C library's own";
+pub const ANON_LEFT_ALONE: &str =
+    "short mappings, unaligned ends, and the C library's own mappings";
 
 /// The part of the main thread's stack that `--stack` leaves on base pages.
 pub const STACK_LEFT_ALONE: &str = "outside the whole huge pages of the stack";
@@ -40,6 +41,9 @@ pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc"
 
 /// The memory of a program that keeps its own malloc.
 pub const OWN_ALLOCATOR: &str = "it has its own allocator, which --heap does not reach";
+
+/// The part of text, data or bss outside whole huge pages.
+pub const EDGES: &str = "its unaligned ends stay on base pages; ld.hugetlbfs(1) aligns them";
 
 /// Shared memory on base pages although no request failed.
 pub const SHM_LEFT_ALONE: &str = "below a huge page, or in the program's own files";

@@ -49,8 +49,8 @@ fn without_mount(size: c_long) -> Result<c_int> {
         say(
             Level::Warning,
             format_args!(
-                "no hugetlbfs of {name} pages is mounted for this user, and the kernel makes no \
-                 file of such pages without one: errno {number}"
+                "no usable hugetlbfs mount for {name} pages, and memfd_create failed: errno \
+                 {number}"
             ),
         );
     })

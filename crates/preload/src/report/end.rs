@@ -237,10 +237,9 @@ fn unreached(row: &Row<'_>) -> bool {
 }
 
 fn segment_reason(outcome: &reason::Outcome, is_wanted: bool) -> Option<&'static str> {
-    let edges = "only its whole huge pages; ld.hugetlbfs(1) aligns the rest";
     match outcome.why() {
         Some(why) => Some(why.reason()),
-        None => is_wanted.then_some(edges),
+        None => is_wanted.then_some(reasons::EDGES),
     }
 }
 

@@ -9,7 +9,7 @@ use hugetools_pages::extent::usage::{self, GROWN_HEAP};
 const SMALL_BESIDE: &str =
     "a small heap; most memory was mapped by the program itself, not by malloc";
 
-const GIVEN_BACK: &str = "most was given back; mapped by the program itself, not by malloc";
+const GIVEN_BACK: &str = "mostly freed by now; mapped by the program itself, not by malloc";
 
 /// Sets the reasons of heap and anonymous memory if most of it was the program's own. `peak` is
 /// the maximum resident size.

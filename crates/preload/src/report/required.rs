@@ -11,7 +11,7 @@ use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hugetools_contract::env::{Require, Required, Share};
-use hugetools_contract::report::{self, Met};
+use hugetools_contract::report::{self, Met, reasons};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_kernfs::smaps::{Record, records};
@@ -189,9 +189,10 @@ impl fmt::Display for Because {
             _ => &reason::DATA,
         };
         let small = Some(Reason::Small);
-        let edges = "only its whole huge pages; ld.hugetlbfs(1) aligns the rest";
         match outcome.why() {
-            _ if config::get().elfmap.off => f.write_str(": it was to stay where it is"),
+            _ if config::get().elfmap.off => {
+                f.write_str(": HUGETLB_ELFMAP leaves it on base pages")
+            }
             _ if measure.whole == 0 => {
                 write!(
                     f,
@@ -203,7 +204,7 @@ impl fmt::Display for Because {
                 write!(f, ": {}", why.reason())
             }
             _ if measure.huge < measure.whole => f.write_str(": the kernel had no huge page"),
-            _ => write!(f, ": {edges}"),
+            _ => write!(f, ": {}", reasons::EDGES),
         }
     }
 }
