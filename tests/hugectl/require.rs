@@ -230,8 +230,7 @@ fn malloc_fails_once_the_pool_is_empty() {
             );
             assert_eq!(limits(&ran), 1, "{ran:?}");
             assert!(
-                ran.err
-                    .contains("more cannot be: the pool has no free page"),
+                ran.err.contains("more: the pool has no free page"),
                 "{ran:?}"
             );
             starts(&options, &program, "20", "parent: all\n");

@@ -53,7 +53,7 @@ fn mappings_and_threads_fail() {
         calls(&require, &program, &off_first, &large, "ENOMEM", off);
     }
     // The address has no room for a whole huge page.
-    let place = "no whole huge page fits";
+    let place = "no room for a whole huge page";
     calls(
         "--require=anon",
         &program,

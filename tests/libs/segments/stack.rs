@@ -111,7 +111,7 @@ fn warnings_and_the_report() {
     let ran = run(&[&size, "--report"], &program);
     let warnings = [
         "gets transparent huge pages",
-        "no place for a whole huge page",
+        "is too small for a huge page",
     ];
     for warning in warnings {
         assert_eq!(ran.err.matches(warning).count(), 1, "{ran:?}");

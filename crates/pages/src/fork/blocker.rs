@@ -26,9 +26,9 @@ impl fmt::Display for Blocker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Blocker::TooLittle(room) => {
-                write!(f, "since only {} are free to move to", Amount(*room))
+                write!(f, "since only {} of memory are free", Amount(*room))
             }
-            Blocker::Unknown => f.write_str("since it cannot be told how much memory is free"),
+            Blocker::Unknown => f.write_str("since the amount of free memory is unknown"),
             Blocker::Device => f.write_str("since a device or a ring may be writing there"),
             Blocker::Threads => f.write_str("since other threads may be writing there"),
         }

@@ -82,7 +82,7 @@ impl fmt::Display for Free {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(free) => write!(f, "{free} are free"),
-            None => f.write_str("how many are free cannot be read"),
+            None => f.write_str("the number of free pages is unreadable"),
         }
     }
 }
@@ -127,8 +127,8 @@ impl fmt::Display for WholeHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.free {
             Free(Some(free)) if free >= self.0.needed as u64 => f.write_str(
-                " (the pool has them: a limit keeps them from this process, such as one of a \
-                 hugetlb cgroup, a cpuset or a memory policy)",
+                " (the pool has enough pages: a hugetlb cgroup, cpuset or memory policy may limit \
+                 this process)",
             ),
             _ => self.0.fmt(f),
         }
@@ -169,6 +169,6 @@ mod tests {
         let advice = "300 are free (to grow the pool: hugeadm --pool-pages-min 2MB:+237)";
         assert_eq!(text(537, Some(300)), advice);
         assert_eq!(text(300, Some(300)), "300 are free");
-        assert_eq!(text(300, None), "how many are free cannot be read");
+        assert_eq!(text(300, None), "the number of free pages is unreadable");
     }
 }

@@ -33,14 +33,15 @@ pub(super) fn ask(range: &Range<usize>, why: &str) -> Result<()> {
         say(
             Level::Warning,
             format_args!(
-                "next touch: nothing moves, since {why} and kernel.numa_balancing can't do it"
+                "next touch: no pages will move, since {why} and kernel.numa_balancing is off or \
+                 unsupported"
             ),
         );
         return Err(Errno(libc::ENOTSUP));
     }
     say(
         Level::Info,
-        format_args!("next touch: left to the kernel's NUMA balancing, since {why}"),
+        format_args!("next touch: uses the kernel's NUMA balancing, since {why}"),
     );
     Ok(())
 }

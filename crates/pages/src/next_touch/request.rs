@@ -52,7 +52,8 @@ pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
             say(
                 Level::Info,
                 format_args!(
-                    "next touch: {} go to the next thread's node, by userfaultfd(2)",
+                    "next touch: {} will move to the node of the next thread that touches them \
+                     (userfaultfd)",
                     Amount(bytes)
                 ),
             );

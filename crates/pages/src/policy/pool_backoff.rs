@@ -150,10 +150,7 @@ impl PoolBackoff {
             _ => config::level(Kind::Heap),
         };
         let (before, after) = match shortfall {
-            Shortfall::Own => (
-                "this process has all pages of",
-                "that it may take (HUGETLB_LIMIT)",
-            ),
+            Shortfall::Own => ("HUGETLB_LIMIT allows no more", "pages"),
             Shortfall::Limited => (
                 "no more pages of",
                 "for this process although the pool has some (hugetlb cgroup, cpuset or memory \
@@ -257,8 +254,8 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
     say(
         config::level_once(Kind::Left),
         format_args!(
-            "fork: {} stay on hugetlb pages, {why}: parent and child share them, and whoever \
-             writes to one needs a free page of the pool, or is killed (SIGBUS)",
+            "fork: {} stay on hugetlb pages, {why}: parent and child share them. A write \
+             needs a free page of the pool, or the writer is killed (SIGBUS)",
             Amount(total)
         ),
     );

@@ -115,8 +115,8 @@ pub(crate) fn heap_refused(more: usize) {
             &SAID,
             Level::Error,
             format_args!(
-                "--require={what} is not met: {huge} are on huge pages and {more} more cannot be: {}; \
-                 the request fails (to grow the pool of {} pages: hugeadm --pool-pages-min)",
+                "--require={what} is not met: {huge} are on huge pages, and there are none for {more} \
+                 more: {}; the request fails (to grow the pool of {} pages: hugeadm --pool-pages-min)",
                 pool_backoff::shortfall().reason().unwrap_or(NO_PAGE),
                 SizeName(size),
             ),
@@ -125,8 +125,8 @@ pub(crate) fn heap_refused(more: usize) {
             &SAID,
             Level::Error,
             format_args!(
-                "--require={what} is not met: {huge} may be on huge pages and {more} more cannot be: \
-                 {}; the request fails",
+                "--require={what} is not met: {huge} may be on huge pages, and there are none for \
+                 {more} more: {}; the request fails",
                 thp::serves_private().map_or_else(thp::NoThp::reason, |()| NO_PAGE),
             ),
         ),

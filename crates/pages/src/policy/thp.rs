@@ -304,8 +304,8 @@ static HIDDEN: AtomicBool = AtomicBool::new(false);
 fn say_hidden() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if HIDDEN.load(Ordering::Relaxed) {
-        let text = "what the memory control group allows cannot be seen: transparent huge pages \
-                    are asked for by what is free on the machine";
+        let text = "the memory control group's limit is unreadable: the machine's free memory limits \
+                    transparent huge pages instead";
         say_once(&SAID, Level::Info, format_args!("{text}"));
     }
 }
@@ -329,7 +329,7 @@ fn say_why(why: NoThp) {
     let heap = config::get().heap;
     let next = match heap.is_some_and(|pages| pages != Pages::Thp) {
         // Pools may still serve the heap.
-        true => "what no pool serves is on base pages",
+        true => "memory without pool pages is on base pages",
         false => "base pages follow",
     };
     say_once_at(&SAID, level, format_args!("{}: {next}", why.reason()));

@@ -173,7 +173,9 @@ impl Reason {
                 "not shared: its address is random; hugeedit --align mends that"
             }
             Reason::Quota => "the limit of this process (HUGETLB_LIMIT) is reached",
-            Reason::AddressSlices => "this processor cannot have pool pages beside base pages",
+            Reason::AddressSlices => {
+                "this processor cannot mix pool pages and base pages in one address range"
+            }
             Reason::Wrapper => {
                 "not copied, since hugectl has not started this program itself, and each process \
                  would have a copy of its own"

@@ -60,7 +60,7 @@ fn say_too_small(len: usize) {
             None => Level::Info,
             Some(_) => config::level_unpredicted(Kind::SmallStacks),
         },
-        format_args!("stacks: one of {kb} kB has no place for a whole huge page"),
+        format_args!("stacks: a stack of {kb} kB is too small for a huge page"),
     );
 }
 

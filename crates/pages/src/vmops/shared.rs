@@ -156,8 +156,8 @@ pub(super) fn refuse(call: &str, part: &Range<usize>) -> Errno {
         &SAID,
         Level::Warning,
         format_args!(
-            "{call}: {} of shared memory are a part of a huge page, which cannot become ordinary \
-             memory while there are other threads or processes: such a call fails (EINVAL)",
+            "{call} of {} of shared memory fails: they are part of a huge page, and huge pages can \
+             become base pages only in a process with one thread and no sharers",
             Amount(part.len())
         ),
     );

@@ -67,7 +67,7 @@ pub(crate) fn before_thread() {
     if spawn(wait_and_touch).is_err() {
         say(
             Level::Warning,
-            format_args!("next touch: nothing moves, since no thread can be created"),
+            format_args!("next touch: no pages will move, since no thread can be created"),
         );
     }
     sys::set_blocked_signals(blocked);

@@ -80,7 +80,7 @@ pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     result
 }
 
-const NO_PLACE: &str = "no whole huge page fits where it is to lie";
+const NO_PLACE: &str = "its address leaves no room for a whole huge page";
 
 /// Counts a mapping without huge pages; an error if that isn't allowed.
 fn fall_back(share: Share, len: usize, why: Option<&str>) -> Result<()> {
