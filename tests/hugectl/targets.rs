@@ -50,7 +50,7 @@ fn a_static_glibc_program_gets_tunables() {
     );
     assert!(
         done.err
-            .contains("info: the heap stays with the program's own glibc"),
+            .contains("info: the program's own glibc serves the heap"),
         "{}",
         done.err
     );
@@ -243,7 +243,7 @@ fn a_foreign_program_is_reported() {
 #[test]
 fn a_quoted_command_line_gets_a_hint() {
     let place = Place::new();
-    let asks = "is it without the quotes?";
+    let asks = "remove the quotes";
     for line in ["\"ls -l\"", "\"/bin/ls /\"", "--report \" ls\t/ \""] {
         let done = place.shell(&format!("hugectl --heap {line}"));
         assert_eq!(done.status, 127, "{line}: {done:?}");
@@ -337,7 +337,7 @@ fn a_noexec_mount_is_named() {
     command.arg(tool("hugectl").get_program());
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 126, "{ran:?}");
-    let cause = "/mnt/x lies on a mount from which no program runs (noexec)";
+    let cause = "/mnt/x is on a noexec mount";
     assert!(ran.err.contains(cause), "{ran:?}");
 }
 

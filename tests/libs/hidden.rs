@@ -40,7 +40,7 @@ fn without_sys_a_heap_tries_transparent_pages() {
             let ran: Ran = command.output().unwrap().into();
             let full = HeapPages::find(&ran.out, "full");
             assert!(full.share(full.thp) >= 90, "{hide} {option}: {ran:?}");
-            let message = "transparent huge pages are asked for";
+            let message = "whether transparent huge pages can be had";
             assert_eq!(ran.err.matches(message).count(), 1, "{hide}: {ran:?}");
             assert!(!ran.err.contains("no huge page pools"), "{hide}: {ran:?}");
         }
@@ -98,7 +98,7 @@ fn without_control_groups_a_heap_tries_transparent_pages() {
     let ran: Ran = command.args(["+300", "=full"]).output().unwrap().into();
     let full = HeapPages::find(&ran.out, "full");
     assert!(full.share(full.thp) >= 90, "{ran:?}");
-    let message = "what the memory control group allows cannot be seen";
+    let message = "the memory control group's limit is unreadable";
     assert_eq!(ran.err.matches(message).count(), 1, "{ran:?}");
 }
 

@@ -184,8 +184,8 @@ fn threads_may_run(rows: &[Row]) -> Option<String> {
         let is_data = matches!(row.segment, Segment::Data | Segment::Bss);
         is_data && matches!(row.rung, Some(Rung::Pool | Rung::Thp))
     });
-    let text = "data and bss: where a library starts threads before the program begins, they \
-                stay where they are; that shows at the start";
+    let text = "data and bss are not moved to huge pages if a library starts threads before the \
+                program begins; a message at the start then says so";
     is_moved.then(|| text.to_owned())
 }
 

@@ -243,7 +243,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         pool: 20,
         line: "--heap DIR/foreign heap 40",
         rungs: &[("heap", "base")],
-        fact: "runs such programs, it ends with status 126",
+        fact: "the start fails with status 126",
         ends: 126,
         mend: Mend::No,
         ..PLAIN

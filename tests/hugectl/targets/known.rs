@@ -41,7 +41,7 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
     }
     let php = "--auto takes --anon --heap=thp for PHP: what scripts take are mappings";
     let ruby = "hugectl: info: Ruby: it turns transparent huge pages off for itself";
-    let other = "--auto takes --heap for a program that is not known: ";
+    let other = "--auto takes --heap for an unknown program: ";
     for (words, heap, said) in [
         (&["--auto", "php"][..], "thp", php),
         (&["--auto", "nice", "php"], "thp", php),

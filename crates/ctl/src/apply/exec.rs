@@ -43,8 +43,7 @@ fn refused(program: &Program, errno: Errno) -> Failure {
              file in its place by a rename"
         }
         Errno::E2BIG => {
-            "\n  fewer of its arguments and variables leave room, or a longer limit of the stack \
-             (ulimit -s)"
+            "\n  pass fewer arguments and variables, or raise the stack limit (ulimit -s)"
         }
         _ => "",
     };

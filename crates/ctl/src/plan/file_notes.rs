@@ -191,8 +191,8 @@ fn reason(why: &Why) -> String {
     match why {
         Why::FileSystem => "its file system keeps it on base pages".to_owned(),
         Why::InUse => "other processes use it on base pages, or there was no huge page".to_owned(),
-        Why::Waited => "another hugectl was at it for too long".to_owned(),
-        Why::NoMemory(why) => format!("there is no place to remember a try ({why})"),
+        Why::Waited => "timeout waiting for another hugectl's lock".to_owned(),
+        Why::NoMemory(why) => format!("the record of attempts cannot be written ({why})"),
         Why::Failed(why) => why.clone(),
     }
 }

@@ -249,8 +249,8 @@ impl Maker<'_> {
         if let Some(shell) = program.filter(|program| is_shell(program)) {
             let name = String::from_utf8_lossy(base(shell)).into_owned();
             self.warn(format!(
-                "--require is of {name} and of what that becomes by exec, not of other programs \
-                 that it starts: --only=NAME requires it of these"
+                "--require covers {name} and the program that it becomes by exec, not other \
+                 programs that it starts; to cover those: --only=NAME"
             ));
         }
     }
@@ -307,7 +307,7 @@ impl Maker<'_> {
             .extend(orders.map(Note::info).collect::<Vec<_>>());
         let served = self.findings.served;
         if served.anon.is_some() && served.heap.is_none() {
-            self.info("what malloc takes is not among private mappings: --heap is for that");
+            self.info("--anon does not cover the C library's malloc; --heap does");
         }
         let sentences = Sentences {
             kernel: &self.findings.kernel,

@@ -247,8 +247,7 @@ impl Sentences<'_> {
     /// Returns a shortfall if the settings are hidden; the library tries anyway.
     fn hidden_thp(&self, on_thp: Subject) -> Option<Shortfall> {
         let hidden = self.kernel.thp_hidden.filter(|_| !on_thp.is_none())?;
-        let then = "transparent huge pages are asked for, but whether they come cannot be told \
-                    before";
+        let then = "whether transparent huge pages can be had is unknown before the start";
         Some(hidden.explain(Shortfall::new(on_thp, hidden.to_string()).then(then)))
     }
 

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use hugetools_contract::env::Share;
+use hugetools_contract::report::reasons;
 use hugetools_contract::segment::Segment;
 use serde::Serialize;
 
@@ -208,12 +209,8 @@ impl Required {
     /// Returns the reason if no note has one.
     fn reason(&self, engine: Engine) -> String {
         match (self.segment, engine) {
-            (Segment::Heap, Engine::Libc) => {
-                "the heap stays with the program's own glibc".to_owned()
-            }
-            (Segment::Text | Segment::Data | Segment::Bss, _) => {
-                "only its whole huge pages can be; ld.hugetlbfs(1) aligns the rest".to_owned()
-            }
+            (Segment::Heap, Engine::Libc) => "the program's own glibc serves the heap".to_owned(),
+            (Segment::Text | Segment::Data | Segment::Bss, _) => reasons::EDGES.to_owned(),
             _ => "none of what was asked for can be had".to_owned(),
         }
     }

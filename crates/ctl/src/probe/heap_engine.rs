@@ -134,8 +134,8 @@ fn unreachable(target: &Target) -> Option<Shortfall> {
         return None;
     };
     let fact = format!(
-        "{name} is for {ident}, our libraries are for {}, and where neither this kernel nor an \
-         emulator (binfmt_misc) runs such programs, it ends with status 126",
+        "{name} is for {ident}, our libraries are for {}; unless this kernel or an emulator \
+         (binfmt_misc) runs such programs, the start fails with status 126",
         Ident::native()
     );
     Some(Shortfall::new(Subject::ALL, fact).says(name, ident))
@@ -145,7 +145,7 @@ const STATIC: &str = "the program is static, so no library can be added to it";
 
 const BY_PID: &str = "hugectl --pid reaches it once it runs";
 
-const KEPT: &str = "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells";
+const KEPT: &str = "the program's own glibc serves the heap, configured by GLIBC_TUNABLES";
 
 fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     let mut notes = Vec::new();

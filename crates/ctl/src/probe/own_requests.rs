@@ -131,7 +131,7 @@ impl Scene<'_> {
             true => "transparent huge pages",
             false => "base pages",
         };
-        let then = format!("it gets none of them, and its memory goes to {place}");
+        let then = format!("Java gets none of these pages, and its heap goes to {place}");
         let short = Shortfall::new(Subject::HEAP | Subject::ANON, fact).then(then);
         let missing = bytes.get().saturating_sub(available.get());
         let short = source.remedy(short, missing.div_ceil(size.get()));

@@ -259,8 +259,8 @@ impl Walk<'_> {
         let is_noexec = |fs: Statvfs| fs.flags().contains(FsFlags::ST_NOEXEC);
         let text = match statvfs(path).is_ok_and(is_noexec) {
             true => format!(
-                "{name} lies on a mount from which no program runs (noexec)\n  findmnt -T {name} \
-                 names it, and mount -o remount,exec lets them run"
+                "{name} is on a noexec mount\n  findmnt -T {name} shows the mount; \
+                 mount -o remount,exec allows programs on it"
             ),
             false => format!("{name} is not executable"),
         };

@@ -49,7 +49,7 @@ fn write_tables(text: &mut String, snapshots: &[Snapshot]) -> std::fmt::Result {
     let (resident, huge) = (resident / 1024, huge / 1024);
     writeln!(
         text,
-        "{processes}: {resident} kB resident, {huge} kB huge, {share}%; what they share is counted for each"
+        "{processes}: {resident} kB resident, {huge} kB huge, {share}%; shared pages are counted for each process"
     )
 }
 

@@ -13,10 +13,6 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use crate::probe::kernel::{NoPools, hidden_settings};
 
-/// The reason for a segment that is huge as far as possible: as requested, as marked in the file,
-/// or in the page cache already.
-const EDGES: &str = "only its whole huge pages; ld.hugetlbfs(1) aligns the rest";
-
 /// The reason for a requested segment without a huge page.
 const NOT_MOVED: &str = "neither its file's huge pages nor a copy; a line at its start said why";
 
@@ -49,10 +45,12 @@ impl Reasons {
             return None;
         }
         let is_exe = row.object == Some(exe);
+        // Otherwise it is huge as far as possible: as requested, as marked in the file, or in the
+        // page cache already.
         let of_file = |why: &'_ Option<String>| match why {
             Some(why) if huge == 0 => Some(why.clone()),
             None if huge == 0 && self.is_known => Some(NOT_MOVED.to_owned()),
-            _ => self.is_known.then(|| EDGES.to_owned()),
+            _ => self.is_known.then(|| reasons::EDGES.to_owned()),
         };
         match row.segment {
             Segment::Text if is_exe => of_file(&self.text),

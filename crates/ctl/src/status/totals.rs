@@ -89,7 +89,7 @@ pub fn totals(all: &[Totals], warnings: &[String], json: bool) -> String {
         sum.hugetlb += one.totals.hugetlb;
     }
     if all.len() != 1 {
-        text += &sum.line(&"all", &"what they share is counted for each");
+        text += &sum.line(&"all", &"shared pages are counted for each process");
     }
     text
 }

@@ -33,7 +33,7 @@ impl Maker<'_> {
 
     /// Warns if a report will be missing or incomplete.
     fn describe_report(&mut self) {
-        let last_seen = "its report is what it had when it was last seen";
+        let last_seen = "its report is hugectl's last sample of it";
         let is_file = self.findings.report.is_some();
         if self.is_left_out && !is_file {
             let list = match self.run.only {
@@ -46,7 +46,8 @@ impl Maker<'_> {
             ));
         } else if self.run.dry_run || self.is_left_out {
             self.warn(
-                "no report comes of an end by a signal, nor of a Go program: nobody watches then",
+                "no report comes from a program that is killed by a signal or written in Go: \
+                 hugectl is not its parent",
             );
         } else if self.findings.look.is_static() {
             self.warn(format!(

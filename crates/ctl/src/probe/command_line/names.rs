@@ -60,7 +60,7 @@ pub(crate) fn with_hint(failure: Failure, run: &Run, caller: &Caller) -> Failure
     });
     match with_size_hint(failure, run) {
         Failure::NotFound(text) if is_line => {
-            Failure::NotFound(format!("{text}; is it without the quotes?"))
+            Failure::NotFound(format!("{text}; remove the quotes around the command line"))
         }
         failure => failure,
     }

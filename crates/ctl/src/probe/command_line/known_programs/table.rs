@@ -7,8 +7,8 @@ use super::{KnownProgram, Reach, Switch, program};
 const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
 
 /// The entry for all programs that no other entry matches.
-pub(crate) static OTHERS: KnownProgram = program("a program that is not known", &[])
-    .auto(&[Heap], "most programs take their memory from malloc");
+pub(crate) static OTHERS: KnownProgram =
+    program("an unknown program", &[]).auto(&[Heap], "most programs take their memory from malloc");
 
 pub(super) static PROGRAMS: &[KnownProgram] = &[
     program("Java", &["java"])
@@ -61,7 +61,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
             Reach::None,
             Switch::Words(&["PYTHONMALLOC=malloc"]),
         )
-        .own_switch("PYTHONMALLOC=malloc in its environment has them there")
+        .own_switch("PYTHONMALLOC=malloc in its environment makes malloc serve them")
         .auto(
             &[Heap],
             "arrays, tables and what extensions allocate are malloc's",
@@ -131,8 +131,8 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         ],
     )
     .own_switch(
-        "disable-thp no in its configuration lets it have transparent huge pages where \
-         hugeadm --thp-always was said",
+        "disable-thp no in its configuration lets it have transparent huge pages after \
+         hugeadm --thp-always",
     )
     .auto(
         &[Anon, HeapThp, ThpAlways],
