@@ -19,9 +19,9 @@ mod tests;
 mod value;
 
 pub use self::elfmap::Elfmap;
-pub use self::filter::{Barred, Filter};
+pub use self::filter::{Filter, RefusedCalls};
 pub use self::limit::Limit;
-pub use self::messages::{Handed, Messages};
+pub use self::messages::{InheritedFd, Messages};
 pub use self::read::{PATH_MAX, verbosity};
 pub use self::require::{Require, Required, Share, Wrong};
 pub use self::source::{Source, is_among};

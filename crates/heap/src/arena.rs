@@ -80,7 +80,7 @@ fn add(len: usize) {
     let layout = Layout::of(config::get().heap.unwrap_or(Pages::Thp));
     let lead = if layout.big > 0 { TABLES } else { 0 };
     let mut len = len.max(4 * layout.big).min(LARGEST);
-    if let limit @ ..LARGEST = room::ahead() {
+    if let limit @ ..LARGEST = room::reservation_limit() {
         len = len.min(limit / SMALLEST * SMALLEST);
     }
     let added = loop {

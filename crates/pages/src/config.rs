@@ -22,7 +22,7 @@ use crate::sys;
 use environment::Variables;
 use hugetools_contract::ledger::Kind;
 use hugetools_contract::segment::Segment;
-use once::News;
+use once::Printed;
 
 pub mod environment;
 pub mod leaked_copy;
@@ -52,12 +52,12 @@ pub fn report_path() -> Option<&'static CStr> {
 /// Returns the level for a shortage of huge pages: warning for the first line of its kind in a
 /// hugectl start.
 pub fn level(kind: Kind) -> Level {
-    match get().speaker {
+    match get().warning_pid {
         // Messages aren't written under the program's own filter.
         Some(_) if sys::filter() == sys::Filter::Own => Level::Info,
         // hugectl has printed it.
         Some(0) => Level::Info,
-        Some(pid) if pid != sys::getpid() => level_of_other(kind),
+        Some(pid) if pid != sys::getpid() => level_if_first(kind),
         _ => level_once(kind),
     }
 }
@@ -68,23 +68,23 @@ pub fn level_unpredicted(kind: Kind) -> Level {
     let starter = config.starter.map(|starter| starter.pid);
     match sys::filter() {
         sys::Filter::Own => level(kind),
-        _ if config.speaker != Some(0) => level(kind),
+        _ if config.warning_pid != Some(0) => level(kind),
         _ if starter == Some(sys::getpid()) => level_once(kind),
-        _ => level_of_other(kind),
+        _ => level_if_first(kind),
     }
 }
 
 /// Returns warning for the first line of a kind, whichever process prints it.
 pub fn level_once(kind: Kind) -> Level {
-    match may_look_up() && once::claim(kind) == News::Old {
+    match may_look_up() && once::claim(kind) == Printed::Before {
         true => Level::Info,
         false => Level::Warning,
     }
 }
 
 /// Returns warning only if the shared record shows that no process has printed this kind.
-fn level_of_other(kind: Kind) -> Level {
-    match may_look_up() && outlet::is_open() && once::claim(kind) == News::First {
+fn level_if_first(kind: Kind) -> Level {
+    match may_look_up() && outlet::is_open() && once::claim(kind) == Printed::Never {
         true => Level::Warning,
         false => Level::Info,
     }

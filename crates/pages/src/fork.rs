@@ -60,13 +60,13 @@ pub fn watch() {
 extern "C" fn prepare() {
     fork_gate::note_fork();
     pool_backoff::pause();
-    Guard::put_up();
+    Guard::begin();
     next_touch::pause();
-    index::read(separate);
+    index::read(leave_pools);
 }
 
 /// Moves private memory off the pools.
-fn separate() {
+fn leave_pools() {
     if config::get().kernel_fork {
         return;
     }
@@ -95,10 +95,10 @@ fn note_move() {
 }
 
 extern "C" fn parent() {
-    next_touch::go_on();
-    pool_backoff::go_on();
+    next_touch::resume();
+    pool_backoff::resume();
     if let Some(guard) = Guard::of_this_thread() {
-        guard.take_down();
+        guard.end();
     }
 }
 
@@ -109,11 +109,11 @@ extern "C" fn child() {
     index::adopt_units();
     admission::forget();
     next_touch::in_child();
-    pool_backoff::go_on_alone();
-    thp::look_again();
+    pool_backoff::resume_in_child();
+    thp::discard_room();
     // The kernel does not inherit memory locks.
     mlocked::clear();
     if let Some(guard) = Guard::of_this_thread() {
-        guard.take_down_in_child();
+        guard.end_in_child();
     }
 }

@@ -1,18 +1,18 @@
 //! Affinity on next touch: memory moves to the node of the thread that touches it next.
 //!
-//! `UFFDIO_MOVE` sets the pages of a range aside: it moves them from their home to a mapping of
+//! `UFFDIO_MOVE` parks the pages of a range: it moves them from their origin to a mapping of
 //! ours. `userfaultfd(2)` then stops each thread that touches the range, even inside a system call.
 //! A thread of ours (`service`) migrates the touched piece to that thread's node and moves it back
-//! home. The service ends when no piece is aside, or after a minute.
+//! to its origin. The service ends when no piece is parked, or after a minute.
 //!
 //! * [`request`]: entry points; `commands`: hands requests to the service
 //! * `ranges`: memory that qualifies; `figures`: counters for the report
 //! * `survey`: whether a move pays; `nodes`: nodes of CPUs, threads and pages
-//! * `service`: the thread; `mover`: sets pieces aside and brings them back; `area`: the mappings
-//!   aside; `regions`: table of home and aside addresses; `resident`: pages in memory
+//! * `service`: the thread; `mover`: parks pieces and brings them back; `area`: the mappings
+//!   that hold parked pieces; `regions`: table of origins and parking addresses; `resident`: pages in memory
 //! * `balancing`: the fallback without the rights or before Linux 6.8: the kernel's NUMA balancing
 //!
-//! **Invariants.** A page is either at home or aside; home holds only the program's pages. The
+//! **Invariants.** A page is either at its origin or parked; the origin holds only the program's pages. The
 //! kernel reports each unmap, move or drop by the program, raw system calls included, and the
 //! service reads these messages before it moves another page. It allocates nothing and touches no
 //! memory of the program.
@@ -20,7 +20,7 @@
 //! **Locks.** One lock of the callers; the service takes none.
 //!
 //! **At a fork.** All pieces come back and the service ends ([`request::pause`]). The child of a
-//! raw `clone` or of `_Fork` finds zeros in place of the pieces aside.
+//! raw `clone` or of `_Fork` finds zeros in place of parked pieces.
 
 mod area;
 mod balancing;

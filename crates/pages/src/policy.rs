@@ -10,8 +10,8 @@
 //! **At a fork.** No pool is asked during a fork. The child inherits the counts.
 
 pub(crate) mod fresh_copy;
-pub mod own_request;
 pub mod pool_backoff;
+pub mod program_hugetlb;
 pub mod quota;
 pub(crate) mod release;
 pub mod required;

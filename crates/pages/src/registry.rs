@@ -25,6 +25,6 @@ pub mod region;
 pub mod shared;
 
 /// Whether a range may overlap memory of ours.
-pub fn meets(range: &Range<usize>) -> bool {
-    shared::meets(range) || index::meets(range)
+pub fn overlaps(range: &Range<usize>) -> bool {
+    shared::overlaps(range) || index::overlaps(range)
 }

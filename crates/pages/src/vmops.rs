@@ -42,10 +42,10 @@ pub mod step_down;
 use range::{overlap, pages, touched};
 
 /// Steps private memory of a call down; returns its pages if they contain shared memory.
-fn ours(addr: usize, len: usize) -> Option<Range<usize>> {
+fn step_down_private(addr: usize, len: usize) -> Option<Range<usize>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
     private::before_change(&range);
-    registry::shared::meets(&range).then_some(range)
+    registry::shared::overlaps(&range).then_some(range)
 }
 
 /// Calls `each` for every part of the range: inside a region, or between regions.
@@ -90,7 +90,7 @@ pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     if let Ok(range) = pages(addr, len) {
         mlocked::remove(&range);
     }
-    let range = ours(addr, len)?;
+    let range = step_down_private(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
         Some(region) => shared::munmap(open, region, &part),
         // SAFETY: the program unmaps it.
@@ -105,7 +105,7 @@ pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Opt
         return Some(Err(error));
     }
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
-    if !registry::shared::meets(&range) {
+    if !registry::shared::overlaps(&range) {
         return private::mprotect(&range, access);
     }
     Some(divide(&range, |open, region, part| match region {
@@ -120,7 +120,7 @@ pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Opt
 /// `madvise(2)`
 pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
-    if !registry::meets(&range) {
+    if !registry::overlaps(&range) {
         return None;
     }
     Some(divide(&range, |open, region, part| match region {
@@ -144,12 +144,12 @@ pub unsafe fn mbind(
     const MOVE: usize = 2;
     let range = pages(addr, len)?;
     private::before_change(&range);
-    let flags = flags | if index::meets(&range) { MOVE } else { 0 };
+    let flags = flags | if index::overlaps(&range) { MOVE } else { 0 };
     let bind = |range: &Range<usize>| {
         // SAFETY: as the caller says.
         unsafe { sys::mbind(range.start, range.len(), mode, mask, max, flags) }
     };
-    if !registry::shared::meets(&range) {
+    if !registry::shared::overlaps(&range) {
         // SAFETY: as the caller says.
         return unsafe { sys::mbind(addr, len, mode, mask, max, flags) };
     }
@@ -161,7 +161,7 @@ pub unsafe fn mbind(
 
 /// Records a successful `mlock(2)` or `mlock2(2)`.
 pub fn locked(addr: usize, len: usize) {
-    let range = touched(addr, len).filter(registry::meets);
+    let range = touched(addr, len).filter(registry::overlaps);
     if let Some(range) = range {
         mlocked::add(&range);
     }
@@ -194,7 +194,7 @@ pub fn all_locked(flags: c_int) {
 /// Call it before the program maps or moves something to a fixed address. Memory of ours on part of
 /// a huge page becomes ordinary memory.
 pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
-    let Some(range) = ours(addr, len) else {
+    let Some(range) = step_down_private(addr, len) else {
         return Ok(());
     };
     divide(&range, |open, region, part| match region {
@@ -209,7 +209,7 @@ pub fn after_fixed(addr: usize, len: usize) {
         return;
     };
     mlocked::remove(&range);
-    if registry::shared::meets(&range) {
+    if registry::shared::overlaps(&range) {
         shared_replaced(&mut open(), &range);
     }
 }

@@ -95,7 +95,7 @@ fn bind_memory() -> bool {
 #[inline(never)]
 pub fn real(known: &AtomicUsize, name: &CStr) -> usize {
     if known.load(Ordering::Relaxed) == 0 {
-        let found = match next::ask(name) {
+        let found = match next::dlsym_next(name) {
             None | Some(0) => search(name),
             Some(found) => found,
         };

@@ -16,7 +16,7 @@
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use hugetools_pages::extent::mlocked;
-use hugetools_pages::policy::own_request;
+use hugetools_pages::policy::program_hugetlb;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
@@ -90,7 +90,9 @@ unsafe fn map_next(
     let map = || unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
     match flags & libc::MAP_HUGETLB {
         0 => map(),
-        _ => sys::c_address(own_request::map(len, prot, flags, || sys::address(map()))),
+        _ => sys::c_address(program_hugetlb::map(len, prot, flags, || {
+            sys::address(map())
+        })),
     }
 }
 

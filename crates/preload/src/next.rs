@@ -57,8 +57,8 @@ impl Next {
     }
 
     /// Looks it up by `dlsym`.
-    fn ask(&self) {
-        if let Some(address) = ask(self.name) {
+    fn resolve(&self) {
+        if let Some(address) = dlsym_next(self.name) {
             self.address.store(address, Ordering::Relaxed);
         }
     }
@@ -115,11 +115,11 @@ pub(crate) fn find() {
     objects::each_behind_ours(|object| is_sure &= take_from(object, &ALL));
     // libc precedes this library if the program loaded this one by `dlopen`.
     if !is_sure || MMAP.address() == 0 {
-        ALL.iter().for_each(|next| next.ask());
+        ALL.iter().for_each(|next| next.resolve());
     }
     // A sanitizer's memset would check memory that it hasn't allocated.
     if !host_malloc::has_checker() {
-        let memset = ask(c"memset").unwrap_or(0);
+        let memset = dlsym_next(c"memset").unwrap_or(0);
         // SAFETY: the address of the function of that name.
         unsafe { mem::know_memset(memset) };
     }
@@ -142,7 +142,7 @@ fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
 }
 
 /// `dlsym(RTLD_NEXT)`; `None` without `dlsym`, which before glibc 2.34 needs libdl.
-pub(crate) fn ask(name: &CStr) -> Option<usize> {
+pub(crate) fn dlsym_next(name: &CStr) -> Option<usize> {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     let dlsym = weak_function!(hugetools_dlsym as Dlsym)?;
     Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)

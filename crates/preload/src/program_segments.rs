@@ -18,7 +18,7 @@
 use core::fmt;
 use core::ops::ControlFlow;
 
-use hugetools_contract::env::{Barred, Pages};
+use hugetools_contract::env::{Pages, RefusedCalls};
 use hugetools_contract::ledger::Kind;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint};
@@ -194,7 +194,7 @@ fn level(got: Placement, why: Option<Reason>, kind: Kind) -> Level {
 /// Whether hugectl has tested the seccomp filters and reported refused calls.
 fn is_tried() -> bool {
     let filter = config::get().filter;
-    filter.is_some_and(|filter| filter.barred != Barred::default())
+    filter.is_some_and(|filter| filter.refused != RefusedCalls::default())
 }
 
 fn say_got(name: &str, got: Placement, level: Level, why: Option<Reason>, pages: Pages) {

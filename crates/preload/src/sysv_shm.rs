@@ -21,8 +21,8 @@ use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool;
 use hugetools_pages::kernel::{constraints, facts, populate};
-use hugetools_pages::policy::own_request::OwnRequest;
 use hugetools_pages::policy::pool_backoff::Shortfall;
+use hugetools_pages::policy::program_hugetlb::HugetlbRequest;
 use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
@@ -35,7 +35,7 @@ use crate::next;
 
 #[unsafe(no_mangle)]
 extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
-    if let Some(own) = OwnRequest::of_segment(size, flags) {
+    if let Some(own) = HugetlbRequest::of_segment(size, flags) {
         return get_shm_hugetlb(own, key, size, flags);
     }
     let Some(pages) = config::get().shm else {
@@ -88,7 +88,7 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
 
 /// Creates and populates a segment for the program's own `SHM_HUGETLB`, or looks up an existing
 /// one.
-fn get_shm_hugetlb(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
+fn get_shm_hugetlb(own: HugetlbRequest, key: c_int, size: usize, flags: c_int) -> c_int {
     let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
     if !creates || key != libc::IPC_PRIVATE && exists(key) {
         return next::shmget(key, size, flags);

@@ -10,7 +10,7 @@ use super::value::{number, split_at_colon};
 
 /// System calls that a filter refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Barred {
+pub struct RefusedCalls {
     /// `mremap(2)`. Without it no copy can replace a mapping.
     pub mremap: bool,
     /// `madvise(2)`. Without it no mapping can request transparent huge pages.
@@ -28,26 +28,26 @@ pub struct Filter {
     /// If the process has more, later filters are untested.
     pub count: u32,
     /// The calls that they refuse.
-    pub barred: Barred,
+    pub refused: RefusedCalls,
 }
 
 impl Filter {
     /// Reads `COUNT:CALL,…`.
     pub fn read(value: &[u8]) -> Option<Filter> {
         let (count, calls) = split_at_colon(value)?;
-        let mut barred = Barred::default();
+        let mut refused = RefusedCalls::default();
         for call in calls.split(|byte| *byte == b',') {
             match call {
-                b"mremap" => barred.mremap = true,
-                b"madvise" => barred.madvise = true,
-                b"mprotect" => barred.mprotect = true,
-                b"memfd_create" => barred.memfd_create = true,
+                b"mremap" => refused.mremap = true,
+                b"madvise" => refused.madvise = true,
+                b"mprotect" => refused.mprotect = true,
+                b"memfd_create" => refused.memfd_create = true,
                 b"" => {}
                 _ => return None,
             }
         }
         let count = number(count)?;
-        Some(Filter { count, barred })
+        Some(Filter { count, refused })
     }
 }
 
@@ -56,10 +56,10 @@ impl fmt::Display for Filter {
         write!(f, "{}:", self.count)?;
         let mut comma = "";
         let all = [
-            ("mremap", self.barred.mremap),
-            ("madvise", self.barred.madvise),
-            ("mprotect", self.barred.mprotect),
-            ("memfd_create", self.barred.memfd_create),
+            ("mremap", self.refused.mremap),
+            ("madvise", self.refused.madvise),
+            ("mprotect", self.refused.mprotect),
+            ("memfd_create", self.refused.memfd_create),
         ];
         for (name, _) in all.iter().filter(|(_, is_barred)| *is_barred) {
             write!(f, "{comma}{name}")?;
@@ -77,16 +77,16 @@ mod tests {
 
     #[test]
     fn written_values_parse_back() {
-        let barred = Barred {
+        let refused = RefusedCalls {
             mremap: true,
             mprotect: true,
-            ..Barred::default()
+            ..RefusedCalls::default()
         };
-        for (count, barred, text) in [
-            (1, Barred::default(), "1:"),
-            (2, barred, "2:mremap,mprotect"),
+        for (count, refused, text) in [
+            (1, RefusedCalls::default(), "1:"),
+            (2, refused, "2:mremap,mprotect"),
         ] {
-            let filter = Filter { count, barred };
+            let filter = Filter { count, refused };
             assert_eq!(filter.to_string(), text);
             assert_eq!(Filter::read(text.as_bytes()), Some(filter));
         }

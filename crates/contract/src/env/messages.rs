@@ -9,7 +9,7 @@ use super::value::number;
 
 /// An inherited descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handed {
+pub struct InheritedFd {
     /// Its number.
     pub number: u32,
     /// Device and inode of the file, since the program may reuse the number for another one. `None`
@@ -21,7 +21,7 @@ pub struct Handed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Messages<'a> {
     /// The inherited descriptor.
-    pub handed: Option<Handed>,
+    pub inherited: Option<InheritedFd>,
     /// The file to append to if the descriptor is closed.
     pub path: Option<&'a [u8]>,
 }
@@ -32,7 +32,7 @@ impl<'a> Messages<'a> {
         let first = value.first()?;
         if !first.is_ascii_digit() {
             return Some(Messages {
-                handed: None,
+                inherited: None,
                 path: Some(value),
             });
         }
@@ -43,13 +43,13 @@ impl<'a> Messages<'a> {
             None => None,
         };
         Some(Messages {
-            handed: Some(Handed { number: fd, file }),
+            inherited: Some(InheritedFd { number: fd, file }),
             path: parts.next().filter(|path| !path.is_empty()),
         })
     }
 }
 
-impl fmt::Display for Handed {
+impl fmt::Display for InheritedFd {
     /// Writes the number, device and inode, as they precede the file's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.file {
@@ -67,14 +67,14 @@ mod tests {
 
     #[test]
     fn a_file_a_number_or_both() {
-        let handed = |number, file| Some(Handed { number, file });
+        let inherited = |number, file| Some(InheritedFd { number, file });
         let read = |value: &'static str| {
             let messages = Messages::read(value.as_bytes())?;
-            Some((messages.handed, messages.path))
+            Some((messages.inherited, messages.path))
         };
         assert_eq!(read("/var/1:2"), Some((None, Some(&b"/var/1:2"[..]))));
-        assert_eq!(read("7"), Some((handed(7, None), None)));
-        let both = handed(500, Some((2049, 77)));
+        assert_eq!(read("7"), Some((inherited(7, None), None)));
+        let both = inherited(500, Some((2049, 77)));
         let path = Some(&b"/a:b"[..]);
         assert_eq!(read("500:2049:77:/a:b"), Some((both, path)));
         assert_eq!(read("500:2049:77:"), Some((both, None)));

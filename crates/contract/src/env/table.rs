@@ -73,7 +73,7 @@ settings! {
     THP_POLICY = "HUGETLB_THP_POLICY",
         "new: `always`",
         "the program cannot disable transparent huge pages for itself"
-        => lift_thp_ban: bool = false, read::thp_policy;
+        => ignore_thp_disable: bool = false, read::thp_policy;
     FORK = "HUGETLB_FORK",
         "new: `kernel`",
         "leave private pool memory on the pool at a fork"
@@ -145,7 +145,7 @@ settings! {
     PID = "HUGETLB_PID",
         "new: a process, or 0",
         "the process that warns when its heap runs out of huge pages; 0 if hugectl has warned; all if unset"
-        => speaker: Option<u32> = None, Source::number;
+        => warning_pid: Option<u32> = None, Source::number;
     STARTER = "HUGETLB_STARTER",
         "new: a process, or `PID:KEY:FILE`",
         "the process whose standard error gets warnings of its children; FILE is the ledger of messages, so that one process prints each"

@@ -54,7 +54,7 @@ impl Filter {
         let is_barred = |answer| answer != Answer::Allowed;
         env::Filter {
             count: self.count,
-            barred: env::Barred {
+            refused: env::RefusedCalls {
                 mremap: is_barred(self.mremap),
                 madvise: is_barred(self.madvise),
                 mprotect: is_barred(self.mprotect),

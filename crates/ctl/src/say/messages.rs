@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hugetools_contract::env::{self, Handed, Messages};
+use hugetools_contract::env::{self, InheritedFd, Messages};
 use hugetools_model::root::error::describe_errno;
 
 use crate::caller::Caller;
@@ -79,7 +79,7 @@ impl Outlet {
     pub fn inherited(caller: &Caller) -> Option<Outlet> {
         let value = caller.var(env::MESSAGES)?;
         let messages = Messages::read(value.as_bytes())?;
-        let open = |given: Handed| {
+        let open = |given: InheritedFd| {
             let number = RawFd::try_from(given.number).ok()?;
             let (file, can_write) = descriptor::handed(number).ok()??;
             let is_same = given
@@ -88,7 +88,7 @@ impl Outlet {
             (is_same && can_write).then_some(file)
         };
         let named = |path: &[u8]| append(Path::new(OsStr::from_bytes(path))).ok();
-        let file = messages.handed.and_then(open);
+        let file = messages.inherited.and_then(open);
         let file = file.or_else(|| messages.path.and_then(named))?;
         let (file, value) = (Arc::new(file), value.to_owned());
         Some(Outlet { file, value })
@@ -138,11 +138,11 @@ fn describe(error: &io::Error) -> String {
 }
 
 fn value(file: &File, number: RawFd, path: &Path) -> io::Result<OsString> {
-    let handed = Handed {
+    let inherited = InheritedFd {
         number: u32::try_from(number).unwrap_or_default(),
         file: Some(identity(file)?),
     };
-    let mut value = handed.to_string().into_bytes();
+    let mut value = inherited.to_string().into_bytes();
     value.extend(path.as_os_str().as_bytes());
     Ok(OsString::from_vec(value))
 }
@@ -163,7 +163,7 @@ mod tests {
         let outlet = Outlet::open(&To::File(path.clone())).unwrap();
         let messages = Messages::read(outlet.value().as_bytes()).unwrap();
         assert_eq!(messages.path, Some(path.as_os_str().as_bytes()));
-        assert!(messages.handed.unwrap().file.is_some());
+        assert!(messages.inherited.unwrap().file.is_some());
         let caller = Caller::this([(env::MESSAGES.into(), outlet.value().to_owned())]);
         let same = Outlet::inherited(&caller).unwrap();
         assert_eq!(

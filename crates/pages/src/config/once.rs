@@ -13,25 +13,25 @@ use crate::sys::{self, File};
 static PRINTED: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum Printed {
     /// No process has printed it.
-    First,
+    Never,
     /// It has been printed.
-    Old,
+    Before,
     /// This process hasn't printed it; others are unknown.
-    Own,
+    Unknown,
 }
 
 /// Records a kind as printed; returns whether it was printed before.
-pub(super) fn claim(kind: Kind) -> News {
+pub(super) fn claim(kind: Kind) -> Printed {
     if PRINTED.fetch_or(kind.bit(), Ordering::Relaxed) & kind.bit() != 0 {
-        return News::Old;
+        return Printed::Before;
     }
     let place = config::get().starter.as_ref();
     match place.and_then(|starter| is_first(starter.ledger.as_ref()?, kind)) {
-        None => News::Own,
-        Some(true) => News::First,
-        Some(false) => News::Old,
+        None => Printed::Unknown,
+        Some(true) => Printed::Never,
+        Some(false) => Printed::Before,
     }
 }
 

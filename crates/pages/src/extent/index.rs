@@ -123,10 +123,10 @@ fn load(slot: &AtomicPtr<Extent>) -> Option<&'static Extent> {
 }
 
 /// Whether an extent overlaps a range.
-pub fn meets(range: &Range<usize>) -> bool {
-    let overlaps =
+pub fn overlaps(range: &Range<usize>) -> bool {
+    let has_overlap =
         |extent: &'static Extent| extent.base < range.end && range.start < extent.base + extent.len;
-    read(|| extents().any(overlaps))
+    read(|| extents().any(has_overlap))
 }
 
 /// Runs `reader` while no extent's tables are freed.

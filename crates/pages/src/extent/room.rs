@@ -9,14 +9,14 @@ use crate::sys::{self, SpaceLimit};
 const PART: usize = 4;
 
 /// Bytes that may be reserved ahead; `usize::MAX` without a limit.
-pub fn ahead() -> usize {
+pub fn reservation_limit() -> usize {
     match sys::address_space_limit() {
-        SpaceLimit::Bytes(limit) => ahead_of(limit),
+        SpaceLimit::Bytes(limit) => reservation_limit_under(limit),
         SpaceLimit::None | SpaceLimit::Unknown => usize::MAX,
     }
 }
 
-fn ahead_of(limit: usize) -> usize {
+fn reservation_limit_under(limit: usize) -> usize {
     let (mut reserved, mut used) = (0, 0);
     index::read(|| {
         for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {

@@ -9,7 +9,7 @@ use hugetools_contract::report::reasons;
 pub const SMALL_HEAP: usize = reasons::SMALL_HEAP_BYTES;
 
 /// Tolerance (bytes) when a report compares [`peak`] with resident memory.
-pub const GROWN_HEAP: usize = 2 * SMALL_HEAP;
+pub const REPORT_TOLERANCE: usize = 2 * SMALL_HEAP;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 

@@ -32,7 +32,7 @@ pub(super) struct Guard(usize);
 
 impl Guard {
     /// Sets up the guard. `None`, with nothing done, if all slots are taken.
-    pub(super) fn put_up() -> Option<Guard> {
+    pub(super) fn begin() -> Option<Guard> {
         let signals = sys::block_signals(!sys::FAULTS);
         let me = sys::thread_key();
         let take = |place: &Place| {
@@ -63,7 +63,7 @@ impl Guard {
     }
 
     /// Ends the guard in the parent.
-    pub(super) fn take_down(self) {
+    pub(super) fn end(self) {
         if self.place().closed.load(Ordering::Relaxed) {
             GATE.open();
         }
@@ -71,7 +71,7 @@ impl Guard {
     }
 
     /// Ends the guard in the child, which has no other threads.
-    pub(super) fn take_down_in_child(self) {
+    pub(super) fn end_in_child(self) {
         let me = sys::thread_key();
         for place in &PLACES {
             if place.thread.load(Ordering::Relaxed) != me {

@@ -18,7 +18,7 @@ const HUGETLB_V1_ROOTS: [&str; 1] = ["/sys/fs/cgroup/hugetlb"];
 
 /// Memory that the control groups leave this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum Headroom {
     /// No limit.
     NoLimit,
     /// Bytes.
@@ -29,36 +29,36 @@ pub enum Left {
     Unknown,
 }
 
-impl Left {
+impl Headroom {
     /// The smaller one: unknown, then hidden, then bytes, then no limit.
-    fn min(self, other: Left) -> Left {
+    fn min(self, other: Headroom) -> Headroom {
         match (self, other) {
-            (Left::Unknown, _) | (_, Left::Unknown) => Left::Unknown,
-            (Left::Hidden, _) | (_, Left::Hidden) => Left::Hidden,
-            (Left::NoLimit, left) | (left, Left::NoLimit) => left,
-            (Left::Bytes(a), Left::Bytes(b)) => Left::Bytes(a.min(b)),
+            (Headroom::Unknown, _) | (_, Headroom::Unknown) => Headroom::Unknown,
+            (Headroom::Hidden, _) | (_, Headroom::Hidden) => Headroom::Hidden,
+            (Headroom::NoLimit, left) | (left, Headroom::NoLimit) => left,
+            (Headroom::Bytes(a), Headroom::Bytes(b)) => Headroom::Bytes(a.min(b)),
         }
     }
 }
 
 /// Ordinary memory that the control groups leave this process.
-pub fn memory_left() -> Left {
-    procfile::if_allowed(|| Some(find_memory())).unwrap_or(Left::Unknown)
+pub fn memory_left() -> Headroom {
+    procfile::if_allowed(|| Some(find_memory())).unwrap_or(Headroom::Unknown)
 }
 
-fn find_memory() -> Left {
+fn find_memory() -> Headroom {
     let mut buffer = [0; 4096];
     let text = match sys::File::open(c"/proc/self/cgroup", libc::O_RDONLY) {
         Ok(file) => procfile::fill(&file, &mut buffer),
         Err(Errno(libc::ENOENT)) => {
             return match sys::links(c"/proc/self") {
                 // The kernel has no control groups.
-                Some(_) => Left::NoLimit,
-                None => Left::Hidden,
+                Some(_) => Headroom::NoLimit,
+                None => Headroom::Hidden,
             };
         }
         // For example, no descriptor is left.
-        Err(_) => return Left::Unknown,
+        Err(_) => return Headroom::Unknown,
     };
     // A controller belongs to one hierarchy at a time.
     let (roots, path, files): (&[&str], _, _) =
@@ -68,11 +68,11 @@ fn find_memory() -> Left {
         } else if let Some(path) = path_of(text, "memory", Version::Two) {
             (&V2_ROOTS, path, ["memory.max", "memory.current"])
         } else {
-            return Left::NoLimit;
+            return Headroom::NoLimit;
         };
     match left(roots, path, None, files) {
         // The root group has no limit.
-        Left::Hidden if path == b"/" && in_initial_namespace() => Left::NoLimit,
+        Headroom::Hidden if path == b"/" && in_initial_namespace() => Headroom::NoLimit,
         left => left,
     }
 }
@@ -103,11 +103,11 @@ fn find_hugetlb_limit(size: usize) -> bool {
 }
 
 /// Bytes of huge pages of this size that the control groups leave this process.
-pub fn hugetlb_left(size: usize) -> Left {
-    procfile::if_allowed(|| Some(find_hugetlb_left(size))).unwrap_or(Left::Unknown)
+pub fn hugetlb_left(size: usize) -> Headroom {
+    procfile::if_allowed(|| Some(find_hugetlb_left(size))).unwrap_or(Headroom::Unknown)
 }
 
-fn find_hugetlb_left(size: usize) -> Left {
+fn find_hugetlb_left(size: usize) -> Headroom {
     let mut buffer = [0; 4096];
     let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
     let all = groups(text, "hugetlb").map(|group| {
@@ -117,7 +117,7 @@ fn find_hugetlb_left(size: usize) -> Left {
         };
         left(roots, group.path, Some(SizeName(size)), [limit, usage])
     });
-    all.fold(Left::NoLimit, Left::min)
+    all.fold(Headroom::NoLimit, Headroom::min)
 }
 
 /// Whether the process sees the whole hierarchy, not only the part of a namespace.
@@ -180,9 +180,9 @@ fn limit(path: &CStr) -> Option<Limit> {
 
 /// Returns the least of the group and its ancestors. In a container the root of the mount may be
 /// the group itself.
-fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&str; 2]) -> Left {
+fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&str; 2]) -> Headroom {
     let Ok(path) = core::str::from_utf8(path) else {
-        return Left::Unknown;
+        return Headroom::Unknown;
     };
     let mut path = path.trim_end_matches('/');
     let has = |path: &str| roots.iter().find(|root| exists(root, path, "cgroup.procs"));
@@ -194,10 +194,10 @@ fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&st
         found => found,
     };
     let Some(root) = root else {
-        return Left::Hidden;
+        return Headroom::Hidden;
     };
     let all = with_ancestors(path).map(|path| left_in(root, path, pages, files));
-    all.fold(Left::NoLimit, Left::min)
+    all.fold(Headroom::NoLimit, Headroom::min)
 }
 
 /// Returns the difference of one group's limit and usage: of memory, or of hugetlb `pages`.
@@ -206,19 +206,19 @@ fn left_in(
     path: &str,
     pages: Option<SizeName<usize>>,
     [limit_file, usage_file]: [&str; 2],
-) -> Left {
+) -> Headroom {
     let file = |name: &str| match pages {
         None => Path::of(format_args!("{root}{path}/{name}")),
         Some(size) => Path::of(format_args!("{root}{path}/hugetlb.{size}.{name}")),
     };
     let limit = match file(limit_file).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
-        Some(Limit::None) => return Left::NoLimit,
-        None => return Left::Unknown,
+        Some(Limit::None) => return Headroom::NoLimit,
+        None => return Headroom::Unknown,
     };
     let usage = file(usage_file).and_then(|path| procfile::number(path.c_str()));
     let left = usage.and_then(|usage| usize::try_from(limit.saturating_sub(usage)).ok());
-    left.map_or(Left::Unknown, Left::Bytes)
+    left.map_or(Headroom::Unknown, Headroom::Bytes)
 }
 
 #[cfg(test)]
@@ -234,12 +234,12 @@ mod tests {
 
     #[test]
     fn the_least_counts() {
-        let (some, more) = (Left::Bytes(5), Left::Bytes(6));
+        let (some, more) = (Headroom::Bytes(5), Headroom::Bytes(6));
         assert_eq!(more.min(some), some);
-        assert_eq!(Left::NoLimit.min(more), more);
-        assert_eq!(Left::Unknown.min(some), Left::Unknown);
-        assert_eq!(Left::NoLimit.min(Left::Unknown), Left::Unknown);
-        assert_eq!(some.min(Left::Hidden), Left::Hidden);
-        assert_eq!(Left::Hidden.min(Left::Unknown), Left::Unknown);
+        assert_eq!(Headroom::NoLimit.min(more), more);
+        assert_eq!(Headroom::Unknown.min(some), Headroom::Unknown);
+        assert_eq!(Headroom::NoLimit.min(Headroom::Unknown), Headroom::Unknown);
+        assert_eq!(some.min(Headroom::Hidden), Headroom::Hidden);
+        assert_eq!(Headroom::Hidden.min(Headroom::Unknown), Headroom::Unknown);
     }
 }

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_kernfs::{keyed, number};
 
-use crate::kernel::cgroup::{self, Left};
+use crate::kernel::cgroup::{self, Headroom};
 use crate::kernel::procfile;
 use crate::sys::{self, Filter, SpaceLimit};
 
@@ -76,9 +76,9 @@ pub fn has_data_limit() -> bool {
 pub fn room() -> Option<usize> {
     let available = available_memory()?;
     let room = match cgroup::memory_left() {
-        Left::NoLimit | Left::Hidden => available,
-        Left::Bytes(left) => available.min(left),
-        Left::Unknown => return None,
+        Headroom::NoLimit | Headroom::Hidden => available,
+        Headroom::Bytes(left) => available.min(left),
+        Headroom::Unknown => return None,
     };
     LAST_ROOM.store(room, Ordering::Relaxed);
     Some(room)

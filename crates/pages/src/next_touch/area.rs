@@ -1,4 +1,4 @@
-//! Mappings of ours for memory set aside, divided into pieces.
+//! Mappings of ours for parked memory, divided into pieces.
 #![expect(unsafe_code, reason = "maps memory")]
 
 use core::ffi::c_int;
@@ -10,17 +10,17 @@ use crate::sys::{self, Result};
 /// Maximum number of pieces: each may become a VMA of its own, and a process may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// State of a piece: not set aside yet.
+/// State of a piece: not parked yet.
 pub(super) const NEW: u8 = 0;
-/// At least part of it is aside.
+/// At least part of it is parked.
 pub(super) const WAITING: u8 = 1;
-/// It is home again, or was never set aside.
+/// It is back, or was never parked.
 pub(super) const SETTLED: u8 = 2;
 
 #[derive(Debug)]
 pub(super) struct Area {
-    /// The addresses aside, at the same offset in a huge page as at home.
-    pub(super) aside: Range<usize>,
+    /// The parking addresses, at the same offset in a huge page as the origin.
+    pub(super) parked: Range<usize>,
     /// The whole mapping, with the rest before and behind.
     mapping: Range<usize>,
     /// Bytes of a piece.
@@ -31,27 +31,29 @@ pub(super) struct Area {
 }
 
 impl Area {
-    pub(super) fn map(home: &Range<usize>, prot: c_int) -> Result<Area> {
+    pub(super) fn map(origin: &Range<usize>, prot: c_int) -> Result<Area> {
         let huge = facts::thp_size();
-        let piece = (home.len() / MOST_PIECES).next_multiple_of(huge).max(huge);
-        let most = home.len() / piece + 2;
-        let len = home.len() + 2 * huge;
+        let piece = (origin.len() / MOST_PIECES)
+            .next_multiple_of(huge)
+            .max(huge);
+        let most = origin.len() / piece + 2;
+        let len = origin.len() + 2 * huge;
         let states = map(most, libc::PROT_READ | libc::PROT_WRITE)?;
         // Inaccessible, since after `mlockall` the kernel populates all other memory.
         let at = map(len, libc::PROT_NONE).inspect_err(|_| unmap(states, most))?;
         let _ = sys::munlock(at, len);
-        let start = at.next_multiple_of(huge) + home.start % huge;
+        let start = at.next_multiple_of(huge) + origin.start % huge;
         // SAFETY: mapped above for these pieces, all zero.
         let states = unsafe { core::slice::from_raw_parts_mut(states as *mut u8, most) };
         let area = Area {
-            aside: start..start + home.len(),
+            parked: start..start + origin.len(),
             mapping: at..at + len,
             piece,
             first: start / piece,
             states,
         };
         // SAFETY: mapped above.
-        match unsafe { sys::mprotect(start, home.len(), prot) } {
+        match unsafe { sys::mprotect(start, origin.len(), prot) } {
             Ok(()) => Ok(area),
             Err(error) => {
                 area.unmap();
@@ -67,17 +69,17 @@ impl Area {
 
     /// The indices of all pieces.
     pub(super) fn pieces(&self) -> core::ops::RangeInclusive<usize> {
-        0..=(self.aside.end - 1) / self.piece - self.first
+        0..=(self.parked.end - 1) / self.piece - self.first
     }
 
     /// The index of the piece at an address.
-    pub(super) fn index(&self, aside: usize) -> usize {
-        aside / self.piece - self.first
+    pub(super) fn index(&self, parked: usize) -> usize {
+        parked / self.piece - self.first
     }
 
     pub(super) fn piece(&self, index: usize) -> Range<usize> {
         let start = (self.first + index) * self.piece;
-        start.max(self.aside.start)..(start + self.piece).min(self.aside.end)
+        start.max(self.parked.start)..(start + self.piece).min(self.parked.end)
     }
 }
 

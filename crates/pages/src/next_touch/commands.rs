@@ -8,7 +8,7 @@ use crate::sys::{self, Bell, Errno, Result};
 
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Set a range aside.
+    /// Park a range.
     Add(Range<usize>),
     /// Bring all pieces back and end.
     Finish,
@@ -27,7 +27,7 @@ static STATE: AtomicU32 = AtomicU32::new(ABSENT);
 /// The range of [`Command::Add`].
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
-/// The answer: bytes set aside.
+/// The answer: bytes parked.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 /// The answer: an error, or 0.
 static ERROR: AtomicI32 = AtomicI32::new(0);
@@ -112,7 +112,7 @@ pub(super) fn next() -> Option<Command> {
     }
 }
 
-/// Answers a command: the bytes set aside, or an error.
+/// Answers a command: the bytes parked, or an error.
 pub(super) fn answer(result: Result<usize>) {
     BYTES.store(result.unwrap_or(0), Ordering::Relaxed);
     let error = result.err().map_or(0, |error| error.0);

@@ -1,4 +1,4 @@
-//! Sets memory aside piece by piece, and brings pieces back.
+//! Parks memory piece by piece, and brings pieces back.
 #![expect(unsafe_code, reason = "moves the program's pages")]
 
 use core::ffi::c_int;
@@ -6,80 +6,80 @@ use core::ops::Range;
 
 use super::area::{Area, NEW, SETTLED, WAITING};
 use super::figures::count;
-use super::nodes::{self, Mask, Nodes, Toucher};
+use super::nodes::{self, FaultingThread, Mask, Nodes};
 use super::regions::{Region, Regions};
 use super::resident::{has_page, make_exclusive};
-use crate::sys::{self, Errno, Message, Missing, Result};
+use crate::sys::{self, Errno, Message, MoveFault, Result};
 
-/// Maximum number of mappings set aside at the same time.
+/// Maximum number of mappings parked at the same time.
 const AREAS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Mover {
-    fault: Missing,
+    fault: MoveFault,
     nodes: Nodes,
-    toucher: Toucher,
+    faulting_thread: FaultingThread,
     areas: [Option<Area>; AREAS],
     regions: Regions,
     waiting: usize,
 }
 
 impl Mover {
-    pub(super) fn new(fault: Missing) -> Result<Mover> {
+    pub(super) fn new(fault: MoveFault) -> Result<Mover> {
         Ok(Mover {
             fault,
             nodes: Nodes::read(),
-            toucher: Toucher::default(),
+            faulting_thread: FaultingThread::default(),
             areas: [const { None }; AREAS],
             regions: Regions::new()?,
             waiting: 0,
         })
     }
 
-    pub(super) fn messages(&self) -> &Missing {
+    pub(super) fn messages(&self) -> &MoveFault {
         &self.fault
     }
 
-    /// Whether to end: no piece is aside, or the table of regions is crowded.
+    /// Whether to end: no piece is parked, or the table of regions is crowded.
     pub(super) fn is_over(&self) -> bool {
         self.waiting == 0 || self.regions.is_crowded()
     }
 
-    /// Sets a range of one mapping aside.
+    /// Parks a range of one mapping.
     ///
     /// # Errors
     /// `ENOMEM`; `EBUSY` if another userfaultfd watches the range.
-    pub(super) fn set_aside(&mut self, home: &Range<usize>, prot: c_int) -> Result<()> {
-        if self.regions.has(home) {
-            // Part of it is aside already.
+    pub(super) fn park(&mut self, origin: &Range<usize>, prot: c_int) -> Result<()> {
+        if self.regions.has(origin) {
+            // Part of it is parked already.
             return Ok(());
         }
         let free = self.areas.iter().position(Option::is_none);
         let free = free.ok_or(Errno(libc::ENOMEM))?;
         if sys::has_child() == Some(false) {
-            make_exclusive(home);
+            make_exclusive(origin);
         }
-        let area = Area::map(home, prot)?;
-        if let Err(error) = self.fault.watch(home) {
+        let area = Area::map(origin, prot)?;
+        if let Err(error) = self.fault.watch(origin) {
             area.unmap();
             return Err(error);
         }
         self.regions.add(Region {
-            home: home.start,
-            aside: area.aside.start,
-            len: home.len(),
+            origin: origin.start,
+            parked: area.parked.start,
+            len: origin.len(),
         });
         let pieces = area.pieces();
         self.areas[free] = Some(area);
         for index in pieces {
-            self.set_piece_aside(free, index);
+            self.park_piece(free, index);
             self.serve();
         }
         Ok(())
     }
 
-    /// Sets a piece aside, unless it has no pages or the program is changing it.
-    fn set_piece_aside(&mut self, area: usize, index: usize) {
+    /// Parks a piece, unless it has no pages or the program is changing it.
+    fn park_piece(&mut self, area: usize, index: usize) {
         let Some(of) = self.areas[area].as_ref() else {
             return;
         };
@@ -99,18 +99,18 @@ impl Mover {
         }
     }
 
-    /// Moves pages of a piece aside; returns the bytes moved. Pages that can't move stay.
+    /// Parks pages of a piece; returns the bytes moved. Pages that can't move stay.
     fn evict(&self, piece: &Range<usize>) -> usize {
         let (mut at, mut moved) = (piece.start, 0);
-        while let Some(part) = self.regions.first_aside(&(at..piece.end)) {
-            if at == piece.start && !has_page(&part.home()) {
-                at = part.aside().end;
+        while let Some(part) = self.regions.first_parked(&(at..piece.end)) {
+            if at == piece.start && !has_page(&part.origin()) {
+                at = part.parked().end;
                 continue;
             }
-            // SAFETY: by the table, `aside` is reserved for these pages.
-            let (done, result) = unsafe { self.fault.move_pages(part.aside, &part.home()) };
+            // SAFETY: by the table, `parked` is reserved for these pages.
+            let (done, result) = unsafe { self.fault.move_pages(part.parked, &part.origin()) };
             moved += done;
-            at = part.aside + done;
+            at = part.parked + done;
             match result {
                 Ok(()) => {}
                 // A retry may move more.
@@ -152,7 +152,7 @@ impl Mover {
                 while let Some(part) = self.regions.take_part(&(*from..from + len)) {
                     self.leave(&part);
                     self.regions.add(Region {
-                        home: part.home - from + to,
+                        origin: part.origin - from + to,
                         ..part
                     });
                 }
@@ -174,37 +174,37 @@ impl Mover {
         }
     }
 
-    /// Leaves pieces home that weren't set aside yet: the program is changing them.
+    /// Leaves pieces that weren't parked yet: the program is changing them.
     fn leave(&mut self, part: &Region) {
         let mut areas = self.areas.iter_mut().flatten();
-        let Some(area) = areas.find(|area| area.aside.contains(&part.aside)) else {
+        let Some(area) = areas.find(|area| area.parked.contains(&part.parked)) else {
             return;
         };
-        for index in area.index(part.aside)..=area.index(part.aside().end - 1) {
+        for index in area.index(part.parked)..=area.index(part.parked().end - 1) {
             if area.states[index] == NEW {
                 area.states[index] = SETTLED;
             }
         }
     }
 
-    /// Moves the touched piece to the thread's node and back home; the thread goes on.
+    /// Moves the touched piece to the thread's node and back; the thread goes on.
     fn serve_fault(&mut self, addr: usize, thread: u32) {
         let page = sys::page_size();
-        let Some(region) = self.regions.at_home(addr) else {
+        let Some(region) = self.regions.at_origin(addr) else {
             // The mapping has grown.
             let _ = self.fault.forget(&(addr..addr + page));
             return;
         };
-        let aside = addr - region.home + region.aside;
-        let Some((at, index)) = self.find(aside) else {
+        let parked = addr - region.origin + region.parked;
+        let Some((at, index)) = self.find(parked) else {
             return;
         };
         let piece = self.areas[at].as_ref().map(|area| area.piece(index));
         let piece = piece.unwrap_or_default();
         if self.take_waiting(at, index) {
-            let node = self.toucher.node(thread, &self.nodes);
+            let node = self.faulting_thread.node(thread, &self.nodes);
             if let Some(node) = node {
-                let is_local = || nodes::of_page(aside) == Some(node);
+                let is_local = || nodes::of_page(parked) == Some(node);
                 let was_local = is_local();
                 migrate(&piece, node);
                 count(piece.len(), was_local, is_local());
@@ -214,16 +214,16 @@ impl Mover {
         self.end_watch(&piece);
     }
 
-    fn find(&self, aside: usize) -> Option<(usize, usize)> {
+    fn find(&self, parked: usize) -> Option<(usize, usize)> {
         let has = |area: &Option<Area>| {
-            let area = area.as_ref().filter(|area| area.aside.contains(&aside))?;
-            Some(area.index(aside))
+            let area = area.as_ref().filter(|area| area.parked.contains(&parked))?;
+            Some(area.index(parked))
         };
         let mut areas = self.areas.iter().enumerate();
         areas.find_map(|(at, area)| Some((at, has(area)?)))
     }
 
-    /// Settles a piece; returns whether it was aside.
+    /// Settles a piece; returns whether it was parked.
     fn take_waiting(&mut self, area: usize, index: usize) -> bool {
         let Some(area) = &mut self.areas[area] else {
             return false;
@@ -233,22 +233,23 @@ impl Mover {
         was
     }
 
-    /// Moves a piece back home.
+    /// Moves a piece back to its origin.
     fn bring_back(&mut self, piece: &Range<usize>) {
         let mut at = piece.start;
-        while let Some(part) = self.regions.first_aside(&(at..piece.end)) {
+        while let Some(part) = self.regions.first_parked(&(at..piece.end)) {
             // SAFETY: by the table, the pages belong there.
-            let (mut done, mut result) = unsafe { self.fault.move_pages(part.home, &part.aside()) };
+            let (mut done, mut result) =
+                unsafe { self.fault.move_pages(part.origin, &part.parked()) };
             if done == 0 && !matches!(result, Ok(()) | Err(Errno(libc::EAGAIN))) {
                 // Copies a page that can't move; skips it if a page is there already.
-                let page = part.aside..part.aside + sys::page_size();
-                // SAFETY: the memory aside is ours and readable.
-                (_, result) = unsafe { self.fault.copy(part.home, &page) };
+                let page = part.parked..part.parked + sys::page_size();
+                // SAFETY: the parking memory is ours and readable.
+                (_, result) = unsafe { self.fault.copy(part.origin, &page) };
                 if result != Err(Errno(libc::EAGAIN)) {
                     done = page.len();
                 }
             }
-            at = part.aside + done;
+            at = part.parked + done;
             if done == 0 {
                 self.read_changes();
             }
@@ -258,9 +259,9 @@ impl Mover {
     /// Ends the watch of a piece; threads that wait for it go on.
     fn end_watch(&self, piece: &Range<usize>) {
         let mut at = piece.start;
-        while let Some(part) = self.regions.first_aside(&(at..piece.end)) {
-            let _ = self.fault.forget(&part.home());
-            at = part.aside().end;
+        while let Some(part) = self.regions.first_parked(&(at..piece.end)) {
+            let _ = self.fault.forget(&part.origin());
+            at = part.parked().end;
         }
     }
 
@@ -275,7 +276,7 @@ impl Mover {
                 }
             }
             if let Some(area) = self.areas[at].take() {
-                self.end_watch(&area.aside);
+                self.end_watch(&area.parked);
                 area.unmap();
             }
         }
@@ -283,7 +284,7 @@ impl Mover {
     }
 }
 
-/// Migrates a piece that is aside to a node.
+/// Migrates a parked piece to a node.
 fn migrate(piece: &Range<usize>, node: u32) {
     const MPOL_BIND: usize = 2;
     const MPOL_MF_MOVE: usize = 1 << 1;
@@ -294,10 +295,10 @@ fn migrate(piece: &Range<usize>, node: u32) {
     let _ = unsafe { sys::mbind(at, len, MPOL_BIND, mask, 1024, MPOL_MF_MOVE) };
 }
 
-/// Drops pages aside whose home the program has dropped or unmapped.
+/// Drops parked pages whose origin the program has dropped or unmapped.
 fn drop_pages(part: &Region) {
     // SAFETY: the program has dropped them.
-    let _ = unsafe { sys::madvise(part.aside, part.len, libc::MADV_DONTNEED) };
+    let _ = unsafe { sys::madvise(part.parked, part.len, libc::MADV_DONTNEED) };
 }
 
 #[cfg(test)]

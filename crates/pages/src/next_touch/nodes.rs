@@ -81,9 +81,9 @@ pub(super) fn stat_of(thread: u32) -> Option<File> {
 
 /// The last thread that faulted. Its `stat` file stays open: mostly it is the next one, too.
 #[derive(Debug, Default)]
-pub(super) struct Toucher(Option<(u32, File)>);
+pub(super) struct FaultingThread(Option<(u32, File)>);
 
-impl Toucher {
+impl FaultingThread {
     pub(super) fn node(&mut self, thread: u32, nodes: &Nodes) -> Option<u32> {
         if self.0.as_ref().is_none_or(|(last, _)| *last != thread) {
             self.0 = Some((thread, stat_of(thread)?));

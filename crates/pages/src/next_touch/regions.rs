@@ -1,4 +1,4 @@
-//! Table of the memory set aside: home and aside addresses.
+//! Table of the parked memory: origins and parking addresses.
 #![expect(unsafe_code, reason = "maps the table")]
 
 use core::ops::Range;
@@ -12,27 +12,27 @@ const MOST: usize = 1 << 16;
 /// Number of regions above which the service ends: each search reads all of them.
 const CROWDED: usize = 128;
 
-/// Memory that belongs at `home` and is kept at `aside`.
+/// Memory that belongs at `origin` and is kept at `parked`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Region {
-    pub(super) home: usize,
-    pub(super) aside: usize,
+    pub(super) origin: usize,
+    pub(super) parked: usize,
     pub(super) len: usize,
 }
 
 impl Region {
-    pub(super) fn home(&self) -> Range<usize> {
-        self.home..self.home + self.len
+    pub(super) fn origin(&self) -> Range<usize> {
+        self.origin..self.origin + self.len
     }
 
-    pub(super) fn aside(&self) -> Range<usize> {
-        self.aside..self.aside + self.len
+    pub(super) fn parked(&self) -> Range<usize> {
+        self.parked..self.parked + self.len
     }
 
     fn part(&self, from: usize, to: usize) -> Region {
         Region {
-            home: self.home + from,
-            aside: self.aside + from,
+            origin: self.origin + from,
+            parked: self.parked + from,
             len: to - from,
         }
     }
@@ -85,40 +85,40 @@ impl Regions {
         }
     }
 
-    /// The region whose home contains an address.
-    pub(super) fn at_home(&self, addr: usize) -> Option<Region> {
+    /// The region whose origin contains an address.
+    pub(super) fn at_origin(&self, addr: usize) -> Option<Region> {
         let mut all = self.all().iter().copied();
-        all.find(|region| region.home().contains(&addr))
+        all.find(|region| region.origin().contains(&addr))
     }
 
-    /// The first part of an aside range that is in one region.
-    pub(super) fn first_aside(&self, aside: &Range<usize>) -> Option<Region> {
+    /// The first part of a parked range that is in one region.
+    pub(super) fn first_parked(&self, parked: &Range<usize>) -> Option<Region> {
         let part = |region: &Region| {
-            let (from, to) = overlap(&region.aside(), aside)?;
+            let (from, to) = overlap(&region.parked(), parked)?;
             Some(region.part(from, to))
         };
         let parts = self.all().iter().filter_map(part);
-        parts.min_by_key(|part| part.aside)
+        parts.min_by_key(|part| part.parked)
     }
 
-    /// The part of a home range that is in this region.
-    pub(super) fn part_at(&self, index: usize, home: &Range<usize>) -> Option<Region> {
+    /// The part of an origin range that is in this region.
+    pub(super) fn part_at(&self, index: usize, origin: &Range<usize>) -> Option<Region> {
         let region = self.all().get(index)?;
-        let (from, to) = overlap(&region.home(), home)?;
+        let (from, to) = overlap(&region.origin(), origin)?;
         Some(region.part(from, to))
     }
 
-    /// Whether part of a home range is in the table.
-    pub(super) fn has(&self, home: &Range<usize>) -> bool {
-        (0..self.count).any(|index| self.part_at(index, home).is_some())
+    /// Whether part of an origin range is in the table.
+    pub(super) fn has(&self, origin: &Range<usize>) -> bool {
+        (0..self.count).any(|index| self.part_at(index, origin).is_some())
     }
 
-    /// Takes a part of a home range out of the table.
-    pub(super) fn take_part(&mut self, home: &Range<usize>) -> Option<Region> {
+    /// Takes a part of an origin range out of the table.
+    pub(super) fn take_part(&mut self, origin: &Range<usize>) -> Option<Region> {
         let mut all = self.all().iter();
-        let at = all.position(|region| overlap(&region.home(), home).is_some())?;
+        let at = all.position(|region| overlap(&region.origin(), origin).is_some())?;
         let region = self.all[at];
-        let (from, to) = overlap(&region.home(), home)?;
+        let (from, to) = overlap(&region.origin(), origin)?;
         self.count -= 1;
         self.all[at] = self.all[self.count];
         self.add(region.part(0, from));
@@ -137,8 +137,12 @@ impl Drop for Regions {
 mod tests {
     use super::*;
 
-    fn region(home: usize, aside: usize, len: usize) -> Region {
-        Region { home, aside, len }
+    fn region(origin: usize, parked: usize, len: usize) -> Region {
+        Region {
+            origin,
+            parked,
+            len,
+        }
     }
 
     #[test]
@@ -148,9 +152,9 @@ mod tests {
         assert_eq!(regions.take_part(&(120..130)), Some(region(120, 1020, 10)));
         assert_eq!(regions.take_part(&(120..130)), None);
         regions.add(region(500, 1020, 10));
-        assert_eq!(regions.at_home(125), None);
-        assert_eq!(regions.at_home(505), Some(region(500, 1020, 10)));
-        let first = |from| regions.first_aside(&(from..1050));
+        assert_eq!(regions.at_origin(125), None);
+        assert_eq!(regions.at_origin(505), Some(region(500, 1020, 10)));
+        let first = |from| regions.first_parked(&(from..1050));
         assert_eq!(first(1010), Some(region(110, 1010, 10)));
         assert_eq!(first(1020), Some(region(500, 1020, 10)));
         assert_eq!(first(1030), Some(region(130, 1030, 20)));

@@ -10,7 +10,7 @@ use super::{balancing, nodes, ranges, service, survey};
 use crate::kernel::{dma_users, facts};
 use crate::rt::lock::{Held, Lock};
 use crate::rt::message::{Amount, Level, say};
-use crate::sys::{self, Errno, Missing, NoSignals, Result};
+use crate::sys::{self, Errno, MoveFault, NoSignals, Result};
 
 /// A thread's function.
 pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -79,7 +79,7 @@ fn whole_pages(range: &Range<usize>) -> Option<Range<usize>> {
     any.then_some(range)
 }
 
-/// Lets the service set a range aside, and starts it if needed; returns the bytes.
+/// Lets the service park a range, and starts it if needed; returns the bytes.
 fn ask(range: &Range<usize>, spawn: Spawn) -> Result<usize> {
     let _quiet = NoSignals::but_faults();
     let _held = lock_between_forks();
@@ -87,7 +87,7 @@ fn ask(range: &Range<usize>, spawn: Spawn) -> Result<usize> {
     if let Some(answer) = commands::give(&command) {
         return answer;
     }
-    let faults = Missing::open().map_err(|error| match error {
+    let faults = MoveFault::open().map_err(|error| match error {
         // The kernel lacks UFFDIO_MOVE.
         Errno(libc::EINVAL) => Errno(libc::ENOSYS),
         other => other,
@@ -116,7 +116,7 @@ pub fn finish() {
     }
 }
 
-/// Brings all pieces back before a fork; nothing is set aside until [`go_on`]. Call it with signals
+/// Brings all pieces back before a fork; nothing is parked until [`resume`]. Call it with signals
 /// blocked.
 pub fn pause() {
     let _held = CALLERS.lock();
@@ -125,7 +125,7 @@ pub fn pause() {
 }
 
 /// Ends [`pause`] in the parent.
-pub fn go_on() {
+pub fn resume() {
     FORKS.fetch_sub(1, Ordering::AcqRel);
 }
 

@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::commands::{self, Command};
 use super::mover::Mover;
 use super::ranges;
-use crate::sys::{self, Bell, Errno, Missing, Result};
+use crate::sys::{self, Bell, Errno, MoveFault, Result};
 
 /// Timeout in ms after the last request, when untouched pieces come back.
 const TIMEOUT: u64 = 60_000;
@@ -18,10 +18,10 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     sys::set_blocked_signals(!(sys::FAULTS | LIBCS));
     let (faults, bell) = commands::files();
     // The program may close all descriptors, and forked children would keep them open.
-    sys::keep_files([faults, bell]);
+    sys::unshare_files_except([faults, bell]);
     // The inherited affinity may be a busy CPU.
     sys::run_anywhere();
-    let (faults, bell) = (Missing::from_fd(faults), Bell::from_fd(bell));
+    let (faults, bell) = (MoveFault::from_fd(faults), Bell::from_fd(bell));
     match Mover::new(faults) {
         Ok(mut mover) => serve(&mut mover, &bell),
         Err(error) => {
@@ -34,7 +34,7 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// Serves commands and faults until no piece is aside.
+/// Serves commands and faults until no piece is parked.
 fn serve(mover: &mut Mover, bell: &Bell) {
     let mut end = 0;
     loop {
@@ -63,10 +63,10 @@ fn serve(mover: &mut Mover, bell: &Bell) {
     }
 }
 
-/// Maximum number of mappings that one request sets aside; more stay home.
+/// Maximum number of mappings that one request parks; more stay.
 const MOST: usize = 48;
 
-/// Sets a range aside; returns the bytes.
+/// Parks a range; returns the bytes.
 fn add(mover: &mut Mover, range: &Range<usize>) -> Result<usize> {
     let stack = 0_u8;
     let own = [(&raw const stack) as usize, sys::thread_key()];
@@ -84,7 +84,7 @@ fn add(mover: &mut Mover, range: &Range<usize>) -> Result<usize> {
         if own.iter().any(|addr| part.contains(addr)) {
             continue;
         }
-        match mover.set_aside(part, *prot) {
+        match mover.park(part, *prot) {
             Ok(()) => {
                 bytes += part.len();
                 result = Ok(bytes);

@@ -32,7 +32,7 @@ pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
 ///
 /// # Safety
 /// As for [`copy`].
-pub(crate) unsafe fn copy_what_is_there(from: usize, to: usize, len: usize) {
+pub(crate) unsafe fn copy_nonzero(from: usize, to: usize, len: usize) {
     for (part, is_zero) in runs(from, len) {
         if !is_zero {
             let to = (to + (part.start - from)) as *mut u8;
@@ -106,7 +106,7 @@ mod tests {
             write(page, 7);
         }
         // SAFETY: memory of the test.
-        unsafe { copy_what_is_there(from, to, 16 * page) };
+        unsafe { copy_nonzero(from, to, 16 * page) };
         assert_eq!(populated_pages(to..to + 16 * page), 4);
         assert!(is_same());
     }

@@ -323,12 +323,12 @@ pub(crate) fn pause() {
 }
 
 /// Ends [`pause`] in the parent.
-pub(crate) fn go_on() {
+pub(crate) fn resume() {
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Ends [`pause`] in the child.
-pub(crate) fn go_on_alone() {
+pub(crate) fn resume_in_child() {
     FORKS.store(0, Ordering::SeqCst);
 }
 

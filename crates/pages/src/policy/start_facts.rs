@@ -30,7 +30,7 @@ fn note_rejected_calls(filters: u64) {
     let config = config::get();
     match config.filter {
         Some(tried) if u64::from(tried.count) == filters => {
-            let rejected = tried.barred;
+            let rejected = tried.refused;
             let all = [
                 (rejected.mremap, Call::Mremap),
                 (rejected.madvise, Call::Madvise),
@@ -43,7 +43,7 @@ fn note_rejected_calls(filters: u64) {
             }
         }
         // hugectl has tested other filters, or none.
-        tried if tried.is_some() || config.speaker.is_some() => sys::note_untested_filter(),
+        tried if tried.is_some() || config.warning_pid.is_some() => sys::note_untested_filter(),
         _ => {}
     }
 }

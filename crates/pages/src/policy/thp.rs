@@ -11,7 +11,7 @@ use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::choice::chosen;
 
 use crate::extent::unit::State;
-use crate::kernel::cgroup::{self, Left};
+use crate::kernel::cgroup::{self, Headroom};
 use crate::kernel::{facts, populate, procfile};
 use crate::rt::message::{Level, say_once, say_once_at};
 use crate::sys::{Call, Errno};
@@ -35,7 +35,7 @@ pub(crate) fn begin(enabled: Option<u64>) {
 }
 
 /// Discards the room in a forked child, which shares the control group with its parent.
-pub(crate) fn look_again() {
+pub(crate) fn discard_room() {
     if is_limited() {
         ROOM.store(0, Ordering::Relaxed);
     }
@@ -289,12 +289,12 @@ fn has_room(len: usize) -> bool {
 /// memory counts; if that is unknown, a full group gives base pages by itself.
 fn room() -> usize {
     let left = cgroup::memory_left();
-    HIDDEN.store(left == Left::Hidden, Ordering::Relaxed);
+    HIDDEN.store(left == Headroom::Hidden, Ordering::Relaxed);
     match left {
-        Left::NoLimit => usize::MAX / 2,
-        Left::Bytes(left) => left / 2,
-        Left::Hidden => sys::free_memory().unwrap_or(usize::MAX) / 2,
-        Left::Unknown => 0,
+        Headroom::NoLimit => usize::MAX / 2,
+        Headroom::Bytes(left) => left / 2,
+        Headroom::Hidden => sys::free_memory().unwrap_or(usize::MAX) / 2,
+        Headroom::Unknown => 0,
     }
 }
 

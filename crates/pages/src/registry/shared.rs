@@ -33,7 +33,7 @@ static BOUNDS: [(AtomicUsize, AtomicUsize); PLACES] =
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a region may overlap the range. Takes no lock.
-pub fn meets(range: &Range<usize>) -> bool {
+pub fn overlaps(range: &Range<usize>) -> bool {
     let used = USED.load(Ordering::Acquire);
     BOUNDS[..used].iter().any(|(base, end)| {
         let end = end.load(Ordering::Acquire);
@@ -178,14 +178,14 @@ mod tests {
         let piece = open.isolate(region, &middle);
         assert_eq!(piece.mapped(), middle);
         open.update(piece.base, None);
-        assert!(meets(&(base..base + 1)) && !meets(&middle));
-        assert!(meets(&(base + 4 * PAGE - 1..base + 4 * PAGE)));
+        assert!(overlaps(&(base..base + 1)) && !overlaps(&middle));
+        assert!(overlaps(&(base + 4 * PAGE - 1..base + 4 * PAGE)));
         let last = open.first(&(middle.end..middle.end + 1)).unwrap();
         assert_eq!((last.len, last.offset), (2 * PAGE - 4096, 2 * PAGE));
         assert_eq!(last.origin_start(), base);
         for base in [base, middle.end] {
             open.update(base, None);
         }
-        assert!(!meets(&(base..base + 4 * PAGE)));
+        assert!(!overlaps(&(base..base + 4 * PAGE)));
     }
 }

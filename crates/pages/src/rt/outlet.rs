@@ -62,12 +62,12 @@ pub fn write(bytes: &[u8]) {
 }
 
 fn open_redirect(messages: &Messages<'_>) {
-    let handed = messages.handed.and_then(|handed| {
-        let fd = c_int::try_from(handed.number).ok()?;
+    let inherited = messages.inherited.and_then(|inherited| {
+        let fd = c_int::try_from(inherited.number).ok()?;
         let file = sys::identity(fd)?;
-        (handed.file.is_none() || handed.file == Some(file)).then_some(fd)
+        (inherited.file.is_none() || inherited.file == Some(file)).then_some(fd)
     });
-    if let Some(fd) = handed {
+    if let Some(fd) = inherited {
         OUTPUT.keep(fd);
         return;
     }

@@ -55,7 +55,7 @@ fn say_too_small(len: usize) {
     let kb = len >> 10;
     say_once_at(
         &SAID,
-        || match config::get().speaker {
+        || match config::get().warning_pid {
             // The setting may be in the user's environment and apply to all programs.
             None => Level::Info,
             Some(_) => config::level_unpredicted(Kind::SmallStacks),

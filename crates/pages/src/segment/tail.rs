@@ -25,7 +25,7 @@ pub fn take(load: &Load, size: usize) -> Load {
 /// Returns the segment with all of its last page, unless the heap may grow into that page.
 pub fn extended(load: &Load, size: usize) -> Load {
     let with = load.with_tail(size);
-    match is_met_by(sys::program_break(), load, with.range.end) {
+    match break_may_reach(sys::program_break(), load, with.range.end) {
         true => load.clone(),
         false => with,
     }
@@ -33,7 +33,7 @@ pub fn extended(load: &Load, size: usize) -> Load {
 
 /// Whether the heap lies in the tail or may grow into it: without address randomisation the program
 /// break starts behind the last segment. 0 is an unknown break.
-fn is_met_by(program_break: usize, load: &Load, tail_end: usize) -> bool {
+fn break_may_reach(program_break: usize, load: &Load, tail_end: usize) -> bool {
     program_break == 0 || (load.range.start..tail_end).contains(&program_break)
 }
 
@@ -121,11 +121,11 @@ mod tests {
         let size = facts::thp_size();
         let load = linked(size);
         let end = load.range.start + size;
-        for meets in [load.range.end - 8, load.range.end, end - 8] {
-            assert!(is_met_by(meets, &load, end));
+        for program_break in [load.range.end - 8, load.range.end, end - 8] {
+            assert!(break_may_reach(program_break, &load, end));
         }
         for elsewhere in [load.range.start - 8, end] {
-            assert!(!is_met_by(elsewhere, &load, end));
+            assert!(!break_may_reach(elsewhere, &load, end));
         }
     }
 

@@ -14,14 +14,14 @@ use crate::sys::{self, Errno, Result};
 
 /// Prepares memory for a call that protects or unmaps it.
 pub(super) fn before_change(range: &Range<usize>) {
-    if index::meets(range) {
+    if index::overlaps(range) {
         off_pool::step_down(range.start, range.len());
     }
 }
 
 /// `mprotect`; `None` for memory that isn't ours.
 pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()>> {
-    if !index::meets(range) {
+    if !index::overlaps(range) {
         return None;
     }
     if off_pool::step_down(range.start, range.len()) == Outcome::NoMemory {

@@ -24,7 +24,7 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
         }
     }
     let looked_at = old.start..old.end.max(old.start + sys::page_size());
-    if !registry::shared::meets(&looked_at) {
+    if !registry::shared::overlaps(&looked_at) {
         return None;
     }
     let mut open = open();

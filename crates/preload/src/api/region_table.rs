@@ -25,7 +25,7 @@ const FREE: usize = 0;
 const BEING_FILLED: usize = 1;
 
 /// Adds a region; returns whether there was a slot.
-pub(super) fn enter(start: usize, len: usize, reach: usize) -> bool {
+pub(super) fn insert(start: usize, len: usize, reach: usize) -> bool {
     let take = |place: &&Place| {
         let taken =
             place
@@ -43,7 +43,7 @@ pub(super) fn enter(start: usize, len: usize, reach: usize) -> bool {
 }
 
 /// Whether a region begins at this address.
-pub(super) fn knows(start: usize) -> bool {
+pub(super) fn contains(start: usize) -> bool {
     TABLE
         .iter()
         .any(|place| place.start.load(Ordering::Acquire) == start)
@@ -51,7 +51,7 @@ pub(super) fn knows(start: usize) -> bool {
 
 /// Removes the region that begins at an address or, if `shifted`, has it within its reach; returns
 /// its start and length.
-pub(super) fn take(addr: usize, shifted: bool) -> Option<(usize, usize)> {
+pub(super) fn remove(addr: usize, shifted: bool) -> Option<(usize, usize)> {
     TABLE.iter().find_map(|place| {
         let start = place.start.load(Ordering::Acquire);
         if start <= BEING_FILLED {

@@ -101,7 +101,7 @@ fn map_populated(len: usize, page: usize, flags: c_int, fd: c_int) -> Result<usi
     let start = start.map_err(|_| NO_MEMORY)?;
     // SAFETY: mapped above, and zero.
     let is_populated = unsafe { populate::populate(start, len, page) }.is_ok();
-    if !is_populated || !region_table::enter(start, len, page) {
+    if !is_populated || !region_table::insert(start, len, page) {
         // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(start, len) };
         return Err(NO_MEMORY);
@@ -122,7 +122,7 @@ fn map_fallback(len: usize) -> Result<(usize, usize)> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     // SAFETY: reserved above.
     let mapped = unsafe { sys::mmap(start, len, READ_WRITE, flags, -1, 0) };
-    if mapped.is_err() || !region_table::enter(start, len, page) {
+    if mapped.is_err() || !region_table::insert(start, len, page) {
         // SAFETY: reserved above, and nobody knows it.
         let _ = unsafe { sys::munmap(start, len) };
         return Err(NO_MEMORY);
@@ -136,7 +136,7 @@ fn map_fallback(len: usize) -> Result<(usize, usize)> {
 
 /// Unmaps a region; returns whether it is known.
 fn take_back(addr: usize, shifted: bool) -> bool {
-    let Some((start, len)) = region_table::take(addr, shifted) else {
+    let Some((start, len)) = region_table::remove(addr, shifted) else {
         return false;
     };
     // SAFETY: the program has freed it.
@@ -156,7 +156,7 @@ fn last_error() -> Errno {
 static IN_REGION: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the name of the function that the program has called.
-fn called() -> &'static str {
+fn called_function() -> &'static str {
     match IN_REGION.load(Ordering::Relaxed) == sys::gettid() {
         true => "get_hugepage_region",
         false => "get_huge_pages",
@@ -165,7 +165,7 @@ fn called() -> &'static str {
 
 /// Says why there is no memory.
 fn failed(error: Errno, len: usize, page: Result<usize>) {
-    let (call, amount) = (called(), Amount(len));
+    let (call, amount) = (called_function(), Amount(len));
     match (error, page) {
         _ if len == 0 => say(
             Level::Warning,
@@ -250,9 +250,9 @@ fn on_huge_pages(len: usize) -> Result<Room> {
     if start.is_null() {
         return Err(last_error());
     }
-    if !region_table::knows(start as usize) {
+    if !region_table::contains(start as usize) {
         // The program's own `get_huge_pages` mapped it.
-        region_table::enter(start as usize, whole, page);
+        region_table::insert(start as usize, whole, page);
     }
     Ok(Room {
         start,

@@ -23,10 +23,10 @@ unsafe extern "C" fn syscall(
     let args = [a, b, c, d, e, f];
     // SAFETY: as the caller says.
     let call = || unsafe { next::syscall(number, args) };
-    if let Some(result) = seccomp::by_number(number, args, call) {
+    if let Some(result) = seccomp::intercept_syscall(number, args, call) {
         return result;
     }
-    if number == libc::SYS_prctl && seccomp::is_lifted(cast::int(a), b) {
+    if number == libc::SYS_prctl && seccomp::ignores_thp_disable(cast::int(a), b) {
         return 0;
     }
     if number == libc::SYS_exit_group {

@@ -82,7 +82,7 @@ pub fn reason() -> Option<Reason> {
     }
     let mut there = ALLOCATORS.iter().zip(marks).filter(|(_, mark)| *mark != 0);
     there
-        .find_map(|(allocator, mark)| called(allocator, of_another(allocator, mark)?))
+        .find_map(|(allocator, mark)| called_function(allocator, of_another(allocator, mark)?))
         .map(Reason::Caller)
 }
 
@@ -119,7 +119,7 @@ fn of_another(allocator: &Allocator, mark: usize) -> Option<usize> {
 
 /// Returns the function of an allocator that a loaded file calls, if the object with the
 /// allocator's mark also defines malloc.
-fn called(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {
+fn called_function(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {
     let mut has_malloc = false;
     let mut found = None;
     objects::each(|object| {

@@ -53,7 +53,7 @@ fn find(names: &[&Next]) {
     });
     // libc precedes this library if the program loaded this one by `dlopen`.
     for next in names.iter().filter(|next| next.address() == 0) {
-        next.ask();
+        next.resolve();
     }
 }
 

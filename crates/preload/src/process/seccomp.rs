@@ -21,12 +21,12 @@ use crate::next;
 unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     if option == libc::PR_SET_SECCOMP {
         // SAFETY: as the caller says.
-        return setting(
+        return set_filter(
             || unsafe { next::prctl(option, a, b, c, d) },
             |result| result == 0,
         );
     }
-    if is_lifted(option, a) {
+    if ignores_thp_disable(option, a) {
         return 0;
     }
     // SAFETY: as the caller says.
@@ -41,10 +41,11 @@ unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
 const EXCEPT_ADVISED: usize = 1 << 1;
 
 /// Whether to ignore a call that disables transparent huge pages (`HUGETLB_THP_POLICY=always`).
-pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
+pub(crate) fn ignores_thp_disable(option: c_int, value: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
-    let is_lifted = option == libc::PR_SET_THP_DISABLE && value != 0 && config::get().lift_thp_ban;
-    if is_lifted && !SAID.swap(true, Ordering::Relaxed) {
+    let is_ignored =
+        option == libc::PR_SET_THP_DISABLE && value != 0 && config::get().ignore_thp_disable;
+    if is_ignored && !SAID.swap(true, Ordering::Relaxed) {
         say(
             Level::Info,
             format_args!(
@@ -53,7 +54,7 @@ pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
             ),
         );
     }
-    is_lifted
+    is_ignored
 }
 
 fn note_disabled(yes: bool) {
@@ -72,7 +73,7 @@ fn begin() {
 
 /// Makes a call that sets a filter, and takes the note back if it fails. Other threads may set
 /// filters at the same time, so filters are counted.
-fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -> T {
+fn set_filter<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -> T {
     begin();
     let result = call();
     if !has_set(result) {
@@ -83,7 +84,7 @@ fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -
 
 /// Makes a call by number if it sets a filter. Otherwise returns `None`.
 #[inline]
-pub(crate) fn by_number(
+pub(crate) fn intercept_syscall(
     number: c_long,
     args: [usize; 6],
     call: impl FnOnce() -> c_long,
@@ -92,17 +93,17 @@ pub(crate) fn by_number(
         return None;
     }
     let operation = cast::int(args[0]);
-    if !is_setting(number, operation) {
+    if !sets_filter(number, operation) {
         return None;
     }
     let flags = match number {
         libc::SYS_seccomp => args[1],
         _ => 0,
     };
-    Some(setting(call, |result| has_set(result, flags)))
+    Some(set_filter(call, |result| has_set(result, flags)))
 }
 
-fn is_setting(number: c_long, operation: c_int) -> bool {
+fn sets_filter(number: c_long, operation: c_int) -> bool {
     /// `SECCOMP_SET_MODE_STRICT` and `SECCOMP_SET_MODE_FILTER`.
     const SETTING: [c_int; 2] = [0, 1];
     match number {

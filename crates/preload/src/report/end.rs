@@ -209,9 +209,13 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Anon if config.anon.is_some() => {
             Some(advised_reason(anon::is_enabled(), reasons::ANON_LEFT_ALONE))
         }
-        Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
+        Segment::Anon if config.heap.is_some() && exceeds_thread_stacks(row) => {
+            Some(reasons::ITS_OWN)
+        }
         Segment::Heap | Segment::Anon
-            if config.heap.is_none() && unreached(row) && host_malloc::is_of_program() =>
+            if config.heap.is_none()
+                && exceeds_thread_stacks(row)
+                && host_malloc::is_of_program() =>
         {
             Some(reasons::OWN_ALLOCATOR)
         }
@@ -232,7 +236,7 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
 }
 
 /// Whether more of it is on base pages than thread stacks would take.
-fn unreached(row: &Row<'_>) -> bool {
+fn exceeds_thread_stacks(row: &Row<'_>) -> bool {
     row.resident.saturating_sub(row.huge_bytes()) > SMALL_HEAP as u64
 }
 

@@ -4,7 +4,7 @@
 use hugetools_contract::report::reasons::{ITS_OWN, SMALL_HEAP};
 use hugetools_contract::segment::{Row, Segment};
 use hugetools_pages::config;
-use hugetools_pages::extent::usage::{self, GROWN_HEAP};
+use hugetools_pages::extent::usage::{self, REPORT_TOLERANCE};
 
 const SMALL_BESIDE: &str =
     "a small heap; most memory was mapped by the program itself, not by malloc";
@@ -34,7 +34,7 @@ pub(crate) fn explain(rows: &mut [Row<'static>], peak: Option<u64>) {
 /// Whether a heap row has more base pages than our heap ever had.
 pub(crate) fn is_most(heap: &Row<'_>) -> bool {
     let base = heap.resident.saturating_sub(heap.huge_bytes());
-    let ours = (usage::peak() as u64).saturating_add(GROWN_HEAP as u64);
+    let ours = (usage::peak() as u64).saturating_add(REPORT_TOLERANCE as u64);
     base > ours
 }
 
@@ -46,6 +46,6 @@ fn was_large(rows: &[Row<'_>], peak: Option<u64>) -> bool {
     let others: u64 = others.map(|row| row.resident).sum();
     let known = others
         .saturating_add(usage::peak() as u64)
-        .saturating_add(GROWN_HEAP as u64);
+        .saturating_add(REPORT_TOLERANCE as u64);
     peak.is_some_and(|peak| peak > known)
 }

@@ -329,7 +329,7 @@ fn places(load: &Load) -> [usize; 2] {
 }
 
 /// The reason a heap, mapping or shared memory can't begin on the requested pages.
-enum NoHeap {
+enum CannotStart {
     NotOurs,
     Kept(host_malloc::Reason),
     /// The pool of this page size gives no page.
@@ -337,31 +337,31 @@ enum NoHeap {
     Transparent(Option<NoThp>),
 }
 
-impl fmt::Display for NoHeap {
+impl fmt::Display for CannotStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoHeap::NotOurs => {
+            CannotStart::NotOurs => {
                 f.write_str("malloc is not ours (libhugetlbfs_heap.so is not loaded)")
             }
-            NoHeap::Kept(reason) => write!(f, "the program has its own allocator ({reason})"),
-            NoHeap::Pool(size) => write!(
+            CannotStart::Kept(reason) => write!(f, "the program has its own allocator ({reason})"),
+            CannotStart::Pool(size) => write!(
                 f,
                 "this process gets no page of the pool of {} pages (to grow it: hugeadm --pool-pages-min)",
                 SizeName(*size)
             ),
-            NoHeap::Transparent(Some(why)) => f.write_str(why.reason()),
-            NoHeap::Transparent(None) => f.write_str(
+            CannotStart::Transparent(Some(why)) => f.write_str(why.reason()),
+            CannotStart::Transparent(None) => f.write_str(
                 "the kernel has no transparent huge page now, or cannot tell (before Linux 6.1)",
             ),
         }
     }
 }
 
-fn heap(config: &Config) -> Result<(), NoHeap> {
+fn heap(config: &Config) -> Result<(), CannotStart> {
     let pages = config.heap.filter(|_| marker::has_heap());
-    let pages = pages.ok_or(NoHeap::NotOurs)?;
+    let pages = pages.ok_or(CannotStart::NotOurs)?;
     if let Some(reason) = host_malloc::reason() {
-        return Err(NoHeap::Kept(reason));
+        return Err(CannotStart::Kept(reason));
     }
     let rungs = Rungs::of(pages);
     let Some(first) = rungs.first else {
@@ -372,29 +372,29 @@ fn heap(config: &Config) -> Result<(), NoHeap> {
     sizes
         .any(is_available)
         .then_some(())
-        .ok_or(NoHeap::Pool(first))
+        .ok_or(CannotStart::Pool(first))
 }
 
-fn transparent() -> Result<(), NoHeap> {
-    thp::serves_private().map_err(|why| NoHeap::Transparent(Some(why)))?;
+fn transparent() -> Result<(), CannotStart> {
+    thp::serves_private().map_err(|why| CannotStart::Transparent(Some(why)))?;
     let size = facts::thp_size();
-    let staging = Staging::transparent(size).map_err(|_| NoHeap::Transparent(None))?;
-    let scarce = NoHeap::Transparent(Some(NoThp::Scarce));
+    let staging = Staging::transparent(size).map_err(|_| CannotStart::Transparent(None))?;
+    let scarce = CannotStart::Transparent(Some(NoThp::Scarce));
     let populated = staging.ok_or(scarce)?.populate();
-    populated.map_err(|_| NoHeap::Transparent(None))
+    populated.map_err(|_| CannotStart::Transparent(None))
 }
 
-fn shm(config: &Config) -> Result<(), NoHeap> {
+fn shm(config: &Config) -> Result<(), CannotStart> {
     let Some(size) = config.shm.and_then(|pages| Rungs::of(pages).first) else {
-        return thp::serves_shared().map_err(|why| NoHeap::Transparent(Some(why)));
+        return thp::serves_shared().map_err(|why| CannotStart::Transparent(Some(why)));
     };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| NoHeap::Pool(size))?;
+    let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| CannotStart::Pool(size))?;
     let populated = match constraints::may_limit(size) {
         true => populate::shared(at, size, size),
         false => Ok(()),
     };
     // SAFETY: mapped above, and nobody knows it.
     let _ = unsafe { sys::munmap(at, size) };
-    populated.map_err(|_| NoHeap::Pool(size))
+    populated.map_err(|_| CannotStart::Pool(size))
 }

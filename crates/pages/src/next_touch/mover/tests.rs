@@ -46,14 +46,14 @@ fn serve(mover: &mut Mover, program: impl FnOnce() + Send) {
 
 /// `None` without the rights, or before Linux 6.8.
 fn mover() -> Option<Mover> {
-    Some(Mover::new(Missing::open().ok()?).unwrap())
+    Some(Mover::new(MoveFault::open().ok()?).unwrap())
 }
 
 #[test]
 fn contents_stay_while_threads_touch_and_the_rest_comes_back() {
     let Some(mut mover) = mover() else { return };
     let range = filled();
-    mover.set_aside(&range, RW).unwrap();
+    mover.park(&range, RW).unwrap();
     assert!(mover.waiting > 0);
     let start = range.start;
     serve(&mut mover, || {
@@ -101,7 +101,7 @@ fn calls_of_the_program_count() {
                 begun.store(2, Ordering::Relaxed);
             });
             begun.store(1, Ordering::Relaxed);
-            mover.set_aside(&range, RW).unwrap();
+            mover.park(&range, RW).unwrap();
             while begun.load(Ordering::Relaxed) != 2 {
                 mover.serve();
             }

@@ -12,7 +12,7 @@ use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 
 use crate::config::{self, starter_message};
-use crate::kernel::cgroup::{self, Left};
+use crate::kernel::cgroup::{self, Headroom};
 use crate::kernel::{facts, populate};
 use crate::policy::required;
 use crate::rt::message::Amount;
@@ -20,7 +20,7 @@ use crate::sys::{self, Errno, Filter, Result};
 
 /// A request in a control group with a limit.
 #[derive(Debug, Clone, Copy)]
-pub struct OwnRequest {
+pub struct HugetlbRequest {
     /// Name of the call, for the message.
     call: &'static str,
     len: usize,
@@ -44,7 +44,7 @@ pub fn map(
         && flags & libc::MAP_ANONYMOUS != 0
         && flags & libc::MAP_NORESERVE == 0;
     let is_shared = flags & libc::MAP_PRIVATE == 0;
-    let request = is_meant.then(|| OwnRequest::under_limit("mmap", len, flags, is_shared));
+    let request = is_meant.then(|| HugetlbRequest::under_limit("mmap", len, flags, is_shared));
     let Some(request) = request.flatten() else {
         return map();
     };
@@ -58,11 +58,11 @@ pub fn map(
     Ok(at)
 }
 
-impl OwnRequest {
+impl HugetlbRequest {
     /// Returns the request of `shmget` with these flags; `None` if no limit applies.
-    pub fn of_segment(len: usize, flags: c_int) -> Option<OwnRequest> {
+    pub fn of_segment(len: usize, flags: c_int) -> Option<HugetlbRequest> {
         let is_meant = flags & libc::SHM_HUGETLB != 0 && flags & libc::SHM_NORESERVE == 0;
-        is_meant.then(|| OwnRequest::under_limit("shmget", len, flags, true))?
+        is_meant.then(|| HugetlbRequest::under_limit("shmget", len, flags, true))?
     }
 
     fn under_limit(
@@ -70,7 +70,7 @@ impl OwnRequest {
         len: usize,
         flags: c_int,
         is_shared: bool,
-    ) -> Option<OwnRequest> {
+    ) -> Option<HugetlbRequest> {
         let config = config::get();
         let is_requested = config.shm.is_some() || config.anon.is_some();
         if !is_requested || sys::filter() == Filter::Own {
@@ -82,14 +82,14 @@ impl OwnRequest {
         };
         let len = len.checked_next_multiple_of(page)?;
         match cgroup::hugetlb_left(page) {
-            Left::Bytes(left) => Some(OwnRequest {
+            Headroom::Bytes(left) => Some(HugetlbRequest {
                 call,
                 len,
                 page,
                 left,
                 is_shared,
             }),
-            Left::NoLimit | Left::Hidden | Left::Unknown => None,
+            Headroom::NoLimit | Headroom::Hidden | Headroom::Unknown => None,
         }
     }
 

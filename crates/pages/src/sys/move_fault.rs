@@ -1,4 +1,4 @@
-//! Memory set aside by `userfaultfd(2)`: its pages move to another address in the process, and
+//! Memory parked by `userfaultfd(2)`: its pages move to another address in the process, and
 //! threads that touch the old one wait until they are back (`UFFDIO_MOVE`, Linux 6.8).
 #![expect(unsafe_code, reason = "moves pages by address")]
 
@@ -27,7 +27,7 @@ const FEATURES: u64 = EVENT_REMAP | EVENT_REMOVE | EVENT_UNMAP | THREAD_ID | MOV
 
 /// An open userfaultfd for missing pages; closing it ends all waiting.
 #[derive(Debug)]
-pub struct Missing(File);
+pub struct MoveFault(File);
 
 /// What happened in watched memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,10 +54,10 @@ pub enum Message {
     Unmapped(Range<usize>),
 }
 
-impl Missing {
+impl MoveFault {
     /// Takes ownership of a descriptor.
-    pub fn from_fd(fd: c_int) -> Missing {
-        Missing(File::from_fd(fd))
+    pub fn from_fd(fd: c_int) -> MoveFault {
+        MoveFault(File::from_fd(fd))
     }
 
     /// Its descriptor.
@@ -69,12 +69,12 @@ impl Missing {
     ///
     /// # Errors
     /// `EPERM` without the rights; `EINVAL` before Linux 6.8.
-    pub fn open() -> Result<Missing> {
+    pub fn open() -> Result<MoveFault> {
         if super::is_under_valgrind() {
             return Err(Errno(libc::ENOSYS));
         }
         let fd = descriptor(extended(libc::O_CLOEXEC | libc::O_NONBLOCK))?;
-        let new = Missing(File::from_fd(int(fd)));
+        let new = MoveFault(File::from_fd(int(fd)));
         new.ioctl(UFFDIO_API, &mut [API, FEATURES, 0])?;
         Ok(new)
     }
@@ -222,7 +222,7 @@ pub fn run_anywhere() {
 }
 
 /// Gives this thread a descriptor table of its own that has only these two (Linux 5.9).
-pub fn keep_files(keep: [c_int; 2]) {
+pub fn unshare_files_except(keep: [c_int; 2]) {
     const UNSHARE: usize = 1 << 1;
     const LAST: usize = c_int::MAX as usize;
     let [a, b] = keep.map(extended);
