@@ -20,7 +20,7 @@ use self::run::Run;
 use crate::log::Log;
 use crate::stdout;
 use crate::terminal;
-use crate::usage::{NOTHING_TO_DO, answer, short, wants_json};
+use crate::usage::{NOTHING_TO_DO, help_or_error, short, wants_json};
 
 /// The log until the verbosity is known.
 const LOG: Log = Log {
@@ -48,7 +48,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
             let command = Args::command();
             let answer = match stop {
                 Stop::Usage(text) => Err(text),
-                Stop::Clap(error) => answer(&error, &argv, &command, Some(short::HUGEADM)),
+                Stop::Clap(error) => help_or_error(&error, &argv, &command, Some(short::HUGEADM)),
             };
             let json = wants_json(&argv, &command);
             return match answer {
@@ -72,7 +72,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
         Ok(root) => root,
         Err(why) => return Early { log, json, warning }.usage(&why),
     };
-    if let Some(path) = machine::unseen(&root) {
+    if let Some(path) = machine::missing_kernel_file(&root) {
         let text = format!(
             "{path} is missing, as in a chroot: the state of huge pages is unknown\n  \
              mount -t proc proc /proc; mount -t sysfs sysfs /sys"

@@ -34,7 +34,7 @@ use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
 use crate::repeat::End;
 use crate::terminal::{self, lay_out};
-use crate::usage::{answer, option, short, wants_json};
+use crate::usage::{help_or_error, short, suggest_option, wants_json};
 use crate::{console, stdout};
 
 const TOOL: &str = "hugectl";
@@ -77,7 +77,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Request::Emit(emit) => emit_text(emit, &caller),
         Request::Compare(request) => compare::run(&request),
     });
-    let meant = || option(&program.to_string_lossy(), &args::Args::command());
+    let meant = || suggest_option(&program.to_string_lossy(), &args::Args::command());
     match result {
         Ok(status) => status,
         Err(Failure::NotFound(why)) if !json && !why.contains(';') && !meant().is_empty() => {
@@ -92,7 +92,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
 fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     let command = args::Args::command();
     let short = [short::HUGECTL, short::HUGECTL_EXAMPLES].concat();
-    let printed = match answer(error, argv, &command, Some(&short)) {
+    let printed = match help_or_error(error, argv, &command, Some(&short)) {
         Ok(text) => print(&text),
         Err(text) => Err(Failure::Own(text)),
     };

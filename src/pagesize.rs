@@ -46,7 +46,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(root) => root,
         Err(why) => return wrong(LOG, &why, args.json),
     };
-    if let Some(path) = machine::unseen(&root) {
+    if let Some(path) = machine::missing_kernel_file(&root) {
         LOG.error(&format!("{path} is missing, as in a chroot"));
         return FAILED;
     }

@@ -20,7 +20,7 @@ const USAGE: u8 = 2;
 
 /// Prints help, version or the error; returns the exit status.
 pub(crate) fn no_args(log: Log, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
-    match answer(error, argv, command, None) {
+    match help_or_error(error, argv, command, None) {
         Ok(text) => print(&log, &text),
         Err(text) => wrong(log, &text, wants_json(argv, command)),
     }
@@ -37,7 +37,7 @@ pub(crate) fn wrong(log: Log, text: &str, json: bool) -> u8 {
 
 /// Returns help or version, or as the error the message of a usage error. `short` is the help for
 /// `-h` if that differs.
-pub(crate) fn answer(
+pub(crate) fn help_or_error(
     error: &clap::Error,
     argv: &[OsString],
     command: &Command,
@@ -133,7 +133,7 @@ fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
 fn similar(error: &clap::Error, command: &Command) -> String {
     let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     if let (Some(word), ErrorKind::UnknownArgument) = (unknown, error.kind()) {
-        let meant = option(&word, command);
+        let meant = suggest_option(&word, command);
         if !meant.is_empty() {
             return meant;
         }
@@ -151,7 +151,7 @@ fn similar(error: &clap::Error, command: &Command) -> String {
 }
 
 /// Returns the option of this name as a question, or an empty string.
-pub(crate) fn option(word: &str, command: &Command) -> String {
+pub(crate) fn suggest_option(word: &str, command: &Command) -> String {
     let name = word.trim_start_matches('-').split('=').next();
     let name = name.unwrap_or_default();
     let has = |command: &Command| {
@@ -190,7 +190,7 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
-    let meant = meant(&argument, command);
+    let meant = candidates(&argument, command);
     (meant.len() > 1).then(|| (argument, meant.join(", ")))
 }
 
@@ -217,7 +217,7 @@ pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
 }
 
 /// Returns the options that an abbreviation may stand for.
-fn meant(argument: &str, command: &Command) -> Vec<String> {
+fn candidates(argument: &str, command: &Command) -> Vec<String> {
     let Some(name) = argument.strip_prefix("--").filter(|name| !name.is_empty()) else {
         return Vec::new();
     };

@@ -15,7 +15,7 @@ use crate::effects::Effects;
 use crate::plan::{Plan, Task, shell};
 use crate::report::hint::hint;
 use crate::report::{Failure, NotRun, Outcome, StepReport, TaskReport};
-use crate::step::{Impossible, Step, Value, What, Write};
+use crate::step::{Impossible, NumberKind, Step, Value, Write};
 
 /// Runs all tasks, even after one fails.
 pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskReport> {
@@ -87,11 +87,11 @@ impl Run<'_> {
     fn step(&mut self, step: &Step) -> Outcome {
         let outcome = match step {
             Step::Write(write) => self.write(write),
-            Step::Choose(choose) => numbers::choose(choose, self.root),
+            Step::SelectWord(select) => numbers::select_word(select, self.root),
             Step::MakeDir(dir) => files::make_dir(dir, self.root, self.effects, &mut self.made),
             Step::RemoveDir(path) => files::remove_dir(path, self.effects),
             Step::Mount(mount) => files::mount(mount, self.root, self.effects),
-            Step::Own(own) => files::own(own, self.root, self.effects),
+            Step::SetOwner(own) => files::set_owner(own, self.root, self.effects),
             Step::Unmount(point) => files::unmount(point, self.root, self.effects),
             Step::SwapOn(swap) => files::swap_on(swap, self.root, self.effects),
             Step::SwapOff(swap) => files::swap_off(swap, self.root, self.effects),
@@ -124,8 +124,8 @@ fn sets_final_maximum(step: &Step) -> bool {
     matches!(
         step,
         Step::Write(Write {
-            what: What::Overcommit { .. },
-            value: Value::Rest { .. },
+            kind: NumberKind::Overcommit { .. },
+            value: Value::Remainder { .. },
             ..
         })
     )

@@ -268,11 +268,11 @@ impl Step {
     pub fn subject(&self) -> (&'static str, String) {
         match self {
             Step::Write(write) => ("write", write.file.path.to_string()),
-            Step::Choose(choose) => ("write", choose.path.to_string()),
+            Step::SelectWord(select) => ("write", select.path.to_string()),
             Step::MakeDir(dir) => ("make_dir", dir.path.display().to_string()),
             Step::RemoveDir(path) => ("remove_dir", path.display().to_string()),
             Step::Mount(mount) => ("mount", mount.point.display().to_string()),
-            Step::Own(own) => ("own", own.point.display().to_string()),
+            Step::SetOwner(own) => ("own", own.point.display().to_string()),
             Step::Unmount(point) => ("unmount", point.display().to_string()),
             Step::SwapOn(swap) => ("swap_on", swap.path.display().to_string()),
             Step::SwapOff(swap) => ("swap_off", swap.path.display().to_string()),

@@ -26,7 +26,7 @@ pub enum Step {
     /// Writes a number to a kernel file.
     Write(Write),
     /// Selects a word in a kernel file that offers several.
-    Choose(Choose),
+    SelectWord(SelectWord),
     /// Makes a directory unless it exists.
     MakeDir(MakeDir),
     /// Removes a directory if it exists and is empty.
@@ -34,7 +34,7 @@ pub enum Step {
     /// Mounts a hugetlbfs.
     Mount(Mount),
     /// Sets owner and mode of a mounted hugetlbfs, a directory or a device, unless they are right.
-    Own(Own),
+    SetOwner(SetOwner),
     /// Unmounts the topmost mount of a directory.
     Unmount(PathBuf),
     /// Creates and enables swap.
@@ -60,7 +60,7 @@ impl Step {
                 surplus: None,
             },
             value,
-            what: What::Setting,
+            kind: NumberKind::Setting,
         })
     }
 
@@ -86,7 +86,7 @@ pub struct Write {
     /// The value to write.
     pub value: Value,
     /// The meaning of the number.
-    pub what: What,
+    pub kind: NumberKind,
 }
 
 /// A kernel file with a number.
@@ -119,17 +119,17 @@ pub enum Value {
     /// The pages of this size that are in use or reserved, unless the file has fewer.
     AtMostUsed(PageSize),
     /// A number minus the numbers in files that earlier steps wrote.
-    Rest {
+    Remainder {
         /// The number.
-        of: u64,
+        total: u64,
         /// The files to subtract.
-        less: Vec<Number>,
+        minus: Vec<Number>,
     },
 }
 
 /// The meaning of a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum NumberKind {
     /// The persistent pages of a pool or of a node's share.
     Pages(Pages),
     /// The overcommit: the limit of surplus pages.
@@ -169,7 +169,7 @@ pub struct Effort {
 
 /// A word to select in a kernel file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choose {
+pub struct SelectWord {
     /// The file.
     pub path: KPath,
     /// The word.
@@ -284,7 +284,7 @@ impl Mount {
 
 /// Owner and mode to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Own {
+pub struct SetOwner {
     /// The file.
     pub point: PathBuf,
     /// Owner and mode.

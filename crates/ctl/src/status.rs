@@ -71,7 +71,7 @@ impl Snapshot {
         let mappings: Vec<Record<'_>> = hugetools_model::smaps::records(&text).collect();
         let exe = exe(root, pid);
         let extents = extents(root, pid, &exe, &mappings);
-        let thp = Thp::read_whole(root, true)?;
+        let thp = Thp::read_pmd_modes(root, true)?;
         let pmd_size = pmd_size(root, thp.as_ref())?;
         let reasons = Reasons::find(root, pid, &exe, &mappings, thp.as_ref())?;
         let folios = frames.map(|frames| match frames {
@@ -233,7 +233,7 @@ fn no_memory(pid: Pid) -> Failure {
 
 fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
     Failure::Own(match error.errno() {
-        Some(libc::ENOENT) if machine::unseen(root) == Some(MEMINFO) => format!(
+        Some(libc::ENOENT) if machine::missing_kernel_file(root) == Some(MEMINFO) => format!(
             "process {pid} cannot be looked at: /proc is not mounted here; mount -t proc proc /proc"
         ),
         Some(libc::ENOENT | libc::ESRCH) => match select::hidepid(root) {

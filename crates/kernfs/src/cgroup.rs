@@ -74,7 +74,7 @@ impl Limit {
         if text.trim_ascii() == b"max" {
             return Some(Limit::None);
         }
-        number::alone(text).map(|bytes| match bytes < UNLIMITED {
+        number::parse_whole(text).map(|bytes| match bytes < UNLIMITED {
             true => Limit::Bytes(bytes),
             false => Limit::None,
         })

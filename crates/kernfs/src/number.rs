@@ -17,7 +17,7 @@ pub fn leading(text: &[u8]) -> Option<u64> {
 }
 
 /// Parses a text that is one decimal number, with optional blanks around it.
-pub fn alone(text: &[u8]) -> Option<u64> {
+pub fn parse_whole(text: &[u8]) -> Option<u64> {
     let (number, rest) = decimal(text.trim_ascii())?;
     rest.is_empty().then_some(number)
 }
@@ -59,9 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn alone_rejects_trailing_text() {
-        assert_eq!(alone(b" 12\n"), Some(12));
-        assert_eq!(alone(b"12 kB\n"), None);
-        assert_eq!(alone(b"\n"), None);
+    fn parse_whole_rejects_trailing_text() {
+        assert_eq!(parse_whole(b" 12\n"), Some(12));
+        assert_eq!(parse_whole(b"12 kB\n"), None);
+        assert_eq!(parse_whole(b"\n"), None);
     }
 }

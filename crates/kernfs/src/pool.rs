@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn negative_counters_are_zero() {
         let below = 58_u64.wrapping_neg();
-        assert_eq!(number::alone(b"18446744073709551558"), Some(below));
+        assert_eq!(number::parse_whole(b"18446744073709551558"), Some(below));
         assert_eq!([0, 58, below].map(count), [0, 58, 0]);
     }
 

@@ -37,7 +37,7 @@ impl<'a> Stat<'a> {
 
     /// Returns a field as a number; `None` if it is negative or not a number.
     pub fn number(&self, number: usize) -> Option<u64> {
-        number::alone(self.field(number)?)
+        number::parse_whole(self.field(number)?)
     }
 
     /// Whether the process is a zombie or dead.

@@ -60,7 +60,7 @@ pub const MEMINFO: &str = "/proc/meminfo";
 
 /// Returns `/proc/meminfo` or `/sys/kernel/mm` if it is missing, as in a chroot without
 /// `/proc` or `/sys`. Always `None` for a recorded machine.
-pub fn unseen(root: &Root) -> Option<&'static str> {
+pub fn missing_kernel_file(root: &Root) -> Option<&'static str> {
     let is_missing = |path: &&'static str| root.is_live() && !root.exists(&KPath::from(*path));
     ALWAYS.into_iter().find(is_missing)
 }

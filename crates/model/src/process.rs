@@ -1,6 +1,6 @@
 //! A running process: `/proc/<pid>`.
 //!
-//! [`cgroup`]: limits of its control groups; [`folio`]: its folio sizes; [`others`]:
+//! [`cgroup`]: limits of its control groups; [`folio`]: its folio sizes; [`hidepid`]:
 //! whether other users' processes are visible.
 //!
 //! **Invariants.** A process may end at any time, and its PID may be reused: related values
@@ -20,7 +20,7 @@ use crate::root::kpath::KPath;
 
 pub mod cgroup;
 pub mod folio;
-pub mod others;
+pub mod hidepid;
 
 /// A process ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[cfg(any(test, feature = "fixture"))]
 use std::sync::{Arc, Mutex};
 
-use hugetools_kernfs::number::alone;
+use hugetools_kernfs::number::parse_whole;
 
 use crate::root::error::{FileError, Op};
 use crate::root::kpath::KPath;
@@ -279,7 +279,7 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 fn number(path: &KPath, bytes: &[u8]) -> Result<u64, FileError> {
-    alone(bytes).ok_or_else(|| not_a_number(path, bytes))
+    parse_whole(bytes).ok_or_else(|| not_a_number(path, bytes))
 }
 
 /// Returns the error for a file that is not a number.

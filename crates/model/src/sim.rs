@@ -22,7 +22,7 @@ use crate::units::size::PageSize;
 pub struct Sim {
     dir: PathBuf,
     room: BTreeMap<(Option<NodeId>, PageSize), u64>,
-    better: BTreeMap<String, (PageSize, u64)>,
+    room_after_write: BTreeMap<String, (PageSize, u64)>,
     trickle: BTreeMap<PageSize, u64>,
     used: BTreeMap<PageSize, u64>,
     refused: BTreeMap<String, i32>,
@@ -39,7 +39,7 @@ impl Kernel for Sim {
             Some(left) => *left -= 1,
             None => {}
         }
-        if let Some((size, pages)) = self.better.get(path.as_str()) {
+        if let Some((size, pages)) = self.room_after_write.get(path.as_str()) {
             self.room.insert((None, *size), *pages);
         }
         let machine = self.machine()?;
@@ -63,7 +63,7 @@ impl Kernel for Sim {
                 }
             }
         }
-        match is_press(path) {
+        match is_trigger_file(path) {
             true => Ok(()),
             false => self.put(path, value),
         }
@@ -76,7 +76,7 @@ impl Sim {
         Sim {
             dir: dir.to_owned(),
             room: BTreeMap::new(),
-            better: BTreeMap::new(),
+            room_after_write: BTreeMap::new(),
             trickle: BTreeMap::new(),
             used: BTreeMap::new(),
             refused: BTreeMap::new(),
@@ -94,7 +94,7 @@ impl Sim {
     /// Sets the limit on all nodes together to `pages` pages at a write to this file.
     #[must_use]
     pub fn room_after(mut self, path: &str, size: PageSize, pages: u64) -> Sim {
-        self.better.insert(path.to_owned(), (size, pages));
+        self.room_after_write.insert(path.to_owned(), (size, pages));
         self
     }
 
@@ -146,7 +146,7 @@ impl Sim {
 }
 
 /// Whether this write-only file drops caches or compacts memory. No archive contains it.
-fn is_press(path: &KPath) -> bool {
+fn is_trigger_file(path: &KPath) -> bool {
     let path = path.as_str();
     ["/compact_memory", "/drop_caches", "/compact"]
         .iter()

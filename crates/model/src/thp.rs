@@ -111,7 +111,7 @@ impl Thp {
 
     /// Reads fewer files than [`Thp::read`]: `enabled`, globally and of the PMD size, and with
     /// `shared` also `shmem_enabled`.
-    pub fn read_whole(root: &Root, shared: bool) -> Result<Option<Thp>, FileError> {
+    pub fn read_pmd_modes(root: &Root, shared: bool) -> Result<Option<Thp>, FileError> {
         let Some(mut modes) = Thp::read_modes(root, shared)? else {
             return Ok(None);
         };

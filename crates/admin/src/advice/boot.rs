@@ -1,6 +1,6 @@
 //! Facts about pools on the kernel's command line. It takes effect only at boot.
 
-use hugetools_model::hugetlb::boot::Asked;
+use hugetools_model::hugetlb::boot::PoolParameter;
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageSize};
 
@@ -37,7 +37,7 @@ fn wrong_order(machine: &Machine) -> Option<Fact> {
     ))
 }
 
-fn unmet(asked: &Asked, machine: &Machine) -> Option<Fact> {
+fn unmet(asked: &PoolParameter, machine: &Machine) -> Option<Fact> {
     let pool = match asked.size {
         None => machine.default_pool(),
         Some(size) => machine.pool(size),

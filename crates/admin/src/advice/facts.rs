@@ -23,7 +23,7 @@ pub(super) fn find(machine: &Machine) -> Vec<Fact> {
 fn userfaultfd(machine: &Machine) -> Option<Fact> {
     let userfault = &machine.userfault;
     let has_pages = machine.pools.iter().any(|pool| pool.minimum().get() > 0);
-    (has_pages && userfault.owner.is_some() && userfault.is_for_few()).then(|| {
+    (has_pages && userfault.owner.is_some() && userfault.is_privileged_only()).then(|| {
         Fact::new(
             "kernel",
             "only root may use userfaultfd for system calls",

@@ -9,7 +9,7 @@ use hugetools_model::mount::{self, mounted_at};
 use super::not_run;
 use crate::effects::Effects;
 use crate::report::{Failure, NotRun, Outcome};
-use crate::step::{Install, MakeDir, Mount, Own, Swap};
+use crate::step::{Install, MakeDir, Mount, SetOwner, Swap};
 
 /// A recorded tree has no mounts, owners or swap.
 const SKIPPED: Outcome = Outcome::NotRun {
@@ -92,7 +92,11 @@ pub(super) fn mount(
     )))
 }
 
-pub(super) fn own(own: &Own, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+pub(super) fn set_owner(
+    own: &SetOwner,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Outcome, Failure> {
     let action = format!("set owner and mode of {}", own.point.display());
     if !root.has_kernel() {
         return Ok(SKIPPED);

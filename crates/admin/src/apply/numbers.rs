@@ -6,7 +6,7 @@ use hugetools_model::{FileError, Root, thp};
 use super::Run;
 use crate::plan::shell::USED;
 use crate::report::{Failure, Outcome};
-use crate::step::{Choose, Number, Value, What, Write};
+use crate::step::{Number, NumberKind, SelectWord, Value, Write};
 
 impl Run<'_> {
     pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {
@@ -16,7 +16,7 @@ impl Run<'_> {
             let excess = self.excess_surplus(write, asked);
             return Ok(excess.unwrap_or_else(|| Outcome::unchanged(before)));
         }
-        if let What::Pages(pages) = &write.what {
+        if let NumberKind::Pages(pages) = &write.kind {
             return self.resize(write, pages, before, asked);
         }
         self.root.write(&write.file.path, &asked.to_string())?;
@@ -32,7 +32,7 @@ impl Run<'_> {
 
     /// Reports surplus pages in use beyond a new limit. The kernel doesn't take them back.
     fn excess_surplus(&self, write: &Write, asked: u64) -> Option<Outcome> {
-        let What::Overcommit { size, is_limit } = write.what else {
+        let NumberKind::Overcommit { size, is_limit } = write.kind else {
             return None;
         };
         if !is_limit || !self.root.has_kernel() {
@@ -57,9 +57,9 @@ pub(crate) fn value(
     match &write.value {
         Value::Plain(number) => Ok(*number),
         Value::AtLeast(least) => Ok(number(&write.file)?.max(*least)),
-        Value::Rest { of, less } => less
+        Value::Remainder { total, minus } => minus
             .iter()
-            .try_fold(*of, |rest, file| Ok(rest.saturating_sub(number(file)?))),
+            .try_fold(*total, |rest, file| Ok(rest.saturating_sub(number(file)?))),
         Value::AtMostUsed(size) => {
             let of = |file| root.number(&pool_dir(*size).join(file));
             let [all, free, reserved] = USED.map(of);
@@ -82,32 +82,32 @@ pub(crate) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
     }
 }
 
-pub(super) fn choose(choose: &Choose, root: &Root) -> Result<Outcome, Failure> {
+pub(super) fn select_word(select: &SelectWord, root: &Root) -> Result<Outcome, Failure> {
     let now =
-        || -> Result<String, FileError> { thp::marked(&choose.path, &root.read(&choose.path)?) };
+        || -> Result<String, FileError> { thp::marked(&select.path, &root.read(&select.path)?) };
     let before = now()?;
-    if before == choose.word {
+    if before == select.word {
         return Ok(Outcome::unchanged(before));
     }
-    root.write(&choose.path, &written(choose, root)?)?;
+    root.write(&select.path, &written(select, root)?)?;
     let got = now()?;
-    match got == choose.word {
+    match got == select.word {
         true => Ok(Outcome::changed(before, got)),
-        false => Err(not_as_written(&choose.path, &choose.word, got)),
+        false => Err(not_as_written(&select.path, &select.word, got)),
     }
 }
 
 /// Returns the text to write: the word, or in a recorded tree the list with the word marked.
-fn written(choose: &Choose, root: &Root) -> Result<String, FileError> {
-    let now = root.read(&choose.path)?;
+fn written(select: &SelectWord, root: &Root) -> Result<String, FileError> {
+    let now = root.read(&select.path)?;
     let now = String::from_utf8_lossy(&now);
     if root.has_kernel() || !now.contains('[') {
-        return Ok(choose.word.clone());
+        return Ok(select.word.clone());
     }
     let words = now
         .split_whitespace()
         .map(|word| word.trim_matches(['[', ']']));
-    let words = words.map(|word| match word == choose.word {
+    let words = words.map(|word| match word == select.word {
         true => format!("[{word}]"),
         false => word.to_owned(),
     });

@@ -102,9 +102,9 @@ fn differs(
     let mut owner = |path: &Path| effects.stat(path).ok().flatten().map(|found| found.owner);
     let shown = |owner: Owner| format!("{}:{} {:04o}", owner.uid, owner.gid, owner.mode);
     Ok(match step {
-        Step::Choose(choose) => {
-            let is = thp::marked(&choose.path, &root.read(&choose.path)?)?;
-            (is != choose.word).then(|| (choose.path.to_string(), is, Some(choose.word.clone())))
+        Step::SelectWord(select) => {
+            let is = thp::marked(&select.path, &root.read(&select.path)?)?;
+            (is != select.word).then(|| (select.path.to_string(), is, Some(select.word.clone())))
         }
         // A recorded tree has no mounts and owners.
         Step::Mount(mount) if root.has_kernel() => {
@@ -115,7 +115,7 @@ fn differs(
                 Some(format!("a hugetlbfs: {}", mount.options())),
             ))
         }
-        Step::Own(own) if root.has_kernel() => match owner(&own.point) {
+        Step::SetOwner(own) if root.has_kernel() => match owner(&own.point) {
             Some(found) if found != own.owner => {
                 let point = own.point.display().to_string();
                 Some((point, shown(found), Some(shown(own.owner))))

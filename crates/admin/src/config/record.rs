@@ -16,8 +16,8 @@ use crate::effects::Effects;
 use crate::plan::{Plan, Task};
 use crate::report::{Failure, Status};
 use crate::step::{
-    Choose, Effort, Install, Installed, MakeDir, Number, Own, Owner, Pages, Step, Value, What,
-    Write,
+    Effort, Install, Installed, MakeDir, Number, NumberKind, Owner, Pages, SelectWord, SetOwner,
+    Step, Value, Write,
 };
 
 const DIR: &str = "/var/lib/hugetools";
@@ -228,11 +228,11 @@ fn of_step(
 ) -> Result<Vec<Before>, Failure> {
     Ok(match step {
         Step::Write(write) => numbers(write, machine, root)?,
-        Step::Choose(Choose { path, .. }) => vec![Before::Word {
+        Step::SelectWord(SelectWord { path, .. }) => vec![Before::Word {
             path: path.to_string(),
             word: thp::marked(path, &root.read(path)?)?,
         }],
-        Step::Own(Own { point, .. }) => {
+        Step::SetOwner(SetOwner { point, .. }) => {
             let found = effects.stat(point).ok().flatten();
             let owner = found.map(|found| found.owner);
             let before = owner.map(|Owner { uid, gid, mode }| Before::Owner {
@@ -264,7 +264,7 @@ fn of_step(
 fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>, Failure> {
     let mut files = Vec::new();
     let mut pages = None;
-    if let What::Pages(of) = &write.what {
+    if let NumberKind::Pages(of) = &write.kind {
         pages = Some(of.size.get());
         let nodes = machine
             .nodes
@@ -298,9 +298,9 @@ fn restore(before: &Before) -> Option<Step> {
                 surplus: surplus.as_deref().and_then(KPath::recorded),
             },
             value: Value::Plain(*number),
-            what: what(*pages),
+            kind: number_kind(*pages),
         }),
-        Before::Word { path, word } => Step::Choose(Choose {
+        Before::Word { path, word } => Step::SelectWord(SelectWord {
             path: KPath::recorded(path)?,
             word: word.clone(),
         }),
@@ -309,7 +309,7 @@ fn restore(before: &Before) -> Option<Step> {
             uid,
             gid,
             mode,
-        } => Step::Own(Own {
+        } => Step::SetOwner(SetOwner {
             point: path.clone(),
             owner: Owner {
                 uid: *uid,
@@ -322,10 +322,10 @@ fn restore(before: &Before) -> Option<Step> {
     })
 }
 
-fn what(pages: Option<u64>) -> What {
+fn number_kind(pages: Option<u64>) -> NumberKind {
     let size = pages.and_then(hugetools_model::PageSize::new);
-    size.map_or(What::Setting, |size| {
-        What::Pages(Pages {
+    size.map_or(NumberKind::Setting, |size| {
+        NumberKind::Pages(Pages {
             size,
             node: None,
             gigantic: false,

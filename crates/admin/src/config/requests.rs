@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use hugetools_model::{Machine, PageSize};
 
 use super::source::{Key, Source, printable};
-use super::when::Here;
+use super::when::HostFacts;
 use crate::args::Args;
 use crate::effects::Effects;
 use crate::plan::{self, Plan, Refusal};
@@ -56,45 +56,45 @@ pub fn request(
     host: Option<&str>,
     effects: &mut dyn Effects,
 ) -> Result<Request, String> {
-    let mut making = Making {
-        here: Here { host, machine },
+    let mut builder = RequestBuilder {
+        facts: HostFacts { host, machine },
         effects,
         request: Request::default(),
         seen: BTreeMap::new(),
     };
     let mut is_for_it = false;
     for source in sources {
-        if making.here.is(source.file.when.as_ref(), source)? {
+        if builder.facts.matches(source.file.when.as_ref(), source)? {
             is_for_it = true;
-            making.source(source).map_err(|why| printable(&why))?;
+            builder.source(source).map_err(|why| printable(&why))?;
         }
     }
     if !is_for_it {
         let note = "no file is for this machine: the conditions of [when] don't hold";
-        making.request.notes.push(note.to_owned());
+        builder.request.notes.push(note.to_owned());
     }
-    Ok(making.request)
+    Ok(builder.request)
 }
 
 /// A request under construction.
-struct Making<'a> {
-    here: Here<'a>,
+struct RequestBuilder<'a> {
+    facts: HostFacts<'a>,
     effects: &'a mut dyn Effects,
     request: Request,
     /// The settings so far, each with its key.
     seen: BTreeMap<String, Key>,
 }
 
-impl Making<'_> {
+impl RequestBuilder<'_> {
     fn source(&mut self, source: &Source) -> Result<(), String> {
         let file = &source.file;
         for pool in &file.pool {
-            if self.here.is(pool.when.as_ref(), source)? {
+            if self.facts.matches(pool.when.as_ref(), source)? {
                 self.pool(pool, source)?;
             }
         }
         for mount in &file.mount {
-            if self.here.is(mount.when.as_ref(), source)? {
+            if self.facts.matches(mount.when.as_ref(), source)? {
                 self.mount(mount, source)?;
             }
         }
@@ -123,7 +123,7 @@ impl Making<'_> {
             all.mounts.len(),
             all.notes.len(),
         );
-        let errors = all.add(args, self.here.machine, self.effects);
+        let errors = all.add(args, self.facts.machine, self.effects);
         let renamed = |message: &str| {
             let found = names.iter().find_map(|(option, key)| {
                 let rest = message.strip_prefix(option.as_str())?;

@@ -7,14 +7,14 @@ use super::source::Source;
 use super::table::When;
 
 /// The machine that conditions are compared with.
-pub(super) struct Here<'a> {
+pub(super) struct HostFacts<'a> {
     pub(super) host: Option<&'a str>,
     pub(super) machine: &'a Machine,
 }
 
-impl Here<'_> {
+impl HostFacts<'_> {
     /// Whether all conditions hold.
-    pub(super) fn is(&self, when: Option<&When>, source: &Source) -> Result<bool, String> {
+    pub(super) fn matches(&self, when: Option<&When>, source: &Source) -> Result<bool, String> {
         let Some(when) = when else { return Ok(true) };
         let mut holds = true;
         if let Some(pattern) = &when.host {

@@ -50,7 +50,7 @@ pub struct Object {
     /// Processes that map it or have it open.
     pub users: BTreeSet<u32>,
     /// Indexes of pages that mappings reserved, whether touched or not.
-    pub promised: BTreeSet<u64>,
+    pub reserved_indexes: BTreeSet<u64>,
 }
 
 /// A mount that reserves pages of the pool (`min_size`) until its files use as many.
@@ -72,7 +72,7 @@ pub enum Kind {
         /// The path in the mount's namespace.
         path: String,
         /// The path in this process' namespace.
-        here: String,
+        local_path: String,
     },
     /// A file without a path: deleted or never linked.
     Nameless(String),
@@ -140,11 +140,11 @@ impl Object {
     /// Returns the pages reserved but not present. Reservations outlive mappings: in a file without
     /// mappings, all pages up to its end count as reserved.
     fn reserved(&self) -> u64 {
-        let promised = match self.promised.len() as u64 {
+        let reserved = match self.reserved_indexes.len() as u64 {
             0 => self.length,
-            promised => promised,
+            reserved => reserved,
         };
-        promised.saturating_sub(self.pages)
+        reserved.saturating_sub(self.pages)
     }
 
     fn is_orphan(&self) -> bool {
@@ -161,7 +161,9 @@ impl Object {
         };
         let command = match &self.kind {
             _ if incomplete || !self.is_orphan() => None,
-            Kind::File { here, .. } => Some(format!("rm {}", crate::plan::shell::quote_text(here))),
+            Kind::File { local_path, .. } => {
+                Some(format!("rm {}", crate::plan::shell::quote_text(local_path)))
+            }
             Kind::Segment(id, _) => Some(format!("ipcrm -m {id}")),
             Kind::Nameless(_) => None,
         };

@@ -118,7 +118,7 @@ impl<'r> Scan<'r> {
             pages: stat.allocated / size.get(),
             length: stat.length.div_ceil(size.get()),
             users: BTreeSet::new(),
-            promised: BTreeSet::new(),
+            reserved_indexes: BTreeSet::new(),
         })
     }
 

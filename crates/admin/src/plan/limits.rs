@@ -8,7 +8,7 @@ use hugetools_model::{KPath, Machine};
 use super::{Plan, Task};
 use crate::recommend;
 use crate::request::Request;
-use crate::step::{Own, Owner, Step, Value};
+use crate::step::{Owner, SetOwner, Step, Value};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     if let Some(option) = &request.min_free {
@@ -44,7 +44,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
 /// Gives /dev/userfaultfd to a group.
 fn give_device(machine: &Machine, gid: u32) -> Step {
     match machine.userfault.device {
-        true => Step::Own(Own {
+        true => Step::SetOwner(SetOwner {
             point: userfault::DEVICE.into(),
             owner: Owner {
                 uid: 0,

@@ -14,7 +14,7 @@ use super::Task;
 use super::shell::quote_text;
 use crate::args::Mounts;
 use crate::request::{BASE, MountSet, NewMounts, Request};
-use crate::step::{MakeDir, Mount, MountSize, Own, Owner, Step};
+use crate::step::{MakeDir, Mount, MountSize, Owner, SetOwner, Step};
 
 /// Everybody may search the directories above the mounts.
 pub(super) const BASE_OWNER: Owner = Owner {
@@ -95,7 +95,7 @@ pub(super) fn plan(
     // everything is mounted.
     if let Some(own) = own {
         above.push(directory(own.clone(), owner, false));
-        above.push(Step::Own(Own { point: own, owner }));
+        above.push(Step::SetOwner(SetOwner { point: own, owner }));
     }
     above.append(&mut steps);
     Task::new(option, above)
@@ -136,7 +136,7 @@ fn mount(
         _ => other_limits(found, limits, pool),
     };
     match why {
-        None => vec![Step::Own(Own { point, owner })],
+        None => vec![Step::SetOwner(SetOwner { point, owner })],
         Some(why) => {
             let shown = point.display().to_string();
             let hint = format!("umount {} and run this again", quote_text(&shown));

@@ -20,7 +20,7 @@ use self::planned::Planned;
 use super::{Plan, Task, swap};
 use crate::args::Pools;
 use crate::request::{Place, PoolChange, Request};
-use crate::step::{Number, Step, What};
+use crate::step::{Number, NumberKind, Step};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     let mut pools: BTreeMap<PageSize, Planned> = machine
@@ -67,7 +67,7 @@ fn grows(step: &Step) -> bool {
     let Step::Write(write) = step else {
         return false;
     };
-    matches!(&write.what, What::Pages(pages) if pages.effort.is_some())
+    matches!(&write.kind, NumberKind::Pages(pages) if pages.effort.is_some())
 }
 
 fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Vec<Step>) {

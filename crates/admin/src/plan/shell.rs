@@ -8,7 +8,9 @@ use hugetools_model::hugetlb::pool::pool_dir;
 use hugetools_model::{KPath, Root};
 
 use crate::plan::{Plan, Task};
-use crate::step::{Choose, Install, Installed, MakeDir, Number, Step, Swap, Value, What, Write};
+use crate::step::{
+    Install, Installed, MakeDir, Number, NumberKind, SelectWord, Step, Swap, Value, Write,
+};
 
 /// The counters for the pages in use or reserved: total - free + reserved.
 pub(crate) const USED: [&str; 3] = ["nr_hugepages", "free_hugepages", "resv_hugepages"];
@@ -40,7 +42,7 @@ fn of_task(task: &Task, root: &Root) -> String {
 pub fn line(step: &Step, root: &Root) -> String {
     match step {
         Step::Write(write) => write_line(write, root),
-        Step::Choose(Choose { path, word }) => {
+        Step::SelectWord(SelectWord { path, word }) => {
             let path = quote(root, path.as_str());
             let change = match root.has_kernel() {
                 true => format!("echo {word} > {path}"),
@@ -67,7 +69,7 @@ pub fn line(step: &Step, root: &Root) -> String {
                 format!("mount -t hugetlbfs none {point} -o {options}"),
             )
         }
-        Step::Own(own) => {
+        Step::SetOwner(own) => {
             let point = quote(root, &own.point);
             let owner = own.owner;
             let (uid, gid, mode) = (owner.uid, owner.gid, owner.mode);
@@ -102,15 +104,18 @@ fn write_line(write: &Write, root: &Root) -> String {
             let used = format!("used=$(({all} - {free} + {reserved}))");
             return format!("{used}; [ {now} -le $used ] || echo $used > {path}");
         }
-        Value::Rest { of, less } => {
-            let less: String = less.iter().map(|number| minus(number, root)).collect();
+        Value::Remainder { total, minus } => {
+            let less: String = minus
+                .iter()
+                .map(|number| minus_term(number, root))
+                .collect();
             // Other programs may have changed the file meanwhile.
-            format!("$(n=$(({of}{less})); echo $((n > 0 ? n : 0)))")
+            format!("$(n=$(({total}{less})); echo $((n > 0 ? n : 0)))")
         }
     };
     let command = format!("echo {value} > {path}");
-    match &write.what {
-        What::Pages(pages) if root.has_kernel() => match &pages.effort {
+    match &write.kind {
+        NumberKind::Pages(pages) if root.has_kernel() => match &pages.effort {
             Some(effort) => grow::lines(&command, &write.file, &value, effort, root),
             None => command,
         },
@@ -123,7 +128,7 @@ fn at_least(path: &str, least: u64) -> String {
     format!("printf '%s\\n' {least} \"$(cat {path})\" | sort -nC")
 }
 
-fn minus(number: &Number, root: &Root) -> String {
+fn minus_term(number: &Number, root: &Root) -> String {
     let (pages, surplus) = (&number.path, &number.surplus);
     match surplus {
         Some(surplus) if root.has_kernel() => {

@@ -5,7 +5,7 @@ use hugetools_model::hugetlb::node::NodeId;
 
 use crate::plan::shell::quote_text;
 use crate::report::Outcome;
-use crate::step::{Mount, Pages, Step, Value, What, Write};
+use crate::step::{Mount, NumberKind, Pages, Step, Value, Write};
 
 /// Returns the second line of a message. `is_root` tells whether the caller is root.
 pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
@@ -21,9 +21,9 @@ pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
             "{} more pages are in use or reserved; the kernel frees them when their programs end and their files are removed",
             got - asked
         )),
-        (Step::Write(write), Outcome::Short { asked, .. }) => match &write.what {
-            What::Pages(pages) => Some(short_hint(pages, *asked)),
-            What::Overcommit { .. } | What::Setting => None,
+        (Step::Write(write), Outcome::Short { asked, .. }) => match &write.kind {
+            NumberKind::Pages(pages) => Some(short_hint(pages, *asked)),
+            NumberKind::Overcommit { .. } | NumberKind::Setting => None,
         },
         (_, Outcome::Failed(failure)) => failure_hint(step, failure.errno?, is_root),
         _ => None,
@@ -95,8 +95,8 @@ fn mount_hint(mount: &Mount, errno: i32) -> Option<String> {
 }
 
 fn einval_hint(write: &Write) -> Option<String> {
-    match (&write.what, &write.value) {
-        (What::Pages(pages), Value::Plain(asked)) if pages.gigantic => Some(format!(
+    match (&write.kind, &write.value) {
+        (NumberKind::Pages(pages), Value::Plain(asked)) if pages.gigantic => Some(format!(
             "this kernel allocates pages of {} only at boot: {}",
             pages.size,
             at_boot(pages.size, pages.node, *asked)

@@ -7,7 +7,7 @@ use hugetools_model::{KPath, Machine, PageSize, thp};
 
 use super::{Request, Setting, shown};
 use crate::args::{Args, Thp};
-use crate::step::{Choose, Step, Value};
+use crate::step::{SelectWord, Step, Value};
 
 const MODES: [&str; 4] = ["always", "inherit", "madvise", "never"];
 
@@ -22,24 +22,24 @@ pub(crate) const THP_NUMBERS: [(&str, &str); 5] = [
 ];
 
 /// Why the machine lacks a setting, and advice.
-pub(crate) type Lack = (&'static str, &'static str);
+pub(crate) type Unsupported = (&'static str, &'static str);
 
-const NO_HVO: Lack = (
+const NO_HVO: Unsupported = (
     "this kernel has no HVO (Linux 5.19)",
     "use a newer kernel, built with CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP",
 );
 
-const NOT_MOVABLE: Lack = (
+const NOT_MOVABLE: Unsupported = (
     "Linux 4.16 removed this setting",
     "movable huge pages always use ZONE_MOVABLE: set its size at boot with movablecore=AMOUNT",
 );
 
-const NO_THP: Lack = (
+const NO_THP: Unsupported = (
     "this machine has no transparent huge pages",
     "they require processor support and CONFIG_TRANSPARENT_HUGEPAGE",
 );
 
-const NO_SETTING: Lack = (
+const NO_SETTING: Unsupported = (
     "this kernel has no such setting",
     "a newer kernel may have it",
 );
@@ -121,8 +121,8 @@ fn numbers(args: &Thp, machine: &Machine) -> Vec<Setting> {
 /// Sets a number of transparent huge pages. `file` is one of [`thp::NUMBERS`].
 pub(crate) fn thp_number(machine: &Machine, option: String, file: &str, value: u64) -> Setting {
     let is_there = machine.thp_settings.numbers.contains_key(file);
-    let lack = (!is_there).then(|| lack(machine));
-    number(option, thp::dir().join(file), value, lack)
+    let unsupported = (!is_there).then(|| why_unsupported(machine));
+    number(option, thp::dir().join(file), value, unsupported)
 }
 
 pub(crate) fn hvo(machine: &Machine, option: String, on: bool) -> Setting {
@@ -132,8 +132,13 @@ pub(crate) fn hvo(machine: &Machine, option: String, on: bool) -> Setting {
 }
 
 /// Writes a number, unless this machine lacks the setting.
-pub(crate) fn number(option: String, path: KPath, number: u64, lack: Option<Lack>) -> Setting {
-    let step = match lack {
+pub(crate) fn number(
+    option: String,
+    path: KPath,
+    number: u64,
+    unsupported: Option<Unsupported>,
+) -> Setting {
+    let step = match unsupported {
         None => Step::write(path, Value::Plain(number)),
         Some((why, hint)) => Step::impossible(path.to_string(), why, hint),
     };
@@ -144,7 +149,7 @@ pub(crate) fn number(option: String, path: KPath, number: u64, lack: Option<Lack
 pub(crate) fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
     let step = match machine.thp_settings.words.get(&path) {
         None => {
-            let (why, hint) = lack(machine);
+            let (why, hint) = why_unsupported(machine);
             Step::impossible(path.to_string(), why, hint)
         }
         Some(words) if !words.is_empty() && !words.iter().any(|it| it == word) => Step::impossible(
@@ -152,7 +157,7 @@ pub(crate) fn word(machine: &Machine, option: String, path: KPath, word: &str) -
             format!("this kernel doesn't offer {word}"),
             format!("it offers {}", words.join(", ")),
         ),
-        Some(_) => Step::Choose(Choose {
+        Some(_) => Step::SelectWord(SelectWord {
             path,
             word: word.to_owned(),
         }),
@@ -167,7 +172,7 @@ pub(crate) fn thp_size(machine: &Machine, option: String, text: &str) -> Result<
     Ok(word(machine, option, path, mode))
 }
 
-fn lack(machine: &Machine) -> Lack {
+fn why_unsupported(machine: &Machine) -> Unsupported {
     match machine.thp {
         None => NO_THP,
         Some(_) => NO_SETTING,

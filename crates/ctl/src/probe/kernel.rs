@@ -266,7 +266,7 @@ impl Kernel {
             pages => self.source(pages).is_none_or(|s| s.obtainable() < USEFUL),
         };
         if wants.all().any(may_come) || is_limited {
-            self.thp = Thp::read_whole(root, wants.shm.is_some())?;
+            self.thp = Thp::read_pmd_modes(root, wants.shm.is_some())?;
             if self.thp.is_none() {
                 self.thp_hidden = hidden_settings(root);
             }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::base;
 use hugetools_model::machine::{self, MEMINFO};
-use hugetools_model::process::{self, Pid, others};
+use hugetools_model::process::{self, Pid, hidepid};
 use hugetools_model::smaps::records;
 use hugetools_model::{KPath, Root};
 
@@ -33,7 +33,7 @@ pub fn select(root: &Root, wanted: &[Whom], tree: bool) -> Result<Selection, Fai
     let is_search = |one: &Whom| !matches!(one, Whom::Pid(_));
     let searches = wanted.iter().any(is_search);
     let unseen = (tree || searches).then(|| hidepid(root)).flatten();
-    if searches && machine::unseen(root) == Some(MEMINFO) {
+    if searches && machine::missing_kernel_file(root) == Some(MEMINFO) {
         return Err(Failure::Own(
             "no process can be seen: /proc is not mounted here; mount -t proc proc /proc"
                 .to_owned(),
@@ -76,7 +76,7 @@ pub fn select(root: &Root, wanted: &[Whom], tree: bool) -> Result<Selection, Fai
 
 /// Returns why processes of other users are invisible, if `/proc` hides them.
 pub(super) fn hidepid(root: &Root) -> Option<String> {
-    let option = others::hidden_by(root)?;
+    let option = hidepid::hidden_by(root)?;
     Some(format!(
         "processes of others are hidden here (/proc is mounted with {option}); ask as root, or with \
          CAP_SYS_PTRACE"

@@ -12,12 +12,12 @@ pub struct Boot {
     /// The parameters as written.
     pub words: Vec<String>,
     /// The requested pools.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<PoolParameter>,
 }
 
 /// A request for pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct PoolParameter {
     /// The page size. `None` if it is invalid, or if the count follows no size: the default.
     pub size: Option<PageSize>,
     /// The number of pages, on all nodes together.
@@ -42,7 +42,7 @@ pub fn parse(line: &str) -> Boot {
             continue;
         };
         match name {
-            "hugepagesz" | "default_hugepagesz" => boot.asked.push(Asked {
+            "hugepagesz" | "default_hugepagesz" => boot.asked.push(PoolParameter {
                 size: value.parse().ok(),
                 pages: None,
             }),
@@ -61,7 +61,7 @@ impl Boot {
         match self.asked.last_mut() {
             Some(asked) if asked.size.is_some() => asked.pages = asked.pages.or(pages),
             Some(_) => {}
-            None => self.asked.push(Asked { size: None, pages }),
+            None => self.asked.push(PoolParameter { size: None, pages }),
         }
     }
 }
@@ -82,7 +82,8 @@ mod tests {
 
     fn asked(line: &str) -> Vec<(u64, Option<u64>)> {
         let asked = parse(line).asked.into_iter();
-        let of = |asked: Asked| (asked.size.map_or(0, |size| size.get() >> 20), asked.pages);
+        let of =
+            |asked: PoolParameter| (asked.size.map_or(0, |size| size.get() >> 20), asked.pages);
         asked.map(of).collect()
     }
 

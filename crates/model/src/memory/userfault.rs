@@ -38,7 +38,7 @@ impl UserFault {
     }
 
     /// Whether only privileged users may use it.
-    pub fn is_for_few(&self) -> bool {
+    pub fn is_privileged_only(&self) -> bool {
         let everybody = |owner: Owner| owner.mode & 0o006 == 0o006;
         self.unprivileged != Some(1) && self.group().is_none() && !self.owner.is_some_and(everybody)
     }
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(of(0, 0o660).group(), None);
         assert_eq!(of(108, 0o640).group(), None);
         assert_eq!(of(108, 0o660).group(), Some(108));
-        assert!(of(0, 0o600).is_for_few() && !of(108, 0o660).is_for_few());
-        assert!(!of(0, 0o666).is_for_few());
+        assert!(of(0, 0o600).is_privileged_only() && !of(108, 0o660).is_privileged_only());
+        assert!(!of(0, 0o666).is_privileged_only());
     }
 }

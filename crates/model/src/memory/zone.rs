@@ -54,14 +54,14 @@ pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
             continue;
         }
         if let Some(zone) = zones.last_mut() {
-            tell(zone, line.trim_ascii());
+            store_field(zone, line.trim_ascii());
         }
     }
     zones
 }
 
 /// Stores the value of a line in the zone.
-fn tell(zone: &mut Zone, line: &str) {
+fn store_field(zone: &mut Zone, line: &str) {
     if let Some(list) = line.strip_prefix("protection: (") {
         let numbers = list.trim_end_matches(')').split(", ");
         let most = numbers.filter_map(|number| number.parse().ok()).max();

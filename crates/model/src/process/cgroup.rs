@@ -169,7 +169,7 @@ fn tightest_of(
         // The root group has no limits, and most processes are in it: skip the mount table.
         // In a container, a group with limits may appear as the root.
         let mount = match group.names().next().is_none() {
-            true => usual_place(root, group.version, controller),
+            true => usual_mount_point(root, group.version, controller),
             false => mount_point(root, group.version, controller)?,
         };
         let Some(mount) = mount else {
@@ -192,7 +192,7 @@ fn tightest_of(
 }
 
 /// Returns the usual mount point of a hierarchy, if it exists.
-fn usual_place(root: &Root, version: Version, controller: &Controller<'_>) -> Option<KPath> {
+fn usual_mount_point(root: &Root, version: Version, controller: &Controller<'_>) -> Option<KPath> {
     let usual: &[&'static str] = match version {
         Version::One => &[controller.usual],
         Version::Two => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
@@ -210,7 +210,7 @@ fn mount_point(
     version: Version,
     controller: &Controller<'_>,
 ) -> Result<Option<KPath>, FileError> {
-    let found = usual_place(root, version, controller);
+    let found = usual_mount_point(root, version, controller);
     if found.is_some() {
         return Ok(found);
     }

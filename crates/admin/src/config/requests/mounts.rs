@@ -2,14 +2,14 @@
 
 use toml::Spanned;
 
-use super::Making;
+use super::RequestBuilder;
 use crate::args::{Args, Mounts, mount_mode, mount_size};
 use crate::config::source::Source;
 use crate::config::table::{Amount, Mount};
 use crate::request::page_size;
 use crate::step::MountSize;
 
-impl Making<'_> {
+impl RequestBuilder<'_> {
     pub(super) fn mount(&mut self, mount: &Mount, source: &Source) -> Result<(), String> {
         let set = mount.r#for.get_ref();
         let key = source.key("for", &mount.r#for.span());
@@ -37,11 +37,11 @@ impl Making<'_> {
             }
         };
         if let Some(size) = &mount.size {
-            let found = page_size(size.get_ref(), self.here.machine);
+            let found = page_size(size.get_ref(), self.facts.machine);
             let key = source.key("size", &size.span());
             args.only = Some(found.map_err(|why| format!("{key}: {why}"))?);
         }
-        let sizes = self.here.machine.pools.iter().map(|pool| pool.size);
+        let sizes = self.facts.machine.pools.iter().map(|pool| pool.size);
         let sizes: Vec<_> = sizes
             .filter(|size| args.only.is_none_or(|only| only == *size))
             .collect();

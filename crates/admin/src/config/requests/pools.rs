@@ -7,17 +7,17 @@ use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{PageCount, PageSize};
 use toml::Spanned;
 
-use super::Making;
+use super::RequestBuilder;
 use crate::args::Args;
 use crate::config::source::{Key, Source};
 use crate::config::table::{Amount, Pool, Try};
 use crate::request::spec::parse_amount;
 use crate::request::{Place, PoolChange, Wish, minimum_after, page_size};
 
-impl Making<'_> {
+impl RequestBuilder<'_> {
     pub(super) fn pool(&mut self, pool: &Pool, source: &Source) -> Result<(), String> {
         let key = source.key("size", &pool.size.span());
-        let size = page_size(pool.size.get_ref(), self.here.machine);
+        let size = page_size(pool.size.get_ref(), self.facts.machine);
         let size = size.map_err(|why| format!("{key}: {why}"))?;
         self.once(&format!("the pool of {size}"), &key)?;
         check_choice(pool, &key, source)?;
@@ -101,12 +101,12 @@ impl Making<'_> {
         pool_key: &Key,
         source: &Source,
     ) -> Result<(), String> {
-        let Some(pool) = self.here.machine.pool(size) else {
+        let Some(pool) = self.facts.machine.pool(size) else {
             return Ok(());
         };
         let changes = self.request.pool_min.iter();
         let changes = changes.filter(|change| change.size == size);
-        let minimum = minimum_after(self.here.machine, pool, changes);
+        let minimum = minimum_after(self.facts.machine, pool, changes);
         let Some(amount) = amount else {
             let maximum = pool.overcommit.and_then(|more| minimum.checked_add(more));
             let change = maximum.map(|pages| PoolChange::to(&pool_key.to_string(), size, pages));

@@ -8,7 +8,7 @@ use hugetools_model::units::size::Quantity;
 use hugetools_model::{KPath, thp};
 use toml::Spanned;
 
-use super::Making;
+use super::RequestBuilder;
 use crate::args::Args;
 use crate::config::source::{Key, Source};
 use crate::config::table::{Amount, File, Thp};
@@ -25,9 +25,9 @@ fn given<T, V>(value: &Option<Spanned<T>>, of: impl Fn(&T) -> V) -> Given<V> {
     value.as_ref().map(|it| (it.span(), of(it.get_ref())))
 }
 
-impl Making<'_> {
+impl RequestBuilder<'_> {
     pub(super) fn thp(&mut self, thp: &Thp, source: &Source) -> Result<(), String> {
-        let machine = self.here.machine;
+        let machine = self.facts.machine;
         let words = [
             given(&thp.enabled, |it| it.word()),
             given(&thp.defrag, |it| it.word()),
@@ -117,7 +117,7 @@ impl Making<'_> {
         }
         if let Some(on) = &file.memory.hvo {
             let key = self.key("memory", "hvo", &on.span(), source)?.to_string();
-            let setting = settings::hvo(self.here.machine, key, *on.get_ref());
+            let setting = settings::hvo(self.facts.machine, key, *on.get_ref());
             self.request.settings.push(setting);
         }
         Ok(())

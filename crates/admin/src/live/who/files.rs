@@ -21,7 +21,7 @@ pub(super) struct Place {
     /// The device number, if the kernel shows it.
     pub(super) device: Option<u64>,
     /// Pages that the mount reserves (`min_size`), and their size.
-    kept: Option<(PageSize, u64)>,
+    min_size: Option<(PageSize, u64)>,
 }
 
 /// The mounts that processes can see.
@@ -72,13 +72,13 @@ impl Places {
                 path: above.map_or_else(|| mount.point.clone(), |above| above.join(inside)),
                 point: mount.point.clone(),
                 device: mount.device,
-                kept: kept(mount),
+                min_size: min_size(mount),
             });
         }
     }
 }
 
-fn kept(mount: &Mount) -> Option<(PageSize, u64)> {
+fn min_size(mount: &Mount) -> Option<(PageSize, u64)> {
     let (size, bytes) = (mount.page_size()?, mount.option("min_size")?);
     Some((size, bytes.parse::<u64>().ok()? / size.get()))
 }
@@ -125,7 +125,7 @@ impl Scan<'_> {
         };
         self.devices.insert(device, true);
         self.points.insert(place.point.clone());
-        if let Some((size, pages)) = place.kept {
+        if let Some((size, pages)) = place.min_size {
             let point = place.point.to_string_lossy().into_owned();
             self.mount_reservations
                 .insert(device, MountReservation { point, size, pages });
@@ -149,7 +149,7 @@ impl Scan<'_> {
             let seen = text(&place.point.join(inside));
             let kind = Kind::File {
                 path: seen,
-                here: text(&path),
+                local_path: text(&path),
             };
             self.object((found.dev(), found.ino()), size, kind, Stat::of(&found));
         }

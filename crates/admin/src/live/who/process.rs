@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use hugetools_model::process::{self, Entry, Pid, others};
+use hugetools_model::process::{self, Entry, Pid, hidepid};
 use hugetools_model::smaps::{Record, records};
 use hugetools_model::{KPath, PageSize, Root, keyed};
 use nix::sys::stat::makedev;
@@ -45,7 +45,7 @@ impl Scan<'_> {
             Ok(names) => names,
             Err(error) => return self.unread(error.to_string()),
         };
-        if let Some(option) = others::hidden_by(self.root) {
+        if let Some(option) = hidepid::hidden_by(self.root) {
             self.seen.incomplete = true;
             self.unread(format!(
                 "processes of other users: /proc is mounted with {option}; run this as root \
@@ -140,7 +140,7 @@ impl Scan<'_> {
             if record.shared && !record.has_flag(b"nr") {
                 let first = record.offset / size.get();
                 object
-                    .promised
+                    .reserved_indexes
                     .extend(first..first + record.mapped() / size.get());
             }
         }

@@ -76,6 +76,8 @@ impl Scan<'_> {
         };
         let kind = Kind::Segment(line.id, line.attached);
         let object = self.object((found.dev(), found.ino()), size, kind, Stat::of(&found));
-        object.promised.extend(0..line.size.div_ceil(size.get()));
+        object
+            .reserved_indexes
+            .extend(0..line.size.div_ceil(size.get()));
     }
 }

@@ -9,7 +9,7 @@ use hugetools_model::{KPath, Machine, PageCount};
 use super::{mempolicy_number, whole_number};
 use crate::args::Pools;
 use crate::request::{Change, Wish};
-use crate::step::{Effort, Number, Pages, Step, Value, What, Write};
+use crate::step::{Effort, Number, NumberKind, Pages, Step, Value, Write};
 
 /// The state of a pool after all steps so far, if they succeed.
 pub(super) struct Planned<'a> {
@@ -201,13 +201,13 @@ impl<'a> Planned<'a> {
         };
         match &self.written {
             Written::Nothing => Value::Plain(overcommit.get()),
-            Written::Whole => Value::Rest {
-                of: aims(&mut std::iter::once(self.minimum)),
-                less: vec![self.whole_file()],
+            Written::Whole => Value::Remainder {
+                total: aims(&mut std::iter::once(self.minimum)),
+                minus: vec![self.whole_file()],
             },
-            Written::Nodes(nodes) => Value::Rest {
-                of: aims(&mut nodes.values().copied()),
-                less: nodes.keys().map(|id| Number::of_node(*id, size)).collect(),
+            Written::Nodes(nodes) => Value::Remainder {
+                total: aims(&mut nodes.values().copied()),
+                minus: nodes.keys().map(|id| Number::of_node(*id, size)).collect(),
             },
         }
     }
@@ -265,7 +265,7 @@ impl<'a> Planned<'a> {
         Step::Write(Write {
             file,
             value,
-            what: What::Pages(Pages {
+            kind: NumberKind::Pages(Pages {
                 size: self.pool.size,
                 node,
                 gigantic: self.pool.overcommit.is_none(),
@@ -281,7 +281,7 @@ impl<'a> Planned<'a> {
                 surplus: None,
             },
             value,
-            what: What::Overcommit {
+            kind: NumberKind::Overcommit {
                 size: self.pool.size,
                 is_limit,
             },
