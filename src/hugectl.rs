@@ -66,7 +66,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     }
     let program = args.command.first().cloned().unwrap_or_default();
     let mut caller = Caller::own();
-    let steps = args.steps.clone();
+    let steps = args.verbosity_changes.clone();
     let level = |caller: &Caller| verbosity(caller.verbosity(), &steps);
     let json = args.reports.json;
     terminal::choose(args.reports.color);
@@ -231,7 +231,7 @@ fn start_on(
 fn run_with_report(
     root: &Root,
     (plan, mut applied): (&Plan, Applied),
-    to: &wait::To,
+    to: &wait::ReportDestination,
     messages: Option<&std::fs::File>,
     caller: &Caller,
     verbosity: u8,

@@ -1,7 +1,7 @@
 //! `--pid`: adopts running programs, once or repeatedly.
 
 use hugetools_ctl::adopt::{self, Adopted, Pace, Progress};
-use hugetools_ctl::request::{Adopt, Whom};
+use hugetools_ctl::request::{Adopt, ProcessSelector};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status;
 use hugetools_model::process::Pid;
@@ -46,7 +46,7 @@ struct Work<'w> {
 impl Work<'_> {
     /// Adopts all processes once. Returns the output and the exit status.
     fn pass(&mut self) -> Result<(String, u8), Failure> {
-        let selected = status::select(self.root, &self.request.whom, self.request.children)?;
+        let selected = status::select(self.root, &self.request.processes, self.request.children)?;
         let mut warnings = Vec::new();
         let pids = self.changeable(selected.pids, &mut warnings)?;
         let mut all = Vec::new();
@@ -85,7 +85,7 @@ impl Work<'_> {
         let mut good = Vec::new();
         let mut first = None;
         for pid in pids {
-            let is_named = self.request.whom.contains(&Whom::Pid(pid));
+            let is_named = self.request.processes.contains(&ProcessSelector::Pid(pid));
             match adopt::check(pid) {
                 Ok(()) => good.push(pid),
                 Err(why) if is_named && self.passes == 0 => return Err(why),
@@ -103,7 +103,7 @@ impl Work<'_> {
 
     fn one(&mut self, pid: Pid) -> Result<Adopted, Failure> {
         if self.request.dry_run {
-            return adopt::foresee(self.root, pid, self.request);
+            return adopt::predict(self.root, pid, self.request);
         }
         let is_quiet = self.request.json || self.request.watch.is_some();
         let mut bar = Bar::new(!is_quiet && self.log.verbosity >= 2);

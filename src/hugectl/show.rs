@@ -1,6 +1,6 @@
 //! `--status`: shows the huge pages of running processes, once or repeatedly.
 
-use hugetools_ctl::request::{Status, Whom};
+use hugetools_ctl::request::{ProcessSelector, Status};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::status::{self, Snapshot, Totals};
 use hugetools_model::Root;
@@ -34,7 +34,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
         let frames = frames.as_mut().map(Result::as_mut);
         Snapshot::take(root, pid, frames)
     };
-    if let ([Whom::Pid(pid)], false) = (status.whom.as_slice(), status.tree) {
+    if let ([ProcessSelector::Pid(pid)], false) = (status.processes.as_slice(), status.tree) {
         let snapshot = take(*pid)?;
         warnings.extend(snapshot.warning().map(str::to_owned));
         say(&warnings, status);
@@ -57,8 +57,8 @@ fn each<T>(
     warnings: &mut Vec<String>,
     mut take: impl FnMut(Pid) -> Result<T, Failure>,
 ) -> Result<Vec<T>, Failure> {
-    let selected = status::select(root, &status.whom, status.tree)?;
-    let named = |pid: Pid| status.whom.contains(&Whom::Pid(pid));
+    let selected = status::select(root, &status.processes, status.tree)?;
+    let named = |pid: Pid| status.processes.contains(&ProcessSelector::Pid(pid));
     let mut all = Vec::new();
     for pid in selected.pids {
         match take(pid) {

@@ -30,7 +30,7 @@ use hugetools_model::root::error::describe_errno;
 
 use crate::request::Adopt;
 use crate::say::failure::Failure;
-use crate::sys::clock::own_time;
+use crate::sys::clock::cpu_time;
 use crate::sys::collapse::{collapse, open_pidfd};
 use apply::Outcome;
 use memory::Memory;
@@ -57,7 +57,7 @@ pub fn adopt(
     pace: &mut Pace,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Adopted, Failure> {
-    let (start, cpu) = (Instant::now(), own_time());
+    let (start, cpu) = (Instant::now(), cpu_time());
     let process = open(pid)?;
     let before = Memory::read(root, pid, &wish.segments)?;
     // Reading `smaps` costs CPU time, too.
@@ -83,7 +83,7 @@ pub fn adopt(
     }
     Ok(Adopted {
         seconds: Some(start.elapsed().as_secs_f64()),
-        cpu_seconds: Some(own_time().saturating_sub(cpu).as_secs_f64()),
+        cpu_seconds: Some(cpu_time().saturating_sub(cpu).as_secs_f64()),
         ..report::adopted(pid, &before, after.as_ref(), &outcome)
     })
 }
@@ -100,10 +100,10 @@ pub fn check(pid: Pid) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The process doesn't exist or may not be inspected.
-pub fn foresee(root: &Root, pid: Pid, wish: &Adopt) -> Result<Adopted, Failure> {
+pub fn predict(root: &Root, pid: Pid, wish: &Adopt) -> Result<Adopted, Failure> {
     let before = Memory::read(root, pid, &wish.segments)?;
     let plan = plan::plan(&before, &room::room(root, pid), wish.touched);
-    let after = foreseen(&before, &plan);
+    let after = predicted(&before, &plan);
     let outcome = Outcome {
         collapsed: plan.steps.iter().map(plan::Step::size).sum(),
         left: plan.left,
@@ -111,7 +111,7 @@ pub fn foresee(root: &Root, pid: Pid, wish: &Adopt) -> Result<Adopted, Failure> 
     Ok(report::adopted(pid, &before, Some(&after), &outcome))
 }
 
-fn foreseen(before: &Memory, plan: &Plan) -> Memory {
+fn predicted(before: &Memory, plan: &Plan) -> Memory {
     let mut after = before.clone();
     let steps: BTreeSet<u64> = plan.steps.iter().map(|step| step.range.start).collect();
     for area in &mut after.areas {

@@ -2,12 +2,12 @@
 
 pub(crate) mod compare;
 pub(crate) mod given;
-mod huge_pages;
 mod library;
 mod messages;
 mod reports;
 mod running;
 mod scope;
+mod segments;
 
 use std::ffi::OsString;
 
@@ -16,12 +16,12 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
 
 pub(crate) use compare::Compare;
 pub(crate) use given::Given;
-pub(crate) use huge_pages::Segments;
 pub(crate) use library::Library;
 pub(crate) use messages::Messages;
 pub use reports::Reports;
 pub(crate) use running::Running;
 pub(crate) use scope::Scope;
+pub(crate) use segments::Segments;
 
 /// The value of a size option that was given without a size.
 pub const DEFAULT: &str = "default";
@@ -93,7 +93,7 @@ pub struct Args {
 
     /// Changes of verbosity, in the order written.
     #[arg(skip)]
-    pub steps: Vec<Step>,
+    pub verbosity_changes: Vec<VerbosityChange>,
 
     /// Whether the last of `--heap` and `--thp` is `--thp`.
     #[arg(skip)]
@@ -106,7 +106,7 @@ pub struct Args {
 
 /// A change of verbosity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum VerbosityChange {
     /// `-v`
     Louder,
     /// `-q`
@@ -123,9 +123,9 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Err
     let argv: Vec<OsString> = argv.into_iter().collect();
     let mut command = Args::command();
     let mut matches = command.try_get_matches_from_mut(&argv)?;
-    let louder = places(&matches, "louder").map(|at| (at, Step::Louder));
-    let quieter = places(&matches, "quieter").map(|at| (at, Step::Quieter));
-    let mut steps: Vec<(usize, Step)> = louder.chain(quieter).collect();
+    let louder = places(&matches, "louder").map(|at| (at, VerbosityChange::Louder));
+    let quieter = places(&matches, "quieter").map(|at| (at, VerbosityChange::Quieter));
+    let mut steps: Vec<(usize, VerbosityChange)> = louder.chain(quieter).collect();
     let verbose = places(&matches, "verbose").last();
     let thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
     let given = Given::of(&command, &matches);
@@ -142,10 +142,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Err
         .cloned()
         .collect();
     if let (Some(level), Some(at)) = (args.messages.verbose, verbose) {
-        steps.push((at, Step::Exactly(level)));
+        steps.push((at, VerbosityChange::Exactly(level)));
     }
     steps.sort_by_key(|(at, _)| *at);
-    args.steps = steps.into_iter().map(|(_, step)| step).collect();
+    args.verbosity_changes = steps.into_iter().map(|(_, step)| step).collect();
     Ok(args)
 }
 

@@ -197,7 +197,7 @@ fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     let name = entry.name;
     let asked = findings.asked;
     let is_requested = asked.heap.is_some() || asked.anon.is_some();
-    let is_covered = findings.look.is_beyond && is_requested;
+    let is_covered = findings.look.has_own_memory && is_requested;
     let own = entry
         .own_switch
         .iter()

@@ -26,7 +26,7 @@ use crate::request::thp_policy::ThpPolicy;
 use crate::say::note::{Level, Note};
 use crate::say::subject::Subject;
 use crate::shell::quote;
-use crate::wait::To;
+use crate::wait::ReportDestination;
 
 /// A variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct Plan {
     /// Messages.
     pub notes: Vec<Note>,
     /// The destination of the report, if hugectl waits for the program.
-    pub report: Option<To>,
+    pub report: Option<ReportDestination>,
     /// Whether anything is requested.
     pub asks: bool,
     pub(crate) thp_policy: Option<ThpPolicy>,

@@ -105,7 +105,7 @@ impl Asked {
             }
         };
         let inherited = Settings::read(get, b"", caller.pid);
-        let verbosity = verbosity(inherited.verbosity, &run.steps);
+        let verbosity = verbosity(inherited.verbosity, &run.verbosity_changes);
         let elfmap = run.segments.over(&inherited);
         let wants = Wants {
             heap: run.heap.or(inherited.heap),
@@ -218,13 +218,14 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
         let mut known = all.filter_map(known_programs::find);
         look.known = known.next();
         let known = look.known;
-        look.is_beyond = known.is_some_and(|known| known.is_beyond(&run.command, caller, root));
+        look.has_own_memory =
+            known.is_some_and(|known| known.has_own_memory(&run.command, caller, root));
     }
     if heap || run.auto {
         look_at_malloc(&mut look, run, &opened);
     }
     look.target = Some(opened.target);
-    look.behind = wrapped.map(|opened| opened.target);
+    look.wrapped = wrapped.map(|opened| opened.target);
     Ok(look)
 }
 

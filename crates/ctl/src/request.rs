@@ -9,7 +9,7 @@ use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::args::{self, Args, DEFAULT, Step, given};
+use crate::args::{self, Args, DEFAULT, VerbosityChange, given};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
@@ -29,7 +29,7 @@ pub use adopt::Adopt;
 pub use compare::Compare;
 pub use emit::Emit;
 pub(crate) use emit::EmitKind;
-pub use processes::Whom;
+pub use processes::ProcessSelector;
 
 /// The request.
 #[derive(Debug, Clone)]
@@ -74,9 +74,9 @@ pub struct Run {
     pub(crate) preload: Preload,
     pub(crate) library: Library,
     /// `--messages`
-    pub messages: Option<messages::To>,
+    pub messages: Option<messages::MessageDestination>,
     /// Changes to the inherited verbosity.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) verbosity_changes: Vec<VerbosityChange>,
     /// `--dry-run`
     pub dry_run: bool,
     /// `--explain`
@@ -90,12 +90,12 @@ pub struct Run {
     /// The words before the program, as typed.
     pub(crate) options: Vec<OsString>,
     pub(crate) auto: bool,
-    pub(crate) chosen: Option<Chosen>,
+    pub(crate) chosen: Option<AutoChoice>,
 }
 
 /// The choice of `--auto`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Chosen {
+pub(crate) struct AutoChoice {
     /// The lines to print: the options and the reason, then a caveat.
     pub(crate) lines: Vec<String>,
     pub(crate) subject: Subject,
@@ -156,7 +156,7 @@ pub(crate) enum HeapEngine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// The processes.
-    pub whom: Vec<Whom>,
+    pub processes: Vec<ProcessSelector>,
     /// `--tree`
     pub tree: bool,
     /// `--sizes`
@@ -212,18 +212,22 @@ impl Request {
 }
 
 /// Returns the verbosity after the changes.
-pub fn verbosity(start: u8, steps: &[Step]) -> u8 {
+pub fn verbosity(start: u8, steps: &[VerbosityChange]) -> u8 {
     steps.iter().fold(start, |level, step| match step {
-        Step::Louder => level.saturating_add(1).min(99),
-        Step::Quieter => level.saturating_sub(1),
-        Step::Exactly(level) => *level,
+        VerbosityChange::Louder => level.saturating_add(1).min(99),
+        VerbosityChange::Quieter => level.saturating_sub(1),
+        VerbosityChange::Exactly(level) => *level,
     })
 }
 
 fn status(args: Args) -> Result<Status, Failure> {
-    let whom = args.reports.status.iter().map(|word| Whom::parse(word));
-    let whom = whom.collect::<Result<Vec<Whom>, String>>();
-    let whom = whom.or_else(|why| usage(format!("--status {why}")))?;
+    let processes = args
+        .reports
+        .status
+        .iter()
+        .map(|word| ProcessSelector::parse(word));
+    let processes = processes.collect::<Result<Vec<ProcessSelector>, String>>();
+    let processes = processes.or_else(|why| usage(format!("--status {why}")))?;
     let watch = watch(args.reports.watch.as_deref())?;
     if args.reports.sizes && args.reports.totals {
         return usage("--sizes and --totals: one or the other");
@@ -239,7 +243,7 @@ fn status(args: Args) -> Result<Status, Failure> {
         ));
     }
     Ok(Status {
-        whom,
+        processes,
         tree: args.reports.tree,
         sizes: args.reports.sizes,
         totals: args.reports.totals,
@@ -297,7 +301,7 @@ fn run(args: Args) -> Result<Run, Failure> {
             (false, Some(path)) => Library::At(path),
             (false, None) => Library::Auto,
         },
-        steps: args.steps,
+        verbosity_changes: args.verbosity_changes,
         dry_run: args.reports.dry_run,
         explain: args.reports.explain,
         json: args.reports.json,
@@ -386,8 +390,8 @@ fn optional_pages(option: &str, text: Option<&str>) -> Result<Option<Pages>, Fai
     Ok(Some(pages))
 }
 
-fn messages_to(word: &OsStr) -> Result<messages::To, Failure> {
-    match messages::To::parse(word) {
+fn messages_to(word: &OsStr) -> Result<messages::MessageDestination, Failure> {
+    match messages::MessageDestination::parse(word) {
         Some(to) => Ok(to),
         None => usage(format!(
             "--messages={}: neither a file nor the number of a descriptor",

@@ -18,7 +18,7 @@ use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
 use hugetools_model::Root;
 
 use crate::status::written;
-use crate::sys::clock::wall_clock;
+use crate::sys::clock::unix_ms;
 use crate::sys::program::{self, Child, End};
 use crate::sys::shared::Shared;
 use output::Output;
@@ -26,7 +26,7 @@ use sample::Samples;
 
 /// The destination of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum To {
+pub enum ReportDestination {
     /// Standard error: the program, and the daemons it leaves running.
     Terminal {
         /// As JSON.
@@ -74,12 +74,12 @@ impl Program {
 ///
 /// # Errors
 /// hugectl cannot wait for the program.
-pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
+pub fn begin(to: &ReportDestination, messages: Option<&File>) -> Result<Role, String> {
     let failed = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
     let (page, file) = Shared::new().map_err(failed("memfd_create"))?;
     let output = Output::open(to, messages).map_err(failed("the report's destination"))?;
     let parent = std::process::id();
-    program::adopt_orphans(matches!(to, To::Terminal { .. }));
+    program::adopt_orphans(matches!(to, ReportDestination::Terminal { .. }));
     let side = program::start().inspect_err(|_error| program::adopt_orphans(false));
     Ok(match side.map_err(failed("fork"))? {
         None => Role::Program(Program { page, parent, file }),
@@ -87,7 +87,7 @@ pub fn begin(to: &To, messages: Option<&File>) -> Result<Role, String> {
             child,
             page,
             output,
-            start: wall_clock(),
+            start: unix_ms(),
             to: to.clone(),
             _file: file,
         }),
@@ -102,7 +102,7 @@ pub struct Parent {
     output: Output,
     /// When the program began, in milliseconds since 1970.
     start: u64,
-    to: To,
+    to: ReportDestination,
     /// The libraries open the page through this descriptor.
     _file: OwnedFd,
 }
@@ -148,7 +148,7 @@ impl Parent {
         };
         self.output.write(&own, wrap)?;
         // A file has the reports of all processes.
-        let To::Terminal { json, warns } = self.to else {
+        let ReportDestination::Terminal { json, warns } = self.to else {
             return Ok(());
         };
         let remaining = remaining::find(root, began);
@@ -167,7 +167,7 @@ impl Parent {
             },
         };
         let required: Vec<Met> = self.page.page().demands.get().collect();
-        let now = wall_clock();
+        let now = unix_ms();
         let life = Life {
             ended,
             start: self.start,

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use hugetools_elf::{Edited, Patch, Table};
 
-use crate::attribute;
+use crate::capabilities;
 use crate::change::{self, Change};
 use crate::failure::{Failure, describe};
 
@@ -104,7 +104,7 @@ fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
         .metadata()
         .map_err(|error| failed(path, &error))?
         .mode();
-    if mode & 0o6000 != 0 || attribute::has_capabilities(file) {
+    if mode & 0o6000 != 0 || capabilities::has_capabilities(file) {
         let what = "has a set-ID bit or capabilities: a change would remove them";
         return Err(
             Failure::of(path, what).next("change a copy without them, then give them to the copy")

@@ -2,7 +2,7 @@
 //!
 //! `hugetools-elf` computes the bytes to change; this crate writes files and runs the linker.
 
-mod attribute;
+mod capabilities;
 pub mod change;
 pub mod failure;
 pub mod file;

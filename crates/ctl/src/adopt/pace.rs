@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::sys::clock::own_time;
+use crate::sys::clock::cpu_time;
 
 /// A limit of CPU time.
 #[derive(Debug)]
@@ -17,13 +17,13 @@ impl Pace {
     pub fn new(percent: u8) -> Pace {
         Pace {
             percent: u32::from(percent.clamp(1, 100)),
-            paid: own_time(),
+            paid: cpu_time(),
         }
     }
 
     /// Sleeps in proportion to the CPU time since the last call.
     pub(super) fn keep(&mut self) {
-        let cpu = own_time();
+        let cpu = cpu_time();
         let pause = cpu.saturating_sub(self.paid) * (100 - self.percent) / self.percent;
         self.paid = cpu;
         std::thread::sleep(pause);

@@ -22,7 +22,7 @@ const NAME: &str = "launches";
 /// Enters this launch with the kinds of messages that hugectl has printed. Returns `None` if
 /// the ledger cannot be opened: then each process prints its own messages.
 pub(super) fn enter(caller: &Caller, printed: u64) -> Option<Place> {
-    if caller.filter.truncate == Answer::Ends {
+    if caller.filter.truncate == Answer::Kills {
         return None;
     }
     places(caller).iter().find_map(|place| {

@@ -63,7 +63,7 @@ impl Attempt<'_> {
             Err(error) => failed(&error),
             Ok(cached) if self.is_whole(cached) => State::Ready,
             Ok(cached) => match self.read_again(caller) {
-                Ok(None) => State::Made,
+                Ok(None) => State::Filled,
                 Ok(Some((cached, why))) => short(Some(Bytes::new(cached.huge)), why),
                 Err(why) => short(Some(Bytes::new(cached.huge)), why),
             },
@@ -148,11 +148,11 @@ impl Attempt<'_> {
 /// Creates and locks the record of this name, to exclude other starts.
 fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
     let open = |place: &Place| private_dir::open(place, attempt_log::DIR, caller.euid);
-    let dir = first(&places(caller), open).map_err(Why::NoMemory)?;
+    let dir = first(&places(caller), open).map_err(Why::NoRecordDir)?;
     remove_old(&dir);
     let locked = lock_file(&dir.join(name));
-    let error = |why| Why::NoMemory(format!("{}: {}", dir.display(), describe(&why)));
-    locked.map_err(error)?.ok_or(Why::Waited)
+    let error = |why| Why::NoRecordDir(format!("{}: {}", dir.display(), describe(&why)));
+    locked.map_err(error)?.ok_or(Why::LockTimeout)
 }
 
 /// Locks a file. Returns `None` if another process holds the lock for [`PATIENCE`]; the kernel

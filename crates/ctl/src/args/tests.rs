@@ -39,11 +39,11 @@ fn the_last_of_repeated_options_wins() {
 
 #[test]
 fn verbosity_follows_the_order_written() {
-    let steps = |line| args(line).unwrap().steps;
-    let (up, down) = (Step::Louder, Step::Quieter);
+    let steps = |line| args(line).unwrap().verbosity_changes;
+    let (up, down) = (VerbosityChange::Louder, VerbosityChange::Quieter);
     assert_eq!(
         steps("-v --verbose 1 -vq x"),
-        [up, Step::Exactly(1), up, down]
+        [up, VerbosityChange::Exactly(1), up, down]
     );
     assert_eq!(steps("x -v"), []);
 }

@@ -77,7 +77,7 @@ impl Filter {
         ];
         let mut kills = all
             .into_iter()
-            .filter(|(answer, _)| *answer == Answer::Ends);
+            .filter(|(answer, _)| *answer == Answer::Kills);
         kills.next().map(|(_, name)| name)
     }
 }

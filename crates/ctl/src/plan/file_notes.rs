@@ -36,7 +36,7 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
             .and_then(|why| obstacle(why, target, findings)),
     );
     // A start notes its own attempts.
-    let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Left;
+    let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Untried;
     notes.extend(parts.prepared.iter().filter(is_known).map(describe));
     notes
 }
@@ -72,15 +72,15 @@ const TINY: u64 = 32;
 /// Returns one note for all segments without a whole huge page. For a wrapper, measures the program
 /// that it starts.
 fn no_whole_page(run: &Run, findings: &Findings, target: &Target) -> Option<Note> {
-    let behind = findings.look.behind.as_ref();
-    if behind.is_some_and(|behind| !is_reachable(behind)) {
+    let wrapped = findings.look.wrapped.as_ref();
+    if wrapped.is_some_and(|wrapped| !is_reachable(wrapped)) {
         return None;
     }
-    let measured = requested(findings).map(|(subject, part)| match (behind, part) {
-        (Some(behind), Some(part)) if subject == Subject::TEXT => {
-            (subject, Some(behind.layout.text(part.size)))
+    let measured = requested(findings).map(|(subject, part)| match (wrapped, part) {
+        (Some(wrapped), Some(part)) if subject == Subject::TEXT => {
+            (subject, Some(wrapped.layout.text(part.size)))
         }
-        (Some(behind), Some(part)) => (subject, Some(behind.layout.data(part.size))),
+        (Some(wrapped), Some(part)) => (subject, Some(wrapped.layout.data(part.size))),
         (_, part) => (subject, part),
     });
     let none = measured.filter(|(_, part)| !part.is_some_and(has_whole_page));
@@ -89,7 +89,7 @@ fn no_whole_page(run: &Run, findings: &Findings, target: &Target) -> Option<Note
     if subject.is_none() {
         return None;
     }
-    let short = nothing_huge(findings, behind.unwrap_or(target), subject, &none);
+    let short = nothing_huge(findings, wrapped.unwrap_or(target), subject, &none);
     // Huge pages gain nothing for so little memory.
     let is_tiny =
         |(_, part): &(_, Option<Part>)| part.is_some_and(|it| it.all.get() < it.size.get() / TINY);
@@ -121,13 +121,13 @@ fn nothing_huge(
             }
             None => Shortfall::new(subject, "this machine has no huge pages for them"),
         };
-        return short.outcome(format!("{names} {stay} on base pages"));
+        return short.consequence_first(format!("{names} {stay} on base pages"));
     };
     let program = target.program.display();
     let all: u64 = parts.map(|part| part.all.get()).sum();
     let short = Shortfall::new(subject, format!("no whole {size} page lies there"));
-    let short = short.outcome(format!("{names} of {program} {stay} on base pages"));
-    let short = short.says(program, Amount(Bytes::new(all)));
+    let short = short.consequence_first(format!("{names} of {program} {stay} on base pages"));
+    let short = short.source(program, Amount(Bytes::new(all)));
     match is_shell(target.program.as_os_str().as_bytes()) {
         true => short.advise("what it starts may have some, as --report=FILE says of each process"),
         false => short.mend_some_day(&findings.relink),
@@ -149,7 +149,7 @@ fn measure((subject, part): (Subject, Option<Part>)) -> Option<Note> {
 pub(crate) fn static_text_is_short() -> Note {
     let fact = "the program is static, so no library can be added to it, and the huge pages \
                 of its file cannot be had";
-    let short = Shortfall::new(Subject::TEXT, fact).outcome("text stays on base pages");
+    let short = Shortfall::new(Subject::TEXT, fact).consequence_first("text stays on base pages");
     Note::short(Level::Warning, short)
 }
 
@@ -175,8 +175,8 @@ pub(crate) fn describe(prepared: &Prepared) -> Note {
     let (wanted, path) = (Amount(prepared.wanted), prepared.text.path.display());
     Note::info(match &prepared.state {
         State::Ready => format!("text: {wanted} are huge pages of {path} already"),
-        State::Made => format!("text: {wanted} are huge pages of {path} now"),
-        State::Left => format!("text: {wanted} may be huge pages of {path}: the start will try"),
+        State::Filled => format!("text: {wanted} are huge pages of {path} now"),
+        State::Untried => format!("text: {wanted} may be huge pages of {path}: the start will try"),
         State::Short { huge, why } => {
             let huge = match huge {
                 Some(huge) => format!("{} of {wanted} are", Amount(*huge)),
@@ -191,8 +191,8 @@ fn reason(why: &Why) -> String {
     match why {
         Why::FileSystem => "its file system keeps it on base pages".to_owned(),
         Why::InUse => "other processes use it on base pages, or there was no huge page".to_owned(),
-        Why::Waited => "timeout waiting for another hugectl's lock".to_owned(),
-        Why::NoMemory(why) => format!("the record of attempts cannot be written ({why})"),
+        Why::LockTimeout => "timeout waiting for another hugectl's lock".to_owned(),
+        Why::NoRecordDir(why) => format!("the record of attempts cannot be written ({why})"),
         Why::Failed(why) => why.clone(),
     }
 }

@@ -4,8 +4,8 @@ mod libc;
 mod preload;
 mod report;
 mod scope;
-mod speaker;
 mod thp_only;
+mod warner;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -289,7 +289,7 @@ impl Maker<'_> {
     /// Returns the files whose text a start puts on huge pages of the page cache.
     fn text(&self) -> Vec<TextFile> {
         let all = self.findings.parts.prepared.iter();
-        let left = all.filter(|prepared| prepared.state == State::Left);
+        let left = all.filter(|prepared| prepared.state == State::Untried);
         left.map(|prepared| prepared.text.clone()).collect()
     }
 
@@ -316,7 +316,7 @@ impl Maker<'_> {
             limit: self.limit_name(),
         };
         self.notes.extend(sentences.notes(&prediction));
-        self.choose_speaker(prediction.warned());
+        self.choose_warner(prediction.warned());
         prediction
     }
 

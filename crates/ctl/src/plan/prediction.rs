@@ -170,7 +170,7 @@ impl Predictor<'_> {
         &self.findings.kernel
     }
 
-    fn climb(&self, segment: Segment, pages: Pages, bytes: u64) -> Rungs {
+    fn rungs_for(&self, segment: Segment, pages: Pages, bytes: u64) -> Rungs {
         let served = self.findings.served;
         let is_of_file = Subject::of(segment).is_of_file();
         let by_libc = self.findings.decision.engine == Engine::Libc && segment == Segment::Heap;
@@ -233,7 +233,7 @@ impl Predictor<'_> {
     }
 
     /// Takes the segment's pages from the pools, and records a shortfall.
-    fn settle(&mut self, subject: Subject, rungs: Rungs) {
+    fn take_and_record(&mut self, subject: Subject, rungs: Rungs) {
         let found = &mut self.found;
         found.rungs.push((subject, rungs));
         for step in rungs.steps() {
@@ -267,9 +267,9 @@ impl Predictor<'_> {
         let Some(asked) = asked else {
             return;
         };
-        let rungs = served.map(|pages| self.climb(segment, pages, USEFUL.get()));
+        let rungs = served.map(|pages| self.rungs_for(segment, pages, USEFUL.get()));
         if let Some(rungs) = rungs {
-            self.settle(Subject::of(segment), rungs);
+            self.take_and_record(Subject::of(segment), rungs);
         }
         let rungs = rungs.filter(|_| self.is_reached);
         let is_known = self.is_known();

@@ -46,7 +46,7 @@ impl Sentences<'_> {
     fn sentence(&self, short: &Short) -> Shortfall {
         let then = self.consequence(short);
         let facts = short.reasons.iter().rev();
-        let facts = facts.map(|reason| self.fact(short.subject, *reason).then(&then));
+        let facts = facts.map(|reason| self.fact(short.subject, *reason).consequence(&then));
         let whole = facts.reduce(|after, before| before.and(after));
         whole.unwrap_or_else(|| Shortfall::new(short.subject, then))
     }
@@ -115,7 +115,7 @@ impl Sentences<'_> {
                 let none = self.kernel.no_pools;
                 let short = short(none.to_string());
                 match none.0 {
-                    None => short.says(pool::dir(), "absent"),
+                    None => short.source(pool::dir(), "absent"),
                     Some(hidden) => hidden.explain(short),
                 }
             }
@@ -164,14 +164,14 @@ impl Sentences<'_> {
             true => "-1",
             false => "max",
         };
-        let short = Shortfall::new(subject, fact).says(file, limit.limit.get());
+        let short = Shortfall::new(subject, fact).source(file, limit.limit.get());
         short.mend("to lift it", format!("echo {unlimited} > {file}"))
     }
 
     fn barred(&self, subject: Subject, call: &str) -> Shortfall {
         let fact = format!("a filter of system calls (seccomp) refuses {call}");
         let advice = format!("start it without that filter, or allow {call} in it");
-        let short = Shortfall::new(subject, fact).says(STATUS, "Seccomp: 2");
+        let short = Shortfall::new(subject, fact).source(STATUS, "Seccomp: 2");
         short.advise(advice)
     }
 
@@ -183,21 +183,22 @@ impl Sentences<'_> {
         let shmem = thp::dir().join("shmem_enabled");
         match why {
             NoThp::Absent if thp.is_some() => {
-                short(format!("this kernel has no {NAME} for shared memory")).says(shmem, "absent")
+                short(format!("this kernel has no {NAME} for shared memory"))
+                    .source(shmem, "absent")
             }
             NoThp::Absent | NoThp::Unknown => {
-                short(format!("this kernel has no {NAME}")).says(thp::dir(), "absent")
+                short(format!("this kernel has no {NAME}")).source(thp::dir(), "absent")
             }
             NoThp::Never => {
                 let word = word(thp.and_then(|thp| thp.enabled.as_ref()));
                 short(format!("{NAME} are set to {word}"))
-                    .says(thp::dir().join("enabled"), word)
+                    .source(thp::dir().join("enabled"), word)
                     .mend("to have them", "hugeadm --thp-madvise")
             }
             NoThp::SharedNever => {
                 let word = word(thp.and_then(|thp| thp.shmem_enabled.as_ref()));
                 short(format!("{NAME} for shared memory are set to {word}"))
-                    .says(shmem, word)
+                    .source(shmem, word)
                     .mend("to have them", "hugeadm --thp-shmem advise")
             }
             NoThp::SizeNever => {
@@ -205,7 +206,7 @@ impl Sentences<'_> {
                     return short(why.reason().to_owned());
                 };
                 short(format!("{NAME} of {size} are set to never"))
-                    .says(thp::size_dir(size).join("enabled"), "never")
+                    .source(thp::size_dir(size).join("enabled"), "never")
                     .mend("to have them", format!("hugeadm --thp-size {size}:inherit"))
             }
             NoThp::Disabled => self.disabled(subject),
@@ -219,7 +220,7 @@ impl Sentences<'_> {
             true => {
                 let fact = "transparent huge pages are switched off for this process and its \
                             children (prctl PR_SET_THP_DISABLE)";
-                Shortfall::new(subject, fact).says(STATUS, "THP_enabled: 0")
+                Shortfall::new(subject, fact).source(STATUS, "THP_enabled: 0")
             }
             false => {
                 let fact = "the program turns transparent huge pages off for itself (prctl \
@@ -239,7 +240,7 @@ impl Sentences<'_> {
         let needed = self.missing.get(&0).copied().unwrap_or(0);
         let (more, file) = (used.get().saturating_add(needed), &limit.file);
         let fact = format!("the memory control group leaves {rest}");
-        let short = Shortfall::new(subject, fact).says(file, limit.limit.get());
+        let short = Shortfall::new(subject, fact).source(file, limit.limit.get());
         let purpose = "to have room for them, at least";
         short.mend(purpose, format!("echo {more} > {file}"))
     }
@@ -248,7 +249,7 @@ impl Sentences<'_> {
     fn hidden_thp(&self, on_thp: Subject) -> Option<Shortfall> {
         let hidden = self.kernel.thp_hidden.filter(|_| !on_thp.is_none())?;
         let then = "whether transparent huge pages can be had is unknown before the start";
-        Some(hidden.explain(Shortfall::new(on_thp, hidden.to_string()).then(then)))
+        Some(hidden.explain(Shortfall::new(on_thp, hidden.to_string()).consequence(then)))
     }
 
     /// Returns the limits of a heap that apply on every rung.
@@ -259,15 +260,15 @@ impl Sentences<'_> {
             let fact = format!("the address space is limited to {limit} (ulimit -v)");
             let value = format!("Max address space: {}", limit.get());
             let short = Shortfall::new(heap, fact)
-                .then("huge pages need more of it than base pages")
-                .says("/proc/self/limits", value);
+                .consequence("huge pages need more of it than base pages")
+                .source("/proc/self/limits", value);
             shorts.push(short.mend("to lift it", "ulimit -v unlimited"));
         }
         if self.kernel.overcommit == Some(2) && !heap.is_none() {
             let fact = "memory is not overcommitted (vm.overcommit_memory is 2)";
             let short = Shortfall::new(heap, fact)
-                .then("the heap may get less than asked")
-                .says(OVERCOMMIT, 2);
+                .consequence("the heap may get less than asked")
+                .source(OVERCOMMIT, 2);
             shorts.push(short.mend("to change it", "sysctl vm.overcommit_memory=0"));
         }
         shorts
@@ -279,7 +280,7 @@ impl Sentences<'_> {
         let has_pages = source.is_some_and(|source| source.available() > Bytes::default());
         let found = self.kernel.shm_group.as_ref().filter(|_| has_pages)?;
         let fact = "should the program use shmget, the kernel refuses it pool pages";
-        let short = Shortfall::new(Subject::SHM, fact).says(sysctl::shm_group_path(), found.now);
+        let short = Shortfall::new(Subject::SHM, fact).source(sysctl::shm_group_path(), found.now);
         let command = format!("hugeadm --set-shm-group {}", found.group);
         Some(short.mend("to allow them", command))
     }
@@ -291,5 +292,5 @@ fn unread(subject: Subject, limit: Option<&Limit>) -> Shortfall {
         return Shortfall::new(subject, NoThp::Scarce.reason());
     };
     let fact = format!("the usage of {} cannot be read", limit.file);
-    Shortfall::new(subject, fact).says(&limit.file, limit.limit.get())
+    Shortfall::new(subject, fact).source(&limit.file, limit.limit.get())
 }

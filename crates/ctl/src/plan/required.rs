@@ -93,7 +93,7 @@ pub(super) fn judge(
                 required.met = Some(begins(rows, segment));
             }
             (Segment::Anon, _) => {
-                let known = findings.look.known.filter(|_| findings.look.is_beyond);
+                let known = findings.look.known.filter(|_| findings.look.has_own_memory);
                 let is_past = known.is_some_and(KnownProgram::is_past_anon);
                 required.met = Some(has_thp(rows, segment) && !is_past);
             }

@@ -4,7 +4,7 @@ use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::table::OTHERS;
 use crate::probe::command_line::known_programs::{Choice, KnownProgram};
 use crate::probe::heap_engine::Look;
-use crate::request::{Chosen, Run};
+use crate::request::{AutoChoice, Run};
 use crate::say::subject::Subject;
 
 /// Sets the options that suit the program; explicit options win.
@@ -18,7 +18,7 @@ pub(super) fn choose(run: &mut Run, look: &Look) {
         false => words.join(" "),
     };
     let beware = known.beware.map(|beware| format!("{name}: {beware}"));
-    run.chosen = Some(Chosen {
+    run.chosen = Some(AutoChoice {
         lines: std::iter::once(format!("--auto takes {words} for {name}: {why}"))
             .chain(beware)
             .collect(),

@@ -32,13 +32,13 @@ pub(crate) struct Look {
     /// The program; `None` in a dry run without one.
     pub(crate) target: Option<Target>,
     /// The program behind a wrapper.
-    pub(crate) behind: Option<Target>,
+    pub(crate) wrapped: Option<Target>,
     /// Its own allocator. Only read for `--heap` and `--auto`.
     pub(crate) own: Option<Own>,
     /// Whether its glibc knows the tunable. Read if glibc may serve the heap.
     pub(crate) tunable: bool,
     /// Whether it has memory that `--heap` doesn't reach.
-    pub(crate) is_beyond: bool,
+    pub(crate) has_own_memory: bool,
     pub(crate) known: Option<&'static KnownProgram>,
 }
 
@@ -58,12 +58,12 @@ pub(crate) struct Decision {
 
 /// Decides for the request of options and variables.
 pub(crate) fn decide(asked: Wants, run: &Run, look: &Look) -> Decision {
-    let mut programs = look.target.iter().chain(&look.behind);
+    let mut programs = look.target.iter().chain(&look.wrapped);
     let unreachable = programs
         .find_map(unreachable)
         .filter(|_| !run.forces_preload());
     if let Some(why) = unreachable {
-        let short = why.outcome("nothing can be put on huge pages");
+        let short = why.consequence_first("nothing can be put on huge pages");
         return Decision {
             engine: Engine::None,
             library: None,
@@ -127,7 +127,7 @@ fn unreachable(target: &Target) -> Option<Shortfall> {
         let fact = format!(
             "{name} is {secure}, and the loader of such a program takes no library from its user"
         );
-        let short = Shortfall::new(Subject::ALL, fact).says(name, secure);
+        let short = Shortfall::new(Subject::ALL, fact).source(name, secure);
         return Some(short.advise(secure.advice(&target.program)));
     }
     let Image::Foreign(ident) = &target.image else {
@@ -138,7 +138,7 @@ fn unreachable(target: &Target) -> Option<Shortfall> {
          (binfmt_misc) runs such programs, the start fails with status 126",
         Ident::native()
     );
-    Some(Shortfall::new(Subject::ALL, fact).says(name, ident))
+    Some(Shortfall::new(Subject::ALL, fact).source(name, ident))
 }
 
 const STATIC: &str = "the program is static, so no library can be added to it";
@@ -159,7 +159,9 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     if let Some(why) = libc_fault(look).filter(|_| wants_libc) {
         let fact = format!("--heap-engine=libc needs glibc 2.35 or later, and {why}");
         let short = Shortfall::new(Subject::HEAP, fact);
-        notes.push(warning(short.outcome("the heap stays on base pages")));
+        notes.push(warning(
+            short.consequence_first("the heap stays on base pages"),
+        ));
     }
     notes.extend(static_shortfall(asked, look, engine).map(warning));
     let own = look
@@ -167,16 +169,17 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
         .as_ref()
         .filter(|_| heap && engine != Engine::Arena);
     if let Some(own) = own {
-        let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
+        let short =
+            Shortfall::new(Subject::HEAP, own.fact()).consequence_first("the heap stays as it is");
         // Otherwise the table of known programs has the advice.
-        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && !look.is_beyond;
+        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && !look.has_own_memory;
         notes.push(warning(match by_anon {
             true => short.advise("--anon reaches it"),
             false => short,
         }));
     }
     let anon = asked.anon.is_some() && !look.is_static();
-    let known = look.known.filter(|_| look.is_beyond);
+    let known = look.known.filter(|_| look.has_own_memory);
     if let Some(short) = known.and_then(|known| known.shortfall(heap, anon)) {
         // A choice of --auto is a best effort, so nothing falls short.
         let is_chosen = run.chosen_subject().contains(short.subject);
@@ -209,9 +212,9 @@ fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
 
 /// Returns the segments that a static program, started directly or by a wrapper, lacks.
 fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfall> {
-    let behind = look.behind.as_ref();
-    let behind = behind.filter(|behind| behind.image == Image::Static && !look.is_static());
-    if behind.is_none() && !look.is_static() {
+    let wrapped = look.wrapped.as_ref();
+    let wrapped = wrapped.filter(|wrapped| wrapped.image == Image::Static && !look.is_static());
+    if wrapped.is_none() && !look.is_static() {
         return None;
     }
     let heap = asked.heap.is_some() && engine != Engine::Libc;
@@ -227,9 +230,9 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
     if subject.is_none() {
         return None;
     }
-    let (fact, cure) = match behind {
-        Some(behind) => {
-            let program = behind.program.display();
+    let (fact, cure) = match wrapped {
+        Some(wrapped) => {
+            let program = wrapped.program.display();
             let fact = format!("{program} is static, so no library can be added to it");
             (fact, format!("start hugectl right before {program}"))
         }
@@ -240,7 +243,8 @@ fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfa
         None => (STATIC.to_owned(), BY_PID.to_owned()),
     };
     let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
-    let short = Shortfall::new(subject, fact).outcome(format!("{names} {stay} on base pages"));
+    let short =
+        Shortfall::new(subject, fact).consequence_first(format!("{names} {stay} on base pages"));
     Some(short.advise(cure))
 }
 

@@ -75,8 +75,8 @@ impl Scene<'_> {
         let enough = served.max(USEFUL).get();
         let note = |name: &str, fact: String, then: &str, value: u64| {
             let short = Shortfall::new(Subject::SHM, fact)
-                .then(format!("should the program use shmget, {then}"))
-                .says(format!("/proc/sys/kernel/{name}"), value)
+                .consequence(format!("should the program use shmget, {then}"))
+                .source(format!("/proc/sys/kernel/{name}"), value)
                 .mend("to lift it", format!("sysctl kernel.{name}={UNLIMITED}"));
             Note::short(Level::Info, short)
         };
@@ -132,7 +132,7 @@ impl Scene<'_> {
             false => "base pages",
         };
         let then = format!("Java gets none of these pages, and its heap goes to {place}");
-        let short = Shortfall::new(Subject::HEAP | Subject::ANON, fact).then(then);
+        let short = Shortfall::new(Subject::HEAP | Subject::ANON, fact).consequence(then);
         let missing = bytes.get().saturating_sub(available.get());
         let short = source.remedy(short, missing.div_ceil(size.get()));
         Ok(Some(Note::short(Level::Warning, short)))

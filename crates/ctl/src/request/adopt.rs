@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hugetools_contract::segment::Segment;
 
-use super::{Whom, usage, watch};
+use super::{ProcessSelector, usage, watch};
 use crate::args::{Args, DEFAULT, given};
 use crate::say::failure::Failure;
 
@@ -28,7 +28,7 @@ const PRIVATE: [Segment; 5] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopt {
     /// The processes.
-    pub whom: Vec<Whom>,
+    pub processes: Vec<ProcessSelector>,
     /// `--children`
     pub children: bool,
     /// The segments, in the order of reports.
@@ -48,13 +48,19 @@ pub struct Adopt {
 
 pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
     check(&args)?;
-    let whom = args.running.pid.iter().map(|word| match Whom::parse(word) {
-        Ok(Whom::All) => Err("all: say which programs, by number or by name".to_owned()),
-        other => other,
-    });
-    let whom = whom.collect::<Result<Vec<Whom>, String>>();
+    let processes = args
+        .running
+        .pid
+        .iter()
+        .map(|word| match ProcessSelector::parse(word) {
+            Ok(ProcessSelector::All) => {
+                Err("all: say which programs, by number or by name".to_owned())
+            }
+            other => other,
+        });
+    let processes = processes.collect::<Result<Vec<ProcessSelector>, String>>();
     Ok(Adopt {
-        whom: whom.or_else(|why| usage(format!("--pid {why}")))?,
+        processes: processes.or_else(|why| usage(format!("--pid {why}")))?,
         children: args.running.children,
         segments: segments(&args)?,
         budget: args.running.budget.unwrap_or(BUDGET),
@@ -139,8 +145,11 @@ mod tests {
     #[test]
     fn processes_and_segments() {
         let all = read("--pid 7,redis --children --watch").unwrap();
-        let seven = Whom::Pid(Pid::new(7).unwrap());
-        assert_eq!(all.whom, [seven, Whom::Name("redis".to_owned())]);
+        let seven = ProcessSelector::Pid(Pid::new(7).unwrap());
+        assert_eq!(
+            all.processes,
+            [seven, ProcessSelector::Name("redis".to_owned())]
+        );
         assert_eq!((all.budget, all.touched), (25, 50));
         assert_eq!(all.segments, PRIVATE);
         let some = read("--anon --heap=thp --pid=7").unwrap();

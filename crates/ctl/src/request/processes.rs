@@ -4,7 +4,7 @@ use hugetools_model::process::Pid;
 
 /// One or several running processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whom {
+pub enum ProcessSelector {
     /// The process with this ID.
     Pid(Pid),
     /// All processes with this name or executable.
@@ -13,11 +13,11 @@ pub enum Whom {
     All,
 }
 
-impl Whom {
+impl ProcessSelector {
     /// Parses a number, a name, or `all`.
-    pub(crate) fn parse(word: &str) -> Result<Whom, String> {
+    pub(crate) fn parse(word: &str) -> Result<ProcessSelector, String> {
         if word == "all" {
-            return Ok(Whom::All);
+            return Ok(ProcessSelector::All);
         }
         if word.is_empty() || word.contains('/') {
             let word = match word {
@@ -29,9 +29,13 @@ impl Whom {
             ));
         }
         match word.trim_start_matches(['-', '+']).parse::<u64>() {
-            Err(_) => Ok(Whom::Name(word.to_owned())),
+            Err(_) => Ok(ProcessSelector::Name(word.to_owned())),
             Ok(_) => {
-                let pid = word.parse().ok().and_then(Pid::new).map(Whom::Pid);
+                let pid = word
+                    .parse()
+                    .ok()
+                    .and_then(Pid::new)
+                    .map(ProcessSelector::Pid);
                 pid.ok_or_else(|| format!("{word}: not the number of a process"))
             }
         }

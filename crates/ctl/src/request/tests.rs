@@ -92,7 +92,10 @@ fn a_unit_is_not_a_program() {
 
 #[test]
 fn verbosity_stays_within_its_bounds() {
-    assert_eq!(verbosity(2, &[Step::Quieter; 5]), 0);
-    assert_eq!(verbosity(98, &[Step::Louder; 5]), 99);
-    assert_eq!(verbosity(2, &[Step::Exactly(7), Step::Louder]), 8);
+    assert_eq!(verbosity(2, &[VerbosityChange::Quieter; 5]), 0);
+    assert_eq!(verbosity(98, &[VerbosityChange::Louder; 5]), 99);
+    assert_eq!(
+        verbosity(2, &[VerbosityChange::Exactly(7), VerbosityChange::Louder]),
+        8
+    );
 }

@@ -18,28 +18,32 @@ use crate::sys::descriptor;
 
 /// The destination of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum To {
+pub enum MessageDestination {
     /// A file, by its absolute path; messages are appended.
     File(PathBuf),
     /// An open descriptor.
     Descriptor(RawFd),
 }
 
-impl To {
+impl MessageDestination {
     /// Parses the option's value: a number is a descriptor.
-    pub(crate) fn parse(word: &OsStr) -> Option<To> {
+    pub(crate) fn parse(word: &OsStr) -> Option<MessageDestination> {
         let bytes = word.as_bytes();
         match !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit) {
-            true => word.to_str()?.parse().ok().map(To::Descriptor),
-            false => std::path::absolute(word).ok().map(To::File),
+            true => word
+                .to_str()?
+                .parse()
+                .ok()
+                .map(MessageDestination::Descriptor),
+            false => std::path::absolute(word).ok().map(MessageDestination::File),
         }
     }
 
     /// Returns the value of `HUGETLB_MESSAGES` if nothing was opened.
     pub(crate) fn value(&self) -> OsString {
         match self {
-            To::File(path) => path.clone().into(),
-            To::Descriptor(number) => number.to_string().into(),
+            MessageDestination::File(path) => path.clone().into(),
+            MessageDestination::Descriptor(number) => number.to_string().into(),
         }
     }
 }
@@ -56,15 +60,15 @@ impl Outlet {
     ///
     /// # Errors
     /// It cannot be written to; the second line says what to do.
-    pub fn open(to: &To) -> Result<Outlet, String> {
+    pub fn open(to: &MessageDestination) -> Result<Outlet, String> {
         match to {
-            To::Descriptor(number) => of_descriptor(*number).map_err(|why| {
+            MessageDestination::Descriptor(number) => of_descriptor(*number).map_err(|why| {
                 format!(
                     "--messages={number}: {why}\n  have your shell open it: hugectl \
                      --messages={number} PROGRAM {number}>>FILE"
                 )
             }),
-            To::File(path) => of_file(path).map_err(|error| {
+            MessageDestination::File(path) => of_file(path).map_err(|error| {
                 format!(
                     "--messages={}: it cannot be opened for writing: {}\n  name a file in a \
                      directory that you may write to",
@@ -81,7 +85,7 @@ impl Outlet {
         let messages = Messages::read(value.as_bytes())?;
         let open = |given: InheritedFd| {
             let number = RawFd::try_from(given.number).ok()?;
-            let (file, can_write) = descriptor::handed(number).ok()??;
+            let (file, can_write) = descriptor::duplicate(number).ok()??;
             let is_same = given
                 .file
                 .is_none_or(|then| identity(&file).ok() == Some(then));
@@ -106,7 +110,7 @@ impl Outlet {
 }
 
 fn of_descriptor(number: RawFd) -> Result<Outlet, String> {
-    let found = descriptor::handed(number).map_err(|error| describe(&error))?;
+    let found = descriptor::duplicate(number).map_err(|error| describe(&error))?;
     let (file, can_write) = found.ok_or("no file of that number is open")?;
     if !can_write {
         return Err("the file of that number is open for reading only".to_owned());
@@ -160,7 +164,7 @@ mod tests {
     fn a_file_stays_open_for_the_program() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("said");
-        let outlet = Outlet::open(&To::File(path.clone())).unwrap();
+        let outlet = Outlet::open(&MessageDestination::File(path.clone())).unwrap();
         let messages = Messages::read(outlet.value().as_bytes()).unwrap();
         assert_eq!(messages.path, Some(path.as_os_str().as_bytes()));
         assert!(messages.inherited.unwrap().file.is_some());

@@ -21,7 +21,7 @@ pub(crate) struct Shortfall {
     pub(crate) remedy: Option<Remedy>,
     /// Whether the sentence begins with the consequence.
     #[serde(skip)]
-    then_first: bool,
+    consequence_is_first: bool,
     /// A second fact that has the same consequence.
     #[serde(skip)]
     also: Option<Box<Shortfall>>,
@@ -61,12 +61,12 @@ impl Shortfall {
             file: None,
             value: None,
             remedy: None,
-            then_first: false,
+            consequence_is_first: false,
             also: None,
         }
     }
 
-    pub(crate) fn then(self, then: impl Into<String>) -> Shortfall {
+    pub(crate) fn consequence(self, then: impl Into<String>) -> Shortfall {
         Shortfall {
             then: Some(then.into()),
             ..self
@@ -74,14 +74,14 @@ impl Shortfall {
     }
 
     /// Adds the consequence, and begins the sentence with it.
-    pub(crate) fn outcome(self, then: impl Into<String>) -> Shortfall {
+    pub(crate) fn consequence_first(self, consequence: impl Into<String>) -> Shortfall {
         Shortfall {
-            then_first: true,
-            ..self.then(then)
+            consequence_is_first: true,
+            ..self.consequence(consequence)
         }
     }
 
-    pub(crate) fn says(self, file: impl fmt::Display, value: impl fmt::Display) -> Shortfall {
+    pub(crate) fn source(self, file: impl fmt::Display, value: impl fmt::Display) -> Shortfall {
         Shortfall {
             file: Some(file.to_string()),
             value: Some(value.to_string()),
@@ -132,7 +132,7 @@ impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts: Vec<&str> = self.each().map(|short| short.fact.as_str()).collect();
         let facts = facts.join(", and ");
-        match (&self.then, self.then_first) {
+        match (&self.then, self.consequence_is_first) {
             (None, _) => f.write_str(&facts)?,
             (Some(then), false) => write!(f, "{facts}: {then}")?,
             (Some(then), true) => write!(f, "{then}: {facts}")?,

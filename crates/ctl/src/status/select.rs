@@ -9,7 +9,7 @@ use hugetools_model::process::{self, Pid, hidepid};
 use hugetools_model::smaps::records;
 use hugetools_model::{KPath, Root};
 
-use crate::request::Whom;
+use crate::request::ProcessSelector;
 use crate::say::failure::Failure;
 
 /// The selected processes.
@@ -27,10 +27,10 @@ pub struct Selection {
 ///
 /// # Errors
 /// No process has a name, or none is visible.
-pub fn select(root: &Root, wanted: &[Whom], tree: bool) -> Result<Selection, Failure> {
+pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Selection, Failure> {
     let mut selected = BTreeSet::new();
     let mut hidden = Vec::new();
-    let is_search = |one: &Whom| !matches!(one, Whom::Pid(_));
+    let is_search = |one: &ProcessSelector| !matches!(one, ProcessSelector::Pid(_));
     let searches = wanted.iter().any(is_search);
     let unseen = (tree || searches).then(|| hidepid(root)).flatten();
     if searches && machine::missing_kernel_file(root) == Some(MEMINFO) {
@@ -41,8 +41,8 @@ pub fn select(root: &Root, wanted: &[Whom], tree: bool) -> Result<Selection, Fai
     }
     for one in wanted {
         match one {
-            Whom::Pid(pid) => _ = selected.insert(pid.get()),
-            Whom::Name(name) => {
+            ProcessSelector::Pid(pid) => _ = selected.insert(pid.get()),
+            ProcessSelector::Name(name) => {
                 let before = selected.len();
                 let named = all(root).filter(|pid| has_name(root, *pid, name));
                 selected.extend(named.map(Pid::get));
@@ -53,7 +53,7 @@ pub fn select(root: &Root, wanted: &[Whom], tree: bool) -> Result<Selection, Fai
                     }));
                 }
             }
-            Whom::All => {
+            ProcessSelector::All => {
                 for pid in all(root) {
                     match has_huge_pages(root, pid) {
                         Some(true) => _ = selected.insert(pid.get()),

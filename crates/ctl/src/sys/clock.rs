@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-pub(crate) fn own_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-pub(crate) fn wall_clock() -> u64 {
+pub(crate) fn unix_ms() -> u64 {
     u64::try_from(read(ClockId::CLOCK_REALTIME).as_millis()).unwrap_or(u64::MAX)
 }
 

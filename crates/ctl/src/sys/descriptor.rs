@@ -10,7 +10,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 /// Duplicates an inherited descriptor, and returns whether it is writable. `None` if the number
 /// is not open, or opened with `O_PATH`.
-pub(crate) fn handed(number: RawFd) -> io::Result<Option<(File, bool)>> {
+pub(crate) fn duplicate(number: RawFd) -> io::Result<Option<(File, bool)>> {
     let Ok(flags) = control(number, FcntlArg::F_GETFL) else {
         return Ok(None);
     };

@@ -13,7 +13,7 @@ pub(crate) enum Answer {
     Allowed,
     Refused,
     /// Kills the process.
-    Ends,
+    Kills,
 }
 
 /// A system call to try.
@@ -76,7 +76,7 @@ pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
         _ => calls.map(|call| match child(&[call]) {
             Some(0) => Answer::Allowed,
             Some(_) => Answer::Refused,
-            None => Answer::Ends,
+            None => Answer::Kills,
         }),
     }
 }

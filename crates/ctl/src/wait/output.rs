@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
-use super::{To, Wrap};
+use super::{ReportDestination, Wrap};
 
 #[derive(Debug)]
 pub(super) struct Output {
@@ -16,10 +16,12 @@ pub(super) struct Output {
 impl Output {
     /// Opens the destination before the program starts. A report for the terminal follows
     /// redirected messages.
-    pub(super) fn open(to: &To, messages: Option<&File>) -> io::Result<Output> {
+    pub(super) fn open(to: &ReportDestination, messages: Option<&File>) -> io::Result<Output> {
         let (json, file) = match to {
-            To::Terminal { json, .. } => (*json, messages.map(File::try_clone).transpose()?),
-            To::File(path) => {
+            ReportDestination::Terminal { json, .. } => {
+                (*json, messages.map(File::try_clone).transpose()?)
+            }
+            ReportDestination::File(path) => {
                 let mut options = OpenOptions::new();
                 options.append(true).create(true).mode(0o666);
                 // A FIFO without a reader is an error; hugectl must not wait for one.

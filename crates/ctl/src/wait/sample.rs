@@ -7,7 +7,7 @@ use hugetools_model::process::Pid;
 use hugetools_model::{KPath, Root, keyed};
 
 use crate::status::Snapshot;
-use crate::sys::clock::{own_time, wall_clock};
+use crate::sys::clock::{cpu_time, unix_ms};
 
 /// Sampling interval at first, and its maximum.
 const PERIOD_MIN: Duration = Duration::from_millis(4);
@@ -54,17 +54,17 @@ impl<'r> Samples<'r> {
         if Instant::now() < self.due {
             return;
         }
-        let begin = own_time();
+        let begin = cpu_time();
         let kills = oom_kills(self.root);
         let snapshot = Pid::new(pid).and_then(|pid| Snapshot::take(self.root, pid, None).ok());
         if let Some(snapshot) = snapshot {
-            let at = wall_clock();
+            let at = unix_ms();
             self.peak = self.peak.with(&snapshot.peak(at));
             self.last = Some((snapshot, at));
             self.images = images;
             self.oom_kills = [self.oom_kills[1].or(kills), kills];
         }
-        let cost = own_time().saturating_sub(begin);
+        let cost = cpu_time().saturating_sub(begin);
         let period = (self.began.elapsed() / 4).clamp(PERIOD_MIN, PERIOD_MAX);
         self.due = Instant::now() + period.max(cost * SHARE);
     }

@@ -19,7 +19,7 @@ impl Maker<'_> {
             Some(Found::Missing(why)) => {
                 let short = Shortfall::new(Subject::ALL, why);
                 let then = "the program runs without it, on the pages it has";
-                return self.fall_short(short.then(then));
+                return self.fall_short(short.consequence(then));
             }
             Some(Found::At(path)) => (path, true),
             Some(Found::Inside(inside)) => (&inside.path, inside.is_there),

@@ -7,7 +7,7 @@ use crate::args::TERMINAL;
 use crate::probe::library::Found;
 use crate::request::Preload;
 use crate::say::note::Level;
-use crate::wait::To;
+use crate::wait::ReportDestination;
 
 impl Maker<'_> {
     pub(super) fn report(&mut self) {
@@ -78,13 +78,13 @@ impl Maker<'_> {
     }
 
     /// Returns the destination of the report if hugectl waits for the program.
-    pub(super) fn watched(&self) -> Option<To> {
+    pub(super) fn watched(&self) -> Option<ReportDestination> {
         if self.is_left_out || self.run.report.is_none() {
             return None;
         }
         Some(match &self.findings.report {
-            Some(path) => To::File(path.clone()),
-            None => To::Terminal {
+            Some(path) => ReportDestination::File(path.clone()),
+            None => ReportDestination::Terminal {
                 json: self.run.json,
                 warns: self.run.json || Level::Warning.is_shown(self.findings.verbosity),
             },

@@ -44,7 +44,7 @@ impl Maker<'_> {
             if self.is_left_out {
                 let fact = "PROGRAM alone may (--no-inherit), and --only does not name it";
                 let short = Shortfall::new(Subject::ALL, fact);
-                self.fall_short(short.outcome("nothing gets huge pages"));
+                self.fall_short(short.consequence_first("nothing gets huge pages"));
             }
         }
         self.describe_libc();
@@ -57,7 +57,8 @@ impl Maker<'_> {
         let (variable, list) = (env::RESTRICT_EXE, Path::new(list).display());
         if is_last(self.run, self.findings) && self.is_left_out {
             let fact = format!("{variable}={list} does not name {name}");
-            let short = Shortfall::new(Subject::ALL, fact).outcome("it gets no huge pages");
+            let short =
+                Shortfall::new(Subject::ALL, fact).consequence_first("it gets no huge pages");
             self.notes.push(Note::short(Level::Info, short));
         } else if self.is_left_out {
             self.info(format!(
@@ -172,7 +173,7 @@ pub(super) fn is_left_out(run: &Run, findings: &Findings) -> bool {
 pub(super) fn is_last(run: &Run, findings: &Findings) -> bool {
     let target = findings.look.target.as_ref();
     let is_last = target.is_some_and(|target| !is_shell(target.program.as_os_str().as_bytes()));
-    run.only.is_none() && findings.look.behind.is_none() && is_last
+    run.only.is_none() && findings.look.wrapped.is_none() && is_last
 }
 
 /// Returns the name of the program's process: for a script, that of the interpreter.

@@ -37,7 +37,7 @@ impl Maker<'_> {
                 let fact = "a pool page can only be unmapped and protected as a whole, and \
                             programs and libc do so in parts";
                 let then = format!("{option}={} gets transparent huge pages", Bytes::new(size));
-                self.fall_short(Shortfall::new(subject, fact).outcome(then));
+                self.fall_short(Shortfall::new(subject, fact).consequence_first(then));
             }
         }
     }

@@ -37,10 +37,10 @@ impl Predictor<'_> {
         }
         let rest = part.pages.get().saturating_sub(own);
         if let Some(pages) = served.text.filter(|_| rest > 0) {
-            let rungs = self.climb(Segment::Text, pages, rest);
+            let rungs = self.rungs_for(Segment::Text, pages, rest);
             // Beside the file's own huge pages, a partial last page is no shortfall.
             if parts.needs(target, served) > Bytes::default() {
-                self.settle(Subject::TEXT, rungs);
+                self.take_and_record(Subject::TEXT, rungs);
             }
             taken.extend(self.taken_of(&rungs, part));
         }
@@ -63,12 +63,12 @@ impl Predictor<'_> {
         let (whole, inner) = (part.pages.get(), inner.get());
         let (mut data, mut bss) = (Vec::new(), Vec::new());
         if let Some(pages) = self.findings.served.data.filter(|_| whole > 0) {
-            let rungs = self.climb(Segment::Data, pages, whole);
-            self.settle(Subject::DATA, rungs);
+            let rungs = self.rungs_for(Segment::Data, pages, whole);
+            self.take_and_record(Subject::DATA, rungs);
             (data, bss) = split(&self.taken_of(&rungs, part), inner);
             if self.kernel().copy_barred(false).is_some() {
                 let rest = whole.saturating_sub(inner);
-                let rungs = self.climb(Segment::Bss, Pages::Thp, rest - rest % part.size.get());
+                let rungs = self.rungs_for(Segment::Bss, Pages::Thp, rest - rest % part.size.get());
                 bss = self.taken_of(&rungs, part);
             }
         }

@@ -12,7 +12,7 @@ use hugetools_model::Root;
 use hugetools_model::thp::Thp;
 
 use crate::caller::Caller;
-use crate::probe::command_line::wrappers::base;
+use crate::probe::command_line::wrappers::file_name;
 use crate::probe::target::Opened;
 use crate::request::Run;
 use crate::request::thp_policy::ThpPolicy;
@@ -164,7 +164,7 @@ impl Choice {
 /// Returns the entry that matches a program.
 pub(crate) fn find(opened: &Opened) -> Option<&'static KnownProgram> {
     let target = &opened.target;
-    let names = [&target.path, &target.program].map(|path| base(path.as_os_str()));
+    let names = [&target.path, &target.program].map(|path| file_name(path.as_os_str()));
     let elf = opened.elf.as_ref();
     table::PROGRAMS.iter().find(|entry| {
         let mut files = entry.files.iter();
@@ -190,7 +190,12 @@ fn needs(elf: &Elf<File>, prefix: &str) -> bool {
 
 impl KnownProgram {
     /// Whether it has memory that `--heap` doesn't reach, and its own switch is not set.
-    pub(crate) fn is_beyond(&self, command: &[OsString], caller: &Caller, root: &Root) -> bool {
+    pub(crate) fn has_own_memory(
+        &self,
+        command: &[OsString],
+        caller: &Caller,
+        root: &Root,
+    ) -> bool {
         match self.memory.map(|memory| memory.switch) {
             None => false,
             Some(Switch::ThpAlways) => {

@@ -7,7 +7,7 @@ use hugetools_contract::env::{self, Pages};
 use hugetools_model::PageSize;
 
 use crate::caller::Caller;
-use crate::probe::command_line::wrappers::base;
+use crate::probe::command_line::wrappers::file_name;
 use crate::probe::target;
 use crate::request::Run;
 use crate::say::failure::Failure;
@@ -40,7 +40,7 @@ pub(crate) fn unknown(run: &Run, caller: &Caller) -> Vec<String> {
         let separates = |byte: &u8| !(byte.is_ascii_alphanumeric() || b"/._+-".contains(byte));
         let words = run.command.iter().map(|word| word.as_bytes());
         let mut parts = words.flat_map(|word| word.split(separates));
-        parts.any(|part| base(OsStr::from_bytes(part)) == name)
+        parts.any(|part| file_name(OsStr::from_bytes(part)) == name)
     };
     let is_unknown =
         |name: &&[u8]| !in_command(name) && !target::is_program(OsStr::from_bytes(name), caller);

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::caller::Caller;
-use crate::probe::command_line::wrappers::{base, layers};
+use crate::probe::command_line::wrappers::{file_name, layers};
 use crate::probe::target;
 use crate::request::Run;
 use crate::say::shortfall::Shortfall;
@@ -103,7 +103,7 @@ pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
 /// Returns name and cure if a command line begins with a starter that drops the environment.
 fn dropping(words: &[OsString]) -> Option<(String, Cure)> {
     let (first, arguments) = words.split_first()?;
-    let name = base(first);
+    let name = file_name(first);
     let text = String::from_utf8_lossy(name).into_owned();
     if Path::new(first).parent()?.ends_with("init.d") {
         return Some((text, Cure::Unit));

@@ -14,7 +14,7 @@ const WRAPPERS: &str = "busybox catchsegv chrt env ionice linux32 linux64 mpiexe
     unshare xargs";
 
 /// Returns the file name of a path.
-pub(crate) fn base(word: &OsStr) -> &[u8] {
+pub(crate) fn file_name(word: &OsStr) -> &[u8] {
     Path::new(word).file_name().map_or(&[], OsStrExt::as_bytes)
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn layers<'c>(
     let first = (!command.is_empty()).then_some(command);
     std::iter::successors(first, |outer| {
         let (wrapper, words) = outer.split_first()?;
-        let name = base(wrapper);
+        let name = file_name(wrapper);
         WRAPPERS.split(' ').find(|known| known.as_bytes() == name)?;
         let is_wrapped = |word: &OsString| {
             let bytes = word.as_bytes();

@@ -35,9 +35,9 @@ pub(crate) enum State {
     /// All of it was huge already.
     Ready,
     /// All of it is huge now.
-    Made,
+    Filled,
     /// Not tried yet: `apply` does.
-    Left,
+    Untried,
     /// Not all of it is huge.
     Short {
         /// Bytes on huge pages, if known.
@@ -54,9 +54,9 @@ pub(crate) enum Why {
     /// Other processes use the file, or there was no huge page.
     InUse,
     /// Another hugectl held the lock for too long.
-    Waited,
+    LockTimeout,
     /// Why there is no directory for the log of attempts.
-    NoMemory(String),
+    NoRecordDir(String),
     Failed(String),
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn predict(text: TextFile, caller: &Caller) -> Prepared {
         Err(error) => failed(&error),
         Ok(opened) => match attempt_log::recall(caller, &opened.name) {
             Some(why) => short(None, why),
-            None => State::Left,
+            None => State::Untried,
         },
     };
     prepared(text, state)

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY, VERSIONED};
 
-use crate::probe::command_line::wrappers::base;
+use crate::probe::command_line::wrappers::file_name;
 
 /// Returns the entries of a list, which blanks and colons separate.
 fn entries(list: &OsStr) -> impl Iterator<Item = &[u8]> {
@@ -16,7 +16,7 @@ fn entries(list: &OsStr) -> impl Iterator<Item = &[u8]> {
 /// Whether an entry is one of our libraries, put there by another hugectl.
 fn is_ours(entry: &[u8]) -> bool {
     let ours = [LIBRARY, HEAP_LIBRARY, VERSIONED].map(str::as_bytes);
-    ours.contains(&base(OsStr::from_bytes(entry)))
+    ours.contains(&file_name(OsStr::from_bytes(entry)))
 }
 
 /// Returns the known libraries of a list whose malloc ours replaces, and whether `--anon`

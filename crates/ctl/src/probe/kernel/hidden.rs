@@ -31,7 +31,7 @@ impl Hidden {
             true => "mount -t proc proc /proc",
             false => "mount -t sysfs sysfs /sys",
         };
-        let short = short.says(self.path, self.value);
+        let short = short.source(self.path, self.value);
         short.mend("to see it", command)
     }
 }

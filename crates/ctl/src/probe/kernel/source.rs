@@ -103,12 +103,12 @@ impl Source {
             reserved => format!("{} ({name} {reserved})", self.pool.free),
         };
         let short = match self.short_share() {
-            Some(share) => short.says(share.file(size), share.free),
+            Some(share) => short.source(share.file(size), share.free),
             None if self.is_hidden => {
                 let free = reserved("HugePages_Rsvd:");
-                short.says(MEMINFO, format!("HugePages_Free: {free}"))
+                short.source(MEMINFO, format!("HugePages_Free: {free}"))
             }
-            None => short.says(
+            None => short.source(
                 pool::pool_dir(size).join("free_hugepages"),
                 reserved("resv_hugepages"),
             ),
@@ -160,7 +160,7 @@ pub(super) fn read(
         share: None,
         is_hidden: root.is_live() && hidden_settings(root).is_some(),
     };
-    let may_ask = root.is_live() && filter.policy != Answer::Ends;
+    let may_ask = root.is_live() && filter.policy != Answer::Kills;
     if source.pool.free > PageCount::ZERO && may_ask {
         source.share = read_share(root, size, sys::allowed_nodes())?;
     }

@@ -11,7 +11,7 @@ pub(crate) struct Layout {
     /// Data that the loader write-protects. It stays on base pages.
     relro: Option<Range<u64>>,
     /// Whether the kernel chooses the address.
-    moves: bool,
+    is_position_independent: bool,
     /// Whether a segment is marked for huge pages (`PF_LINUX_HUGETLB`).
     pub(crate) marked: bool,
 }
@@ -56,7 +56,7 @@ impl Layout {
         Layout {
             loads: elf.loads().to_vec(),
             relro: elf.relro(),
-            moves: !matches!(elf.kind(), Kind::Exec | Kind::Static),
+            is_position_independent: !matches!(elf.kind(), Kind::Exec | Kind::Static),
             marked: elf.is_marked(),
         }
     }
@@ -97,7 +97,7 @@ impl Layout {
 
     /// Whether the address is known modulo the page size.
     fn is_exact(&self, size: PageSize) -> bool {
-        !self.moves || self.align() >= size.get()
+        !self.is_position_independent || self.align() >= size.get()
     }
 
     fn part<'a>(
@@ -133,7 +133,8 @@ impl Layout {
     /// Whether a segment was linked for pages of this size: by its alignment or, if it is
     /// marked, by its address. Old linker scripts don't set the alignment.
     fn is_linked_for(&self, load: &Load, size: PageSize) -> bool {
-        let by_address = load.marked && !self.moves && load.address % size.get() == 0;
+        let by_address =
+            load.marked && !self.is_position_independent && load.address % size.get() == 0;
         load.align >= size.get() || by_address
     }
 
@@ -172,7 +173,8 @@ impl Layout {
         place: Place,
     ) -> Result<Vec<Range<u64>>, Obstacle> {
         let fits = |load: &&Load| {
-            load.file_size >= size.get() && (self.moves || within(&memory(load), size).is_some())
+            load.file_size >= size.get()
+                && (self.is_position_independent || within(&memory(load), size).is_some())
         };
         let text = self.loads.iter().filter(|load| !load.writable);
         let mut large: Vec<&Load> = text.filter(fits).collect();
@@ -183,7 +185,7 @@ impl Layout {
         if large.is_empty() {
             return Err(Obstacle::Offsets);
         }
-        if place == Place::Program && self.moves && self.align() < size.get() {
+        if place == Place::Program && self.is_position_independent && self.align() < size.get() {
             return Err(Obstacle::Alignment(self.align()));
         }
         let ranges: Vec<_> = large

@@ -42,7 +42,7 @@ fn cc1plus() -> Layout {
             data,
         ],
         relro: Some(0x25c_2b80..0x25c_6000),
-        moves: false,
+        is_position_independent: false,
         marked: false,
     }
 }
@@ -50,7 +50,7 @@ fn cc1plus() -> Layout {
 /// The same as a PIE.
 fn pie(align: u64) -> Layout {
     let mut layout = cc1plus();
-    layout.moves = true;
+    layout.is_position_independent = true;
     for load in &mut layout.loads {
         load.address -= 0x40_0000;
         load.align = align;
@@ -87,7 +87,7 @@ fn linked() -> Layout {
             },
         ],
         relro: Some(8 * MB - 0x240..8 * MB),
-        moves: true,
+        is_position_independent: true,
         marked: true,
     }
 }
@@ -180,11 +180,11 @@ proptest! {
     fn the_inner_part_is_at_most_all(
         loads in prop::collection::vec(any_load(), 0..6),
         relro in prop::option::of((any::<u64>(), any::<u64>())),
-        moves in any::<bool>(),
+        is_position_independent in any::<bool>(),
         size in 0u32..63,
     ) {
         let size = PageSize::new(1 << size).unwrap();
-        let layout = Layout { loads, relro: relro.map(|(a, b)| a..b), moves, marked: false };
+        let layout = Layout { loads, relro: relro.map(|(a, b)| a..b), is_position_independent, marked: false };
         for part in [layout.text(size), layout.data(size)] {
             prop_assert!(part.inner <= part.all, "{part:?}");
             prop_assert!(part.pages >= part.inner);

@@ -9,7 +9,7 @@ use crate::say::subject::Subject;
 
 impl Maker<'_> {
     /// Sets which process warns: none if hugectl has warned about all segments.
-    pub(super) fn choose_speaker(&mut self, warned: Subject) {
+    pub(super) fn choose_warner(&mut self, warned: Subject) {
         let Findings { served, kernel, .. } = self.findings;
         let heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
         let on_pools = Subject::HEAP.when(heap)
