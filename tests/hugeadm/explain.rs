@@ -2,7 +2,7 @@
 
 mod boot;
 mod commands;
-mod unseen;
+mod no_proc;
 
 use std::path::Path;
 

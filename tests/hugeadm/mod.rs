@@ -3,6 +3,7 @@
 mod apply;
 mod boot;
 mod bug_report;
+mod concurrent;
 mod dry_run;
 mod explain;
 mod libhugetlbfs;
@@ -13,6 +14,5 @@ mod output;
 mod plan;
 mod properties;
 mod stats;
-mod together;
 mod transcripts;
 mod world;

@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::place::Done;
 use crate::support::live::skip;
 use crate::support::program::{Libc, build};
-use crate::support::still::{Still, without_pool};
 use crate::support::tool::tool;
+use crate::support::unchanged::{UnchangedMachine, without_pool};
 
 /// A running program, killed at the end of the test. It prints `ready` once its memory is filled.
 struct Subject {
@@ -62,14 +62,14 @@ impl Drop for Subject {
 }
 
 /// Returns the command of `adopt.c` for a kind of memory, and the machine with an empty pool.
-fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(Still, Command)> {
-    let still = without_pool(test)?;
-    if !can_adopt(test, still.thp_serves()) {
+fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(UnchangedMachine, Command)> {
+    let unchanged = without_pool(test)?;
+    if !can_adopt(test, unchanged.thp_serves()) {
         return None;
     }
     let mut command = Command::new(build("adopt", Libc::Glibc, &[])?);
     command.args([kind, megabytes]);
-    Some((still, command))
+    Some((unchanged, command))
 }
 
 fn hugectl(words: &[&str]) -> Done {

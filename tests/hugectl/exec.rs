@@ -236,7 +236,7 @@ fn verbosity_comes_from_the_environment_and_the_options() {
 }
 
 #[test]
-fn a_small_limit_of_descriptors() {
+fn twelve_descriptors_are_enough() {
     let place = Place::new();
     for closed in ["", "exec 0<&-;", "exec <&- >&-;"] {
         let line = format!(

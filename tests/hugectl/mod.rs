@@ -2,8 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod adopt;
-mod agree;
-mod alone;
+mod bundled_library;
 mod compare;
 mod dry_run;
 mod environment;
@@ -12,6 +11,7 @@ mod explain;
 mod find;
 mod own_pages;
 mod place;
+mod report_accuracy;
 mod require;
 mod status;
 mod targets;

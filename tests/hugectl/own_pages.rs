@@ -365,5 +365,5 @@ fn status_recognises_copied_segments() {
         assert!(used < text + data + bss + 3 * PAGE, "{flags:?}");
         assert_eq!(running.end(), "");
     }
-    assert_eq!(live.free_pages_at_last(40), 40);
+    assert_eq!(live.wait_for_free_pages(40), 40);
 }

@@ -163,7 +163,7 @@ fn a_pool_short_by_one_page() {
                 refused(options, Path::new("/usr/bin/env"), env, &parts);
             }
         }
-        assert_eq!(live.free_pages_at_last(pages), pages);
+        assert_eq!(live.wait_for_free_pages(pages), pages);
     }
     // Without --fallback=base, transparent huge pages count, too.
     starts("-q --require=data,bss", &program, "", RUNS);
@@ -259,7 +259,7 @@ fn malloc_fails_once_the_pool_is_empty() {
             "{ran:?}"
         );
         assert_eq!(ran.err.matches(moved).count(), 1, "{ran:?}");
-        assert_eq!(live.free_pages_at_last(30), 30);
+        assert_eq!(live.wait_for_free_pages(30), 30);
         // 20 % of the heap are on the pool.
         starts("-q --require=heap:20", &program, "150", "parent: all\n");
         let ran = hugectl("-q --require=heap:60", &program, "300");

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 
 use super::place::{Done, Place, as_nobody, done, is_root};
-use crate::support::still::without_pool;
+use crate::support::unchanged::without_pool;
 
 pub(super) const PROGRAM: &str = "
 #define _GNU_SOURCE
@@ -169,7 +169,7 @@ fn a_process_in_a_recorded_tree() {
 #[test]
 fn the_reason_for_a_missing_library_is_named() {
     // Under THP `always` the kernel itself would help.
-    let Some(_still) = without_pool("the reason for a missing library") else {
+    let Some(_unchanged) = without_pool("the reason for a missing library") else {
         return;
     };
     let place = Place::new();

@@ -102,7 +102,7 @@ fn real_programs_print_the_same() {
         };
         live.set_pool(24);
         plain.is_same();
-        assert_eq!(live.free_pages_at_last(24), 24, "{name}");
+        assert_eq!(live.wait_for_free_pages(24), 24, "{name}");
     }
 }
 

@@ -34,7 +34,7 @@ fn a_heap_leaves_the_pool_at_a_fork() {
             }
         }
     }
-    assert_eq!(live.free_pages_at_last(POOL), POOL);
+    assert_eq!(live.wait_for_free_pages(POOL), POOL);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_heap_beside_threads_is_on_the_pool_only_with_userfaultfd() {
         let wanted = if stays { before.hugetlb } else { 0 };
         assert_eq!(after.hugetlb, wanted, "{user:?} {options:?}");
     }
-    assert_eq!(live.free_pages_at_last(POOL), POOL);
+    assert_eq!(live.wait_for_free_pages(POOL), POOL);
 }
 
 /// A ring may have writes in flight, so nothing moves before the fork.

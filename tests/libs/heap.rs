@@ -15,8 +15,8 @@ use std::process::Command;
 use super::smaps::HeapPages;
 use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build};
-use crate::support::still::{with_thp, without_pool};
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::{with_thp, without_pool};
 
 const WAYS: [(Libc, &str); 6] = [
     (Libc::Glibc, "small"),
@@ -75,7 +75,7 @@ fn a_heap_is_on_the_pool() {
             huge >= ENOUGH && pages.hugetlb > 0,
             "{libc:?} {mode}: {pages:?}"
         );
-        assert_eq!(live.free_pages_at_last(300), 300, "{libc:?} {mode}");
+        assert_eq!(live.wait_for_free_pages(300), 300, "{libc:?} {mode}");
     }
 }
 
@@ -137,7 +137,7 @@ fn without_a_fallback_a_heap_is_as_large_as_the_pool() {
         // The first 16 MiB of a heap are on base pages.
         assert!((57..=80 + 16).contains(&mib), "{size}: {ran:?}");
     }
-    assert_eq!(live.free_pages_at_last(40), 40);
+    assert_eq!(live.wait_for_free_pages(40), 40);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use super::smaps::HeapPages;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
-use crate::support::still::{with_thp, without_pool};
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::{with_thp, without_pool};
 
 /// Returns a command that runs a tool after these mounts, in its own namespaces.
 fn after(mounts: &str, name: &str) -> Command {

@@ -66,7 +66,7 @@ fn random_calls_return_what_the_kernel_returns() {
                     return;
                 }
             }
-            assert_eq!(live.free_pages_at_last(pool), pool, "pages are missing");
+            assert_eq!(live.wait_for_free_pages(pool), pool, "pages are missing");
         }
         seed += 1;
     }

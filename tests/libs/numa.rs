@@ -298,7 +298,7 @@ pub(super) fn forks(output: &Output<'_>) {
 }
 
 #[test]
-fn four_nodes() {
+fn interleaving_and_cpusets_hold_on_four_nodes() {
     let Some(guest) = machine("four nodes", &[node(700); 4]) else {
         return;
     };

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use crate::libs::smaps::parts::Part;
+use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{machine, skip};
 use crate::support::long;
 use crate::support::program::{Libc, build};
@@ -42,7 +42,7 @@ fn under_hugectl(program: &Path, options: &[&str]) -> Ran {
 
 /// Asserts that all three segments are huge, and checks the kilobytes of the pool.
 fn assert_huge(ran: &Ran, pool: impl Fn(u64) -> bool) {
-    let parts = ["text", "data", "bss"].map(|segment| Part::find(&ran.out, segment));
+    let parts = ["text", "data", "bss"].map(|segment| SegmentPages::find(&ran.out, segment));
     for part in parts {
         assert!(part.whole > 0 && part.is_huge(), "{ran:?}");
     }
@@ -64,7 +64,7 @@ fn segments_of_an_ordinary_program() {
             return;
         };
         let expected = plain(&program);
-        let whole = |ran: &Ran, segment| Part::find(&ran.out, segment).whole;
+        let whole = |ran: &Ran, segment| SegmentPages::find(&ran.out, segment).whole;
         let arrays = 120_000_000 / 1024;
         assert!(
             whole(&expected, "bss") + (4 << 10) >= arrays,
@@ -80,7 +80,7 @@ fn segments_of_an_ordinary_program() {
                 100 => kb * 100 >= could.iter().sum::<u64>() * 99,
                 _ => kb == pages * 2048,
             });
-            assert_eq!(live.free_pages_at_last(pages), pages, "{ran:?}");
+            assert_eq!(live.wait_for_free_pages(pages), pages, "{ran:?}");
         }
     }
 }
@@ -121,7 +121,7 @@ fn hugetlb_elfmap_without_hugectl() {
             (ran.err.as_str(), result(&ran)),
             (warning, result(&expected))
         );
-        let bss = Part::find(&ran.out, "bss");
+        let bss = SegmentPages::find(&ran.out, "bss");
         assert_eq!(bss.huge(), 0, "{ran:?}");
     }
 }
@@ -154,7 +154,7 @@ fn the_report_equals_smaps() {
     let report = fs::read_to_string(&file).unwrap();
     for segment in ["text", "data", "bss"] {
         let found = reported(&report, segment, &program);
-        let part = Part::find(&ran.out, segment);
+        let part = SegmentPages::find(&ran.out, segment);
         // One huge page may hold data and bss.
         let difference = found.abs_diff(part.huge() << 10);
         assert!(
@@ -164,7 +164,7 @@ fn the_report_equals_smaps() {
     }
     let sum = |of: &dyn Fn(&str) -> u64| ["text", "data", "bss"].into_iter().map(of).sum::<u64>();
     let found = sum(&|segment| reported(&report, segment, &program));
-    let measured = sum(&|segment| Part::find(&ran.out, segment).huge());
+    let measured = sum(&|segment| SegmentPages::find(&ran.out, segment).huge());
     assert_eq!(found, measured << 10, "{report} {ran:?}");
 }
 
@@ -196,7 +196,7 @@ fn many_starts_with_too_small_a_pool() {
         }
     });
     assert!(starts.into_inner() >= 8);
-    assert_eq!(live.free_pages_at_last(40), 40);
+    assert_eq!(live.wait_for_free_pages(40), 40);
     let mut command = tool("hugectl");
     let options = ["--text", "--data", "--bss", "--heap", "-q", "sh", "-c"];
     let huge: Ran = command
@@ -245,7 +245,7 @@ fn exceptions_backtraces_and_libraries() {
 
 /// perf finds the symbols of text that is no longer mapped from a file.
 #[test]
-fn a_map_for_perf() {
+fn perf_map_names_moved_text() {
     let Some(live) = machine("the list for perf") else {
         return;
     };
@@ -308,6 +308,10 @@ fn segments_that_stay_on_base_pages_are_reported_once() {
     ] {
         let ran = under_hugectl(&program, options);
         assert_eq!(ran.err.lines().count(), 1, "{options:?} {ran:?}");
-        assert_eq!(Part::find(&ran.out, "bss").huge(), 0, "{options:?} {ran:?}");
+        assert_eq!(
+            SegmentPages::find(&ran.out, "bss").huge(),
+            0,
+            "{options:?} {ran:?}"
+        );
     }
 }

@@ -45,7 +45,7 @@ fn every_call_works_on_pages_of_the_pool() {
         if matches!(mode, "whole" | "segment") {
             assert_eq!(huge_kb(&ran), 10 << 10, "{libc:?} {mode}: {ran:?}");
         }
-        assert_eq!(live.free_pages_at_last(40), 40, "{libc:?} {mode}");
+        assert_eq!(live.wait_for_free_pages(40), 40, "{libc:?} {mode}");
     }
 }
 
@@ -115,7 +115,7 @@ fn a_limited_hugetlb_group_gets_base_pages() {
             assert_eq!(huge_kb(&ran), 0, "{file} {mode}: {ran:?}");
         }
     }
-    assert_eq!(live.free_pages_at_last(40), 40);
+    assert_eq!(live.wait_for_free_pages(40), 40);
 }
 
 /// A program's own request for huge pages fails with ENOMEM if its control group doesn't

@@ -1,6 +1,6 @@
 //! Parses lines that the programs of `tests/programs` print about their own smaps.
 
-pub(crate) mod parts;
+pub(crate) mod segment_pages;
 
 /// A line such as `small resident_kb=1 thp_kb=2 hugetlb_kb=3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

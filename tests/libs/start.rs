@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::still::without_pool;
+use crate::support::unchanged::without_pool;
 
 fn once(words: &[&str]) -> Duration {
     let start = Instant::now();

@@ -170,7 +170,7 @@ impl Live {
 
     /// Waits until `wanted` pages are free, at most five seconds, and returns how many
     /// are. A reader of `/proc/PID/smaps` delays the release of an ended process's memory.
-    pub(crate) fn free_pages_at_last(&self, wanted: u64) -> u64 {
+    pub(crate) fn wait_for_free_pages(&self, wanted: u64) -> u64 {
         let end = Instant::now() + Duration::from_secs(5);
         loop {
             let free = self.free_pages();

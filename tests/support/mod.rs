@@ -11,11 +11,11 @@ pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod restore;
 pub(crate) mod session;
-pub(crate) mod still;
 pub(crate) mod svg;
 pub(crate) mod tool;
 pub(crate) mod traced;
 pub(crate) mod tree;
+pub(crate) mod unchanged;
 
 /// Returns a property test's configuration that writes no file into the project.
 pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {

@@ -18,9 +18,9 @@ use crate::support::bless;
 use crate::support::live::{machine, skip};
 use crate::support::postgres;
 use crate::support::program::{Libc, build};
-use crate::support::still::with_thp;
 use crate::support::tool::{self, BUILT, Ran};
 use crate::support::tree;
+use crate::support::unchanged::with_thp;
 
 /// Returns the lines of all blocks of a kind below a heading.
 pub(super) fn blocks(heading: &str, kind: &str) -> Vec<String> {
@@ -103,7 +103,7 @@ fn other_ways_do_what_the_table_says() {
     assert_eq!(ways.len(), 7, "{ways:?}");
     for (command, huge, child) in ways {
         live.set_pool(150);
-        assert_eq!(live.free_pages_at_last(150), 150);
+        assert_eq!(live.wait_for_free_pages(150), 150);
         let ours = tool::hugectl().display().to_string();
         let line = command.replace("./why_not", &program.display().to_string());
         let line = match line.strip_prefix("hugectl ") {
@@ -204,7 +204,7 @@ impl Place {
 
 #[test]
 fn the_first_steps_need_no_pool() {
-    let Some(_still) = with_thp("README's first steps") else {
+    let Some(_unchanged) = with_thp("README's first steps") else {
         return;
     };
     let Some(place) = Place::new() else { return };

@@ -2,7 +2,7 @@
 //! pages, and the results are identical.
 
 use super::place::{Done, Place};
-use crate::libs::smaps::parts::Part;
+use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::bless::project;
 use crate::support::live::machine;
 use crate::support::needs;
@@ -72,7 +72,7 @@ fn result(done: &Done) -> String {
 fn judge(done: &Done, way: &Way, pages: u64) {
     let what = format!("{} {} {pages}: {done:?}", way.options, way.variables);
     for segment in ALL {
-        let part = Part::find(&done.out, segment);
+        let part = SegmentPages::find(&done.out, segment);
         let wanted = way.huge.contains(segment);
         match wanted {
             true => assert!(part.is_huge(), "{segment} {what}"),
@@ -100,7 +100,7 @@ fn a_relinked_large_program() {
         for (program, way) in &programs {
             let done = run(&place, way.variables, program);
             judge(&done, way, pages);
-            assert_eq!(live.free_pages_at_last(pages), pages, "{program}");
+            assert_eq!(live.wait_for_free_pages(pages), pages, "{program}");
             let expected = expected.get_or_insert_with(|| result(&done));
             assert_eq!(result(&done), *expected, "{program}");
         }

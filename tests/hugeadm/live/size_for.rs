@@ -10,9 +10,9 @@ use std::process::Command;
 
 use crate::support::needs;
 use crate::support::postgres::installed;
-use crate::support::still::without_pool;
 use crate::support::tool::{Ran, hugeadm, sh, tool};
 use crate::support::tree;
+use crate::support::unchanged::without_pool;
 
 const SMAPS: &str = "\
 00400000-00600000 r-xp 00000000 08:01 5 /usr/bin/db
@@ -122,7 +122,7 @@ fn postgresql_computes_its_shared_memory() {
         return;
     };
     // The server would use a pool.
-    let Some(_still) = without_pool("the size of PostgreSQL") else {
+    let Some(_unchanged) = without_pool("the size of PostgreSQL") else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();

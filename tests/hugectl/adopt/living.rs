@@ -15,7 +15,7 @@ use crate::support::tool::tool;
 
 #[test]
 fn memory_becomes_huge_and_keeps_its_contents() {
-    let Some((_still, mut program)) = adoptable("adopted memory", "anon", "64") else {
+    let Some((_unchanged, mut program)) = adoptable("adopted memory", "anon", "64") else {
         return;
     };
     let subject = Subject::start(&mut program);
@@ -37,7 +37,7 @@ fn memory_becomes_huge_and_keeps_its_contents() {
 
 #[test]
 fn only_the_named_segments_are_collapsed() {
-    let Some((_still, mut program)) = adoptable("adopted segments", "anon", "32") else {
+    let Some((_unchanged, mut program)) = adoptable("adopted segments", "anon", "32") else {
         return;
     };
     let subject = Subject::start(&mut program);
@@ -65,7 +65,7 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
         ("shared", "--shm", "set to never (shmem_enabled)"),
         ("forked", "--anon", "since a fork"),
     ] {
-        let Some((_still, mut program)) = adoptable("memory left as it is", kind, "16") else {
+        let Some((_unchanged, mut program)) = adoptable("memory left as it is", kind, "16") else {
             return;
         };
         let subject = Subject::start(&mut program);
@@ -83,7 +83,8 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
 #[test]
 fn a_program_may_change_its_memory_meanwhile() {
     for end in ["remaps", "executes", "ends"] {
-        let Some((_still, mut program)) = adoptable("adopted while it remaps", end, "64") else {
+        let Some((_unchanged, mut program)) = adoptable("adopted while it remaps", end, "64")
+        else {
             return;
         };
         let mut subject = Subject::start(&mut program);
@@ -108,7 +109,7 @@ fn a_program_may_change_its_memory_meanwhile() {
 
 #[test]
 fn a_watch_follows_later_allocations() {
-    let Some((_still, mut program)) = adoptable("adopted later", "grows", "48") else {
+    let Some((_unchanged, mut program)) = adoptable("adopted later", "grows", "48") else {
         return;
     };
     let subject = Subject::start(&mut program);
@@ -133,7 +134,7 @@ fn a_watch_follows_later_allocations() {
 
 #[test]
 fn children_are_included_on_request() {
-    let Some((_still, program)) = adoptable("adopted children", "anon", "16") else {
+    let Some((_unchanged, program)) = adoptable("adopted children", "anon", "16") else {
         return;
     };
     let mut shell = Command::new("sh");
@@ -154,7 +155,7 @@ fn children_are_included_on_request() {
 #[test]
 fn sparse_memory_is_not_filled() {
     for kind in ["sparse", "zeros"] {
-        let Some((_still, mut program)) = adoptable("adopted and sparse", kind, "64") else {
+        let Some((_unchanged, mut program)) = adoptable("adopted and sparse", kind, "64") else {
             return;
         };
         let subject = Subject::start(&mut program);

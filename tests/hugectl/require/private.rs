@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use super::{hugectl, refused, starts};
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::without_pool;
 
 /// Returns the output of `required_anon` if these calls fail with this error.
 fn output(calls: &str, refused: &[&str], error: &str) -> String {

@@ -111,7 +111,7 @@ fn programs_built_with_debians_library_print_the_same() {
                     both.compare(variables, "files", &what);
                 }
             }
-            assert_eq!(live.free_pages_at_last(pool), pool, "{what}");
+            assert_eq!(live.wait_for_free_pages(pool), pool, "{what}");
         }
         if let Some(mount) = &mount {
             assert_eq!(files_in(mount), 0, "{mount}");

@@ -22,7 +22,7 @@ fn each(name: &str, mut check: impl FnMut(&Path, With)) {
 
 /// Checks that all pages are free again.
 fn all_back(live: &Live, pool: u64, what: &str) {
-    assert_eq!(live.free_pages_at_last(pool), pool, "{what}");
+    assert_eq!(live.wait_for_free_pages(pool), pool, "{what}");
 }
 
 const TAKEN: &str = "\

@@ -8,8 +8,8 @@ use super::Plain;
 use crate::libs::smaps::HeapPages;
 use crate::support::needs::{libraries, programs};
 use crate::support::program::{Libc, build};
-use crate::support::still::with_thp;
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::with_thp;
 
 fn under_anon(words: &[&str]) -> Ran {
     let mut command = tool("hugectl");

@@ -55,7 +55,7 @@ impl Server {
 
     /// Waits at most 5 s for the removal of its segments, and returns how many are left. A removed
     /// segment exists until the last process detaches it.
-    fn segments_at_last(&self) -> usize {
+    fn wait_for_segments(&self) -> usize {
         let end = Instant::now() + Duration::from_secs(5);
         while self.segments() > 0 && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
@@ -198,11 +198,11 @@ fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, Str
     let (huge, log) = (server.huge_bytes(), server.log());
     server.stop();
     assert_eq!(
-        live.free_pages_at_last(free),
+        live.wait_for_free_pages(free),
         free,
         "{kind} {huge_pages}: a page is missing"
     );
-    let left = server.segments_at_last();
+    let left = server.wait_for_segments();
     assert_eq!(left, 0, "{kind} {huge_pages}: a segment remains");
     (huge, log)
 }

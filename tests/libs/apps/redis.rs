@@ -127,5 +127,5 @@ fn a_replica_is_equal() {
     assert!(plain == copied && plain.len() == 40, "{plain} {copied}");
     let all = ["--heap", "--shm", "--anon", "--stack", "-q"];
     assert_eq!(life(Some(&all)), [&*plain, &*plain]);
-    assert_eq!(live.free_pages_at_last(64), 64);
+    assert_eq!(live.wait_for_free_pages(64), 64);
 }

@@ -46,5 +46,5 @@ fn valgrind_finds_no_error() {
         assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
         assert!(ran.out.contains(" refused=0 "), "{words:?}: {ran:?}");
     }
-    assert_eq!(live.free_pages_at_last(60), 60);
+    assert_eq!(live.wait_for_free_pages(60), 60);
 }

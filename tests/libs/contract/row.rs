@@ -9,8 +9,8 @@ use crate::support::live::{can_be_set, machine};
 use crate::support::long;
 use crate::support::needs::others;
 use crate::support::program::{Libc, build_as};
-use crate::support::still::without_pool;
 use crate::support::tool::hugectl;
+use crate::support::unchanged::without_pool;
 
 /// The user who runs a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,14 +171,14 @@ impl Row {
     /// afterwards. Takes the machine for one state at a time, so that other tests get it.
     fn with_pool(&self, test: &str, program: &Path, state: State) -> Option<(End, Option<String>)> {
         if state.pool == 0 {
-            let _still = without_pool(test)?;
+            let _unchanged = without_pool(test)?;
             return Some((self.under_hugectl(program, state), None));
         }
         let live = machine(test)?;
         live.set_pool(state.pool);
-        let before = live.free_pages_at_last(state.pool);
+        let before = live.wait_for_free_pages(state.pool);
         let end = self.under_hugectl(program, state);
-        let free = live.free_pages_at_last(before);
+        let free = live.wait_for_free_pages(before);
         let lost = (free < before).then(|| format!("{free} of {before} pages are free afterwards"));
         Some((end, lost))
     }

@@ -42,7 +42,7 @@ fn a_sanitizer_keeps_its_malloc() {
             }
         }
     }
-    assert_eq!(live.free_pages_at_last(40), 40);
+    assert_eq!(live.wait_for_free_pages(40), 40);
 }
 
 #[test]

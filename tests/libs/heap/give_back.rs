@@ -3,8 +3,8 @@
 use crate::libs::smaps::HeapPages;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::without_pool;
 
 /// Runs `give_back` with 300 MiB. Nearly all must be given back within 20 s while the program
 /// allocates a block every 20 ms.
@@ -35,7 +35,7 @@ fn freed_pages_go_back_to_the_pool() {
         let at = |what| HeapPages::find(&ran.out, what).hugetlb;
         assert!(at("full") > 250 << 10, "{libc:?} {mode}: {ran:?}");
         assert!(at("later") <= 25 << 10, "{libc:?} {mode}: {ran:?}");
-        assert_eq!(live.free_pages_at_last(250), 250, "{libc:?} {mode}");
+        assert_eq!(live.wait_for_free_pages(250), 250, "{libc:?} {mode}");
     }
 }
 

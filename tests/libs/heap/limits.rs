@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::libs::smaps::HeapPages;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::still::without_pool;
 use crate::support::tool::{Ran, hugectl, tool};
+use crate::support::unchanged::without_pool;
 
 /// hugectl doesn't see the prctl: the library reports it.
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::libs::smaps::HeapPages;
-use crate::libs::smaps::parts::Part;
+use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
@@ -47,7 +47,7 @@ fn a_process_takes_at_most_its_limit() {
             let huge = full.share(full.hugetlb + full.thp);
             assert!(huge >= 90, "{ran:?}");
         }
-        assert_eq!(live.free_pages_at_last(100), 100, "{limit}");
+        assert_eq!(live.wait_for_free_pages(100), 100, "{limit}");
     }
     // Without a fallback, malloc fails at the limit.
     let blocks = build("blocks", Libc::Glibc, &[]).unwrap();
@@ -67,11 +67,11 @@ fn four_processes_share_a_pool() {
     };
     let page = live.default_size().kib();
     let options = "--heap --limit=1/4";
-    let started = [(); 4].map(|()| Talk::start(hugectl(options, &program, "+200 =full ?")));
-    for mut talk in started {
-        assert_eq!(talk.pages("full").hugetlb, 25 * page);
-        talk.go_on();
-        talk.end();
+    let started = [(); 4].map(|()| Interactive::start(hugectl(options, &program, "+200 =full ?")));
+    for mut interactive in started {
+        assert_eq!(interactive.pages("full").hugetlb, 25 * page);
+        interactive.go_on();
+        interactive.end();
     }
 }
 
@@ -89,14 +89,14 @@ fn text_and_data_count_together() {
         let bytes = limit * page * 1024;
         let options = format!("-q --text={size} --data={size} --limit={bytes}");
         let ran = run(&options, &program, "");
-        let pages = |part| Part::find(&ran.out, part).pool / page;
+        let pages = |part| SegmentPages::find(&ran.out, part).pool / page;
         (pages("text"), pages("data") + pages("bss"))
     };
     let (text, data) = pages(1000);
     assert!(text > 0 && data > 1 && text + data < 100, "{text} {data}");
     for limit in [text, text + data - 1] {
         assert_eq!(pages(limit), (text, limit - text));
-        assert_eq!(live.free_pages_at_last(100), 100);
+        assert_eq!(live.wait_for_free_pages(100), 100);
     }
 }
 
@@ -125,16 +125,16 @@ fn a_pool_that_is_filled_later_is_used_later() {
     };
     let page = live.default_size().kib();
     let steps = "+100 =empty ? +100 =little +200 =filled";
-    let mut talk = Talk::start(hugectl("--heap", &program, steps));
-    assert_eq!(talk.pages("empty").hugetlb, 0);
+    let mut interactive = Interactive::start(hugectl("--heap", &program, steps));
+    assert_eq!(interactive.pages("empty").hugetlb, 0);
     live.set_pool(200);
-    talk.go_on();
-    talk.pages("little");
+    interactive.go_on();
+    interactive.pages("little");
     // The pool is tried again after at most 128 MiB.
-    let filled = talk.pages("filled").hugetlb;
+    let filled = interactive.pages("filled").hugetlb;
     assert!(filled >= (300 - 128 - 10) << 10, "{filled}");
     assert!(filled <= 200 * page, "{filled}");
-    talk.end();
+    interactive.end();
 }
 
 #[test]
@@ -150,21 +150,21 @@ fn a_parent_returns_to_the_pool_once_after_its_child() {
     for what in ["moved", "child_lives", "child", "twice", "never"] {
         assert_eq!(at(what), 0, "{what}: {ran:?}");
     }
-    assert_eq!(live.free_pages_at_last(200), 200);
+    assert_eq!(live.wait_for_free_pages(200), 200);
 }
 
 /// A program that waits for a line of input.
-struct Talk {
+struct Interactive {
     child: Child,
     out: BufReader<ChildStdout>,
 }
 
-impl Talk {
-    fn start(mut command: Command) -> Talk {
+impl Interactive {
+    fn start(mut command: Command) -> Interactive {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
-        Talk { child, out }
+        Interactive { child, out }
     }
 
     /// Reads its next line, which begins with `what`.

@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::support::live::Group;
 use crate::support::needs::control_groups;
 use crate::support::program::{Libc, build};
-use crate::support::still::{with_thp, without_pool};
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::{with_thp, without_pool};
 
 /// Ways to map memory that must be on huge pages once it is touched.
 const HUGE: [&str; 8] = [

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::without_pool;
 
 /// Calls of hugectl and of the libraries that a plain program doesn't make.
 const CALLS: [&str; 14] = [

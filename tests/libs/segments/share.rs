@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::libs::smaps::parts::Part;
+use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool};
@@ -116,7 +116,7 @@ fn two_processes_share_one_copy() {
         assert!(child.wait().unwrap().success());
     }
     // The copy stays for the next process.
-    let text = Part::find(&run(&program).out, "text");
+    let text = SegmentPages::find(&run(&program).out, "text");
     assert!(text.is_huge() && text.pool == text.whole, "{text:?}");
     assert_eq!(place.live.free_pages() + text.whole / 2048, 40);
     fs::remove_dir_all(&place.copies_dir).unwrap();
@@ -193,7 +193,7 @@ fn a_killed_or_stopped_process_blocks_no_other() {
         ran.err.contains("another process is still making"),
         "{ran:?}"
     );
-    assert!(Part::find(&ran.out, "text").is_huge(), "{ran:?}");
+    assert!(SegmentPages::find(&ran.out, "text").is_huge(), "{ran:?}");
     drop(lock);
     fs::remove_dir_all(&place.copies_dir).unwrap();
 }
@@ -210,7 +210,7 @@ fn a_directory_writable_by_others_is_rejected() {
     fs::set_permissions(&place.copies_dir, Permissions::from_mode(0o777)).unwrap();
     let ran = run(&program);
     assert!(ran.err.contains("can be written to by others"), "{ran:?}");
-    assert!(Part::find(&ran.out, "text").is_huge(), "{ran:?}");
+    assert!(SegmentPages::find(&ran.out, "text").is_huge(), "{ran:?}");
     assert!(place.copies().is_empty());
     fs::remove_dir_all(&place.copies_dir).unwrap();
     let mut command = tool("hugectl");

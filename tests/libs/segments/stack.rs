@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::program::{Libc, build};
-use crate::support::still::with_thp;
 use crate::support::tool::{Ran, tool};
+use crate::support::unchanged::with_thp;
 
 /// Bytes used of each stack.
 const USED: &str = "5000000";
@@ -100,7 +100,7 @@ fn a_deep_main_stack_is_huge_up_to_its_limit() {
 }
 
 #[test]
-fn warnings_and_the_report() {
+fn stack_warnings_are_printed_once() {
     let Some(live) = with_thp("a size of stacks") else {
         return;
     };
@@ -124,7 +124,7 @@ fn warnings_and_the_report() {
 }
 
 #[test]
-fn threads_of_musl() {
+fn musl_thread_stacks_are_huge() {
     let Some(_live) = with_thp("stacks with musl") else {
         return;
     };
@@ -140,7 +140,7 @@ fn threads_of_musl() {
 }
 
 #[test]
-fn unlimited_and_small_stacks() {
+fn stack_limits_are_kept() {
     let Some(_live) = with_thp("limits of stacks") else {
         return;
     };

@@ -1,10 +1,10 @@
 //! Only the program that hugectl itself starts gets a private copy of its text: the many
 //! processes of a starter script would have one each.
 
-use crate::libs::smaps::parts::Part;
+use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::program::{Libc, build};
-use crate::support::still::with_thp;
 use crate::support::tool::{Ran, copy, tool};
+use crate::support::unchanged::with_thp;
 
 #[test]
 fn only_the_started_program_has_a_copy() {
@@ -21,7 +21,7 @@ fn only_the_started_program_has_a_copy() {
     let ran: Ran = (command.args(["--text=thp", "-v"]).arg(&alone).output())
         .unwrap()
         .into();
-    let text = Part::find(&ran.out, "text");
+    let text = SegmentPages::find(&ran.out, "text");
     assert!(text.whole > 0 && text.is_huge(), "{ran:?}");
 
     // A child of a shell, and the shell's own process.
@@ -30,7 +30,7 @@ fn only_the_started_program_has_a_copy() {
         command.args(["--text=thp", "-v", "sh", "-c", line, "sh"]);
         let ran: Ran = command.arg(&alone).output().unwrap().into();
         assert_eq!(ran.status, 0, "{ran:?}");
-        let text = Part::find(&ran.out, "text");
+        let text = SegmentPages::find(&ran.out, "text");
         assert_eq!((text.pool, text.thp), (0, 0), "{line}: {ran:?}");
         assert!(ran.err.contains("hugeedit --align"), "{ran:?}");
     }

@@ -77,7 +77,7 @@ fn the_picture_of_a_run_is_real() {
         return;
     };
     live.set_pool(200);
-    assert_eq!(live.free_pages_at_last(200), 200);
+    assert_eq!(live.wait_for_free_pages(200), 200);
     let now = svg::terminal(&a_run());
     let is_same = without_numbers(&now) == without_numbers(&bless::text(TERMINAL));
     if !is_same {

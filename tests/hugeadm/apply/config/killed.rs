@@ -103,7 +103,7 @@ fn kill_everywhere<S: PartialEq + Debug>(
 }
 
 #[test]
-fn in_a_recorded_machine() {
+fn killed_runs_recover_on_a_recorded_machine() {
     if !needs::programs("a killed apply", &["strace"]) {
         return;
     }
@@ -127,7 +127,7 @@ fn in_a_recorded_machine() {
 }
 
 #[test]
-fn on_this_machine() {
+fn killed_runs_recover_on_this_machine() {
     let Some(live) = machine("a killed apply on this machine") else {
         return;
     };

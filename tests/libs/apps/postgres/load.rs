@@ -125,8 +125,8 @@ const PAGES: u64 = 320;
 
 /// Returns what remains of an ended server: free pages, segments, files.
 fn left(live: &Live, server: &Server) -> (u64, usize, usize) {
-    let pages = live.free_pages_at_last(PAGES);
-    (pages, server.segments_at_last(), files())
+    let pages = live.wait_for_free_pages(PAGES);
+    (pages, server.wait_for_segments(), files())
 }
 
 const NOTHING: (u64, usize, usize) = (PAGES, 0, 0);

@@ -4,7 +4,7 @@ use super::{field, find_line};
 
 /// A line such as `text whole_kb=1 pool_kb=2 thp_kb=3 file_kb=4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct SegmentPages {
     /// KiB in whole huge pages.
     pub(crate) whole: u64,
     pub(crate) pool: u64,
@@ -12,11 +12,11 @@ pub(crate) struct Part {
     pub(crate) file: u64,
 }
 
-impl Part {
+impl SegmentPages {
     /// Returns the line of text, data or bss.
-    pub(crate) fn find(output: &str, segment: &str) -> Part {
+    pub(crate) fn find(output: &str, segment: &str) -> SegmentPages {
         let line = find_line(output, segment);
-        Part {
+        SegmentPages {
             whole: field(line, "whole_kb"),
             pool: field(line, "pool_kb"),
             thp: field(line, "thp_kb"),

@@ -10,9 +10,9 @@ use nix::fcntl::{Flock, FlockArg};
 use super::live::{Live, can_be_set, live_root, lock, machine, skip};
 
 /// The machine for a test that doesn't change it.
-pub(crate) enum Still {
+pub(crate) enum UnchangedMachine {
     /// The pool was empty already; the machine is shared.
-    AsFound(Box<Found>),
+    Shared(Box<Found>),
     /// The pool was emptied for this test only.
     Emptied(Box<Live>),
 }
@@ -25,7 +25,7 @@ pub(crate) struct Found {
 }
 
 /// Returns the machine with an empty pool of the default size, or reports a skipped test.
-pub(crate) fn without_pool(test: &str) -> Option<Still> {
+pub(crate) fn without_pool(test: &str) -> Option<UnchangedMachine> {
     if !can_be_set(test) {
         return None;
     }
@@ -34,19 +34,19 @@ pub(crate) fn without_pool(test: &str) -> Option<Still> {
         machine: Machine::read(&live_root()).unwrap(),
     };
     if is_empty(&found.machine) {
-        return Some(Still::AsFound(Box::new(found)));
+        return Some(UnchangedMachine::Shared(Box::new(found)));
     }
     drop(found);
     let live = machine(test)?;
     live.set_pool(0);
-    Some(Still::Emptied(Box::new(live)))
+    Some(UnchangedMachine::Emptied(Box::new(live)))
 }
 
 /// Returns the machine with an empty pool and THP, or reports a skipped test.
-pub(crate) fn with_thp(test: &str) -> Option<Still> {
-    let still = without_pool(test)?;
-    match still.thp_serves() {
-        true => Some(still),
+pub(crate) fn with_thp(test: &str) -> Option<UnchangedMachine> {
+    let unchanged = without_pool(test)?;
+    match unchanged.thp_serves() {
+        true => Some(unchanged),
         false => skip(test, "transparent huge pages are off"),
     }
 }
@@ -62,20 +62,22 @@ fn is_empty(machine: &Machine) -> bool {
     machine.default_pool().is_some_and(has_none) && shmem.is_none_or(|word| word == "never")
 }
 
-impl Still {
+impl UnchangedMachine {
     /// Returns the default huge page size.
     pub(crate) fn default_size(&self) -> PageSize {
         match self {
-            Still::AsFound(found) => found.machine.default_pool().unwrap().size,
-            Still::Emptied(live) => live.default_size(),
+            UnchangedMachine::Shared(found) => found.machine.default_pool().unwrap().size,
+            UnchangedMachine::Emptied(live) => live.default_size(),
         }
     }
 
     /// Whether private memory can use transparent huge pages.
     pub(crate) fn thp_serves(&self) -> bool {
         match self {
-            Still::AsFound(found) => found.machine.thp.as_ref().is_some_and(Thp::serves_madvise),
-            Still::Emptied(live) => live.thp_serves(),
+            UnchangedMachine::Shared(found) => {
+                found.machine.thp.as_ref().is_some_and(Thp::serves_madvise)
+            }
+            UnchangedMachine::Emptied(live) => live.thp_serves(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::place::{Done, Place, as_nobody, done, is_root};
 const LOOK: &str = "grep -m1 libhugetlbfs /proc/self/maps";
 
 /// Returns a place without installed libraries, and a run-time directory of nobody.
-fn alone() -> Place {
+fn without_libraries() -> Place {
     let place = Place::new();
     fs::remove_dir_all(place.path("prefix/lib")).unwrap();
     place.shell("mkdir -m 700 runtime; chown 65534:65534 runtime");
@@ -38,7 +38,7 @@ fn the_bundled_library_is_written_and_loaded() {
     if !is_root("a hugectl alone") {
         return;
     }
-    let place = alone();
+    let place = without_libraries();
     let shm = library(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK]));
     assert_eq!(shm.file_name().unwrap(), "libhugetlbfs.so");
     let heap = library(
@@ -54,7 +54,7 @@ fn a_modified_library_is_replaced() {
     if !is_root("a changed library") {
         return;
     }
-    let place = alone();
+    let place = without_libraries();
     let first = run(&place, &["-q", "--shm", "sh", "-c", LOOK]);
     let path = library(&place, &first);
     let good = fs::read(&path).unwrap();
@@ -74,7 +74,7 @@ fn eight_starts_may_write_it_at_once() {
     if !is_root("many starts") {
         return;
     }
-    let place = alone();
+    let place = without_libraries();
     let start = |_: usize| {
         let mut command = place.command(&["-q", "--heap=thp", "sh", "-c", LOOK]);
         command.env("XDG_RUNTIME_DIR", place.path("runtime"));
@@ -100,7 +100,7 @@ fn a_program_starts_without_the_library() {
         return;
     }
     const USER: &str = "64001";
-    let place = alone();
+    let place = without_libraries();
     let taken = PathBuf::from(format!("/tmp/hugetools-{USER}"));
     fs::create_dir(&taken).unwrap();
     let started = place.shell(&format!(
