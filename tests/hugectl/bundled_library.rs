@@ -102,6 +102,8 @@ fn a_program_starts_without_the_library() {
     const USER: &str = "64001";
     let place = without_libraries();
     let taken = PathBuf::from(format!("/tmp/hugetools-{USER}"));
+    // A killed run left it.
+    let _ = fs::remove_dir(&taken);
     fs::create_dir(&taken).unwrap();
     let started = place.shell(&format!(
         "setpriv --reuid={USER} --clear-groups hugectl --shm echo here"

@@ -16,7 +16,10 @@ void *malloc(size_t size)
 {
 	size_t *head = mmap(NULL, size + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return head == MAP_FAILED ? NULL : head + 8;
+	if (head == MAP_FAILED)
+		return NULL;
+	head[0] = size;
+	return head + 8;
 }
 
 void free(void *block)
@@ -32,8 +35,9 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *block, size_t size)
 {
 	void *moved = malloc(size);
+	size_t before = block ? ((size_t *)block)[-8] : 0;
 
-	return block && moved ? memcpy(moved, block, size) : moved;
+	return block && moved ? memcpy(moved, block, before < size ? before : size) : moved;
 }
 #endif
 

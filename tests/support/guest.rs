@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::cpio::Archive;
@@ -208,12 +209,8 @@ fn finish(command: &mut Command) -> String {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let mut out = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut console = Vec::new();
-        let _ = out.read_to_end(&mut console);
-        String::from_utf8_lossy(&console).replace('\r', "")
-    });
+    let out = read_to_end(child.stdout.take().unwrap());
+    let errors = read_to_end(child.stderr.take().unwrap());
     let end = Instant::now() + PATIENCE;
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > end {
@@ -221,14 +218,21 @@ fn finish(command: &mut Command) -> String {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let console = reader.join().unwrap();
-    let mut errors = String::new();
-    child.stderr.unwrap().read_to_string(&mut errors).unwrap();
+    let (console, errors) = (out.join().unwrap(), errors.join().unwrap());
     assert!(
         console.contains("@@ the end"),
         "the guest did not end:\n{console}\n{errors}"
     );
     console
+}
+
+/// Reads a pipe to its end in a thread, so that the writer never blocks.
+fn read_to_end(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = pipe.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).replace('\r', "")
+    })
 }
 
 /// The beginning of the guest's init script.

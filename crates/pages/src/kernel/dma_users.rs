@@ -44,12 +44,15 @@ fn is_writer(name: &CStr, has_threads: bool) -> bool {
     let path = Path::of(format_args!("/proc/self/fd/{text}"));
     let len = path.and_then(|path| sys::read_link(path.c_str(), &mut buffer).ok());
     let target = &buffer[..len.unwrap_or(0)];
-    let is_harmless = || HARMLESS.iter().any(|known| target.starts_with(known));
     match target {
         b"anon_inode:[io_uring]" => true,
-        _ if target.starts_with(b"/dev/") => !is_harmless(),
+        _ if target.starts_with(b"/dev/") => !is_harmless(target),
         _ => has_threads && target.starts_with(b"/") && is_direct(text),
     }
+}
+
+fn is_harmless(file: &[u8]) -> bool {
+    HARMLESS.iter().any(|known| file.starts_with(known))
 }
 
 fn is_direct(number: &str) -> bool {
@@ -60,6 +63,12 @@ fn is_direct(number: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_mounts_below_dev_are_no_devices() {
+        assert!(is_harmless(b"/dev/hugepages/guest (deleted)") && is_harmless(b"/dev/shm/x"));
+        assert!(!is_harmless(b"/dev/infiniband/uverbs0"));
+    }
 
     #[test]
     fn a_file_past_the_cache_counts_beside_threads() {
