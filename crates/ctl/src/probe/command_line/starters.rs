@@ -89,10 +89,15 @@ const STARTERS: &[(&str, Drops, Cure)] = &[
     ),
 ];
 
+/// Directories of running service managers: they start init scripts in a new environment.
+const MANAGERS: [&str; 2] = ["/run/systemd/system", "/run/openrc"];
+
 /// Returns a warning if the command line contains a starter that drops the environment.
 pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
     let is_program = |name: &OsStr| target::is_program(name, caller);
-    let (name, cure) = layers(&run.command, &is_program).find_map(dropping)?;
+    let has_manager = MANAGERS.iter().any(|dir| Path::new(dir).exists());
+    let mut layers = layers(&run.command, &is_program);
+    let (name, cure) = layers.find_map(|words| dropping(words, has_manager))?;
     let fact = format!(
         "{name} starts its program without this environment, so nothing of that goes on huge pages"
     );
@@ -101,11 +106,12 @@ pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
 }
 
 /// Returns name and cure if a command line begins with a starter that drops the environment.
-fn dropping(words: &[OsString]) -> Option<(String, Cure)> {
+/// An init script does so under a service manager.
+fn dropping(words: &[OsString], has_manager: bool) -> Option<(String, Cure)> {
     let (first, arguments) = words.split_first()?;
     let name = file_name(first);
     let text = String::from_utf8_lossy(name).into_owned();
-    if Path::new(first).parent()?.ends_with("init.d") {
+    if has_manager && Path::new(first).parent()?.ends_with("init.d") {
         return Some((text, Cure::Unit));
     }
     let is_in = |word: &[u8], list: &str| list.split(' ').any(|known| known.as_bytes() == word);
@@ -182,7 +188,7 @@ mod tests {
     fn starters_that_drop_the_environment() {
         let advice = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let (name, cure) = dropping(&words)?;
+            let (name, cure) = dropping(&words, line != "/etc/init.d/plain start")?;
             Some(cure.advice(&name, "hugectl --shm"))
         };
         for (line, expected) in [
@@ -198,7 +204,13 @@ mod tests {
             let advice = advice(line).expect(line);
             assert!(advice.contains(expected), "{line}: {advice}");
         }
-        for line in ["su x -c y", "env A=b y -i", "sbatch x", "y --reset-env"] {
+        for line in [
+            "su x -c y",
+            "env A=b y -i",
+            "sbatch x",
+            "y --reset-env",
+            "/etc/init.d/plain start",
+        ] {
             assert_eq!(advice(line), None, "{line}");
         }
     }
