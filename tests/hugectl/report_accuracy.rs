@@ -197,7 +197,7 @@ fn a_start_warns_once() {
 
 #[test]
 fn each_process_warns_without_a_shared_directory() {
-    let script = "HUGETLB_STARTER=$$:7:/nowhere/starts; KINDS shm alone; KINDS shm alone";
+    let script = "HUGETLB_STARTER=$$:7:0:/nowhere/starts; KINDS shm alone; KINDS shm alone";
     if let Some(lines) = warnings(0, "--shm", script) {
         assert_eq!(lines.len(), 2, "{lines:#?}");
     }

@@ -1,15 +1,16 @@
-//! The ledger of messages: records which warnings a launch has printed. hugectl and the libraries
-//! share a small file with an entry for each launch. The first process of a launch with a warning
-//! of some kind prints it; the others find the record and stay silent.
+//! The ledger of messages: records which warnings a launch has printed. The libraries share a small
+//! file with an entry for each launch. The first process of a launch with a warning of some kind
+//! prints it; the others find the record and stay silent.
 //!
-//! The file has a fixed size and lies in the user's hugectl directory. A new launch overwrites the
-//! oldest entry. A process that cannot open the file prints all its warnings.
+//! The file has a fixed size and lies in the user's hugectl directory. The first process with a
+//! warning creates it. An entry has its place by the key of the launch; another launch with the
+//! same place replaces it. A process that cannot open the file prints all its warnings.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of entries; the next launch overwrites the oldest.
-pub const LAUNCHES: usize = 255;
+/// Number of entries.
+const LAUNCHES: usize = 510;
 
 /// Length of the file in bytes.
 pub const LEN: usize = size_of::<Ledger>();
@@ -17,6 +18,12 @@ pub const LEN: usize = size_of::<Ledger>();
 /// The first bytes of the file, without meaning. A writer first writes them with write(2): on a
 /// full file system that returns an error, while a store to the mapping raises SIGBUS.
 pub const PREFIX: [u8; 8] = [0; 8];
+
+/// Bits of an entry for the kinds of messages; the others are the key.
+const KIND_BITS: u32 = 24;
+
+/// Bits of a key.
+pub const KEY_BITS: u32 = u64::BITS - KIND_BITS;
 
 /// A kind of message. Each launch prints one message of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,44 +72,31 @@ impl Kind {
     }
 }
 
-/// The entry of a launch. Key 0 is an unused entry.
-#[derive(Debug)]
-#[repr(C)]
-struct Launch {
-    key: AtomicU64,
-    kinds: AtomicU64,
-}
-
 /// The whole file.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Ledger {
     /// [`PREFIX`].
     prefix: AtomicU64,
-    /// Number of launches entered so far.
-    entered: AtomicU64,
-    launches: [Launch; LAUNCHES],
+    /// For each launch its key and the kinds that it has printed.
+    launches: [AtomicU64; LAUNCHES],
+    /// Rounds the length.
+    suffix: AtomicU64,
 }
 
 impl Ledger {
-    /// Enters a launch that has printed messages of the kinds `printed` already.
-    pub fn enter(&self, key: u64, printed: u64) {
-        let number = self.entered.fetch_add(1, Ordering::Relaxed);
-        let at = usize::try_from(number % LAUNCHES as u64).unwrap_or(0);
-        if let Some(launch) = self.launches.get(at) {
-            launch.key.store(0, Ordering::Release);
-            launch.kinds.store(printed, Ordering::Release);
-            launch.key.store(key, Ordering::Release);
+    /// Records that the launch prints a message of this kind; returns whether it is the first.
+    pub fn is_first(&self, place: &Place, kind: Kind) -> bool {
+        let number = usize::try_from(place.key % LAUNCHES as u64).unwrap_or(0);
+        let printed = |entry: u64| match entry >> KIND_BITS == place.key {
+            true => entry & ((1 << KIND_BITS) - 1),
+            false => place.printed,
+        };
+        let record = |entry| Some((place.key << KIND_BITS) | printed(entry) | kind.bit());
+        let entry = &self.launches[number];
+        match entry.fetch_update(Ordering::Relaxed, Ordering::Relaxed, record) {
+            Ok(before) | Err(before) => printed(before) & kind.bit() == 0,
         }
-    }
-
-    /// Records that the launch prints a message of this kind. Returns true if it is the
-    /// first one, `None` if the entry was overwritten.
-    pub fn is_first(&self, key: u64, kind: Kind) -> Option<bool> {
-        let mut launches = self.launches.iter();
-        let launch = launches.find(|launch| launch.key.load(Ordering::Acquire) == key)?;
-        let before = launch.kinds.fetch_or(kind.bit(), Ordering::AcqRel);
-        Some(before & kind.bit() == 0)
     }
 }
 
@@ -110,6 +104,7 @@ impl Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     key: u64,
+    printed: u64,
     path: [u8; PATH_MAX],
 }
 
@@ -117,31 +112,29 @@ pub struct Place {
 const PATH_MAX: usize = 128;
 
 impl Place {
-    /// Returns `None` if the path is too long or not absolute, or the key is 0.
-    pub fn new(key: u64, path: &[u8]) -> Option<Place> {
+    /// `printed` are the kinds that hugectl has printed. Returns `None` if the path is too long or
+    /// not absolute, or a number too large.
+    pub fn new(key: u64, printed: u64, path: &[u8]) -> Option<Place> {
         let mut place = Place {
             key,
+            printed,
             path: [0; PATH_MAX],
         };
         let is_name = path.first() == Some(&b'/') && path.len() < PATH_MAX;
-        if key == 0 || !is_name || path.contains(&0) {
+        let fits = key < 1 << KEY_BITS && printed < 1 << KIND_BITS;
+        if !fits || !is_name || path.contains(&0) {
             return None;
         }
         place.path[..path.len()].copy_from_slice(path);
         Some(place)
     }
 
-    /// Reads `KEY:FILE`.
+    /// Reads `KEY:KINDS:FILE`.
     pub fn read(value: &[u8]) -> Option<Place> {
-        let colon = value.iter().position(|byte| *byte == b':')?;
-        let (key, path) = (value.get(..colon)?, value.get(colon + 1..)?);
-        let key = core::str::from_utf8(key).ok()?.parse().ok()?;
-        Place::new(key, path)
-    }
-
-    /// The key of the launch.
-    pub fn key(&self) -> u64 {
-        self.key
+        let mut parts = value.splitn(3, |byte| *byte == b':');
+        let mut number = || core::str::from_utf8(parts.next()?).ok()?.parse().ok();
+        let (key, printed) = (number()?, number()?);
+        Place::new(key, printed, parts.next()?)
     }
 
     /// The path of the ledger file.
@@ -152,7 +145,8 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.key, self.path().to_str().unwrap_or(""))
+        let path = self.path().to_str().unwrap_or("");
+        write!(f, "{}:{}:{path}", self.key, self.printed)
     }
 }
 
@@ -162,43 +156,35 @@ mod tests {
     use super::*;
     use std::format;
 
-    fn ledger() -> Ledger {
-        let empty = || AtomicU64::new(0);
-        Ledger {
-            prefix: empty(),
-            entered: empty(),
-            launches: core::array::from_fn(|_| Launch {
-                key: empty(),
-                kinds: empty(),
-            }),
-        }
-    }
-
     #[test]
     fn the_first_process_of_a_launch_prints_the_message() {
-        let ledger = ledger();
-        ledger.enter(7, Kind::Heap.bit());
-        ledger.enter(8, 0);
-        assert_eq!(ledger.is_first(7, Kind::Heap), Some(false));
-        assert_eq!(ledger.is_first(7, Kind::Shm), Some(true));
-        assert_eq!(ledger.is_first(7, Kind::Shm), Some(false));
-        assert_eq!(ledger.is_first(8, Kind::Shm), Some(true));
-        assert_eq!(ledger.is_first(9, Kind::Shm), None);
-        for key in 10..10 + LAUNCHES as u64 - 1 {
-            ledger.enter(key, 0);
-        }
-        assert_eq!(ledger.is_first(7, Kind::Shm), None);
-        assert_eq!(ledger.is_first(8, Kind::Shm), Some(false));
+        let ledger = Ledger {
+            prefix: AtomicU64::new(0),
+            launches: core::array::from_fn(|_| AtomicU64::new(0)),
+            suffix: AtomicU64::new(0),
+        };
+        let launch = |key, printed| Place::new(key, printed, b"/ledger").unwrap();
+        let (one, other) = (launch(7, Kind::Heap.bit()), launch(8, 0));
+        assert!(!ledger.is_first(&one, Kind::Heap));
+        assert!(ledger.is_first(&one, Kind::Shm));
+        assert!(!ledger.is_first(&one, Kind::Shm));
+        assert!(ledger.is_first(&other, Kind::Shm));
+        assert!(ledger.is_first(&other, Kind::SmallShared));
+        // It has the same place.
+        assert!(ledger.is_first(&launch(7 + LAUNCHES as u64, 0), Kind::Shm));
+        assert!(ledger.is_first(&one, Kind::Shm));
+        assert!(!ledger.is_first(&other, Kind::Shm));
     }
 
     #[test]
     fn written_places_parse_back() {
-        let place = Place::new(77, b"/run/a:b").unwrap();
+        let place = Place::new(77, 5, b"/run/a:b").unwrap();
         assert_eq!(Place::read(format!("{place}").as_bytes()), Some(place));
-        assert_eq!((place.key(), place.path()), (77, c"/run/a:b"));
+        assert_eq!((place.printed, place.path()), (5, c"/run/a:b"));
         let long = [b'/'; PATH_MAX];
-        assert_eq!(Place::new(1, &long), None);
-        for wrong in ["", "7", "7:", "7:a", "0:/a", "x:/a"] {
+        assert_eq!(Place::new(1, 0, &long), None);
+        assert_eq!(Place::new(1 << KEY_BITS, 0, b"/a"), None);
+        for wrong in ["", "7", "7:", "7:/a", "7:0:a", "7::/a", "x:0:/a"] {
             assert_eq!(Place::read(wrong.as_bytes()), None, "{wrong}");
         }
     }

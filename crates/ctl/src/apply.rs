@@ -48,7 +48,7 @@ pub fn apply(
     }
     applied.prepare_text(plan, caller, root)?;
     if plan.libraries_may_warn() {
-        let place = ledger::enter(caller, plan.warned_kinds());
+        let place = ledger::place(caller, plan.warned_kinds());
         applied.variables.extend(place.map(|place| Variable {
             name: STARTER,
             value: Value::ProcessAnd(place.to_string().into()),

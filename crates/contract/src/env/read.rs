@@ -43,7 +43,7 @@ pub(super) fn messages<'a>(
     })
 }
 
-/// Parses `PID` or `PID:KEY:FILE`.
+/// Parses `PID` or `PID:KEY:KINDS:FILE`.
 pub(super) fn starter(value: &[u8]) -> Option<Starter> {
     let (pid, place) = split_at_colon(value).unwrap_or((value, b""));
     Some(Starter {

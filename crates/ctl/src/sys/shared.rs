@@ -1,4 +1,4 @@
-//! Shared memory: the page for the report of a program, and the ledger of messages.
+//! Shared memory: the page for the report of a program.
 #![expect(unsafe_code, reason = "maps memory that other processes write to")]
 
 use std::io;
@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
 
-use hugetools_contract::ledger::{self, Ledger};
 use hugetools_contract::report_page::{HEAD_LEN, LEN, Page, TEXT_LEN};
 use hugetools_contract::segment::WATCHER_PAGE;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
@@ -42,14 +41,6 @@ impl Shared {
         unsafe { std::ptr::copy_nonoverlapping(from, text.as_mut_ptr(), text.len()) };
         text
     }
-}
-
-/// Maps the ledger, whose file has its full length, until this process ends.
-pub(crate) fn ledger(file: &std::fs::File) -> io::Result<&'static Ledger> {
-    let at = map(file, ledger::LEN)?;
-    // SAFETY: the mapping is never removed and has this length. The ledger consists of atomic
-    // numbers: any value is valid.
-    Ok(unsafe { at.cast::<Ledger>().as_ref() })
 }
 
 /// Maps a file, shared, until this process ends.

@@ -36,23 +36,25 @@ pub(super) fn claim(kind: Kind) -> Printed {
 }
 
 fn is_first(place: &Place, kind: Kind) -> Option<bool> {
-    let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = File::open(place.path(), flags).ok()?;
-    // Access beyond the end of a shorter file would raise SIGBUS.
-    file.size().filter(|size| *size == LEN)?;
-    // So would a store on a full file system; write(2) returns an error instead.
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = File::open_mode(place.path(), flags, 0o600).ok()?;
+    // A store on a full file system would raise SIGBUS; write(2) returns an error instead.
     file.write_first(&PREFIX)
         .ok()
         .filter(|len| *len == PREFIX.len())?;
+    // So would access beyond the end of a shorter file.
+    if file.size()? < LEN {
+        file.set_len(LEN).ok()?;
+    }
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping replaces nothing.
     let at = unsafe { sys::mmap(0, LEN, prot, libc::MAP_SHARED, file.fd(), 0) }.ok()?;
     // SAFETY: mapped above with this length; the type consists of atomic integers.
     let ledger = unsafe { &*(at as *const Ledger) };
-    let first = ledger.is_first(place.key(), kind);
+    let first = ledger.is_first(place, kind);
     // SAFETY: mapped above, and `ledger` isn't used any more.
     let _ = unsafe { sys::munmap(at, LEN) };
-    first
+    Some(first)
 }
 
 #[cfg(test)]
@@ -60,8 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_too_short_is_none() {
-        let place = Place::new(1, b"/proc/self/cmdline").unwrap();
+    fn a_file_that_is_not_writable_is_none() {
+        let place = Place::new(1, 0, b"/proc/self/cmdline").unwrap();
         assert_eq!(is_first(&place, Kind::Stacks), None);
     }
 }
