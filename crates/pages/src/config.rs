@@ -1,7 +1,8 @@
 //! The settings of this process, copied from its environment once.
 //!
 //! **Invariants.** They never change. Strings are copied, because programs overwrite their
-//! environment (PostgreSQL's process titles). An invalid value is reported and ignored.
+//! environment (PostgreSQL's process titles). An invalid value is ignored and mostly
+//! reported; an invalid `HUGETLB_ELFMAP` means `no`.
 //!
 //! **Locks.** None: the first caller fills a cell; meanwhile others get empty settings.
 //!
@@ -32,7 +33,8 @@ pub mod starter_message;
 /// The settings of this process.
 pub type Config = Settings<'static>;
 
-/// The settings until the environment is known.
+/// The settings until the environment is known. No segment is remapped: the environment may forbid
+/// it.
 static NOTHING: Config = Settings {
     elfmap: Elfmap::OFF,
     ..Settings::NOTHING
@@ -49,13 +51,14 @@ pub fn report_path() -> Option<&'static CStr> {
     }
 }
 
-/// Returns the level for a shortage of huge pages: warning for the first line of its kind in a
-/// hugectl start.
+/// Returns the level for a shortage of huge pages: info if hugectl or a process of the same start
+/// has printed this kind, otherwise warning. If that is unknown and `warning_pid` is set, only that
+/// process warns.
 pub fn level(kind: Kind) -> Level {
     match get().warning_pid {
-        // Messages aren't written under the program's own filter.
+        // Under the program's own filter no message is written.
         Some(_) if sys::filter() == sys::Filter::Own => Level::Info,
-        // hugectl has printed it.
+        // hugectl has printed the warning.
         Some(0) => Level::Info,
         Some(pid) if pid != sys::getpid() => level_if_first(kind),
         _ => level_once(kind),
@@ -74,7 +77,7 @@ pub fn level_unpredicted(kind: Kind) -> Level {
     }
 }
 
-/// Returns warning for the first line of a kind, whichever process prints it.
+/// Returns info if a process is known to have printed this kind, otherwise warning.
 pub fn level_once(kind: Kind) -> Level {
     match may_look_up() && once::claim(kind) == Printed::Before {
         true => Level::Info,
@@ -122,7 +125,7 @@ pub fn get() -> &'static Config {
     read()
 }
 
-/// Whether the environment has been read and [`get`] is final.
+/// Whether [`get`] returns the final settings.
 pub fn is_known() -> bool {
     get();
     CELL.state.load(Ordering::Acquire) == READY
@@ -156,7 +159,7 @@ fn read() -> &'static Config {
     unsafe { &*CELL.config.get() }
 }
 
-/// Returns the program's name from its first argument, if a setting needs it.
+/// Returns the base name of `argv[0]`; empty if no setting needs it.
 fn program<'a>(variables: &Variables, buffer: &'a mut MaybeUninit<[u8; PATH_MAX]>) -> &'a [u8] {
     if variables.get(env::RESTRICT_EXE).is_none() {
         return &[];
@@ -171,7 +174,8 @@ pub fn share_of_heap() -> Option<Share> {
     share_of(Segment::Heap)
 }
 
-/// Share of a segment that `--require` demands, if the segment is asked for at all.
+/// Share of the heap, shared memory, anonymous mappings or stacks that `--require` demands, if they
+/// are requested; `None` for text, data and bss.
 pub fn share_of(segment: Segment) -> Option<Share> {
     let config = get();
     let asked = match segment {
@@ -189,7 +193,7 @@ pub fn heap_is_of_pool() -> bool {
     get().heap.is_some_and(|pages| pages != Pages::Thp)
 }
 
-/// Whether heap requests fail rather than get smaller pages than requested.
+/// Whether heap requests may fail for lack of huge pages.
 pub fn heap_is_strict() -> bool {
     share_of_heap().is_some() || get().fallback == Fallback::None && heap_is_of_pool()
 }

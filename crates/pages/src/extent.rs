@@ -1,8 +1,8 @@
 //! Our address space. An [`Extent`] is reserved once and divided into [`unit`](mod@unit)s of one
 //! huge page, and these into slices ([`slice_bitmap`]). [`index`] lists all extents.
 //!
-//! A unit gets a page when the allocator takes a slice of it, and loses it when no slice is in
-//! use. Other modules choose the page.
+//! A unit gets memory when the allocator takes its first slice, and loses it when no slice is in
+//! use. Other modules choose the pages.
 //!
 //! **Invariants.** Extents don't overlap. Use is counted once when taken and once when returned
 //! ([`usage`]). Nothing here asks a pool for pages.
@@ -65,8 +65,8 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Reserves an extent of `len` bytes aligned to `align`. `lead` bytes precede the first
-    /// page of the larger size, for the allocator's tables.
+    /// Reserves `lead` bytes for the allocator's tables, then `len` bytes aligned to the larger
+    /// page size; both are rounded up. Without a lead the extent is aligned to `align`, too.
     pub fn reserve(
         lead: usize,
         len: usize,
@@ -97,7 +97,7 @@ impl Extent {
         extent
     }
 
-    /// Makes an extent of memory that the program uses already; it never counts as heap. Its
+    /// Makes an extent of memory that the program uses already; [`usage`] doesn't count it. Its
     /// units are empty until published.
     pub fn adopt(
         range: Range<usize>,
@@ -165,7 +165,7 @@ impl Extent {
         let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
     }
 
-    /// Frees the memory of the extent, but not its tables.
+    /// Like [`Extent::free`], but keeps the tables.
     pub fn free_memory(&self) {
         if self.holds == Holds::Heap {
             usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
@@ -179,7 +179,7 @@ impl Extent {
         addr >= self.base && addr - self.base < self.len
     }
 
-    /// The range up to the last unit in use.
+    /// The range up to the last unit that has memory.
     pub fn used_range(&self) -> Range<usize> {
         let is_used = |unit: &Unit| !unit.load().0.is_empty();
         let used = self.units.iter().rposition(is_used);

@@ -111,7 +111,7 @@ extern "C" fn child() {
     next_touch::in_child();
     pool_backoff::resume_in_child();
     thp::discard_room();
-    // The kernel does not inherit memory locks.
+    // A child inherits no memory locks.
     mlocked::clear();
     if let Some(guard) = Guard::of_this_thread() {
         guard.end_in_child();

@@ -1,12 +1,11 @@
 //! Parsed kernel files, and queries about mapped memory.
 //!
-//! **Invariants.** Nothing here changes memory, except [`populate`]. An unknown number is never
+//! **Invariants.** Only [`populate`] and [`hugetlb_pool`] change memory. An unknown number is never
 //! returned as a plausible one.
 //!
 //! **Locks.** None: two threads may read a file at the same time.
 //!
-//! **At a fork.** Cached values describe the machine and hold in the child; values of the
-//! process are read each time.
+//! **At a fork.** Cached values describe the machine, or limits that the child inherits.
 
 pub mod cgroup;
 pub mod constraints;

@@ -18,7 +18,7 @@
 //! | [`segment`] | the program's code, data and bss |
 //! | [`vmops`] | the program's memory calls |
 //!
-//! This code runs inside other people's programs: it never allocates, never unwinds, holds no
+//! This code runs inside other people's programs: it never calls malloc, never unwinds, holds no
 //! lock while the program's code runs, and keeps `errno`.
 #![cfg_attr(not(test), no_std)]
 

@@ -9,13 +9,14 @@
 //! * `ranges`: memory that qualifies; `figures`: counters for the report
 //! * `survey`: whether a move pays; `nodes`: nodes of CPUs, threads and pages
 //! * `service`: the thread; `mover`: parks pieces and brings them back; `area`: the mappings
-//!   that hold parked pieces; `regions`: table of origins and parking addresses; `resident`: pages in memory
+//!   that hold parked pieces; `regions`: table of origins and parking addresses; `resident`: pages
+//!   in memory
 //! * `balancing`: the fallback without the rights or before Linux 6.8: the kernel's NUMA balancing
 //!
-//! **Invariants.** A page is either at its origin or parked; the origin holds only the program's pages. The
-//! kernel reports each unmap, move or drop by the program, raw system calls included, and the
-//! service reads these messages before it moves another page. It allocates nothing and touches no
-//! memory of the program.
+//! **Invariants.** A page is either at its origin or parked; the origin holds only the program's
+//! pages. The kernel reports each unmap, move or drop by the program, raw system calls included,
+//! and the service reads these messages before it moves another page. It allocates nothing and
+//! touches no memory of the program.
 //!
 //! **Locks.** One lock of the callers; the service takes none.
 //!

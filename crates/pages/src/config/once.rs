@@ -1,5 +1,5 @@
-//! Prints each kind of warning once per hugectl start. A file that all its processes share, open
-//! only during a query, records the kinds.
+//! Records the kinds of warnings that a hugectl start has printed, in a file that all its processes
+//! share. The file is open only during a query.
 #![expect(unsafe_code, reason = "maps what other processes write to")]
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +42,7 @@ fn is_first(place: &Place, kind: Kind) -> Option<bool> {
     file.write_first(&PREFIX)
         .ok()
         .filter(|len| *len == PREFIX.len())?;
-    // So would access beyond the end of a shorter file.
+    // Access beyond the end of the file would raise SIGBUS, too.
     if file.size()? < LEN {
         file.set_len(LEN).ok()?;
     }

@@ -12,7 +12,7 @@ use crate::rt::outlet;
 use crate::rt::path::Path;
 use crate::sys::{self, File};
 
-/// Writes a warning if it is the first of its kind.
+/// Writes a message: a warning if it is the first of its kind, otherwise an info.
 pub fn warn(kind: Kind, text: fmt::Arguments<'_>) {
     say(config::level_once(kind), text);
 }

@@ -14,8 +14,8 @@ const GIB: usize = 1 << 30;
 /// The next address to try in the heap's area; 0 before the first reservation.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets the address of the first reservation. Ignores addresses outside of the area, by which
-/// reports identify the heap.
+/// Sets the address of the first reservation if it is in the heap's area: reports identify the heap
+/// by this area.
 pub fn begin_at(base: u64) {
     let inside = HEAP_AREA.contains(&base);
     if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
@@ -23,7 +23,7 @@ pub fn begin_at(base: u64) {
     }
 }
 
-/// Reserves `len` bytes aligned to `align`, a power of two, without access or memory.
+/// Reserves `len` bytes aligned to `align`, a power of two, in the heap's area if possible.
 pub fn reserve(len: usize, align: usize) -> Result<usize> {
     if let Some(hint) = next_hint(len, align) {
         let addr = map(hint, len)?;
@@ -50,7 +50,7 @@ pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
 }
 
 pub(crate) fn release(addr: usize, len: usize) {
-    // SAFETY: reserved above, and nobody uses it.
+    // SAFETY: the caller has reserved it, and nobody uses it.
     let _ = unsafe { sys::munmap(addr, len) };
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn release(addr: usize, len: usize) {
 /// # Safety
 /// The range must be reserved address space that nobody uses.
 pub unsafe fn clear(addr: usize, len: usize) -> Result<()> {
-    // Neither the old memory nor inaccessible memory may count as locked.
+    // Neither the old nor the inaccessible memory may count against RLIMIT_MEMLOCK.
     let is_locked = may_unlock();
     if is_locked {
         let _ = sys::munlock(addr, len);

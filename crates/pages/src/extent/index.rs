@@ -96,7 +96,7 @@ pub fn destroy(extent: &'static Extent) {
     leave(extent);
     match has_no_readers() {
         true => extent.free(),
-        // Leaks its tables rather than wait for a thread that this one may have interrupted.
+        // Leaks the tables: the reader may be this thread itself, interrupted by a signal.
         false => extent.free_memory(),
     }
 }
@@ -134,7 +134,7 @@ pub fn read<T>(reader: impl FnOnce() -> T) -> T {
     READERS.fetch_add(1, Ordering::SeqCst);
     let result = reader();
     let one_less = |count: u32| count.checked_sub(1);
-    // A child forked by a signal handler doesn't count the reader that it interrupted.
+    // If a signal handler interrupted this reader and forked, the child has reset the count.
     let _ = READERS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
     QUIET.wake_all();
     result
@@ -144,7 +144,7 @@ pub fn read<T>(reader: impl FnOnce() -> T) -> T {
 pub(crate) fn adopt_units() {
     for extent in extents() {
         let was = |before: State| match before {
-            // Perhaps mapped by now, but not handed out.
+            // Perhaps a hugetlb mapping by now, but not handed out.
             State::Empty => State::EmptyHuge,
             other => other,
         };

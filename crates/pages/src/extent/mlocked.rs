@@ -106,7 +106,8 @@ fn at(place: usize) -> (usize, usize) {
     let table = TABLE.ranges.get().cast::<(usize, usize)>();
     // SAFETY: within the table.
     let at = unsafe { table.add(place) };
-    // SAFETY: likewise; during a change either value is right.
+    // SAFETY: likewise. A concurrent change may tear the pair: then too much or too little of the
+    // caller's range is locked.
     unsafe { at.read_volatile() }
 }
 

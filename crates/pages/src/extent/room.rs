@@ -5,10 +5,10 @@ use crate::extent::{Holds, index};
 use crate::kernel::facts;
 use crate::sys::{self, SpaceLimit};
 
-/// Unused reservations get at most one part in this many of the unused address space.
+/// Unused reservations may take at most 1/`PART` of the unused address space.
 const PART: usize = 4;
 
-/// Bytes that may be reserved ahead; `usize::MAX` without a limit.
+/// Bytes that may be reserved ahead; `usize::MAX` if there is no limit or it is unknown.
 pub fn reservation_limit() -> usize {
     match sys::address_space_limit() {
         SpaceLimit::Bytes(limit) => reservation_limit_under(limit),

@@ -1,10 +1,10 @@
-//! Counts bytes in use in all extents.
+//! Counts bytes in use in the heap's extents.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::report::reasons;
 
-/// A heap up to this size (bytes) stays on base pages: shells and daemons that fork early pay
+/// A heap up to this size (bytes) may stay on base pages: shells and daemons that fork early pay
 /// nothing.
 pub const SMALL_HEAP: usize = reasons::SMALL_HEAP_BYTES;
 
@@ -15,12 +15,12 @@ static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Maximum bytes in use in all extents.
+/// Maximum bytes in use in the heap's extents.
 pub fn peak() -> usize {
     PEAK.load(Ordering::Relaxed)
 }
 
-/// Bytes in use in all extents.
+/// Bytes in use in the heap's extents.
 pub fn in_use() -> usize {
     IN_USE.load(Ordering::Relaxed)
 }

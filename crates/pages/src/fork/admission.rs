@@ -31,7 +31,7 @@ pub fn before_threads() {
 
 #[cold]
 fn decide() {
-    // Until then a seccomp filter is assumed, which rules out userfaultfd.
+    // Without these facts a seccomp filter is assumed, which rules out userfaultfd.
     start_facts::take();
     if Shield::whole().is_none() {
         leave_pools();

@@ -16,14 +16,14 @@ use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
 use crate::sys::{self, Errno, Result};
 
-/// Units that one hugetlb mapping covers: hugetlb VMAs don't merge, and a process may have
-/// 65530.
+/// Hugetlb mappings end at a multiple of this many units: their VMAs don't merge, and a process may
+/// have 65530.
 const UNITS_PER_MAPPING: usize = 32;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Makes a range of an extent accessible; parts in use keep their contents. Returns whether all
-/// of it is zero. The allocator never changes overlapping ranges at the same time.
+/// of it is known to be zero. The allocator never changes overlapping ranges at the same time.
 ///
 /// # Errors
 /// If no pages are left; or no huge pages, and the heap may not fall back.
@@ -40,7 +40,7 @@ pub fn decommit(extent: &Extent, addr: usize, len: usize) {
 }
 
 /// Marks slices as used and puts pages behind units that have none. Returns whether all of it
-/// is zero. After an error the pages put so far stay.
+/// is known to be zero. After an error the pages put so far stay.
 fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
     let per_unit = extent.layout.unit / SLICE;
     let last = slices.end.div_ceil(per_unit);
@@ -62,7 +62,7 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
         let run = claim(extent, unit..last, state);
         let (done, result) = fill(extent, run.clone(), state, huge, part);
         for left in done..run.end {
-            // Perhaps mapped by now, but not handed out.
+            // Perhaps a hugetlb mapping by now, but not handed out.
             extent.units()[left].publish(State::EmptyHuge, 0);
         }
         result?;
@@ -158,7 +158,7 @@ fn may_try_hugetlb(backoff: &PoolBackoff, bytes: usize) -> bool {
     backoff.is_worth_a_try(bytes) && pool_backoff::may_have_hugetlb()
 }
 
-/// Fills groups with larger pages, up to the first group that gets none.
+/// Fills groups of units with a larger page each, up to the first group that gets none.
 fn fill_big(
     extent: &Extent,
     run: Range<usize>,
@@ -184,7 +184,7 @@ fn fill_big(
     at
 }
 
-/// Fills a group with one larger page. `ours` are claimed; the others must be unused.
+/// Fills a group with one larger page. `ours` are claimed; the others must be empty.
 fn fill_group(extent: &Extent, group: Range<usize>, ours: Range<usize>) -> bool {
     let others = || (group.start..ours.start).chain(ours.end..group.end);
     let claimed = others().take_while(|unit| extent.units()[*unit].claim(State::Empty).is_some());

@@ -10,8 +10,8 @@ use crate::sys;
 /// Ranges up to this size (bytes) count against the thread's allowance.
 const SMALL: usize = 512 << 10;
 
-/// Once the process has touched more bytes than this, a heap larger than this isn't small: it
-/// uses most of what it takes.
+/// A heap larger than this (bytes) isn't small if the process has touched more than this: then it
+/// uses most of its memory.
 const TOUCHED: usize = 6 << 20;
 
 /// Slices on base pages that each thread may take.

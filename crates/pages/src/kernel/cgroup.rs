@@ -77,8 +77,8 @@ fn find_memory() -> Headroom {
     }
 }
 
-/// Whether a control group may limit hugetlb pages of this size. `false` only if all groups
-/// up to the root are readable and have no limit.
+/// Whether a control group may limit hugetlb pages of this size. `false` only if there is no group,
+/// or all groups up to the root are readable and have no limit.
 pub fn may_limit_hugetlb(size: usize) -> bool {
     procfile::if_allowed(|| Some(find_hugetlb_limit(size))).unwrap_or(true)
 }
@@ -178,8 +178,8 @@ fn limit(path: &CStr) -> Option<Limit> {
     }
 }
 
-/// Returns the least of the group and its ancestors. In a container the root of the mount may be
-/// the group itself.
+/// Returns the least headroom of the group and its ancestors. In a container the root of the mount
+/// may be the group itself.
 fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&str; 2]) -> Headroom {
     let Ok(path) = core::str::from_utf8(path) else {
         return Headroom::Unknown;

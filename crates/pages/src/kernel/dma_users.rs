@@ -23,8 +23,8 @@ const HARMLESS: [&[u8]; 13] = [
     b"/dev/userfaultfd",
 ];
 
-/// Whether memory is pinned, or a ring, a device or, in a process with threads, a file with
-/// `O_DIRECT` is open. `false` if unknown.
+/// Whether memory is pinned, or a ring or a device is open. In a process with threads a file with
+/// `O_DIRECT` counts, too. `false` if unknown.
 pub fn may_write() -> bool {
     if facts::pinned_memory().is_some_and(|pinned| pinned > 0) {
         return true;

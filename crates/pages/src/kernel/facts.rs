@@ -1,4 +1,4 @@
-//! Facts about the kernel and the process, read when first needed.
+//! Facts about the kernel and the process, read when needed.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -137,7 +137,7 @@ pub(crate) fn start_state() -> StartState {
             seccomp = seccomp.or_else(|| keyed::number_in(line, b"Seccomp:"));
             filters = filters.or_else(|| keyed::number_in(line, b"Seccomp_filters:"));
             thp = thp.or_else(|| keyed::number_in(line, b"THP_enabled:"));
-            // Ends the pass once all are known; THP_enabled comes before the filters.
+            // Ends the pass once all are known.
             thp.and(seccomp)
                 .and(filters.or(seccomp.filter(|mode| *mode == 0)))
         })

@@ -1,4 +1,4 @@
-//! Hugetlb pools: flags, counters and hints.
+//! Hugetlb pools: mappings, files, counters and hints.
 #![expect(unsafe_code, reason = "maps memory by address")]
 
 use core::ffi::{CStr, c_int};
@@ -38,7 +38,7 @@ pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<(
     unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, addr) }.map(drop)
 }
 
-/// Creates an empty, unnamed hugetlb file whose descriptor survives execve.
+/// Creates an empty hugetlb memfd whose descriptor survives execve.
 pub fn inherited_file(name: &CStr, size: usize) -> Result<c_int> {
     sys::memory_file(name, memfd_flags(size))
 }
@@ -55,12 +55,12 @@ pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
     unsafe { sys::mmap(0, len, prot, flags | map_flags(size), -1, 0) }
 }
 
-/// Creates an empty, unnamed hugetlb file.
+/// Creates an empty hugetlb memfd.
 pub fn file(name: &CStr, size: usize) -> Result<sys::File> {
     sys::File::hugetlb(name, memfd_flags(size))
 }
 
-/// Reads a counter of a pool, such as `free_hugepages`; `None` for an unknown size.
+/// Reads a counter of a pool, such as `free_hugepages`; `None` if unreadable.
 pub fn counter(size: usize, name: &str) -> Option<u64> {
     let dir = "/sys/kernel/mm/hugepages/hugepages-";
     procfile::if_allowed(|| {

@@ -15,7 +15,7 @@ pub enum Page {
     File,
     /// An anonymous page.
     Private,
-    /// An anonymous page in swap or under migration, or a marker of the kernel.
+    /// An anonymous page in swap or under migration, or a PTE marker (such as userfaultfd's).
     Swapped,
 }
 

@@ -12,7 +12,7 @@ struct Advice {
     known: AtomicU8,
 }
 
-/// Since Linux 5.14.
+/// `MADV_POPULATE_READ` and `MADV_POPULATE_WRITE`, since Linux 5.14.
 static READ: Advice = Advice::new(22);
 static WRITE: Advice = Advice::new(23);
 
@@ -73,7 +73,7 @@ fn write(addr: usize, len: usize, step: usize) -> Result<()> {
     WRITE.apply(addr, len)
 }
 
-/// Populates shared memory without writing, since other processes may use it.
+/// Populates shared memory without changing it, since other processes may use it.
 pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
     match write(addr, len, step) {
         // Unsupported or forbidden.

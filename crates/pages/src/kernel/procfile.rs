@@ -6,7 +6,7 @@ use hugetools_kernfs::{keyed, number};
 
 use crate::sys;
 
-/// Calls `read` unless the program's own seccomp filter forbids files.
+/// Calls `read`, except under the program's own seccomp filter, which may forbid files.
 pub fn if_allowed<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
     match sys::filter() {
         sys::Filter::Own => None,

@@ -69,7 +69,7 @@ fn move_pages(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)
     outcome
 }
 
-/// Moves a page; retries while another thread is changing it.
+/// Moves a page; tries three times, since another thread may be changing it.
 fn move_page(extent: &Extent, page: Range<usize>, state: State, shield: &Shield) -> Outcome {
     const TIMES: u32 = 3;
     let word = &extent.units()[page.start];

@@ -19,11 +19,12 @@ use crate::sys::Result;
 /// If there is no memory, address space or VMA left, or writers can't be stopped.
 ///
 /// # Safety
-/// The units must be whole hugetlb pages, claimed by the caller, and the shield strong enough.
+/// The units must be whole hugetlb pages, claimed by the caller, and the shield must stop all other
+/// writers.
 pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
     let range = extent.range_of(&units);
     let align = facts::thp_size().max(extent.layout.unit);
-    // Not populated: the memory policy at a page's first touch decides its node.
+    // Not populated: the node of an untouched page depends on the memory policy at its first touch.
     let (copy, state) = Staging::ordinary(range.len(), align)?;
     let start = range.start;
     let change = move || {

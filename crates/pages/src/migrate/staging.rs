@@ -23,8 +23,8 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Maps writable memory off the pools, and advises transparent huge pages if the fallback uses
-    /// them. Returns the resulting state, too.
+    /// Maps writable memory off the pools, and advises transparent huge pages unless the fallback
+    /// is base pages. Returns the resulting state, too.
     pub fn ordinary(len: usize, align: usize) -> Result<(Staging, State)> {
         let addr = address_space::reserve_elsewhere(len, align)?;
         let pool = None;

@@ -12,7 +12,7 @@ const MOST_PIECES: usize = 8192;
 
 /// State of a piece: not parked yet.
 pub(super) const NEW: u8 = 0;
-/// At least part of it is parked.
+/// Parked, at least in part, until a thread touches it.
 pub(super) const WAITING: u8 = 1;
 /// It is back, or was never parked.
 pub(super) const SETTLED: u8 = 2;
@@ -21,7 +21,7 @@ pub(super) const SETTLED: u8 = 2;
 pub(super) struct Area {
     /// The parking addresses, at the same offset in a huge page as the origin.
     pub(super) parked: Range<usize>,
-    /// The whole mapping, with the rest before and behind.
+    /// The whole mapping: `parked`, and unused memory before and behind it.
     mapping: Range<usize>,
     /// Bytes of a piece.
     piece: usize,
@@ -39,7 +39,7 @@ impl Area {
         let most = origin.len() / piece + 2;
         let len = origin.len() + 2 * huge;
         let states = map(most, libc::PROT_READ | libc::PROT_WRITE)?;
-        // Inaccessible, since after `mlockall` the kernel populates all other memory.
+        // Inaccessible: after `mlockall` the kernel would populate it.
         let at = map(len, libc::PROT_NONE).inspect_err(|_| unmap(states, most))?;
         let _ = sys::munlock(at, len);
         let start = at.next_multiple_of(huge) + origin.start % huge;

@@ -1,4 +1,5 @@
-//! The fallback: the kernel's NUMA balancing, which moves pages to the threads that use them later.
+//! The fallback: the kernel's NUMA balancing, which later moves pages to the nodes of the
+//! threads that use them.
 #![expect(unsafe_code, reason = "sets policies")]
 
 use core::ops::Range;

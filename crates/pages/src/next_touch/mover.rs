@@ -21,6 +21,7 @@ pub(super) struct Mover {
     faulting_thread: FaultingThread,
     areas: [Option<Area>; AREAS],
     regions: Regions,
+    /// Number of parked pieces.
     waiting: usize,
 }
 
@@ -87,6 +88,7 @@ impl Mover {
             return;
         }
         let piece = of.piece(index);
+        // UFFDIO_MOVE needs a watched target.
         let moved = match self.fault.watch(&piece) {
             Ok(()) => self.evict(&piece),
             Err(_) => 0,
@@ -117,7 +119,7 @@ impl Mover {
                 Err(Errno(libc::EAGAIN)) if done > 0 => {}
                 // Pinned, or shared with a forked child.
                 Err(Errno(libc::EBUSY)) => at += sys::page_size(),
-                // A change is unread, or the protection differs.
+                // A message about a change is still unread, or the protection differs.
                 Err(_) => break,
             }
         }
@@ -134,7 +136,7 @@ impl Mover {
         }
     }
 
-    /// Applies all changes. Faulting threads retry and fault again.
+    /// Reads all messages: applies changes, and wakes faulting threads, which fault again.
     fn read_changes(&mut self) {
         while let Some(message) = self.fault.read() {
             match message {
@@ -174,7 +176,7 @@ impl Mover {
         }
     }
 
-    /// Leaves pieces that weren't parked yet: the program is changing them.
+    /// Settles pieces that aren't parked yet: the program is changing them.
     fn leave(&mut self, part: &Region) {
         let mut areas = self.areas.iter_mut().flatten();
         let Some(area) = areas.find(|area| area.parked.contains(&part.parked)) else {
@@ -187,11 +189,12 @@ impl Mover {
         }
     }
 
-    /// Moves the touched piece to the thread's node and back; the thread goes on.
+    /// Migrates the touched piece to the thread's node, then returns it to its origin and wakes the
+    /// thread.
     fn serve_fault(&mut self, addr: usize, thread: u32) {
         let page = sys::page_size();
         let Some(region) = self.regions.at_origin(addr) else {
-            // The mapping has grown.
+            // The mapping has grown: nothing of this page is parked.
             let _ = self.fault.forget(&(addr..addr + page));
             return;
         };

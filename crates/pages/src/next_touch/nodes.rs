@@ -79,7 +79,7 @@ pub(super) fn stat_of(thread: u32) -> Option<File> {
     File::open(path.c_str(), libc::O_RDONLY).ok()
 }
 
-/// The last thread that faulted. Its `stat` file stays open: mostly it is the next one, too.
+/// The last thread that faulted, and its `stat` file: mostly the same thread faults next.
 #[derive(Debug, Default)]
 pub(super) struct FaultingThread(Option<(u32, File)>);
 

@@ -8,7 +8,7 @@ use super::mover::Mover;
 use super::ranges;
 use crate::sys::{self, Bell, Errno, MoveFault, Result};
 
-/// Timeout in ms after the last request, when untouched pieces come back.
+/// How long (ms) after the last request untouched pieces come back.
 const TIMEOUT: u64 = 60_000;
 
 /// libc's own signals, which the thread doesn't block: `setuid` waits for all threads.
@@ -34,7 +34,7 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// Serves commands and faults until no piece is parked.
+/// Serves commands and faults until no piece is parked or `TIMEOUT` is over.
 fn serve(mover: &mut Mover, bell: &Bell) {
     let mut end = 0;
     loop {
