@@ -1,13 +1,12 @@
 //! Which pages are tried, and the messages when they fail.
 //!
-//! **Invariants.** Only these modules decide a rung: whether to ask a pool ([`pool_backoff`]),
-//! how much of it this process may take ([`quota`]), whether transparent huge pages serve
-//! ([`thp`]), and whether a lower rung is allowed ([`required`]). Each shortfall is reported
-//! once.
+//! **Invariants.** Other modules ask these before they use a rung: whether to ask a pool
+//! ([`pool_backoff`]), how much of it this process may take ([`quota`]), whether transparent huge
+//! pages serve ([`thp`]), and whether a lower rung is allowed ([`required`]).
 //!
 //! **Locks.** None: counters and flags.
 //!
-//! **At a fork.** No pool is asked during a fork. The child inherits the counts.
+//! **At a fork.** The heap asks no pool during a fork. The child inherits the counts.
 
 pub(crate) mod fresh_copy;
 pub mod pool_backoff;

@@ -1,19 +1,19 @@
-//! All memory that we handed out or changed.
+//! Tables of memory that we handed out or changed, for the program's later calls on it.
 //!
 //! | memory | table | filled by |
 //! |---|---|---|
-//! | heap and segments | [`crate::extent::index`] | allocator, `crate::segment` |
+//! | heap, segments on pool pages | [`crate::extent::index`] | allocator, `crate::segment` |
 //! | shared mappings, System V segments | [`shared`] | [`crate::vmops`] |
 //! | large private mappings on transparent huge pages | [`anon`] | [`crate::vmops`] |
 //! | locked ranges | [`crate::extent::mlocked`] | [`crate::vmops`] |
 //!
-//! **Invariants.** Only memory in these tables is populated, removed, moved or advised.
-//! Memory shared with other processes is never replaced.
+//! **Invariants.** The program's calls on memory outside of these tables go to the kernel
+//! unchanged. Memory shared with other processes is never replaced.
 //!
-//! **Locks.** Readers take none. Writers hold a [`table_guard`](crate::rt::table_guard), which
-//! blocks signals; [`anon`] needs none.
+//! **Locks.** [`shared`] and locked ranges have one each, held in a
+//! [`table_guard`](crate::rt::table_guard) with signals blocked. Tests for overlap take none.
 //!
-//! **At a fork.** The fork waits for writers. The child has the same tables and shared
+//! **At a fork.** The fork waits for changes of tables. The child has the same tables and shared
 //! memory, but no locked memory.
 
 use core::ops::Range;

@@ -1,7 +1,7 @@
 //! Replacements for libc: memcpy, locks, wait queues, messages, functions by name.
 //!
-//! **Invariants.** Nothing here allocates, raises a signal, or needs a function that some libc
-//! lacks. `errno` is kept.
+//! **Invariants.** Nothing here allocates (but libc may, in [`weak::atfork`]), raises a signal, or
+//! needs a function that some libc lacks. `errno` is kept.
 //!
 //! **Locks.** A [`lock`] is never held while the program's code runs. A [`table_guard`] holds one
 //! with signals blocked and the [`fork_gate`] passed.

@@ -1,5 +1,5 @@
-//! Code, data and bss of the program and its libraries on huge pages, replaced in place before
-//! the program begins.
+//! Code, data and bss of the program, and code of its libraries, on huge pages at the same
+//! addresses. The program's own are replaced before it begins.
 //!
 //! * [`load`]: program headers; [`tail`]: the last, partial huge page; [`divide`]: page sizes.
 //! * [`rungs`]: the pages to try; [`placement`] and [`reason`]: results.
@@ -9,12 +9,12 @@
 //! * [`stack`]: stacks, advised in place.
 //!
 //! **Invariants.** A copy is staged and replaces the original in one system call; a failure
-//! before that leaves the original. Read-only memory stays read-only. A segment that was changed
-//! after it was [`loaded`](crate::kernel::loaded) is left alone.
+//! before that leaves the original. Read-only memory stays read-only. A segment that isn't mapped
+//! as it was [`loaded`](crate::kernel::loaded) is left alone.
 //!
-//! **Locks.** None: one thread runs, or nobody writes.
+//! **Locks.** None: data is replaced only while one thread runs, and nobody writes to code.
 //!
-//! **At a fork.** Data and bss are extents like the heap's; code is shared.
+//! **At a fork.** Data and bss on pool pages are extents like the heap's; code is shared.
 
 pub mod contents;
 pub mod data;

@@ -1,11 +1,11 @@
 //! Direct system calls, since functions of libc may be interposed.
 //!
-//! **Invariants.** `errno` is kept: errors are values. `seccomp_filter` decides which calls
-//! are made under the program's own filter.
+//! **Invariants.** Errors are values; only functions that return C results set `errno`.
+//! `seccomp_filter` decides which calls are made under a seccomp filter.
 //!
 //! **Locks.** None.
 //!
-//! **At a fork.** Nothing about the process is cached.
+//! **At a fork.** Only facts that a child inherits are cached (page size, seccomp filters).
 
 mod call;
 pub mod cast;

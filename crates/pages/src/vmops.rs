@@ -1,21 +1,22 @@
-//! The program's memory calls: `munmap`, `mprotect`, `madvise`, `mremap`, `mbind`, `mlock` and
-//! its siblings, `mmap` at a fixed address, `shmat`, `shmdt`. The program passes the lengths
-//! that it requested, which aren't whole huge pages.
+//! The program's memory calls: `mmap`, `munmap`, `mprotect`, `madvise`, `mremap`, `mbind`, `mlock`
+//! and its siblings, `shmat`, `shmdt`. The program passes the lengths that it requested; they
+//! needn't be whole huge pages.
 //!
 //! The [`registry`] finds the owner of a range:
 //!
 //! * [`shared`]: shared memory on hugetlb pages, mapped by [`map_shared`], attached by
 //!   [`attach`], turned into ordinary memory by [`step_down`], moved by [`remap`].
-//! * [`private`]: heap and segments; they become ordinary memory if the call covers part of a
-//!   huge page.
+//! * [`private`]: heap and segments; their pool pages become ordinary memory before the call.
 //! * [`anon`]: large private mappings of the program, which are only advised.
-//! * Other memory isn't ours: `None` passes the call on.
+//! * Other memory isn't ours: functions return `None`, and their callers pass the call on.
 //!
-//! **Invariants.** A call returns the kernel's error; one that huge pages rule out is reported.
+//! [`map_file`] advises mappings of tmpfs files, which need no table.
+//!
+//! **Invariants.** A call fails with the kernel's error; a failure due to huge pages is reported.
 //!
 //! **Locks.** The lock of the table that changes, once for each call.
 //!
-//! **At a fork.** A call in progress ends before the fork.
+//! **At a fork.** The fork waits for a call that changes a table.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]
 
 use core::ffi::c_int;
@@ -41,14 +42,15 @@ pub mod step_down;
 
 use range::{overlap, pages, touched};
 
-/// Steps private memory of a call down; returns its pages if they contain shared memory.
+/// Moves private memory of ours in a range to ordinary memory; returns the pages of the range if
+/// they overlap shared memory of ours.
 fn step_down_private(addr: usize, len: usize) -> Option<Range<usize>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
     private::before_change(&range);
     registry::shared::overlaps(&range).then_some(range)
 }
 
-/// Calls `each` for every part of the range: inside a region, or between regions.
+/// Calls `each` for every part of the range, with its region, or with `None` between regions.
 fn divide(
     range: &Range<usize>,
     each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
@@ -129,11 +131,12 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     }))
 }
 
-/// `mbind(2)`. Private memory on a pool becomes ordinary memory and moves, since it was populated
-/// before the program touched it. Shared memory on part of a huge page becomes ordinary, too.
+/// `mbind(2)`. Private memory of ours becomes ordinary memory and moves to the new nodes
+/// (`MPOL_MF_MOVE`): it was populated before the program touched it. Shared memory becomes ordinary
+/// if the range covers part of a huge page.
 ///
 /// # Safety
-/// As for [`sys::mbind`], with a mask that the caller vouches for.
+/// As for [`sys::mbind`].
 pub unsafe fn mbind(
     addr: usize,
     len: usize,
@@ -191,8 +194,8 @@ pub fn all_locked(flags: c_int) {
     }
 }
 
-/// Call it before the program maps or moves something to a fixed address. Memory of ours on part of
-/// a huge page becomes ordinary memory.
+/// Call it before the program maps or moves something to a fixed address. Private memory of ours
+/// becomes ordinary memory; so does shared memory if the range covers part of a huge page.
 pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     let Some(range) = step_down_private(addr, len) else {
         return Ok(());
@@ -203,7 +206,7 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     })
 }
 
-/// Forgets memory of ours that a mapping at a fixed address has replaced.
+/// Forgets shared memory and locks that a mapping at a fixed address has replaced.
 pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;

@@ -7,7 +7,7 @@ use crate::kernel::facts;
 use crate::sys;
 
 /// Copies huge page by huge page and skips zero ones. Touches the last byte of each first: the
-/// kernel clears the touched part last, and clearing forwards is faster.
+/// kernel clears the touched base page last, so it clears forwards, which is faster.
 ///
 /// # Safety
 /// `len` must be whole base pages, `from` readable, and `to` writable, zero and the caller's alone.

@@ -1,4 +1,5 @@
-//! Why a pool gave no page the last time, and when to ask it again.
+//! Why a pool gave no page the last time, and when to ask it again. Also keeps the heap off the
+//! pools after forks and beside threads, and reports that.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use hugetools_kernfs::size_name::SizeName;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Shortfall {
-    /// No reason.
+    /// No failure so far.
     None = 0,
     /// The pool has no free page.
     PoolEmpty = 1,
@@ -32,7 +33,7 @@ pub enum Shortfall {
     Own = 5,
     /// Valgrind runs the program.
     Valgrind = 6,
-    /// Several forks had to move memory.
+    /// Forks had to move memory so often that the heap avoids pools.
     Forks = 7,
     /// The pool gave no page, and its counters are unreadable.
     PoolUnread = 8,
@@ -106,7 +107,7 @@ pub struct PoolBackoff {
     said: AtomicBool,
 }
 
-/// Initial [`PoolBackoff::skip`] after a failure: each try costs system calls.
+/// Value of [`PoolBackoff::skip`] after a failure, in bytes: each try costs system calls.
 const SPARED: usize = 128 << 20;
 
 impl PoolBackoff {
@@ -119,7 +120,7 @@ impl PoolBackoff {
         }
     }
 
-    /// Whether to ask the pool for `bytes` (at least 1) now.
+    /// Whether to ask the pool for `bytes` (at least 1) now. If not, they count as skipped.
     pub fn is_worth_a_try(&self, bytes: usize) -> bool {
         let spare = |skip: usize| skip.checked_sub(bytes);
         let skip = &self.skip;
@@ -143,7 +144,7 @@ impl PoolBackoff {
         let level = || match config::get().heap {
             // The user set this limit.
             _ if shortfall == Shortfall::Own => Level::Info,
-            // The request reports an error of its own.
+            // The request fails with an error message.
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
             // The pool isn't the requested one but a lower rung.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
@@ -194,7 +195,7 @@ pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
     }
 }
 
-/// Like [`shortfall_of`], for private memory, which has a quota.
+/// Like [`shortfall_of`], for private memory, which valgrind and the quota keep off the pool, too.
 pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
     match quota::is_spent(size) {
         _ if sys::is_under_valgrind() => Shortfall::Valgrind,
@@ -203,7 +204,7 @@ pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
     }
 }
 
-/// Reports at the start if the heap stays off pools.
+/// Reports at the start if the heap stays off pools because of valgrind.
 pub fn begin() {
     let heap = config::get().heap;
     if heap.is_some_and(|pages| pages != Pages::Thp) && sys::is_under_valgrind() {
@@ -215,10 +216,10 @@ pub fn begin() {
     }
 }
 
-/// Backoff for pages of the unit's size.
+/// The heap's backoff from the pool whose pages are one [unit](crate::extent::unit) long.
 pub static BACKOFF: PoolBackoff = PoolBackoff::new();
 
-/// Backoff for larger pages.
+/// The heap's backoff from the pool of larger pages.
 pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 
 /// Why the heap isn't on the requested pages.
@@ -230,8 +231,8 @@ pub fn shortfall() -> Shortfall {
     }
 }
 
-/// Reports that a fork moved memory. The first time it is a warning, unless an error follows
-/// ([`required`](super::required)).
+/// Reports that a fork moved memory: a warning if the memory is on base pages now, or if this is
+/// the first such message and the heap isn't required (otherwise an error follows).
 pub(crate) fn say_moved(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let (level, next) = thp::below_pools();
@@ -274,10 +275,10 @@ pub(crate) fn say_forks() {
     }
 }
 
-/// Number of the [`Shortfall`] that closed the pools for private memory for good; 0 while open.
+/// Number of the [`Shortfall`] that closed the pools to the heap for good; 0 while open.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Closes the pools for private memory, for good. The first reason is kept.
+/// Closes the pools to the heap for good. The first reason is kept.
 pub(crate) fn close(why: Shortfall) {
     let _ = CLOSED.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
 }
@@ -286,8 +287,8 @@ fn closed() -> Shortfall {
     Shortfall::numbered(&CLOSED)
 }
 
-/// Reports once that, because of threads, private memory has moved off the pools (`moved` > 0) or
-/// gets none of their pages.
+/// Reports once that `moved` bytes of private memory have moved off the pools because of threads,
+/// or, if 0, that the heap gets no pool pages.
 pub(crate) fn say_threads(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     const CURE: &str = "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
@@ -317,7 +318,7 @@ pub static MOVED: AtomicBool = AtomicBool::new(false);
 /// Number of forks in progress.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Begins a fork, during which no hugetlb pages are taken.
+/// Begins a fork, during which the heap takes no hugetlb pages.
 pub(crate) fn pause() {
     FORKS.fetch_add(1, Ordering::SeqCst);
 }
@@ -338,7 +339,7 @@ pub(crate) fn is_forking() -> bool {
 }
 
 /// Whether the heap may take hugetlb pages now. It may not under valgrind, during a fork, once the
-/// pools are closed, or, after a fork that moved memory, while a child lives.
+/// pools are closed, or, after a fork that moved memory, while the process has an unreaped child.
 pub fn may_have_hugetlb() -> bool {
     // If unknown, a child is assumed.
     let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);

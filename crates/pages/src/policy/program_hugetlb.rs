@@ -2,8 +2,8 @@
 //! with a limit (`hugetlb.SIZE.max`).
 //!
 //! The kernel charges a page at its first touch, and raises SIGBUS beyond the limit. With `--shm`
-//! or `--anon` we populate the pages at the request, which then fails with ENOMEM, as it does
-//! under `hugetlb.SIZE.rsvd.max`. Requests with `MAP_NORESERVE` are left alone.
+//! or `--anon` we populate the pages at once: a request beyond the limit fails with ENOMEM, as it
+//! does under `hugetlb.SIZE.rsvd.max`. Requests with `MAP_NORESERVE` are left alone.
 #![expect(unsafe_code, reason = "unmaps what the group cannot cover")]
 
 use core::ffi::c_int;
@@ -33,7 +33,8 @@ pub struct HugetlbRequest {
 const SIZE_SHIFT: c_int = libc::MAP_HUGE_SHIFT;
 const SIZE_MASK: c_int = 0x3f;
 
-/// Calls `map`, which calls `mmap` with these arguments. `ENOMEM` beyond the control group's limit.
+/// Makes the mapping by `map`, an `mmap` with these arguments. `ENOMEM` beyond the control group's
+/// limit.
 pub fn map(
     len: usize,
     prot: c_int,

@@ -13,11 +13,12 @@ use crate::kernel::hugetlb_pool;
 /// One entry for each power of two, as page sizes are.
 const SIZES: usize = usize::BITS as usize;
 
-/// Bytes taken, by page size and in total.
+/// Bytes taken, by page size, if the limit is a part of each pool.
 static TAKEN: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
+/// Bytes taken in total, if the limit is a number of bytes.
 static ALL: AtomicUsize = AtomicUsize::new(0);
 
-/// Quota in bytes by page size, when last read, if it is a part of the pool.
+/// The last known quota in bytes, by page size, if the limit is a part of each pool.
 static PARTS: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
 
 /// Takes up to `wanted` bytes of the quota for pages of this size; returns the bytes taken. Bytes
@@ -62,7 +63,7 @@ fn count(limit: Limit, size: usize) -> &'static AtomicUsize {
     }
 }
 
-/// The quota when last read.
+/// The last known quota.
 fn last_limit(limit: Limit, size: usize) -> usize {
     match limit {
         Limit::Bytes(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),

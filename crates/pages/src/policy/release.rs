@@ -5,8 +5,8 @@ use crate::extent::{Extent, Holds};
 use crate::policy::pool_backoff::{BACKOFF, BIG_BACKOFF};
 use crate::policy::quota;
 
-/// Counts a part of an extent as returned to its pool, which may be asked again. Code stays
-/// counted: it may have been shared.
+/// Gives a part of an extent back to the quota and ends its pool's backoff. Code isn't given back:
+/// a shared copy was never counted.
 pub(crate) fn give_units(extent: &Extent, state: State, len: usize) {
     if !state.is_hugetlb() {
         return;

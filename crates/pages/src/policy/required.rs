@@ -42,7 +42,7 @@ struct HeapBytes {
 }
 
 impl HeapBytes {
-    /// Counts the heap without its first bytes, which are on base pages in every heap.
+    /// Counts the heap without its first [`SMALL_HEAP`] bytes, which are on base pages.
     fn take() -> HeapBytes {
         let all = index::read(|| {
             let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
@@ -171,7 +171,8 @@ pub fn shm_may_fall_back(len: usize) -> bool {
     }
 }
 
-/// Whether shared memory requires transparent huge pages and the machine has none.
+/// Whether shared memory requires transparent huge pages and the machine's settings give none.
+/// `false` below the size of one.
 pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
     let is_large = || len >= crate::kernel::facts::thp_size();
     pages == Pages::Thp && SHM.share().is_some() && is_large() && thp::serves_shared().is_err()

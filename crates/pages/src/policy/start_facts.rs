@@ -1,5 +1,5 @@
-//! Facts read once, before the program sets a seccomp filter or changes its root, but not before
-//! memory of ours exists, so that other programs don't pay for it.
+//! Facts read once, when the process first gets memory from us or sets a seccomp filter. Later they
+//! may be unreadable; earlier, processes without memory of ours would pay for the read.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +25,7 @@ fn read() {
     thp::begin(found.thp);
 }
 
-/// Notes the calls that hugectl found rejected, if the number of filters is the same.
+/// Notes the calls that hugectl found rejected, if as many filters are in force as it tested.
 fn note_rejected_calls(filters: u64) {
     let config = config::get();
     match config.filter {

@@ -34,14 +34,14 @@ pub(crate) fn begin(enabled: Option<u64>) {
     ROOM.store(room(), Ordering::Relaxed);
 }
 
-/// Discards the room in a forked child, which shares the control group with its parent.
+/// In a forked child, discards [`ROOM`] if it is limited: parent and child share the control group.
 pub(crate) fn discard_room() {
     if is_limited() {
         ROOM.store(0, Ordering::Relaxed);
     }
 }
 
-/// Whether a control group limits memory, as of the last read.
+/// Whether the last read of [`room`] found a limit.
 fn is_limited() -> bool {
     ROOM.load(Ordering::Relaxed) < usize::MAX / 4
 }
@@ -163,8 +163,8 @@ fn refused(wanted: State) -> State {
     }
 }
 
-/// Collapses touched base pages into transparent huge pages now (Linux 6.1); before that,
-/// khugepaged does it later. Fails if no huge page is free or no page was touched.
+/// Collapses touched base pages into transparent huge pages now (Linux 6.1); on older kernels only
+/// khugepaged does so, later. Fails if no huge page is free or no page was touched.
 ///
 /// # Safety
 /// The range must be mapped by us.
@@ -174,7 +174,7 @@ pub unsafe fn collapse(addr: usize, len: usize) -> sys::Result<()> {
     unsafe { sys::madvise(addr, len, MADV_COLLAPSE) }
 }
 
-/// Populates transparent huge pages now. Fails if one is missing, or before Linux 6.1 (`EINVAL`).
+/// Populates transparent huge pages now. Fails if none is free, or before Linux 6.1 (`EINVAL`).
 ///
 /// # Safety
 /// The range must be mapped by us, zero, and not handed out yet.
@@ -215,13 +215,14 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
     served.is_ok()
 }
 
-/// Whether a reservation may be advised. In a limited control group it may not: its use is unknown.
+/// Whether a reservation may be advised as a whole. In a limited control group it may not: how much
+/// of it will be touched is unknown.
 pub(crate) fn serves_reservation() -> bool {
     !is_limited() && thp_facts(offered()).verdict().is_ok()
 }
 
-/// Whether `len` bytes may be on transparent huge pages now. The program may have
-/// disabled them, as Redis does.
+/// Whether `len` bytes may be on transparent huge pages now; takes them from [`ROOM`]. The program
+/// may have disabled such pages, as Redis does.
 pub(crate) fn serves(len: usize) -> Result<(), NoThp> {
     thp_facts(offered()).verdict()?;
     match has_room(len) {
@@ -263,7 +264,8 @@ pub(crate) fn is_scarce() -> bool {
     SCARCE.load(Ordering::Relaxed)
 }
 
-/// Whether the memory control group has room: the first touch of a huge page charges all of it.
+/// Takes `len` bytes of the memory control group's room; returns whether they fit. The first touch
+/// of a huge page charges all of it.
 fn has_room(len: usize) -> bool {
     let take = |room: usize| room.checked_sub(len);
     let taken = ROOM.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
@@ -285,8 +287,9 @@ fn has_room(len: usize) -> bool {
     is_enough
 }
 
-/// Reads how many bytes may be advised. If the control groups are invisible, the machine's free
-/// memory counts; if that is unknown, a full group gives base pages by itself.
+/// Reads how many bytes may be advised: half of what the control group leaves or, if it is
+/// invisible, of the machine's free memory. If that is unknown, there is no limit: in a full group
+/// the kernel gives base pages by itself.
 fn room() -> usize {
     let left = cgroup::memory_left();
     HIDDEN.store(left == Headroom::Hidden, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// Maximum number of entries; neighbours share one. Further mappings are advised only when made.
 const PLACES: usize = 512;
 
-/// Start and end of a mapping, page aligned; 0 if unused. The end's lowest bit is
+/// Start and end of a mapping, page aligned; a start of 0 is a free slot. The end's lowest bit is
 /// [`ADVISED`].
 struct Place {
     start: AtomicUsize,

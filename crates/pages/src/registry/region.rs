@@ -31,7 +31,7 @@ impl Born {
         }
     }
 
-    /// Whether a process forked since then may share the region.
+    /// Whether a fork since then may have shared the region with another process.
     pub fn may_be_inherited(&self) -> bool {
         *self != Born::now()
     }
@@ -92,8 +92,8 @@ impl Region {
         self.base - self.offset
     }
 
-    /// Expands a part to whole huge pages: the program's end becomes the mapped end. `None` if
-    /// it isn't aligned.
+    /// Expands a part to whole huge pages: an end at the known length becomes the mapped end.
+    /// `None` if the part isn't aligned.
     pub fn whole_pages(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let end = match part.end == self.known().end {
             true => self.mapped().end,

@@ -7,7 +7,8 @@ use super::region::{Backing, Born, Region};
 use crate::rt::lock::Lock;
 use crate::rt::table_guard::TableGuard;
 
-/// Maximum number of regions; others stay on base pages.
+/// Maximum number of regions. Further mappings get no pool pages; calls on further System V
+/// segments go to the kernel unchanged.
 const PLACES: usize = 256;
 
 struct Table {

@@ -1,8 +1,8 @@
 //! A gate that a fork closes. A thread passes it to change memory that we handed out.
 //!
-//! A closed gate only delays: a thread waits for `PASS_TIMEOUT`, then passes, since the closer may
-//! be waiting for a lock of libc that the thread holds. The closer and threads that are already
-//! inside pass at once.
+//! A closed gate only delays: a thread waits for at most `PASS_TIMEOUT`, then passes, since the
+//! closer may be waiting for a lock of libc that the thread holds. The closer passes at once; so
+//! does a thread that is inside already, if its ID is recorded.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -36,7 +36,7 @@ pub struct Gate {
 #[derive(Debug)]
 pub struct Pass<'a>(&'a Gate);
 
-/// The gate around changes of extents.
+/// The gate around changes of extents and of tables.
 pub static GATE: Gate = Gate::new();
 
 impl Gate {
@@ -49,7 +49,7 @@ impl Gate {
         }
     }
 
-    /// Enters when the gate is open or after `PASS_TIMEOUT`.
+    /// Enters; while another thread keeps the gate closed, waits for at most `PASS_TIMEOUT` first.
     pub fn pass(&self) -> Pass<'_> {
         let me = sys::thread_key();
         let is_inside = self.is_inside(me);
@@ -100,9 +100,9 @@ impl Gate {
         self.without_id.load(Ordering::SeqCst) == 0 && !self.ids.iter().any(is_other)
     }
 
-    /// Closes the gate and waits until it is empty or `CLOSE_TIMEOUT` is over. Returns
-    /// `false`, with nothing closed, if this thread is inside (a signal interrupted it) or
-    /// another thread keeps the gate closed.
+    /// Closes the gate and waits for at most `CLOSE_TIMEOUT` until it is empty. Returns `false`,
+    /// with nothing closed, if this thread is inside (a signal interrupted it) or another thread
+    /// keeps the gate closed for `CLOSE_TIMEOUT`.
     pub fn close(&self) -> bool {
         let me = sys::thread_key();
         if self.is_inside(me) {

@@ -36,7 +36,7 @@ impl KeptFile {
         identity.is_some()
     }
 
-    /// Keeps a file of ours.
+    /// Keeps a file that we opened.
     pub fn keep_open(&self, file: File) {
         if self.keep(file.fd()) {
             file.into_fd();

@@ -1,4 +1,4 @@
-//! A lock of one word. The word includes the number of earlier forks, so that a lock held in the
+//! A lock of one word. The word includes the process's generation, so that a lock held in the
 //! parent is free in a forked child.
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ const CONTENDED: u32 = 2;
 /// Mask of the state; the other bits are the generation.
 const STATE: u32 = 3;
 
-/// Number of forks since the first process, in steps of `STATE + 1`.
+/// Number of forks from the first process down to this one, in steps of `STATE + 1`.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Frees all locks in the child of a fork.

@@ -37,7 +37,7 @@ fn write_line(level: Level, text: fmt::Arguments<'_>) {
     let own = sys::getpid();
     let line = match (is_enabled(Level::Debug), outlet::is_redirected()) {
         (true, _) => Line::of(format_args!("libhugetlbfs{Whose}: {name}: {text}")),
-        // Each process that hugectl starts writes such lines.
+        // Every process under hugectl writes such lines.
         (false, _) if level == Level::Info => Line::of(format_args!(
             "libhugetlbfs: {name}: process {own} ({ProgramName}): {text}"
         )),

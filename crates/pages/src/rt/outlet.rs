@@ -2,7 +2,7 @@
 //! file of `hugectl --messages`.
 //!
 //! The latter is opened at the start, since the process may drop its rights or change its root. If
-//! the program closes it, it is opened again by name.
+//! the program closes it, each message opens it by name.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -45,7 +45,7 @@ fn redirect() -> Option<&'static Messages<'static>> {
     }
 }
 
-/// Whether a message would be written.
+/// Whether messages have a destination.
 pub fn is_open() -> bool {
     OUTPUT.get().is_some() || is_redirected()
 }

@@ -1,5 +1,4 @@
-//! The parts of a segment that must be copied: the file's contents, and bss pages that are not
-//! zero.
+//! The parts of a segment that must be copied: the file's contents, and populated bss pages.
 #![expect(unsafe_code, reason = "copies the program's variables")]
 
 use core::ops::Range;
@@ -14,7 +13,7 @@ pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize
     let page = sys::page_size();
     let file_end = load.file_end.next_multiple_of(page);
     let mut at = range.start;
-    // Pages of the file may not be populated yet.
+    // The file's pages have contents even before they are populated.
     if file_end > at {
         at = file_end.min(range.end);
         visit(range.start..at);

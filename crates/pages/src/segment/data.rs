@@ -23,8 +23,8 @@ use crate::migrate::staging::Staging;
 use crate::policy::thp;
 use crate::sys::{self, Errno, NoSignals};
 
-/// Puts a segment on huge pages, unless part of it has changed since it was loaded. While other
-/// threads run, only huge pages without contents are advised.
+/// Puts a segment on huge pages, unless part of it was mapped or protected anew since the load.
+/// While other threads run, only advises its huge pages without contents.
 pub fn put(load: &Load, rungs: &Rungs) -> Placement {
     let (first, second) = rungs.sizes();
     let mut got = Placement {
@@ -65,7 +65,7 @@ pub fn touch(load: &Load) {
     }
 }
 
-/// Moves the beginning of a piece to pool pages; returns the bytes moved.
+/// Moves a piece to pool pages, as far as there are any; returns the bytes moved.
 fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let (range, size) = (&piece.range, piece.size);
     if sys::is_under_valgrind() {
@@ -120,12 +120,12 @@ fn read_ahead(load: &Load, range: &Range<usize>) {
     }
 }
 
-/// Puts a range on transparent huge pages: copies those with contents, advises the others.
+/// Puts a range on transparent huge pages: copies huge pages with contents, advises the others.
 fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got: &mut Placement) {
     if !rungs.thp {
         got.why = Some(Reason::NoFallback);
         if config::get().fallback == Fallback::Base {
-            // With THP=always bss would get huge pages without advice.
+            // With transparent_hugepage/enabled=always bss would get huge pages without advice.
             let _ = advise(range, libc::MADV_NOHUGEPAGE);
         }
         return;

@@ -22,7 +22,7 @@ pub struct Load {
     pub file_end: usize,
     /// Address that corresponds to offset 0 of the file.
     pub file_start: usize,
-    /// Its address is the same at each start, modulo this.
+    /// Each start loads it at the same address modulo this.
     pub modulus: usize,
     /// `p_align`.
     pub align: usize,
@@ -41,7 +41,7 @@ impl Load {
     }
 
     /// Extends the segment to the end of its last page of this size, if it was linked for such
-    /// pages and no other segment follows in it.
+    /// pages, covers the start of that page, and no other segment follows in it.
     pub fn with_tail(&self, size: usize) -> Load {
         let end = self.range.end.checked_next_multiple_of(size);
         let is_ours = |end: &usize| {
@@ -123,7 +123,7 @@ fn load(
     let is_writable = header.p_flags & libc::PF_W != 0;
     if let Some(relro) = relro.filter(|relro| is_writable && meet(relro, &range)) {
         if relro.start > range.start {
-            // Writable data on both sides of RELRO: no linker does that.
+            // Writable data before RELRO: no linker does that.
             return None;
         }
         range.start = relro.end.min(range.end);

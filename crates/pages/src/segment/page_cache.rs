@@ -52,7 +52,7 @@ pub(super) fn is_unchanged(range: &Range<usize>) -> bool {
     seen.is_ok() && unchanged
 }
 
-/// Unmaps base pages and touches each huge page.
+/// Unmaps all pages and maps them again, as huge pages where the page cache has them.
 fn remap(range: &Range<usize>, size: usize) {
     let _ = advise(range, libc::MADV_DONTNEED);
     populate::for_reading(range.start, range.len(), size);

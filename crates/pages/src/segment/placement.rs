@@ -5,7 +5,7 @@ use super::reason::Reason;
 /// Bytes of a segment by kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Placement {
-    /// In whole huge pages.
+    /// All bytes that whole huge pages could hold.
     pub whole: usize,
     /// On huge pages of its file.
     pub page_cache: usize,

@@ -13,8 +13,8 @@ use crate::sys::{self, Errno, Result};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Maps an unnamed hugetlb file, filled by `write`, over the start of a range, as far as the pool
-/// has pages; returns the bytes replaced.
+/// Maps an unnamed hugetlb file, filled by `write`, over the start of a range, as far as quota and
+/// pool provide pages; returns the bytes replaced.
 ///
 /// # Safety
 /// `write` gets offset, address and length, and must copy that part of the range. Nobody may

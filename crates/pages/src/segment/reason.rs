@@ -60,7 +60,8 @@ pub enum Reason {
     PoolUnread = 24,
     /// The system rejects `mremap`.
     MremapRejected = 25,
-    /// The memory control group has too little left for a copy, or is invisible.
+    /// The memory control group (or, if it is invisible, the machine) has too little left for a
+    /// copy.
     Scarce = 26,
     /// Its offset in the file differs from its address, modulo the huge page.
     Misaligned = 27,
@@ -72,12 +73,12 @@ pub enum Reason {
     MemfdRejected = 30,
     /// It is execute-only.
     Unreadable = 31,
-    /// A library's constructor has mapped, protected or advised part of it.
+    /// A library's constructor has mapped or protected part of it anew.
     Modified = 32,
 }
 
 impl Reason {
-    /// Whether it rules out the file's own pages only; a copy may do.
+    /// Whether it rules out the file's own pages only, not a copy.
     pub fn is_of_file(self) -> bool {
         matches!(
             self,
@@ -85,7 +86,7 @@ impl Reason {
         )
     }
 
-    /// Whether it rules out private copies only; the file's own pages may do.
+    /// Whether it rules out private copies only, not the file's own pages.
     pub fn is_of_copy(self) -> bool {
         matches!(
             self,

@@ -59,8 +59,8 @@ impl Rungs {
         (first, self.second.unwrap_or(thp.min(first)))
     }
 
-    /// Takes a piece from the pools, larger pages first. `take` replaces the beginning of its
-    /// piece and returns the length. Returns the rest.
+    /// Puts a piece on pool pages, larger pages first. `take` replaces the beginning of its
+    /// argument and returns the length. Returns the rest.
     pub fn take_from_pools(
         &self,
         piece: &Piece,

@@ -4,7 +4,8 @@
 //! * [`ShareDir`]: the directory of these files and its checks.
 //! * `name`: a file is named by the program's inode and change time, so that no process maps
 //!   another program's or version's code, and by its path, so that old versions are removed.
-//! * `make`: the file appears complete, under a lock that ends with its holder.
+//! * `make`: a file gets its name when it is complete. Its maker holds a lock, which the kernel
+//!   releases if the maker dies.
 #![expect(unsafe_code, reason = "replaces the program's code by a copy")]
 
 use core::ops::Range;
@@ -41,8 +42,8 @@ pub fn put(load: &Load, range: &Range<usize>, share_dir: &ShareDir) -> Result<()
     map(load, range, share_dir.page_size(), &file)
 }
 
-/// The program's file, if the code at `addr` is mapped from it: with an explicit loader,
-/// `/proc/self/exe` is the loader.
+/// The program's file, if the code at `addr` is mapped from it: if the program was started as
+/// `ld.so PROGRAM`, `/proc/self/exe` is the loader.
 fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
     let len = sys::read_link(c"/proc/self/exe", path).ok()?;
     let path = path.get(..len)?;
@@ -52,7 +53,8 @@ fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
     is_executed.then(|| make::Program::of(file, path))?
 }
 
-/// Maps the copy and registers it, so that partial operations move it to base pages first.
+/// Maps the copy and registers it, so that operations on part of a huge page move that page to base
+/// pages first.
 fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<(), Reason> {
     let layout = Layout::of_pages(size);
     let extent = index::adopt(range.clone(), layout, Holds::Text, load.prot);

@@ -23,9 +23,9 @@ use crate::sys::{self, Filter};
 /// First bytes of a stack, which stay on base pages.
 const FIRST: usize = 64 << 10;
 
-/// Length in bytes of the main stack if its limit allows. Costs one page and its page table, but
-/// counts for `ulimit -v`, vm.overcommit_memory=2 and `mlockall`. The kernel keeps 128 MB below
-/// a stack free.
+/// Least length in bytes of the main stack if its limit allows: half of the 128 MB that the kernel
+/// keeps free for it. Costs one page and its page table, but counts for `ulimit -v`,
+/// vm.overcommit_memory=2 and `mlockall`.
 const LONG: usize = 64 << 20;
 
 /// The usual limit of the main stack in bytes.
@@ -108,7 +108,7 @@ fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usi
     serves(ahead.len().max(size)).then_some([whole, ahead])
 }
 
-/// Whether transparent huge pages serve; a required stack reports why not later.
+/// Whether transparent huge pages serve; reports why not, unless stacks are required.
 fn serves(len: usize) -> bool {
     match STACK.share() {
         Some(_) => thp::serves(len).is_ok(),
@@ -124,7 +124,8 @@ pub fn main_stack() -> Option<(Range<usize>, usize)> {
     Some((main_mapping(here())?, ASKED.load(Ordering::Relaxed)))
 }
 
-/// Whether a thread with this stack may start if stacks are required; reports why not.
+/// Whether a thread with this stack may start: not if a required huge page is missing, which it
+/// reports.
 pub fn may_begin(len: usize, guard: usize) -> bool {
     let size = facts::thp_size();
     let promised = depth().min(len.saturating_sub(guard)).max(size);
@@ -183,7 +184,7 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     }
 }
 
-/// Returns the whole huge pages between `low` and the part in use at `here`.
+/// Returns the whole huge pages from `low` to [`FIRST`] bytes below `here`.
 fn whole(low: usize, here: usize, size: usize) -> Range<usize> {
     let end = here.saturating_sub(FIRST) / size * size;
     let start = low.checked_next_multiple_of(size).unwrap_or(end);

@@ -8,7 +8,7 @@ use super::load::Load;
 use crate::sys;
 
 /// Maps zeros from the segment's end to the end of its last page of this size, unless that space is
-/// in use or the heap may grow into it. Returns the segment.
+/// in use or the brk heap may grow into it. Returns the segment, with what was mapped.
 pub fn take(load: &Load, size: usize) -> Load {
     let with = extended(load, size);
     let tail = load.range.end..with.range.end;
@@ -22,7 +22,7 @@ pub fn take(load: &Load, size: usize) -> Load {
     }
 }
 
-/// Returns the segment with all of its last page, unless the heap may grow into that page.
+/// Returns the segment with all of its last page, unless the brk heap may grow into that page.
 pub fn extended(load: &Load, size: usize) -> Load {
     let with = load.with_tail(size);
     match break_may_reach(sys::program_break(), load, with.range.end) {
@@ -31,13 +31,13 @@ pub fn extended(load: &Load, size: usize) -> Load {
     }
 }
 
-/// Whether the heap lies in the tail or may grow into it: without address randomisation the program
-/// break starts behind the last segment. 0 is an unknown break.
+/// Whether the brk heap lies in the tail or may grow into it: without address randomisation the
+/// program break starts behind the last segment. 0 is an unknown break.
 fn break_may_reach(program_break: usize, load: &Load, tail_end: usize) -> bool {
     program_break == 0 || (load.range.start..tail_end).contains(&program_break)
 }
 
-/// Unmaps the tail if it got no huge page.
+/// Unmaps the tail that [`take`] has mapped, if any.
 pub fn give_back(load: &Load, with: &Load) {
     let (start, end) = (load.range.end, with.range.end);
     if start < end {
@@ -46,8 +46,8 @@ pub fn give_back(load: &Load, with: &Load) {
     }
 }
 
-/// Maps zeros at a free address. Behind data both VMAs must be accounted alike: the kernel merges
-/// them, and a touch gives a huge page.
+/// Maps zeros at a free address. Behind data the mapping is accounted like data: otherwise the
+/// kernel wouldn't merge the VMAs, and their common page couldn't be huge.
 fn map(addr: usize, len: usize, prot: c_int) -> bool {
     let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     if prot & libc::PROT_WRITE == 0 {

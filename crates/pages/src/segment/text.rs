@@ -18,8 +18,9 @@ use crate::migrate::staging::Staging;
 use crate::policy::thp;
 use crate::sys::{self, Errno};
 
-/// Puts a segment on huge pages. If it is never unloaded (`stays`), it is registered, so that
-/// partial operations move it to base pages first. A shared copy is preferred to a private one.
+/// Puts a segment on huge pages. If it is never unloaded (`stays`), copies on pool pages are
+/// registered, so that operations on part of a page move that page to base pages first. A shared
+/// copy is preferred to a private one.
 pub fn put(load: &Load, rungs: &Rungs, stays: bool, share_dir: Option<&ShareDir>) -> Placement {
     let (first, second) = rungs.sizes();
     let mut got = Placement {

@@ -26,8 +26,8 @@ const LAST_ERRNO: usize = 4095;
 #[inline]
 pub(super) fn call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     let args = core::array::from_fn(|at| args.get(at).copied().unwrap_or(0));
-    // SAFETY: each wrapper below passes its system call's arguments; the wrapper's caller
-    // vouches for the memory.
+    // SAFETY: each wrapper in this folder passes its system call's arguments; the wrapper's
+    // caller vouches for the memory.
     let result = unsafe { enter_kernel(word(number), args) };
     match result.wrapping_neg() {
         error @ 1..=LAST_ERRNO => Err(Errno(int(error))),
@@ -35,7 +35,8 @@ pub(super) fn call<const N: usize>(number: c_long, args: [usize; N]) -> Result<u
     }
 }
 
-/// Direction bits of `ioctl` requests; powerpc uses three.
+/// Direction bits of `ioctl` requests, from the kernel's side: `_IOC_NONE`, `_IOC_WRITE` (the
+/// kernel reads the argument), `_IOC_READ` (the kernel writes it). powerpc uses three bits.
 pub(super) const NONE: usize = match cfg!(target_arch = "powerpc64") {
     true => 1 << 29,
     false => 0,
@@ -43,7 +44,8 @@ pub(super) const NONE: usize = match cfg!(target_arch = "powerpc64") {
 pub(super) const READS: usize = 1 << 30 << cfg!(target_arch = "powerpc64") as usize;
 pub(super) const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as usize;
 
-/// Makes a call that reads files, unless [`super::seccomp_filter`] forbids it.
+/// Makes a call to open or inspect files, limits or the program break; `EPERM` under the program's
+/// own filter.
 pub(super) fn file_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     match seccomp_filter::may_read() {
         true => call(number, args),
@@ -51,7 +53,7 @@ pub(super) fn file_call<const N: usize>(number: c_long, args: [usize; N]) -> Res
     }
 }
 
-/// Makes a call that malloc would not make, unless [`super::seccomp_filter`] forbids it.
+/// Makes a call that neither malloc nor a loader would make; `EPERM` under any filter.
 pub(super) fn unfiltered_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     match seccomp_filter::may_make_any_call() {
         true => call(number, args),
@@ -59,7 +61,7 @@ pub(super) fn unfiltered_call<const N: usize>(number: c_long, args: [usize; N]) 
     }
 }
 
-/// Makes a call that creates an unnamed file, unless [`super::seccomp_filter`] forbids it.
+/// Makes a call that creates an unnamed file; `EPERM` under a filter that may reject it.
 pub(super) fn create_call<const N: usize>(number: c_long, args: [usize; N]) -> Result<usize> {
     match seccomp_filter::may_make_files() {
         true => call(number, args),
@@ -67,7 +69,7 @@ pub(super) fn create_call<const N: usize>(number: c_long, args: [usize; N]) -> R
     }
 }
 
-/// Fails with `EPERM` if the inherited filter rejects this call.
+/// Fails with `EPERM` if a filter is known to reject this call.
 pub(super) fn check_filter(call: seccomp_filter::Call) -> Result<()> {
     match seccomp_filter::is_rejected(call) {
         true => Err(Errno(libc::EPERM)),

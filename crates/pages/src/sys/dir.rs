@@ -92,7 +92,7 @@ impl Dir {
             let Some(filled) = read.ok().filter(|filled| *filled > 0) else {
                 return;
             };
-            // SAFETY: plain bytes, of which the kernel has filled so many.
+            // SAFETY: plain bytes; the kernel has filled `filled` of them.
             let bytes =
                 unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), filled) };
             each_entry(bytes, &mut visit);
@@ -137,7 +137,7 @@ impl File {
         status(self.fd()).map(|stat| stat.st_uid)
     }
 
-    /// Locks the file until it is closed; `EAGAIN` while another process holds the lock.
+    /// Locks the file until it is closed; `EAGAIN` while another open file holds the lock.
     pub fn try_lock(&self) -> Result<()> {
         let operation = extended(libc::LOCK_EX | libc::LOCK_NB);
         call(libc::SYS_flock, [extended(self.fd()), operation]).map(drop)

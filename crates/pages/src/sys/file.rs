@@ -125,17 +125,16 @@ impl Drop for File {
     }
 }
 
-/// `write(2)` to a descriptor of the program.
+/// `write(2)`.
 pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
     let (at, len) = (buffer.as_ptr() as usize, buffer.len());
     call(libc::SYS_write, [extended(fd), at, len])
 }
 
-/// Writes once to a descriptor of the program, unless its reader is stuck. Consumes SIGPIPE
-/// and SIGXFSZ raised by the write.
+/// Writes once, unless the reader is stuck. Consumes SIGPIPE and SIGXFSZ raised by the write.
 ///
 /// # Errors
-/// If the file doesn't take all of it; a missing reader is no error.
+/// If the file doesn't take all of it; a missing or stuck reader is no error.
 pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     if !takes_bytes(fd) {
         return Ok(());

@@ -28,7 +28,7 @@ pub unsafe fn mmap(
         offset,
     ];
     if cfg!(target_arch = "s390x") {
-        // s390x passes the address of its arguments.
+        // On s390x the call takes the address of its arguments.
         return call(libc::SYS_mmap, [args.as_ptr() as usize]);
     }
     call(libc::SYS_mmap, args)
@@ -57,6 +57,7 @@ pub unsafe fn munmap(addr: usize, len: usize) -> Result<()> {
 /// # Safety
 /// Nobody may rely on accesses that `prot` forbids.
 pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
+    // Filters reject only executable ranges.
     if prot & libc::PROT_EXEC != 0 {
         check_filter(Call::Mprotect)?;
     }
@@ -88,7 +89,7 @@ pub unsafe fn mremap(
     call(libc::SYS_mremap, args)
 }
 
-/// Sets bit 0 of one byte for each base page: whether it is in memory (`mincore(2)`).
+/// Sets bit 0 of byte i if base page i of the range is in memory (`mincore(2)`).
 ///
 /// # Errors
 /// `EINVAL` if there are fewer bytes than pages; `ENOMEM` if part of the range is unmapped.
@@ -168,8 +169,8 @@ pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) ->
 /// Whether the kernel supports a `madvise(2)` advice.
 pub fn knows_advice(advice: c_int) -> bool {
     let anywhere = super::process::page_size();
-    let may_make_any_call = check_filter(Call::Madvise).is_ok();
-    may_make_any_call && call(libc::SYS_madvise, [anywhere, 0, extended(advice)]).is_ok()
+    let is_allowed = check_filter(Call::Madvise).is_ok();
+    is_allowed && call(libc::SYS_madvise, [anywhere, 0, extended(advice)]).is_ok()
 }
 
 /// Free memory in bytes (`sysinfo(2)`), without the page cache and regardless of control groups.

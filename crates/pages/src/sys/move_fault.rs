@@ -104,7 +104,7 @@ impl MoveFault {
     /// child shares; `EINVAL` if the ranges differ in protection or locks.
     ///
     /// # Safety
-    /// The watched range must be the place of these pages.
+    /// `to` must be the address in watched memory to which these pages belong.
     pub unsafe fn move_pages(&self, to: usize, from: &Range<usize>) -> (usize, Result<()>) {
         self.transfer(UFFDIO_MOVE, to, from, DONT_WAKE | ALLOW_SRC_HOLES)
     }
@@ -129,7 +129,7 @@ impl MoveFault {
     ) -> (usize, Result<()>) {
         let mut words = [to as u64, from.start as u64, from.len() as u64, mode, 0];
         let result = self.ioctl(request, &mut words);
-        // On failure the kernel stores a negative errno.
+        // If the kernel moved nothing, it stores a negative errno.
         let done = usize::try_from(words[4]).unwrap_or(0);
         let done = if done > from.len() { 0 } else { done };
         (done, result)

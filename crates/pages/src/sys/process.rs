@@ -106,8 +106,8 @@ pub fn sleep(milliseconds: u64) {
     let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0]);
 }
 
-/// Lets other threads run for a moment, by a futex wait with a timeout. `sched_yield(2)`
-/// would not let lower priorities run, and malloc doesn't call it.
+/// Lets other threads run for a moment, by a futex wait with a timeout. `sched_yield(2)` would not
+/// let lower priorities run, and a seccomp filter may reject it.
 pub fn yield_now() {
     static NOTHING: AtomicU32 = AtomicU32::new(0);
     const MOMENT: [u64; 2] = [0, 20_000];
@@ -129,7 +129,7 @@ pub fn thp_disabled() -> Option<bool> {
 #[derive(Debug)]
 pub struct NoSignals(u64);
 
-/// Signals for a thread's own faults. The kernel kills a thread that blocks them.
+/// Signals for a thread's own faults. The kernel kills a process that faults while it blocks them.
 pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGBUS - 1)
     | 1 << (libc::SIGFPE - 1)
@@ -234,8 +234,8 @@ pub fn page_size() -> usize {
     }
 }
 
-/// Lower bound of the bytes populated by page faults (`getrusage(2)`): a base page each. 0 under a
-/// filter.
+/// Estimate of the bytes populated by page faults: a base page for each minor fault
+/// (`getrusage(2)`). 0 under a filter.
 pub fn touched() -> usize {
     let who = extended(libc::RUSAGE_SELF);
     let get = |usage| unfiltered_call(libc::SYS_getrusage, [who, usage]);

@@ -1,8 +1,8 @@
 //! The system calls that we make under a seccomp filter, which may kill the process for calls that
 //! its program never makes.
 //!
-//! * Under any filter: the calls of libc's malloc (`mmap`, `munmap`, `mremap`, `mprotect`,
-//!   `madvise`, `futex`), except calls that hugectl found rejected.
+//! * Under any filter: the calls of libc's malloc and threads (`mmap`, `munmap`, `mremap`,
+//!   `mprotect`, `madvise`, `futex`, `rt_sigprocmask`), except calls that hugectl found rejected.
 //! * Under a filter older than the program we also read files, as every loader does.
 //!
 //! A filter set between hugectl and the program is untested: then segments are not copied.

@@ -79,7 +79,7 @@ pub(super) fn ioctl(file: &File, request: usize, argument: &mut [u64]) -> Result
     call(libc::SYS_ioctl, [extended(file.fd()), request, argument]).map(drop)
 }
 
-/// Opens a userfaultfd with full rights.
+/// Opens a userfaultfd that also stops accesses by the kernel.
 pub(super) fn descriptor(flags: usize) -> Result<usize> {
     match unfiltered_call(libc::SYS_userfaultfd, [flags]) {
         Err(Errno(libc::EPERM)) if seccomp_filter::may_make_any_call() => from_device(flags),

@@ -51,7 +51,7 @@ fn request(words: [usize; 6]) -> usize {
     answer
 }
 
-/// Other machines never run under valgrind.
+/// On other machines valgrind isn't detected.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn request(_: [usize; 6]) -> usize {
     0

@@ -1,4 +1,4 @@
-//! Kinds of `madvise(2)` advice on hugetlb pages, which the kernel takes for whole pages only.
+//! Kinds of `madvise(2)` advice on hugetlb memory, where the kernel accepts whole huge pages only.
 
 use core::ffi::c_int;
 

@@ -5,9 +5,9 @@
 //! A requested address is kept. Pool pages are never used, since no part of one can be unmapped,
 //! protected or dropped. The kernel splits transparent huge pages as needed.
 //!
-//! Inaccessible reservations are advised as a whole, so that commits in them merge. In a limited
-//! memory control group each commit is advised by itself, as far as there is room:
-//! [`crate::policy::thp`].
+//! Inaccessible reservations are advised as a whole, so that the parts that become writable later
+//! (commits) merge. In a limited memory control group each commit is advised by itself, as far as
+//! there is room: [`crate::policy::thp`].
 //!
 //! Small mappings, and programs with their own seccomp filter, are left alone.
 #![expect(unsafe_code, reason = "fills mappings by address")]
@@ -89,7 +89,7 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     }
     required::after(call, plan, at)?;
     if populates {
-        // A failure is no error of MAP_POPULATE.
+        // MAP_POPULATE doesn't report a failure either.
         // SAFETY: mapped above, writable, and nobody knows it.
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
@@ -140,7 +140,7 @@ pub fn note_unmapped(addr: usize, len: usize) {
 }
 
 /// Reports that untouched mappings, such as a database's buffers, get no huge pages. Call it after
-/// the program has disabled them for itself.
+/// the program has disabled transparent huge pages for itself.
 pub fn report_disabled() {
     if !registry::is_empty() && is_active() {
         // Called for its report only.

@@ -46,7 +46,7 @@ fn enter(at: usize, (len, page): (usize, usize), flags: c_int) {
 }
 
 /// Whether memory is on hugetlb pages: an `mremap` of its second base page to itself fails for
-/// part of a huge page (Linux 5.16).
+/// part of a huge page. Before Linux 5.16 it succeeds, so the result is `false`.
 #[expect(unsafe_code, reason = "asks the kernel about memory by address")]
 fn is_on_huge_pages(at: usize) -> bool {
     let page = sys::page_size();

@@ -20,7 +20,7 @@ use crate::sys;
 
 const MAP_TYPE: c_int = 0xf;
 
-/// Whether a mapping may be of a tmpfs file, and is at least as long as a huge page.
+/// Whether to advise a mapping if its file turns out to be on a tmpfs.
 #[inline]
 pub fn is_eligible(len: usize, prot: c_int, flags: c_int) -> bool {
     let config = config::get();
@@ -53,7 +53,7 @@ pub fn mapped(addr: usize, len: usize, fd: c_int) {
     }
 }
 
-/// Reports once why a mapping gets no huge pages.
+/// Reports once why a mapping gets no huge pages, if so.
 fn say_why_not(device: (u64, u64), len: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     if SAID.load(Ordering::Relaxed) {

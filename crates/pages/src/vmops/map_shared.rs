@@ -27,8 +27,8 @@ pub static BACKOFF: PoolBackoff = PoolBackoff::new();
 
 const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
-/// Flags of mappings that we handle. With others, such as `MAP_HUGETLB`, `MAP_FIXED` and unknown
-/// ones, the kernel does.
+/// Flags of mappings that we handle. Mappings with any other flag, such as `MAP_HUGETLB`,
+/// `MAP_FIXED` or an unknown one, are left to the kernel.
 const HARMLESS: c_int =
     SHARED_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_STACK;
 
@@ -96,7 +96,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     let known = len
         .checked_next_multiple_of(sys::page_size())
         .ok_or(no_memory)?;
-    // Counts forks, since a child would share the mapping.
+    // Registers the fork handlers, which count forks: a child would share the mapping.
     fork::watch();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
     // Despite the reservation a touch may fail under a control group, cpuset or policy.
@@ -146,8 +146,8 @@ pub fn lacks_thp(what: &str, len: usize, may_follow: bool) {
     );
 }
 
-/// Reports that a request is smaller than the requested page size, although smaller huge pages
-/// would fit.
+/// Reports a request that is smaller than the requested page size, but not smaller than a
+/// transparent huge page.
 pub fn report_small(what: &str, len: usize, pages: Pages) {
     if let Some(size) = huge_size(pages).filter(|size| (facts::thp_size()..*size).contains(&len)) {
         starter_message::warn(
@@ -171,7 +171,7 @@ pub fn next_rung(may_follow: bool) -> NextRung {
     }
 }
 
-/// The rung of memory that never asks a pool, for a message; see [`advise`].
+/// The rung that [`advise`] gives, for a message.
 fn advised_rung(fallback: Fallback) -> NextRung {
     match (fallback, thp::serves_shared()) {
         (Fallback::Base, _) => NextRung("base pages follow", None),

@@ -12,7 +12,7 @@ use crate::extent::{Extent, index};
 use crate::migrate::off_pool::{self, Outcome};
 use crate::sys::{self, Errno, Result};
 
-/// Prepares memory for a call that protects or unmaps it.
+/// Moves memory of ours in a range to ordinary memory before a call that changes it.
 pub(super) fn before_change(range: &Range<usize>) {
     if index::overlaps(range) {
         off_pool::step_down(range.start, range.len());

@@ -1,8 +1,8 @@
 //! Calls on a region of shared memory on hugetlb pages.
 //!
 //! Calls on whole huge pages go to the kernel. For part of one the region becomes ordinary shared
-//! memory if [`step_down`](super::step_down) can; otherwise the call fails as it does on huge
-//! pages, and is reported once.
+//! memory if [`step_down`](super::step_down) can. Otherwise the call fails (`EINVAL`), as on any
+//! huge page, and the first failure is reported.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]
 
 use core::ffi::c_int;
@@ -63,8 +63,8 @@ pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Re
     }
 }
 
-/// Expands a part of a region to whole huge pages. If it isn't aligned the region becomes ordinary
-/// memory, and the result is `None`; `EINVAL` if it can't.
+/// Expands a part of a region to whole huge pages. If it isn't aligned or the table is full, the
+/// region becomes ordinary memory, and the result is `None`; `EINVAL` if it can't.
 fn whole_pages(
     open: &mut Open,
     region: Region,
@@ -131,8 +131,8 @@ pub(super) fn mprotect(
     Ok(())
 }
 
-/// `mbind`, called by `bind`. Populates first: under a policy whose nodes have no free page a touch
-/// raises SIGBUS.
+/// `mbind(2)`, which `bind` calls. Populates first: under a policy whose nodes have no free page a
+/// touch raises SIGBUS.
 pub(super) fn mbind(
     open: &mut Open,
     region: Region,

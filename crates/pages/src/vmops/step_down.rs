@@ -17,7 +17,8 @@ const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 /// Bytes of free memory to leave for other uses.
 const MARGIN: usize = 64 << 20;
 
-/// Whether a region can become ordinary memory. A System V segment can't: others attach its ID.
+/// Whether a region can become ordinary memory. A System V segment can't: any process may attach it
+/// by its ID.
 pub(super) fn can_step_down(region: &Region) -> bool {
     let is_alone = region.backing == Backing::Anonymous && !region.born.may_be_inherited();
     is_alone && !facts::has_threads() && has_room(region.whole)

@@ -1,5 +1,5 @@
-//! Counts the bytes of a segment, and those off the requested pages. Memory that is populated later
-//! counts by the machine's settings.
+//! Counts the bytes of a segment, and the bytes off the requested pages. Until memory is populated,
+//! the machine's settings decide how it counts.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -19,7 +19,8 @@ const ANYWHERE: c_int =
 /// Replaces a new mapping by an aligned one if the program gave no address; returns the final
 /// address.
 ///
-/// `mremap` would move the page table along, and a huge page needs a place without one.
+/// It doesn't call `mremap`, which would move the page table along: a huge page needs a place
+/// without one.
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
     let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.wants_populate();
     let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;

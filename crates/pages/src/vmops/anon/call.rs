@@ -77,8 +77,8 @@ impl Call {
         self.prot & libc::PROT_WRITE != 0
     }
 
-    /// Whether we populate the mapping after the advice, instead of `MAP_POPULATE`. The kernel
-    /// populates read-only mappings and those with `MAP_NONBLOCK` or `MAP_LOCKED`.
+    /// Whether we populate the mapping after the advice, instead of `MAP_POPULATE`. Read-only
+    /// mappings, and mappings with `MAP_NONBLOCK` or `MAP_LOCKED`, are left to the kernel.
     pub(super) fn wants_populate(&self) -> bool {
         let how = self.flags & (libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_LOCKED);
         self.is_writable() && how == libc::MAP_POPULATE

@@ -18,7 +18,7 @@ static FROM: AtomicUsize = AtomicUsize::new(0);
 /// End of the collapsed part.
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
-/// Advises and collapses memory after the program has raised its break from `was`.
+/// Advises and collapses memory after the program has raised its break from `was` by `grown` bytes.
 pub fn break_moved(was: usize, grown: usize) {
     if !is_active() {
         return;

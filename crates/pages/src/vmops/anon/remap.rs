@@ -58,7 +58,7 @@ impl Parts {
     }
 }
 
-/// Advises a mapping that was small before.
+/// Replaces the entries of the new range; advises and enters it if it has grown large.
 fn become_large(old: &Range<usize>, new: Range<usize>) {
     registry::cut(&new);
     let has_grown = old.len() < large() && new.len() >= large();

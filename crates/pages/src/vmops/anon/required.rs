@@ -1,5 +1,5 @@
-//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request fails if the machine
-//! rules them out. Whether a page is huge is known only after its first touch.
+//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request fails if settings or
+//! limits rule out huge pages. Whether the kernel has one left shows only at the first touch.
 //!
 //! Writable mappings of at least a huge page count when made, reservations when they become
 //! writable.
@@ -23,7 +23,7 @@ pub(super) fn is_any() -> bool {
     ANON.share().is_some()
 }
 
-/// Whether transparent huge pages serve; a required mapping reports why not later.
+/// Whether transparent huge pages serve; reports why not, unless mappings are required.
 pub(super) fn serves(len: usize) -> bool {
     match is_any() {
         true => thp::serves(len).is_ok(),
@@ -93,8 +93,8 @@ fn fall_back(share: Share, len: usize, why: Option<&str>) -> Result<()> {
 
 const TOO_LITTLE: &str = "there is too little memory for whole huge pages";
 
-/// Advises parts of reservations that are about to become writable; `ENOMEM` if they must be on
-/// huge pages and can't.
+/// If huge pages are required, advises the parts of reservations that are about to become writable;
+/// `ENOMEM` if they can't get huge pages.
 pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
