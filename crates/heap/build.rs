@@ -1,6 +1,6 @@
-//! Compiles `options.c`, which needs mimalloc's header; its own crate compiles mimalloc. Wraps some
-//! functions of libc (`src/wrappers.rs`). The build script of `libhugetlbfs.so` arranges the rest
-//! of the link.
+//! Compiles `options.c` with mimalloc's header (`libmimalloc-sys` compiles mimalloc itself). Wraps
+//! some functions of libc (`src/wrappers.rs`). The build script of `libhugetlbfs.so` arranges the
+//! rest of the link.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads cargo's environment"

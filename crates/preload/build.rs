@@ -2,7 +2,7 @@
 //! exports by `nodes.map`.
 //!
 //! rustc passes a version script, which can't be combined with ours, and links libc. So the linker
-//! is a filter that drops both and runs the compiler's GNU ld, also for another machine. The
+//! is a filter that drops both and runs the compiler's GNU ld, also when cross-compiling. The
 //! arguments apply to the link of `libhugetlbfs_heap.so`, too.
 #![expect(
     clippy::disallowed_methods,

@@ -1,6 +1,6 @@
-//! Functions other than `malloc` and `free` by which programs call an allocator. If a library
-//! defines both, a block of one may be freed by the other, so its program must keep its own malloc.
-//! Rare functions are left out: a program that calls one also calls a common one.
+//! Names other than `malloc` and `free` by which programs call an allocator. If the allocator's
+//! library also defines `malloc`, a program may free a malloc block by such a name, so it must keep
+//! that malloc. Rare functions are left out: a program that calls one also calls a common one.
 //!
 //! hugectl searches for them before the start, the libraries in the running process.
 

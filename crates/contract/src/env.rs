@@ -132,7 +132,8 @@ pub enum DefaultSize {
 }
 
 /// The variables whose values were rejected, as a whole or in part: one bit for each of
-/// [`VARIABLES`]. A rejected variable counts as unset, or its valid part is used.
+/// [`VARIABLES`]. A rejected variable counts as unset, or its valid part is used; but an invalid
+/// `HUGETLB_ELFMAP` is `no`, and an invalid `HUGETLB_DEFAULT_PAGE_SIZE` [`DefaultSize::None`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rejected(u64);
 

@@ -1,5 +1,5 @@
 //! The ladder: which pages the memory of a segment gets, and why not better ones. hugectl predicts
-//! with it, and the libraries choose with it.
+//! with it. The libraries use its rules for the fallback and for transparent huge pages.
 //!
 //! The rungs are the pool of the requested size, the pool of the default size if that is smaller,
 //! transparent huge pages, and base pages or a failed request. The caller reads the facts.
@@ -104,8 +104,8 @@ pub struct Wish {
     pub bytes: u64,
     /// Whether the memory grows as the program runs.
     pub grows: bool,
-    /// For transparent huge pages, the multiple of `bytes` that the memory control group must have
-    /// left.
+    /// Bytes that each byte on transparent huge pages takes, such as 4 for a copy. The memory
+    /// control group must leave twice the sum: see [`ThpFacts::has_room`].
     pub room: u64,
 }
 
@@ -170,7 +170,8 @@ pub struct Step {
     pub bytes: u64,
     /// Pages that the pool can give.
     pub pages: u64,
-    /// Pages that a pool lacks; bytes that the control group must leave for [`NoThp::Scarce`].
+    /// Pages that a pool lacks. For [`NoThp::Scarce`], the bytes that the memory control group must
+    /// leave.
     pub missing: u64,
     /// Why it gives less than requested.
     pub reason: Option<Reason>,
@@ -291,7 +292,7 @@ fn pools(facts: &Facts<'_>, wish: &Wish, mut left: u64, rungs: &mut Rungs) -> u6
     left
 }
 
-/// Whether transparent huge pages follow the pools, or are requested and not excluded.
+/// Whether transparent huge pages are tried: after the pools if `pool`, otherwise as requested.
 pub const fn wants_thp(pool: bool, fallback: Fallback) -> bool {
     match fallback {
         Fallback::Thp => true,
@@ -311,8 +312,8 @@ pub fn below_pools(fallback: Fallback, is_strict: bool, has_thp: bool) -> Rung {
     }
 }
 
-/// Returns the last rung: always base pages for segments of a file, and for memory with only
-/// transparent huge pages requested, unless they are required.
+/// Returns the last rung. Segments of a file end on base pages, and so does memory that grows if
+/// only transparent huge pages are requested and not required.
 fn last(wish: &Wish) -> Rung {
     match wish.pool || wish.is_strict {
         true if wish.grows => below_pools(wish.fallback, wish.is_strict, false),

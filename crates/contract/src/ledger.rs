@@ -3,8 +3,8 @@
 //! prints it; the others find the record and stay silent.
 //!
 //! The file has a fixed size and lies in the user's hugectl directory. The first process with a
-//! warning creates it. An entry has its place by the key of the launch; another launch with the
-//! same place replaces it. A process that cannot open the file prints all its warnings.
+//! warning creates it. The key of a launch determines its entry; another launch with the same entry
+//! overwrites it. A process that cannot open the file prints all its warnings.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const KIND_BITS: u32 = 24;
 /// Bits of a key.
 pub const KEY_BITS: u32 = u64::BITS - KIND_BITS;
 
-/// A kind of message. Each launch prints one message of each kind.
+/// A kind of message. Each launch prints at most one message of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -43,7 +43,7 @@ pub enum Kind {
     Data = 5,
     /// The heap gets no transparent huge pages.
     Thp = 6,
-    /// Large private mappings get no transparent huge pages.
+    /// Large private mappings get no huge pages.
     Mappings = 7,
     /// Stacks get no transparent huge pages.
     Stacks = 8,
@@ -59,7 +59,7 @@ pub enum Kind {
     Allocator = 13,
     /// Text, data or bss cannot be moved, however large the pools are.
     Unmoved = 14,
-    /// Private memory was evacuated from the pools before the first thread.
+    /// Because of threads, private memory leaves the pools or gets none of their pages.
     Threads = 15,
     /// A request for shared memory is smaller than one page.
     SmallShared = 16,
@@ -80,7 +80,7 @@ pub struct Ledger {
     prefix: AtomicU64,
     /// For each launch its key and the kinds that it has printed.
     launches: [AtomicU64; LAUNCHES],
-    /// Rounds the length.
+    /// Rounds the length up to 4096 bytes.
     suffix: AtomicU64,
 }
 
@@ -112,8 +112,8 @@ pub struct Place {
 const PATH_MAX: usize = 128;
 
 impl Place {
-    /// `printed` are the kinds that hugectl has printed. Returns `None` if the path is too long or
-    /// not absolute, or a number too large.
+    /// `printed` are the kinds that hugectl has printed. Returns `None` if the path is not
+    /// absolute, is too long or contains a NUL, or if a number is too large.
     pub fn new(key: u64, printed: u64, path: &[u8]) -> Option<Place> {
         let mut place = Place {
             key,

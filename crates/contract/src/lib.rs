@@ -9,7 +9,7 @@
 //! * [`report_page`]: the page that `hugectl --report` shares with the program.
 //! * [`ladder`]: which pages a segment gets, and why not better ones.
 //! * [`ledger`]: records which warnings a launch has printed.
-//! * [`allocators`]: functions of other allocators besides malloc.
+//! * [`allocators`]: names by which programs call an allocator besides `malloc`.
 //!
 //! Everything works on borrowed bytes, without allocation or I/O, so that it can run in
 //! any process at any time.

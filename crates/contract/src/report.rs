@@ -35,7 +35,7 @@ pub struct Proof<'a> {
     pub pid: u32,
     /// Its executable.
     pub exe: &'a [u8],
-    /// Its name: the base name of the link or script that was started.
+    /// Its name: the base name of the link or script that was started, unless it has set another.
     pub name: &'a [u8],
     /// Its host, rank and parent.
     pub origin: Origin<'a>,

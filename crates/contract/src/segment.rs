@@ -12,8 +12,8 @@ use hugetools_kernfs::smaps::Record;
 /// elsewhere and other processes see it as `anon`.
 pub const HEAP_AREA: Range<u64> = 0x3000_0000_0000..0x5000_0000_0000;
 
-/// The name in `/proc/<pid>/maps` of the page that the library shares with `hugectl
-/// --report`. It is not the program's memory.
+/// The name of the memfd that the library shares with `hugectl --report`. It is not the program's
+/// memory.
 pub const WATCHER_PAGE: &[u8] = b"hugetools-report";
 
 /// A class of a program's memory.
@@ -178,8 +178,9 @@ pub fn sort<'a>(
     filled
 }
 
-/// Calls `found` for each mapping of a process, in address order. A mapping that several
-/// extents cover is split at their borders.
+/// Calls `found` for each piece of a process's memory, in address order. Mappings are split at the
+/// borders of extents. Skips inaccessible address space, the page of the report and the kernel's
+/// own mappings.
 pub fn pieces<'a>(
     mappings: impl Iterator<Item = Record<'a>>,
     extents: &[Extent<'a>],
@@ -212,7 +213,7 @@ pub fn is_of_the_report(name: &[u8]) -> bool {
         .is_some_and(|name| name.starts_with(WATCHER_PAGE))
 }
 
-/// Returns the first extent that covers `at`, and the end of the extent or of the gap.
+/// Returns the end of the piece that begins at `at`, and the first extent that covers it, if any.
 fn covering<'e, 'a>(
     extents: &'e [Extent<'a>],
     at: u64,
@@ -230,7 +231,8 @@ fn covering<'e, 'a>(
     (end, None)
 }
 
-/// Returns the segment that the kernel's name implies; `None` for the kernel's own mappings.
+/// Returns the segment and file of a mapping by the kernel's name or by [`HEAP_AREA`]; `None` for
+/// the kernel's own mappings.
 fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
     let name = record.name;
     let shared_names: [&[u8]; 5] = [

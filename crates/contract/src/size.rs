@@ -10,8 +10,8 @@ pub struct ParsedSize {
     pub has_trailing_text: bool,
 }
 
-/// Reads a size such as `2M`, `2MB`, `0x200000` or `2097152`. Returns `None` for zero, for negative
-/// sizes, and for sizes above 63 bits.
+/// Reads a size such as `2M`, `2MB`, `0x200000` or `2097152`. Returns `None` for text without a
+/// number, for zero, for negative sizes, and for sizes above 63 bits.
 pub fn parse(text: &[u8]) -> Option<ParsedSize> {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"+").unwrap_or(text);

@@ -24,13 +24,13 @@ use hugetools_pages::sys;
 use crate::host_malloc::{self, Heap};
 use crate::{idle, mimalloc, state};
 
-/// Bytes of the first arena, and mimalloc's minimum and maximum. Each further arena doubles the
-/// total.
+/// Bytes of the first arena, and mimalloc's minimum and maximum. A further arena is at least as
+/// large as all before it, up to the maximum.
 const FIRST: usize = 1 << 30;
 const SMALLEST: usize = 32 << 20;
 const LARGEST: usize = 16 << 30;
 
-/// Bytes for mimalloc's tables before the first page larger than a unit.
+/// Bytes for mimalloc's tables before the first page of the larger size (`Layout::big`).
 const TABLES: usize = 32 << 20;
 
 /// Bytes of address space in all arenas.
@@ -56,8 +56,8 @@ pub(crate) fn start() -> bool {
 
 fn make_ready() {
     if !state::begin() {
-        // Another thread or an outer frame is starting the heap: until then mimalloc takes memory
-        // from the kernel.
+        // Another thread or an outer frame is starting the heap: until it is ready, mimalloc takes
+        // memory from the kernel.
         return;
     }
     start_facts::take();

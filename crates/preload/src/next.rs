@@ -9,7 +9,7 @@
 //!
 //! **Locks.** None: each address is one word.
 //!
-//! **At a fork.** All are looked up before the first thread: in a forked child the loader's lock
+//! **At a fork.** All are looked up before the second thread: in a forked child the loader's lock
 //! may be held for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
@@ -80,7 +80,7 @@ static MUNLOCK: Next = Next::named(c"munlock");
 static MLOCKALL: Next = Next::named(c"mlockall");
 static MUNLOCKALL: Next = Next::named(c"munlockall");
 static PRCTL: Next = Next::named(c"prctl");
-/// Called at the start by each program that has our heap.
+/// Not in [`later`]: each program with our heap calls it at the start.
 static REGISTER_ATFORK: Next = Next::named(c"__register_atfork");
 
 /// Returns the address of the next `__register_atfork`; 0 if there is none.

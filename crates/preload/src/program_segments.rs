@@ -69,7 +69,7 @@ pub(crate) fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
     }
 }
 
-/// Checks for libraries before the first thread.
+/// Checks for libraries before the second thread.
 pub(crate) fn before_threads() {
     libraries::check_last(put_library);
 }

@@ -1,7 +1,7 @@
 //! The constructor.
 //!
-//! **Invariants.** It runs once, before the program, in the first copy of this library. It reads
-//! nothing that can be read on demand.
+//! **Invariants.** It runs before the program. In a second copy of this library it only looks
+//! functions up. It reads nothing that can be read on demand.
 //!
 //! **Locks.** None: there is one thread.
 //!

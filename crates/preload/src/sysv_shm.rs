@@ -3,7 +3,8 @@
 //! Existing segments are looked up and never changed. A new one is created with `IPC_EXCL`:
 //! success proves that the segment is ours.
 //!
-//! **Invariants.** `shmget` fails only if it would fail without us, or if huge pages are required.
+//! **Invariants.** `shmget` fails only if it would fail without us, or for lack of huge pages that
+//! `--require` or the program's own `SHM_HUGETLB` demands.
 //!
 //! **Locks.** The registry's, for each segment recorded.
 //!
@@ -52,7 +53,8 @@ extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     }
 }
 
-/// Creates a segment smaller than a huge page, or looks up an existing one.
+/// Creates a segment without pool pages, or looks up an existing one. Reports a new one that is
+/// smaller than a page of the pool.
 fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
     let is_new = creates_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
     let id = next::shmget(key, size, flags);
@@ -104,8 +106,8 @@ fn get_shm_hugetlb(own: HugetlbRequest, key: c_int, size: usize, flags: c_int) -
     }
 }
 
-/// Returns the page size for a new segment; `None` for look-ups, for `SHM_HUGETLB`, and for
-/// segments smaller than a huge page.
+/// Returns the pool's page size for a new segment; `None` for look-ups, for `SHM_HUGETLB`, for
+/// segments smaller than a page, and without a pool ([`huge_size`]).
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
     let page = huge_size(pages)?;
     (creates_plain(key, flags) && size >= page).then_some(page)

@@ -1,5 +1,5 @@
 //! `HUGETLB_ELFMAP`: `no`, or the letters `R` and `W` in either case, each with an
-//! optional `=SIZE` or (new) `=thp`. A colon separates them if there is a size.
+//! optional `=SIZE` or (new) `=thp`. After a size, a colon precedes the next letter.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ pub struct Elfmap {
     pub text: Option<Pages>,
     /// Pages for writable segments: data and bss.
     pub data: Option<Pages>,
-    /// `no`: even marked segments stay.
+    /// `no`: not even marked segments are remapped.
     pub off: bool,
 }
 

@@ -23,7 +23,7 @@ pub(super) fn verbosity_or_debug(
     }
 }
 
-/// Parses a verbosity as `atoi` does: leading digits, at most 99; anything else is 0.
+/// Parses a verbosity as `atoi` does, without a sign: the leading digits, or 0. 99 is the maximum.
 pub fn verbosity(value: &[u8]) -> u8 {
     let value = value.trim_ascii_start();
     let digits = value.iter().take_while(|b| b.is_ascii_digit());
@@ -95,7 +95,7 @@ pub(super) fn fork(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     is_word(source, name, b"kernel")
 }
 
-/// Whether the value is `always`. All other policies are inherited without a variable.
+/// Whether the value is `always`. hugectl sets other policies itself, by `prctl(2)`.
 pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     is_word(source, name, b"always")
 }
@@ -105,7 +105,7 @@ pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     source.get(name) != Some(b"0") && is_word(source, name, b"1")
 }
 
-/// Whether the value is this word; rejects any other one.
+/// Whether the value is this word; rejects other words.
 fn is_word(source: &mut Source<'_, '_>, name: &'static str, word: &[u8]) -> bool {
     let value = source.get(name).unwrap_or_default().trim_ascii();
     if value != word && !value.is_empty() {
@@ -158,7 +158,7 @@ pub(super) fn report<'a>(
         return source.keep(name, path).map(Report::File);
     }
     let pid = source.get(pid_name);
-    // Rejects `pid_name` only if it is set.
+    // Rejects `name` if `pid_name` is unset.
     let which = pid.map_or(name, |_| pid_name);
     let pid = pid.and_then(number);
     Some(Report::Terminal {

@@ -25,7 +25,8 @@ impl Share {
         }
     }
 
-    /// Whether `more` bytes may lack the requested pages, beside `fallen` of `all` bytes.
+    /// Whether `more` new bytes may lack the requested pages. Of the `all` bytes so far, `fallen`
+    /// lack them.
     pub fn has_room(self, more: u64, fallen: u64, all: u64) -> bool {
         match self {
             Share::Whole => false,
@@ -49,7 +50,7 @@ pub struct Require {
 pub enum Wrong<'a> {
     /// Unknown segment, or a segment that cannot be required.
     Segment(&'a [u8]),
-    /// No percentage from 1 to 100.
+    /// Not a percentage from 1 to 100.
     Percent(&'a [u8]),
     /// The same segment twice.
     Twice(Segment),

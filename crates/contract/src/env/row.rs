@@ -1,7 +1,7 @@
 //! The macro that expands the table of settings.
 
-/// Defines the constant for each row's variable. A row with a field also defines the
-/// field, its default and its part of [`Settings::of`](super::Settings::of).
+/// Defines the constant for each row's variable. A row with a field also adds the field to
+/// [`Settings`](super::Settings), with its default and its parser.
 macro_rules! settings {
     ($(
         $name:ident = $variable:literal, $value:literal, $effect:literal

@@ -1,6 +1,6 @@
 //! The table of settings. Each row has a variable, the syntax of its value and its effect. Most
-//! rows also have a field of [`Settings`] with its default and its parser. `None` leaves that
-//! memory alone.
+//! rows also have a field of [`Settings`] with its default and its parser. Memory whose field is
+//! `None` is left alone.
 //!
 //! A new setting is a row here and a paragraph in `man/libhugetlbfs.7`.
 

@@ -19,7 +19,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns the mode for the kernel's word. Words of future kernels count as [`Mode::Madvise`].
+    /// Returns the mode for the kernel's word. Other words, such as `within_size` or those of
+    /// future kernels, count as [`Mode::Madvise`].
     pub fn of_word(word: &[u8]) -> Mode {
         match word {
             b"never" | b"deny" => Mode::Never,
@@ -32,11 +33,11 @@ impl Mode {
 /// The facts that decide about transparent huge pages, for private or for shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThpFacts {
-    /// The mode.
+    /// The mode in `enabled`, or in `shmem_enabled` if the memory is shared.
     pub mode: Mode,
-    /// Whether the memory is shared, and `mode` that of `shmem_enabled`.
+    /// Whether the memory is shared.
     pub is_shared: bool,
-    /// Whether `hugepages-2048kB/enabled` (the PMD size) is `never`.
+    /// Whether `hugepages-*kB/enabled` of the PMD size is `never`.
     pub is_size_never: bool,
     /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
     pub is_disabled: bool,
@@ -53,7 +54,7 @@ pub enum NoThp {
     Absent,
     /// `transparent_hugepage/enabled` is `never`.
     Never,
-    /// `transparent_hugepage/shmem_enabled` does not serve `madvise`.
+    /// `transparent_hugepage/shmem_enabled` is `never` or `deny`.
     SharedNever,
     /// `hugepages-*kB/enabled` of the PMD size is `never`.
     SizeNever,

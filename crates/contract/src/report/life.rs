@@ -14,12 +14,14 @@ pub enum Ended {
     Signal {
         /// The signal's number.
         number: i32,
-        /// Whether the OOM killer has ended any process since this one was last sampled.
+        /// Whether it is SIGKILL, and the OOM killer has killed any process since the second to
+        /// last sample of this one.
         out_of_memory: bool,
     },
 }
 
-/// The highest sample of a process's memory. The true peak between two samples may be higher.
+/// The maximum of each figure in the samples of a process's memory. Between two samples it may have
+/// been higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Peak {
     /// Resident bytes, pool pages included.

@@ -18,7 +18,7 @@ pub struct Origin<'a> {
 }
 
 /// Variables that hold the rank: Open MPI, PMIx, MPICH and Intel MPI, MVAPICH, PALS,
-/// Flux, Slurm. Slurm comes last, because its rank counts launchers, not processes.
+/// Flux, Slurm. Slurm comes last: under another launcher its rank is that of the launcher.
 const RANKS: [&str; 7] = [
     "OMPI_COMM_WORLD_RANK",
     "PMIX_RANK",

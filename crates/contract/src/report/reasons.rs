@@ -13,7 +13,7 @@ pub const HEAD_OF_HEAP: &str = "the first 6 to 20 MiB are on base pages";
 /// class.
 const HEAD_BYTES_MAX: u64 = 20 << 20;
 
-/// From this size in bytes on, a heap certainly is not small.
+/// With more bytes than this on huge pages, a heap certainly is not small.
 const LARGE_HEAP_BYTES: u64 = 32 << 20;
 
 /// Returns why `base` bytes of a heap are on base pages next to `huge` bytes on huge pages, if no

@@ -11,7 +11,7 @@ use crate::segment::{Row, Segment};
 pub struct Met {
     /// The requirement.
     pub required: Required,
-    /// The bytes that the requirement covers; of text, data, bss and stack, before `main`.
+    /// The bytes that the requirement covers. Text, data, bss and stack are measured before `main`.
     pub bytes: u64,
     /// The bytes of these on huge pages.
     pub huge: u64,

@@ -10,7 +10,7 @@ use hugetools_pages::rt::weak::function;
 use crate::malloc as ours;
 use crate::malloc::owner::is_foreign;
 
-/// libc's functions that take blocks; 0 if missing.
+/// Addresses of libc's functions that take blocks; 0 if missing.
 pub(crate) struct Libc {
     pub(crate) free: AtomicUsize,
     pub(crate) realloc: AtomicUsize,

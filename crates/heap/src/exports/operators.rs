@@ -1,5 +1,5 @@
-//! C++'s `operator new` and `delete`: through libstdc++ each would cost two more calls. The other
-//! forms call these or malloc.
+//! C++'s `operator new` and `delete`: through libstdc++ each would cost one or two more calls. The
+//! other forms call these or malloc.
 #![expect(unsafe_code, reason = "exports functions of libstdc++")]
 
 use core::ffi::{CStr, c_void};

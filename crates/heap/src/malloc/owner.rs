@@ -6,8 +6,8 @@ use hugetools_contract::segment::HEAP_AREA;
 
 use crate::mimalloc;
 
-/// Whether a block lies outside of the heap's area and may be another malloc's. Nearly all of
-/// mimalloc's lie inside.
+/// Whether a block lies outside of the heap's area and may be another malloc's. Nearly all blocks
+/// of mimalloc lie inside.
 #[inline(always)]
 pub(crate) fn is_outside(block: *const c_void) -> bool {
     !HEAP_AREA.contains(&(block as u64))

@@ -25,7 +25,7 @@ macro_rules! functions {
 
 functions! {
     /// # Safety
-    /// As the function's; so for all of these.
+    /// As the public function's; the same for all of these.
     gethugepagesize() -> c_long,
         hugetools_gethugepagesize;
     gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int,

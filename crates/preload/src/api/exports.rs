@@ -129,7 +129,7 @@ unsafe extern "C" fn huge_next_touch(addr: *mut c_void, len: usize) -> c_int {
     )
 }
 
-/// Undocumented, but always exported: returns an address within `room` bytes of `start`.
+/// Undocumented, but libhugetlbfs exports it: returns an address within `room` bytes of `start`.
 ///
 /// # Safety
 /// `start` must be the start of a block of at least `room` bytes.

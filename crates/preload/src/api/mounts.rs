@@ -34,7 +34,7 @@ struct Table {
 
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The thread that is building the table.
+/// The thread that is building the table; of several, the first.
 static MAKER: AtomicU32 = AtomicU32::new(0);
 
 /// `hugetlbfs_test_path`
@@ -88,7 +88,7 @@ pub fn find(size: usize) -> Option<&'static CStr> {
 
 /// Returns the table, built at the first call. No lock is held, since the program's own functions
 /// may run: of two threads' tables one is kept. `None` without memory, or while an outer frame of
-/// this thread builds the table.
+/// the thread in [`MAKER`] builds the table.
 fn table() -> Option<&'static Table> {
     let known = TABLE.load(Ordering::Acquire);
     // SAFETY: a published table is complete and stays for ever.

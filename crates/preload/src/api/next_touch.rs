@@ -73,13 +73,13 @@ pub(crate) fn before_thread() {
     sys::set_blocked_signals(blocked);
 }
 
-/// Waits until the number of threads is constant for [`STABLE`] ms.
+/// Waits until the number of threads is constant for [`STABLE`] ms, then requests the moves.
 extern "C-unwind" fn wait_and_touch(_: *mut c_void) -> *mut c_void {
     let mut before = 0;
     loop {
         sys::sleep(STABLE);
         let now = facts::threads();
-        // This thread and the first one.
+        // Two are this thread and the main thread.
         if now > 2 && now == before {
             break;
         }
@@ -89,7 +89,7 @@ extern "C-unwind" fn wait_and_touch(_: *mut c_void) -> *mut c_void {
     null_mut()
 }
 
-/// Maximum number of mappings.
+/// Maximum number of mappings that move; the others stay.
 const MOST: usize = 48;
 
 fn touch_all() {

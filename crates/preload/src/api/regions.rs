@@ -70,8 +70,8 @@ fn default_page() -> Result<usize> {
     }
 }
 
-/// Maps huge pages. The kernel's default size needs no file. Other sizes try a mount first, which
-/// may have pages for this user.
+/// Maps huge pages. Those of the kernel's default size need no file, unless `HUGETLB_FEATURES` has
+/// `no_map_hugetlb`. Others come from `unlinked_fd`: a mount may have pages for this user.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
     let anonymous = config::get().map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {

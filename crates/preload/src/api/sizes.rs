@@ -59,8 +59,8 @@ pub(crate) fn default_size() -> c_long {
     }
 }
 
-/// `HUGETLB_DEFAULT_PAGE_SIZE` if it is the kernel's default or has a mount, else the kernel's
-/// default.
+/// Returns `HUGETLB_DEFAULT_PAGE_SIZE` if it is the kernel's default or has a mount, else the
+/// kernel's default. `None` if the variable is invalid.
 fn choose_default() -> Option<usize> {
     let kernel = kernel_default();
     let asked = match config::get().default_size {
@@ -133,7 +133,7 @@ impl Sizes {
     }
 }
 
-/// `gethugepagesizes`: the default size first, then the kernel's order.
+/// `gethugepagesizes`: the kernel's default size first, then the order of its directory.
 ///
 /// # Safety
 /// `sizes` must have room for `room` values, or be null.

@@ -76,7 +76,7 @@ pub fn reason() -> Option<Reason> {
         return Some(Reason::Sanitizer);
     }
     let marks = marks();
-    // musl holds the lock of its list while it loads an object.
+    // musl may call malloc while it holds the lock of its list: no look at the list then.
     if marks == [0; ALLOCATORS.len()] || !weak::is_glibc() {
         return None;
     }

@@ -55,7 +55,7 @@ impl Object<'_> {
         !self.is_program && (name.is_empty() || named)
     }
 
-    /// Whether the loader relocates its code, and may not have finished.
+    /// Whether the loader relocates its code: it may not have finished.
     pub(crate) fn has_text_relocations(&self) -> bool {
         const TEXTREL: i64 = 22;
         const FLAGS: i64 = 30;

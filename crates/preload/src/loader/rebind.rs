@@ -16,8 +16,8 @@ use crate::loader::symbols::{LOCAL_ENTRY, Symbol};
 /// A name and its new address.
 pub type Meaning = (&'static CStr, usize);
 
-/// Returns the addresses of our exported functions; 0 if not exported. References in code would
-/// make the loader look each up at every start.
+/// Returns the addresses of our exported functions; 0 if not exported. They are looked up here,
+/// since references in code would cost a look-up each at every start.
 pub fn own<const N: usize>(names: [&'static CStr; N]) -> [Meaning; N] {
     let mut all = names.map(|name| (name, 0));
     objects::each(|object| {
@@ -44,7 +44,7 @@ pub fn with_glibc(mut visit: impl FnMut(&Object<'_>)) {
 }
 
 /// Redefines symbols of an object, except those with address 0. Returns false if its table can't
-/// be written.
+/// be written or has none of the names.
 pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     let (mut first, mut last) = (usize::MAX, 0);
     for (name, _) in meanings {
@@ -75,7 +75,8 @@ pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     true
 }
 
-/// Writes a symbol's value, which other threads may be reading.
+/// Writes a symbol's value, which other threads may be reading. On powerpc64 our function has no
+/// local entry point at the old symbol's offset.
 fn put(symbol: *mut Symbol, value: usize) {
     // SAFETY: one of the object's symbols.
     let other = unsafe { &raw mut (*symbol).st_other };

@@ -91,7 +91,7 @@ impl Object<'_> {
         })
     }
 
-    /// Calls `visit` with each definition of a name; versions have one each.
+    /// Calls `visit` with each definition of a name: each version has its own.
     pub fn definitions(&self, name: &CStr, visit: impl FnMut(*mut Symbol)) {
         if let Some(tables) = self.tables() {
             tables.definitions(name, gnu_hash(name), visit);

@@ -1,5 +1,5 @@
 //! Functions that most programs call rarely: looked up at the first call, and all of them before
-//! the first thread.
+//! the second thread.
 #![expect(unsafe_code, reason = "hands out functions by address")]
 
 use core::sync::atomic::{AtomicBool, Ordering};

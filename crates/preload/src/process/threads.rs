@@ -1,5 +1,5 @@
-//! New threads. If huge pages are requested for stacks, each thread prepares its own before its
-//! function runs.
+//! New threads. If huge pages are requested for stacks, a thread made by `pthread_create` prepares
+//! its stack before its function runs.
 //!
 //! The thread's function is passed in one of a few slots, which the thread frees at once. Without a
 //! free slot its stack isn't prepared. `pthread_exit` and exceptions unwind through [`begin`].
@@ -32,7 +32,7 @@ type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 type Attributes = libc::pthread_attr_t;
 
-/// Maximum number of threads starting at the same time.
+/// Maximum number of threads with prepared stacks that start at the same time.
 const SLOTS: usize = 64;
 
 struct Slot {
@@ -64,8 +64,8 @@ static TASKS: [Slot; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Called before the program creates a thread. All look-ups are made before the first one, while no
-/// other thread can hold the loader's lock.
+/// Called before the program creates a thread. The first call makes all look-ups, while no other
+/// thread can hold the loader's lock.
 fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
@@ -182,8 +182,8 @@ fn thread_descriptor() -> Option<usize> {
     pthread_self().checked_next_multiple_of(sys::page_size())
 }
 
-/// Returns the lengths of the stack that libc will allocate; `None` if the program provides one,
-/// or if it is too small.
+/// Returns the lengths of the stack and guard that libc will allocate; `None` if the program
+/// provides the stack, or if it is too small.
 ///
 /// # Safety
 /// `attributes` must be null or valid.

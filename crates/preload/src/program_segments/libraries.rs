@@ -46,7 +46,7 @@ pub(super) fn watch(put: Put) {
     }
 }
 
-/// Checks for new libraries before the first thread.
+/// Checks for new libraries before the second thread.
 pub(super) fn check_last(put: Put) {
     let config = config::get();
     if config.text_libs && fork_gate::forks() == 0 && LAST.load(Ordering::Relaxed) != 0 {

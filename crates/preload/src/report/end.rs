@@ -86,7 +86,7 @@ fn report_once(status: Option<c_int>) {
 /// PID of the process that has reported.
 static REPORTED: AtomicU32 = AtomicU32::new(0);
 
-/// Marks this process as reported; returns whether it was marked. An exit handler may call `_exit`.
+/// Marks this process as reported; returns whether it was before: an exit handler may call `_exit`.
 fn is_reported() -> bool {
     let pid = sys::getpid();
     REPORTED.swap(pid, Ordering::AcqRel) == pid
@@ -116,10 +116,10 @@ fn compose(ended: Ended) -> Option<Text> {
     let peak = most_resident();
     let mappings = Mappings::find()?;
     let exe = scratch::link(c"/proc/self/exe")?;
-    // At most three for each mapping of an object. Several heap extents may share a mapping.
+    // An object has at most three for each mapping. Several heap extents may share a mapping.
     let (count, names) = mappings.count();
     let extents = Extents::collect((count * 3 + 512).min(4096), exe)?;
-    // Names are those of files and shared memory.
+    // At most: a name has two rows, for its private and its shared mappings.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
     let rows = scratch::values(most.min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;

@@ -26,7 +26,7 @@ impl Mappings {
         smaps::records(self.0)
     }
 
-    /// Returns the number of records, and of those whose name differs from the previous one.
+    /// Returns the number of records, and how often the name changes from one to the next.
     pub(crate) fn count(&self) -> (usize, usize) {
         let (mut count, mut names) = (0, 0);
         let mut last: &[u8] = b"";

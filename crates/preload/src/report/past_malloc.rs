@@ -31,14 +31,14 @@ pub(crate) fn explain(rows: &mut [Row<'static>], peak: Option<u64>) {
     }
 }
 
-/// Whether a heap row has more base pages than our heap ever had.
+/// Whether a heap row has more bytes on base pages than our heap ever used.
 pub(crate) fn is_most(heap: &Row<'_>) -> bool {
     let base = heap.resident.saturating_sub(heap.huge_bytes());
     let ours = (usage::peak() as u64).saturating_add(REPORT_TOLERANCE as u64);
     base > ours
 }
 
-/// Whether the peak exceeds the heap's maximum plus all other segments.
+/// Whether the peak exceeds the heap's maximum plus all other segments except private mappings.
 fn was_large(rows: &[Row<'_>], peak: Option<u64>) -> bool {
     let others = rows
         .iter()

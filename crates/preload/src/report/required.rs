@@ -167,7 +167,7 @@ impl Measure {
         let (whole, tenth) = (tenths / 10, tenths % 10);
         let because = Because(segment, self);
         let (huge, of) = (huge / 1024, of / 1024);
-        // No variable: Rust 1.85 would drop the temporary too early.
+        // In a variable, the temporaries of `format_args!` would be dropped too early (Rust 1.85).
         refuse(
             segment,
             share,
@@ -258,7 +258,7 @@ fn measure_all(config: &Config) {
 
 fn measure(object: &Object<'_>, config: &Config) {
     let mut sums = [Measure::default(); 3];
-    // The file's own pages don't include the last, partial page.
+    // Huge pages of the file itself can't cover its last, partial page.
     let (mut in_file, mut is_of_file) = (0, false);
     let loads = || loads(object.headers, object.base, sys::page_size());
     for load in loads() {
