@@ -1,5 +1,5 @@
 //! `--explain`: what each requested segment would get, and what would fall short, as the plan
-//! has it. Only some notes are made here.
+//! has it. Adds notes that only an explanation needs.
 
 mod text;
 
@@ -27,12 +27,12 @@ const SHORT: u8 = 3;
 /// Exit status: the program cannot be read.
 const UNKNOWN: u8 = 125;
 
-/// A rung of a segment, with its shortfalls.
+/// A row of the plan, with shortfalls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Line {
     #[serde(flatten)]
     pub(crate) row: Row,
-    /// The segment's shortfalls, on its last rung.
+    /// The segment's shortfalls; none before its last row.
     pub(crate) shortfalls: Vec<Shortfall>,
 }
 
@@ -47,13 +47,13 @@ pub(crate) struct Program {
     pub(crate) kind: &'static str,
     /// The C library of a dynamic program.
     pub(crate) libc: Option<Libc>,
-    /// The malloc that would serve its heap.
+    /// `own` if it has an allocator of its own, else the malloc that would serve its heap.
     pub(crate) allocator: &'static str,
     /// Its name in the table of known programs.
     pub(crate) known: Option<String>,
-    /// The options that `--auto` takes for it.
+    /// The options that the table has for `--auto`.
     pub(crate) auto: Vec<String>,
-    /// Its own option that does what hugectl cannot, or does it better.
+    /// Its own option for huge pages, or another way to reach its memory.
     pub(crate) own: Option<String>,
     pub(crate) beware: Option<String>,
 }
@@ -203,13 +203,13 @@ fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
         .iter()
         .filter(|_| !is_covered && entry.memory.is_none());
     let own = own.map(|own| format!("{name}: {own}"));
-    // --auto has said these.
-    let is_open = run.chosen.is_none();
-    let beware = entry.beware.iter().filter(|_| is_open);
+    // --auto prints these itself.
+    let is_without_auto = run.chosen.is_none();
+    let beware = entry.beware.iter().filter(|_| is_without_auto);
     let beware = beware.map(|beware| format!("{name}: {beware}"));
     let (auto, why) = (auto(entry).join(" "), entry.why);
     let auto = format!("--auto would take {auto} for {name}: {why}");
-    let auto = is_open.then_some(auto);
+    let auto = is_without_auto.then_some(auto);
     own.chain(beware).chain(auto).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Files that the user names.
+//! Opens and checks files that are not the kernel's.
 
 pub(crate) mod places;
 

@@ -44,11 +44,11 @@ use crate::say::shortfall::Shortfall;
 pub struct Findings {
     /// The verbosity from environment and options.
     pub verbosity: u8,
-    /// The request of options and inherited variables.
+    /// The request of options, inherited variables, and marks in the program's file.
     pub(crate) asked: Wants,
     /// The part of the request that can be served for this program.
     pub(crate) served: Wants,
-    /// The request for the program's segments.
+    /// The request for the program's segments, without marks in its file.
     pub(crate) elfmap: Elfmap,
     /// The measures of these segments.
     pub(crate) parts: Parts,
@@ -66,7 +66,7 @@ pub struct Findings {
     pub(crate) unknown_names: Vec<String>,
     /// Notes on the program's own requests for huge pages. Only made for `--explain`.
     pub(crate) own_requests: Vec<Note>,
-    /// The file of the report; `None` for standard error.
+    /// The file that `--report` names.
     pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
     pub(crate) is_one_node: bool,
@@ -77,7 +77,7 @@ pub struct Findings {
     pub(crate) messages: Option<OsString>,
 }
 
-/// Returns advice to relink with ld.hugetlbfs, which is installed beside hugectl.
+/// Returns advice to relink with ld.hugetlbfs, which is installed in hugectl's prefix.
 fn relink(caller: &Caller) -> String {
     let prefix = caller.exe.as_deref().and_then(|exe| exe.parent()?.parent());
     let prefix = prefix.unwrap_or(Path::new("/usr/local")).display();
@@ -95,7 +95,7 @@ struct Asked {
 
 impl Asked {
     fn find(run: &Run, caller: &Caller) -> Asked {
-        // These two exclude processes. Children may still be served.
+        // These two may exclude this process, which would hide the request. The plan heeds them.
         let entries = caller.settings();
         let get = |name: &str| match name {
             env::RESTRICT_EXE | env::NO_INHERIT => None,
@@ -229,7 +229,7 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
     Ok(look)
 }
 
-/// Finds the program's own allocator, and whether its glibc knows the tunable.
+/// Finds the program's own allocator, and whether its glibc knows `glibc.malloc.hugetlb`.
 fn look_at_malloc(look: &mut Look, run: &Run, opened: &Opened) {
     let program = &opened.target.program;
     match (&opened.target.image, &opened.elf) {
@@ -282,7 +282,7 @@ fn read_kernel(
     look: &Look,
 ) -> Result<Kernel, FileError> {
     let mut kernel = Kernel::read(root, wants, caller)?;
-    // At a start the library reports the ban when it happens.
+    // At a start the library reports that the program disables transparent huge pages.
     let bans = run.explain && look.known.is_some_and(|known| known.bans_thp);
     kernel.thp_banned = bans && run.thp_policy != Some(ThpPolicy::Always);
     if let Some(policy) = run.thp_policy.filter(|_| root.is_live()) {

@@ -23,7 +23,7 @@ use std::path::Path;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Whether a file begins with these bytes. Maps it executable, as a loader does, because a
-/// `noexec` mount or a security module may forbid that. The file must not be or become shorter.
+/// `noexec` mount or a security module may forbid that. The file must stay at least that long.
 pub(crate) fn maps_as(file: &File, bytes: &[u8]) -> io::Result<bool> {
     let len = NonZeroUsize::new(bytes.len()).unwrap_or(NonZeroUsize::MIN);
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_EXEC;
@@ -57,7 +57,7 @@ pub(crate) fn is_secure() -> bool {
 }
 
 /// Returns the memory nodes that this process may allocate from: its cpuset's, restricted by
-/// an `MPOL_BIND` policy. `None` if the kernel has no NUMA support.
+/// an `MPOL_BIND` policy. `None` without NUMA support, or if a seccomp filter refuses the call.
 pub(crate) fn allowed_nodes() -> Option<BTreeSet<u32>> {
     // MPOL_F_MEMS_ALLOWED, which libc does not name.
     const MEMS_ALLOWED: libc::c_ulong = 1 << 2;

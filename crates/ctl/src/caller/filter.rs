@@ -15,7 +15,7 @@ pub(crate) const STATUS: &str = "/proc/self/status";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
     pub(crate) is_there: bool,
-    /// How many, if known.
+    /// How many; 0 if unknown.
     count: u32,
     pub(crate) mremap: Answer,
     pub(crate) madvise: Answer,

@@ -1,7 +1,7 @@
 //! Programs with their own allocator.
 //!
-//! A program that also calls its allocator by names other than malloc's could free a block of
-//! one allocator with the other, so it keeps its malloc. Only the program's own file is read
+//! A program may also call its allocator by other names than malloc's. With our malloc it could
+//! free a block with the wrong one, so it keeps its own. Only the program's own file is read
 //! here: the preloaded library finds other allocators in the running process, and reports them.
 
 use std::fmt;
@@ -62,7 +62,7 @@ pub(crate) fn find(program: &Elf<File>) -> Option<Own> {
         return Some(Own::Checked(String::from_utf8_lossy(library).into_owned()));
     }
     let is_entry_point = |name: &[u8]| {
-        // Most names need no search.
+        // Saves most searches, but also drops the names of rpmalloc and TBB.
         let may_be = name.ends_with(b"allocx") || name.get(2) == Some(&b'_');
         may_be
             && ALLOCATORS.iter().any(|allocator| {

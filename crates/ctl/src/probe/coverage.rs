@@ -18,7 +18,7 @@ use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::target::elf_layout::{Layout, Place};
 use crate::probe::target::{Image, Target};
 
-/// Adds the segments that are marked in the file, unless an option or a variable names one.
+/// Adds text and data if the file marks any segment and no option or variable names them.
 pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
     let is_marked = |target: &Target| target.layout.marked;
     match elfmap.heeds_marks() && look.target.as_ref().is_some_and(is_marked) {
@@ -47,8 +47,8 @@ pub(super) fn measure(root: &Root, asked: Wants, target: &Target) -> Result<Part
     Ok(Parts::measure(target, asked, size))
 }
 
-/// Finds the files whose text a start puts on huge pages of the page cache: the program and,
-/// with `libraries`, its libraries.
+/// Records in `parts` the files whose text a start puts on huge pages of the page cache: the
+/// program and, with `libraries`, its libraries.
 pub(super) fn find_text_files(
     root: &Root,
     caller: &Caller,

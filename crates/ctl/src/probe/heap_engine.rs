@@ -16,12 +16,13 @@ use crate::say::subject::Subject;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Engine {
+    /// Our library's.
     Arena,
     /// The C library's, configured by a tunable.
     Libc,
     /// That of the libhugetlbfs that the program is linked with; only variables are set.
     Linked,
-    /// No malloc that can use huge pages.
+    /// `--heap` isn't requested, or no malloc can use huge pages.
     #[default]
     None,
 }
@@ -33,11 +34,11 @@ pub(crate) struct Look {
     pub(crate) target: Option<Target>,
     /// The program behind a wrapper.
     pub(crate) wrapped: Option<Target>,
-    /// Its own allocator. Only read for `--heap` and `--auto`.
+    /// The program's own allocator. Only read for `--heap` and `--auto`.
     pub(crate) own: Option<Own>,
-    /// Whether its glibc knows the tunable. Read if glibc may serve the heap.
+    /// Whether its glibc knows `glibc.malloc.hugetlb`. Read if glibc may serve the heap.
     pub(crate) tunable: bool,
-    /// Whether it has memory that `--heap` doesn't reach.
+    /// Whether `known` has memory that `--heap` doesn't reach, and its own switch is not set.
     pub(crate) has_own_memory: bool,
     pub(crate) known: Option<&'static KnownProgram>,
 }
@@ -56,7 +57,7 @@ pub(crate) struct Decision {
     pub(crate) notes: Vec<Note>,
 }
 
-/// Decides for the request of options and variables.
+/// Decides by the request and the program.
 pub(crate) fn decide(asked: Wants, run: &Run, look: &Look) -> Decision {
     let mut programs = look.target.iter().chain(&look.wrapped);
     let unreachable = programs
@@ -120,7 +121,7 @@ fn libc_fault(look: &Look) -> Option<&'static str> {
     }
 }
 
-/// Returns why no library can be preloaded into a program.
+/// Returns why we cannot serve a program at all: it is privileged, or of another architecture.
 fn unreachable(target: &Target) -> Option<Shortfall> {
     let name = target.program.display();
     if let Some(secure) = target.secure_exec {
@@ -171,7 +172,7 @@ fn notes(asked: Wants, run: &Run, look: &Look, engine: Engine) -> Vec<Note> {
     if let Some(own) = own {
         let short =
             Shortfall::new(Subject::HEAP, own.fact()).consequence_first("the heap stays as it is");
-        // Otherwise the table of known programs has the advice.
+        // With `has_own_memory`, the table of known programs has the advice.
         let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && !look.has_own_memory;
         notes.push(warning(match by_anon {
             true => short.advise("--anon reaches it"),
@@ -210,7 +211,8 @@ fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
     })
 }
 
-/// Returns the segments that a static program, started directly or by a wrapper, lacks.
+/// Returns the requested segments that stay on base pages because a program is static: the
+/// started one or the one behind a wrapper.
 fn static_shortfall(asked: Wants, look: &Look, engine: Engine) -> Option<Shortfall> {
     let wrapped = look.wrapped.as_ref();
     let wrapped = wrapped.filter(|wrapped| wrapped.image == Image::Static && !look.is_static());

@@ -24,7 +24,7 @@ use crate::caller::Caller;
 use crate::caller::filter::{Answer, Filter};
 use crate::say::failure::Failure;
 
-/// The least (in bytes) that a pool must have to serve memory that grows.
+/// How much (in bytes) memory that grows is assumed to take.
 pub(crate) const USEFUL: Bytes = Bytes::new(16 << 20);
 
 pub(crate) const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
@@ -100,7 +100,7 @@ impl Wants {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Kernel {
     pub(crate) default: Option<PageSize>,
-    /// The pools of the requested sizes.
+    /// The pools that may serve the request.
     pub(crate) sources: Vec<Source>,
     pub(crate) no_pools: NoPools,
     /// The settings of transparent huge pages, if the request may use them.
@@ -133,7 +133,7 @@ impl Kernel {
             kernel.read_thp(root, wants, caller)?;
             kernel.read_limits(root, wants, caller)?;
         } else {
-            // Without a visible page size, no segment was measured.
+            // The request lacks text and data if no page size was visible.
             kernel.no_pools = NoPools::find(root);
         }
         Ok(kernel)
@@ -214,7 +214,7 @@ impl Kernel {
         self.private_thp().verdict().is_ok()
     }
 
-    /// Returns the first refused call among those that files of pool pages need.
+    /// Returns the first refused call that pool files need.
     pub(crate) fn file_barred(&self) -> Option<Call> {
         let calls = [
             (self.filter.memory_file, "memfd_create"),
@@ -223,8 +223,7 @@ impl Kernel {
         barred(&calls)
     }
 
-    /// Returns the first refused call among those that copies of data need, or of text if
-    /// `is_text`.
+    /// Returns the first refused call that a copy of data needs, or of text if `is_text`.
     pub(crate) fn copy_barred(&self, is_text: bool) -> Option<Call> {
         let mprotect = match is_text {
             true => self.filter.mprotect,
@@ -255,17 +254,17 @@ impl Kernel {
         Ok(())
     }
 
-    /// Reads the settings of transparent huge pages unless the pools certainly suffice.
+    /// Reads the settings of transparent huge pages if the request may use them.
     fn read_thp(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
         let is_limited = wants.limit.is_some() || self.sources.iter().any(|s| s.limit.is_some());
-        let may_come = |pages| match pages {
+        let may_use_thp = |pages| match pages {
             Pages::Thp => true,
             _ if wants.fallback != Fallback::Thp => false,
             // The size of segments is unknown here.
             _ if [wants.text, wants.data].contains(&Some(pages)) => true,
             pages => self.source(pages).is_none_or(|s| s.obtainable() < USEFUL),
         };
-        if wants.all().any(may_come) || is_limited {
+        if wants.all().any(may_use_thp) || is_limited {
             self.thp = Thp::read_pmd_modes(root, wants.shm.is_some())?;
             if self.thp.is_none() {
                 self.thp_hidden = hidden_settings(root);

@@ -2,6 +2,7 @@
 //!
 //! | place | used |
 //! |---|---|
+//! | the name, which the loader looks up | with `--library-use-path` |
 //! | `DIR` of `--library-path`, or a library directory below it | if given |
 //! | a library directory of hugectl's prefix | if installed there |
 //! | the copy inside hugectl, which a start writes to disk (see [`bundle`]) | otherwise |

@@ -110,8 +110,8 @@ impl Scene<'_> {
         Ok(Bytes::new(pages.saturating_sub(used).saturating_mul(base)))
     }
 
-    /// Returns a shortfall if the default pool is smaller than a Java heap, which takes all its
-    /// pages at the start, or none.
+    /// Returns a shortfall if the default pool has less left than the Java heap needs. Java
+    /// takes its whole heap from the pool at the start, or nothing.
     fn java_heap(&self, meminfo: &Meminfo) -> Result<Option<Note>, FileError> {
         let Some((bytes, word)) = self.java_heap_size() else {
             return Ok(None);

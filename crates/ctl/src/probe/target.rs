@@ -98,7 +98,7 @@ fn is_path(name: &OsStr) -> bool {
     name.as_bytes().contains(&b'/')
 }
 
-/// Returns the files that a name may mean, in order. An empty directory is the current one.
+/// Returns the files that a name may mean, in order. An empty entry of `PATH` means `.`.
 fn candidates(name: &OsStr, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
     /// The directories to search without `PATH`.
     const WITHOUT_PATH: &str = "/bin:/usr/bin";

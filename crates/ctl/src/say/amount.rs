@@ -4,7 +4,7 @@ use std::fmt;
 
 use hugetools_model::Bytes;
 
-/// Bytes in MB or KB, to a tenth; whole MB as [`Bytes`] prints them.
+/// Bytes in MB or KB, to a tenth; whole MB and less than 1 KB as [`Bytes`] prints them.
 pub(crate) struct Amount(pub(crate) Bytes);
 
 impl fmt::Display for Amount {

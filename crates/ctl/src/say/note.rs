@@ -4,7 +4,7 @@ pub use hugetools_contract::level::Level;
 
 use crate::say::shortfall::Shortfall;
 
-/// A message: a lower-case fragment on one line.
+/// A message without a full stop at its end. A second line is advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// How much it matters.

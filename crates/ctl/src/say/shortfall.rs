@@ -1,5 +1,5 @@
 //! A shortfall: a fact, the file that says so, the consequence, and the remedy. The
-//! warning before a start and `--explain` are views of it.
+//! warning before a start and `--explain` print it.
 
 use std::fmt;
 

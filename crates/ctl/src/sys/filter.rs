@@ -34,7 +34,7 @@ impl Call {
     fn is_allowed(self) -> bool {
         const NONE: usize = usize::MAX;
         const NO_FILE: usize = usize::MAX;
-        let (number, args, refused) = match self {
+        let (number, args, kernel_errno) = match self {
             Call::Mremap => (libc::SYS_mremap, [0, 0, 0, 0], libc::EINVAL),
             Call::Madvise => (
                 libc::SYS_madvise,
@@ -55,7 +55,7 @@ impl Call {
         // zero, the pointers are null, or the descriptor doesn't exist.
         let result = unsafe { libc::syscall(number, a, b, c, d, 0, 0) };
         let error = io::Error::last_os_error().raw_os_error();
-        result != -1 || error == Some(refused)
+        result != -1 || error == Some(kernel_errno)
     }
 }
 
@@ -71,9 +71,9 @@ pub(crate) fn is_active() -> bool {
 /// Returns a filter's answers. One child makes all calls; if one is refused or fatal, each is
 /// made in a child of its own.
 pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
-    match child(&calls) {
+    match count_refused(&calls) {
         Some(0) => [Answer::Allowed; N],
-        _ => calls.map(|call| match child(&[call]) {
+        _ => calls.map(|call| match count_refused(&[call]) {
             Some(0) => Answer::Allowed,
             Some(_) => Answer::Refused,
             None => Answer::Kills,
@@ -83,7 +83,7 @@ pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
 
 /// Returns how many of these calls a child finds refused; `None` if one kills it. Without a
 /// child, all count as refused.
-fn child(calls: &[Call]) -> Option<i32> {
+fn count_refused(calls: &[Call]) -> Option<i32> {
     let all = i32::try_from(calls.len()).unwrap_or(i32::MAX);
     let ended = in_child(|| {
         leave_no_core();

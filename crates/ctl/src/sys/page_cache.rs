@@ -60,8 +60,8 @@ impl Window {
         self.start.addr().get() as u64
     }
 
-    /// Faults all pages in, huge ones if possible. A kernel without these kinds of advice has
-    /// no huge pages in its page cache either.
+    /// Faults all pages in, huge ones if possible. Fails before Linux 5.14, which has no
+    /// `MADV_POPULATE_READ`: there a read puts no huge pages into the page cache anyway.
     pub(crate) fn touch(&self, deadline: Instant) -> io::Result<()> {
         // Readahead would read base pages behind the part.
         // SAFETY: the advice changes no contents of our own mapping.

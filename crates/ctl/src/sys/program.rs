@@ -121,18 +121,18 @@ impl Child {
     }
 
     /// Stops hugectl as the program stopped, so that a shell takes the terminal back, and resumes
-    /// the program afterwards. In the background, SIGSTOP and SIGCONT may be meant for the program
-    /// alone.
+    /// the program afterwards. Ignores SIGSTOP in the background: it, and a later SIGCONT, may be
+    /// meant for the program alone.
     fn stop_with(&self, signal: libc::c_int) {
         if signal != libc::SIGSTOP || is_in_foreground() {
-            take(signal);
+            raise_with_default_action(signal);
             self.send(libc::SIGCONT);
         }
     }
 }
 
 /// Raises a signal with its default action. Ignores real-time signals: nix has no name for them.
-fn take(signal: libc::c_int) {
+fn raise_with_default_action(signal: libc::c_int) {
     let Ok(signal) = Signal::try_from(signal) else {
         return;
     };
@@ -188,10 +188,10 @@ fn receive(time: Duration) -> Option<(libc::c_int, libc::c_int)> {
 }
 
 /// Ends by the signal that killed the program, without a core dump of hugectl. If the signal
-/// has no effect, as for the init process of a container, returns the status of a shell.
+/// has no effect, as for the init process of a container, returns 128 plus its number.
 pub(crate) fn end_by(signal: libc::c_int) -> u8 {
     // If this fails, hugectl dumps core, too.
     let _ = set_dumpable(false);
-    take(signal);
+    raise_with_default_action(signal);
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }

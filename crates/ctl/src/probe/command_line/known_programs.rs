@@ -109,7 +109,7 @@ pub(crate) enum Reach {
     All,
 }
 
-/// The sign that the memory already has huge pages.
+/// The sign that the memory has huge pages already, or comes from malloc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Switch {
     /// The system gives transparent huge pages to all memory.
@@ -214,7 +214,7 @@ impl KnownProgram {
         self.memory.is_some_and(|memory| memory.anon == Reach::None)
     }
 
-    /// Returns the shortfall if `--heap` or `--anon` is asked for.
+    /// Returns the shortfall if `--heap` or `--anon` is requested and doesn't reach all its memory.
     pub(crate) fn shortfall(&self, heap: bool, anon: bool) -> Option<Shortfall> {
         let OwnMemory {
             what, anon: reach, ..

@@ -29,7 +29,7 @@ enum Cure {
     Behind,
     /// Start hugectl in the container.
     Container,
-    /// Put the options that `--emit` prints for this kind on the container's command line.
+    /// Start hugectl in the container, or add what `--emit` prints for this kind.
     Emit(&'static str),
     /// Put hugectl into the job's script.
     Job,
@@ -134,7 +134,7 @@ fn is_leading(word: &OsStr) -> bool {
 }
 
 impl Cure {
-    /// `hugectl` is this call's command line without the program.
+    /// Returns the cure as a sentence. `hugectl` is this call's command line without the program.
     fn advice(self, name: &str, hugectl: &str) -> String {
         let emitting = |kind: &str| {
             let options = hugectl.strip_prefix("hugectl").unwrap_or_default();

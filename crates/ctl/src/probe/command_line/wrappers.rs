@@ -19,8 +19,8 @@ pub(crate) fn file_name(word: &OsStr) -> &[u8] {
 }
 
 /// Returns the command line and the command lines that its wrappers start, outermost first.
-/// The wrapped program is the first argument for which `is_program` is true, since options
-/// may have values.
+/// The wrapped program is the first argument that is neither an option nor an assignment and for
+/// which `is_program` is true, since options may have values.
 pub(crate) fn layers<'c>(
     command: &'c [OsString],
     is_program: &'c dyn Fn(&OsStr) -> bool,

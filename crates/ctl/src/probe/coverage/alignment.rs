@@ -15,7 +15,7 @@ pub(crate) struct Parts {
     pub(crate) data: Option<Part>,
     /// Why the program's text cannot be on huge pages of its file.
     pub(crate) obstacle: Option<Obstacle>,
-    /// The files whose text can be on their own huge pages, the program first.
+    /// The files whose text may be on their own huge pages, the program first.
     pub(crate) prepared: Vec<Prepared>,
 }
 
@@ -40,7 +40,7 @@ impl Parts {
         }
     }
 
-    /// Returns how much of the program's text is on huge pages of its file.
+    /// Predicts how much of the program's text will be on huge pages of its file.
     pub(crate) fn own(&self, target: &Target) -> Bytes {
         let mut own = self.prepared.iter();
         let own = own.find(|prepared| prepared.text.path == target.program && prepared.is_huge());

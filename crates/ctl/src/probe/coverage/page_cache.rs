@@ -36,7 +36,7 @@ pub(crate) enum State {
     Ready,
     /// All of it is huge now.
     Filled,
-    /// Not tried yet: `apply` does.
+    /// Not tried yet; `apply` will try.
     Untried,
     /// Not all of it is huge.
     Short {
@@ -51,17 +51,17 @@ pub(crate) enum State {
 pub(crate) enum Why {
     /// The file system has no huge pages in the page cache.
     FileSystem,
-    /// Other processes use the file, or there was no huge page.
+    /// Other processes use the file, or no huge page was free.
     InUse,
     /// Another hugectl held the lock for too long.
     LockTimeout,
-    /// Why there is no directory for the log of attempts.
+    /// There is no directory for the log of attempts; the reason.
     NoRecordDir(String),
     Failed(String),
 }
 
 impl Prepared {
-    /// Whether the text is on huge pages of the page cache, or was not tried yet.
+    /// Whether all of the text is on huge pages, or was not tried yet.
     pub(crate) fn is_huge(&self) -> bool {
         !matches!(self.state, State::Short { .. })
     }

@@ -27,8 +27,8 @@ pub(crate) const TOP_PAD: &str = "glibc.malloc.top_pad";
 
 /// The padding for a heap on pool pages. glibc maps whole pages for each growth and loses the
 /// rest of the last one: with its default of 128 kB, blocks of 1 MiB took a page of 2 MiB
-/// each; with this value, 200 MB take 240 MB. A larger value takes less, but once a pool
-/// cannot serve a growth, glibc never asks it again.
+/// each; with this value, 200 MB take 240 MB. A larger value loses less, but a growth that the
+/// pool cannot serve whole goes to base pages.
 pub(crate) const POOL_PAD: u64 = 4 << 20;
 
 pub(crate) fn value<'l>(list: Option<&'l OsStr>, name: &str) -> Option<&'l [u8]> {
@@ -48,8 +48,8 @@ pub(crate) fn with(list: Option<&OsStr>, more: &[(&str, u64)]) -> OsString {
     OsString::from_vec(merged)
 }
 
-/// Whether a static program or a loader has a glibc that knows the tunable: the file then
-/// contains its name. False if it cannot be read.
+/// Whether a static program or a loader has a glibc that knows [`HUGETLB`]: the file then
+/// contains this name. False if it cannot be read.
 pub(crate) fn is_known_to(program: &Path) -> bool {
     let file = files::open_regular(program);
     file.is_ok_and(|(file, _)| contains(file, HUGETLB.as_bytes()).unwrap_or(false))

@@ -13,14 +13,14 @@ fn entries(list: &OsStr) -> impl Iterator<Item = &[u8]> {
     entries.filter(|entry| !entry.is_empty())
 }
 
-/// Whether an entry is one of our libraries, put there by another hugectl.
+/// Whether an entry has the name of one of our libraries.
 fn is_ours(entry: &[u8]) -> bool {
     let ours = [LIBRARY, HEAP_LIBRARY, VERSIONED].map(str::as_bytes);
     ours.contains(&file_name(OsStr::from_bytes(entry)))
 }
 
-/// Returns the known libraries of a list whose malloc ours replaces, and whether `--anon`
-/// reaches their memory.
+/// Returns the entries with a known malloc, which ours replaces, and whether `--anon` reaches its
+/// memory.
 pub(crate) fn other_mallocs(list: &OsStr) -> impl Iterator<Item = (String, bool)> {
     /// Allocators that use mappings or the program break, and tools that watch malloc.
     const KNOWN: [(&str, bool); 5] = [

@@ -25,7 +25,7 @@ impl Hidden {
         Hidden { path, value }
     }
 
-    /// Adds what is hidden, and the command that makes it visible.
+    /// Adds the hidden path, and the command that makes it visible.
     pub(crate) fn explain(self, short: Shortfall) -> Shortfall {
         let command = match self.path.starts_with("/proc") {
             true => "mount -t proc proc /proc",

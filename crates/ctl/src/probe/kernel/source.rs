@@ -21,13 +21,13 @@ pub(crate) struct Source {
     pub(crate) pool: Pool,
     /// The tightest limit of the hugetlb control groups.
     pub(crate) limit: Option<Limit>,
-    /// The pool's pages on the nodes of the process; `None` if these are all nodes.
+    /// The pool's pages on the nodes of the process; `None` if these are all nodes, or unknown.
     pub(crate) share: Option<Share>,
     /// Whether the pool's files are hidden: its figures are those of `/proc/meminfo`.
     pub(crate) is_hidden: bool,
 }
 
-/// The pages of a pool on some nodes.
+/// The free pages of a pool on some nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) nodes: BTreeSet<u32>,
@@ -95,7 +95,8 @@ impl Source {
         }
     }
 
-    /// Adds the file with the pool's free pages, and the command that adds pages.
+    /// Adds the file with the pool's free pages, and the command that adds `pages`; for memory
+    /// that grows, advice on the number.
     pub(crate) fn remedy(&self, short: Shortfall, pages: u64) -> Shortfall {
         let size = self.pool.size;
         let reserved = |name: &str| match self.pool.reserved.get() {
@@ -174,7 +175,8 @@ pub(super) fn read(
     Ok(Some(source))
 }
 
-/// Reads the pool's pages on the nodes that the process may use; `None` if these are all.
+/// Reads the free pages on the nodes that the process may use; `None` if these are all, or
+/// unknown.
 pub(super) fn read_share(
     root: &Root,
     size: PageSize,

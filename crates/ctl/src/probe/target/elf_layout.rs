@@ -16,7 +16,7 @@ pub(crate) struct Layout {
     pub(crate) marked: bool,
 }
 
-/// A class of segments: text, or data and bss.
+/// How much of text, or of data and bss, can be on huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) size: PageSize,
@@ -70,16 +70,16 @@ impl Layout {
     /// Measures data and bss without RELRO.
     pub(crate) fn data(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| load.writable);
-        let parts = |load| self.open_parts(load).map(|range| (load, range));
+        let parts = |load| self.outside_relro(load).map(|range| (load, range));
         self.part(loads.flat_map(parts), size)
     }
 
-    /// Returns the bytes of data that come from the file: all, and those on huge pages. The rest
-    /// of [`Layout::data`] is bss.
+    /// Returns the bytes of data that come from the file: all, and those that can be on huge
+    /// pages. The rest of [`Layout::data`] is bss.
     pub(crate) fn initialised(&self, size: PageSize) -> (Bytes, Bytes) {
         let (mut all, mut inner) = (0u64, 0u64);
         for load in self.loads.iter().filter(|load| load.writable) {
-            for range in self.open_parts(load) {
+            for range in self.outside_relro(load) {
                 let from_file = load.file_end().min(range.end).saturating_sub(range.start);
                 all = all.saturating_add(from_file);
                 let whole = match self.is_exact(size) {
@@ -152,12 +152,12 @@ impl Layout {
         (whole.start < range.end).then_some(whole.start..range.end)
     }
 
-    fn open_parts(&self, load: &Load) -> [Range<u64>; 2] {
-        let closed = self.relro.clone().unwrap_or(load.address..load.address);
+    fn outside_relro(&self, load: &Load) -> [Range<u64>; 2] {
+        let relro = self.relro.clone().unwrap_or(load.address..load.address);
         let inside = |address: u64| address.clamp(load.address, load.end());
         [
-            load.address..inside(closed.start),
-            inside(closed.end)..load.end(),
+            load.address..inside(relro.start),
+            inside(relro.end)..load.end(),
         ]
     }
 

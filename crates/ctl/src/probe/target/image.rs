@@ -64,7 +64,7 @@ impl fmt::Display for SecureExec {
 }
 
 impl SecureExec {
-    /// Names the user or group with which the kernel doesn't set `AT_SECURE`.
+    /// Returns advice: the user or group for which the kernel doesn't set `AT_SECURE`.
     pub(crate) fn advice(self, program: &Path) -> String {
         let metadata = std::fs::metadata(program);
         let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);

@@ -15,7 +15,7 @@ pub(crate) const MOST_SCRIPTS: usize = 5;
 pub(crate) struct Line {
     /// The path of the program that runs the script; `PATH` is not searched.
     pub(crate) interpreter: PathBuf,
-    /// Its argument: the rest of the line, blanks included.
+    /// Its only argument: the rest of the line without blanks at both ends.
     pub(crate) argument: Option<OsString>,
 }
 

@@ -10,11 +10,11 @@ use super::Why;
 use crate::caller::Caller;
 use crate::files::places::places;
 
-/// The name of the log's directory in ours.
+/// The log's directory, below each of our places.
 pub(crate) const DIR: &str = "page-cache";
 
-/// How long a record is valid: other users of a file end, and pages just written become
-/// clean.
+/// How long a record is valid. By then other users of the file may have ended, and pages just
+/// written are clean.
 const VALID: Duration = Duration::from_secs(10 * 60);
 
 const FILE_SYSTEM: &str = "file system";
