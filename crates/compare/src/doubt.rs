@@ -83,7 +83,7 @@ impl Doubts {
     }
 }
 
-/// Returns a doubt if fewer huge pages were free than the program had memory.
+/// Returns a doubt if less memory is free as whole huge pages than the program had at its peak.
 fn fragmented(root: &Root, ways: &[Compared]) -> Option<String> {
     let size = read(root, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
     let size: u64 = size.trim_end().parse().ok()?;

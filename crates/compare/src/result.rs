@@ -12,7 +12,7 @@ use crate::way::Way;
 pub struct Progress {
     /// Complete rounds.
     pub rounds: u32,
-    /// The widest interval; `None` before there are five rounds.
+    /// The widest interval; `None` while a way has no ratio.
     pub width: Option<f64>,
     /// The part done, from 0 to 1.
     pub done: f64,
@@ -38,7 +38,7 @@ pub struct Comparison {
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// Seconds from start to end.
+    /// Wall time of the program or the driver, in seconds.
     WallTime,
     /// CPU seconds, on a machine with other load.
     CpuTime,
@@ -72,7 +72,7 @@ pub struct Compared {
     pub way: Way,
     /// The compared values, one per round.
     pub values: Vec<f64>,
-    /// The ratio to plain; `None` for plain itself and for too few rounds.
+    /// The ratio to plain; `None` for plain itself, or where [`Ratio::of`] has none.
     pub ratio: Option<Ratio>,
     pub(crate) runs: Vec<Run>,
     pub(crate) memory: Memory,

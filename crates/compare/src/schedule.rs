@@ -14,10 +14,10 @@ use crate::sys;
 use crate::walks::Counters;
 use crate::way::Way;
 
-/// Runs the comparison. Calls `progress` after each run.
+/// Runs the comparison. Calls `progress` after each warm-up run and each round.
 ///
 /// # Errors
-/// A program failed, or its output differs with `--same-output`.
+/// A program failed or printed no metric, or its output differs with `--same-output`.
 pub fn compare(
     settings: &Settings,
     root: &Root,

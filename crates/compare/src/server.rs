@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Polling interval.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// Runs the driver against a started server, and ends the server. Time and output are the driver's,
-/// everything else is the server's.
+/// Runs the driver against a started server, and ends the server. Wall time and output are the
+/// driver's; CPU time, faults and memory are the server's.
 pub(crate) fn drive(
     server: &Server,
     program: &mut Started,
@@ -52,7 +52,7 @@ pub(crate) fn drive(
     Ok(run)
 }
 
-/// Waits until the server is ready. Returns why it doesn't become ready.
+/// Waits until the server is ready. Returns the reason if it isn't.
 fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option<String>> {
     let began = Instant::now();
     while began.elapsed() < PATIENCE && !sys::is_interrupted() {
@@ -81,7 +81,7 @@ fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option
     )))
 }
 
-/// Runs the driver. Returns its run, and why it failed.
+/// Runs the driver. Returns its run, and the reason if it failed.
 fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run, Option<String>)> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(&server.driver);

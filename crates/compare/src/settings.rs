@@ -24,19 +24,19 @@ pub struct Settings {
     pub same_output: bool,
 }
 
-/// When to stop, after at least [`Stop::LEAST`] rounds.
+/// When to stop. `within` and `time` apply after [`Stop::LEAST`] rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stop {
     /// `--rounds`: the most rounds.
     pub rounds: Option<u32>,
-    /// `--within`: the width of each interval, as a part of its ratio.
+    /// `--within`: stops when each interval is narrower than this part of its ratio.
     pub within: f64,
     /// `--time`
     pub time: Duration,
 }
 
 impl Stop {
-    /// The fewest rounds.
+    /// The fewest rounds, unless `rounds` is less.
     pub const LEAST: u32 = 5;
 }
 

@@ -12,7 +12,7 @@ const CONFIDENCE: f64 = 0.99;
 /// The part of the rounds that is trimmed at each end.
 const TRIMMED: f64 = 0.2;
 
-/// A ratio to plain.
+/// The ratio of a way's values to those of the plain runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// The ratio.
@@ -24,7 +24,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Returns the ratio of paired values; `None` for fewer than five, or if one is not positive.
+    /// Returns the ratio of paired values; `None` for fewer than five pairs, or if the ratio of one
+    /// is 0, negative or infinite.
     pub fn of(values: &[f64], base: &[f64]) -> Option<Ratio> {
         let pairs = values.iter().zip(base);
         let mut logs: Vec<f64> = pairs.map(|(value, base)| (value / base).ln()).collect();

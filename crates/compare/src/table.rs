@@ -1,4 +1,4 @@
-//! Formats the result as text of at most 80 columns.
+//! Formats the result as text. The table has 80 columns.
 
 use std::fmt::{self, Write};
 

@@ -69,8 +69,8 @@ impl Way {
         }
     }
 
-    /// Parses a word of `--compare`. `given` are the other options of the command line. `thp` and
-    /// a page size serve the segments in `given`, or the heap.
+    /// Parses a word of `--compare`. `given` holds the other options of the command line. `thp` and
+    /// a page size apply to the segments in `given`, or to the heap if there are none.
     ///
     /// # Errors
     /// Why there is no such way.
@@ -99,7 +99,7 @@ impl Way {
                     word,
                     vec![
                         ("LD_PRELOAD", library.into()),
-                        // The name before version 3, and since.
+                        // The old name and the new one.
                         ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
                         ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
                     ],

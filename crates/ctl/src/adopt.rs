@@ -6,7 +6,7 @@
 //!
 //! The kernel collapses by `process_madvise(2)` with `MADV_COLLAPSE`. Contents, addresses and
 //! permissions stay. Page faults of the program block while the kernel copies a huge page, so each
-//! call covers few, and a pause follows.
+//! call covers few huge pages, and a pause follows.
 
 mod apply;
 mod memory;
@@ -43,7 +43,7 @@ pub use report::Adopted;
 /// Maximum number of rounds for a process that keeps allocating.
 const ROUNDS: u32 = 4;
 
-/// Share of memory (percent), allocated during a round, that triggers another round.
+/// Share of memory (percent), allocated or changed during a round, that triggers another round.
 const CHANGED: u64 = 2;
 
 /// Collapses the memory of a process.

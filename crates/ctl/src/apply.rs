@@ -32,7 +32,7 @@ pub struct Applied {
 /// Executes a plan.
 ///
 /// # Errors
-/// A requirement cannot be met.
+/// A requirement cannot be met, or the policy of `--thp-policy` cannot be set.
 pub fn apply(
     plan: &Plan,
     bundle: &Bundle<'_>,

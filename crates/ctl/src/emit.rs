@@ -1,5 +1,5 @@
-//! `--emit`: settings for other starters: a systemd drop-in, lines of an environment file,
-//! options of a container.
+//! `--emit`: settings for starters other than hugectl: a systemd drop-in, lines of an environment
+//! file, options of a container.
 //!
 //! | kind | destination |
 //! |---|---|

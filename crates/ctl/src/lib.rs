@@ -8,9 +8,10 @@
 //!   Adopt:  adopt (memory --plan--> steps --apply--> report)
 //! ```
 //!
-//! `plan` is a pure function of what `probe` found. Only `apply` changes the disk or the page
-//! cache, and no other module here calls it: a dry run skips `apply`. Nothing here prints: messages
-//! are returned as [`say::note::Note`]s and [`say::failure::Failure`]s.
+//! `plan` is a pure function of what `probe` found. Except for messages and reports, a start
+//! changes the disk and the page cache only in `apply`, which no other module here calls: a dry run
+//! skips it. Nothing here prints: messages are returned as [`say::note::Note`]s and
+//! [`say::failure::Failure`]s.
 
 pub mod adopt;
 pub mod apply;

@@ -139,7 +139,7 @@ impl Plan {
     }
 
     /// Returns the shell commands: a line `NAME='value'` for each variable, as the classic
-    /// tool prints them, then `export`, other settings, and `exec`.
+    /// tool prints them, then `export` and `exec`.
     pub fn to_shell(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for variable in &self.variables {

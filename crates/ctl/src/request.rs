@@ -195,7 +195,8 @@ impl Request {
     /// Validates a command line.
     ///
     /// # Errors
-    /// A [`Failure::Own`] that names the option and the reason.
+    /// A [`Failure::Own`] that names the option and the reason; [`Failure::NotFound`] if the name
+    /// of the program is empty.
     pub fn from_args(args: Args) -> Result<Request, Failure> {
         if !args.running.pid.is_empty() {
             adopt::adopt(args).map(Request::Adopt)

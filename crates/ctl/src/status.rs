@@ -253,7 +253,7 @@ pub(crate) fn exe(root: &Root, pid: Pid) -> Vec<u8> {
     path.into_os_string().into_vec()
 }
 
-/// Returns the name of the process: that of the started link or script.
+/// Returns the name of the process (`comm`), or of its executable if that is unreadable.
 pub(crate) fn name(root: &Root, pid: Pid, exe: &[u8]) -> Vec<u8> {
     process::name(root, pid).unwrap_or_else(|| base(exe).to_vec())
 }

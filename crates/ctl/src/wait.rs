@@ -1,8 +1,8 @@
 //! `--report`: hugectl stays as the parent of the program, as `time` does. It passes signals on,
 //! samples the program's memory, prints the report, and ends as the program did.
 //!
-//! The library leaves its report in a shared page. If the page is empty, as after a signal or
-//! without the library, hugectl reports the last sample.
+//! The library leaves its report in a shared page. If the page is empty, as without the library, or
+//! a signal killed the program, hugectl reports the last sample.
 
 mod output;
 mod remaining;
@@ -27,7 +27,7 @@ use sample::Samples;
 /// The destination of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportDestination {
-    /// Standard error: the program, and the daemons it leaves running.
+    /// Where messages go: reports of the program and of the daemons that it leaves running.
     Terminal {
         /// As JSON.
         json: bool,

@@ -1,7 +1,6 @@
 //! Changes marks and alignments of segments, and computes the changed bytes of the file.
 //!
-//! Every field works with its old and its new value, whatever the other fields hold: a reader in
-//! the middle of a write still sees a valid program.
+//! Any mix of old and new fields is a valid program, so a reader in the middle of a write sees one.
 
 use std::fmt;
 
@@ -36,7 +35,7 @@ pub struct Edited {
     pub table: Table,
     /// Requested roles without a segment.
     pub missing: Vec<Role>,
-    /// Segments that keep their alignment. None of them is executable.
+    /// Segments that could not be aligned. None of them is executable.
     pub unaligned: Vec<Unaligned>,
 }
 
@@ -45,15 +44,15 @@ pub struct Edited {
 pub struct Unaligned {
     /// Its index in the program header table.
     pub index: usize,
-    /// The segment's address and file offset differ by a multiple of the alignment plus this many
-    /// bytes, so no aligned page in memory is an aligned page of the file.
+    /// The difference of address and file offset, modulo the alignment. It isn't 0, so no aligned
+    /// page in memory is an aligned page of the file.
     pub apart: u64,
 }
 
 /// Why an edit was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The file is neither a program nor a library.
+    /// The file is neither a program nor a library, or has no loadable segment.
     NotLoadable,
     /// No segment has one of the roles to mark.
     NothingToMark(Marks),
@@ -80,7 +79,7 @@ impl Table {
     /// Returns the table after a change. The file stays as it is.
     ///
     /// # Errors
-    /// The change has no effect, or no loader would accept the result.
+    /// A [`Refusal`].
     pub fn edit(&self, edit: &Edit) -> Result<Edited, Refusal> {
         if self.placing == Placing::NotLoaded || self.segments.is_empty() {
             return Err(Refusal::NotLoadable);
@@ -134,7 +133,8 @@ impl Table {
         }
     }
 
-    /// Returns the segments that cannot be aligned. Fails if text is among them.
+    /// Returns the segments that cannot be aligned; fails if executable ones are among them, or if
+    /// this size, this file or its lack of text rules out an alignment.
     fn unaligned(&self, size: u64) -> Result<Vec<Unaligned>, Refusal> {
         let largest = largest(self.ident);
         if !size.is_power_of_two() || size > largest {
@@ -190,8 +190,8 @@ impl Segment {
     }
 }
 
-/// The largest alignment (bytes) that still leaves room in the address space: the largest huge page
-/// of any architecture on 64-bit, and 4 MiB on 32-bit, where programs start at 4 MiB.
+/// The largest alignment (bytes): on 64-bit, the largest huge page of any architecture (16 GiB on
+/// powerpc); on 32-bit only 4 MiB, because the address space is small.
 fn largest(ident: Ident) -> u64 {
     match ident.class {
         Class::Elf32 => 4 << 20,
@@ -201,7 +201,7 @@ fn largest(ident: Ident) -> u64 {
 
 impl Ident {
     /// Returns the huge page size for file mappings on this architecture, with its
-    /// smallest common base page size. `None` if it has no huge pages.
+    /// smallest common base page size. `None` if unknown.
     pub fn file_page_size(self) -> Option<u64> {
         match elf::Machine(self.machine.0) {
             elf::EM_386

@@ -55,7 +55,7 @@ impl<S: Source> Elf<S> {
     /// Reads headers and dynamic section.
     ///
     /// # Errors
-    /// The file is not ELF, or no loader would accept it.
+    /// The file is not ELF, or a part is missing, invalid or too large.
     pub fn read(source: S) -> Result<Elf<S>, ElfError> {
         let reader = Reader::new(source)?;
         let headers = header::read(&reader)?;

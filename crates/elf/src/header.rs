@@ -17,7 +17,7 @@ pub enum Kind {
     Exec,
     /// At a fixed address, by the kernel alone.
     Static,
-    /// At any address, by the loader. Some libraries can be started this way, too.
+    /// At any address, by the loader. Includes libraries that name a loader, such as libc.so.6.
     Pie,
     /// At any address, by the kernel alone.
     StaticPie,
@@ -77,7 +77,7 @@ pub(crate) struct Headers {
     pub(crate) table: u64,
     pub(crate) count: u16,
     pub(crate) loads: Vec<Load>,
-    /// Index and flags (`p_flags`) of each load.
+    /// For each load, its index in the program header table and its flags (`p_flags`).
     pub(crate) flags: Vec<(usize, u32)>,
     /// Data that the loader write-protects after relocation.
     pub(crate) relro: Option<Range<u64>>,
@@ -160,7 +160,8 @@ where
     if count == 0 {
         return Ok(Vec::new());
     }
-    // 0xffff announces more headers elsewhere; the kernel refuses far fewer.
+    // 0xffff (PN_XNUM) means that the count is in a section header. The kernel accepts at most
+    // 64 KiB of program headers, which is far fewer.
     if usize::from(header.e_phentsize(endian)) != size || count == u16::MAX {
         return Err(ElfError::Invalid(TABLE));
     }

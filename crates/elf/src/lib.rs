@@ -10,9 +10,9 @@
 //! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
 //! | marks and alignment of segments | [`Table`], [`Table::edit`] |
 //!
-//! Files are not trusted. Every query returns a value or an [`ElfError`], and reads no
-//! more than it needs. Symbols are those of the section headers, because only they give
-//! the size of the table; a file without them is not understood.
+//! Files are not trusted. Every query returns a value or an [`ElfError`], and reads no more than it
+//! needs. Dynamic symbols are found through the section headers, since the dynamic section doesn't
+//! give the size of their table. If section headers are stripped, queries for symbols fail.
 #![forbid(unsafe_code)]
 
 mod edit;

@@ -20,7 +20,7 @@ const MAX_NOTES: u64 = 4096;
 
 struct Section {
     kind: elf::SectionType,
-    /// The index of a related section.
+    /// For a symbol table, the index of its string table (`sh_link`).
     link: u32,
     place: Place,
 }
@@ -59,7 +59,7 @@ impl<S: Source> Elf<S> {
             let notes =
                 NoteIterator::<FileHeader64<Endianness>>::new(self.headers.ident.endian, 4, &bytes);
             let mut notes = notes.into_iter().flatten().flatten();
-            // Go counts the padding in the length, too.
+            // `name()` drops trailing zeros: Go counts the padding as a part of the name.
             if notes.any(|note| note.name() == owner) {
                 return Ok(true);
             }

@@ -51,7 +51,7 @@ impl Source for &[u8] {
     }
 }
 
-/// Bytes read at once from the front. They hold all headers of nearly every file.
+/// Bytes read at once from the front. They hold the program headers of nearly every file.
 const FRONT: usize = 4096;
 
 /// Size limit of a table (bytes). The largest real string tables have about 10 MiB.
@@ -89,7 +89,7 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// Reads at most `len` bytes, fewer only at the end of the file.
+    /// Reads `len` bytes, at most [`MAX_TABLE`]; fewer only at the end of the file.
     pub(crate) fn up_to(
         &self,
         offset: u64,

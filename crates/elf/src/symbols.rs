@@ -51,7 +51,7 @@ impl Symbols {
         names.find(|name| is_wanted(name))
     }
 
-    /// Returns the names from that of the symbol on, each NUL-terminated.
+    /// Returns the string table from the symbol's name on.
     fn names_from(&self, symbol: &Symbol) -> Option<&[u8]> {
         self.strings.get(usize::try_from(symbol.name).ok()?..)
     }

@@ -10,8 +10,7 @@ use crate::header::{self, Load};
 use crate::ident::{Class, Ident};
 use crate::source::{Reader, Source};
 
-/// Text or data, as options name segments. Segments that are read-only, or writable and
-/// executable, are neither.
+/// Text or data, as options name segments. Other segments, such as read-only ones, have no role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Readable and executable, without bss.
@@ -25,7 +24,7 @@ pub enum Role {
 pub struct Segment {
     /// Index in the program header table, which counts headers of all types.
     pub index: usize,
-    /// Its position and size.
+    /// Its decoded program header.
     pub load: Load,
     /// All flags (`p_flags`), with the mark.
     pub flags: u32,
@@ -61,7 +60,7 @@ pub struct Table {
 const TABLE: &str = "program header table";
 
 impl Segment {
-    /// Fails if no loader would accept the segment.
+    /// Fails unless the segment lies within the address space and the file of `len` bytes.
     fn check(&self, len: u64, class: Class) -> Result<(), ElfError> {
         let invalid = |why| Err(ElfError::Segment(self.index, why));
         let load = &self.load;

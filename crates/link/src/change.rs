@@ -27,12 +27,12 @@ pub enum Align {
 }
 
 impl Change {
-    /// Whether this changes anything.
+    /// Whether anything is requested.
     pub fn is_any(&self) -> bool {
         self.marks.is_some() || self.align.is_some()
     }
 
-    /// Converts the request for a file of one architecture.
+    /// Resolves [`Align::Usual`] for the file's architecture.
     pub(crate) fn edit(&self, path: &Path, ident: Ident) -> Result<Edit, Failure> {
         let align = match self.align {
             None => None,

@@ -97,8 +97,8 @@ fn open_failure(path: &Path, write: bool, error: &io::Error) -> Failure {
     }
 }
 
-/// Refuses a file whose privileges a write would remove. Programs with privileges ignore
-/// marks anyway.
+/// Refuses a file whose privileges a write would remove. The library ignores the marks of such
+/// programs anyway.
 fn check_unprivileged(path: &Path, file: &File) -> Result<(), Failure> {
     let mode = file
         .metadata()

@@ -118,7 +118,7 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
                 .map(|facts| far_apart(facts.size))
                 .into_iter()
                 .collect(),
-            // A linker that exits removes its output itself.
+            // A linker that exits has removed incomplete output itself.
             failure: status.signal().and_then(|_| output.clean()),
         },
     })

@@ -1,5 +1,5 @@
-//! Reports the segments of a file: hugeedit's classic lines, then lines about a change of
-//! alignment.
+//! Reports the segments of a file: the lines of libhugetlbfs's hugeedit, then lines about a change
+//! of alignment.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -134,8 +134,8 @@ fn unused_alignment(changed: &Changed) -> Option<String> {
     })
 }
 
-/// Whether the kernel could back any part of the file with pages of this size: a segment that is
-/// not writable must hold one.
+/// Whether a segment that is not writable holds an aligned page of this size. The kernel maps huge
+/// pages of a file only there.
 fn holds_a_page(table: &Table, size: u64) -> bool {
     let read_only = table.segments.iter().filter(|s| !s.load.writable);
     read_only.map(|s| s.load).any(|load| {

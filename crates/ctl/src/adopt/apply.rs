@@ -16,8 +16,8 @@ use super::room;
 /// Minimum interval between checks of the free memory.
 const CHECK: Duration = Duration::from_millis(100);
 
-/// Maximum number of huge pages per call. A call first drains the page batches of every CPU;
-/// between two of its huge pages, the program's page faults proceed.
+/// Maximum number of huge pages per call. Each call costs one `lru_add_drain_all()`, whatever its
+/// length. The program's page faults proceed between two huge pages.
 const RUN: usize = 4;
 
 /// The progress in one process.

@@ -7,7 +7,7 @@ use hugetools_model::smaps::Record;
 
 use super::reason::Reason;
 
-/// Returns why a mapping cannot be collapsed. `is_disabled`: `PR_SET_THP_DISABLE` is set. `shmem`:
+/// Returns why a mapping is not collapsed. `is_disabled`: `PR_SET_THP_DISABLE` is set. `shmem`:
 /// the value of `shmem_enabled`, if that excludes shared memory.
 pub(super) fn find(
     record: &Record<'_>,

@@ -22,15 +22,15 @@ impl Step {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Plan {
-    /// Sorted by touched quarters, fullest first, because these add the least memory; then by
-    /// address, so that one call can collapse neighbours.
+    /// Sorted by the number of resident quarters, fullest first: these add the least memory. Then
+    /// by address, so that one call can collapse neighbours.
     pub(super) steps: Vec<Step>,
     /// Why other units are not collapsed, by address.
     pub(super) left: BTreeMap<u64, Reason>,
 }
 
-/// Plans all units that are at least `touched` percent resident, as long as `room` holds their
-/// growth.
+/// Plans the units without an obstacle that are at least `touched` percent resident and whose
+/// growth fits into `room`.
 pub(super) fn plan(memory: &Memory, room: &Room, touched: u8) -> Plan {
     let mut plan = Plan::default();
     let mut wanted = Vec::new();

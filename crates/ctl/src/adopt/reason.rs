@@ -11,11 +11,11 @@ pub(super) enum Reason {
     Edge,
     /// Less than this percentage of the huge page is touched.
     Sparse(u8),
-    /// The kernel would refuse it: the reason.
+    /// A property of the mapping or of its pages.
     Obstacle(Cow<'static, str>),
     /// More memory would exceed a limit: the reason.
     NoRoom(Cow<'static, str>),
-    /// Pages are locked or pinned (EAGAIN, EBUSY).
+    /// Pages are locked or pinned (EAGAIN), or the memory control group is full (EBUSY).
     Busy,
     NoHugePage,
     /// The kernel refused with this error.

@@ -119,8 +119,8 @@ pub(super) fn adopted(
     }
 }
 
-/// Returns the percentage of memory on base pages only because it was allocated or changed
-/// meanwhile.
+/// Returns the memory on base pages that was allocated or changed meanwhile, in percent of the
+/// resident memory.
 pub(super) fn changed(memory: &Memory, outcome: &Outcome) -> u64 {
     let resident: u64 = memory.areas.iter().map(|area| area.resident).sum();
     let changed = sums(&memory.areas, outcome).remove(&Reason::Changed);
@@ -164,7 +164,7 @@ fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
 }
 
 impl Adopted {
-    /// Whether less memory became huge than possible.
+    /// Whether less memory became huge than requested.
     pub fn is_short(&self) -> bool {
         self.left.iter().any(|left| left.is_short)
     }

@@ -1,4 +1,4 @@
-//! Limits the growth of a process, without harm to the machine or its memory control group.
+//! How much a process may grow without harm to the machine or its memory control group.
 
 use std::borrow::Cow;
 

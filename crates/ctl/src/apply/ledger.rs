@@ -14,8 +14,9 @@ use crate::files::places::places;
 const DIR: &str = "ledger";
 const NAME: &str = "launches";
 
-/// Returns this launch's place, with the kinds of messages that hugectl has printed. Returns
-/// `None` without a directory for the ledger: then each process prints its own messages.
+/// Returns this launch's place, with the kinds of messages that hugectl has printed. Returns `None`
+/// without a directory for the ledger, or if a filter kills at ftruncate(2), by which the library
+/// sets its length: then each process prints its own messages.
 pub(super) fn place(caller: &Caller, printed: u64) -> Option<Place> {
     if caller.filter.truncate == Answer::Kills {
         return None;

@@ -1,9 +1,9 @@
 //! Puts a file's text on huge pages of the page cache before the program starts, if the file system
 //! supports them. All processes share them; they need no pool and outlive the program.
 //!
-//! If the text is not huge yet, its base pages are dropped and read again as huge pages. A failure
-//! is recorded, so that later starts don't try again. The wait for another start and each read take
-//! a second at most.
+//! If the text is not huge yet, its base pages are dropped and read again as huge pages. A result
+//! that falls short is recorded, so that later starts don't try again. The wait for another start
+//! and each read take a second at most.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

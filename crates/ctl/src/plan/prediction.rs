@@ -17,8 +17,8 @@ use crate::probe::kernel::{Kernel, Source, USEFUL};
 use crate::probe::target::Image;
 use crate::say::subject::Subject;
 
-/// The library copies text only if the memory control group leaves this multiple of its size, since
-/// the original stays in memory.
+/// Room for a copy of text, in multiples of its size. [`ThpFacts::has_room`] doubles it, so text is
+/// copied only if the memory control group leaves 8 times its size: the original stays in memory.
 const COPY: u64 = 4;
 
 /// Where memory comes from.
@@ -114,8 +114,8 @@ impl Short {
 pub(crate) struct Prediction {
     pub(crate) rows: Vec<Row>,
     pub(crate) shorts: Vec<Short>,
-    /// Pages that each pool lacks for all segments, by page size. Key 0: the bytes that the memory
-    /// control group must leave.
+    /// Pages that each pool lacks for all segments, by page size. Key 0 has the bytes that the
+    /// memory control group must leave for transparent huge pages.
     pub(crate) missing: BTreeMap<u64, u64>,
     /// All rungs of each segment, needed or not.
     pub(crate) rungs: Vec<(Subject, Rungs)>,
@@ -124,8 +124,8 @@ pub(crate) struct Prediction {
 }
 
 impl Prediction {
-    /// Predicts all segments. `is_reached` is false if the program itself gets nothing; then the
-    /// shortfalls are those of the programs that it starts.
+    /// Predicts all segments. `is_reached`: whether the program itself gets anything. If not, the
+    /// shortfalls are those of its children.
     pub(crate) fn new(findings: &Findings, is_reached: bool) -> Prediction {
         let mut predictor = Predictor {
             findings,
@@ -290,7 +290,7 @@ impl Predictor<'_> {
         }
     }
 
-    /// Whether the program's file could be read.
+    /// Whether the program's file could be read, or no program is given.
     fn is_known(&self) -> bool {
         let target = self.findings.look.target.as_ref();
         target.is_none_or(|target| !matches!(target.image, Image::Unknown(_)))

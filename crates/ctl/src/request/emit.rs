@@ -1,4 +1,4 @@
-//! `--emit`: settings for another starter.
+//! `--emit`: settings for a starter other than hugectl.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -35,7 +35,7 @@ impl ThpPolicy {
         }
     }
 
-    /// Returns what the system's settings deny the policy, if anything.
+    /// Returns why the system's settings leave the policy without effect, or `None`.
     pub(crate) fn short(self, root: &Root, caller: &Caller) -> Option<String> {
         let thp = Thp::read(root).ok().flatten();
         let mode = thp.and_then(|thp| thp.enabled);

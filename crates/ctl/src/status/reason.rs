@@ -45,8 +45,8 @@ impl Reasons {
             return None;
         }
         let is_exe = row.object == Some(exe);
-        // Otherwise it is huge as far as possible: as requested, as marked in the file, or in the
-        // page cache already.
+        // A segment with any huge page has all that are possible, whether by the request, by a mark
+        // in the file, or from the page cache.
         let of_file = |why: &'_ Option<String>| match why {
             Some(why) if huge == 0 => Some(why.clone()),
             None if huge == 0 && self.is_known => Some(NOT_MOVED.to_owned()),

@@ -26,7 +26,7 @@ pub struct Selection {
 /// Selects processes; with `tree` their descendants, too.
 ///
 /// # Errors
-/// No process has a name, or none is visible.
+/// No process has one of the names, or `/proc` is not mounted.
 pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Selection, Failure> {
     let mut selected = BTreeSet::new();
     let mut hidden = Vec::new();

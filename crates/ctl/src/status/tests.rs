@@ -18,7 +18,7 @@ const POOL: &str = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
 
 impl Recorded {
-    /// A process with a heap from our library on a machine without huge pages.
+    /// A process with a heap from our library. The pool is empty, and `enabled` is `never`.
     fn new() -> Recorded {
         let recorded = Recorded(tempfile::tempdir().unwrap());
         recorded.put("proc/7/smaps", SMAPS);

@@ -14,8 +14,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Opens the destination before the program starts. A report for the terminal follows
-    /// redirected messages.
+    /// Opens the destination before the program starts. A report for the terminal goes to
+    /// `messages` if they are redirected.
     pub(super) fn open(to: &ReportDestination, messages: Option<&File>) -> io::Result<Output> {
         let (json, file) = match to {
             ReportDestination::Terminal { json, .. } => {

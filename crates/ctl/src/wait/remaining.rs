@@ -88,7 +88,7 @@ fn eldest(all: &BTreeMap<u32, u32>, is_it: impl Fn(u32) -> bool) -> Vec<u32> {
 fn library(root: &Root, pid: u32) -> Option<bool> {
     let maps = root.read(&Pid::new(pid)?.path("maps")).ok()?;
     let has = |text: &[u8]| memchr::memmem::find(&maps, text).is_some();
-    // The kernel may truncate the list of an exiting process. The stack comes last.
+    // The kernel may truncate the list of an exiting process. The stack comes near the end.
     match (has(b"/libhugetlbfs"), has(b"[stack]")) {
         (true, _) => Some(true),
         (false, true) => Some(false),

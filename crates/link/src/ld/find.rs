@@ -47,7 +47,7 @@ pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
     }
 }
 
-/// Returns the linker in `LD`, with its arguments; `None` if that is this program.
+/// Returns the linker in `LD`, with its arguments; `None` if that is blank or this program.
 fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> {
     let whole = [ld.to_owned()];
     let blank = |byte: &u8| byte.is_ascii_whitespace();
@@ -144,8 +144,8 @@ pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
     }
 }
 
-/// Returns the directory to add to the loader's path for a library in `dir`, which may hold only a
-/// symlink for the linker.
+/// Returns the directory to add to the loader's path for the library in `dir`. A `dir` named
+/// `hugetools` has only a symlink, for the linker; the file is in its parent.
 fn rpath(dir: &Path, triplet: &str) -> Option<PathBuf> {
     let own = dir.file_name() == Some(OsStr::new("hugetools"));
     let dir = dir.parent().filter(|_| own).unwrap_or(dir);

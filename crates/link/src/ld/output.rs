@@ -18,7 +18,7 @@ pub(crate) struct Output {
     before: Option<Stamp>,
 }
 
-/// Device, inode and change time of a file. Every write changes them.
+/// Device, inode and change time (seconds, nanoseconds) of a file. Every write changes the time.
 type Stamp = (u64, u64, i64, i64);
 
 impl Output {
@@ -55,7 +55,7 @@ impl Output {
     }
 
     fn mark(&self, marks: Marks) -> Result<Vec<String>, Failure> {
-        // A program without such segments is no error: the user asked for it.
+        // No error: options such as -N request a program without such segments.
         if file::read(&self.path).is_ok_and(|table| !has_any(&table, marks)) {
             let path = self.path.display();
             return Ok(vec![format!("{path}: no segment to mark")]);

@@ -21,7 +21,7 @@ pub(crate) struct Facts {
     pub(crate) dialect: Dialect,
     /// The alignment of segments in bytes.
     pub(crate) size: u64,
-    /// The linker's default address for programs with fixed addresses.
+    /// GNU ld's default address for programs with fixed addresses.
     pub(crate) base: Option<u64>,
     /// Our library for the target, if installed.
     pub(crate) library: Option<Library>,

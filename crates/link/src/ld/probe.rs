@@ -34,13 +34,13 @@ fn read(text: &str) -> Linker {
         true => Dialect::Lld,
         false => Dialect::Gnu,
     };
-    // gold lists all emulations and uses that of the first object file.
-    let lists = first.contains("GNU ld");
+    // GNU ld lists its default first. gold's default is the emulation of the first object file.
+    let default_is_first = first.contains("GNU ld");
     let mut lines = text.lines().map(str::trim);
     let emulation = lines
         .find(|line| *line == "Supported emulations:")
         .and_then(|_| lines.next())
-        .filter(|_| lists);
+        .filter(|_| default_is_first);
     Linker {
         dialect,
         emulation: emulation.map(str::to_owned),

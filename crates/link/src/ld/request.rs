@@ -30,9 +30,9 @@ pub(crate) struct Request {
     /// The segments to mark, if requested.
     pub(crate) marks: Option<Marks>,
     pub(crate) kind: Kind,
-    /// Whether the last of `-static` and `-dy` on the line selects static libraries.
+    /// Whether static linking is on at the end of the line (`-static`, `-dy` and their synonyms).
     pub(crate) is_static: bool,
-    /// Whether the command line sets the address of text.
+    /// Whether the command line sets addresses (`-T...`, `--script`, `--image-base`).
     pub(crate) is_placed: bool,
     /// The last `-z max-page-size` of the line. Ours overrides it.
     pub(crate) max_page_size: Option<String>,

@@ -36,7 +36,7 @@ pub(crate) fn expand(
     out
 }
 
-/// Splits at white space outside quotes. A backslash quotes the next byte everywhere.
+/// Splits at white space outside quotes. A backslash quotes the next byte, within quotes too.
 fn words(contents: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;

@@ -20,7 +20,7 @@ impl Maker<'_> {
         if (on_pools | on_thp).is_none() {
             return;
         }
-        // The library warns about these only if it learns something that hugectl cannot know.
+        // Unless hugectl has warned about all of these, the library may learn more and warn.
         let has_news = !warned.contains(on_thp);
         let is_silent = match on_pools.is_none() {
             true => !has_news,
