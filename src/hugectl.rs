@@ -53,7 +53,7 @@ const BUNDLE: Bundle<'static> = Bundle {
 };
 
 /// Runs hugectl with this process's environment. The first argument is the name of the tool.
-/// Returns the exit status if no program was started.
+/// Returns the exit status, unless the program replaces this process.
 pub fn main(argv: Vec<OsString>) -> u8 {
     let args = match args::parse(argv.clone()) {
         Ok(args) => args,
@@ -151,8 +151,8 @@ fn say(notes: &[Note], verbosity: u8) {
     }
 }
 
-/// Starts the program, or prints how it would be started. Returns the exit status if no program was
-/// started.
+/// Starts the program, or prints how it would be started. Returns the exit status, unless the
+/// program replaces this process.
 fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     if run.starts() {
@@ -163,7 +163,7 @@ fn start(run: Run, caller: &mut Caller) -> Result<u8, Failure> {
     start_on(&root, run, caller, IgnoredSignals::begin())
 }
 
-/// Does the work of [`start`] on `root`, while signals of writes are ignored.
+/// Does the work of [`start`] on `root`, while SIGPIPE and SIGXFSZ are ignored.
 fn start_on(
     root: &Root,
     mut run: Run,
@@ -275,8 +275,8 @@ fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
     Ok(outlet)
 }
 
-/// Prints settings for another starter. They must not depend on the caller, so its environment and
-/// the embedded libraries are ignored.
+/// Prints settings for another starter, such as systemd. They must not depend on the caller, so its
+/// environment and the embedded libraries are ignored.
 fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;

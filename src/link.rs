@@ -37,7 +37,7 @@ pub(crate) fn for_fast_start() {
     }
     let dir = out.join("static");
     let select = |name: &&str| {
-        // The C library calls the compiler's, which Rust before 1.86 links first.
+        // The C library calls libgcc, which Rust before 1.86 links too early: link it again.
         let library = static_library(name)?;
         write_script(&dir, name, &format!("{} -lgcc_eh -lgcc", library.display())).ok()
     };

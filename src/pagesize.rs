@@ -97,8 +97,8 @@ fn sizes(args: &Args, root: &Root) -> Result<Vec<PageSize>, String> {
     Ok(sizes)
 }
 
-/// Returns the size of base pages: from the C library, or on a recorded machine from its memory and
-/// zones.
+/// Returns the size of base pages: from the C library, or on a recorded machine from its auxiliary
+/// vector, or its memory and zones.
 fn base(root: &Root) -> Result<PageSize, String> {
     let bytes = match root.is_live() {
         true => sysconf(SysconfVar::PAGE_SIZE)

@@ -35,8 +35,8 @@ pub(crate) fn wrong(log: Log, text: &str, json: bool) -> u8 {
     USAGE
 }
 
-/// Returns help or version, or as the error the message of a usage error. `short` is the help for
-/// `-h` if that differs.
+/// Returns the text of help or version, or the message of a usage error as `Err`. `short` is the
+/// help for `-h` if that differs.
 pub(crate) fn help_or_error(
     error: &clap::Error,
     argv: &[OsString],
@@ -92,7 +92,7 @@ fn see_help(text: String, command: &Command) -> String {
     format!("{text} (see {} --help)", command.get_name())
 }
 
-/// Returns a message if the unexpected word follows an option that takes its value behind `=`.
+/// Returns a message if the unexpected word follows an option that takes its value after `=`.
 fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Option<String> {
     let ContextValue::String(value) = error.get(ContextKind::InvalidArg)? else {
         return None;

@@ -33,7 +33,7 @@ impl Run {
         }
     }
 
-    /// Adds the pools of the file to `--install-boot`. Without the file, adds a note.
+    /// Adds the pools of `hugetools.toml` to `--install-boot`. Without the file, adds a note.
     pub(super) fn add_pools_of_the_file(
         &mut self,
         machine: &Machine,

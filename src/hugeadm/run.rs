@@ -141,9 +141,9 @@ impl Run {
 
     /// Prints the changes on a terminal at the default verbosity, except in a dry run.
     fn confirm(&mut self, tasks: &[TaskReport]) {
-        let is_said = self.log.verbosity > env::DEFAULT_VERBOSITY;
+        let is_logged = self.log.verbosity > env::DEFAULT_VERBOSITY;
         let is_quiet = self.log.verbosity < env::DEFAULT_VERBOSITY;
-        if is_said || is_quiet || self.args.general.dry_run || !io::stdout().is_terminal() {
+        if is_logged || is_quiet || self.args.general.dry_run || !io::stdout().is_terminal() {
             return;
         }
         for line in report::confirmations(tasks) {

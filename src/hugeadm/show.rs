@@ -152,7 +152,7 @@ impl Run {
         }
     }
 
-    /// Lists the usable page sizes, all of them, or both.
+    /// Lists usable page sizes, all page sizes, or both.
     fn list_sizes(&mut self, usable: bool, all: bool) -> Result<(), FileError> {
         if usable {
             let sizes = self.usable_sizes()?;
@@ -194,7 +194,8 @@ impl Run {
     }
 }
 
-/// Files whose modification times show the last `--apply` and `--check`.
+/// Files whose modification times show the last `--apply` that changed anything and the last
+/// `--check`.
 const RUNS: [(&str, &str); 2] = [
     ("apply", "/var/lib/hugetools/rollback.json"),
     ("check", "/var/lib/hugetools/checked"),
@@ -204,7 +205,7 @@ const RUNS: [(&str, &str); 2] = [
 const NO_MOUNTS: &str =
     "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size";
 
-/// Returns the message for a file that this user may not read.
+/// Returns the warning about a file or process that could not be read.
 fn not_looked_at(why: &str) -> String {
     format!("not looked at: {why}")
 }

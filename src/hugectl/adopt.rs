@@ -72,8 +72,8 @@ impl Work<'_> {
         Ok((self.text(&all, warnings, status), status))
     }
 
-    /// Returns the processes that may be changed. Fails before any change if one of them was given
-    /// by its PID and may not.
+    /// Returns the processes that may be changed. Fails if none may, or in the first pass if one
+    /// that was given by its PID may not.
     fn changeable(
         &mut self,
         pids: Vec<Pid>,

@@ -1,7 +1,7 @@
-//! Runs a plan, or only predicts the result. All decisions are in the plan: each step
-//! reads the present value, changes it if it differs, and reads it back.
+//! Runs a plan, or only reports it. All decisions are in the plan: each step reads the present
+//! value, changes it if it differs, and reads it back.
 //!
-//! **Invariants.** A failed step ends its own task, no other.
+//! **Invariants.** A failed step skips steps of its own task only.
 
 mod files;
 pub(crate) mod numbers;

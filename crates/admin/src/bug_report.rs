@@ -1,7 +1,8 @@
 //! `--bug-report`: the kernel's files about huge pages, without private data, in the format of
-//! `tests/fixtures/record.sh`. With `--sysroot`, hugeadm behaves elsewhere as on this machine.
+//! `tests/fixtures/record.sh`. With `--sysroot` and an unpacked report, hugeadm acts as on the
+//! recorded machine.
 //!
-//! It names no process, user, host, device or directory: see `private`.
+//! It names no process, user, host or directory: see `private`.
 //!
 //! **Invariants.** Only text that is known to be harmless is included.
 
@@ -52,7 +53,7 @@ const FILES: &[&str] = &[
     "/sys/fs/cgroup/cgroup.controllers",
 ];
 
-/// Directories to record, with subdirectories: `hugepages-2048kB/stats/anon_fault_alloc`.
+/// Directories to record, three levels deep, as in `hugepages-2048kB/stats/anon_fault_alloc`.
 const TREES: &[&str] = &[
     "/proc/sys/vm",
     "/sys/kernel/mm/hugepages",

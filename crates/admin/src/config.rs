@@ -1,5 +1,5 @@
-//! The file of pools, `/etc/hugetools/hugetools.toml`. It becomes the same requests as options, and
-//! passes through plan and apply like them.
+//! The file of pools, `/etc/hugetools/hugetools.toml`. Its keys become the same requests as
+//! options, with the same plan and apply.
 //!
 //! `table`: keys. [`source`]: files and positions. `when`: conditions. [`requests`]: requests.
 //! [`check`]: differences. [`save`]: the present state. [`record`]: the state for `--rollback`.

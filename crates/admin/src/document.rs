@@ -32,7 +32,7 @@ pub struct Document {
     /// `--pool-list-nodes`, before the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<NodeRow>>,
-    /// Options that change something, in the order of execution.
+    /// The results of changes, in the order of execution.
     pub tasks: Vec<TaskReport>,
     /// `--check`
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@
 //! | [`report`] | results of the steps, with advice |
 //! | [`apply`] | runs the steps on [`hugetools_model::Root`] and [`effects`] |
 //! | [`listing`] | the tables, and who holds the pages of the pools |
-//! | [`config`] | the file of pools |
+//! | [`config`] | the file of pools, `hugetools.toml` |
 //! | [`live`] | effects on the live machine |
 //! | [`stats`] | the kernel's counters, and how many huge pages could be allocated now |
 //! | [`bug_report`] | a recorded machine for bug reports |

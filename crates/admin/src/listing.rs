@@ -1,4 +1,5 @@
-//! The tables of hugeadm. Scripts parse them, so the layout is libhugetlbfs'.
+//! The tables of hugeadm. Scripts parse `--pool-list` and `--list-all-mounts`, so these have
+//! libhugetlbfs' layout.
 //!
 //! **Invariants.** Columns keep their order and their names.
 

@@ -30,7 +30,7 @@ pub use sys::{catch_signals, caught_signal, end_by};
 use crate::effects::{Account, Effects, Found};
 use crate::step::{Install, Installed, Mount, Owner, Swap};
 
-/// Effects on the machine, or only on directories of a recorded tree.
+/// Effects on the machine, or only on files and directories of a recorded tree.
 #[derive(Debug)]
 pub struct Live {
     root: Root,

@@ -26,7 +26,7 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Why the plan must not run.
     pub refusal: Option<Refusal>,
-    /// One task per option, and further tasks that it needs, such as temporary swap.
+    /// One or more tasks per option.
     pub tasks: Vec<Task>,
 }
 
@@ -39,7 +39,7 @@ pub enum Refusal {
     Harmful(String),
 }
 
-/// The steps of one option.
+/// Steps of one option. A failure skips the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// The option as written.

@@ -49,7 +49,7 @@ impl Status {
     }
 }
 
-/// The result of one option.
+/// The result of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskReport {
     /// The option as written.
@@ -79,7 +79,7 @@ pub struct StepReport {
     /// `write`, `make_dir`, `remove_dir`, `mount`, `own`, `unmount`, `swap_on`,
     /// `swap_off`, `install`, `remove_file`, `run` or `impossible`.
     pub action: &'static str,
-    /// The file or directory, as the machine names it.
+    /// The file or directory (without the `--sysroot`), the command, or the option.
     pub path: String,
     /// The step as a shell command.
     pub shell: String,
@@ -233,14 +233,14 @@ impl Outcome {
         to: None,
     };
 
-    /// Returns that a kernel file already had this value.
+    /// Returns `Unchanged` with the value of a kernel file.
     pub fn unchanged(value: impl Into<Content>) -> Outcome {
         Outcome::Unchanged {
             value: Some(value.into()),
         }
     }
 
-    /// Returns that a kernel file was changed.
+    /// Returns `Changed` with the old and the new value of a kernel file.
     pub fn changed<T: Into<Content>>(from: T, to: T) -> Outcome {
         Outcome::Changed {
             from: Some(from.into()),
@@ -256,7 +256,7 @@ impl Outcome {
             Outcome::NotRun {
                 why: NotRun::Interrupted,
             } => Status::Failed,
-            // The failed step already counts.
+            // After a failure, the failed step counts.
             Outcome::NotRun { .. } => Status::Done,
             Outcome::Planned | Outcome::Unchanged { .. } | Outcome::Changed { .. } => Status::Done,
         }

@@ -1,8 +1,9 @@
-//! Checks the arguments against the machine. Afterwards nothing is unknown, too large or ambiguous.
+//! Checks the arguments against the machine: page sizes, nodes, users, groups and the form of
+//! amounts. The plan compares amounts with the memory.
 //!
 //! [`spec`]: the grammar of amounts of pages.
 //!
-//! **Invariants.** A request changes nothing, and a plan never finds a wrong argument.
+//! **Invariants.** A request changes nothing. Its page sizes and nodes exist.
 
 pub mod boot;
 mod limits;
@@ -102,7 +103,7 @@ impl PoolChange {
         }
     }
 
-    /// Returns the new number of pages of a whole pool, unless the change is relative.
+    /// Returns the number of pages that the change sets; `None` if it is relative or for nodes.
     pub(crate) fn whole(&self) -> Option<PageCount> {
         match self.place {
             Place::Whole(Change::To(pages)) => Some(pages),
@@ -111,7 +112,7 @@ impl PoolChange {
     }
 }
 
-/// Returns the minimum of a pool after these changes.
+/// Returns the minimum of a pool after these changes, all of them of this pool.
 pub(crate) fn minimum_after<'a>(
     machine: &Machine,
     pool: &Pool,
@@ -251,7 +252,7 @@ impl Request {
         errors
     }
 
-    /// Returns the maximum of a pool after these changes.
+    /// Returns the maximum of a pool after these changes. Ignores relative changes of a maximum.
     pub(crate) fn maximum_after(&self, machine: &Machine, pool: &Pool) -> PageCount {
         let own = |change: &&PoolChange| change.size == pool.size;
         let given = self.pool_max.iter().rfind(own).and_then(PoolChange::whole);
@@ -259,7 +260,7 @@ impl Request {
         given.unwrap_or_else(|| pool.maximum().max(minimum))
     }
 
-    /// Warns about options that only modify options that aren't given.
+    /// Warns about options without effect, such as `--hard` if no pool may grow.
     fn idle_options(&mut self, args: &Args) {
         let (pools, mounts) = (&args.pools, &args.mounts);
         let (temp, disk) = (pools.add_temp_swap.is_some(), pools.add_ramdisk_swap);

@@ -43,7 +43,7 @@ pub struct Event {
     pub size: Option<PageSize>,
     /// The file that contains it.
     pub file: String,
-    /// The value since boot.
+    /// The value since boot; of `nr_` counters, the present value.
     pub boot: Option<u64>,
 }
 

@@ -150,7 +150,7 @@ pub struct Pages {
     pub size: PageSize,
     /// The node.
     pub node: Option<NodeId>,
-    /// Whether the pages are larger than the largest block of the page allocator.
+    /// Whether the pages are gigantic, on a kernel without overcommit for them (before Linux 6.19).
     pub gigantic: bool,
     /// Further attempts if the kernel allocates too few pages.
     pub effort: Option<Effort>,

@@ -66,7 +66,7 @@ const PROGRAMS: [(&str, &str); 5] = [
 /// Names that compilers use for the linker.
 const LINKERS: [&str; 4] = ["ld", "ld.bfd", "ld.gold", "ld.lld"];
 
-/// Files that deploy the file of pools to many machines, and the dashboard of the metrics.
+/// Files that deploy `hugetools.toml` to many machines, and a dashboard for `hugeadm --metrics`.
 const SHARED: [&str; 7] = [
     "ansible/hugetools/defaults/main.yml",
     "ansible/hugetools/meta/main.yml",
@@ -95,8 +95,8 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     for (built, name) in PROGRAMS {
         add(Part::Run, format!("bin/{name}"), Contents::Built(built));
     }
-    // The library for linking is in the loader's search path. The heap library has the same soname,
-    // so it is in a subdirectory that no loader searches. hugectl looks there for both.
+    // Programs are linked with the library in `libdir`. The heap library has the same soname, so it
+    // is in a subdirectory that no loader searches. hugectl looks there for both.
     for (path, contents) in [
         ("libhugetlbfs.so.0", Contents::Built("libhugetlbfs.so")),
         (

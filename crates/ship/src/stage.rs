@@ -58,7 +58,7 @@ fn make_dirs(dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Strips debug symbols, if `strip` is installed.
+/// Strips all symbols but dynamic ones, if `strip` is installed.
 fn strip(path: &Path) -> Result<(), Failure> {
     if !run::has("strip") {
         return Ok(());

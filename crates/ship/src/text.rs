@@ -8,7 +8,7 @@ use crate::tree::Tree;
 
 pub(crate) const SUMMARY: &str = "huge pages on Linux: pools, launch, proof";
 
-/// Long description, at most 72 characters a line.
+/// Long description, in lines of less than 80 columns.
 pub(crate) const DESCRIPTION: &[&str] = &[
     "Memory-hungry programs run faster on huge pages. hugeadm sets up",
     "the kernel's pools; hugectl starts unmodified programs with heap, code or",

@@ -75,8 +75,8 @@ fn uneven(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
     (most > least + 1).then_some(shares)
 }
 
-/// Recommends shrinking the pool with the most free pages, down to the limit or until
-/// none are free.
+/// Recommends shrinking the pool with the most free memory, down to the limit or until no page is
+/// free.
 fn too_much(machine: &Machine) -> Option<Finding> {
     let held = |pool: &Pool| pool.size.of(pool.total).map_or(u64::MAX, Bytes::get);
     let all = machine.pools.iter().map(held).fold(0, u64::saturating_add);

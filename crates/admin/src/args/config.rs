@@ -1,4 +1,4 @@
-//! Options about the file of pools.
+//! Options about the file of pools, `hugetools.toml`.
 
 use std::path::PathBuf;
 

@@ -60,7 +60,7 @@ pub struct Mounts {
     #[arg(long)]
     pub unmount: bool,
 
-    /// Mount only this page size; a key of the file.
+    /// The only page size to mount: `size` of a `[[mount]]`, not an option.
     #[arg(skip)]
     pub only: Option<PageSize>,
 }

@@ -24,7 +24,7 @@ pub struct Difference {
     pub should: Option<String>,
 }
 
-/// Returns all differences. If several steps write a file, the last one counts.
+/// Returns all differences. If several steps write a number, the last one counts.
 pub fn differences(
     plan: &Plan,
     root: &Root,
@@ -120,7 +120,7 @@ fn differs(
                 let point = own.point.display().to_string();
                 Some((point, shown(found), Some(shown(own.owner))))
             }
-            // The step that mounts a missing directory reports it.
+            // For a missing directory, the mount step reports the difference.
             _ => None,
         },
         Step::Impossible(not) => Some((not.subject.clone(), not.why.clone(), None)),

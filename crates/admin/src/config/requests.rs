@@ -1,5 +1,5 @@
-//! Turns the file into a request. Most keys become options, and so share their grammar, rounding
-//! and checks. Messages name the key instead of the option.
+//! Turns configuration files into a request. Most keys become options, and so share their grammar,
+//! rounding and checks. Messages name the key instead of the option.
 
 mod mounts;
 mod pools;

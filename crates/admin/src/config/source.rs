@@ -1,4 +1,4 @@
-//! Source files, with the keys and positions that messages name.
+//! Configuration files, with the keys and positions that messages name.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub const DIRECTORY: &str = "/etc/hugetools/hugetools.d";
 /// Messages show at most this many characters of a value.
 const SHOWN: usize = 60;
 
-/// One file.
+/// A configuration file.
 #[derive(Debug, Clone)]
 pub struct Source {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! The keys of the file.
+//! The keys of a configuration file.
 
 use std::collections::BTreeMap;
 use std::fmt;

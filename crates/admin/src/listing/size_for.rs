@@ -43,7 +43,7 @@ impl SizeFor {
         }
     }
 
-    /// Formats the sum and the lines for the file of pools.
+    /// Formats the parts, the sum, and a `[[pool]]` entry for `hugetools.toml`.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for Part { part, bytes, pages } in &self.parts {

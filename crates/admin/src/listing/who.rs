@@ -30,7 +30,8 @@ pub struct Snapshot {
     pub processes: Vec<Private>,
     /// Objects that could not be read, and why.
     pub unread: Vec<String>,
-    /// Whether a process with huge pages could not be read. It may use objects that appear unused.
+    /// Whether processes are hidden, or one with huge pages could not be read. They may use objects
+    /// that appear unused.
     pub incomplete: bool,
 }
 
@@ -123,7 +124,7 @@ pub struct Holder {
     /// Processes that map a file or have it open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
-    /// The file, or the program of the process.
+    /// The file, the program of the process, or the mount point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The id of a System V segment.
@@ -138,7 +139,7 @@ pub struct Holder {
 
 impl Object {
     /// Returns the pages reserved but not present. Reservations outlive mappings: in a file without
-    /// mappings, all pages up to its end count as reserved.
+    /// mappings that reserve pages, all pages up to its end count as reserved.
     fn reserved(&self) -> u64 {
         let reserved = match self.reserved_indexes.len() as u64 {
             0 => self.length,

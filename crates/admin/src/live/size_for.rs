@@ -142,8 +142,8 @@ fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Pa
         .to_vec())
 }
 
-/// Asks the server's program, as the owner of DATADIR: it loads libraries that the settings there
-/// name.
+/// Asks the server's program. Runs it as the owner of DATADIR, because it loads the libraries that
+/// the settings there name.
 fn of_postgres(
     dir: &Path,
     size: PageSize,

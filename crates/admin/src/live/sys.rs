@@ -35,8 +35,8 @@ extern "C" fn on_signal(signal: libc::c_int) {
     let _ = CAUGHT.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Makes signals that would end the run only interrupt the present system call, and records the
-/// first. Signals ignored at the start stay ignored.
+/// Catches the signals that end a run: each interrupts the present system call, and the first is
+/// recorded. Signals ignored at the start stay ignored.
 pub fn catch_signals() {
     // No SA_RESTART: the signal must interrupt a write that grows a pool.
     let action = SigAction::new(

@@ -21,7 +21,7 @@ pub fn script(plan: &Plan, root: &Root) -> String {
     plan.tasks.iter().map(|task| of_task(task, root)).collect()
 }
 
-/// Returns the commands of one option, up to the first impossible step.
+/// Returns the commands of a task, up to the first impossible step.
 fn of_task(task: &Task, root: &Root) -> String {
     let is_impossible = |step: &Step| matches!(step, Step::Impossible(_));
     let end = task.steps.iter().position(is_impossible);
@@ -46,7 +46,7 @@ pub fn line(step: &Step, root: &Root) -> String {
             let path = quote(root, path.as_str());
             let change = match root.has_kernel() {
                 true => format!("echo {word} > {path}"),
-                // No kernel marks the word there, if words are listed.
+                // A recorded file may list words. There, no kernel moves the brackets.
                 false => {
                     let pattern = word.replace('+', "[+]");
                     format!(
@@ -109,7 +109,7 @@ fn write_line(write: &Write, root: &Root) -> String {
                 .iter()
                 .map(|number| minus_term(number, root))
                 .collect();
-            // Other programs may have changed the file meanwhile.
+            // Negative if other programs have added pages meanwhile.
             format!("$(n=$(({total}{less})); echo $((n > 0 ? n : 0)))")
         }
     };

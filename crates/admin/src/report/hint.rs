@@ -7,7 +7,7 @@ use crate::plan::shell::quote_text;
 use crate::report::Outcome;
 use crate::step::{Mount, NumberKind, Pages, Step, Value, Write};
 
-/// Returns the second line of a message. `is_root` tells whether the caller is root.
+/// Returns the advice for a step, the second line of its message.
 pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
     match (step, outcome) {
         (Step::Impossible(not), _) => Some(not.hint.clone()),

@@ -31,7 +31,7 @@ pub struct Boot {
     pub program: PathBuf,
     /// Kernel parameters for GRUB.
     pub parameters: Option<String>,
-    /// Our files that an administrator changed.
+    /// Our paths with a file that an administrator wrote or changed.
     pub changed: Vec<&'static str>,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn check(
     });
 }
 
-/// Adds kernel parameters for the gigantic pages of the file (`pools`) and of the request.
+/// Adds kernel parameters for the gigantic pages of `hugetools.toml` (`pools`) and of the request.
 pub fn add_parameters(
     request: &mut Request,
     machine: &Machine,

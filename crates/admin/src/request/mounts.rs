@@ -68,8 +68,8 @@ fn account(
 }
 
 impl Request {
-    /// Whether `--max-size` is less than one page, so that a mount couldn't hold any file. A
-    /// percentage of a pool that changes in this run is not yet known.
+    /// Whether `--max-size` is less than one page, so that a mount couldn't hold any file. False
+    /// for a percentage of a pool that changes in this run, because it is not yet known.
     pub(crate) fn holds_nothing(&self, limits: &Mounts, pool: &Pool) -> bool {
         let Some(size) = limits.max_size.filter(|size| !size.is_zero()) else {
             return false;

@@ -11,8 +11,8 @@ use crate::step::{SelectWord, Step, Value};
 
 const MODES: [&str; 4] = ["always", "inherit", "madvise", "never"];
 
-/// Numbers of transparent huge pages: the option without `--thp-`, and the kernel's file. Keys of
-/// the file of pools have `_` for `-`.
+/// Numeric THP settings: the option without `--thp-`, and the kernel's file. Keys of
+/// `hugetools.toml` have `_` for `-`.
 pub(crate) const THP_NUMBERS: [(&str, &str); 5] = [
     ("khugepaged-pages", "khugepaged/pages_to_scan"),
     ("khugepaged-alloc-sleep", "khugepaged/alloc_sleep_millisecs"),
@@ -118,7 +118,7 @@ fn numbers(args: &Thp, machine: &Machine) -> Vec<Setting> {
     numbers.filter_map(setting).collect()
 }
 
-/// Sets a number of transparent huge pages. `file` is one of [`thp::NUMBERS`].
+/// Writes a numeric THP setting. `file` is one of [`thp::NUMBERS`].
 pub(crate) fn thp_number(machine: &Machine, option: String, file: &str, value: u64) -> Setting {
     let is_there = machine.thp_settings.numbers.contains_key(file);
     let unsupported = (!is_there).then(|| why_unsupported(machine));
@@ -145,7 +145,7 @@ pub(crate) fn number(
     Setting { option, step }
 }
 
-/// Selects a word of transparent huge pages.
+/// Selects a word in a file of THP settings, unless this machine lacks it.
 pub(crate) fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
     let step = match machine.thp_settings.words.get(&path) {
         None => {
@@ -165,7 +165,7 @@ pub(crate) fn word(machine: &Machine, option: String, path: KPath, word: &str) -
     Setting { option, step }
 }
 
-/// Sets the mode of one size, written as `64kB:always`.
+/// Sets the mode of one THP size. `text` is such as `64kB:always`.
 pub(crate) fn thp_size(machine: &Machine, option: String, text: &str) -> Result<Setting, String> {
     let (size, mode) = size_mode(text, machine)?;
     let path = thp::size_dir(size).join("enabled");
@@ -189,7 +189,7 @@ fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str)
     if !MODES.contains(&mode) {
         return Err(format!("mode {mode:?}: not one of {}", MODES.join(", ")));
     }
-    // A size may be for shared memory only, without this file.
+    // A size for shared memory only has no `enabled` file.
     let sizes = machine.thp.iter().flat_map(|thp| &thp.sizes);
     let sizes = sizes.filter(|size| size.enabled.is_some());
     let sizes: Vec<PageSize> = sizes.map(|size| size.size).collect();

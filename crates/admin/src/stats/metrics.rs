@@ -22,7 +22,7 @@ pub struct Sources<'a> {
     pub seen: &'a Snapshot,
     /// Huge pages of control groups.
     pub groups: &'a [Usage],
-    /// Last runs of `--apply` and `--check`.
+    /// `apply` and `check`, each with the time of its record.
     pub runs: &'a [(&'static str, Option<SystemTime>)],
 }
 

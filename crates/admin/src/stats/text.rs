@@ -59,7 +59,7 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(|| String::from("unknown"), |value| value.to_string())
 }
 
-/// Formats the nonzero counters of each size. Sizes without one share a line, and so do sizes
+/// Formats the nonzero counters of each size. Sizes with only zeros share a line, and so do sizes
 /// without known counters.
 fn sizes(out: &mut String, stats: &Stats) {
     let mut all: Vec<PageSize> = stats.events.iter().filter_map(|it| it.size).collect();
@@ -68,14 +68,14 @@ fn sizes(out: &mut String, stats: &Stats) {
     for size in all {
         let of_size = |event: &&Event| event.size == Some(size);
         let events: Vec<&Event> = stats.events.iter().filter(of_size).collect();
-        let is_said = |event: &&&Event| event.boot.is_some_and(|boot| boot > 0);
+        let is_nonzero = |event: &&&Event| event.boot.is_some_and(|boot| boot > 0);
         if events.iter().all(|event| event.boot.is_none()) {
             unknown.push(size.to_string());
-        } else if !events.iter().any(|event| is_said(&event)) {
+        } else if !events.iter().any(|event| is_nonzero(&event)) {
             none.push(size.to_string());
         } else {
             let _ = writeln!(out, "Transparent huge pages of {size}");
-            for event in events.iter().filter(|event| is_said(event)) {
+            for event in events.iter().filter(|event| is_nonzero(event)) {
                 let means = OF_SIZES.iter().find(|(name, _)| *name == event.event);
                 line(out, event, means.map_or("", |(_, means)| means));
             }

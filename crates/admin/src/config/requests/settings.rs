@@ -1,4 +1,4 @@
-//! Transparent huge pages, shared memory, and the page allocator.
+//! `[thp]`, `[shm]`, `[userfaultfd]` and `[memory]`.
 
 use std::fmt::Display;
 use std::ops::Range;

@@ -21,7 +21,7 @@ pub(super) enum Page {
     Frame(u64),
     /// A page of one process: pid and address.
     Own(u32, u64),
-    /// A page that processes share since a fork: inode and address of the mapping.
+    /// A page that processes share since a fork: its mapping's inode, and its address.
     Inherited(u64, u64),
 }
 

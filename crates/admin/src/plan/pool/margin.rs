@@ -70,8 +70,8 @@ fn growing_nodes<'m, 'a>(
     shares.filter(|(_, before, after)| after > before).collect()
 }
 
-/// Refuses a change that leaves less than `margin` bytes. `on` names the node, whose kernel data
-/// needs them; empty for the whole machine.
+/// Refuses a change that leaves less than `margin` bytes available. `on` names the node; empty for
+/// the whole machine.
 fn harmful(available: u64, cost: i128, margin: u64, on: &str) -> Option<String> {
     let rest = i128::from(available) - cost;
     (cost > 0 && rest < i128::from(margin)).then(|| {
@@ -86,7 +86,7 @@ fn harmful(available: u64, cost: i128, margin: u64, on: &str) -> Option<String> 
     })
 }
 
-/// Refuses a maximum larger than the memory.
+/// Refuses to raise a maximum beyond the memory.
 pub(super) fn beyond_memory<'a>(
     machine: &Machine,
     request: &Request,
@@ -110,7 +110,7 @@ pub(super) fn beyond_memory<'a>(
     })
 }
 
-/// Refuses minimums that are larger than the memory or leave too little of it.
+/// Refuses to raise minimums beyond the memory or, without `--force`, into its margin.
 pub(super) fn refusal<'a>(
     machine: &Machine,
     request: &Request,

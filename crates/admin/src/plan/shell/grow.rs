@@ -7,7 +7,8 @@ use crate::step::{Effort, Number};
 
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// hugeadm gives up after this many attempts in a row without new pages.
+/// hugeadm gives up after this many attempts in a row without new pages, but not before
+/// [`Effort::time`] has passed.
 pub(crate) const TRIES: u32 = 5;
 
 /// Seconds between attempts.

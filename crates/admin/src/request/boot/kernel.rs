@@ -13,7 +13,7 @@ pub const GRUB: &str = "/etc/default/grub.d/hugetools.cfg";
 
 pub(super) const GRUB_DIR: &str = "/etc/default/grub.d";
 
-/// The line that kernel-install gives to new kernels.
+/// The command line that kernel-install gives to new kernels.
 const CMDLINE: &str = "/etc/kernel/cmdline";
 
 /// Returns the drop-in for GRUB.
@@ -67,7 +67,7 @@ fn is_gigantic(machine: &Machine, size: PageSize) -> bool {
     transparent.map_or(lacks_overcommit, |usual| size > usual)
 }
 
-/// Returns the value of `hugepages=`, by node if the file names nodes.
+/// Returns the value of `hugepages=`, by node if a change names nodes.
 fn pages(size: PageSize, pools: &[PoolChange]) -> Option<String> {
     let mut whole = PageCount::ZERO;
     let mut nodes: BTreeMap<NodeId, PageCount> = BTreeMap::new();
