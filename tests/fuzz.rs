@@ -1,4 +1,5 @@
-//! Fuzzing on stable Rust: changes inputs at random, and checks the results by simpler code.
+//! Fuzzing on stable Rust: changes inputs at random, and compares the results with those of
+//! simpler code.
 //!
 //! Each target runs its whole corpus, then changed inputs for `HUGETOOLS_SECONDS`. The corpus has
 //! files of recorded machines, and inputs in `tests/fuzz/corpus` that failed once.

@@ -152,7 +152,7 @@ fn examples_of_the_page(tool: &Tool) -> Vec<String> {
         .collect()
 }
 
-/// Runs the examples of help and man page on a recorded machine, except hugectl's.
+/// Runs the examples of hugeadm and pagesize, from help and man page, on a recorded machine.
 #[test]
 fn the_examples_work() {
     let on_machines = |tool: &&Tool| ["hugeadm", "pagesize"].contains(&tool.name);
@@ -161,7 +161,7 @@ fn the_examples_work() {
         assert!(help.len() >= 3, "{}: {help:?}", tool.name);
         assert!(page.len() >= 3 || tool.name != "hugeadm", "{page:?}");
         for command in help.iter().chain(&page) {
-            // Every machine has this group.
+            // The group postgres may be missing; root exists on every machine.
             let command = command.replace("postgres", "root");
             let words = command.split_whitespace().skip(1).map(OsString::from);
             let dir = tree::machine("x86_64-8node");

@@ -106,7 +106,8 @@ pub(crate) fn stream(size: u64) -> Result<Job, String> {
     Ok(Job::of(&[&program, &size.to_string()]))
 }
 
-/// Touches memory and pool: in a virtual machine first touches are many times slower than others.
+/// Touches memory and pool before anything is timed. In a virtual machine, the first touch of a
+/// page makes the host allocate it, which is many times slower.
 pub(crate) fn warm_up(mib: u64) {
     let ran = compiled("warm", &[]).and_then(|program| run(&[&program, &mib.to_string()]));
     // A failure only makes the figures less exact.

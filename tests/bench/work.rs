@@ -3,7 +3,7 @@
 use super::prepare::{Job, Scratch, c, java, linpack, python, stream};
 use super::servers::{mariadb, postgres, redis};
 
-/// Selects all workloads known from the classic documents on huge pages.
+/// The name that selects all workloads known from the classic documents on huge pages.
 pub(crate) const SEEDS: &str = "seeds";
 
 /// One workload.

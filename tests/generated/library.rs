@@ -38,11 +38,11 @@ fn plain(line: &str) -> String {
     };
     match font {
         ".BI" => {
-            let odd = |(n, part): (usize, &str)| match n % 2 {
+            let plain_part = |(n, part): (usize, &str)| match n % 2 {
                 0 => part.replace(' ', ""),
                 _ => part.to_owned(),
             };
-            rest.split('"').enumerate().map(odd).collect()
+            rest.split('"').enumerate().map(plain_part).collect()
         }
         _ => rest.to_owned(),
     }

@@ -54,7 +54,7 @@ fn starts_programs(command: &Command) -> bool {
 /// Returns the completion script of a tool; `frame` is clap's.
 pub(super) fn complete(shell: Shell, name: &str, command: &Command, frame: &str) -> String {
     let frame = match shell {
-        // Warnings about clap's code.
+        // Disables shellcheck's warnings about clap's code.
         Shell::Bash => &format!("# shellcheck disable=SC1007,SC2207\n{frame}"),
         _ => frame,
     };

@@ -70,7 +70,7 @@ fn cycles_are_found() {
     assert_eq!(cycles(cyclic).keys().collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 
-/// Removes arrows between a file and the modules in its folder, which are allowed.
+/// Removes arrows between a file and the modules below it, which are allowed.
 fn without_parents(arrows: Arrows) -> Arrows {
     let is_above = |file: &str, module: &str| {
         let rest = module.strip_prefix(file);
@@ -179,7 +179,7 @@ fn no_phase_of_hugectl_uses_apply() {
     }
 }
 
-/// A file name without a path is relative to the previous file of its row.
+/// Names are relative to the project, to `crates`, or to a folder above the row's previous file.
 #[test]
 fn files_named_in_contributing_exist() {
     let text = fs::read_to_string(project().join("CONTRIBUTING.md")).unwrap();

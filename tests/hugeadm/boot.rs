@@ -106,7 +106,8 @@ fn the_printed_commands_do_the_same() {
     assert_eq!(tree::snapshot(one.path()), tree::snapshot(other.path()));
 }
 
-/// They go into GRUB's drop-in, or are printed; for each node if the request names nodes.
+/// The parameters are printed, and written to GRUB's drop-in if its directory exists. They have a
+/// count for each node if the request names nodes.
 #[test]
 fn gigantic_pages_become_kernel_parameters() {
     let pools = [

@@ -23,7 +23,7 @@ fn explain_agrees_on_the_recording_and_the_machine() {
         assert_eq!((recorded.status, recorded.err.as_str()), (0, ""), "{name}");
         let here = tempfile::tempdir().unwrap();
         fixture::unpack(&recorded.out, here.path()).unwrap();
-        // The JSON output names no mount point.
+        // A report renames mount points; the JSON output has none.
         let said = |dir| {
             let show = ["--json", "--explain", "--stats", "--pool-list-nodes"];
             hugeadm(dir, &show).out

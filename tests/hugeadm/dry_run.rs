@@ -32,7 +32,7 @@ fn pool_option() -> impl Strategy<Value = String> {
         .prop_map(|(which, s, n, sign, a)| format!("--{which}={s}{n}:{sign}{a}"))
 }
 
-/// All other options that change something.
+/// Other options that change something, and those that modify them.
 const CHANGES: &[&str] = &[
     "--add-ramdisk-swap",
     "--add-temp-swap",
@@ -199,7 +199,7 @@ fn no_call_of_a_dry_run_changes_anything() {
     }
 }
 
-/// The two lists above contain every option.
+/// The two lists above contain every option except `others`.
 #[test]
 fn every_option_is_tried() {
     let command = <hugetools_admin::args::Args as clap::CommandFactory>::command();

@@ -1,4 +1,4 @@
-//! All findings of `--explain`, on modified recorded machines.
+//! Findings of `--explain`, on modified recorded machines.
 
 mod boot;
 mod commands;
@@ -77,7 +77,7 @@ fn found_after(machine: &str, changes: &[Change], (about, fact, command): Found)
         let words: Vec<&str> = words.split(' ').collect();
         let ran = hugeadm(dir.path(), &words);
         assert_eq!(ran.status, 0, "{command}: {ran:?}");
-        // Only settings are checked: a tree has no programs that could free pages.
+        // Other findings may stay: a write to a pool of a tree changes no other counter.
         let settings = ["thp", "shared_memory"].contains(&about);
         assert!(!settings || !findings(dir.path()).iter().any(it), "{fact}");
     }

@@ -62,10 +62,10 @@ fn the_four_prefixes_are_those_of_libhugetlbfs() {
         return;
     }
     let dir = tree::machine("x86_64-8node");
-    // libhugetlbfs misreads the default limit.
+    // libhugetlbfs misreads the default `shmmax`.
     let path = dir.path().join("proc/sys/kernel/shmmax");
     tree::write(&path, "33554432\n");
-    // A default value needs no line.
+    // We print no line for the default group, 0.
     let group = dir.path().join("proc/sys/vm/hugetlb_shm_group");
     tree::write(&group, "7\n");
     let (theirs, ours) = both(dir.path(), &["--explain"]);
@@ -102,8 +102,8 @@ fn with_pool(pages: u64, overcommit: u64) -> tempfile::TempDir {
     dir
 }
 
-/// Returns minimum and overcommit. All values have three digits: neither tool truncates a file
-/// before a write, so a shorter value would leave old digits behind.
+/// Returns minimum and overcommit. All values have three digits or are 0: neither tool truncates a
+/// file before a write, so a shorter value leaves old digits behind (0 after 200: `000`).
 fn pool(dir: &Path) -> (u64, u64) {
     let pool = dir.join("sys/kernel/mm/hugepages/hugepages-64kB");
     let number = |file: &str| tree::text(&pool.join(file)).trim().parse().unwrap();

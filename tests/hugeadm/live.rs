@@ -120,7 +120,7 @@ fn gigantic_pages() {
         2 => assert_eq!((ran.status, ran.err.as_str()), (0, "")),
         _ => assert_eq!(ran.status, 3, "{got} pages\n{}", ran.err),
     }
-    // More pages than the machine has memory for.
+    // All memory, more than a running machine can free.
     let asked = live.now().meminfo.total.get() / GIB;
     let ran = live.hugeadm(&["--force", "--pool-pages-min", &format!("1GB:{asked}")]);
     let got = live.pool(gigantic()).0;

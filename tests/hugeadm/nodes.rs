@@ -36,7 +36,7 @@ fn default_row(ran: &Ran) -> (String, String) {
 
 const MIB2: u64 = 2 << 20;
 
-/// Runs commands with their expected shares, then more commands. Returns the answers to those.
+/// Runs commands and checks the shares after each; then runs `more` and returns its answers.
 fn exact(guest: &Guest, cases: &[(&str, &[(u32, u64)])], more: &[&str]) -> Vec<Ran> {
     let commands = cases.iter().flat_map(|(command, _)| [*command, SHOW]);
     let commands: Vec<&str> = commands.chain(more.iter().copied()).collect();
@@ -68,8 +68,8 @@ fn two_nodes_ram_disks_and_read_only_directories() {
     guest.install(&program, "/bin/on_node");
     let modules = newest("/lib/modules", "", "-cloud-amd64").expect("the kernel's modules");
     guest.install(&modules.join("kernel/drivers/block/brd.ko"), "/brd.ko");
-    // The second node has two whole gigabytes. The kernel's tables are in the upper one;
-    // with KASLR the kernel itself might be in the lower.
+    // The second node has two whole gigabytes. The kernel's tables are in the upper one, and
+    // without KASLR the kernel isn't in the lower: it stays free for a page of 1 GiB.
     guest.boot_with("nokaslr");
     let answers = exact(
         &guest,

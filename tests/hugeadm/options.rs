@@ -25,7 +25,7 @@ fn the_transcripts_try_every_option() {
     let options = command
         .get_arguments()
         .filter_map(Arg::get_long_and_visible_aliases);
-    // Without a machine, passed by the session, too long for a transcript, or tested elsewhere.
+    // These need no machine, are passed by the session, print too much, or are tested elsewhere.
     let others = [
         "apply",
         "bug-report",
@@ -56,8 +56,8 @@ fn the_transcripts_try_every_option() {
     }
 }
 
-/// Runs the commands of the transcripts on every machine, so that new recordings need no
-/// new test. Each must end with one of the four exit statuses and leave a readable tree.
+/// Runs the commands of one transcript on every machine, so that new recordings need no new
+/// test. Each must end with one of the four exit statuses; all must leave a readable tree.
 #[test]
 fn every_option_works_on_every_machine() {
     let text = transcript("x86_64-8node");

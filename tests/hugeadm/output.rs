@@ -98,7 +98,7 @@ fn negative_reservations_are_ignored() {
     }
 }
 
-/// Except commands, since users copy them, and single words.
+/// Only commands, which users copy, and single words may be wider.
 #[test]
 fn nothing_is_wider_than_the_terminal() {
     if !needs::terminal("the width of a terminal") {

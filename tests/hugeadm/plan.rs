@@ -1,4 +1,4 @@
-//! Plans for recorded machines, as scripts for a running kernel (transcripts: for a tree).
+//! Plans for recorded machines, as scripts for a running kernel. (Transcripts: for a tree.)
 
 use hugetools_admin::plan::shell::script;
 
@@ -36,7 +36,7 @@ fn an_existing_mount_is_repaired() {
     assert!(!text.contains(&format!("none {point}")), "{text}");
 }
 
-/// The mount has `size=67108864`, `nr_inodes=100` and a pool of 74 pages.
+/// The mount has `size=67108864`, `min_size=16777216` and `nr_inodes=100`; its pool has 74 pages.
 #[test]
 fn a_mount_with_other_limits_is_an_error() {
     for (args, told) in [

@@ -1,4 +1,4 @@
-//! A simulated machine: a recorded tree, a simulated kernel, and recorded directories and mounts.
+//! A simulated machine: a recorded tree, a simulated kernel, and simulated mounts and swap.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -32,13 +32,15 @@ pub(crate) fn size(text: &str) -> PageSize {
 pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) root: Root,
+    /// Directories and swap files, with their owners.
     pub(crate) there: BTreeMap<PathBuf, Owner>,
     /// Files of `--install-boot`.
     pub(crate) installed: BTreeMap<PathBuf, Installed>,
+    /// The call that fails, and its errno.
     pub(crate) refused: Option<(&'static str, i32)>,
     /// The calls so far, in order.
     pub(crate) calls: Vec<String>,
-    /// The number of the call at which a signal arrives.
+    /// The number of calls after which a signal arrives.
     pub(crate) signal_at: Option<usize>,
     /// Whether root runs hugeadm.
     pub(crate) is_root: bool,
@@ -197,7 +199,7 @@ impl Effects for World {
     fn swap_on(&mut self, swap: &Swap) -> io::Result<()> {
         self.call("swap_on", swap.path.display())?;
         self.there.insert(swap.path.clone(), ROOT_DIR);
-        // The simulated kernel sees the new swap in the table and may find more memory.
+        // Written by way of the simulated kernel, which can then have more memory (`room_after`).
         let line = format!("{}\tfile\t\t1\t0\t-2", swap.path.display());
         let path = KPath::from("/proc/swaps");
         let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();

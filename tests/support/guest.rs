@@ -43,7 +43,7 @@ pub(crate) struct GuestNode {
     pub(crate) cpu: bool,
 }
 
-/// Returns a machine with such nodes, or reports a skipped test.
+/// Returns a machine with these nodes, or reports a skipped test.
 pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     match newest("/boot", "vmlinuz-", "-cloud-amd64") {
         Some(kernel) => with_kernel(test, nodes, kernel),
@@ -191,7 +191,7 @@ impl Guest {
             .arg("-initrd")
             .arg(&initrd);
         // no_timer_check: on a busy host the kernel would find its timer too slow, and panic.
-        // init_on_alloc=0: clearing each allocation twice is half of a boot.
+        // init_on_alloc=0: clearing memory at each allocation takes half of the boot time.
         let always = "console=ttyS0 loglevel=1 panic=-1 no_timer_check \
                       init_on_alloc=0 cryptomgr.notests mitigations=off systemd.show_status=0";
         let parameters = format!("{always} {}", self.parameters);

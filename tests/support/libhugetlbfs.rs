@@ -1,5 +1,5 @@
-//! Debian's hugeadm of libhugetlbfs 2.23, for comparison. It writes to the kernel by mistake, so it
-//! runs only on copies: in a mount namespace or a virtual machine.
+//! Debian's hugeadm of libhugetlbfs 2.23, for comparison. It may write to the kernel even in a dry
+//! run, so it runs only on copies: in a mount namespace or a virtual machine.
 
 use std::path::Path;
 use std::process::Command;

@@ -63,8 +63,8 @@ fn lock_dir(path: &str, how: FlockArg) -> Flock<fs::File> {
     lock.map_err(|(_, errno)| errno).unwrap()
 }
 
-/// Whether the machine can be changed; otherwise reports a skipped test. For preparations
-/// before a test takes the machine, so that others can use it in the meantime.
+/// Whether the machine can be changed; otherwise reports a skipped test. Doesn't take the machine,
+/// so that a test can prepare something while others use it.
 pub(crate) fn can_be_set(test: &str) -> bool {
     if !nix::unistd::geteuid().is_root() {
         return skip::<()>(test, "it needs root").is_some();
@@ -223,7 +223,7 @@ impl Live {
     }
 }
 
-/// Removes a control group as soon as its last process has ended.
+/// Removes a control group as soon as its last process has ended; waits at most 2 s.
 pub(crate) fn remove_group(path: &Path) -> std::io::Result<()> {
     for _ in 0..200 {
         if fs::remove_dir(path).is_ok() {
@@ -267,7 +267,7 @@ impl Group {
         let path = root.join(name);
         fs::create_dir(&path).unwrap();
         fs::write(path.join(file), limit).unwrap();
-        // Otherwise the kernel swaps, while another test has added swap space.
+        // Without these, the group could use swap space that another test has added.
         for (file, limit) in [
             ("memory.swap.max", "0"),
             ("memory.memsw.limit_in_bytes", limit),

@@ -59,8 +59,8 @@ fn connection() -> io::Result<()> {
     TcpStream::connect(listener.local_addr()?).map(drop)
 }
 
-/// Whether control groups are visible, as they are not in most chroots. The libraries
-/// don't prefault if they cannot read the group's limit.
+/// Whether control groups are visible, or the kernel has none. Most chroots hide them, and the
+/// libraries don't prefault if they cannot read the group's limit.
 pub(crate) fn control_groups(test: &str) -> bool {
     let roots =
         ["", "unified/", "memory/"].map(|root| format!("/sys/fs/cgroup/{root}cgroup.procs"));
@@ -69,7 +69,7 @@ pub(crate) fn control_groups(test: &str) -> bool {
     seen || skip::<()>(test, "no control groups at /sys/fs/cgroup").is_some()
 }
 
-/// Whether every user can run our programs. A parent directory may be closed to them.
+/// Whether other users can run a program. Its parent directories may be closed to them.
 pub(crate) fn others(test: &str, program: &Path) -> bool {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);

@@ -1,4 +1,4 @@
-//! C programs from `tests/programs`, built once for each libc.
+//! C and C++ programs from `tests/programs`, built once for each libc and set of flags.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Libc {
     }
 }
 
-/// Builds a program, or reports why it cannot.
+/// Builds a program; without the compiler, reports a skipped test.
 pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     let words: String = flags.concat().replace(['/', ' '], "");
     build_as(&format!("{name}-{libc:?}{words}"), name, libc, flags)

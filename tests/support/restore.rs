@@ -85,7 +85,7 @@ impl Before {
         }
     }
 
-    /// Returns every setting that hugeadm can change.
+    /// Returns the sysctls and THP settings that hugeadm can change, without those of pools.
     fn settings(&self) -> Vec<(KPath, String)> {
         let mut all = Vec::new();
         let mut set = |path: KPath, value: Option<String>| {
@@ -147,7 +147,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the existing files and directories without the contents of mounts.
+/// Returns the files and directories below [`PLACE`] and [`RECORDS`], without those of mounts.
 fn directories() -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     let mut next = vec![PathBuf::from(PLACE), PathBuf::from(RECORDS)];

@@ -86,7 +86,7 @@ pub(crate) fn write(path: &Path, contents: &[u8]) {
     assert!(cat.wait().unwrap().success(), "{path:?}");
 }
 
-/// Returns a tool's command with an empty environment except for the locale.
+/// Returns a tool's command. Its environment has only the locale and the width of a terminal.
 pub(crate) fn tool(name: &str) -> Command {
     let path = match name {
         "hugeadm" => Path::new(env!("CARGO_BIN_EXE_hugeadm")),

@@ -19,14 +19,14 @@ pub(crate) fn strace(trace: &Path) -> Command {
     command
 }
 
-/// Returns the same as words of a shell command.
+/// Returns strace's command as words of a shell.
 pub(crate) fn strace_words(trace: &Path) -> String {
     let command = strace(trace);
     let words = command.get_args().map(|word| word.to_str().unwrap());
     format!("strace '{}'", words.collect::<Vec<_>>().join("' '"))
 }
 
-/// Returns the lines of a trace that change something.
+/// Returns the lines of a trace whose calls changed something or dropped page cache.
 pub(crate) fn changes(trace: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(trace).unwrap();
     assert!(text.contains("execve"), "nothing was traced: {text}");

@@ -84,8 +84,8 @@ fn contents(path: &Path) -> Vec<u8> {
     })
 }
 
-/// Calls a function on a file or directory after adding permissions that its mode denies
-/// to an ordinary owner. Root needs none.
+/// Calls a function on a file or directory. If it fails, adds permissions to the mode for a
+/// second call: unlike root, an ordinary owner needs them.
 fn allowed<T>(path: &Path, rights: u32, look: impl Fn(&Path) -> io::Result<T>) -> T {
     look(path).unwrap_or_else(|_| {
         let mode = fs::metadata(path).unwrap().permissions().mode();

@@ -11,7 +11,7 @@ use super::live::{Live, can_be_set, live_root, lock, machine, skip};
 
 /// The machine for a test that doesn't change it.
 pub(crate) enum UnchangedMachine {
-    /// The pool was empty already; the machine is shared.
+    /// The pool was empty already; other tests share the machine.
     Shared(Box<Found>),
     /// The pool was emptied for this test only.
     Emptied(Box<Live>),

@@ -49,8 +49,8 @@ pub fn value(bytes: &[u8], words: Words, key: u64) -> Option<u64> {
     pairs.find_map(|(other, value)| (other == key).then_some(value))
 }
 
-/// Whether exec raised the privileges of a program in this machine's byte order. `None` if
-/// `AT_SECURE` is missing. Tries both word sizes: only the right one yields a valid page size.
+/// Whether exec raised the program's privileges; `None` if `AT_SECURE` or the page size is missing.
+/// Tries both word sizes in this machine's byte order: only the right one has a valid page size.
 pub fn is_secure(bytes: &[u8]) -> Option<bool> {
     let widths = [true, false].map(|wide| Words {
         wide,

@@ -16,7 +16,7 @@ pub enum Version {
 pub struct Group<'a> {
     /// The version of the hierarchy.
     pub version: Version,
-    /// The path from the root of the hierarchy, as `/a/b`.
+    /// The path from the root of the reader's cgroup namespace, as `/a/b`.
     pub path: &'a [u8],
 }
 
@@ -67,8 +67,8 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Parses the file; `None` if it is invalid. Without a limit, version 2 has `max`, and
-    /// version 1 its largest counter value.
+    /// Parses the file; `None` if it is invalid. No limit is `max` in version 2, and a number
+    /// near 2^63 in version 1.
     pub fn parse(text: &[u8]) -> Option<Limit> {
         const UNLIMITED: u64 = 1 << 62;
         if text.trim_ascii() == b"max" {

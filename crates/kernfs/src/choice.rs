@@ -1,6 +1,6 @@
 //! Settings with a choice of words: `always [madvise] never`.
 
-/// Returns the word in brackets, or the only word, as in a recorded tree after a write.
+/// Returns the word in brackets, or the only word (as after a write to a recorded tree).
 pub fn chosen(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii();
     if let Some(start) = line.iter().position(|byte| *byte == b'[') {
@@ -13,7 +13,7 @@ pub fn chosen(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the supported choices: all words of a line with one word in brackets. `None` for
-/// other lines, as in a recorded tree after a write.
+/// other lines.
 pub fn offered(line: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let words = || {
         line.split(u8::is_ascii_whitespace)

@@ -14,12 +14,12 @@ pub fn value<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     lines.find_map(|line| value_in(line, name))
 }
 
-/// Returns the number in a line with this name and ignores its unit.
+/// Returns the number of a line without its unit; `None` if its name differs.
 pub fn number_in(line: &[u8], name: &[u8]) -> Option<u64> {
     number::leading(value_in(line, name)?)
 }
 
-/// Returns the number in the first line with this name, if there is one, without its unit.
+/// Returns the number of the first line with this name, without its unit.
 pub fn number(text: &[u8], name: &[u8]) -> Option<u64> {
     number::leading(value(text, name)?)
 }

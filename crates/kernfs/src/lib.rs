@@ -20,7 +20,7 @@
 //! | [`stat`] | `/proc/<pid>/stat` |
 //!
 //! Everything works on borrowed bytes, without allocation or I/O, so that it can run in
-//! any process at any time. A missing value is `None`, never 0.
+//! any process at any time. A missing value is `None`; only a missing counter of `smaps` is 0.
 #![no_std]
 #![forbid(unsafe_code)]
 

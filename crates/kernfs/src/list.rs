@@ -36,8 +36,8 @@ impl Part {
             (part.used, rest) = member(stride)?;
             (part.group, rest) = member(rest.strip_prefix(b"/")?)?;
         }
-        let is_one = part.first <= part.last && part.group > 0 && part.used <= part.group;
-        (is_one && rest.is_empty()).then_some(part)
+        let is_valid = part.first <= part.last && part.group > 0 && part.used <= part.group;
+        (is_valid && rest.is_empty()).then_some(part)
     }
 
     fn members(self) -> impl Iterator<Item = u32> {

@@ -14,7 +14,7 @@ const HUGETLBFS: &[u8] = b"hugetlbfs";
 /// The state within the current line.
 #[derive(Debug)]
 pub struct Scanner {
-    /// The current field of the line: source, mount point, type, others.
+    /// Index of the current field: 0 source, 1 mount point, 2 type, then others.
     field: u8,
     point: Text<PATH_MAX>,
     kind: Text<16>,
@@ -32,8 +32,8 @@ impl Scanner {
         }
     }
 
-    /// Consumes the next byte. Returns true at the end of a hugetlbfs line;
-    /// [`Scanner::point`] is then its mount point.
+    /// Consumes the next byte. Returns true at the end of a hugetlbfs line, unless its mount
+    /// point is too long; [`Scanner::point`] then returns it.
     pub fn take(&mut self, byte: u8) -> bool {
         if self.field > 2 && byte != b'\n' {
             // Skip the options, which may be long.
@@ -85,7 +85,7 @@ impl Default for Scanner {
     }
 }
 
-/// Bytes with a terminating NUL. `len` exceeds the buffer if the text was too long.
+/// Bytes with a terminating NUL. `len` also counts bytes that didn't fit into the buffer.
 #[derive(Debug)]
 struct Text<const ROOM: usize> {
     bytes: [u8; ROOM],

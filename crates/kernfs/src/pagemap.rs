@@ -34,7 +34,7 @@ impl Entry {
         self.0 >> 61 & 1 != 0
     }
 
-    /// Whether only one process maps the page. Since Linux 4.2.
+    /// Whether the page is mapped only once. Since Linux 4.2.
     pub const fn is_exclusive(self) -> bool {
         self.0 >> 56 & 1 != 0
     }

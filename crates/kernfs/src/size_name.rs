@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A page size in bytes.
+/// A page size in bytes, displayed in whole GB, MB or KB.
 #[derive(Debug, Clone, Copy)]
 pub struct SizeName<N>(pub N);
 

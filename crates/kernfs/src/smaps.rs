@@ -37,7 +37,7 @@ pub struct Record<'a> {
     pub file_huge: u64,
     /// `Shared_Hugetlb` and `Private_Hugetlb`: hugetlb pages.
     pub hugetlb: u64,
-    /// `KernelPageSize`: the page size of a hugetlb mapping.
+    /// `KernelPageSize`: the page size of a hugetlb mapping, otherwise of base pages.
     pub kernel_page_size: u64,
     /// `VmFlags`: two-letter flags.
     pub flags: &'a [u8],
@@ -68,7 +68,7 @@ impl Record<'_> {
 }
 
 /// Iterates over the records of an smaps file, or of `/proc/<pid>/maps` with all counters 0.
-/// Skips unknown lines and a record with an incomplete first line.
+/// Skips unknown lines, and all lines before the first complete head of a record.
 pub fn records(text: &[u8]) -> Records<'_> {
     Records { rest: text }
 }
@@ -188,7 +188,7 @@ enum Field {
     Flags,
 }
 
-/// Returns the field and value of a line. Its first letters are checked first: most lines fail.
+/// Returns the field and value of a line. Compares the first letters first: most lines differ.
 fn field(line: &[u8]) -> Option<(Field, &[u8])> {
     match line {
         [b'R', b's', ..] => Some((Field::Rss, line.strip_prefix(b"Rss:")?)),

@@ -45,7 +45,7 @@ impl<'a> Stat<'a> {
         Some(matches!(self.field(STATE)?, b"Z" | b"X"))
     }
 
-    /// Returns the parent, or the process that adopted this one; 0 is the kernel.
+    /// Returns the parent or adoptive parent; 0 is the kernel or a process of an outer namespace.
     pub fn parent(&self) -> Option<u32> {
         u32::try_from(self.number(PARENT)?).ok()
     }

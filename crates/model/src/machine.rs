@@ -65,7 +65,7 @@ pub fn missing_kernel_file(root: &Root) -> Option<&'static str> {
     ALWAYS.into_iter().find(is_missing)
 }
 
-/// Why there is no pool.
+/// The message if there is no pool.
 pub const NONE_OFFERED: &str = "this machine supports no huge page pools";
 
 impl Machine {
@@ -156,7 +156,7 @@ mod tests {
     fn every_machine_has_a_base_page_size() {
         let base = |archive| read(archive).base_page.unwrap().get() >> 10;
         assert_eq!(base(machine!("x86_64-8node")), 4);
-        // The zones of this machine manage only half of their memory yet.
+        // When this machine was recorded, its zones managed only half of their memory.
         assert_eq!(base(machine!("x86_64-6.18-mthp")), 4);
         assert_eq!(base(machine!("aarch64-4k")), 4);
         assert_eq!(base(machine!("ppc64le-power8-hash")), 64);

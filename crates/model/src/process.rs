@@ -97,7 +97,7 @@ pub fn is_whole(environ: &[u8]) -> bool {
     environ.is_empty() || entries.all(|entry| entry.contains(&b'='))
 }
 
-/// Returns `THP_enabled`: false after `PR_SET_THP_DISABLE`, `None` before Linux 5.0.
+/// Returns `THP_enabled`: false without THP or after `PR_SET_THP_DISABLE`; `None` before Linux 5.0.
 pub fn thp_enabled(root: &Root, pid: Pid) -> Result<Option<bool>, FileError> {
     let bytes = root.read(&pid.path("status"))?;
     let value = keyed::value(&bytes, b"THP_enabled:");

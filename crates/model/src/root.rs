@@ -6,8 +6,8 @@
 //!
 //! [`kpath`] defines the paths, [`error`] the errors.
 //!
-//! **Invariants.** No other module opens kernel files. A missing file is `None` if some
-//! kernels lack it. Otherwise it is an error with path and cause.
+//! **Invariants.** No other module of this crate opens kernel files. A missing file is `None`
+//! if some kernels lack it. Otherwise it is an error with path and cause.
 
 use std::ffi::OsString;
 #[cfg(any(test, feature = "fixture"))]
@@ -125,7 +125,7 @@ impl Root {
         self.prefix.as_deref()
     }
 
-    /// Returns the host's path of a logical absolute path.
+    /// Returns the path of a file on the host: below the prefix of a recorded tree.
     pub fn host_path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         match &self.prefix {
@@ -141,8 +141,8 @@ impl Root {
         let Some(prefix) = &self.prefix else {
             return Ok(path);
         };
-        let there = path.ancestors().find(|dir| dir.symlink_metadata().is_ok());
-        let real = there.unwrap_or(prefix).canonicalize()?;
+        let existing = path.ancestors().find(|dir| dir.symlink_metadata().is_ok());
+        let real = existing.unwrap_or(prefix).canonicalize()?;
         match real.starts_with(prefix.canonicalize()?) {
             true => Ok(path),
             false => Err(io::Error::other("a link leads out of the recorded tree")),
@@ -189,7 +189,7 @@ impl Root {
         number(path, &self.read(path)?)
     }
 
-    /// Lists the names in a directory, sorted; none if it is absent.
+    /// Lists the names in a directory, sorted; empty if it is absent.
     pub fn list(&self, path: &KPath) -> Result<Vec<OsString>, FileError> {
         let entries = match self.checked_path(path.as_str()).and_then(fs::read_dir) {
             Ok(entries) => entries,

@@ -1,7 +1,8 @@
 //! A simulated kernel for tests. It reacts to writes to the pools of a recorded machine: it
 //! allocates fewer pages if memory is short, and returns errors on request.
 //!
-//! **Invariants.** After each write, all files of a pool agree, as the kernel's do.
+//! **Invariants.** After each write, a pool's files below `/sys/kernel/mm`, its sysctl,
+//! `/proc/meminfo` and the `nr_hugepages` of its nodes agree. Other files of nodes don't change.
 
 mod pools;
 
@@ -91,14 +92,15 @@ impl Sim {
         self
     }
 
-    /// Sets the limit on all nodes together to `pages` pages at a write to this file.
+    /// At a write to this file, sets the limit of a size on all nodes together to `pages` pages.
     #[must_use]
     pub fn room_after(mut self, path: &str, size: PageSize, pages: u64) -> Sim {
         self.room_after_write.insert(path.to_owned(), (size, pages));
         self
     }
 
-    /// Raises the limit of a size by `pages` pages after each write to its pool.
+    /// Raises the limit on all nodes together, if there is one, by `pages` pages after each
+    /// write to the pool's `nr_hugepages` (not a node's).
     #[must_use]
     pub fn trickle(mut self, size: PageSize, pages: u64) -> Sim {
         self.trickle.insert(size, pages);
@@ -145,7 +147,7 @@ impl Sim {
     }
 }
 
-/// Whether this write-only file drops caches or compacts memory. No archive contains it.
+/// Whether this write-only file drops caches or compacts memory. Most archives lack it.
 fn is_trigger_file(path: &KPath) -> bool {
     let path = path.as_str();
     ["/compact_memory", "/drop_caches", "/compact"]

@@ -40,7 +40,7 @@ pub struct ThpSize {
 /// The supported modes, and the numeric settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThpSettings {
-    /// The words that each file lists; none in a recorded tree after a write.
+    /// The words that each file offers; none in a recorded tree after a write of one word.
     pub words: BTreeMap<KPath, Vec<String>>,
     /// The numbers that the kernel has, by the names in [`NUMBERS`].
     pub numbers: BTreeMap<&'static str, u64>,
@@ -149,7 +149,7 @@ impl Thp {
         }
     }
 
-    /// Whether private memory marked with `MADV_HUGEPAGE` gets huge pages.
+    /// Whether `enabled` gives huge pages to private memory marked with `MADV_HUGEPAGE`.
     pub fn serves_madvise(&self) -> bool {
         matches!(self.enabled.as_deref(), Some("always" | "madvise"))
     }
@@ -164,7 +164,7 @@ impl Thp {
         own.enabled.as_deref()
     }
 
-    /// Whether shared memory marked with `MADV_HUGEPAGE` gets huge pages.
+    /// Whether `shmem_enabled` gives huge pages to shared memory marked with `MADV_HUGEPAGE`.
     pub fn serves_shared_madvise(&self) -> bool {
         matches!(
             self.shmem_enabled.as_deref(),

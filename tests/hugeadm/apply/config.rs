@@ -44,8 +44,8 @@ impl World {
     }
 
     fn run(&self, option: &str) -> Ran {
-        let reads = ["--apply", "--check", "--save"].contains(&option);
-        let word = match reads {
+        let takes_file = ["--apply", "--check", "--save"].contains(&option);
+        let word = match takes_file {
             true => format!("{option}={}", self.file().display()),
             false => option.to_owned(),
         };
@@ -129,8 +129,8 @@ fn a_change_by_hand_is_found_and_taken_back_on_every_machine() {
     }
 }
 
-/// Generates files for the default pool of any machine. A recorded tree does not add up the pages
-/// of nodes; [`simulated`] does.
+/// Generates files for the default pool of any machine, without `nodes`: a recorded tree does not
+/// add up the pages of nodes ([`simulated`] does).
 fn files() -> impl Strategy<Value = String> {
     let pool = prop_oneof![
         (0..30u64).prop_map(|pages| format!("min = {pages}\n")),

@@ -1,4 +1,4 @@
-//! Pools that lack memory: measures and their order, end of the search, state after a signal.
+//! Pools that lack memory: what hugeadm tries, when it gives up, and the state after a signal.
 
 use hugetools_admin::effects::Effects;
 use hugetools_admin::report::{NotRun, Outcome, Status, status};
@@ -11,7 +11,7 @@ const COMPACT: &str = "/proc/sys/vm/compact_memory";
 const CACHES: &str = "/proc/sys/vm/drop_caches";
 const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
 
-/// Returns a kernel with room for 500 pages of 2 MiB; measures can yield more.
+/// Returns a machine with room for 500 pages of 2 MiB; `kernel` can add room.
 fn scarce(kernel: impl Fn(Sim) -> Sim) -> World {
     World::new(NODES, |sim| kernel(sim.room(None, size("2M"), 500)))
 }
@@ -96,7 +96,7 @@ fn temporary_swap_is_there_while_the_pool_grows() {
     let (on, off) = (format!("swap_on {SWAP}"), format!("swap_off {SWAP}"));
     assert!(calls.ends_with(&[&on, &off]), "{calls:?}");
     assert!(world.now().swaps.is_empty());
-    // A shrinking or unchanged pool needs no swap.
+    // A shrinking pool needs no swap, and 0 pages of swap are none.
     for args in [
         ["--add-temp-swap", "--pool-pages-min=2MB:5"],
         ["--add-temp-swap=0", "--pool-pages-min=2MB:450"],
@@ -149,7 +149,7 @@ fn a_pool_grows_even_if_swap_fails() {
     );
 }
 
-/// At any step, a signal leaves the old or new maximum and no swap. Undone steps are reported.
+/// At any step, a signal leaves the old or new maximum and no swap. Skipped steps are reported.
 #[test]
 fn a_signal_leaves_a_consistent_pool_and_no_swap() {
     let args = [
@@ -178,7 +178,7 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
                 }
             )
         });
-        // Mounts are the last step: after them nothing can be cut off.
+        // Mounts are the last step: after them, nothing is left to skip.
         let all = world.now().mounts.len() == 5;
         assert_eq!(interrupted, !all, "{at}");
         seen += usize::from(interrupted);

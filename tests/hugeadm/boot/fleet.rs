@@ -1,5 +1,5 @@
-//! The Ansible role on this machine, with an overlay on `/etc` and hugeadm on a recorded tree; the
-//! manifest under the Kubernetes schema.
+//! The Ansible role on this machine, with an overlay on `/etc` and hugeadm on a recorded tree; and
+//! the Kubernetes manifest, checked against its schema.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::fs;
@@ -12,7 +12,8 @@ use crate::support::needs;
 use crate::support::tool::Ran;
 use crate::support::tree;
 
-/// Runs a playbook in check mode, twice, and after a manual change. POOL is a file of the tree.
+/// Runs a playbook in check mode and twice for real, then again after a manual change. POOL is a
+/// file of the tree.
 const PLAY: &str = "
 mount -t overlay overlay -o lowerdir=/etc,upperdir=$PWD/up,workdir=$PWD/work /etc
 play() { ansible-playbook -i localhost, -c local -e 'ansible_python_interpreter={{ ansible_playbook_python }}' \"$@\" play.yml; }

@@ -55,7 +55,7 @@ fn a_file_is_exact_before_a_service_starts_and_a_shortage_fails_the_unit() {
         "grep -c ' /var/lib/hugetlbfs/global/pagesize-2MB hugetlbfs ' /proc/mounts",
         "hugeadm --check",
     ];
-    // The console is a terminal, where changes are confirmed.
+    // On the console, a terminal, hugeadm confirms changes: only ends of outputs are compared.
     let uninstall =
         "hugeadm --uninstall-boot && hugeadm --uninstall-boot && ls /etc/systemd/system";
     let restart = format!("cat /too-much >{FILE}; systemctl restart hugetools");

@@ -1,4 +1,4 @@
-//! Commands that `--explain` suggests, and a machine without any.
+//! Commands that `--explain` suggests, and a machine that gets none.
 
 use serde_json::Value;
 

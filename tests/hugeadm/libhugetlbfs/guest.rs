@@ -22,7 +22,7 @@ cd khugepaged
 echo 4096 > pages_to_scan; echo 60000 > alloc_sleep_millisecs; echo 10000 > scan_sleep_millisecs
 ";
 
-/// Prints everything that the options change. A mount's owner and mode are its directory's.
+/// Prints everything that the options change. Owner and mode of mounts are printed by stat only.
 const STATE: &str = "
 cd /proc/sys
 grep -H . vm/nr_hugepages vm/nr_overcommit_hugepages vm/hugetlb_shm_group kernel/shmmax vm/min_free_kbytes

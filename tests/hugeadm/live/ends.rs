@@ -1,4 +1,4 @@
-//! Interrupted and concurrent runs on the running machine.
+//! Interrupted runs on the running machine.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn is_clean(live: &Live) -> bool {
     live.now().swaps.is_empty() && !Path::new(SWAP).exists()
 }
 
-/// Starts a run, and sends a signal once it uses swap.
+/// Starts a run, and sends a signal 300 ms after it has added swap.
 fn ended_by(live: &Live, args: &[&str], signal: Signal) -> Output {
     let mut child = start(args);
     let ended = |child: &mut Child| child.try_wait().unwrap().is_some();

@@ -112,7 +112,7 @@ fn mounts_of_a_user_and_of_a_group() {
     assert_eq!(owner(&dirs[0]), (DAEMON, 0, 0o700));
 }
 
-/// hugeadm lists and keeps owner and mode after `chown` and `chmod`, not those of the mount call.
+/// hugeadm lists owner and mode as `chown` and `chmod` have left them, not those of the mount call.
 #[test]
 fn owner_and_mode_are_read_from_the_mount() {
     let Some(live) = machine("owner and mode of a mount") else {

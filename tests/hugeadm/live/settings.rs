@@ -166,7 +166,7 @@ fn transparent_huge_pages() {
             assert_eq!(found.enabled.as_deref(), Some(mode));
         }
     }
-    // Only the kernel knows how many base pages a huge page has.
+    // The kernel refuses more base pages than a huge page has; hugeadm doesn't check.
     let ran = live.hugeadm(&["--thp-max-ptes-none", "100000"]);
     assert_eq!(ran.status, 1);
     assert!(

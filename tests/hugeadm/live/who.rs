@@ -11,7 +11,8 @@ use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
 use crate::support::tool::sh;
 
-/// A program that holds pages in every possible way until it is dropped.
+/// A program that holds pages in every possible way until it is dropped. `used` and `orphan` are
+/// IDs of System V segments, `fork` is its child's PID.
 struct Holders {
     child: Child,
     used: u64,
@@ -119,7 +120,7 @@ fn every_page_has_a_holder() {
     assert_eq!(after["holders"].as_array().unwrap().len(), 0, "{after:#}");
 }
 
-/// Unused files are listed until their command is run.
+/// Unused files and segments are listed until their command is run.
 #[test]
 fn orphans_are_listed_with_their_command() {
     let Some((live, dir, holders)) = machine_with_holders("orphans") else {

@@ -18,7 +18,7 @@ pub struct Boot {
 /// A request for pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolParameter {
-    /// The page size. `None` if it is invalid, or if the count follows no size: the default.
+    /// The page size. `None` is an invalid one, or the default size (of a count before any size).
     pub size: Option<PageSize>,
     /// The number of pages, on all nodes together.
     pub pages: Option<u64>,
@@ -66,7 +66,7 @@ impl Boot {
     }
 }
 
-/// Parses `64`, or `0:64,3:10` with a count for each node.
+/// Returns the sum of `64`, or of `0:64,3:10`, which has a count for each node.
 fn sum(value: &str) -> u64 {
     let of_node = |part: &str| {
         let number = part.split_once(':').map_or(part, |(_, number)| number);

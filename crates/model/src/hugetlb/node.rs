@@ -101,7 +101,7 @@ fn node_pool_dir(node: NodeId, size: PageSize) -> KPath {
         .join(format_args!("hugepages/hugepages-{}kB", size.kib()))
 }
 
-/// Returns the online nodes; `None` without `CONFIG_NUMA`.
+/// Returns the online nodes; `None` without `CONFIG_NUMA`, or if the list is invalid.
 pub fn online(root: &Root) -> Result<Option<BTreeSet<u32>>, FileError> {
     let bytes = root.read_opt(&node_dir().join("online"))?;
     Ok(bytes.and_then(|bytes| parse_list(std::str::from_utf8(&bytes).ok()?)))

@@ -30,8 +30,8 @@ pub struct Pool {
     pub reserved: PageCount,
     /// Surplus pages, above the persistent pool. They return to the buddy allocator when freed.
     pub surplus: PageCount,
-    /// Maximum number of surplus pages. `None` if this size has no overcommit, as gigantic
-    /// sizes before Linux 6.19: [`forget_gigantic_overcommit`] clears it there, [`read`] doesn't.
+    /// Maximum number of surplus pages; `None` if this size has no overcommit. For gigantic sizes
+    /// before Linux 6.19, only [`forget_gigantic_overcommit`] makes it `None`.
     pub overcommit: Option<PageCount>,
 }
 
@@ -113,7 +113,7 @@ pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, Fi
     Ok(sizes)
 }
 
-/// Reads the pool of one size from its own files only; `None` if there is none.
+/// Reads the pool of one size, and no other pool; `None` if there is none.
 pub fn read_size(
     root: &Root,
     size: PageSize,
@@ -201,8 +201,8 @@ pub fn forget_gigantic_overcommit(
 /// The first kernel with overcommit for gigantic pages.
 const GIGANTIC_OVERCOMMIT: Version = (6, 19);
 
-/// Replaces the pool's counters by the sysctls, through which hugeadm sets the default size.
-/// On a live kernel both agree.
+/// Takes the pool's total and overcommit from the sysctls, which hugeadm writes for the default
+/// size. In a recorded tree, a write changes only them; a live kernel keeps `/sys` equal.
 fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
     if let Some(persistent) = root.number_opt(&sysctl_path(NR_HUGEPAGES))? {
         pool.total = PageCount::new(persistent)

@@ -37,7 +37,7 @@ impl UserFault {
         (owner.gid != 0 && owner.mode & READ_AND_WRITE == READ_AND_WRITE).then_some(owner.gid)
     }
 
-    /// Whether only privileged users may use it.
+    /// Whether only privileged users have the permission.
     pub fn is_privileged_only(&self) -> bool {
         let everybody = |owner: Owner| owner.mode & 0o006 == 0o006;
         self.unprivileged != Some(1) && self.group().is_none() && !self.owner.is_some_and(everybody)

@@ -26,12 +26,12 @@ pub struct Zone {
     pub low: u64,
     /// High watermark in pages (`high`): above it, kswapd stops.
     pub high: u64,
-    /// Free pages (`lowmem_reserve`) protected from allocations that can use a higher zone.
+    /// Free pages protected from allocations that can use a higher zone (largest `lowmem_reserve`).
     pub protection: u64,
 }
 
 impl Zone {
-    /// Whether any kernel data may lie in this zone (low memory).
+    /// Whether the kernel may put any of its data into this zone (low memory).
     pub fn is_low(&self) -> bool {
         !matches!(self.name.as_str(), "Movable" | "HighMem" | "Device")
     }
@@ -105,7 +105,7 @@ pub fn largest_block(root: &Root, base: Option<Bytes>) -> Result<Option<Bytes>, 
 }
 
 /// Returns the size of a base page: from our auxiliary vector on a live system, otherwise
-/// total memory divided by the pages of all zones.
+/// `MemTotal` (`memory`) divided by the present pages, as a power of two.
 pub fn base_page_size(
     root: &Root,
     memory: Bytes,

@@ -72,8 +72,9 @@ fn hugetlb(prefix: &str) -> Controller<'_> {
     }
 }
 
-/// Returns the visible limit with the least unused, or one with unknown usage, of the groups
-/// that `membership` lists, such as `/proc/self/cgroup`.
+/// Returns the limit on huge pages with the least unused. Considers all visible groups that
+/// `membership` (such as `/proc/self/cgroup`) lists, and their ancestors. A limit with unknown
+/// usage counts as the tightest.
 pub fn tightest(
     root: &Root,
     membership: &KPath,
@@ -102,7 +103,7 @@ pub struct Usage {
     pub group: String,
     /// The page size.
     pub size: PageSize,
-    /// Used pages.
+    /// Used bytes.
     pub used: Bytes,
 }
 
@@ -166,8 +167,8 @@ fn tightest_of(
     // Files of groups outside the reader's namespace are invisible.
     let groups = groups(&bytes, controller.name).filter(|group| !group.is_outside_namespace());
     for group in groups {
-        // The root group has no limits, and most processes are in it: skip the mount table.
-        // In a container, a group with limits may appear as the root.
+        // Most processes are in the root group, which has no limits: don't read the mount table
+        // for it. In a container, a group with limits may appear as the root: still look there.
         let mount = match group.names().next().is_none() {
             true => usual_mount_point(root, group.version, controller),
             false => mount_point(root, group.version, controller)?,
@@ -197,11 +198,11 @@ fn usual_mount_point(root: &Root, version: Version, controller: &Controller<'_>)
         Version::One => &[controller.usual],
         Version::Two => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
     };
-    let there = |dir: &KPath| match version {
+    let exists = |dir: &KPath| match version {
         Version::One => root.exists(dir),
         Version::Two => root.exists(&dir.join("cgroup.controllers")),
     };
-    usual.iter().map(|dir| KPath::from(*dir)).find(there)
+    usual.iter().map(|dir| KPath::from(*dir)).find(exists)
 }
 
 /// Returns a hierarchy's mount point: the usual one, otherwise from the mount table.

@@ -29,7 +29,7 @@ const TAIL: u64 = 1 << 16;
 const HUGE: u64 = 1 << 17;
 const ZERO: u64 = 1 << 24;
 
-/// Bytes in folios of each size.
+/// Bytes in folios, by the size of the folio in bytes.
 pub type Sizes = BTreeMap<u64, u64>;
 
 /// The folio of a base page.
@@ -160,9 +160,9 @@ impl Pages {
         })
     }
 
-    /// Adds the folios in an address range to `sizes` until `most` bytes are found. Returns
-    /// the bytes found. `hugetlb` is the pool page size of the range. Fails if the kernel
-    /// hides the frame numbers.
+    /// Adds the pages in an address range to `sizes`, by the size of their folio, until at least
+    /// `most` bytes are found. Returns the bytes found. `hugetlb` is the pool page size of the
+    /// range. Fails if the kernel hides the frame numbers.
     pub fn add(
         &self,
         frames: &mut Frames,

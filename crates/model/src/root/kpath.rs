@@ -22,7 +22,7 @@ impl KPath {
         KPath(format!("{dir}/{name}"))
     }
 
-    /// Returns a path from a record; `None` if it is not a kernel setting.
+    /// Returns a path from the rollback record; `None` if it is not a kernel setting.
     pub fn recorded(path: &str) -> Option<KPath> {
         let is_setting = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
         (is_setting && !path.contains("..")).then(|| KPath(path.to_owned()))

@@ -50,7 +50,7 @@ impl Sim {
         self.show(pool, total)
     }
 
-    /// Writes the persistent pages of a pool to all its files.
+    /// Writes the pool's counters. Used pages beyond the persistent ones become surplus pages.
     fn show(&self, pool: &Pool, persistent: u64) -> io::Result<()> {
         let used = self.used.get(&pool.size).copied().unwrap_or(0);
         let total = persistent.max(used);

@@ -10,7 +10,7 @@ pub fn parse(word: &str) -> Option<Duration> {
         .then(|| Duration::from_secs_f64(seconds))
 }
 
-/// The error for all other texts.
+/// The error message if [`parse`] returns `None`.
 pub const NOT_A_TIME: &str = "not a time in seconds, from 0.1 to 86400";
 
 #[cfg(test)]

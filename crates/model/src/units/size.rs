@@ -130,7 +130,7 @@ impl PageSize {
         self.0
     }
 
-    /// Returns the kilobytes of one page, as in the kernel's directory names.
+    /// Returns the kilobytes of one page, rounded down, as in the kernel's directory names.
     pub const fn kib(self) -> u64 {
         self.0 / KIB
     }
@@ -185,7 +185,7 @@ impl Quantity {
 /// Why a text is not a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeError {
-    /// The text doesn't begin with a number.
+    /// The text doesn't begin with a number, or `0` begins an octal one without octal digits.
     NoNumber,
     /// An unknown unit follows the number.
     UnknownUnit,
@@ -257,7 +257,7 @@ fn unit(text: &str) -> Result<Option<u64>, SizeError> {
     }))
 }
 
-/// Whether a separator and exactly three digits follow: `,024`, `'024`, `_024`.
+/// Whether the text begins with a separator and exactly three digits: `,024`, `'024`, `_024`.
 fn is_grouped(text: &str) -> bool {
     let Some(group) = text.strip_prefix([',', '\'', '_']) else {
         return false;

@@ -23,7 +23,7 @@ const OF_THE_KERNEL: [&str; 8] = [
     "write", "rename", "mkdir", "rmdir", "chmod", "lchown", "mount", "umount2",
 ];
 
-/// The killed option and the next one: the first row at even calls, the second at odd ones.
+/// The killed option and the next one: the first row for kills at even calls, the second at odd.
 const ORDERS: [[(&str, &str); 2]; 2] = [
     [("--apply", "--apply"), ("--rollback", "--apply")],
     [("--apply", "--rollback"), ("--rollback", "--rollback")],

@@ -98,7 +98,7 @@ fn pools() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(cases(16))]
 
-    /// After an apply nothing differs; a rollback, and a saved file, restore every byte.
+    /// After an apply nothing differs. A rollback, or the file saved before, restores every byte.
     #[test]
     fn files_are_applied_and_rolled_back(
         name in prop::sample::select(with_pools()),
