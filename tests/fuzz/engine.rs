@@ -98,7 +98,7 @@ impl std::fmt::Debug for Shown<'_> {
     }
 }
 
-/// Returns one of the inputs with one to seven changes.
+/// Returns one of the inputs with one to six changes.
 fn change(corpus: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut input = corpus[random.below(corpus.len())].clone();
     for _ in 0..=random.below(6) {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::place::{Done, Place, as_nobody, done, is_root};
 
-/// Prints the path of the loaded library.
+/// Prints a mapping of the loaded library, with its path at the end.
 const LOOK: &str = "grep -m1 libhugetlbfs /proc/self/maps";
 
 /// Returns a place without installed libraries, and a run-time directory of nobody.
@@ -93,7 +93,8 @@ fn eight_starts_may_write_it_at_once() {
     assert_eq!(dir.count(), 2, "more than it and its note");
 }
 
-/// The program starts even if the library cannot be written: others own the last directory.
+/// The program starts even if the library cannot be written: root owns the last directory that
+/// hugectl tries.
 #[test]
 fn a_program_starts_without_the_library() {
     if !is_root("no place") {
@@ -102,7 +103,7 @@ fn a_program_starts_without_the_library() {
     const USER: &str = "64001";
     let place = without_libraries();
     let taken = PathBuf::from(format!("/tmp/hugetools-{USER}"));
-    // A killed run left it.
+    // A killed run may have left it.
     let _ = fs::remove_dir(&taken);
     fs::create_dir(&taken).unwrap();
     let started = place.shell(&format!(

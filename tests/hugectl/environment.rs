@@ -3,7 +3,7 @@
 use super::place::Place;
 use crate::support::live::{machine, skip};
 
-/// Variables that the classic tool does not set. Each value begins with a PID.
+/// Variables that the classic tool does not set. Their values can begin with a PID.
 const OURS: [&str; 4] = [
     "HUGETLB_PID=",
     "HUGETLB_STARTER=",
@@ -129,8 +129,8 @@ fn a_malloc_that_is_replaced_is_named() {
     assert!(!said("--shm"));
 }
 
-/// The program gets two variables of the same name, and values that are not UTF-8. Entries
-/// without a name are dropped.
+/// Duplicate names and values that are not UTF-8 reach the program. Entries without a name or a `=`
+/// are dropped.
 #[test]
 fn odd_entries_are_passed_on() {
     let place = Place::new();

@@ -175,7 +175,7 @@ fn help_fits_two_screens() {
     assert_eq!((quiet.status, quiet.err.as_str()), (127, ""));
 }
 
-/// Runs the examples as dry runs, with programs of those names.
+/// Runs the examples, most as dry runs, with programs of those names.
 #[test]
 fn the_examples_of_the_help_work() {
     let place = Place::new();
@@ -264,11 +264,12 @@ fn a_set_user_id_hugectl_starts_nothing() {
     assert!(refused.err.contains("start it with a copy"), "{refused:?}");
     let printed = run(&["-q", "--dry-run", "--shm", "id"]);
     assert_eq!(printed.status, 0, "{printed:?}");
-    // The owner gains nothing by it.
+    // Its owner, root, gains no rights by it.
     assert_eq!(place.run(&["-q", "--shm", "id", "-u"]).out, "0\n");
 }
 
-/// libgcc_s would slow down each start. Without a static C library hugectl is dynamic.
+/// Where there is no static C library, hugectl is dynamic, but without libgcc_s, which would slow
+/// down each start.
 #[test]
 fn hugectl_needs_at_most_libc() {
     let output = Command::new("readelf")

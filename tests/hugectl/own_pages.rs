@@ -101,7 +101,7 @@ impl Running {
 /// A program's text according to smaps, in bytes.
 #[derive(Debug, Default)]
 struct Text {
-    /// In whole huge pages.
+    /// In aligned ranges of a whole huge page.
     inner: u64,
     /// On huge pages of the page cache.
     huge: u64,
@@ -179,7 +179,7 @@ fn text_is_on_huge_pages_of_its_file() {
             .unwrap();
         let mut first = copies.start(&["-v", "--text"], &program, &[]);
         assert_eq!(first.line() + "\n", String::from_utf8_lossy(&plain.stdout));
-        // In sequence: making huge pages unmaps them in other processes until their next access.
+        // Not at once: making huge pages unmaps them in other processes until their next access.
         let mut second = copies.start(&["-v", "--text"], &program, &[]);
         second.line();
         let texts = [first.text_of(&program), second.text_of(&program)];
@@ -355,7 +355,7 @@ fn status_recognises_copied_segments() {
             text >= 8 << 20 && data >= 4 << 20 && bss >= 12 << 20,
             "{proof}"
         );
-        // The rest of a segment's last page has no owner.
+        // The rest of an aligned segment's last huge page counts in another row.
         let used = (40 - live.free_pages()) * PAGE;
         let rows = proof["segments"].as_array().unwrap().iter();
         let all = rows.filter_map(|row| row["huge"]["2097152"].as_u64());

@@ -10,7 +10,7 @@ use crate::support::live::skip;
 pub(super) use crate::support::tool::Ran as Done;
 use crate::support::tool::{copy, write};
 
-/// A library with the mark of ours. If `SAY_LOADED` is set it reports that it was loaded.
+/// A library with the symbol that marks ours. If `SAY_LOADED` is set it reports that it was loaded.
 const OURS: &str = "
 #include <stdlib.h>
 #include <unistd.h>
@@ -171,7 +171,7 @@ impl Place {
         done(&self.command(args).output().unwrap())
     }
 
-    /// Replaces the place's path by `DIR`.
+    /// Replaces the place's path by `DIR` and the version by `VERSION`.
     pub(super) fn neutral(&self, text: &str) -> String {
         let version = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
         text.replace(self.dir.path().to_str().unwrap(), "DIR")

@@ -204,7 +204,7 @@ fn a_program_that_cannot_load_the_library_is_refused() {
     refused(only, env, &arguments, &parts);
 }
 
-/// Returns how often a heap reported its limit.
+/// Returns how often a heap reported that it falls short.
 fn limits(ran: &Ran) -> usize {
     let said = "error: --require=heap is not met: ";
     ran.err.matches(said).count()
@@ -260,7 +260,7 @@ fn malloc_fails_once_the_pool_is_empty() {
         );
         assert_eq!(ran.err.matches(moved).count(), 1, "{ran:?}");
         assert_eq!(live.wait_for_free_pages(30), 30);
-        // 20 % of the heap are on the pool.
+        // The pool's 60 MB are more than 20 % of 150.
         starts("-q --require=heap:20", &program, "150", "parent: all\n");
         let ran = hugectl("-q --require=heap:60", &program, "300");
         assert_eq!(ran.out, "parent: NULL, ENOMEM\n", "{ran:?}");

@@ -1,4 +1,4 @@
-//! The pages of private memory around forks and beside threads. `contract` checks its contents.
+//! The pages of private memory around forks and beside threads. `contract` checks the contents.
 
 use super::contract::row::{User, as_user};
 use super::smaps::HeapPages;
@@ -59,7 +59,7 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
     }
 }
 
-/// Without full userfaultfd the heap leaves the pool at the first thread.
+/// Without full userfaultfd or `--fork=kernel` the heap leaves the pool at the first thread.
 #[test]
 fn a_heap_beside_threads_is_on_the_pool_only_with_userfaultfd() {
     let test = "a heap on a pool beside threads";

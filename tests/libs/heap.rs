@@ -134,7 +134,7 @@ fn without_a_fallback_a_heap_is_as_large_as_the_pool() {
         let ran = hugectl(&["--heap", "--fallback=none", "-q"], &program, &[size]);
         assert_eq!(ran.status, 0, "{ran:?}");
         let mib: u64 = ran.out.trim().parse().unwrap();
-        // The first 16 MiB of a heap are on base pages.
+        // At most the first 16 MiB of a heap are on base pages.
         assert!((57..=80 + 16).contains(&mib), "{size}: {ran:?}");
     }
     assert_eq!(live.wait_for_free_pages(40), 40);
@@ -258,7 +258,7 @@ fn variables_of_the_heap() {
         let freed = HeapPages::find(&ran.out, "freed").resident;
         assert!((least..=most).contains(&freed), "{value}: {ran:?}");
     }
-    // The second address is outside the known range of the heap.
+    // The second address is ignored: it is outside of the heap's area.
     for (base, is_used) in [("340000000000", true), ("500000000000", false)] {
         let ran = heap(Path::new("cat"), ("HUGETLB_MORECORE_HEAPBASE", base));
         let begins = |line: &str| line.starts_with(&format!("{base}-"));

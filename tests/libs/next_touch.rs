@@ -67,7 +67,7 @@ fn memory_follows_its_next_toucher() {
         ["touch", "once", "pages"].map(|what| milliseconds(&answers[0], what));
     let figures = format!("{touch} ms, by one move_pages {once} ms, page by page {pages} ms");
     assert!(touch * 5.0 <= pages, "{figures}");
-    // Typically twice: each toucher waits for another virtual CPU.
+    // Usually it takes twice as long: each touch waits for another virtual CPU.
     assert!(touch <= once * 4.0, "{figures}");
     assert!(answers[0].err.contains("(userfaultfd)"), "{:?}", answers[0]);
     assert!(

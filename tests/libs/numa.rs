@@ -306,7 +306,7 @@ fn interleaving_and_cpusets_hold_on_four_nodes() {
         "hugeadm --pool-pages-min 2MB@0-3:110",
         "hugectl --heap numa threads",
         "hugectl --heap numactl --interleave=0,2,3 numa blocks",
-        // Stays in the cpuset.
+        // The heap stays on the node of its cpuset.
         "mkdir /cgroup; mount -t cgroup2 none /cgroup; cd /cgroup; mkdir two
          echo +cpuset > cgroup.subtree_control; echo 2 > two/cpuset.mems
          echo 0 > two/cgroup.procs; hugectl --heap numa blocks",

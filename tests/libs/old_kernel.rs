@@ -35,7 +35,7 @@ const POLICIES: [&str; 3] = [
     "hugectl --heap -q numa fork-threads",
 ];
 
-/// This kernel doesn't align mappings, and `MADV_HUGEPAGE` doesn't collapse.
+/// This kernel doesn't align mappings to huge pages.
 const MAPPINGS: [&str; 5] = [
     "hugeadm --pool-pages-min 2MB:0 --thp-madvise",
     "hugectl --anon anon map populate protect fixed again",

@@ -1,4 +1,4 @@
-/* Takes and fills blocks of one size until malloc fails. Prints their MiB.
+/* Takes and fills blocks of one size until malloc fails, at most 1 GiB. Prints their MiB.
 
    exhaust BYTES */
 #include <stdio.h>

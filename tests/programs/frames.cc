@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between megabytes of unused code, so that it is moved with them. */
+/* The frames lie between megabytes of unused code, so that they are moved with it. */
 asm(".pushsection .text\nbefore: .fill 3 << 20, 1, 0\n.popsection\n"
 	".pushsection .text.moved, \"ax\", @progbits\n.popsection\n"
 	".pushsection .text.moved_last, \"ax\", @progbits\nbehind: .fill 3 << 20, 1, 0\n.popsection\n");

@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 	first = map(5, own, -1, 3);
 	unreserved = map(6, own | MAP_NORESERVE, -1, 1);
 	map(4, MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1, 1);
-	/* Only open; the pages stay reserved. */
+	/* Unmapped but open: its pages stay allocated or reserved. */
 	memory = memfd_create("open", MFD_HUGETLB);
 	must(memory >= 0 && !ftruncate(memory, (off_t)(3 * size)), "memfd_create");
 	munmap(map(3, MAP_SHARED, memory, 2), 3 * size);

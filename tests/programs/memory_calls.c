@@ -39,7 +39,7 @@ static unsigned draw(unsigned below)
 /* Pages that were unmapped or replaced; something else may be there. */
 static char gone[PAGES];
 
-/* Whether a byte can be read (1) or also written (2), asked without a signal. */
+/* Returns 1 if a byte can be read, 2 if also written, else 0. Raises no signal. */
 static int access_of(char *at)
 {
 	char byte;
@@ -106,7 +106,7 @@ static int child(void)
 	return status;
 }
 
-/* Draws a range: some base pages, whole huge pages, or the end. */
+/* Draws a range: up to eight base pages, one huge page, or all to the end. */
 static void draw_part(size_t *at, size_t *len)
 {
 	switch (draw(4)) {
@@ -143,7 +143,7 @@ static long look_at_twice(size_t at, size_t len)
 	return differing;
 }
 
-/* Moves all memory to an address between huge pages. */
+/* Moves all memory to an address that is not aligned to huge pages. */
 static long move(void)
 {
 	char *room = mmap(NULL, SIZE + (4ul << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *now;

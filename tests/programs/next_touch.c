@@ -299,7 +299,7 @@ static void calls(void)
 	check("back", memory, len, 1);
 }
 
-/* For hugectl --next-touch: the memory moves when the threads have started. */
+/* For hugectl --next-touch, which acts a second after the last thread has started. */
 static void program(void)
 {
 	fresh(MADV_HUGEPAGE);
@@ -358,7 +358,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&start, NULL, 2);
 	pthread_barrier_init(&end, NULL, 2);
 	pthread_create(&thread, NULL, worker, NULL);
-	/* It has run on its node. */
+	/* Also waits until the thread runs on its node. */
 	there(odds);
 	if (!strcmp(what, "ask")) {
 		fresh(MADV_HUGEPAGE);

@@ -185,7 +185,7 @@ static void data(void)
 	where("after bound", page_of(at), 8 * MB);
 }
 
-/* Memory keeps the policy that its thread had. */
+/* Memory keeps the policy that its thread had at the first touch. */
 static void own_policy(void)
 {
 	char *at;

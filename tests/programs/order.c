@@ -28,7 +28,7 @@ static int agrees(void)
 }
 
 #ifdef OWN_ENVIRON
-/* Instead of libc's, as some programs have it. */
+/* Replaces libc's, as in some programs. */
 char **environ;
 #endif
 

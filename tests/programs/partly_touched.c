@@ -1,4 +1,7 @@
-/* Writes, reads or skips parts of memory. Prints Rss of file and shared memory in bytes. */
+/* Writes, reads or skips parts of a file, a memfd and private memory. Prints the Rss of file and
+   memfd in bytes.
+
+   partly_touched FILE */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* 6 MB of code, 6 MB of read-only data, 8 MB of data, 16 MB of bss: touches all, prints a sum and
- * waits until its input ends. */
+/* 6 MB of code, 6 MB of read-only data, 8 MB of data, 16 MB of bss: touches them
+ * (of bss every second page), prints a sum and waits until its input ends. */
 #include <stdio.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@
 static double a[N], b[N], c[N];
 static long table[700 * 1000] = {1, 2, 3};
 
-/* Between megabytes of unused code, so that it is moved with them. */
+/* `triad` lies between megabytes of unused code, so that it is moved with them. */
 __asm__(".pushsection .text\nbefore: .fill 3 << 20, 1, 0\n.popsection\n"
 	".pushsection .text.moved, \"ax\", @progbits\n.popsection\n"
 	".pushsection .text.moved_last, \"ax\", @progbits\nbehind: .fill 3 << 20, 1, 0\n.popsection\n");

@@ -275,7 +275,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Threads end; blocks handed over stay with others. */
+/* Blocks in `shared` outlive the threads. */
 static void round_of_threads(void)
 {
 	pthread_t thread[THREADS];

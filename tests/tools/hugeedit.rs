@@ -139,7 +139,7 @@ fn a_read_only_file_is_unchanged() {
     place.ok(&format!("{AS_NOBODY} hugeedit program"));
 }
 
-/// A write would remove them.
+/// A write would remove the bits and capabilities.
 #[test]
 fn programs_with_a_set_id_bit_or_capabilities_stay_unchanged() {
     if !nix::unistd::geteuid().is_root() || !has("setcap") {

@@ -199,7 +199,7 @@ fn debian_packages_match_their_lists() {
         return skip(name, "there is no dpkg-shlibdeps").unwrap_or(());
     }
     let tree = place.tree();
-    // An unsupported package format does not fail the others.
+    // Without rpmbuild, the Debian packages are still made.
     let said = packages::make(&tree, Some(place.path("packages"))).unwrap();
     assert!(
         said.contains(".rpm\n") || said.ends_with("no rpm: rpmbuild is not installed\n"),

@@ -1,4 +1,4 @@
-//! Handmade ELF files: independent of the compiler, and with errors that none makes.
+//! Handmade ELF files: independent of the compiler, and with errors that no compiler makes.
 
 /// Address size, byte order and architecture.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ impl Made {
         }
     }
 
-    /// Returns [`Made::usual`] with a small text.
+    /// Returns [`Made::usual`] with small segments.
     pub(super) fn small(kind: Kind) -> Made {
         Made {
             loads: SMALL.to_vec(),

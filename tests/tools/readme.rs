@@ -1,5 +1,5 @@
-//! Runs README's commands literally after the build, in a mount namespace that isolates the
-//! installation: pools on a recorded machine, and lines that name a user as that user.
+//! Runs README's commands except the build, in a mount namespace that isolates the installation.
+//! Pool commands run on a recorded machine; lines that name a user run as that user.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod pictures;

@@ -126,7 +126,7 @@ fn a_drop_in_has_installed_paths() {
     );
 }
 
-/// Paths inside hugectl or in a build tree would not last.
+/// Paths of the bundled library or in a build tree would not last.
 #[test]
 fn emit_refuses_files_that_are_not_installed() {
     let Some(place) = Place::new() else { return };

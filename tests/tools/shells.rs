@@ -12,7 +12,7 @@ fn words(shell: &str, script: &str, line: &str) -> Vec<String> {
     let tool = line.split(' ').next().unwrap();
     let mut command = Command::new(shell);
     command.current_dir(bless::project("")).args(["-c", script]);
-    // fish doesn't pass the script's name.
+    // Not as arguments: fish doesn't take the first one as the script's name.
     let output = command
         .env("TOOL", tool)
         .env("LINE", line)

@@ -69,7 +69,7 @@ fn output_fits_the_terminal_and_loses_no_word() {
         assert_eq!(ran.status, piped.status, "{ran:?}");
         let text = bare(&ran.out);
         assert_eq!(words(&text), words(&piped.out), "{columns}");
-        // A command is not wrapped, so that it can be copied; a path cannot be.
+        // Commands are not wrapped, so that they can be copied; a path cannot be wrapped.
         let too_wide = text.lines().find(|line| {
             let is_command = line.trim_start().starts_with("-> ");
             line.chars().count() > columns && !is_command && words(line).len() > 1

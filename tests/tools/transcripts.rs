@@ -75,7 +75,7 @@ fn files(place: &Place) {
     bad_files(place, &small);
 }
 
-/// Creates files that no loader accepts.
+/// Creates files that are no valid ELF files, and a directory.
 fn bad_files(place: &Place, small: &Made) {
     let bytes = small.bytes();
     place.file("empty", b"");

@@ -79,7 +79,8 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
     }
 }
 
-/// The program remaps, discards, protects and forks all the time, then it executes or ends.
+/// The program remaps, discards, protects and forks all the time. One executes, one ends, one goes
+/// on.
 #[test]
 fn a_program_may_change_its_memory_meanwhile() {
     for end in ["remaps", "executes", "ends"] {
@@ -151,7 +152,7 @@ fn children_are_included_on_request() {
     assert_eq!(subject.last(), "same");
 }
 
-/// Memory that the program has given back stays free unless `--touched` says otherwise.
+/// Untouched memory stays free unless `--touched` says otherwise.
 #[test]
 fn sparse_memory_is_not_filled() {
     for kind in ["sparse", "zeros"] {

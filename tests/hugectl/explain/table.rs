@@ -64,7 +64,7 @@ const PLAIN: Situation = Situation {
 
 const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
 
-/// The pool is empty, or all of its pages are reserved.
+/// Begins two messages: the pool is empty, or all of its pages are reserved.
 const NO_PAGE: &str = "the pool of 2MB pages ";
 
 /// Starts hugectl in the group.

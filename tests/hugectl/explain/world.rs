@@ -379,7 +379,7 @@ impl Place<'_> {
             let (resident, huge, how) = done.had(segment, answer.object(segment));
             let is_had = match (segment, first.as_str()) {
                 (_, "unknown") => true,
-                // Unpredictable; the library warns.
+                // Whether a thread runs already is unpredictable; the library warns.
                 ("data" | "bss", _) if done.err.contains(THREADS) => answer.is_said("threads"),
                 // shmget may fail where mmap does not.
                 ("shm", "pool") if answer.shortfall("use shmget").is_some() => huge == 0,
@@ -387,7 +387,7 @@ impl Place<'_> {
                 // A mapping gets all of its pages or none.
                 ("shm", "pool") => huge == if answer.fits(resident) { resident } else { 0 },
                 ("heap", "pool") => how.contains("hugetlb"),
-                // The first 16 MB of a heap stay on base pages until it grows.
+                // Base pages are allowed: the head of a heap stays on them.
                 ("heap" | "shm", "thp") => how == "thp",
                 ("heap" | "shm", _) => huge * 2 < resident,
                 // The kernel may lack a free huge page.

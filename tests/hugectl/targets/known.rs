@@ -9,7 +9,7 @@ use crate::support::live::machine;
 use crate::support::needs::programs;
 use crate::support::tool::{Ran, tool, write};
 
-/// A directory with programs that do nothing.
+/// A directory for scripts that stand in for programs.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -136,7 +136,7 @@ fn explanations_show_the_entry() {
     assert!(program["beware"].as_str().unwrap().starts_with(beware));
 }
 
-/// Its memory gets no transparent huge pages, unless the ban is lifted.
+/// Ruby disables transparent huge pages by prctl; `--thp-policy=always` ignores that.
 #[test]
 fn a_program_that_turns_them_off_for_itself_falls_short() {
     let Some(live) = machine("a ban of the program's own is predicted") else {

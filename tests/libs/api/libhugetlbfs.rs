@@ -90,7 +90,8 @@ fn programs_built_with_debians_library_print_the_same() {
             for scene in ["regions", "threads"] {
                 both.compare(&[], scene, &what);
             }
-            // Variables mean the same whatever the pool: two of them are enough for an empty one.
+            // The pool doesn't change what a variable means: with an empty one, the first two
+            // suffice.
             let count = match pool {
                 0 => 2,
                 _ => VARIABLES.len(),
@@ -100,8 +101,8 @@ fn programs_built_with_debians_library_print_the_same() {
                     continue;
                 }
                 for scene in ["sizes", "paths", "pages", "shared"] {
-                    // With HUGETLB_NO_RESERVE Debian's library returns missing pages: a touch
-                    // raises SIGBUS.
+                    // With HUGETLB_NO_RESERVE Debian's library returns pages that the pool doesn't
+                    // have: a touch raises SIGBUS.
                     if scene != "pages" || variables != &NO_RESERVE {
                         both.compare(variables, scene, &what);
                     }

@@ -101,7 +101,7 @@ fn life(options: Option<&[&str]>) -> [String; 2] {
     };
     let is_up = || replica.state("master_link_status") == "up";
     server.cli(&[], &writes(0));
-    // It forks within a second.
+    // The server forks within a second.
     let forks = || server.state("rdb_bgsave_in_progress") == "1" || is_up();
     assert!(until(forks), "the server does not fork");
     server.cli(&[], &writes(2_500));

@@ -88,8 +88,8 @@ struct State {
 }
 
 impl Row {
-    /// Returns the states of this run. In a short run, half of the rows run as root with the most
-    /// pages, the others as nobody with fewer.
+    /// Returns the states of this run. In a short run, the length of the test's name decides: root
+    /// with the most pages, or nobody with fewer.
     fn states(&self, test: &str) -> Vec<State> {
         let long = long::length() > Duration::from_secs(20);
         let lengths = [self.pools.len(), self.users.len(), self.libcs.len()];

@@ -29,6 +29,7 @@ fn torture(libc: Libc, time: Duration, options: &[&str], shrink: bool) {
 fn random_calls_lose_no_byte() {
     let time = long::length() / 6;
     for pages in POOLS {
+        // One libc shrinks with the small pool, the other with the rest.
         for (libc, shrink) in Libc::ALL.into_iter().zip([pages == 60, pages != 60]) {
             // Taken for each round, so that other tests get the machine.
             let Some(live) = machine("torture") else {

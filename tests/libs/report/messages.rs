@@ -70,7 +70,7 @@ fn all_messages_go_to_the_file() {
     fs::remove_file(place.file()).unwrap();
     assert_quiet(&place.run(&["-q"], &["sh", "-c", script]));
     assert_eq!(place.text(), "");
-    // Nor does a plan create the file.
+    // A dry run doesn't create the file.
     fs::remove_file(place.file()).unwrap();
     place.run(&["--dry-run", "--shm"], &["true"]);
     assert!(!place.file().exists());
@@ -152,7 +152,7 @@ fn the_report_goes_with_the_messages() {
     assert!(place.text().contains("\nended "), "{}", place.text());
 }
 
-/// For a build system, output on standard error is a warning.
+/// Build systems take output on standard error for a warning.
 #[test]
 fn a_compiler_prints_nothing() {
     let place = Place::new();

@@ -41,7 +41,7 @@ fn finish(mut command: Command) -> (Ran, i32) {
     (ran, pid)
 }
 
-/// A daemon that overwrites its environment, as for its title, is identified as a child.
+/// The daemon is executed by the starter's child, or is that child itself.
 #[test]
 fn a_daemon_is_reported_on() {
     let execs = format!("exec 'perl', '-e', '{DAEMON}'");
@@ -62,7 +62,7 @@ fn a_daemon_is_reported_on() {
     assert!(!lines[1]["segments"].as_array().unwrap().is_empty());
 }
 
-/// A daemon without the library, and one that cannot be identified.
+/// One daemon drops LD_PRELOAD; the other drops its environment and loses its parent.
 #[test]
 fn a_daemon_without_the_library_is_named() {
     let drops = format!("delete @ENV{{'LD_PRELOAD'}}; exec 'perl', '-e', '{DAEMON}'");
@@ -121,7 +121,7 @@ fn the_report_is_on_the_server_of_a_script() {
 /// It has lost its parent and overwritten its environment, but has the library.
 #[test]
 fn a_daemon_is_known_by_its_library() {
-    // Not an executable of other tests' daemons.
+    // A file that no other test's daemon executes.
     let dir = tempfile::tempdir().unwrap();
     let perl = dir.path().join("perl-daemon");
     copy("/usr/bin/perl", &perl);

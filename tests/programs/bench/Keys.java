@@ -1,7 +1,7 @@
 import java.util.ArrayList;
 import java.util.HashMap;
 
-/** Maps and strings; the argument is the number of keys in thousands. */
+/** Maps and strings; the argument is the number of insertions in thousands. */
 public class Keys {
     public static void main(String[] args) {
         int keys = Integer.parseInt(args[0]) * 100;

@@ -1,5 +1,5 @@
-/* The constructor of a library ran before ours and set fork handlers. They allocate, keep a block
-   from `prepare` to `parent` and `child`, and lock a mutex from malloc. Built twice: as that
+/* The constructor of a library runs before ours and sets fork handlers. They allocate, keep a block
+   from `prepare` to `parent` and `child`, and lock a mutex in malloc's memory. Built twice: as that
    library with -DLIBRARY. Arguments: MiB of heap, other threads. */
 #include "contract.h"
 

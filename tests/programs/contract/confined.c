@@ -1,6 +1,6 @@
-/* Allows itself only the calls of glibc's malloc, and is killed for any other. Arguments: MiB of
-   heap before the filter; how it is set (prctl, raw, or `asked`: only attempts that the kernel
-   rejects); threads; fork, for a fork before it. */
+/* Allows itself only its own calls and those of glibc's malloc, and is killed for any other.
+   Arguments: MiB of heap before the filter; how it is set (prctl, raw, or `asked`: only attempts
+   that the kernel rejects); threads; fork, for a fork before it. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>

@@ -1,12 +1,12 @@
-/* Forks beside threads that write, and have the kernel write, to the same memory. No byte
-   may be lost and no process killed. The memory is the heap; with -DSTATIC, data and bss.
+/* Forks while threads write, and have the kernel write, to the heap; with -DSTATIC to data and
+   bss. No byte may be lost and no process killed.
 
    forks FORKS THREADS [emptied|print]
 
    Every fourth child becomes a daemon. Each fork is followed by vfork and posix_spawn, and
    a timer's handler counts throughout. With `emptied` another process takes all free pages
-   of the pool before the first fork. With `print` the program prints where its memory is
-   before the first thread and at the end. */
+   of the pool before the first fork. With `print` the program prints how much of its heap is on
+   huge pages, before the first thread and at the end. */
 #include "contract.h"
 #include <fcntl.h>
 #include <spawn.h>
@@ -26,7 +26,7 @@ static volatile int stop;
 static int file;
 extern char **environ;
 
-/* Signals counted on each kind of memory. */
+/* Counters of SIGALRM, one in each kind of memory. */
 static volatile long in_bss, in_data = 1, *in_heap, *in_page;
 
 static void on_alarm(int signal UNUSED)
@@ -45,7 +45,7 @@ static void check_signals(const char *who)
 		fail("%s: %ld signals: heap %ld, bss %ld, data %ld", who, page, *in_heap, in_bss, in_data - 1);
 }
 
-/* Only the main thread counts, so that no two handlers run at once. */
+/* Only the main thread takes SIGALRM, so that no two handlers run at once. */
 static void block_alarm(int how)
 {
 	sigset_t alarm;

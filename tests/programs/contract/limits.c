@@ -1,6 +1,6 @@
-/* Limits its data (RLIMIT_DATA), or with `start` executes itself again under the limit. It gets as
-   much memory as without us. Arguments: now|start, limit in MiB, MiB to take under it, MiB taken
-   before. */
+/* Limits its data (RLIMIT_DATA), or with `start` executes itself again under the limit. It must
+   get as much memory as without us. Arguments: now|start, limit in MiB, MiB to take under it, MiB
+   taken before. */
 #include "contract.h"
 #include <sys/resource.h>
 

@@ -24,7 +24,7 @@ static void posix(const char *what, size_t alignment, size_t size)
 	void *block = NULL;
 	int result = posix_memalign(&block, alignment, size);
 
-	/* glibc and musl also set errno to ENOMEM. */
+	/* With ENOMEM, glibc and musl also set errno. */
 	printf("%-32s %d, errno %d\n", what, result, result == ENOMEM ? errno : 0);
 	if (!result)
 		say(what, block, alignment);

@@ -1,6 +1,6 @@
 /* Locked memory. Without arguments: a block from mlock stays locked when the heap moves before a
-   fork. With arguments: after BEFORE MiB and MCL_FUTURE, the next THEN MiB are locked and count
-   under the limit. Memory that the heap only reserves does not.
+   fork. With arguments: after BEFORE MiB and MCL_FUTURE, the next THEN MiB are locked, but not
+   the memory that the heap only reserves.
 
    mlocked [BEFORE THEN] */
 #include "contract.h"

@@ -11,7 +11,7 @@ use crate::support::tool::Ran;
 
 const CLIENTS: usize = 10;
 
-/// The options of `--auto`, and all options.
+/// The options of `--auto`, and options for more kinds of memory.
 const WAYS: [&[&str]; 2] = [&["--shm"], &["--heap", "--shm", "--anon", "--stack", "-q"]];
 
 const SUM: &str = "select sum(aid), sum(length(filler)), count(*) from pgbench_accounts";
