@@ -104,7 +104,10 @@ impl Row {
         };
         let state = |at: usize| State {
             user: self.users[at % self.users.len()],
-            libc: self.libcs[at / self.users.len() % self.libcs.len()],
+            libc: match long {
+                true => self.libcs[at / self.users.len() % self.libcs.len()],
+                false => self.libcs[at % self.libcs.len()],
+            },
             pool: match long {
                 true => self.pools[at / self.users.len() / self.libcs.len()],
                 false => self.pools[self.pools.len() - 1 - at % self.pools.len()],

@@ -72,3 +72,22 @@ fn an_allocator_with_names_of_its_own_stays() {
         }
     }
 }
+
+/// Such a malloc may call glibc's internal names: if they were ours, it would call itself.
+#[test]
+fn a_malloc_over_glibcs_internal_names_stays() {
+    let flags = ["-DLIBRARY", "-shared", "-fPIC", "-fno-builtin"];
+    let Some(library) = build("over_glibc", Libc::Glibc, &flags) else {
+        return;
+    };
+    let link = library.to_str().unwrap();
+    let flags = ["-fno-builtin", "-Wl,--no-as-needed", link];
+    let Some(program) = build("over_glibc", Libc::Glibc, &flags) else {
+        return;
+    };
+    for start in STARTS {
+        let ran = run(&["--heap=thp"], start, &program, &[]);
+        assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
+        assert!(ran.err.contains("calls rpmalloc"), "{ran:?}");
+    }
+}

@@ -126,7 +126,8 @@ impl Work<'_, '_> {
 
     fn reason(&mut self, error: &io::Error) -> Reason {
         let reason = match error.raw_os_error().unwrap_or(0) {
-            libc::EAGAIN | libc::EBUSY => return Reason::Busy,
+            libc::EAGAIN => return Reason::Busy,
+            libc::EBUSY => return Reason::NoRoom("the memory control group is full".into()),
             libc::ESRCH => Reason::Changed,
             libc::ENOMEM if self.has_failed_allocation() => Reason::NoHugePage,
             // The range was unmapped.

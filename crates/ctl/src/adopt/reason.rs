@@ -15,7 +15,7 @@ pub(super) enum Reason {
     Obstacle(Cow<'static, str>),
     /// More memory would exceed a limit: the reason.
     NoRoom(Cow<'static, str>),
-    /// Pages are locked or pinned (EAGAIN), or the memory control group is full (EBUSY).
+    /// Pages are locked or pinned (EAGAIN).
     Busy,
     NoHugePage,
     /// The kernel refused with this error.

@@ -62,8 +62,9 @@ pub(crate) fn find(program: &Elf<File>) -> Option<Own> {
         return Some(Own::Checked(String::from_utf8_lossy(library).into_owned()));
     }
     let is_entry_point = |name: &[u8]| {
-        // Saves most searches, but also drops the names of rpmalloc and TBB.
-        let may_be = name.ends_with(b"allocx") || name.get(2) == Some(&b'_');
+        // Saves most searches. Drops the names of TBB, whose library has no malloc to keep.
+        let may_be =
+            name.ends_with(b"allocx") || name.get(2) == Some(&b'_') || name.starts_with(b"rp");
         may_be
             && ALLOCATORS.iter().any(|allocator| {
                 let names = allocator.entry_points;

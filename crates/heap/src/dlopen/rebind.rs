@@ -92,9 +92,10 @@ fn change_libc(libc: &Object<'_>, reach: Reach, family: &[Meaning]) {
         if !rebind::change(libc, &free_family()) {
             return;
         }
+        REACHED.store(Reach::Free as u8, Ordering::Release);
     }
     let is_complete = || family.iter().all(|(_, address)| *address != 0);
-    if reach == Reach::Free || is_complete() && rebind::change(libc, family) {
+    if reach != Reach::Free && is_complete() && rebind::change(libc, family) {
         REACHED.store(reach as u8, Ordering::Release);
     }
 }

@@ -1,63 +1,65 @@
-//! glibc's internal names of the malloc family: programs that call these pass them our blocks.
+//! glibc's internal names of the malloc family: programs that call these pass them our blocks. If
+//! the program keeps its malloc, they are glibc's: that malloc may call them.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_void};
 
+use hugetools_pages::rt::weak::function;
+
+use crate::host_malloc::next::next;
+use crate::host_malloc::{Heap, heap};
 use crate::malloc as ours;
 
-#[unsafe(no_mangle)]
-extern "C" fn __libc_malloc(size: usize) -> *mut c_void {
-    ours::malloc(size)
+/// Defines functions that call ours, or the next definition if the program keeps its malloc.
+macro_rules! internal_names {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty => $ours:expr;)*) => {$(
+        /// # Safety
+        /// As for the function without prefix.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($arg: $kind),*) -> $result {
+            type Function = unsafe extern "C" fn($($kind),*) -> $result;
+            if heap() == Heap::Theirs {
+                let name = const { cstr(concat!(stringify!($name), "\0")) };
+                // SAFETY: the address of the function of that name.
+                if let Some(function) = unsafe { function::<Function>(next(name)) } {
+                    // SAFETY: as the caller says.
+                    return unsafe { function($($arg),*) };
+                }
+            }
+            $ours
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __libc_calloc(count: usize, size: usize) -> *mut c_void {
-    ours::calloc(count, size)
+/// Returns the string, which must end with a NUL.
+const fn cstr(text: &str) -> &core::ffi::CStr {
+    match core::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("no NUL at the end"),
+    }
 }
 
-/// # Safety
-/// `block` must be null or come from the malloc family.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the caller's promise.
-    unsafe { ours::realloc(block, size) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __libc_free(block: *mut c_void) {
-    // SAFETY: the caller's promise.
-    unsafe { ours::free(block) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __libc_cfree(block: *mut c_void) {
-    // SAFETY: the caller's promise.
-    unsafe { ours::free(block) }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void {
-    ours::memalign(alignment, size)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __libc_valloc(size: usize) -> *mut c_void {
-    ours::valloc(size)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __libc_pvalloc(size: usize) -> *mut c_void {
-    ours::pvalloc(size)
-}
-
-/// # Safety
-/// `place` must be writable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __posix_memalign(
-    place: *mut *mut c_void,
-    alignment: usize,
-    size: usize,
-) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { ours::posix_memalign(place, alignment, size) }
+internal_names! {
+    __libc_malloc(size: usize) -> *mut c_void => ours::malloc(size);
+    __libc_calloc(count: usize, size: usize) -> *mut c_void => ours::calloc(count, size);
+    __libc_memalign(alignment: usize, size: usize) -> *mut c_void
+        => ours::memalign(alignment, size);
+    __libc_valloc(size: usize) -> *mut c_void => ours::valloc(size);
+    __libc_pvalloc(size: usize) -> *mut c_void => ours::pvalloc(size);
+    __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void => {
+        // SAFETY: as the caller says.
+        unsafe { ours::realloc(block, size) }
+    };
+    __libc_free(block: *mut c_void) -> () => {
+        // SAFETY: as the caller says.
+        unsafe { ours::free(block) }
+    };
+    __libc_cfree(block: *mut c_void) -> () => {
+        // SAFETY: as the caller says.
+        unsafe { ours::free(block) }
+    };
+    __posix_memalign(place: *mut *mut c_void, alignment: usize, size: usize) -> c_int => {
+        // SAFETY: as the caller says.
+        unsafe { ours::posix_memalign(place, alignment, size) }
+    };
 }

@@ -15,6 +15,7 @@ use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::{required, start_facts};
 use crate::sys::NoSignals;
 
+use super::blocker::shield_for;
 use super::evacuate::evacuate;
 
 /// Whether the program has begun to create threads.
@@ -61,7 +62,10 @@ fn leave_pools() {
             let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
             match total {
                 0 => 0,
-                _ => evacuate(runs::writable(), total, &Shield::Alone),
+                // Otherwise it stays, and a fork says why.
+                _ => {
+                    shield_for(total).map_or(0, |shield| evacuate(runs::writable(), total, &shield))
+                }
             }
         })
     };

@@ -5,19 +5,20 @@ use crate::rt::lock::{Held, Lock};
 use crate::sys::NoSignals;
 
 /// Holds the lock of a table, and delays forks. Signals are blocked except faults: a
-/// handler that changes a mapping would deadlock with the thread it interrupted.
+/// handler that changes a mapping would deadlock with the thread it interrupted. Under a seccomp
+/// filter of the program they are not.
 #[derive(Debug)]
 pub struct TableGuard {
     // Dropped in this order.
     _held: Held<'static>,
     _pass: Pass<'static>,
-    _quiet: NoSignals,
+    _quiet: Option<NoSignals>,
 }
 
 impl TableGuard {
     /// Waits for the lock.
     pub fn take(lock: &'static Lock) -> TableGuard {
-        let quiet = NoSignals::but_faults();
+        let quiet = NoSignals::where_allowed();
         let pass = GATE.pass();
         TableGuard {
             _held: lock.lock(),

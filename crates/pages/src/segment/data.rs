@@ -104,7 +104,7 @@ unsafe fn fill_and_replace(
         // SAFETY: a readable segment; `staging` is ours and writable.
         unsafe { contents::copy(load, &part, to) };
     });
-    staging.protect(load.prot).map_err(|_| Reason::ExecDenied)?;
+    staging.protect(load.prot).map_err(Reason::of_access)?;
     // SAFETY: as the caller says; the contents are the same.
     unsafe { staging.replace(start) }.map_err(Reason::of_replace)?;
     Ok(done)
