@@ -194,6 +194,6 @@ fn choice(root: &Root, path: &KPath) -> Result<Option<String>, FileError> {
 pub fn marked(path: &KPath, bytes: &[u8]) -> Result<String, FileError> {
     match chosen(bytes).and_then(|word| std::str::from_utf8(word).ok()) {
         Some(word) => Ok(word.to_owned()),
-        None => Err(FileError::content(path, "no word is in brackets")),
+        None => Err(FileError::content(path, "no valid choice in brackets")),
     }
 }

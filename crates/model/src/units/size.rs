@@ -185,8 +185,10 @@ impl Quantity {
 /// Why a text is not a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeError {
-    /// The text doesn't begin with a number, or `0` begins an octal one without octal digits.
+    /// The text doesn't begin with a number.
     NoNumber,
+    /// A leading 0 precedes a digit that is not octal.
+    NotOctal,
     /// An unknown unit follows the number.
     UnknownUnit,
     /// The number has a fraction.
@@ -203,6 +205,7 @@ impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             SizeError::NoNumber => "not a number",
+            SizeError::NotOctal => "not a number (a leading 0 means octal)",
             SizeError::UnknownUnit => "unknown unit, use K, M, G or T with an optional B, i or iB",
             SizeError::Fraction => "not a whole number; for 1.5G write 1536M",
             SizeError::Grouped => "write the number without separators between its digits",
@@ -227,7 +230,10 @@ impl FromStr for Quantity {
             .find(|c: char| !c.is_digit(radix))
             .unwrap_or(digits.len());
         if end == 0 {
-            return Err(SizeError::NoNumber);
+            return Err(match radix {
+                8 => SizeError::NotOctal,
+                _ => SizeError::NoNumber,
+            });
         }
         let number = u64::from_str_radix(&digits[..end], radix).map_err(|_| SizeError::Overflow)?;
         Ok(Quantity {
@@ -316,7 +322,7 @@ mod tests {
             assert_eq!(bytes(odd), Err(SizeError::UnknownUnit), "{odd}");
         }
         assert_eq!(bytes("2B"), Err(SizeError::UnknownUnit));
-        assert_eq!(bytes("08"), Err(SizeError::NoNumber));
+        assert_eq!(bytes("08"), Err(SizeError::NotOctal));
         assert_eq!(bytes("0x"), Err(SizeError::NoNumber));
         assert_eq!(bytes("18446744073709551616"), Err(SizeError::Overflow));
         assert_eq!(bytes("16777216T"), Err(SizeError::Overflow));
