@@ -307,7 +307,7 @@ fn segments_that_cannot_be_aligned_are_reported() {
 fn segments_too_far_apart_are_reported() {
     let place = place();
     let done = place.shell("gcc -B $PLACE/B -no-pie program.c -o program -Wl,--hugetlbfs-align=1G");
-    let told = "ld.hugetlbfs: warning: the segments were to be 1GB apart, but code can address only \
-                2GB on most machines\n  --hugetlbfs-align=SIZE sets a smaller size\n";
+    let told = "ld.hugetlbfs: warning: segments 1GB apart may not fit: on most machines code can address \
+                only 2GB\n  --hugetlbfs-align=SIZE sets a smaller size\n";
     assert!(done.status != 0 && done.err.contains(told), "{done:?}");
 }

@@ -37,7 +37,7 @@ impl Doubts {
         if let Some(busy) = busy.filter(|busy| *busy > 0.5) {
             doubts.is_busy = true;
             let compared = match (&settings.metric, &settings.server) {
-                (None, None) => ", so the time of the CPUs is compared",
+                (None, None) => ", so CPU time is compared",
                 _ => "",
             };
             doubts.lines.push(format!(
@@ -75,7 +75,8 @@ impl Doubts {
         let widest = widths.reduce(f64::max);
         if let Some(widest) = widest.filter(|widest| *widest >= settings.stop.within) {
             self.lines.push(format!(
-                "the widest interval has {:.1} %, not {:.1} %: a longer --time narrows it",
+                "the widest interval is {:.1} % of its ratio, wanted {:.1} %: more rounds or a \
+                 longer --time narrow it",
                 widest * 100.0,
                 settings.stop.within * 100.0
             ));

@@ -47,10 +47,7 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
         writeln!(to, "Doubt: {doubt}.")?;
     }
     if comparison.interrupted {
-        writeln!(
-            to,
-            "Ended by a signal before the interval was narrow enough."
-        )?;
+        writeln!(to, "Interrupted by a signal: these are the results so far.")?;
     }
     match best(comparison) {
         Some(best) => writeln!(to, "Use: {}", best.way.shown(program)),

@@ -236,6 +236,9 @@ impl fmt::Display for Role {
 impl fmt::Display for Unaligned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let apart = self.apart;
-        write!(f, "its address and its offset are {apart:#x} apart")
+        write!(
+            f,
+            "its address and file offset differ by {apart:#x} modulo the alignment"
+        )
     }
 }

@@ -155,7 +155,7 @@ const FAR: u64 = 512 << 20;
 /// Explains a failed link of segments that are `size` bytes apart.
 fn far_apart(size: u64) -> String {
     format!(
-        "the segments were to be {} apart, but code can address only 2GB on most machines\n  \
+        "segments {} apart may not fit: on most machines code can address only 2GB\n  \
          --hugetlbfs-align=SIZE sets a smaller size",
         Bytes::new(size)
     )
