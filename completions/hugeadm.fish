@@ -1,11 +1,11 @@
 complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages' -f -a "classic\t'libhugetlbfs\' columns'
 long\t'All columns'"
-complete -c hugeadm -l size-for -d 'Show how many pages a program needs, and the lines for the file of pools' -r
+complete -c hugeadm -l size-for -d 'Show how many pages a program needs, and a pool entry for hugetools.toml' -r
 complete -c hugeadm -l output -d 'With --metrics: replace FILE, for the textfile collector of node_exporter' -r -F
 complete -c hugeadm -l pool-pages-min -d 'Set the minimum number of pages of a pool; may be repeated' -r
-complete -c hugeadm -l pool-pages-max -d 'Set the maximum number of pages of a pool, with surplus pages; may be repeated' -r
+complete -c hugeadm -l pool-pages-max -d 'Set the maximum number of pages of a pool, counting surplus pages; may be repeated' -r
 complete -c hugeadm -l pool-spread -d 'Divide one amount among memory nodes; may be repeated' -r
-complete -c hugeadm -l add-temp-swap -d 'Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them'
+complete -c hugeadm -l add-temp-swap -d 'Add a temporary swap file of PAGES huge pages (default 5) while a pool grows'
 complete -c hugeadm -l hvo -d 'Free the kernel\'s descriptors of new huge pages (HVO): on or off' -r -f -a "on\t''
 off\t''"
 complete -c hugeadm -l create-user-mounts -d 'Mount each page size on /var/lib/hugetlbfs/user/USER/pagesize-SIZE' -r

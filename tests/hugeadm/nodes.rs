@@ -146,7 +146,7 @@ fn is_short(answers: &[Ran]) {
 fn are_swap(answers: &[Ran]) {
     assert_eq!(answers[0].status, 0, "{:?}", answers[0]);
     for disk in ["ram0", "ram1", "ram2"] {
-        for done in ["used as swap", "swapped off"] {
+        for done in ["used as swap", "removed from swap"] {
             let told = format!("/dev/{disk}: {done}\n");
             assert!(answers[1].err.contains(&told), "{told} {:?}", answers[1]);
         }

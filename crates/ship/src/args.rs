@@ -45,7 +45,7 @@ pub struct Destination {
     /// loader's cache
     #[arg(long, value_name = "DIR")]
     pub destdir: Option<PathBuf>,
-    /// Replace files of others
+    /// Replace files that this program did not install
     #[arg(long)]
     pub force: bool,
 }

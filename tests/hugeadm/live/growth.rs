@@ -18,7 +18,7 @@ fn temporary_swap_is_added_and_removed() {
     let swap = "/var/lib/hugetlbfs/swap/temp/swapfile";
     let ran = live.hugeadm(&["-v", "--add-temp-swap=2", "--pool-pages-min", "DEFAULT:+3"]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    for done in ["used as swap", "swapped off"] {
+    for done in ["used as swap", "removed from swap"] {
         assert!(ran.err.contains(&format!("{swap}: {done}\n")), "{ran:?}");
     }
     assert!(live.now().swaps.is_empty() && !Path::new(swap).exists());

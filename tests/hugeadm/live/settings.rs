@@ -17,7 +17,10 @@ fn the_group_of_userfaultfd() {
         return;
     };
     if !live.now().userfault.device {
-        skip::<()>("/dev/userfaultfd", "it is there since Linux 6.1");
+        skip::<()>(
+            "/dev/userfaultfd",
+            "there is no /dev/userfaultfd (it needs Linux 6.1)",
+        );
         return;
     }
     let gid = nix::unistd::Group::from_name("daemon")

@@ -19,7 +19,7 @@ pub struct Pools {
     #[arg(long, value_name = "SPEC")]
     pub pool_pages_min: Vec<String>,
 
-    /// Set the maximum number of pages of a pool, with surplus pages; may be
+    /// Set the maximum number of pages of a pool, counting surplus pages; may be
     /// repeated
     ///
     /// A maximum below the minimum lowers the minimum too. Maximums are set after
@@ -38,8 +38,9 @@ pub struct Pools {
 
     /// Allocate pages only from the nodes in hugeadm's own memory policy
     ///
-    /// For numactl --membind=1 hugeadm ...; the amount is still that of the whole
-    /// pool. For exact shares use SIZE@NODES or --pool-spread.
+    /// Use it under numactl, as in numactl --membind=1 hugeadm ... The requested
+    /// amount still counts the pages on all nodes. For exact shares use SIZE@NODES
+    /// or --pool-spread.
     #[arg(long, visible_alias = "obey-numa-mempol")]
     pub obey_mempolicy: bool,
 
@@ -53,13 +54,13 @@ pub struct Pools {
     /// Let pools take memory that other programs need
     ///
     /// Without this option, hugeadm refuses a request that would leave less than
-    /// 512 MB or 5% of memory available, or less than 5% of a given node, and exits
-    /// with status 1. A request larger than RAM, or larger than the node's memory,
-    /// is always rejected.
+    /// 512 MB or 5% of RAM available, whichever is more, or less than 5% of a given
+    /// node, and exits with status 1. A request larger than RAM, or larger than the
+    /// node's memory, is always rejected.
     #[arg(long)]
     pub force: bool,
 
-    /// Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them
+    /// Add a temporary swap file of PAGES huge pages (default 5) while a pool grows
     ///
     /// It is created below /var/lib/hugetlbfs/swap. 0 adds none.
     #[arg(
@@ -88,7 +89,8 @@ pub struct Pools {
 
     /// Shrink all pools to the pages in use, and unmount as --unmount does
     ///
-    /// The maximum becomes the minimum. Other options take effect afterwards.
+    /// Surplus pages are no longer allowed: the maximum is lowered to the minimum.
+    /// Other options take effect afterwards.
     #[arg(long)]
     pub clear: bool,
 }

@@ -77,7 +77,7 @@ pub struct Show {
     #[arg(long)]
     pub explain: bool,
 
-    /// Show how many pages a program needs, and the lines for the file of pools
+    /// Show how many pages a program needs, and a pool entry for hugetools.toml
     ///
     /// WHAT is a PID, a program, postgres:DATADIR or java:ARGS. The pages are of the
     /// default size. Of a process it counts the memory that it has touched by now, and all

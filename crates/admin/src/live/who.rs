@@ -62,7 +62,7 @@ pub fn scan(root: &Root) -> Result<Snapshot, FileError> {
         }
         if tries == TRIES {
             seen.unread.push(String::from(
-                "a consistent state: the pools changed during every scan",
+                "changes in the pools during the scan, so the sums may not match",
             ));
             return Ok(seen);
         }

@@ -17,7 +17,7 @@ pub(super) fn plan(boot: &Boot) -> Vec<Task> {
     let changed = boot.changed.iter().map(|path| {
         Step::impossible(
             *path,
-            "was changed since --install-boot wrote it, and stays",
+            "was changed, or was not written by --install-boot: it stays",
             format!("to give it up: rm {path}"),
         )
     });

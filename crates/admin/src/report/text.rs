@@ -128,7 +128,7 @@ fn past_participle(action: &str) -> &'static str {
         "mount" => "mounted",
         "unmount" => "unmounted",
         "swap_on" => "used as swap",
-        "swap_off" => "swapped off",
+        "swap_off" => "removed from swap",
         _ => "given its owner and mode",
     }
 }

@@ -51,7 +51,10 @@ pub fn text(sources: &Sources<'_>) -> String {
             &mut out,
             &format!("hugetools_last_{run}_timestamp_seconds"),
             "gauge",
-            &format!("Time of the record of hugeadm --{run}"),
+            &match *run {
+                "apply" => "Time of the last hugeadm --apply that changed anything".to_owned(),
+                _ => format!("Time of the last hugeadm --{run}"),
+            },
             samples.into_iter().collect(),
         );
     }
