@@ -73,7 +73,7 @@ fn each<T>(
         let pids: Vec<String> = selected.hidden.iter().map(Pid::to_string).collect();
         let pids = pids.join(", ");
         warnings.push(format!(
-            "process {pids}: may not be looked at; ask as its owner, or with CAP_SYS_PTRACE"
+            "process {pids}: permission denied; run this as its owner, or with CAP_SYS_PTRACE"
         ));
     }
     Ok(all)

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, ValueHint};
 
 const LONG_ABOUT: &str = "\
-Shows page sizes, in bytes, one on a line, smallest first. Without an option it \
-is that of ordinary pages.";
+Shows page sizes, in bytes, one on a line, smallest first. Without an option, \
+shows only the size of ordinary pages.";
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -112,8 +112,8 @@ fn a_program_starts_without_the_library() {
     fs::remove_dir(&taken).unwrap();
     assert_eq!((started.status, started.out.as_str()), (0, "here\n"));
     let expected = format!(
-        "hugectl: warning: the libhugetlbfs.so inside hugectl cannot be written to disk: {}: other \
-         users can write to it; the program runs without it, on base pages\n",
+        "hugectl: warning: hugectl's bundled libhugetlbfs.so cannot be written to disk: {}: it \
+         belongs to another user; the program runs without it, on base pages\n",
         taken.display()
     );
     assert_eq!(started.err, expected);

@@ -84,7 +84,7 @@ impl Applied {
             }
             Err(why) => {
                 let text = format!(
-                    "the {} inside hugectl cannot be written to disk: {why}",
+                    "hugectl's bundled {} cannot be written to disk: {why}",
                     library.name
                 );
                 if is_required {

@@ -39,7 +39,7 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
     for name in ["php", "ruby", "whatever"] {
         place.program(name);
     }
-    let php = "--auto takes --anon --heap=thp for PHP: what scripts take are mappings";
+    let php = "--auto takes --anon --heap=thp for PHP: the memory of scripts comes from mmap";
     let ruby = "hugectl: info: Ruby: it turns transparent huge pages off for itself";
     let other = "--auto takes --heap for an unknown program: ";
     for (words, heap, said) in [
@@ -124,7 +124,7 @@ fn explanations_show_the_entry() {
     let ran = place.run(&["--explain", "ruby"]);
     for line in [
         format!("* Ruby: {beware}"),
-        "* --auto would take --heap for Ruby: what it allocates is malloc's".to_owned(),
+        "* --auto would take --heap for Ruby: it allocates with malloc".to_owned(),
     ] {
         assert!(ran.out.contains(&line), "{ran:?}");
     }

@@ -36,8 +36,13 @@ fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
         }
         found => found?,
     };
-    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
-        return Err(io::Error::other("other users can write to it"));
+    let obstacle = match (metadata.is_dir(), metadata.uid() == user) {
+        (false, _) => Some("it is not a directory"),
+        (true, false) => Some("it belongs to another user"),
+        (true, true) => (metadata.mode() & 0o022 != 0).then_some("other users can write to it"),
+    };
+    if let Some(why) = obstacle {
+        return Err(io::Error::other(why));
     }
     match metadata.mode() & 0o755 == 0o755 {
         true => Ok(()),

@@ -11,8 +11,8 @@ pub(super) const RUNNING: &str = "Running programs";
 pub(crate) struct Running {
     /// Move a program's memory to huge pages
     ///
-    /// They get transparent huge pages in heap, stack, data, bss and other private memory, or
-    /// in the segments named by --text, --data, --bss, --heap, --stack, --shm and --anon.
+    /// Heap, stack, data, bss and other private memory get transparent huge pages; with --text,
+    /// --data, --bss, --heap, --stack, --shm or --anon, only the named segments do.
     #[arg(
         long,
         value_name = "PID|NAME[,...]",

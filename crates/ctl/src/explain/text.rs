@@ -137,7 +137,7 @@ fn numbered(number: usize, short: &Shortfall) -> String {
     if let (Some(file), Some(value)) = (&short.file, &short.value) {
         let _ = writeln!(text, "   {file}: {}", indented(value, 3));
     }
-    let command = short.command().unwrap_or("nothing mends it");
+    let command = short.command().unwrap_or("no remedy known");
     let _ = writeln!(text, "   -> {}", indented(command, 6));
     text
 }

@@ -204,7 +204,7 @@ fn libc_note(run: &Run, look: &Look, engine: Engine) -> Option<Note> {
     }
     Some(match (look.is_static(), run.engine) {
         (true, Some(HeapEngine::Arena)) => Note::warning(format!(
-            "--heap-engine=arena cannot be had: {STATIC}; {KEPT}"
+            "--heap-engine=arena has no effect: {STATIC}; {KEPT}"
         )),
         (true, _) => Note::info(format!("{KEPT}: {STATIC}")),
         (false, _) => Note::info(format!("{KEPT} (--heap-engine=libc)")),

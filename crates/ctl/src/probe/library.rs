@@ -132,7 +132,7 @@ pub(crate) fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle
             path,
         }),
         Err(why) => Found::Missing(format!(
-            "the {name} inside hugectl cannot be put anywhere: {why}"
+            "hugectl's bundled {name} cannot be written to disk: {why}"
         )),
     }
 }

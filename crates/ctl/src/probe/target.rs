@@ -272,11 +272,11 @@ impl Walk<'_> {
         if self.through.is_empty() {
             refused.text = describe_errno(refused.errno);
             refused.is_absent = true;
-        } else if let Some(name) = self.program.as_os_str().as_bytes().strip_suffix(b"\r") {
+        } else if self.program.as_os_str().as_bytes().ends_with(b"\r") {
             refused.text = format!(
-                "its interpreter {} is not meant: the first line of the script ends in a carriage \
-                 return",
-                String::from_utf8_lossy(name)
+                "the first line of the script ends in a carriage return, so its interpreter {:?} \
+                 is not found",
+                self.program
             );
         } else {
             refused.text = format!("its interpreter {}", refused.text);

@@ -72,8 +72,8 @@ impl Maker<'_> {
         let unknown = &self.findings.unknown_names;
         if !unknown.is_empty() {
             self.warn(format!(
-                "--only: no program named {} is in PATH, beside PROGRAM or on the command line: it \
-                 names nothing unless one comes",
+                "--only: no program named {} is in PATH or on the command line; it has no effect \
+                 until there is one",
                 unknown.join(" or ")
             ));
         }

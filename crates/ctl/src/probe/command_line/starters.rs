@@ -99,7 +99,7 @@ pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
     let mut layers = layers(&run.command, &is_program);
     let (name, cure) = layers.find_map(|words| dropping(words, has_manager))?;
     let fact = format!(
-        "{name} starts its program without this environment, so nothing of that goes on huge pages"
+        "{name} starts its program without this environment, so that program gets no huge pages"
     );
     let hugectl = shell::line(hugectl_words(run));
     Some(Shortfall::new(Subject::ALL, fact).advise(cure.advice(&name, &hugectl)))

@@ -61,7 +61,7 @@ fn which_library_and_why() {
     fixed.tunable = true;
     check(&fixed, "", (Engine::Libc, heap, STATIC));
     check(&fixed, "--no-preload", (Engine::Libc, None, STATIC));
-    let arena = (Engine::Libc, heap, "cannot be had");
+    let arena = (Engine::Libc, heap, "has no effect");
     check(&fixed, "--heap-engine=arena", arena);
     check(&fixed, libc, (Engine::Libc, other, STATIC));
     let mut ident = Ident::native();

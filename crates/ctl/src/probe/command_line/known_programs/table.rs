@@ -49,7 +49,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .own_switch("USE_ZEND_ALLOC_HUGE_PAGES=1 in its environment")
         .auto(
             &[Anon, HeapThp],
-            "what scripts take are mappings, and what extensions allocate is malloc's",
+            "the memory of scripts comes from mmap, and that of extensions from malloc",
         )
         .beware(
             "with its own switch PHP takes pages of the pool first, and a child that it forks can \
@@ -72,7 +72,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .bans_thp()
         .auto(
             &[Heap],
-            "what it allocates is malloc's, but for the slots of small objects",
+            "it allocates with malloc, except the slots of small objects",
         )
         .beware(
             "it turns transparent huge pages off for itself: without --thp-policy=always only \
