@@ -111,7 +111,7 @@ fn hugetlb_elfmap_without_hugectl() {
     for (odd, warning) in [
         (
             "RW=lots",
-            "libhugetlbfs: warning: the value of HUGETLB_ELFMAP is not understood in full; \
+            "libhugetlbfs: warning: the value of HUGETLB_ELFMAP is invalid, wholly or in part; \
              see libhugetlbfs(7)\n",
         ),
         ("no", ""),

@@ -51,7 +51,7 @@ unsafe extern "C" fn start(
     for name in config.rejected.names() {
         say(
             Level::Warning,
-            format_args!("the value of {name} is not understood in full; see libhugetlbfs(7)"),
+            format_args!("the value of {name} is invalid, wholly or in part; see libhugetlbfs(7)"),
         );
     }
     if marker::has_heap() {

@@ -31,7 +31,7 @@ fn a_full_memory_group_gets_base_pages() {
         if mode == "one" {
             assert!(ran.err.contains("warning: "), "{ran:?}");
             let heap = ran.err.lines().find(|line| line.starts_with("heap "));
-            assert!(heap.unwrap().contains("little left"), "{ran:?}");
+            assert!(heap.unwrap().contains("too little left"), "{ran:?}");
         }
     }
 }
@@ -59,6 +59,6 @@ fn text_is_not_copied_in_a_full_memory_group() {
         .lines()
         .find(|line| line.starts_with("text "))
         .unwrap();
-    let is_copy = !text.contains("little left") && !text.contains("2MB file ");
+    let is_copy = !text.contains("too little left") && !text.contains("2MB file ");
     assert!(!is_copy, "{ran:?}");
 }

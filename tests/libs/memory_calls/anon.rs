@@ -137,7 +137,7 @@ fn a_small_memory_group_is_not_exceeded() {
     // Larger than the group, but touched in a few places only.
     let ran = limited("sparse");
     assert!(!ways(&ran)["sparse"].advised, "{ran:?}");
-    assert_eq!(ran.err.matches("has little left").count(), 1, "{ran:?}");
+    assert_eq!(ran.err.matches("too little left").count(), 1, "{ran:?}");
     // A reservation is advised as it is committed, as far as there is room.
     for way in ["fixed", "protect"] {
         let ran = limited(way);

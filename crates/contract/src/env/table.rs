@@ -126,7 +126,7 @@ settings! {
         => map_hugetlb: bool = true, read::map_hugetlb;
     NO_RESERVE = "HUGETLB_NO_RESERVE",
         "`yes`",
-        "no effect: mappings never reserve";
+        "no effect: private pages are populated, not reserved";
     NO_PREFAULT = "HUGETLB_NO_PREFAULT",
         "any",
         "no effect: pages are always prefaulted, since a missing page raises SIGBUS";
@@ -147,7 +147,7 @@ settings! {
         "the process that warns when its heap runs out of huge pages; 0 if hugectl has warned; all if unset"
         => warning_pid: Option<u32> = None, Source::number;
     STARTER = "HUGETLB_STARTER",
-        "new: a process, or `PID:KEY:FILE`",
+        "new: a process, or `PID:KEY:KINDS:FILE`",
         "the process whose standard error gets warnings of its children; FILE is the ledger of messages, so that one process prints each"
         => starter: Option<Starter> = None, |source, name| Source::parsed(source, name, read::starter);
     REPORT = "HUGETLB_REPORT",

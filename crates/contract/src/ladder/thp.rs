@@ -79,7 +79,7 @@ impl NoThp {
             }
             NoThp::SizeNever => "transparent huge pages of this size are set to never",
             NoThp::Disabled => "transparent huge pages are disabled by prctl",
-            NoThp::Scarce => "the memory control group has little left, or cannot be seen",
+            NoThp::Scarce => "the memory control group has too little left, or is unreadable",
             NoThp::Unknown => "the setting of transparent huge pages cannot be read",
             NoThp::Refused => "a seccomp filter refuses madvise(MADV_HUGEPAGE)",
         }

@@ -46,7 +46,7 @@ pub const OWN_ALLOCATOR: &str = "it has its own allocator, which --heap does not
 pub const EDGES: &str = "its unaligned ends stay on base pages; ld.hugetlbfs(1) aligns them";
 
 /// Shared memory on base pages although no request failed.
-pub const SHM_LEFT_ALONE: &str = "below a huge page, or in the program's own files";
+pub const SHM_LEFT_ALONE: &str = "smaller than a huge page, or in the program's own files";
 
 /// The fallback excludes the requested transparent huge pages.
 pub const RULED_OUT: &str = "--fallback=base rules transparent huge pages out";

@@ -88,7 +88,8 @@ pub fn asked_size(pages: Pages) -> Option<usize> {
                     &SAID,
                     Level::Warning,
                     format_args!(
-                        "this machine has no huge pages of {size}; the default size is used"
+                        "the kernel offers no huge pages of {size}, or sysfs is unreadable; the \
+                         default size is used"
                     ),
                 );
                 facts::default_huge_size()

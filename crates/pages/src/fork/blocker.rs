@@ -26,7 +26,7 @@ impl fmt::Display for Blocker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Blocker::TooLittle(room) => {
-                write!(f, "since only {} of memory are free", Amount(*room))
+                write!(f, "since only {} of memory is free", Amount(*room))
             }
             Blocker::Unknown => f.write_str("since the amount of free memory is unknown"),
             Blocker::Device => f.write_str("since a device or a ring may be writing there"),

@@ -48,7 +48,7 @@ pub(super) fn report(moved: usize) {
     }
     let left: usize = runs::writable().map(runs::hugetlb_bytes).sum();
     if left > 0 {
-        let why = "since they are in use or no address space is left for a copy";
+        let why = "since they are in use or there is no memory or address space for a copy";
         pool_backoff::say_left(left, &why);
     }
 }

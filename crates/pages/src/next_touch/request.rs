@@ -63,7 +63,9 @@ pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
             balancing::ask(&range, "the process may not use userfaultfd(2)")
         }
         Err(Errno(libc::ENOSYS)) => {
-            balancing::ask(&range, "the kernel has no UFFDIO_MOVE (Linux 6.8)")
+            let why =
+                "UFFDIO_MOVE isn't available (it needs Linux 6.8 and doesn't work under valgrind)";
+            balancing::ask(&range, why)
         }
         Err(error) => Err(error),
     }

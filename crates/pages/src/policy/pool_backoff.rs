@@ -73,7 +73,9 @@ impl Shortfall {
         match self {
             Shortfall::None => None,
             Shortfall::PoolEmpty => Some("the pool has no free page"),
-            Shortfall::Limited => Some("the pool's pages are forbidden by a cgroup or policy"),
+            Shortfall::Limited => {
+                Some("a hugetlb cgroup, cpuset or memory policy allows no more of the pool's pages")
+            }
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
@@ -93,7 +95,7 @@ pub const POOL_UNREAD: &str = "the pool gave no page, and its counters are unrea
 pub const VALGRIND: &str = "off pools under valgrind";
 
 /// Reason after several forks that moved memory.
-pub const FORKS_SEEN: &str = "off pools, since forks had to move their pages";
+pub const FORKS_SEEN: &str = "off pools: two forks had to move its pages";
 
 /// Reason beside threads.
 pub const THREADS: &str = "off pools beside threads: this user lacks full userfaultfd";

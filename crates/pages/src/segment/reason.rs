@@ -153,7 +153,9 @@ impl Reason {
             Reason::Changed => "changed in memory, so not the file's own pages",
             Reason::Threads => "threads ran before it could be moved",
             Reason::PoolEmpty => "the pool has no free page",
-            Reason::Limited => "the pool's pages are forbidden by a cgroup or policy",
+            Reason::Limited => {
+                "a hugetlb cgroup, cpuset or memory policy allows no more of the pool's pages"
+            }
             Reason::OldKernel => "this kernel cannot move hugetlb memory",
             Reason::NoMemory => "no memory for a copy",
             Reason::Scarce => NoThp::Scarce.reason(),
@@ -168,7 +170,7 @@ impl Reason {
             Reason::Unreadable => "it may be executed but not read or copied",
             Reason::Modified => "a part was changed before the program began",
             Reason::NoFallback => "nothing but pool pages was asked for",
-            Reason::OtherFile => "not shared, since the program's file cannot be told",
+            Reason::OtherFile => "not shared: the program's file cannot be identified or read",
             Reason::Busy => "not shared: another process is still making the copy",
             Reason::RandomAddress => {
                 "not shared: its address is random; hugeedit --align mends that"

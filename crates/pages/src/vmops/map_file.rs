@@ -72,8 +72,8 @@ fn say_why_not(device: (u64, u64), len: usize) {
 }
 
 fn why_not(device: (u64, u64)) -> Option<&'static str> {
-    const NO_ADVICE: &str = "its tmpfs is mounted without huge=advise, as by: mount -o \
-                             remount,huge=advise /dev/shm";
+    const NO_ADVICE: &str = "its tmpfs is mounted without huge=advise (to change that, for \
+                             /dev/shm: mount -o remount,huge=advise /dev/shm)";
     match procfile::if_allowed(|| Some(mount_serves(device))).flatten() {
         Some(true) => None,
         Some(false) => Some(NO_ADVICE),

@@ -69,7 +69,9 @@ fn choose_default() -> Option<usize> {
         DefaultSize::None => {
             say(
                 Level::Error,
-                format_args!("HUGETLB_DEFAULT_PAGE_SIZE is no size: there is no default page size"),
+                format_args!(
+                    "HUGETLB_DEFAULT_PAGE_SIZE is not a size: no default huge page size is set"
+                ),
             );
             return None;
         }

@@ -222,7 +222,7 @@ fn because_of_stack(measure: Measure, f: &mut fmt::Formatter<'_>) -> fmt::Result
             needed >> 10
         ),
         _ if measure.huge < measure.whole => f.write_str(": the kernel had no huge page"),
-        _ => f.write_str(": its beginning is on base pages"),
+        _ => f.write_str(": the part in use at the start is on base pages"),
     }
 }
 

@@ -70,7 +70,7 @@ impl fmt::Display for ShareDirError {
             }
             ShareDirError::NotHugetlbfs => f.write_str("is not on a hugetlbfs"),
             ShareDirError::PageSize(size) => write!(f, "has pages of {}", SizeName(size)),
-            ShareDirError::Owner(uid) => write!(f, "is of user {uid}"),
+            ShareDirError::Owner(uid) => write!(f, "belongs to user {uid}"),
             ShareDirError::WritableByOthers => {
                 f.write_str("can be written to by others (chmod go-w)")
             }
