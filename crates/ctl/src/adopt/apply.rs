@@ -193,7 +193,10 @@ mod tests {
         let wanted = [
             (SIZE, Reason::Refused(libc::EINVAL)),
             (2 * SIZE, Reason::Changed),
-            (3 * SIZE, Reason::Busy),
+            (
+                3 * SIZE,
+                Reason::NoRoom("the memory control group is full".into()),
+            ),
         ];
         assert_eq!((left, outcome.collapsed), (wanted.to_vec(), 3 * SIZE));
     }
