@@ -63,12 +63,8 @@ fn memory_follows_its_next_toucher() {
     for what in ["touched", "at once", "base"] {
         is_on_second(&answers[0], what, 128);
     }
-    let [touch, once, pages] =
-        ["touch", "once", "pages"].map(|what| milliseconds(&answers[0], what));
-    let figures = format!("{touch} ms, by one move_pages {once} ms, page by page {pages} ms");
-    assert!(touch * 5.0 <= pages, "{figures}");
-    // Usually it takes twice as long: each touch waits for another virtual CPU.
-    assert!(touch <= once * 4.0, "{figures}");
+    let [touch, pages] = ["touch", "pages"].map(|what| milliseconds(&answers[0], what));
+    assert!(touch * 5.0 <= pages, "{touch} ms, page by page {pages} ms");
     assert!(answers[0].err.contains("(userfaultfd)"), "{:?}", answers[0]);
     assert!(
         answers[1].out.contains("both n0=32768 n1=32768 "),
