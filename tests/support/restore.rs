@@ -6,11 +6,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use hugetools_model::hugetlb::node::node_pool_path;
 use hugetools_model::hugetlb::pool::{NR_HUGEPAGES, NR_OVERCOMMIT_HUGEPAGES, counter_path};
 use hugetools_model::memory::{sysctl, userfault};
 use hugetools_model::{KPath, Machine, Root, thp};
+use nix::errno::Errno;
 
 /// The directory of mounts and swap files.
 const PLACE: &str = "/var/lib/hugetlbfs";
@@ -36,8 +38,7 @@ impl Before {
         let now = Machine::read(root).unwrap();
         for mount in now.mounts.iter().rev() {
             if mount.point.starts_with(PLACE) && !self.found.mounts.contains(mount) {
-                let unmounted = nix::mount::umount(&mount.point);
-                note(unmounted.map_err(Into::into), &mount.point);
+                note(unmount(&mount.point), &mount.point);
             }
         }
         for swap in &now.swaps {
@@ -138,6 +139,18 @@ pub(crate) fn note(result: io::Result<()>, path: &Path) {
     if let Err(error) = result {
         let _ = writeln!(io::stderr(), "cannot restore {}: {error}", path.display());
     }
+}
+
+/// Unmounts a file system. A program of another test that looks for mounts may have it open for a
+/// moment.
+fn unmount(point: &Path) -> io::Result<()> {
+    for _ in 0..50 {
+        match nix::mount::umount(point) {
+            Err(Errno::EBUSY) => std::thread::sleep(Duration::from_millis(100)),
+            result => return Ok(result?),
+        }
+    }
+    Ok(nix::mount::umount(point)?)
 }
 
 fn remove(path: &Path) -> io::Result<()> {
