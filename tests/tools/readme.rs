@@ -41,7 +41,7 @@ fn command(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line).trim_end()
 }
 
-/// Commands with the file run in sequence on one machine, each other command on its own.
+/// Commands with the file run in sequence on one machine, every remaining command on its own.
 #[test]
 fn pool_commands_work() {
     let file = tempfile::NamedTempFile::new().unwrap();

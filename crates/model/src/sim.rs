@@ -147,7 +147,7 @@ impl Sim {
     }
 }
 
-/// Whether this write-only file drops caches or compacts memory. Most archives lack it.
+/// Whether this write-only file drops caches or compacts memory. Most recorded machines lack it.
 fn is_trigger_file(path: &KPath) -> bool {
     let path = path.as_str();
     ["/compact_memory", "/drop_caches", "/compact"]

@@ -161,7 +161,7 @@ macro_rules! call {
 }
 
 /// # Safety
-/// As libc's; so for all of these.
+/// As for the libc function; this holds for all functions below.
 pub(crate) unsafe fn mmap(
     addr: *mut c_void,
     len: usize,

@@ -129,7 +129,7 @@ pub fn overlaps(range: &Range<usize>) -> bool {
     read(|| extents().any(has_overlap))
 }
 
-/// Runs `reader` while no extent's tables are freed.
+/// Runs `reader`; meanwhile no extent's tables are freed.
 pub fn read<T>(reader: impl FnOnce() -> T) -> T {
     READERS.fetch_add(1, Ordering::SeqCst);
     let result = reader();

@@ -91,7 +91,7 @@ impl Regions {
         all.find(|region| region.origin().contains(&addr))
     }
 
-    /// The first part of a parked range that is in one region.
+    /// The lowest overlap of a parked range with a region.
     pub(super) fn first_parked(&self, parked: &Range<usize>) -> Option<Region> {
         let part = |region: &Region| {
             let (from, to) = overlap(&region.parked(), parked)?;
