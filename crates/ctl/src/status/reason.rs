@@ -168,6 +168,10 @@ fn private_thp(thp: Option<&Thp>, enabled: bool) -> Option<String> {
         Some(_) if !enabled => {
             Some("transparent huge pages are switched off for the process".to_owned())
         }
+        Some(thp) if thp.is_pmd_size_never() => {
+            let size = thp.pmd_size?;
+            Some(format!("transparent huge pages of {size} are set to never"))
+        }
         Some(_) => None,
     }
 }
