@@ -10,7 +10,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of entries.
-const LAUNCHES: usize = 510;
+const LAUNCHES: usize = 511;
 
 /// Length of the file in bytes.
 pub const LEN: usize = size_of::<Ledger>();
@@ -80,8 +80,6 @@ pub struct Ledger {
     prefix: AtomicU64,
     /// For each launch its key and the kinds that it has printed.
     launches: [AtomicU64; LAUNCHES],
-    /// Rounds the length up to 4096 bytes.
-    suffix: AtomicU64,
 }
 
 impl Ledger {
@@ -161,7 +159,6 @@ mod tests {
         let ledger = Ledger {
             prefix: AtomicU64::new(0),
             launches: core::array::from_fn(|_| AtomicU64::new(0)),
-            suffix: AtomicU64::new(0),
         };
         let launch = |key, printed| Place::new(key, printed, b"/ledger").unwrap();
         let (one, other) = (launch(7, Kind::Heap.bit()), launch(8, 0));
