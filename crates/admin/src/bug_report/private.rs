@@ -26,9 +26,6 @@ const PARAMETERS: &[&str] = &[
 /// File systems whose mounts matter for huge pages.
 const KINDS: &[&[u8]] = &[b"cgroup", b"cgroup2", b"hugetlbfs"];
 
-/// Directories whose names reveal nothing.
-const STANDARD: &[&[u8]] = &[b"/dev/hugepages", b"/sys/fs/cgroup"];
-
 /// Removes private data from the text of a file.
 pub(super) fn without(path: &KPath, text: &str) -> String {
     match path.as_str() {
@@ -62,10 +59,8 @@ fn mounts(text: &str) -> String {
 
 /// Formats a mount as line number `at` of mountinfo.
 fn line(at: usize, mount: &Mount<'_>) -> String {
-    let mut below = STANDARD
-        .iter()
-        .filter_map(|dir| mount.point.strip_prefix(*dir));
-    let is_standard = below.any(|rest| rest.is_empty() || rest.starts_with(b"/"));
+    let is_standard = matches!(mount.point, b"/dev/hugepages" | b"/sys/fs/cgroup")
+        || mount.point.starts_with(b"/sys/fs/cgroup/");
     let point = match is_standard {
         true => String::from_utf8_lossy(mount.point).into_owned(),
         false => format!("/mount-{at}"),
@@ -95,12 +90,14 @@ mod tests {
         let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
             27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs hugetlbfs rw,pagesize=2M\n\
             28 22 0:25 / /home/alice/huge rw - hugetlbfs alice rw,uid=1000,pagesize=2M\n\
+            29 22 0:26 / /dev/hugepages/bob rw - hugetlbfs none rw,pagesize=2M\n\
             31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb\n";
         assert_eq!(
             mounts(text),
             "1 0 0:1 / /dev/hugepages rw,relatime - hugetlbfs none rw,pagesize=2M\n\
              2 0 0:2 / /mount-2 rw - hugetlbfs none rw,uid=1000,pagesize=2M\n\
-             3 0 0:3 / /sys/fs/cgroup/x rw - cgroup none rw,hugetlb\n"
+             3 0 0:3 / /mount-3 rw - hugetlbfs none rw,pagesize=2M\n\
+             4 0 0:4 / /sys/fs/cgroup/x rw - cgroup none rw,hugetlb\n"
         );
         let text = "Filename\tType\tSize\n/home/alice/swap\\040x\tfile\t512\n";
         assert_eq!(swaps(text), "Filename\tType\tSize\n/swap-1 file\t512\n");
