@@ -3,6 +3,7 @@
 //! A process with one thread can move such memory at any time. With more threads a move needs
 //! write protection that also stops the kernel: `userfaultfd(2)` with full rights. Without these
 //! rights all of it moves to ordinary memory before the first thread is created, and stays there.
+//! It stays on the pool if a device may be writing or if there is no room; then a fork says why.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -62,7 +63,6 @@ fn leave_pools() {
             let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
             match total {
                 0 => 0,
-                // Otherwise it stays, and a fork says why.
                 _ => {
                     shield_for(total).map_or(0, |shield| evacuate(runs::writable(), total, &shield))
                 }
