@@ -1,5 +1,5 @@
-//! Runs README's commands except the build, in a mount namespace that isolates the installation.
-//! Pool commands run on a recorded machine; lines that name a user run as that user.
+//! Runs README's commands except the build. Commands after the installation run in a mount
+//! namespace, pool commands on a recorded machine, lines marked `(as its user)` as postgres.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod pictures;
@@ -41,7 +41,7 @@ fn command(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line).trim_end()
 }
 
-/// Commands with the file run in sequence on one machine, every remaining command on its own.
+/// Commands with the file run in sequence on one machine, the others each on a new one.
 #[test]
 fn pool_commands_work() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -267,8 +267,8 @@ fn commands_work_after_installation() {
     assert!(heap["huge"]["2097152"].as_u64() >= Some(60 << 20), "{heap}");
 }
 
-/// Returns the commands of "Programs", each as its user, and a PostgreSQL server for one of them
-/// that is stopped at exit.
+/// Returns the commands of "Programs", each as its user, behind a PostgreSQL server that is stopped
+/// at exit.
 fn as_written(home: &Path) -> String {
     let prepare = format!(
         "runuser -u postgres -- initdb -A trust -D data >/dev/null\n\

@@ -1,7 +1,7 @@
 //! Effects on the live machine.
 //!
-//! **Invariants.** Each effect is one system call or a few related ones, and returns the error of
-//! the system unchanged.
+//! **Invariants.** Most effects are one system call or a few related ones. Errors of the system are
+//! returned unchanged.
 
 mod accounts;
 pub mod files;

@@ -2,7 +2,8 @@
 //! samples the program's memory, prints the report, and ends as the program did.
 //!
 //! The library leaves its report in a shared page. If the page is empty, as without the library, or
-//! a signal killed the program, hugectl reports the last sample.
+//! a signal killed the program, hugectl reports the last sample, unless the library has printed a
+//! report.
 
 mod output;
 mod remaining;

@@ -2,7 +2,8 @@
 //! allocates fewer pages if memory is short, and returns errors on request.
 //!
 //! **Invariants.** After each write, a pool's files below `/sys/kernel/mm`, its sysctl,
-//! `/proc/meminfo` and the `nr_hugepages` of its nodes agree. Other files of nodes don't change.
+//! `/proc/meminfo` and the `nr_hugepages` of its nodes agree; the sysctl and the nodes count
+//! persistent pages only. Other files of nodes don't change.
 
 mod pools;
 

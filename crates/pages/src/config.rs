@@ -52,8 +52,8 @@ pub fn report_path() -> Option<&'static CStr> {
 }
 
 /// Returns the level for a shortage of huge pages: info if hugectl or a process of the same start
-/// has printed this kind, otherwise warning. If that is unknown and `warning_pid` is set, only that
-/// process warns.
+/// has printed this kind, otherwise warning. If it is unknown who has printed it, only the process
+/// `warning_pid` warns, if that is set.
 pub fn level(kind: Kind) -> Level {
     match get().warning_pid {
         // Under the program's own filter no message is written.
@@ -103,8 +103,8 @@ struct Cell {
     config: UnsafeCell<Config>,
 }
 
-// SAFETY: only the thread that moves `state` from UNREAD to READING writes `config`; it is
-// read only when READY.
+// SAFETY: only the thread that moves `state` from UNREAD to READING writes `config`; nobody reads
+// it before READY.
 unsafe impl Sync for Cell {}
 
 const UNREAD: u8 = 0;

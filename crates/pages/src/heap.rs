@@ -5,7 +5,7 @@
 //! is an error, not a signal. A small heap and the first blocks of a thread get base pages
 //! (`small_heap`).
 //!
-//! **Locks.** The gate is passed, and a unit is busy, while pages change.
+//! **Locks.** A thread passes the gate and marks the unit busy before it changes pages.
 //!
 //! **At a fork.** A thread that commits meanwhile gets no pool page.
 

@@ -4,13 +4,13 @@
 //! handler. A missing function becomes a direct system call. [`later`] looks up the rest at the
 //! first call.
 //!
-//! **Invariants.** An address is that of the next definition in the loader's order, never another
-//! copy of ours. `errno` is that function's.
+//! **Invariants.** An address is that of the next definition in the loader's order; the search of
+//! the symbol tables skips other copies of ours. A call leaves `errno` as that function set it.
 //!
 //! **Locks.** None: each address is one word.
 //!
-//! **At a fork.** All are looked up before the second thread: in a forked child the loader's lock
-//! may be held for ever.
+//! **At a fork.** All, those of [`later`] too, are looked up before the second thread starts: in a
+//! forked child the loader's lock may be held for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
@@ -161,7 +161,7 @@ macro_rules! call {
 }
 
 /// # Safety
-/// As for the libc function; this holds for all functions below.
+/// As for the libc function. This holds for all functions below.
 pub(crate) unsafe fn mmap(
     addr: *mut c_void,
     len: usize,

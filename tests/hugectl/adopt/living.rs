@@ -1,4 +1,4 @@
-//! The program's memory stays intact, whatever the program does during a collapse.
+//! `--pid` on running programs: what becomes huge, what is left, and that memory stays intact.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -79,8 +79,8 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
     }
 }
 
-/// The program remaps, discards, protects and forks all the time. One executes, one ends, one goes
-/// on.
+/// The program remaps, discards, protects and forks all the time. Then it executes another program,
+/// ends, or goes on.
 #[test]
 fn a_program_may_change_its_memory_meanwhile() {
     for end in ["remaps", "executes", "ends"] {

@@ -46,7 +46,8 @@ pub fn line(step: &Step, root: &Root) -> String {
             let path = quote(root, path.as_str());
             let change = match root.has_kernel() {
                 true => format!("echo {word} > {path}"),
-                // A recorded file may list words. There, no kernel moves the brackets.
+                // A recorded file may list words, one in brackets. Without a kernel the script
+                // moves the brackets.
                 false => {
                     let pattern = word.replace('+', "[+]");
                     format!(

@@ -63,7 +63,7 @@ impl Memory {
     ///
     /// # Errors
     /// The process doesn't exist or may not be inspected, or the kernel has no transparent huge
-    /// pages.
+    /// pages or doesn't tell their size.
     pub(super) fn read(root: &Root, pid: Pid, segments: &[Segment]) -> Result<Memory, Failure> {
         let Some(thp) = Thp::read(root)? else {
             return Err(Failure::Own(

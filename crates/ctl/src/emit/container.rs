@@ -1,5 +1,5 @@
-//! Options of a container: the variables, and a mount of the library, which works with glibc
-//! and musl.
+//! Options of a container: the variables, and a mount of the library. One library serves glibc and
+//! musl.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -2,8 +2,8 @@
 //! process.
 //!
 //! * [`ShareDir`]: the directory of these files and its checks.
-//! * `name`: a file is named by the program's inode and change time, so that no process maps
-//!   another program's or version's code, and by its path, so that old versions are removed.
+//! * `name`: a name has the program's inode and change time, so that no process maps other code.
+//!   It also has the path: old versions are found by it and removed.
 //! * `make`: a file gets its name when it is complete. Its maker holds a lock, which the kernel
 //!   releases if the maker dies.
 #![expect(unsafe_code, reason = "replaces the program's code by a copy")]
@@ -42,8 +42,8 @@ pub fn put(load: &Load, range: &Range<usize>, share_dir: &ShareDir) -> Result<()
     map(load, range, share_dir.page_size(), &file)
 }
 
-/// The program's file, if the code at `addr` is mapped from it: if the program was started as
-/// `ld.so PROGRAM`, `/proc/self/exe` is the loader.
+/// The program's file; `None` if the code at `addr` is of another file. After `ld.so PROGRAM`,
+/// `/proc/self/exe` is the loader.
 fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
     let len = sys::read_link(c"/proc/self/exe", path).ok()?;
     let path = path.get(..len)?;

@@ -320,7 +320,7 @@ fn parts(load: &Load) -> [Range<usize>; 2] {
     [range.start..middle, middle..range.end]
 }
 
-/// Returns the indices of the parts in [`SEGMENTS`].
+/// Returns each part's index in [`SEGMENTS`].
 fn places(load: &Load) -> [usize; 2] {
     match load.is_writable() {
         true => [1, 2],
