@@ -14,13 +14,16 @@ use hugetools_pages::sys::{self, Errno, set_errno};
 
 use crate::host_malloc::{self, foreign};
 use crate::mimalloc::{
-    mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
+    mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_malloc_small, mi_realloc, mi_usable_size,
 };
 use crate::state::{self, Due};
 use crate::{arena, idle};
 
 pub(crate) mod mallopt;
 pub(crate) mod owner;
+
+/// `MI_SMALL_SIZE_MAX`: up to this size (bytes) mimalloc has a faster function.
+const SMALL: usize = 128 * size_of::<usize>();
 
 /// From this size (bytes) on, a request first makes sure that an arena has room.
 const LARGE: usize = 64 << 20;
@@ -59,21 +62,32 @@ fn make_room(size: usize) {
     }
 }
 
+/// Whether [`mi_malloc_small`] serves a request: the heap is ours, and no work is due.
 #[inline(always)]
-pub(crate) fn malloc(size: usize) -> *mut c_void {
-    if state::due().is_some() || size >= LARGE {
-        return malloc_with_care(size);
-    }
-    mi_malloc(size)
+pub(crate) fn is_simple(size: usize) -> bool {
+    state::due().is_none() && size <= SMALL
 }
 
-#[cold]
-fn malloc_with_care(size: usize) -> *mut c_void {
+/// Returns a block, null without memory, or `None` if the program keeps another malloc.
+pub(crate) fn allocate(size: usize) -> Option<*mut c_void> {
     if !is_ours() {
-        return host_malloc::malloc(size);
+        return None;
     }
     make_room(size);
-    mi_malloc(size)
+    Some(mi_malloc(size))
+}
+
+#[inline(always)]
+pub(crate) fn malloc(size: usize) -> *mut c_void {
+    match is_simple(size) {
+        true => mi_malloc_small(size),
+        false => malloc_with_care(size),
+    }
+}
+
+#[inline(never)]
+fn malloc_with_care(size: usize) -> *mut c_void {
+    allocate(size).unwrap_or_else(|| host_malloc::malloc(size))
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {

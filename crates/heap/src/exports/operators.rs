@@ -22,13 +22,14 @@ fn next_new(name: &CStr, size: usize) -> *mut c_void {
 
 #[inline(always)]
 fn new(name: &CStr, size: usize) -> *mut c_void {
-    if ours::is_ours() {
-        let block = mimalloc::mi_malloc(size);
-        if !block.is_null() {
-            return block;
-        }
+    let block = match ours::is_simple(size) {
+        true => mimalloc::mi_malloc_small(size),
+        false => ours::allocate(size).unwrap_or(core::ptr::null_mut()),
+    };
+    match block.is_null() {
+        true => next_new(name, size),
+        false => block,
     }
-    next_new(name, size)
 }
 
 /// # Safety
