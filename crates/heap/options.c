@@ -1,7 +1,7 @@
 /* mimalloc's options by name, since their numbers differ between versions. */
 #include <mimalloc.h>
 
-_Static_assert(MI_SMALL_SIZE_MAX == 128 * sizeof(void *), "SMALL in src/malloc.rs");
+_Static_assert(MI_SMALL_SIZE_MAX >= 128 * sizeof(void *), "SMALL in src/malloc.rs");
 
 /* Makes mimalloc return pages as soon as they are free. */
 void hugetools_purge_at_once(void)

@@ -22,7 +22,7 @@ use crate::{arena, idle};
 pub(crate) mod mallopt;
 pub(crate) mod owner;
 
-/// `MI_SMALL_SIZE_MAX`: up to this size (bytes) mimalloc has a faster function.
+/// Up to this size (bytes) mimalloc has a faster function; at most its `MI_SMALL_SIZE_MAX`.
 const SMALL: usize = 128 * size_of::<usize>();
 
 /// From this size (bytes) on, a request first makes sure that an arena has room.
@@ -62,10 +62,13 @@ fn make_room(size: usize) {
     }
 }
 
-/// Whether [`mi_malloc_small`] serves a request: the heap is ours, and no work is due.
+/// Returns a block for a small request, or null without memory; `None` if the request is larger,
+/// or if other work is due first.
 #[inline(always)]
-pub(crate) fn is_simple(size: usize) -> bool {
-    state::due().is_none() && size <= SMALL
+pub(crate) fn allocate_small(size: usize) -> Option<*mut c_void> {
+    let is_simple = state::due().is_none() && size <= SMALL;
+    // SAFETY: the size is not above `MI_SMALL_SIZE_MAX`.
+    is_simple.then(|| unsafe { mi_malloc_small(size) })
 }
 
 /// Returns a block, null without memory, or `None` if the program keeps another malloc.
@@ -79,10 +82,7 @@ pub(crate) fn allocate(size: usize) -> Option<*mut c_void> {
 
 #[inline(always)]
 pub(crate) fn malloc(size: usize) -> *mut c_void {
-    match is_simple(size) {
-        true => mi_malloc_small(size),
-        false => malloc_with_care(size),
-    }
+    allocate_small(size).unwrap_or_else(|| malloc_with_care(size))
 }
 
 #[inline(never)]

@@ -61,8 +61,8 @@ unsafe extern "C" {
     pub(crate) safe fn mi_collect(force: bool);
 
     pub(crate) safe fn mi_malloc(size: usize) -> *mut c_void;
-    /// For sizes up to `MI_SMALL_SIZE_MAX`.
-    pub(crate) safe fn mi_malloc_small(size: usize) -> *mut c_void;
+    /// The size must not exceed `MI_SMALL_SIZE_MAX`.
+    pub(crate) fn mi_malloc_small(size: usize) -> *mut c_void;
     pub(crate) safe fn mi_calloc(count: usize, size: usize) -> *mut c_void;
     pub(crate) fn mi_realloc(block: *mut c_void, size: usize) -> *mut c_void;
     pub(crate) fn mi_free(block: *mut c_void);

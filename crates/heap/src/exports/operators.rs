@@ -22,13 +22,9 @@ fn next_new(name: &CStr, size: usize) -> *mut c_void {
 
 #[inline(always)]
 fn new(name: &CStr, size: usize) -> *mut c_void {
-    let block = match ours::is_simple(size) {
-        true => mimalloc::mi_malloc_small(size),
-        false => ours::allocate(size).unwrap_or(core::ptr::null_mut()),
-    };
-    match block.is_null() {
-        true => next_new(name, size),
-        false => block,
+    match ours::allocate_small(size).or_else(|| ours::allocate(size)) {
+        Some(block) if !block.is_null() => block,
+        _ => next_new(name, size),
     }
 }
 
