@@ -1,10 +1,12 @@
-//! The file of pools, `/etc/hugetools/hugetools.toml`. Its keys become the same requests as
+//! Configuration files: `/etc/hugetools/hugetools.toml` and `hugetools.d/*.toml`. Their keys become the same requests as
 //! options, with the same plan and apply.
 //!
-//! `table`: keys. [`source`]: files and positions. `when`: conditions. [`requests`]: requests.
-//! [`check`]: differences. [`save`]: the present state. [`record`]: the state for `--rollback`.
+//! `table`: keys. [`source`]: files and positions. `when`: which machines a file is for.
+//! [`requests`]: keys to requests. [`check`]: machine against files. [`save`]: machine to file.
+//! [`record`]: the state for `--rollback`.
 //!
-//! **Invariants.** An error names file, line and column, and prevents all changes.
+//! **Invariants.** A mistake in a file is reported with file, line and column, before anything is
+//! changed.
 
 pub mod check;
 pub mod record;

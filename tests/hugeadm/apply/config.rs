@@ -193,7 +193,7 @@ proptest! {
 
 /// Wrong files: text, and the beginning of the error after the path.
 #[rustfmt::skip]
-const WRONG: [(&str, &str); 39] = [
+const WRONG: [(&str, &str); 41] = [
     (
         "[[pool]]\nsize = \"2MB\"\nmni = 3\n",
         "3:1: mni = 3: unknown key mni; do you mean min?",
@@ -209,7 +209,7 @@ const WRONG: [(&str, &str); 39] = [
     ("[[pool]]\nmin = 3\n", "1:1: [[pool]]: missing key `size`"),
     (
         "[[pool]]\nsize = \"2MB\"\n",
-        "2:8: size = \"2MB\": nothing is asked for; write min, ",
+        "2:8: size = \"2MB\": the pool has no amount; write min, ",
     ),
     (
         "[[pool]]\nsize = \"2MB@0\"\nmin = 3\n",
@@ -262,11 +262,11 @@ const WRONG: [(&str, &str); 39] = [
     ),
     (
         "[[pool]]\nsize = \"2MB\"\nmin = 3\nspread = 3\n",
-        "4:10: spread = 3: the pool has min, too; write one of",
+        "4:10: spread = 3: excludes min; keep only one of",
     ),
     (
         "[[pool]]\nsize = \"2MB\"\nmin = 3\nweights = { 0 = 3 }\n",
-        "4:11: weights = { 0 = 3 }: weights divide a spread",
+        "4:11: weights = { 0 = 3 }: weights need spread",
     ),
     (
         "[[pool]]\nsize = \"2MB\"\nspread = 3\nweights = { 0 = 0 }\n",
@@ -290,7 +290,7 @@ const WRONG: [(&str, &str); 39] = [
     ),
     (
         "[[pool]]\nsize = \"2MB\"\nmin = 3\nfor = \"soon\"\n",
-        "4:7: for = \"soon\": no time; write seconds or minutes",
+        "4:7: for = \"soon\": not a duration from 1s to 1440m",
     ),
     (
         "[[mount]]\nfor = \"all\"\n",
@@ -331,6 +331,14 @@ const WRONG: [(&str, &str); 39] = [
     (
         "[memory]\nmin_free = \"much\"\n",
         "2:12: min_free = \"much\": not a number; write bytes",
+    ),
+    (
+        "[memory]\nmin_free = \"100TB\"\n",
+        "2:12: min_free = \"100TB\": 107374182400 kB; write 1 kB to half of the memory, ",
+    ),
+    (
+        "[[pool]]\nsize = \"2MB\"\nnodes = {}\n",
+        "2:8: size = \"2MB\": the pool has no amount; ",
     ),
     (
         "[when]\nmemory = \"much\"\n",

@@ -133,11 +133,13 @@ fn check_maximum(maximum: Option<PageCount>, minimum: PageCount) -> Result<(), S
     }
 }
 
-/// Refuses keys that exclude each other, and a pool without an amount.
+/// Refuses keys that exclude each other, weights without spread, and a pool without an amount.
 fn check_choice(pool: &Pool, size: &Key, source: &Source) -> Result<(), String> {
+    let nodes = pool.nodes.as_ref();
+    let nodes = nodes.filter(|nodes| !nodes.get_ref().is_empty());
     let spans = [
         ("min", pool.min.as_ref().map(Spanned::span)),
-        ("nodes", pool.nodes.as_ref().map(Spanned::span)),
+        ("nodes", nodes.map(Spanned::span)),
         ("spread", pool.spread.as_ref().map(Spanned::span)),
     ];
     let mut given = spans
@@ -147,18 +149,20 @@ fn check_choice(pool: &Pool, size: &Key, source: &Source) -> Result<(), String> 
     if let (Some((first, _)), Some((second, span))) = (&first, given.next()) {
         let key = source.key(second, &span);
         return Err(format!(
-            "{key}: the pool has {first}, too; write one of min, nodes and spread"
+            "{key}: excludes {first}; keep only one of min, nodes and spread"
         ));
     }
     if first.is_none() && pool.max.is_none() {
         return Err(format!(
-            "{size}: nothing is asked for; write min, nodes, spread or max"
+            "{size}: the pool has no amount; write min, nodes, spread or max"
         ));
     }
     match &pool.weights {
         Some(weights) if pool.spread.is_none() => {
             let key = source.key("weights", &weights.span());
-            Err(format!("{key}: weights divide a spread; write spread"))
+            Err(format!(
+                "{key}: weights need spread; write spread, or no weights"
+            ))
         }
         _ => Ok(()),
     }
@@ -188,6 +192,6 @@ fn time(text: Option<&Spanned<String>>, source: &Source) -> Result<Duration, Str
     let seconds = seconds.filter(|seconds| (1..=86400).contains(seconds));
     seconds.map(Duration::from_secs).ok_or_else(|| {
         let key = source.key("for", &text.span());
-        format!("{key}: no time; write seconds or minutes up to a day, as in \"30s\" or \"5m\"")
+        format!("{key}: not a duration from 1s to 1440m; write for example \"30s\" or \"5m\"")
     })
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use hugetools_model::memory::sysctl;
 use hugetools_model::units::size::Quantity;
-use hugetools_model::{KPath, thp};
+use hugetools_model::{Bytes, KPath, thp};
 use toml::Spanned;
 
 use super::RequestBuilder;
@@ -71,7 +71,7 @@ impl RequestBuilder<'_> {
         Ok(())
     }
 
-    /// Returns a key that must be set only once.
+    /// Returns the key, or an error if it was set before.
     fn key(
         &mut self,
         section: &str,
@@ -112,7 +112,12 @@ impl RequestBuilder<'_> {
             let key = self.key("memory", "min_free", &least.span(), source)?;
             match least.get_ref().0.as_str() {
                 RECOMMENDED => self.request.min_free = Some(key.to_string()),
-                text => self.number(&key, sysctl::min_free_path(), bytes(&key, text)? >> 10),
+                text => {
+                    let kilobytes = bytes(&key, text)? >> 10;
+                    check_min_free(kilobytes, self.facts.machine.meminfo.total)
+                        .map_err(|why| format!("{key}: {why}"))?;
+                    self.number(&key, sysctl::min_free_path(), kilobytes);
+                }
             }
         }
         if let Some(on) = &file.memory.hvo {
@@ -123,8 +128,8 @@ impl RequestBuilder<'_> {
         Ok(())
     }
 
-    /// Looks up a group by its name. A number needs no entry in the database, since `--save`
-    /// writes the kernel's number.
+    /// Returns a numeric group, which need not exist: `--save` writes the kernel's number. Adds a
+    /// named one to the request itself and returns `None`.
     fn group(
         &mut self,
         section: &str,
@@ -147,6 +152,17 @@ impl RequestBuilder<'_> {
     fn number(&mut self, key: &Key, path: KPath, number: u64) {
         let setting = settings::number(key.to_string(), path, number, None);
         self.request.settings.push(setting);
+    }
+}
+
+/// Refuses an amount that would leave programs too little memory.
+fn check_min_free(kilobytes: u64, memory: Bytes) -> Result<(), String> {
+    let most = memory.get() / 2048;
+    match (1..=most).contains(&kilobytes) {
+        true => Ok(()),
+        false => Err(format!(
+            "{kilobytes} kB; write 1 kB to half of the memory, {most} kB"
+        )),
     }
 }
 
