@@ -16,7 +16,7 @@ use serde::Serialize;
 /// A recorded machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BugReport {
-    /// Versions of the programs and the system, and read errors.
+    /// Versions of hugetools and the distribution, a note on privacy, and read errors.
     pub about: Vec<String>,
     /// The kernel's files, sorted by path.
     pub files: Vec<Recorded>,
@@ -61,7 +61,8 @@ const TREES: &[&str] = &[
 ];
 
 impl BugReport {
-    /// Reads all files. `about` lists the files that this user may not read.
+    /// Reads all files. `about` lists read errors. Directories that cannot be listed are
+    /// omitted.
     pub fn read(root: &Root) -> BugReport {
         let mut report = BugReport {
             about: about(root),

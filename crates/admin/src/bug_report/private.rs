@@ -45,7 +45,8 @@ fn parameters(text: &str) -> String {
     words.join(" ") + "\n"
 }
 
-/// Keeps only mounts of hugetlbfs and cgroups. Renames non-standard mount points to `/mount-N`.
+/// Keeps only mounts of hugetlbfs and cgroups. Renames non-standard mount points to `/mount-N`, and
+/// omits values of cgroup options, which can be names and paths.
 fn mounts(text: &str) -> String {
     let mounts = text
         .lines()
@@ -67,6 +68,14 @@ fn line(at: usize, mount: &Mount<'_>) -> String {
     };
     let kind = String::from_utf8_lossy(mount.fs_type);
     let [options, fs_options] = [mount.options, mount.fs_options].map(String::from_utf8_lossy);
+    let fs_options: Vec<&str> = match mount.fs_type {
+        b"hugetlbfs" => vec![&fs_options],
+        _ => fs_options
+            .split(',')
+            .filter(|option| !option.contains('='))
+            .collect(),
+    };
+    let fs_options = fs_options.join(",");
     format!("{at} 0 0:{at} / {point} {options} - {kind} none {fs_options}\n")
 }
 
@@ -91,7 +100,7 @@ mod tests {
             27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs hugetlbfs rw,pagesize=2M\n\
             28 22 0:25 / /home/alice/huge rw - hugetlbfs alice rw,uid=1000,pagesize=2M\n\
             29 22 0:26 / /dev/hugepages/bob rw - hugetlbfs none rw,pagesize=2M\n\
-            31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb\n";
+            31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb,name=alice\n";
         assert_eq!(
             mounts(text),
             "1 0 0:1 / /dev/hugepages rw,relatime - hugetlbfs none rw,pagesize=2M\n\
