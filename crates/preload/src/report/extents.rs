@@ -1,4 +1,4 @@
-//! Memory known by address: our regions and extents, and the segments of loaded objects.
+//! Address ranges whose segment is known: the heap, shared regions and loaded objects.
 
 use core::ops::ControlFlow;
 
@@ -10,18 +10,19 @@ use hugetools_pages::sys;
 use crate::loader::objects::{self, Object};
 use crate::rt::scratch::{self, List};
 
-/// Known ranges.
+/// Ranges whose segment is known.
 pub(crate) struct Extents {
     list: List<Extent<'static>>,
     exe: &'static [u8],
     names: &'static mut [u8],
 }
 
-/// Bytes for the names of libraries.
+/// Bytes for all names of libraries. A library whose name does not fit is reported without it.
 const NAMES: usize = 64 << 10;
 
 impl Extents {
-    /// Collects at most `most` ranges. `exe` is the program's path, which the loader doesn't know.
+    /// Collects at most `most` ranges. `exe` is the program's path, which
+    /// glibc's list lacks. `None` without memory.
     pub(crate) fn collect(most: usize, exe: &'static [u8]) -> Option<Extents> {
         let mut known = Extents {
             list: List::with_room(most)?,
@@ -60,7 +61,10 @@ impl Extents {
     }
 
     fn copy_name(&mut self, name: &[u8]) -> Option<&'static [u8]> {
-        let (place, rest) = core::mem::take(&mut self.names).split_at_mut_checked(name.len())?;
+        if name.len() > self.names.len() {
+            return None;
+        }
+        let (place, rest) = core::mem::take(&mut self.names).split_at_mut(name.len());
         place.copy_from_slice(name);
         self.names = rest;
         Some(place)
