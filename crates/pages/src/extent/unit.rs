@@ -1,5 +1,6 @@
-//! A unit: the state and use of the addresses of one huge page. While busy it records its owner
-//! and its previous state, so that a forked child can finish the change.
+//! A unit: the addresses of one huge page, with their backing and the number of slices in use.
+//! While busy it records its owner and its previous state, so that a forked child can finish the
+//! change.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,15 +14,15 @@ static CHANGED: WaitQueue = WaitQueue::new();
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
-    /// No access.
+    /// No pages of ours: address space without access, or a segment before it moves.
     Empty = 0,
-    /// A hugetlb mapping without a page; don't touch it.
+    /// No page, but perhaps a hugetlb mapping: don't touch it.
     EmptyHuge = 1,
     /// Being changed by a thread.
     Busy = 2,
-    /// Base pages.
+    /// Ordinary memory without advice.
     Base = 3,
-    /// Transparent huge pages.
+    /// Ordinary memory with `MADV_HUGEPAGE`.
     Thp = 4,
     /// A hugetlb page of the unit's size.
     Huge = 5,
@@ -105,7 +106,7 @@ impl Unit {
         }
     }
 
-    /// Like [`Unit::claim`], for an unused unit; waits while it is busy.
+    /// Claims an unused unit in state `from`; waits while it is busy. Returns whether it did.
     pub fn claim_unused(&self, from: State) -> bool {
         loop {
             match self.settled() {
@@ -135,17 +136,15 @@ impl Unit {
         now
     }
 
-    /// Finishes, in the child of a fork, another thread's change. `was` maps the previous state to
-    /// the state from now on.
-    pub(crate) fn adopt(&self, was: impl Fn(State) -> State) {
+    /// Ends, in a forked child, a change that another thread began. `settle` returns the state to
+    /// set for the state before the change.
+    pub(crate) fn adopt(&self, settle: impl Fn(State) -> State) {
         let word = self.0.load(Ordering::Relaxed);
         let (state, used) = unpack(word);
         if state == State::Busy && word >> OWNER != me() {
-            let before = was(State::from_low(word >> BEFORE));
+            let before = settle(State::from_low(word >> BEFORE));
             let used = if before.is_empty() { 0 } else { used };
             self.0.store(pack((before, used)), Ordering::Relaxed);
-        } else if state != State::Busy {
-            self.0.store(pack((state, used)), Ordering::Relaxed);
         }
     }
 }
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_left_is_as_it_was() {
+    fn adopt_ends_another_threads_claim() {
         let unit = Unit(AtomicU64::new(0));
         unit.publish(State::Thp, 9);
         std::thread::scope(|scope| {

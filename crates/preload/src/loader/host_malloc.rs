@@ -88,7 +88,7 @@ pub fn reason() -> Option<Reason> {
 
 /// Whether the program's file defines malloc, or the program keeps its malloc; false if unknown.
 pub(crate) fn is_of_program() -> bool {
-    if !lock::is_free() {
+    if !lock::is_surely_free() {
         return has_checker();
     }
     let mut is_in_program = false;
@@ -126,7 +126,7 @@ fn called_function(allocator: &Allocator, mark: usize) -> Option<&'static CStr> 
         if object.contains(mark) {
             has_malloc = object.address_of(c"malloc").is_some();
         } else if found.is_none() && !object.is_vdso() && !object.is_ours() {
-            found = object.calls(|name| allocator.has(name.to_bytes()));
+            found = object.find_undefined(|name| allocator.has(name.to_bytes()));
         }
         ControlFlow::Continue(())
     });

@@ -2,20 +2,19 @@
 //! `dl_iterate_phdr`, and a forked child may inherit it locked. A process that always had one
 //! thread is safe.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::kernel::facts;
-use hugetools_pages::sys;
 
-/// PID of the first process with other threads, this one or an ancestor; 0 for none.
-static OF_THREADS: AtomicU32 = AtomicU32::new(0);
+/// Whether this process or an ancestor has created threads.
+static HAD_THREADS: AtomicBool = AtomicBool::new(false);
 
 /// Notes that other threads are about to exist.
 pub(crate) fn note_threads() {
-    let _ = OF_THREADS.compare_exchange(0, sys::getpid(), Ordering::Relaxed, Ordering::Relaxed);
+    HAD_THREADS.store(true, Ordering::Relaxed);
 }
 
 /// Whether no other thread can hold the lock or have left it locked.
-pub(crate) fn is_free() -> bool {
-    OF_THREADS.load(Ordering::Relaxed) == 0 && !facts::has_threads()
+pub(crate) fn is_surely_free() -> bool {
+    !HAD_THREADS.load(Ordering::Relaxed) && !facts::has_threads()
 }

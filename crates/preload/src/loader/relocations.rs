@@ -1,4 +1,4 @@
-//! Relocations of a loaded object: they name the functions that it calls in other objects.
+//! Relocations of a loaded object: they name the symbols that it needs from other objects.
 #![expect(unsafe_code, reason = "reads tables of loaded files")]
 
 use core::ffi::{CStr, c_char};
@@ -18,7 +18,7 @@ const TABLES: [(i64, i64); 2] = [(23, 2), (7, 8)];
 
 impl Object<'_> {
     /// Calls `pick` with each undefined symbol of a relocation; returns its first result.
-    pub(crate) fn calls<T>(&self, mut pick: impl FnMut(&CStr) -> Option<T>) -> Option<T> {
+    pub(crate) fn find_undefined<T>(&self, mut pick: impl FnMut(&CStr) -> Option<T>) -> Option<T> {
         let (strings, symbols) = (self.table(STRTAB)?, self.table(SYMTAB)?);
         for (table, len) in TABLES {
             let (Some(table), Some(len)) = (self.table(table), self.value(len)) else {

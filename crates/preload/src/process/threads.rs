@@ -1,7 +1,7 @@
 //! New threads. If huge pages are requested for stacks, a thread made by `pthread_create` prepares
 //! its stack before its function runs.
 //!
-//! The thread's function is passed in one of a few slots, which the thread frees at once. Without a
+//! The thread's function is passed in one of [`SLOTS`] slots; the thread frees it first. Without a
 //! free slot its stack isn't prepared. `pthread_exit` and exceptions unwind through [`begin`].
 #![expect(
     unsafe_code,
@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::fork::admission;
 use hugetools_pages::segment::stack;
-use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::sys;
 
 use crate::api::next_touch;
 use crate::loader::lock;
@@ -31,6 +31,9 @@ use crate::program_segments;
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 type Attributes = libc::pthread_attr_t;
+
+/// `thrd_error` of C11, in glibc and musl.
+const THRD_ERROR: c_int = 2;
 
 /// Maximum number of threads with prepared stacks that start at the same time.
 const SLOTS: usize = 64;
@@ -64,8 +67,8 @@ static TASKS: [Slot; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Called before the program creates a thread. The first call makes all look-ups, while no other
-/// thread can hold the loader's lock.
+/// Called before the program creates a thread. The first call looks all functions up, usually
+/// while no other thread can hold the loader's lock.
 fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
@@ -130,7 +133,7 @@ unsafe extern "C" fn thrd_create(
         THRD_CREATE,
         fn(*mut libc::pthread_t, *const c_void, *mut c_void) -> c_int,
         (thread, start, argument),
-        else sys::c_result(Err(Errno(libc::ENOSYS)))
+        else THRD_ERROR
     )
 }
 
@@ -173,7 +176,7 @@ unsafe fn take(place: *const Slot) -> Option<Task> {
     task
 }
 
-/// Returns the end of the page with libc's thread descriptor, which lies above the stack in use.
+/// Rounds the address of libc's thread descriptor up to a page. It lies above the stack in use.
 fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
     // SAFETY: the type of the function of that name.
@@ -182,8 +185,8 @@ fn thread_descriptor() -> Option<usize> {
     pthread_self().checked_next_multiple_of(sys::page_size())
 }
 
-/// Returns the lengths of the stack and guard that libc will allocate; `None` if the program
-/// provides the stack, or if it is too small.
+/// Returns the lengths of the stack and guard that libc will allocate. `None` if the program
+/// provides the stack, the stack has no room for a huge page, or libc does not say.
 ///
 /// # Safety
 /// `attributes` must be null or valid.
@@ -220,7 +223,8 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
         return true;
     };
     let (mut at, mut len) = (0, 0);
-    // SAFETY: as the caller says. Without a stack musl fails, and glibc returns an end of 0.
+    // SAFETY: as the caller says. Without a stack, musl fails, and in glibc
+    // the address plus the length is 0.
     let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
     result == 0 && at.wrapping_add(len) != 0
 }
@@ -228,7 +232,7 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
 /// Calls a function that reads a number from attributes.
 ///
 /// # Safety
-/// The function must take attributes and a pointer to a number.
+/// `function` must be of type `Call`, and `attributes` valid.
 unsafe fn get_number(function: &Next, attributes: *const Attributes) -> Option<usize> {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
     // SAFETY: as the caller says.

@@ -59,7 +59,7 @@ fn check_once(config: &Config, put: Put) {
     if LOOKING.swap(true, Ordering::Acquire) {
         return;
     }
-    match lock::is_free() {
+    match lock::is_surely_free() {
         true => check(config, put),
         // Threads of libc's own may end: the next call tries again.
         false => LAST.store(sys::now().max(1), Ordering::Relaxed),
