@@ -34,7 +34,7 @@ complete -c hugeadm -l thp-use-zero-page -d 'Let memory that is only read share 
 off\t''"
 complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) create shared memory of huge pages' -r
 complete -c hugeadm -l set-userfaultfd-group -d 'Let threaded programs of a group (name or number) fork from huge pages' -r
-complete -c hugeadm -l apply -d 'Make the machine as FILE or /etc/hugetools/hugetools.toml says: hugetools.toml(5)' -F
+complete -c hugeadm -l apply -d 'Apply FILE, or the files in /etc/hugetools: hugetools.toml(5)' -F
 complete -c hugeadm -l check -d 'Show how the machine differs from FILE; exit status 4 if it does' -F
 complete -c hugeadm -l save -d 'Print the present state as a configuration file, or write it to FILE' -F
 complete -c hugeadm -l verbose -d 'Set the verbosity: 0 nothing, 1 errors, 2 warnings (default), 3 every change, 4 all' -r

@@ -265,7 +265,7 @@ const LIMITS: &[Case] = &[
         &[("proc/sys/kernel/shmmax", "", "33554432")],
         (
             "shared_memory",
-            "kernel.shmmax is 33554432, but all pools together hold 169869312 bytes",
+            "kernel.shmmax is 33554432 bytes, but the pools may grow to 169869312 bytes",
             "hugeadm --set-recommended-shmmax",
         ),
     ),
@@ -274,7 +274,7 @@ const LIMITS: &[Case] = &[
         &[("proc/sys/vm/min_free_kbytes", "", "1000")],
         (
             "memory",
-            "vm.min_free_kbytes is 1000, less than the ",
+            "vm.min_free_kbytes is 1000 kB; with transparent huge pages the kernel sets ",
             "hugeadm --set-recommended-min_free_kbytes",
         ),
     ),

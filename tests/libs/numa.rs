@@ -64,7 +64,8 @@ impl Pools {
         )
     }
 
-    /// Returns the command that fills them, and the given ones, each followed by the pools' sizes.
+    /// Returns the command that fills the pools, then the given ones, which also print the pools'
+    /// sizes.
     fn script(self, commands: &[&str]) -> Vec<String> {
         let with_shares = |command: &&str| {
             let file = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages";
@@ -84,7 +85,7 @@ pub(super) struct Output<'a> {
     pub(super) ran: &'a Ran,
 }
 
-/// The kB of a range on each node, on none, and on the pool.
+/// The kB of a range on each node and on none, and how many of all are pool pages.
 #[derive(Debug)]
 struct Place {
     nodes: Vec<u64>,
@@ -138,13 +139,13 @@ impl Output<'_> {
         }
     }
 
-    /// Asserts that a range is on these nodes in equal parts; `part` is the tolerance in kB.
-    fn is_spread_over(&self, what: &str, nodes: &[usize], part: u64) {
+    /// Asserts that a range is on these nodes in equal parts, within `tolerance` kB.
+    fn is_spread_over(&self, what: &str, nodes: &[usize], tolerance: u64) {
         for place in self.places(what) {
             let share = place.all() / nodes.len() as u64;
             for (node, kb) in place.nodes.iter().enumerate() {
                 let wanted = if nodes.contains(&node) { share } else { 0 };
-                assert!(kb.abs_diff(wanted) <= part, "{what}: {self:?}");
+                assert!(kb.abs_diff(wanted) <= tolerance, "{what}: {self:?}");
             }
         }
     }
@@ -206,7 +207,7 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
 fn threads(output: &Output<'_>) {
     for thread in [0, 1] {
         let share = match (output.pools, thread) {
-            // The pool is preferred to the node.
+            // Only node 0 has a pool, and thread 1 may get its pages.
             (Pools::First, 1) => 0,
             _ => 90,
         };
@@ -227,7 +228,7 @@ pub(super) fn binds(output: &Output<'_>) {
         output.is_on(what, 1);
     }
     output.has_policy("fresh bound", "2 nodes=2");
-    // The rest of the same huge page may follow.
+    // The rest of a partly bound huge page may move with it.
     output.is_mostly_on("fresh behind", 0, 85);
     output.has_policy("fresh behind", "0 nodes=0");
     output.is_spread_over("interleaved", &[0, 1], 2048);
@@ -277,7 +278,7 @@ fn policies_hold_and_survive_a_fork() {
                 }
                 output.has_policy("child bound", "2 nodes=2");
             }),
-            // A filter that kills for calls about policies.
+            // Its seccomp filter kills it for calls about policies.
             ("hugectl --heap -q numa filtered", &|_| ()),
         ],
     );

@@ -1,4 +1,4 @@
-/* Uses the C interface and malloc in a constructor. */
+/* Uses malloc and gethugepagesize() in a constructor; main() checks both. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

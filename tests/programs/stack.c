@@ -1,4 +1,5 @@
-/* Uses stacks and prints a line for each kind.
+/* Uses BYTES of the main stack and of threads' stacks and prints their huge pages, then checks how
+   threads start and end.
 
    stack BYTES [main]
    main: only the main thread's stack */
@@ -22,7 +23,7 @@ static __attribute__((noinline)) unsigned use(long bytes)
 	return below + part[bytes & 32767];
 }
 
-/* Returns the huge kB of the mappings from low to high, and counts the mappings. */
+/* Returns AnonHugePages (kB) of all mappings that overlap low..high, and counts the mappings. */
 static long huge(uintptr_t low, uintptr_t high, int *count)
 {
 	char line[512];

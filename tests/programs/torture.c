@@ -1,6 +1,5 @@
-/* Random calls of malloc's family in several threads: blocks of all sizes and alignments are
-   filled, checked, resized and freed by other threads. Forked children check and change what
-   they inherit.
+/* Random calls of malloc's family: threads fill, check, resize and free blocks of all sizes, and
+   swap some with each other. A forked child uses the blocks of its thread.
 
    torture SECONDS [MiB [SEED]] */
 #define _GNU_SOURCE
@@ -240,7 +239,7 @@ static void child(struct worker *w)
 
 static void have_child(struct worker *w)
 {
-	int status;
+	int status = -1;
 	pid_t pid = fork();
 
 	if (pid == 0)

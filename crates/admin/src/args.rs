@@ -1,4 +1,4 @@
-//! The command line of hugeadm, parsed by clap. No decisions are made here.
+//! Parses hugeadm's command line with clap, and rejects options that exclude each other.
 //!
 //! [`abbrev`]: abbreviated long options.
 //!
@@ -56,7 +56,7 @@ pub struct Args {
     /// Options for shared memory and the page allocator.
     #[command(flatten)]
     pub limits: Limits,
-    /// Options about the file of pools.
+    /// Options for configuration files.
     #[command(flatten)]
     pub config: Config,
     /// Options that apply to the whole run.
@@ -64,10 +64,10 @@ pub struct Args {
     pub general: General,
 }
 
-/// Reasons to stop after parsing.
+/// Why there is nothing to run.
 #[derive(Debug)]
 pub enum Stop {
-    /// A usage error with this message.
+    /// Our own usage error: an ambiguous abbreviation.
     Usage(String),
     /// Help, version, or a usage error.
     Clap(clap::Error),

@@ -1,4 +1,5 @@
-//! Assembles `.s` files, for each library's build script.
+//! Assembles `.s` files on powerpc64; elsewhere Rust includes them. Each of the three build scripts
+//! includes this file.
 
 use std::error::Error;
 use std::fs;

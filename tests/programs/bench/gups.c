@@ -1,5 +1,5 @@
-/* Random access: updates words of a large table, one update for each four words. Prints
-   millions of updates a second, as GUPS does in thousands of millions.
+/* Random access: makes one update for each four words of a large table. Prints millions of
+   updates a second. (GUPS prints billions.)
 
    gups MIB */
 #include "bench.h"

@@ -1,5 +1,5 @@
 /* Fixed time quantum (FTQ): counts the work done in each millisecond, here updates of random
-   words. Prints the share of work that is lost in quanta below the median.
+   words. Prints how many updates are missing in quanta below the median, as a share of all.
 
    noise MIB MILLISECONDS */
 #include "bench.h"
@@ -40,6 +40,6 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < quanta / 2; i++)
 		lost += median - work[i];
-	printf("%.4f %% lost, %u a quantum\n", 100 * lost / ((double)median * (double)quanta), median * 32);
+	printf("%.4f %% lost, %u updates a quantum\n", 100 * lost / ((double)median * (double)quanta), median * 32);
 	return 0;
 }

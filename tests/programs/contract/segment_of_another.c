@@ -1,6 +1,6 @@
-/* We must not change a System V segment that another process made under a key. `make KEY
-   COMMAND...` makes one, runs the command and checks every byte; `use KEY` attaches it; `confine
-   COMMAND...` first sets a memory policy and rejects MADV_POPULATE_WRITE. */
+/* A System V segment that another process made stays as it is. `make KEY COMMAND...` creates the
+   segment, runs the command in an empty environment and checks every byte; `use KEY` attaches it;
+   `confine COMMAND...` runs the command with a memory policy and without MADV_POPULATE_WRITE. */
 #include "contract.h"
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	}
 	CHECK(waitpid(child, &id, 0) == child);
 	if (id)
-		printf("the user's status is %#x\n", (unsigned)id);
+		printf("the command's wait status is %#x\n", (unsigned)id);
 	id = shmget(key, 0, 0);
 	if (id < 0 || shmctl(id, IPC_STAT, &about) || about.shm_perm.mode & 01000)
 		fail("the segment was removed");

@@ -19,7 +19,7 @@ fn mount(pool: &Pool, machine: &Machine) -> Option<Finding> {
         Finding::new(
             "mount",
             format!("no hugetlbfs with pages of {} is mounted", pool.size),
-            "programs that map them as files, such as QEMU and DPDK, fail",
+            "programs that need a mount fail, such as QEMU with mem-path",
             "hugeadm --create-global-mounts",
         )
     })
@@ -33,8 +33,8 @@ fn shmmax(machine: &Machine) -> Option<Finding> {
     (now < wanted).then(|| {
         Finding::new(
             "shared_memory",
-            format!("kernel.shmmax is {now}, but all pools together hold {wanted} bytes"),
-            "one shared memory segment cannot use all of them",
+            format!("kernel.shmmax is {now} bytes, but the pools may grow to {wanted} bytes"),
+            "a shared memory segment may be limited to less than a pool",
             "hugeadm --set-recommended-shmmax",
         )
     })
@@ -49,9 +49,9 @@ fn min_free(machine: &Machine) -> Option<Finding> {
         Finding::new(
             "memory",
             format!(
-                "vm.min_free_kbytes is {now}, less than the {wanted} that the kernel recommends"
+                "vm.min_free_kbytes is {now} kB; with transparent huge pages the kernel sets {wanted} kB"
             ),
-            "free memory fragments, and allocations of huge pages fail",
+            "free memory fragments, and allocations of huge pages may fail",
             "hugeadm --set-recommended-min_free_kbytes",
         )
     })

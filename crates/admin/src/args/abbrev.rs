@@ -65,7 +65,7 @@ fn expand_one(arg: &OsStr, known: &[&str]) -> Result<Option<OsString>, String> {
         None => (text, None),
         Some((name, value)) => (name, Some(value)),
     };
-    if known.contains(&name) || CLASSIC.contains(&name) {
+    if name.is_empty() || known.contains(&name) || CLASSIC.contains(&name) {
         return Ok(None);
     }
     let mut meant = CLASSIC.iter().filter(|classic| classic.starts_with(name));

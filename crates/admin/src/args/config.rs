@@ -1,14 +1,14 @@
-//! Options about the file of pools, `hugetools.toml`.
+//! Options for configuration files.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Options about the file of pools.
+/// Options for configuration files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "File")]
 pub struct Config {
-    /// Make the machine as FILE or /etc/hugetools/hugetools.toml says: hugetools.toml(5)
+    /// Apply FILE, or the files in /etc/hugetools: hugetools.toml(5)
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub apply: Option<Option<PathBuf>>,
 
@@ -38,7 +38,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether any option changes something at boot.
+    /// Whether any option installs or removes the boot service.
     pub(super) fn changes_boot(&self) -> bool {
         self.install_boot || self.uninstall_boot
     }

@@ -1,4 +1,4 @@
-//! Errors of kernel files: operation, path, value and cause, as one lower-case line.
+//! Errors of kernel files, in one line: operation, path, value and cause.
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,7 @@ pub enum Op {
 pub enum Cause {
     /// The kernel returned this errno.
     Errno(i32),
-    /// The contents are invalid for this file.
+    /// The contents are invalid, or the error has no errno.
     Content(String),
 }
 
@@ -32,7 +32,7 @@ pub enum Cause {
 pub struct FileError {
     /// The failed operation.
     pub op: Op,
-    /// The kernel's path, never with a prefix.
+    /// The kernel's path, without the directory of `--sysroot`.
     pub path: KPath,
     /// The value of an [`Op::Write`].
     pub value: Option<String>,

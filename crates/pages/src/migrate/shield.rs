@@ -9,7 +9,7 @@ use crate::sys::{self, Errno, Result, WriteProtection};
 /// Protection against writers.
 #[derive(Debug)]
 pub enum Shield {
-    /// None needed: the process has one thread, and no device writes.
+    /// None: the process has one thread. Callers check first that no device writes.
     Alone,
     /// `userfaultfd(2)`: writers wait in the kernel, even inside a system call or in another
     /// process.
@@ -17,8 +17,8 @@ pub enum Shield {
 }
 
 impl Shield {
-    /// Opens a `userfaultfd(2)`; `None` without the rights, or under a seccomp filter, which might
-    /// kill the process for it.
+    /// Opens a `userfaultfd(2)`; `None` if the kernel refuses it or is older than Linux 5.19, or
+    /// under a seccomp filter, which might kill the process for it.
     pub fn whole() -> Option<Shield> {
         let open = || WriteProtection::open().ok().map(Shield::Whole);
         (!facts::has_filter()).then(open).flatten()
@@ -27,7 +27,7 @@ impl Shield {
     /// The protection that this process needs.
     ///
     /// # Errors
-    /// `EBUSY` if it has other threads and lacks the rights.
+    /// `EBUSY` if it has other threads and [`Shield::whole`] returns `None`.
     pub fn best() -> Result<Shield> {
         match facts::has_threads() {
             false => Ok(Shield::Alone),
@@ -35,7 +35,7 @@ impl Shield {
         }
     }
 
-    /// Bytes to replace at once while writers wait.
+    /// Preferred bytes to replace at once.
     pub fn piece(&self) -> usize {
         match self {
             Shield::Alone => 16 << 20,
@@ -47,8 +47,8 @@ impl Shield {
     /// again.
     ///
     /// # Errors
-    /// Those of `replace`; `EBUSY` if the range contains this thread's stack or thread-local
-    /// storage, which it writes meanwhile.
+    /// Those of `replace` and of the protection; `EBUSY` if the range contains this thread's stack or
+    /// thread-local storage, which it writes meanwhile.
     ///
     /// # Safety
     /// The range must be memory of ours, mapped readable and writable.
@@ -77,9 +77,9 @@ impl Shield {
     }
 }
 
-/// Protects a range; retries while another thread protects part of it.
+/// Protects a range; retries while another `userfaultfd(2)` is registered for part of it.
 fn protect(protection: &WriteProtection, range: &Range<usize>) -> Result<()> {
-    /// Timeout in ms for another thread's copy.
+    /// Timeout in ms.
     const TIMEOUT: u64 = 5000;
     let end = sys::now() + TIMEOUT;
     loop {

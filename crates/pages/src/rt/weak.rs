@@ -1,5 +1,5 @@
-//! Functions that not every libc has: words that the loader fills with an address or leaves null.
-//! An unresolved strong reference would keep every program from starting.
+//! Weak symbols, mostly of libc: the loader stores each address in a word, or leaves null. With a
+//! strong reference, no program would start on a libc that lacks the symbol.
 #![expect(unsafe_code, reason = "declares words that the loader fills")]
 
 use core::ffi::{c_char, c_int, c_void};
@@ -33,7 +33,7 @@ pub type ForkHandler = extern "C" fn();
 #[macro_export]
 macro_rules! weak_function {
     ($word:ident as $type:ty) => {{
-        // SAFETY: a word of this library that the loader wrote before any code ran.
+        // SAFETY: the loader wrote the word before any code of this library ran.
         let address = unsafe { $word.load(core::sync::atomic::Ordering::Relaxed) };
         // SAFETY: the address of the function of that name and type.
         unsafe { $crate::rt::weak::function::<$type>(address) }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "fills memory by address")]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
-    reason = "all of a block are within one range, for one reason"
+    reason = "all writes of a block stay within `len`"
 )]
 
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -35,7 +35,7 @@ pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
 }
 
 /// # Safety
-/// The value must be writable, at any alignment.
+/// `to + at` must be writable for a `T`, but need not be aligned.
 #[inline(always)]
 unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
     // SAFETY: as the caller says.
@@ -57,13 +57,14 @@ unsafe fn fill_ends<T: Copy>(to: *mut u8, value: T, len: usize) {
 }
 
 /// # Safety
-/// As for [`fill`]; more than a block.
+/// As for [`fill`]; `len` must exceed [`BLOCK`].
 unsafe fn fill_blocks(to: *mut u8, word: Vector, len: usize) {
     let last = len - BLOCK;
     let mut at = 0;
     while at < last {
         // SAFETY: within the length, as the caller says.
         unsafe { put(to, at, [word; 4]) };
+        // Otherwise the compiler turns the loop into a call of memset.
         compiler_fence(Ordering::SeqCst);
         at += BLOCK;
     }
