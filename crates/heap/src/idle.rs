@@ -1,6 +1,6 @@
 //! Purges an idle heap. mimalloc purges freed memory after a second, but only when another page
 //! becomes free. So while freed memory waits, each malloc checks the clock if calls are rare, and
-//! otherwise one free in about 250.
+//! otherwise one free in about 1,000.
 //!
 //! mimalloc reads the clock whenever it frees a page: see `wrappers`.
 
