@@ -274,7 +274,7 @@ const LIMITS: &[Case] = &[
         &[("proc/sys/vm/min_free_kbytes", "", "1000")],
         (
             "memory",
-            "vm.min_free_kbytes is 1000 kB; with transparent huge pages the kernel sets ",
+            "vm.min_free_kbytes is 1000 kB; the kernel sets ",
             "hugeadm --set-recommended-min_free_kbytes",
         ),
     ),

@@ -1,5 +1,5 @@
-//! Configuration files: `/etc/hugetools/hugetools.toml` and `hugetools.d/*.toml`. Their keys become the same requests as
-//! options, with the same plan and apply.
+//! Configuration files: `/etc/hugetools/hugetools.toml` and `hugetools.d/*.toml`. Their keys become
+//! the same requests as options, with the same plan and apply.
 //!
 //! `table`: keys. [`source`]: files and positions. `when`: which machines a file is for.
 //! [`requests`]: keys to requests. [`check`]: machine against files. [`save`]: machine to file.

@@ -48,9 +48,7 @@ fn min_free(machine: &Machine) -> Option<Finding> {
     (now < wanted).then(|| {
         Finding::new(
             "memory",
-            format!(
-                "vm.min_free_kbytes is {now} kB; with transparent huge pages the kernel sets {wanted} kB"
-            ),
+            format!("vm.min_free_kbytes is {now} kB; the kernel sets {wanted} kB for huge pages"),
             "free memory fragments, and allocations of huge pages may fail",
             "hugeadm --set-recommended-min_free_kbytes",
         )

@@ -47,8 +47,8 @@ impl Shield {
     /// again.
     ///
     /// # Errors
-    /// Those of `replace` and of the protection; `EBUSY` if the range contains this thread's stack or
-    /// thread-local storage, which it writes meanwhile.
+    /// Those of `replace` and of the protection; `EBUSY` if the range contains this thread's stack
+    /// or thread-local storage, which it writes meanwhile.
     ///
     /// # Safety
     /// The range must be memory of ours, mapped readable and writable.
