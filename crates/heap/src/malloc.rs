@@ -39,7 +39,7 @@ fn handle(due: Due) -> bool {
     match due {
         Due::Start => arena::start(),
         Due::CheckClock => {
-            idle::check();
+            idle::check_at_malloc();
             true
         }
     }
@@ -105,7 +105,7 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
 /// `block` must be null or a block that is no longer used.
 #[inline(always)]
 pub(crate) unsafe fn free(block: *mut c_void) {
-    purge_sometimes(block);
+    check_sometimes(block);
     match owner::is_outside(block) {
         // SAFETY: as the caller says.
         true => unsafe { free_outside(block) },
@@ -114,19 +114,20 @@ pub(crate) unsafe fn free(block: *mut c_void) {
     }
 }
 
-/// Purges the heap if due, at one freed block in about 1,000.
+/// Checks the clock at a freed block at the start of 64 KiB: mimalloc's pages have their first
+/// blocks there, and reuse all blocks in turn.
 #[inline(always)]
-pub(crate) fn purge_sometimes(block: *const c_void) {
-    const SAMPLE: usize = 0x3ff0;
-    if block as usize & SAMPLE == 0 {
-        purge_if_due();
+pub(crate) fn check_sometimes(block: *const c_void) {
+    const OFFSET: usize = 0xfff0;
+    if block.addr() & OFFSET == 0 {
+        check_if_watching();
     }
 }
 
 #[cold]
-fn purge_if_due() {
+fn check_if_watching() {
     if state::is_watching() {
-        idle::purge_if_due(sys::about_now());
+        idle::check_at_free();
     }
 }
 

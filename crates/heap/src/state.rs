@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 const READY: u8 = 0;
 /// Ready, and freed memory waits for a purge: some calls check the clock.
 const WATCHING: u8 = 1;
-/// Ready, and the next call checks the clock.
+/// Ready, and each malloc checks the clock.
 const WATCHING_CLOSELY: u8 = 2;
 /// No arena yet, or another malloc.
 const UNREADY: u8 = 3;
@@ -57,7 +57,7 @@ pub(crate) fn finish() {
     STATE.store(READY, Ordering::Release);
 }
 
-/// Makes calls check the clock: the next malloc if `closely`, else some frees.
+/// Makes calls check the clock: each malloc if `closely`, else some frees.
 pub(crate) fn watch(closely: bool) {
     let state = if closely { WATCHING_CLOSELY } else { WATCHING };
     if is_ready() && STATE.load(Ordering::Relaxed) != state {

@@ -32,7 +32,7 @@ fn new(name: &CStr, size: usize) -> *mut c_void {
 /// As for `operator delete`.
 #[inline(always)]
 unsafe fn delete(name: &CStr, block: *mut c_void) {
-    ours::purge_sometimes(block);
+    ours::check_sometimes(block);
     match ours::owner::is_outside(block) {
         // SAFETY: as the caller says.
         true => unsafe { delete_outside(name, block) },
