@@ -23,22 +23,21 @@ const HARMLESS: [&[u8]; 13] = [
     b"/dev/userfaultfd",
 ];
 
-/// Whether memory is pinned, or a ring or a device is open. In a process with threads a file with
-/// `O_DIRECT` counts, too. `false` if unknown.
+/// Whether memory is pinned, or a ring, a device or a file with `O_DIRECT` is open: another thread
+/// or `io_submit(2)` may be reading such a file. `false` if unknown.
 pub fn may_write() -> bool {
     if facts::pinned_memory().is_some_and(|pinned| pinned > 0) {
         return true;
     }
     let mut any = false;
-    let has_threads = facts::has_threads();
     if let Ok(dir) = Dir::open(c"/proc/self/fd") {
-        dir.each(|name| any |= is_writer(name, has_threads));
+        dir.each(|name| any |= is_writer(name));
     }
     any
 }
 
 /// Whether the file of an entry in `/proc/self/fd` may write to memory by DMA.
-fn is_writer(name: &CStr, has_threads: bool) -> bool {
+fn is_writer(name: &CStr) -> bool {
     let mut buffer = [0; 64];
     let text = name.to_str().unwrap_or_default();
     let path = Path::of(format_args!("/proc/self/fd/{text}"));
@@ -47,7 +46,7 @@ fn is_writer(name: &CStr, has_threads: bool) -> bool {
     match target {
         b"anon_inode:[io_uring]" => true,
         _ if target.starts_with(b"/dev/") => !is_harmless(target),
-        _ => has_threads && target.starts_with(b"/") && is_direct(text),
+        _ => target.starts_with(b"/") && is_direct(text),
     }
 }
 
@@ -71,16 +70,18 @@ mod tests {
     }
 
     #[test]
-    fn a_file_past_the_cache_counts_beside_threads() {
+    fn only_a_file_with_o_direct_counts() {
         use std::os::fd::AsRawFd;
         use std::os::unix::fs::OpenOptionsExt;
-        assert!(!is_writer(c".", true) && !is_writer(c"no such entry", true));
+        assert!(!is_writer(c".") && !is_writer(c"no such entry"));
         let name = std::env::current_exe().unwrap();
-        let mut options = std::fs::OpenOptions::new();
-        let Ok(file) = options.read(true).custom_flags(libc::O_DIRECT).open(name) else {
-            return;
+        let may_write = |flags| {
+            let mut options = std::fs::OpenOptions::new();
+            let file = options.read(true).custom_flags(flags).open(&name).ok()?;
+            let number = std::ffi::CString::new(file.as_raw_fd().to_string()).unwrap();
+            Some(is_writer(&number))
         };
-        let number = std::ffi::CString::new(file.as_raw_fd().to_string()).unwrap();
-        assert!(is_writer(&number, true) && !is_writer(&number, false));
+        assert_eq!(may_write(0), Some(false));
+        assert!(may_write(libc::O_DIRECT).unwrap_or(true));
     }
 }
