@@ -99,11 +99,11 @@ fn a_maximum_below_the_used_pages_falls_short() {
 #[test]
 fn a_mount_that_fails_leaves_no_directory() {
     let mut world = World::new("x86_64-no-1g", |sim| sim);
-    let before = world.there.clone();
+    let before = world.paths.clone();
     world.refused = Some(("mount", libc::ENOMEM));
     let tasks = world.run(&["--create-user-mounts=x", "--create-mounts"]);
     assert_eq!(status(&tasks), Status::Failed);
-    assert_eq!(world.there, before);
+    assert_eq!(world.paths, before);
     let told = |tasks: &[hugetools_admin::report::TaskReport]| {
         let all = hugetools_admin::report::messages(tasks).into_iter();
         all.map(|message| message.text)
@@ -118,10 +118,10 @@ fn a_mount_that_fails_leaves_no_directory() {
     // An existing directory is kept.
     world.refused = None;
     assert_eq!(status(&world.run(&["--create-mounts"])), Status::Done);
-    let before = world.there.clone();
+    let before = world.paths.clone();
     world.refused = Some(("mount", libc::ENOMEM));
     let _ = world.run(&["--create-global-mounts"]);
-    assert_eq!(world.there, before);
+    assert_eq!(world.paths, before);
 }
 
 #[test]
@@ -168,18 +168,18 @@ fn mounts_are_made_once_and_repaired_later() {
         gid: 0,
         mode: 0o1777,
     };
-    assert_eq!(world.there[point], everybody);
+    assert_eq!(world.paths[point], everybody);
     assert_eq!(
-        world.there[Path::new("/var/lib/hugetlbfs/global")],
+        world.paths[Path::new("/var/lib/hugetlbfs/global")],
         ROOT_DIR
     );
     let tasks = world.run(&["--create-global-mounts"]);
     assert_eq!(outcomes(&tasks), [&Outcome::Unchanged { value: None }]);
 
-    world.there.insert(point.to_owned(), ROOT_DIR);
+    world.paths.insert(point.to_owned(), ROOT_DIR);
     let tasks = world.run(&["--create-global-mounts"]);
     assert!(matches!(outcomes(&tasks)[..], [Outcome::Changed { .. }]));
-    assert_eq!(world.there[point], everybody);
+    assert_eq!(world.paths[point], everybody);
 }
 
 #[test]

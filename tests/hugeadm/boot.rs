@@ -151,7 +151,7 @@ fn a_running_init_system_is_told_once() {
         "/etc/systemd/system",
         "/run/systemd/system",
     ] {
-        world.there.insert(path.into(), super::world::ROOT_DIR);
+        world.paths.insert(path.into(), super::world::ROOT_DIR);
     }
     let told = |world: &World| {
         let calls = world.calls.iter();

@@ -38,13 +38,13 @@ proptest! {
         let (persistent, _) = world.pool(size("2M"));
         let nr = |step: &&StepReport| step.path.ends_with("/nr_hugepages");
         let last = tasks.iter().flat_map(|task| &task.steps).rfind(nr);
-        let told = match last.map(|step| &step.outcome) {
+        let reported = match last.map(|step| &step.outcome) {
             Some(Outcome::Short { got, .. }) => Some(Content::Number(*got)),
             Some(Outcome::Changed { to, .. }) => to.clone(),
             Some(Outcome::Unchanged { value }) => value.clone(),
             _ => None,
         };
-        prop_assert!(told.is_none_or(|told| told == Content::Number(persistent)));
+        prop_assert!(reported.is_none_or(|reported| reported == Content::Number(persistent)));
         let short = outcomes(&tasks).iter().any(|o| matches!(o, Outcome::Short { .. }));
         prop_assert_eq!(status(&tasks) == Status::Short, short);
         prop_assert!(short || persistent <= room || last.is_none());
@@ -58,6 +58,7 @@ proptest! {
         let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
         let plan = world.plan(&specs);
         let tasks = world.apply(&plan);
+        prop_assert_eq!(tasks.len(), plan.tasks.len());
         for (task, planned) in tasks.iter().zip(&plan.tasks) {
             prop_assert_eq!(task.steps.len(), planned.steps.len());
             let failed = task.steps.iter().position(|s| matches!(s.outcome, Outcome::Failed(_)));

@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) root: Root,
     /// Directories and swap files, with their owners.
-    pub(crate) there: BTreeMap<PathBuf, Owner>,
+    pub(crate) paths: BTreeMap<PathBuf, Owner>,
     /// Files of `--install-boot`.
     pub(crate) installed: BTreeMap<PathBuf, Installed>,
     /// The call that fails, and its errno.
@@ -59,7 +59,7 @@ impl World {
         World {
             dir,
             root,
-            there: BTreeMap::from([(PathBuf::from("/"), ROOT_DIR)]),
+            paths: BTreeMap::from([(PathBuf::from("/"), ROOT_DIR)]),
             installed: BTreeMap::new(),
             refused: None,
             calls: Vec::new(),
@@ -72,7 +72,7 @@ impl World {
         Machine::read(&self.root).unwrap()
     }
 
-    /// Returns persistent pages and maximum of a size.
+    /// Returns a pool's minimum and maximum in pages.
     pub(crate) fn pool(&self, size: PageSize) -> (u64, u64) {
         let machine = self.now();
         let pool = machine.pool(size).unwrap();
@@ -139,7 +139,7 @@ impl Effects for World {
     }
 
     fn stat(&mut self, path: &Path) -> io::Result<Option<Found>> {
-        Ok(self.there.get(path).map(|owner| Found {
+        Ok(self.paths.get(path).map(|owner| Found {
             directory: !path.ends_with("swapfile"),
             owner: *owner,
         }))
@@ -148,7 +148,7 @@ impl Effects for World {
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
         self.call("make_dir", path.display())?;
         assert!(
-            self.there.contains_key(path.parent().unwrap()),
+            self.paths.contains_key(path.parent().unwrap()),
             "{}",
             path.display()
         );
@@ -157,17 +157,17 @@ impl Effects for World {
             gid: 5,
             mode,
         };
-        assert_eq!(self.there.insert(path.to_owned(), owner), None);
+        assert_eq!(self.paths.insert(path.to_owned(), owner), None);
         Ok(())
     }
 
     fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
         self.call("remove_dir", path.display())?;
-        let full = self.there.keys().any(|name| name.parent() == Some(path));
+        let full = self.paths.keys().any(|name| name.parent() == Some(path));
         match full {
             true => Err(io::Error::from_raw_os_error(libc::ENOTEMPTY)),
             false => {
-                self.there.remove(path).unwrap();
+                self.paths.remove(path).unwrap();
                 Ok(())
             }
         }
@@ -175,7 +175,7 @@ impl Effects for World {
 
     fn own(&mut self, path: &Path, owner: Owner) -> io::Result<()> {
         self.call("own", path.display())?;
-        self.there.insert(path.to_owned(), owner).unwrap();
+        self.paths.insert(path.to_owned(), owner).unwrap();
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl Effects for World {
             "proc/self/mountinfo",
             &format!("90 1 0:90 / {point} rw - hugetlbfs none rw,pagesize={bytes}\n"),
         )?;
-        self.there.insert(mount.point.clone(), mount.owner).unwrap();
+        self.paths.insert(mount.point.clone(), mount.owner).unwrap();
         Ok(())
     }
 
@@ -198,8 +198,8 @@ impl Effects for World {
 
     fn swap_on(&mut self, swap: &Swap) -> io::Result<()> {
         self.call("swap_on", swap.path.display())?;
-        self.there.insert(swap.path.clone(), ROOT_DIR);
-        // Written by way of the simulated kernel, which can then have more memory (`room_after`).
+        self.paths.insert(swap.path.clone(), ROOT_DIR);
+        // The simulated kernel must see the write: its memory may depend on it (`room_after`).
         let line = format!("{}\tfile\t\t1\t0\t-2", swap.path.display());
         let path = KPath::from("/proc/swaps");
         let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();
@@ -214,7 +214,7 @@ impl Effects for World {
             self.cut("/proc/swaps", &path);
         }
         if swap.size.is_some() {
-            self.there.remove(&swap.path);
+            self.paths.remove(&swap.path);
         }
         Ok(())
     }

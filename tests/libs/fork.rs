@@ -1,10 +1,11 @@
-//! The pages of private memory around forks and beside threads. `contract` checks the contents.
+//! The pages of private memory before and after a fork, and with several threads. `contract` checks
+//! the contents.
 
 use super::contract::row::{User, as_user};
 use super::smaps::HeapPages;
 use crate::support::live::{machine, skip};
 
-use crate::support::needs::{self, others};
+use crate::support::needs::{self, nobody_can_run};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
@@ -59,15 +60,16 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
     }
 }
 
-/// Without full userfaultfd or `--fork=kernel` the heap leaves the pool at the first thread.
+/// The heap leaves the pool at the first thread, unless userfaultfd is fully available or
+/// `--fork=kernel` is given.
 #[test]
-fn a_heap_beside_threads_is_on_the_pool_only_with_userfaultfd() {
+fn a_threaded_heap_stays_on_the_pool_with_userfaultfd_or_fork_kernel() {
     let test = "a heap on a pool beside threads";
     let Some(live) = machine(test) else { return };
     let Some(program) = build("contract/forks", Libc::Glibc, &[]) else {
         return;
     };
-    if !others(test, &program) {
+    if !nobody_can_run(test, &program) {
         return;
     }
     live.set_pool(POOL);
@@ -92,6 +94,7 @@ fn a_heap_stays_on_the_pool_beside_an_io_uring() {
     let Some(live) = machine("a fork beside a ring") else {
         return;
     };
+    // Twice the heap: the child copies it on the pool.
     live.set_pool(110);
     let script = "import ctypes, os; libc = ctypes.CDLL(None); ring = libc.syscall(425, 4, \
                   ctypes.create_string_buffer(120)); assert ring >= 0; block = b'x' * 80000000; \

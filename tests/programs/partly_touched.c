@@ -1,5 +1,5 @@
-/* Writes, reads or skips parts of a file, a memfd and private memory. Prints the Rss of file and
-   memfd in bytes.
+/* Touches parts of a file and a memfd, and reads all of an anonymous mapping. Prints the Rss of file
+   and memfd in bytes.
 
    partly_touched FILE */
 #define _GNU_SOURCE
@@ -31,17 +31,17 @@ int main(int count, char **words) {
     int both = PROT_READ | PROT_WRITE;
     char *copy = mmap(NULL, 64 * 4096, both, MAP_PRIVATE, file, 0);
     char *view = mmap(NULL, 64 * 4096, both, MAP_SHARED, shared, 0);
-    char *zero = mmap(NULL, 64 * 4096, both, MAP_SHARED, file, 0);
-    if (copy == MAP_FAILED || view == MAP_FAILED || zero == MAP_FAILED)
+    char *shared_file = mmap(NULL, 64 * 4096, both, MAP_SHARED, file, 0);
+    if (copy == MAP_FAILED || view == MAP_FAILED || shared_file == MAP_FAILED)
         return 4;
     touch(copy, 0, 7, 1);
     touch(copy, 30, 33, 0);
     mprotect(copy + 5 * 4096, 4096, PROT_READ);
     touch(view, 10, 31, 1);
-    touch(zero, 60, 64, 0);
-    /* Only read: zero pages, which don't count. */
-    char *unused = mmap(NULL, 64 * 4096, both, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    touch(unused, 0, 64, 0);
+    touch(shared_file, 60, 64, 0);
+    /* A read maps the zero page, which Rss doesn't include. */
+    char *anonymous = mmap(NULL, 64 * 4096, both, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    touch(anonymous, 0, 64, 0);
 
     FILE *smaps = fopen("/proc/self/smaps", "r");
     char line[4096], name[4096] = "";

@@ -1,7 +1,8 @@
-/* Requests private memory by each call that can fail, and prints each result.
+/* Requests private memory by the named calls and prints each result.
 
-   required_anon CALL...   with CALL: map, place, small, reserve, grow, thread, tiny, or off,
-   which disables transparent huge pages by prctl */
+   required_anon CALL...   with CALL: map (16 MiB), small (1 MiB), unaligned (2 MiB without a whole
+   huge page), reserve (mprotect of PROT_NONE memory), grow (mremap), thread (stack of 8 MiB), tiny
+   (stack of 1 MiB); off disables transparent huge pages by prctl */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -15,8 +16,8 @@
 
 static void say(const char *what, int error)
 {
-	printf("%s: %s\n", what, !error ? "had" : error == ENOMEM ? "ENOMEM" :
-	       error == EAGAIN ? "EAGAIN" : "another error");
+	printf("%s: %s\n", what, !error ? "ok" : error == ENOMEM ? "ENOMEM" :
+	       error == EAGAIN ? "EAGAIN" : error == -1 ? "contents lost" : "another error");
 }
 
 static void *map(void *at, size_t len, int prot)
@@ -53,7 +54,7 @@ static int thread(size_t stack)
 }
 
 /* Maps an area that contains no whole huge page. */
-static int place(char *room)
+static int unaligned(char *room)
 {
 	size_t page = 2 * MIB;
 	char *at = (char *)(((size_t)room + page - 1) / page * page + 4096);
@@ -77,11 +78,10 @@ static int grow(void)
 
 int main(int argc, char **argv)
 {
-	char *room = map(NULL, 64 * MIB, PROT_NONE), *reserved = room;
+	char *reserved = map(NULL, 64 * MIB, PROT_NONE);
+	char *room = map(NULL, 16 * MIB, PROT_NONE);
 	int i;
 
-	/* For a mapping that is not aligned to huge pages. */
-	room = map(NULL, 16 * MIB, PROT_NONE);
 	for (i = 1; i < argc; i++) {
 		const char *what = argv[i];
 
@@ -91,8 +91,8 @@ int main(int argc, char **argv)
 			say(what, error_of(map(NULL, 16 * MIB, OPEN)));
 		else if (!strcmp(what, "small"))
 			say(what, error_of(map(NULL, MIB, OPEN)));
-		else if (!strcmp(what, "place"))
-			say(what, place(room));
+		else if (!strcmp(what, "unaligned"))
+			say(what, unaligned(room));
 		else if (!strcmp(what, "reserve"))
 			say(what, mprotect(reserved, 8 * MIB, OPEN) ? errno : 0);
 		else if (!strcmp(what, "grow"))

@@ -70,7 +70,7 @@ pub(crate) fn control_groups(test: &str) -> bool {
 }
 
 /// Whether other users can run a program. Its parent directories may be closed to them.
-pub(crate) fn others(test: &str, program: &Path) -> bool {
+pub(crate) fn nobody_can_run(test: &str, program: &Path) -> bool {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     let status = command.args(["test", "-x"]).arg(program).status();

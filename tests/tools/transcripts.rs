@@ -1,8 +1,8 @@
-//! Transcripts of hugeedit. `tests/expected/hugeedit/*.txt` contain command lines, both
-//! outputs in order, the exit status if it is not 0, and every changed byte.
+//! Transcripts of hugeedit. `tests/expected/hugeedit/*.txt` contain command lines,
+//! their output (`2>&1`), the exit status if it is not 0, and every changed byte.
 //!
-//! `HUGETOOLS_BLESS=1 cargo test` writes all but the commands. Each transcript begins
-//! with the files of [`files`].
+//! `HUGETOOLS_BLESS=1 cargo test` rewrites all but commands and comments. The commands run in
+//! a directory with the files of [`files`].
 
 use std::fmt::Write;
 use std::fs;
@@ -35,8 +35,8 @@ fn replay(place: &Place, expected: &str) -> String {
         }
     }
     let version = env!("CARGO_PKG_VERSION");
-    let place = [("hugeedit ", "\n"), ("\"version\": \"", "\"")];
-    place.iter().fold(out, |out, (before, after)| {
+    let contexts = [("hugeedit ", "\n"), ("\"version\": \"", "\"")];
+    contexts.iter().fold(out, |out, (before, after)| {
         out.replace(
             &format!("{before}{version}{after}"),
             &format!("{before}VERSION{after}"),
@@ -160,6 +160,6 @@ fn bad_input() {
 }
 
 #[test]
-fn documents() {
+fn json_output() {
     compare("json.txt");
 }

@@ -278,7 +278,7 @@ impl Request {
             (pools.persist, "--persist", swaps),
             (pools.obey_mempolicy, "--obey-mempolicy", whole),
             (
-                mounts.qualifies(),
+                mounts.sets_details(),
                 "a limit or mode for new mounts",
                 creates,
             ),

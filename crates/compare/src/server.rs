@@ -29,22 +29,22 @@ pub(crate) fn drive(
     (root, sample): (&Root, bool),
     way: &Way,
 ) -> Result<Run, Failed> {
-    let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());
+    let internal = |error: io::Error| failed(way, 125, error.to_string(), String::new());
     let driven = match wait_until_ready(server, program) {
-        Ok(None) => driver(server, root, sample.then_some(program.pid)).map_err(own),
+        Ok(None) => driver(server, root, sample.then_some(program.pid)).map_err(internal),
         Ok(Some(why)) => Err(failed(way, 125, why, String::new())),
-        Err(error) => Err(own(error)),
+        Err(error) => Err(internal(error)),
     };
-    let usage = stop(program).map_err(own)?;
+    let (usage, failure) = stop(program).map_err(internal)?;
     let printed = |program: &Started| -> String {
         let output = program.output().unwrap_or_default();
         String::from_utf8_lossy(&output).into_owned() + &program.errors().unwrap_or_default()
     };
-    let (mut run, ended) = driven.map_err(|failed| Failed {
+    let (mut run, driver_failure) = driven.map_err(|failed| Failed {
         output: printed(program),
         ..failed
     })?;
-    if let Some(why) = ended {
+    if let Some(why) = driver_failure.or(failure) {
         let output = String::from_utf8_lossy(&run.output).into_owned();
         return Err(failed(way, 125, why, output));
     }
@@ -75,10 +75,13 @@ fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option
         }
         sleep(PERIOD);
     }
-    Ok(Some(format!(
-        "the server was not ready after {} seconds",
-        began.elapsed().as_secs()
-    )))
+    Ok(Some(match sys::is_interrupted() {
+        true => "interrupted while waiting for the server".to_owned(),
+        false => format!(
+            "the server was not ready after {} seconds",
+            PATIENCE.as_secs()
+        ),
+    }))
 }
 
 /// Runs the driver. Returns its run, and the reason if it failed.
@@ -93,19 +96,25 @@ fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run
     Ok((run, failed.then(|| format!("the driver failed ({status})"))))
 }
 
-/// Ends the server by SIGTERM, or by SIGKILL if that takes too long.
-fn stop(program: &mut Started) -> io::Result<sys::Usage> {
+/// Ends the server by SIGTERM, or by SIGKILL if that takes too long. Returns its usage, and a
+/// reason if it had failed before.
+fn stop(program: &mut Started) -> io::Result<(sys::Usage, Option<String>)> {
     if program.status.is_some() {
-        return Ok(sys::Usage::default());
+        return Ok((sys::Usage::default(), None));
+    }
+    if let Some((status, usage)) = sys::wait(program.pid, false)? {
+        program.status = Some(status);
+        let failure = format!("the server failed during the run ({status})");
+        return Ok((usage, (!status.success()).then_some(failure)));
     }
     let pid = Pid::from_raw(libc::pid_t::try_from(program.pid).map_err(io::Error::other)?);
-    // The server may have ended by itself.
+    // The server may be ending by itself.
     let _ = kill(pid, Signal::SIGTERM);
     let began = Instant::now();
     loop {
         if let Some((status, usage)) = sys::wait(program.pid, false)? {
             program.status = Some(status);
-            return Ok(usage);
+            return Ok((usage, None));
         }
         if began.elapsed() > PATIENCE {
             let _ = kill(pid, Signal::SIGKILL);

@@ -3,13 +3,14 @@
 //! * [`mod@env`]: the environment variables, their syntax, and [`env::Settings`].
 //! * [`level`]: the severity of messages.
 //! * [`segment`]: sorts the mappings of `/proc/<pid>/smaps` into text, data, bss,
-//!   heap, stack, shm, anon.
+//!   heap, stack, shm, anon, file.
 //! * [`report`]: a process's huge pages as a table and as JSON. hugectl writes it for
 //!   another process (`--status`), the library for its own (`--report`).
 //! * [`report_page`]: the page that `hugectl --report` shares with the program.
-//! * [`ladder`]: which pages a segment gets, and why not better ones.
+//! * [`ladder`]: the choice of a segment's pages, and the reasons for smaller ones.
 //! * [`ledger`]: records which warnings a launch has printed.
-//! * [`allocators`]: names by which programs call an allocator besides `malloc`.
+//! * [`allocators`]: functions of known allocators besides `malloc` (`mallocx`, `je_malloc`).
+//! * [`size`]: parses sizes in variables.
 //!
 //! Everything works on borrowed bytes, without allocation or I/O, so that it can run in
 //! any process at any time.

@@ -55,7 +55,7 @@ pub(crate) struct Program {
     pub(crate) auto: Vec<String>,
     /// Its own option for huge pages, or another way to reach its memory.
     pub(crate) own: Option<String>,
-    pub(crate) beware: Option<String>,
+    pub(crate) caveat: Option<String>,
 }
 
 /// The whole explanation.
@@ -199,18 +199,18 @@ fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     let is_requested = asked.heap.is_some() || asked.anon.is_some();
     let is_covered = findings.look.has_own_memory && is_requested;
     let own = entry
-        .own_switch
+        .advice
         .iter()
         .filter(|_| !is_covered && entry.memory.is_none());
     let own = own.map(|own| format!("{name}: {own}"));
     // --auto prints these itself.
     let is_without_auto = run.chosen.is_none();
-    let beware = entry.beware.iter().filter(|_| is_without_auto);
-    let beware = beware.map(|beware| format!("{name}: {beware}"));
+    let caveat = entry.caveat.iter().filter(|_| is_without_auto);
+    let caveat = caveat.map(|caveat| format!("{name}: {caveat}"));
     let (auto, why) = (auto(entry).join(" "), entry.why);
-    let auto = format!("--auto would take {auto} for {name}: {why}");
+    let auto = format!("--auto would choose {auto} for {name}: {why}");
     let auto = is_without_auto.then_some(auto);
-    own.chain(beware).chain(auto).collect()
+    own.chain(caveat).chain(auto).collect()
 }
 
 fn auto(known: &KnownProgram) -> Vec<String> {
@@ -253,7 +253,7 @@ fn program(target: &Target, findings: &Findings) -> Program {
         },
         known: known.map(|entry| entry.name.to_string()),
         auto: known.map(auto).unwrap_or_default(),
-        own: known.and_then(|entry| entry.own_switch.map(str::to_owned)),
-        beware: known.and_then(|entry| entry.beware.map(str::to_owned)),
+        own: known.and_then(|entry| entry.advice.map(str::to_owned)),
+        caveat: known.and_then(|entry| entry.caveat.map(str::to_owned)),
     }
 }

@@ -1,18 +1,18 @@
-//! `libhugetlbfs_heap.so`: `libhugetlbfs.so`, plus unmodified mimalloc with our pages behind its
-//! arenas.
+//! `libhugetlbfs_heap.so`: `libhugetlbfs.so`, plus unmodified mimalloc, whose arenas lie in our
+//! extents.
 //!
 //! Modules, from the ground up; each uses only those above it.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `host_malloc` | another malloc that the program keeps; foreign blocks |
+//! | `host_malloc` | the program's own malloc, if it stays; foreign blocks |
 //! | `mimalloc` | mimalloc's C interface |
 //! | `state` | state of the heap |
 //! | `idle` | purges an idle heap |
 //! | `arena` | mimalloc's arenas in our extents |
 //! | `wrappers` | functions of libc that mimalloc calls through us |
 //! | `malloc` | the malloc family; owners of blocks |
-//! | `exports` | the malloc family by libc's names |
+//! | `exports` | the exported functions: malloc family, C++ operators |
 //! | [`dlopen`](mod@dlopen) | libraries that bind to libc's malloc |
 #![no_std]
 
@@ -26,7 +26,7 @@ mod mimalloc;
 mod state;
 mod wrappers;
 
-/// Tells `libhugetlbfs` that this library contains malloc.
+/// Tells the other part of this library that malloc is here (`rt::marker`).
 #[unsafe(no_mangle)]
-#[expect(unsafe_code, reason = "a symbol that the other part looks for")]
+#[expect(unsafe_code, reason = "a symbol that `rt/marker.s` refers to")]
 static hugetools_heap: u8 = 1;

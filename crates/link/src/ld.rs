@@ -78,7 +78,7 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
     let linker = find::linker(caller)?;
     let given = caller.argv.get(1..).unwrap_or_default();
     let line = response::expand(given.to_vec(), &read);
-    if !request::concerns_us(&line) {
+    if !request::has_our_options(&line) {
         return Err(run::exec(&linker, given));
     }
     let request = Request::new(line)?;

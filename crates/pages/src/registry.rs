@@ -10,8 +10,8 @@
 //! **Invariants.** The program's calls on memory outside of these tables go to the kernel
 //! unchanged. Memory shared with other processes is never replaced.
 //!
-//! **Locks.** [`shared`] and locked ranges have one each, held in a
-//! [`table_guard`](crate::rt::table_guard) with signals blocked. Tests for overlap take none.
+//! **Locks.** [`shared`] and the locked ranges have one lock each, taken through a
+//! [`table_guard`](crate::rt::table_guard). [`anon`] and tests for overlap take none.
 //!
 //! **At a fork.** The fork waits for changes of tables. The child has the same tables and shared
 //! memory, but no locked memory.
@@ -24,7 +24,7 @@ pub mod anon;
 pub mod region;
 pub mod shared;
 
-/// Whether a range may overlap memory of ours.
+/// Whether a range may overlap an extent or shared memory on pool pages.
 pub fn overlaps(range: &Range<usize>) -> bool {
     shared::overlaps(range) || index::overlaps(range)
 }

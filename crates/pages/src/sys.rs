@@ -29,8 +29,8 @@ pub use call::{
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
-    File, device_in_memory, identity, identity_of, inode, is_plain_file, links, open_flags,
-    read_at, read_link, write, write_quietly,
+    File, identity, identity_of, inode, is_file_or_memory_device, links, open_flags, read_at,
+    read_link, tmpfs_device, write, write_quietly,
 };
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{

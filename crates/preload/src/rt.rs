@@ -1,5 +1,5 @@
-//! Functions that compilers call ([`mem`]), the first copy's [`marker`], memory for reports
-//! ([`scratch`]).
+//! Memory functions that compilers call ([`mem`]), the [`marker`] of the first loaded copy of this
+//! library, memory for reports ([`scratch`]).
 //!
 //! **Invariants.** No function of libc is called except `memset`. Of two loaded copies only the
 //! first one acts.

@@ -36,8 +36,8 @@ use crate::next;
 
 #[unsafe(no_mangle)]
 extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
-    if let Some(own) = HugetlbRequest::of_segment(size, flags) {
-        return get_shm_hugetlb(own, key, size, flags);
+    if let Some(request) = HugetlbRequest::of_segment(size, flags) {
+        return get_shm_hugetlb(request, key, size, flags);
     }
     let Some(pages) = config::get().shm else {
         return next::shmget(key, size, flags);
@@ -54,7 +54,7 @@ extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
 }
 
 /// Creates a segment without pool pages, or looks up an existing one. Reports a new one that is
-/// smaller than a page of the pool.
+/// smaller than a pool page, but not than a transparent huge page.
 fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
     let is_new = creates_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
     let id = next::shmget(key, size, flags);
@@ -77,37 +77,37 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
         Err(error) => error,
     };
     if !required::shm_may_fall_back(size) {
-        failed(error, size, page, false);
+        report_shortfall(error, size, page, false);
         return sys::c_result(Err(error));
     }
     let id = next::shmget(key, size, flags);
     if id >= 0 {
         required::count_shm(size, true);
-        failed(error, size, page, true);
+        report_shortfall(error, size, page, true);
     }
     id
 }
 
-/// Creates and populates a segment for the program's own `SHM_HUGETLB`, or looks up an existing
-/// one.
-fn get_shm_hugetlb(own: HugetlbRequest, key: c_int, size: usize, flags: c_int) -> c_int {
+/// Creates and populates a segment for the program's own `SHM_HUGETLB` below a limit, or looks up an
+/// existing one.
+fn get_shm_hugetlb(request: HugetlbRequest, key: c_int, size: usize, flags: c_int) -> c_int {
     let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
     if !creates || key != libc::IPC_PRIVATE && exists(key) {
         return next::shmget(key, size, flags);
     }
-    if let Err(error) = own.admit() {
+    if let Err(error) = request.admit() {
         return sys::c_result(Err(error));
     }
     let id = next::shmget(key, size, flags);
-    let is_short = id >= 0 && fill(id, |at| own.populate(at)).is_err();
+    let is_short = id >= 0 && populate_segment(id, |at| request.populate(at)).is_err();
     match is_short && remove_unused(id) {
-        true => sys::c_result(Err(own.refused())),
+        true => sys::c_result(Err(request.refused())),
         false => id,
     }
 }
 
-/// Returns the pool's page size for a new segment; `None` for look-ups, for `SHM_HUGETLB`, for
-/// segments smaller than a page, and without a pool ([`huge_size`]).
+/// Returns the pool's page size for a new segment; `None` for look-ups without `IPC_CREAT`, for
+/// `SHM_HUGETLB`, for segments smaller than a huge page, and without a pool ([`huge_size`]).
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
     let page = huge_size(pages)?;
     (creates_plain(key, flags) && size >= page).then_some(page)
@@ -136,24 +136,24 @@ fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int
         return sys::shmget(key, size, new);
     }
     if key == libc::IPC_PRIVATE {
-        return make_filled(key, size, new, page);
+        return make_populated(key, size, new, page);
     }
     // Other processes see a keyed segment at once: first populate a private one as a trial.
     if !exists(key) {
-        let trial = make_filled(libc::IPC_PRIVATE, size, new, page)?;
+        let trial = make_populated(libc::IPC_PRIVATE, size, new, page)?;
         sys::shm_remove(trial)?;
     }
-    make_filled(key, size, new, page)
+    make_populated(key, size, new, page)
 }
 
 fn exists(key: c_int) -> bool {
     sys::shmget(key, 0, 0) != Err(Errno(libc::ENOENT))
 }
 
-fn make_filled(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
+fn make_populated(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
     let id = sys::shmget(key, size, new)?;
     let len = size.next_multiple_of(page);
-    match fill(id, |at| populate::shared(at, len, page)) {
+    match populate_segment(id, |at| populate::shared(at, len, page)) {
         Err(_) if remove_unused(id) => Err(Errno(libc::ENOMEM)),
         _ => Ok(id),
     }
@@ -166,27 +166,28 @@ fn remove_unused(id: c_int) -> bool {
 }
 
 /// Populates a new segment.
-fn fill(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
+fn populate_segment(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
     let result = populate(addr);
-    // SAFETY: attached above, and nobody knows it.
+    // SAFETY: attached above; no other code has the address.
     unsafe { sys::shmdt(addr)? };
     result
 }
 
-fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
+/// Reports missing pages. `falls_back`: a smaller page follows.
+fn report_shortfall(error: Errno, size: usize, page: usize, falls_back: bool) {
     if error.0 != libc::EPERM {
-        return lacks_pages("shmget", size, page, may_follow);
+        return lacks_pages("shmget", size, page, falls_back);
     }
     BACKOFF.note(Shortfall::ShmGroup);
     let (page, amount, group) = (SizeName(page), Amount(size), sys::getegid());
     required::report_shm(
         Kind::Shm,
-        may_follow,
+        falls_back,
         format_args!(
             "shmget: no {page} pages for {amount}: this user is not in the group of \
              vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
-            next_rung(may_follow),
+            next_rung(falls_back),
         ),
     );
 }

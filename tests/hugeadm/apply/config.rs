@@ -16,7 +16,7 @@ use crate::support::tool::{self, Ran, hugeadm};
 use crate::support::tree::{self, Snapshot, difference, snapshot};
 
 /// Returns a snapshot without the rollback record and its directory.
-fn all(tree: &Path) -> Snapshot {
+fn without_record(tree: &Path) -> Snapshot {
     let mut all = snapshot(tree);
     all.retain(|path, _| !path.starts_with("/var/lib/hugetools"));
     all.remove("/var/");
@@ -61,8 +61,8 @@ impl World {
         snapshot(self.tree.path())
     }
 
-    fn all(&self) -> Snapshot {
-        all(self.tree.path())
+    fn without_record(&self) -> Snapshot {
+        without_record(self.tree.path())
     }
 
     /// Changes a kernel file by hand. Returns false if the machine lacks it.
@@ -76,7 +76,8 @@ impl World {
     }
 }
 
-const BY_HAND: [(&str, &str); 7] = [
+/// Kernel files that a test changes without hugeadm: path and new text.
+const MANUAL_CHANGES: [(&str, &str); 7] = [
     ("proc/sys/vm/nr_overcommit_hugepages", "9\n"),
     (
         "sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
@@ -104,12 +105,12 @@ fn a_change_by_hand_is_found_and_taken_back_on_every_machine() {
         world.ok("--check");
         world.ok("--apply");
         assert_eq!(difference(&before, &world.snapshot()), [""; 0], "{name}");
-        let changed = BY_HAND
+        let changed = MANUAL_CHANGES
             .iter()
             .filter(|(path, text)| world.change(path, text));
         let changed: Vec<String> = changed.map(|(path, _)| format!("/{path}")).collect();
         assert!(!changed.is_empty(), "{name}");
-        let by_hand = world.all();
+        let by_hand = world.without_record();
         let ran = world.run("--check");
         assert_eq!(ran.status, 4, "{name}: {ran:?}");
         let mut found: Vec<&str> = ran
@@ -124,13 +125,17 @@ fn a_change_by_hand_is_found_and_taken_back_on_every_machine() {
         world.ok("--apply");
         world.ok("--check");
         world.ok("--rollback");
-        assert_eq!(difference(&by_hand, &world.all()), [""; 0], "{name}");
+        assert_eq!(
+            difference(&by_hand, &world.without_record()),
+            [""; 0],
+            "{name}"
+        );
         assert_eq!(world.run("--rollback").status, 1, "{name}: nothing is left");
     }
 }
 
-/// Generates files for the default pool of any machine, without `nodes`: a recorded tree does not
-/// add up the pages of nodes ([`simulated`] does).
+/// Generates files for the default pool of any machine, without `nodes`: in a recorded tree the
+/// pool doesn't follow its nodes ([`simulated`] tests those).
 fn files() -> impl Strategy<Value = String> {
     let pool = prop_oneof![
         (0..30u64).prop_map(|pages| format!("min = {pages}\n")),
@@ -156,7 +161,7 @@ fn files() -> impl Strategy<Value = String> {
     })
 }
 
-fn with_pools() -> Vec<String> {
+fn machines_with_pools() -> Vec<String> {
     let mut names = tree::machines();
     names.retain(|name| !["ppc64le-power9-hash", "s390x"].contains(&name.as_str()));
     names
@@ -168,13 +173,13 @@ proptest! {
     /// A second apply changes nothing, and a rollback restores every byte.
     #[test]
     fn any_file_is_applied_once_and_rolled_back(
-        name in prop::sample::select(with_pools()),
+        name in prop::sample::select(machines_with_pools()),
         first in files(),
         second in files(),
     ) {
         let world = World::new(&name);
         for text in [first, second] {
-            let before = world.all();
+            let before = world.without_record();
             fs::write(world.file(), &text).unwrap();
             let differs = world.run("--check").status == 4;
             world.ok("--apply");
@@ -184,7 +189,7 @@ proptest! {
             prop_assert_eq!(&applied, &world.snapshot(), "{}: {}", name, text);
             if differs {
                 world.ok("--rollback");
-                prop_assert_eq!(difference(&before, &world.all()), [""; 0], "{}: {}", name, text);
+                prop_assert_eq!(difference(&before, &world.without_record()), [""; 0], "{}: {}", name, text);
                 world.ok("--apply");
             }
         }
@@ -349,7 +354,7 @@ const WRONG: [(&str, &str); 41] = [
 ];
 
 #[test]
-fn a_wrong_file_is_one_error_with_its_place() {
+fn an_invalid_file_gives_one_error_with_its_position() {
     for (text, expected) in WRONG {
         let world = World::new("x86_64-8node");
         fs::write(world.file(), text).unwrap();
@@ -381,7 +386,7 @@ fn conditions_choose_pools() {
 }
 
 #[test]
-fn the_example_is_right_and_has_all_keys() {
+fn the_example_is_valid_with_its_keys_uncommented_too() {
     let world = World::new("x86_64-6.18-mthp");
     let example = hugeadm(world.tree.path(), &["--example-config"]);
     fs::write(world.file(), &example.out).unwrap();
@@ -439,6 +444,6 @@ fn a_real_pool_follows_the_file() {
     assert_eq!(
         tool::hugeadm(dir.path(), &["--rollback"]).status,
         2,
-        "no machine is there"
+        "an empty directory is not a machine"
     );
 }

@@ -1,4 +1,4 @@
-//! `--metrics`: the text that Prometheus reads, and the dashboard that shows it.
+//! `--metrics`: the text for Prometheus, and the dashboard for Grafana.
 #![expect(
     clippy::disallowed_methods,
     reason = "creates files of a recorded tree"
@@ -16,7 +16,8 @@ use crate::support::live::skip;
 use crate::support::tool::hugeadm;
 use crate::support::tree;
 
-/// Returns the metrics of a machine that has all their sources.
+/// Returns the metrics of a machine with pools, nodes, counters, control groups and records of
+/// `--apply` and `--check`.
 fn metrics() -> String {
     let dir = tree::machine("x86_64-8node");
     let counters = tree::machine("x86_64-6.18-counters");
@@ -53,7 +54,7 @@ fn metrics() -> String {
 }
 
 #[test]
-fn metrics_are_those_of_the_kernel() {
+fn metrics_match_kernel_files() {
     let text = metrics();
     let has = |line: &str| assert!(text.lines().any(|it| it == line), "{line}\n{text}");
     has(&format!(
@@ -94,8 +95,8 @@ fn promtool_has_no_complaint() {
     std::io::Write::write_all(&mut to, metrics().as_bytes()).unwrap();
     drop(to);
     let ran = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success() && said.is_empty(), "{said}");
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && stderr.is_empty(), "{stderr}");
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn the_dashboard_shows_existing_metrics() {
 }
 
 #[test]
-fn the_file_is_replaced_by_another() {
+fn output_replaces_the_file_and_refuses_a_directory() {
     let dir = tree::machine("x86_64-8node");
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("hugetools.prom");

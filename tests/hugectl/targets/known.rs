@@ -39,9 +39,9 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
     for name in ["php", "ruby", "whatever"] {
         place.program(name);
     }
-    let php = "--auto takes --anon --heap=thp for PHP: the memory of scripts comes from mmap";
+    let php = "--auto chooses --anon --heap=thp for PHP: the memory of scripts comes from mmap";
     let ruby = "hugectl: info: Ruby: it turns transparent huge pages off for itself";
-    let other = "--auto takes --heap for an unknown program: ";
+    let other = "--auto chooses --heap for an unknown program: ";
     for (words, heap, said) in [
         (&["--auto", "php"][..], "thp", php),
         (&["--auto", "nice", "php"], "thp", php),
@@ -80,7 +80,7 @@ fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     let own = own.to_str().unwrap();
     let ran = place.run(&["--auto", "--explain", own]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(ran.out.contains("--auto takes nothing"), "{ran:?}");
+    assert!(ran.out.contains("--auto chooses nothing"), "{ran:?}");
     assert!(ran.out.contains("defines malloc"), "{ran:?}");
     assert!(!ran.out.contains("--anon"), "{ran:?}");
     // An explicit --heap falls short.
@@ -120,11 +120,11 @@ fn a_java_heap_larger_than_the_pool_falls_short() {
 fn explanations_show_the_entry() {
     let place = Place::new();
     place.program("ruby");
-    let beware = "it turns transparent huge pages off for itself: without";
+    let caveat = "it turns transparent huge pages off for itself: without";
     let ran = place.run(&["--explain", "ruby"]);
     for line in [
-        format!("* Ruby: {beware}"),
-        "* --auto would take --heap for Ruby: it allocates with malloc".to_owned(),
+        format!("* Ruby: {caveat}"),
+        "* --auto would choose --heap for Ruby: it allocates with malloc".to_owned(),
     ] {
         assert!(ran.out.contains(&line), "{ran:?}");
     }
@@ -133,7 +133,7 @@ fn explanations_show_the_entry() {
     let program = &json["program"];
     assert_eq!(program["known"], "Ruby", "{json}");
     assert_eq!(program["auto"], serde_json::json!(["--heap"]), "{json}");
-    assert!(program["beware"].as_str().unwrap().starts_with(beware));
+    assert!(program["caveat"].as_str().unwrap().starts_with(caveat));
 }
 
 /// Ruby disables transparent huge pages by prctl; `--thp-policy=always` ignores that.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::run::{End, How, run};
 use crate::support::live::{can_be_set, machine};
 use crate::support::long;
-use crate::support::needs::others;
+use crate::support::needs::nobody_can_run;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::hugectl;
 use crate::support::unchanged::without_pool;
@@ -213,7 +213,7 @@ pub(super) fn hold(test: &str, row: &Row) {
         let Some(program) = row.build(state.libc) else {
             return;
         };
-        if state.user != User::Root && !others(test, &program) {
+        if state.user != User::Root && !nobody_can_run(test, &program) {
             return;
         }
         let expected = plain.get_or_insert_with(|| match row.is_known() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Running, SEEN, child_of, hugectl, lines, resident, row};
 use crate::support::live::{Group, skip};
-use crate::support::needs::others;
+use crate::support::needs::nobody_can_run;
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
@@ -177,7 +177,7 @@ fn a_program_behind_a_starter_has_one_line() {
     if !nix::unistd::geteuid().is_root() {
         return skip("the lines of a starter", "it needs root").unwrap_or(());
     }
-    if !others("the lines of a starter", Path::new(env!("HUGETOOLS_HEAP"))) {
+    if !nobody_can_run("the lines of a starter", Path::new(env!("HUGETOOLS_HEAP"))) {
         return;
     }
     let exit = json!({"how": "exit", "value": 3});

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::live::skip;
-use crate::support::needs::others;
+use crate::support::needs::nobody_can_run;
 use crate::support::tool::{Ran, hugectl, tool};
 
 /// A variable with an invalid value, which every process reports.
@@ -99,7 +99,7 @@ fn the_file_needs_no_rights_later() {
     if !nix::unistd::geteuid().is_root() {
         return skip(test, "it needs root").unwrap_or(());
     }
-    if !others(test, Path::new(env!("HUGETOOLS_PRELOAD"))) {
+    if !nobody_can_run(test, Path::new(env!("HUGETOOLS_PRELOAD"))) {
         return;
     }
     let place = Place::new();

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::lines;
 use crate::support::live::skip;
-use crate::support::needs::{mounts, others};
+use crate::support::needs::{mounts, nobody_can_run};
 use crate::support::tool::{Ran, tool};
 
 /// Runs a Perl program under hugectl with a report to a file.
@@ -36,7 +36,7 @@ fn a_file_of_another_user_is_a_warning() {
     if !nix::unistd::geteuid().is_root() {
         return skip(test, "it needs root").unwrap_or(());
     }
-    if !others(test, Path::new(env!("HUGETOOLS_PRELOAD"))) {
+    if !nobody_can_run(test, Path::new(env!("HUGETOOLS_PRELOAD"))) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -60,7 +60,7 @@ pub struct Mounts {
     #[arg(long)]
     pub unmount: bool,
 
-    /// The only page size to mount: `size` of a `[[mount]]`, not an option.
+    /// Mount only this page size: `size` of a `[[mount]]`. No option sets it.
     #[arg(skip)]
     pub only: Option<PageSize>,
 }
@@ -80,7 +80,7 @@ impl Mounts {
     }
 
     /// Whether any option sets details of mounts.
-    pub fn qualifies(&self) -> bool {
+    pub fn sets_details(&self) -> bool {
         self.max_size.is_some()
             || self.min_size.is_some()
             || self.max_inodes.is_some()

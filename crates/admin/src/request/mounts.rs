@@ -10,7 +10,7 @@ use crate::args::Mounts;
 use crate::effects::{Account, Effects};
 use crate::step::MountSize;
 
-/// The directory of all mounts.
+/// Directory of the mounts that the create options make.
 pub(crate) const BASE: &str = "/var/lib/hugetlbfs";
 
 pub(super) fn check(
@@ -99,7 +99,7 @@ fn check_limits(limits: &Mounts, machine: &Machine, request: &mut Request) -> Ve
             (_, MountSize::Percent(_)) => false,
         };
         if pools().next().is_some() && pools().all(is_short) {
-            errors.push(format!("{option} {size}: less than one page of any size"));
+            errors.push(format!("{option} {size}: less than one page of each size"));
             continue;
         }
         let notes: Vec<String> = pools()
@@ -122,31 +122,34 @@ impl Mounts {
 fn rounding(option: &str, size: MountSize, pages: PageSize, is_short: bool) -> Option<String> {
     match (is_short, option, size) {
         (true, "--max-size", _) => Some(format!(
-            "{option} {size}: less than one page of {pages}, so no mount of {pages} is created"
+            "{option} {size}: less than one page of {pages}, so no mount for {pages} pages is created"
         )),
         (true, ..) => Some(format!(
-            "{option} {size}: less than one page of {pages}, so nothing is reserved for the mount of {pages}"
+            "{option} {size}: less than one page of {pages}, so the mount for {pages} pages reserves nothing"
         )),
         (false, _, MountSize::Percent(_)) => None,
         (false, _, MountSize::Bytes(bytes)) => {
             let (whole, rest) = bytes.pages(pages);
             (rest.get() > 0).then(|| {
                 let whole = whole.with_noun();
-                format!("{option} {size}: rounded down to {whole} for the mount of {pages}")
+                format!("{option} {size}: rounded down to {whole} for the mount of {pages} pages")
             })
         }
     }
 }
 
-/// Returns existing mounts of the create options, the latest one first.
+/// Returns mount points that the create options would use, the latest one first.
 pub(super) fn mounted(machine: &Machine) -> Vec<PathBuf> {
     let points = machine.mounts.iter().rev().map(|mount| &mount.point);
-    points.filter(|point| is_point(point)).cloned().collect()
+    points
+        .filter(|point| is_own_mount_point(point))
+        .cloned()
+        .collect()
 }
 
 /// Whether a path is a mount point of the create options: `pagesize-SIZE` in the base
 /// directory, in `global`, or in a directory of a user or group.
-fn is_point(path: &Path) -> bool {
+fn is_own_mount_point(path: &Path) -> bool {
     let Ok(below) = path.strip_prefix(BASE) else {
         return false;
     };

@@ -70,8 +70,8 @@ impl<'e, 'a> Source<'e, 'a> {
         read
     }
 
-    /// Whether the settings apply to this process: they do unless `process` names another process
-    /// (0 names none), or `names` only other programs.
+    /// Whether the settings apply to this process: not if the variable `process` has another PID
+    /// (0 means any), or the variable `names` only other programs.
     pub(super) fn applies(&mut self, process: &'static str, names: &'static str) -> bool {
         let only: Option<u32> = self.parsed(process, number);
         let is_other = only.is_some_and(|only| only != 0 && only != self.pid);

@@ -14,11 +14,11 @@ use super::reason::Reason;
 use super::room;
 
 /// Minimum interval between checks of the free memory.
-const CHECK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximum number of huge pages per call. Each call costs one `lru_add_drain_all()`, whatever its
-/// length. The program's page faults proceed between two huge pages.
-const RUN: usize = 4;
+/// length. Longer calls block no page fault longer: the kernel unlocks between two huge pages.
+const MAX_PAGES_PER_CALL: usize = 4;
 
 /// The progress in one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Progress {
 pub(super) struct Outcome {
     /// Why units were not collapsed, by address.
     pub(super) left: BTreeMap<u64, Reason>,
-    /// Bytes for which the kernel reported success, including those huge already.
+    /// Bytes for which the kernel reported success, including memory that was huge before.
     pub(super) collapsed: u64,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn apply(
     let all = plan.steps.iter().map(|step| step.present).sum();
     let mut done = 0;
     let neighbours = plan.steps.chunk_by(|a, b| a.range.end == b.range.start);
-    for run in neighbours.flat_map(|steps| steps.chunks(RUN)) {
+    for run in neighbours.flat_map(|steps| steps.chunks(MAX_PAGES_PER_CALL)) {
         work.check_room(run);
         work.collapse(run);
         done += run.iter().map(|step| step.present).sum::<u64>();
@@ -85,7 +85,10 @@ struct Work<'w, 'c> {
 
 impl Work<'_, '_> {
     fn check_room(&mut self, run: &[Step]) {
-        if self.checked.is_some_and(|time| time.elapsed() < CHECK) {
+        if self
+            .checked
+            .is_some_and(|time| time.elapsed() < CHECK_INTERVAL)
+        {
             return;
         }
         self.checked = Some(Instant::now());

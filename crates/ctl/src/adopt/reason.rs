@@ -13,7 +13,7 @@ pub(super) enum Reason {
     Sparse(u8),
     /// A property of the mapping or of its pages.
     Obstacle(Cow<'static, str>),
-    /// More memory would exceed a limit: the reason.
+    /// A collapse would exceed this limit on memory.
     NoRoom(Cow<'static, str>),
     /// Pages are locked or pinned (EAGAIN).
     Busy,
@@ -47,7 +47,7 @@ impl fmt::Display for Reason {
             }
             Reason::Obstacle(why) | Reason::NoRoom(why) => why,
             Reason::Busy => "locked or pinned by the kernel or a device",
-            Reason::NoHugePage => "the kernel found no huge page",
+            Reason::NoHugePage => "the kernel could not allocate a huge page",
             Reason::Refused(libc::EINVAL) => {
                 "the kernel cannot collapse this memory, such as files on most file systems (EINVAL)"
             }

@@ -94,7 +94,7 @@ pub(super) fn judge(
             }
             (Segment::Anon, _) => {
                 let known = findings.look.known.filter(|_| findings.look.has_own_memory);
-                let is_past = known.is_some_and(KnownProgram::is_past_anon);
+                let is_past = known.is_some_and(KnownProgram::anon_reaches_none);
                 required.met = Some(has_thp(rows, segment) && !is_past);
             }
             // Only the process knows the limit of its stack.

@@ -11,16 +11,16 @@ use crate::say::subject::Subject;
 pub(super) fn choose(run: &mut Run, look: &Look) {
     let known = look.known.unwrap_or(&OTHERS);
     let name = known.name;
-    let (choices, why) = reachable(known, look);
+    let (choices, why) = effective_choices(known, look);
     let words: Vec<&str> = choices.iter().map(|choice| choice.word()).collect();
     let words = match words.is_empty() {
         true => "nothing".to_owned(),
         false => words.join(" "),
     };
-    let beware = known.beware.map(|beware| format!("{name}: {beware}"));
+    let caveat = known.caveat.map(|caveat| format!("{name}: {caveat}"));
     run.chosen = Some(AutoChoice {
-        lines: std::iter::once(format!("--auto takes {words} for {name}: {why}"))
-            .chain(beware)
+        lines: std::iter::once(format!("--auto chooses {words} for {name}: {why}"))
+            .chain(caveat)
             .collect(),
         subject: Subject::HEAP.when(run.heap.is_none()) | Subject::ANON.when(run.anon.is_none()),
     });
@@ -30,7 +30,7 @@ pub(super) fn choose(run: &mut Run, look: &Look) {
 }
 
 /// Returns the choices that have an effect on this program, and the reason.
-fn reachable(known: &KnownProgram, look: &Look) -> (Vec<Choice>, String) {
+fn effective_choices(known: &KnownProgram, look: &Look) -> (Vec<Choice>, String) {
     let is_heap = |choice: Choice| matches!(choice, Choice::Heap | Choice::HeapThp);
     let mut choices = known.auto.to_vec();
     if look.is_static() {

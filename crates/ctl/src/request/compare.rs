@@ -29,7 +29,7 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
         return usage(format!("{option} has no meaning with --compare"));
     }
     if args.command.is_empty() {
-        return usage("--compare: which program? (see hugectl --help)");
+        return usage("--compare needs a program (see hugectl --help)");
     }
     let options = &args.compare;
     let given = args.options.iter();
@@ -71,7 +71,9 @@ fn ways(list: &str, given: &[OsString]) -> Result<Vec<Way>, Failure> {
     let ways: Result<Vec<Way>, String> = ways.collect();
     let mut ways = ways.or_else(|why| usage(format!("--compare={why}")))?;
     if ways.len() < 2 {
-        return usage("--compare=plain: plain is compared with another way, such as plain,heap");
+        return usage(
+            "--compare=plain: nothing to compare with; add another way, as in --compare=plain,heap",
+        );
     }
     for at in 1..ways.len() {
         let same = ways[..at]
@@ -94,7 +96,9 @@ fn stop(options: &args::Compare) -> Result<Stop, Failure> {
     };
     if let Some(percent) = options.within {
         if !(0.01..=100.0).contains(&percent) {
-            return usage(format!("--within={percent}: not from 0.01 to 100 percent"));
+            return usage(format!(
+                "--within={percent}: must be from 0.01 to 100 (percent)"
+            ));
         }
         stop.within = percent / 100.0;
     }
@@ -110,9 +114,9 @@ fn stop(options: &args::Compare) -> Result<Stop, Failure> {
 fn server(options: &args::Compare) -> Result<Option<Server>, Failure> {
     match (&options.driver, &options.ready) {
         (None, None) => Ok(None),
-        (None, Some(_)) => usage("--ready needs --driver=COMMAND: what uses the server?"),
+        (None, Some(_)) => usage("--ready needs --driver=COMMAND, the client to run"),
         (Some(_), None) => {
-            usage("--driver needs --ready=REGEX or --ready=PORT: when may it start?")
+            usage("--driver needs --ready=REGEX or --ready=PORT, the sign of a ready server")
         }
         (Some(driver), Some(ready)) => Ok(Some(Server {
             driver: driver.clone(),
@@ -148,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_is_first_and_the_other_options_are_a_way() {
+    fn plain_is_first_and_given_options_form_one_way() {
         assert_eq!(names(&["--compare", "./x"]), ["plain", "auto"]);
         assert_eq!(
             names(&["--compare", "--heap", "./x"]),
@@ -173,16 +177,19 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused() {
+    fn invalid_options_are_refused() {
         for (words, wanted) in [
             (vec!["--compare=hep", "x"], "--compare=hep: not plain"),
             (
                 vec!["--compare", "--dry-run", "x"],
                 "--dry-run has no meaning",
             ),
-            (vec!["--compare"], "--compare: which program?"),
+            (vec!["--compare"], "--compare needs a program"),
             (vec!["--rounds=5", "x"], "--rounds needs --compare"),
-            (vec!["--compare", "--within=0", "x"], "--within=0: not from"),
+            (
+                vec!["--compare", "--within=0", "x"],
+                "--within=0: must be from",
+            ),
             (
                 vec!["--compare", "--driver=ab", "x"],
                 "--driver needs --ready",

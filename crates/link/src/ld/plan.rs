@@ -32,7 +32,7 @@ const COMPILER_LIBRARIES: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
 
 /// Builds the whole command line of a link that is not relocatable.
 pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
-    let (options, operands) = request.args.split_at(request.end);
+    let (options, operands) = request.args.split_at(request.options_end);
     let mut line = options.to_vec();
     if !request.is_static {
         let last = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
@@ -71,7 +71,8 @@ fn alignment(request: &Request, facts: &Facts) -> Vec<OsString> {
     if facts.dialect == Dialect::Gnu {
         words.extend(["-z".into(), format!("common-page-size={size}").into()]);
     }
-    if let (Kind::Fixed, false, Some(default)) = (request.kind, request.is_placed, facts.base) {
+    if let (Kind::Fixed, false, Some(default)) = (request.kind, request.sets_addresses, facts.base)
+    {
         let base = (default - default % size).max(size);
         match facts.dialect {
             Dialect::Gnu if base == default => {}

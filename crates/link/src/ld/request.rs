@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     /// A program with fixed addresses.
     Fixed,
     /// A position-independent program or library.
-    Anywhere,
+    PositionIndependent,
 }
 
 /// A parsed command line.
@@ -30,10 +30,10 @@ pub(crate) struct Request {
     /// The segments to mark, if requested.
     pub(crate) marks: Option<Marks>,
     pub(crate) kind: Kind,
-    /// Whether static linking is on at the end of the line (`-static`, `-dy` and their synonyms).
+    /// Whether static linking is on at the end of the line (`-static` and its synonyms).
     pub(crate) is_static: bool,
     /// Whether the command line sets addresses (`-T...`, `--script`, `--image-base`).
-    pub(crate) is_placed: bool,
+    pub(crate) sets_addresses: bool,
     /// The last `-z max-page-size` of the line. Ours overrides it.
     pub(crate) max_page_size: Option<String>,
     /// The last emulation (`-m`).
@@ -41,18 +41,18 @@ pub(crate) struct Request {
     pub(crate) output: PathBuf,
     /// The line without our own options.
     pub(crate) args: Vec<OsString>,
-    /// The number of arguments before `--`, or of all.
-    pub(crate) end: usize,
+    /// Index of `--` in `args`; `args.len()` without one.
+    pub(crate) options_end: usize,
 }
 
-/// The smallest huge page of any architecture (bytes). Smaller sizes are refused.
+/// The smallest huge page of the supported architectures (bytes). Smaller sizes are refused.
 const MIN_SIZE: u64 = 64 << 10;
 
 /// The prefix of our options.
 const OURS: &[u8] = b"--hugetlbfs-";
 
 /// Whether the line has an option of ours.
-pub(crate) fn concerns_us(args: &[OsString]) -> bool {
+pub(crate) fn has_our_options(args: &[OsString]) -> bool {
     let options = args.iter().take_while(|arg| *arg != "--");
     options
         .into_iter()
@@ -67,17 +67,17 @@ impl Request {
             marks: None,
             kind: Kind::Fixed,
             is_static: false,
-            is_placed: false,
+            sets_addresses: false,
             max_page_size: None,
             emulation: None,
             output: PathBuf::from("a.out"),
             args: Vec::with_capacity(line.len()),
-            end: 0,
+            options_end: 0,
         };
         let mut line = line.into_iter();
         while let Some(arg) = line.next() {
             if arg == "--" {
-                request.end = request.args.len();
+                request.options_end = request.args.len();
                 request.args.push(arg);
                 request.args.extend(line);
                 return Ok(request);
@@ -94,7 +94,7 @@ impl Request {
                 request.args.push(value);
             }
         }
-        request.end = request.args.len();
+        request.options_end = request.args.len();
         Ok(request)
     }
 
@@ -179,15 +179,17 @@ impl Request {
         match name {
             b"relocatable" => self.kind = Kind::Relocatable,
             b"pie" | b"pic-executable" | b"shared" | b"Bshareable" if !relocatable => {
-                self.kind = Kind::Anywhere;
+                self.kind = Kind::PositionIndependent;
             }
             b"no-pie" | b"no-pic-executable" if !relocatable => self.kind = Kind::Fixed,
             b"static" | b"Bstatic" | b"non_shared" => self.is_static = true,
             b"Bdynamic" | b"call_shared" => self.is_static = false,
-            [b'T', ..] | b"script" | b"image-base" => self.is_placed = true,
+            [b'T', ..] | b"dT" | b"script" | b"default-script" | b"image-base" => {
+                self.sets_addresses = true
+            }
             _ => {
                 let starts = |prefix: &[u8]| name.starts_with(prefix);
-                self.is_placed |= starts(b"script=") || starts(b"image-base=");
+                self.sets_addresses |= starts(b"script=") || starts(b"image-base=");
                 if let Some(output) = arg.strip_prefix(b"--output=") {
                     self.output = OsString::from_vec(output.to_vec()).into();
                 }
@@ -257,7 +259,7 @@ mod tests {
     fn kinds_and_emulations() {
         let kind = |line| read(line).kind;
         assert_eq!(kind("a.o"), Kind::Fixed);
-        assert_eq!(kind("-pie a.o"), Kind::Anywhere);
+        assert_eq!(kind("-pie a.o"), Kind::PositionIndependent);
         assert_eq!(kind("--pie --no-pie"), Kind::Fixed);
         assert_eq!(kind("-shared -r -pie"), Kind::Relocatable);
         assert_eq!(kind("-rpath=/x -retain-symbols-file"), Kind::Fixed);
@@ -283,8 +285,8 @@ mod tests {
             "--image-base=0",
             "--script=x",
         ] {
-            assert!(read(line).is_placed, "{line}");
+            assert!(read(line).sets_addresses, "{line}");
         }
-        assert!(!read("-t --trace").is_placed);
+        assert!(!read("-t --trace").sets_addresses);
     }
 }

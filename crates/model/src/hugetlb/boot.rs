@@ -18,7 +18,8 @@ pub struct Boot {
 /// A request for pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolParameter {
-    /// The page size. `None` is an invalid one, or the default size (of a count before any size).
+    /// The page size. `None` if it is invalid, or if no size precedes the count: the kernel then
+    /// uses the default one.
     pub size: Option<PageSize>,
     /// The number of pages, on all nodes together.
     pub pages: Option<u64>,
@@ -66,7 +67,7 @@ impl Boot {
     }
 }
 
-/// Returns the sum of `64`, or of `0:64,3:10`, which has a count for each node.
+/// Returns the total of a count: `64`, or `0:64,3:10` (pages by node).
 fn sum(value: &str) -> u64 {
     let of_node = |part: &str| {
         let number = part.split_once(':').map_or(part, |(_, number)| number);

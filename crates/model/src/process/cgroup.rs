@@ -54,25 +54,25 @@ const MEMORY_V2: [Names; 1] = [("memory.max", "memory.current")];
 struct Controller<'a> {
     name: &'static str,
     /// The usual mount point of its version 1 hierarchy.
-    usual: &'static str,
+    v1_mount_point: &'static str,
     /// The prefix of its file names.
     prefix: &'a str,
-    one: &'static [Names],
-    two: &'static [Names],
+    v1_files: &'static [Names],
+    v2_files: &'static [Names],
 }
 
 /// Returns the hugetlb controller. `prefix` contains the page size, as `hugetlb.2MB.`.
 fn hugetlb(prefix: &str) -> Controller<'_> {
     Controller {
         name: "hugetlb",
-        usual: "/sys/fs/cgroup/hugetlb",
+        v1_mount_point: "/sys/fs/cgroup/hugetlb",
         prefix,
-        one: &V1,
-        two: &V2,
+        v1_files: &V1,
+        v2_files: &V2,
     }
 }
 
-/// Returns the limit on huge pages with the least unused. Considers all visible groups that
+/// Returns the huge page limit with the fewest unused bytes. Considers all visible groups that
 /// `membership` (such as `/proc/self/cgroup`) lists, and their ancestors. A limit with unknown
 /// usage counts as the tightest.
 pub fn tightest(
@@ -88,10 +88,10 @@ pub fn tightest(
 pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>, FileError> {
     let controller = Controller {
         name: "memory",
-        usual: "/sys/fs/cgroup/memory",
+        v1_mount_point: "/sys/fs/cgroup/memory",
         prefix: "",
-        one: &MEMORY_V1,
-        two: &MEMORY_V2,
+        v1_files: &MEMORY_V1,
+        v2_files: &MEMORY_V2,
     };
     tightest_of(root, membership, &controller)
 }
@@ -167,8 +167,8 @@ fn tightest_of(
     // Files of groups outside the reader's namespace are invisible.
     let groups = groups(&bytes, controller.name).filter(|group| !group.is_outside_namespace());
     for group in groups {
-        // Most processes are in the root group, which has no limits: don't read the mount table
-        // for it. In a container, a group with limits may appear as the root: still look there.
+        // The real root group has no limits: don't read the mount table for it. In a container, a
+        // limited group may appear as the root: still try the usual mount point.
         let mount = match group.names().next().is_none() {
             true => usual_mount_point(root, group.version, controller),
             false => mount_point(root, group.version, controller)?,
@@ -177,8 +177,8 @@ fn tightest_of(
             continue;
         };
         let names = match group.version {
-            Version::One => controller.one,
-            Version::Two => controller.two,
+            Version::One => controller.v1_files,
+            Version::Two => controller.v2_files,
         };
         for dir in dirs(root, &mount, &group) {
             for names in names {
@@ -194,15 +194,15 @@ fn tightest_of(
 
 /// Returns the usual mount point of a hierarchy, if it exists.
 fn usual_mount_point(root: &Root, version: Version, controller: &Controller<'_>) -> Option<KPath> {
-    let usual: &[&'static str] = match version {
-        Version::One => &[controller.usual],
+    let usual_dirs: &[&'static str] = match version {
+        Version::One => &[controller.v1_mount_point],
         Version::Two => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
     };
     let exists = |dir: &KPath| match version {
         Version::One => root.exists(dir),
         Version::Two => root.exists(&dir.join("cgroup.controllers")),
     };
-    usual.iter().map(|dir| KPath::from(*dir)).find(exists)
+    usual_dirs.iter().map(|dir| KPath::from(*dir)).find(exists)
 }
 
 /// Returns a hierarchy's mount point: the usual one, otherwise from the mount table.
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_above_the_group_holds() {
+    fn a_limit_of_an_ancestor_applies() {
         let tree = tree(&[
             ("/proc/self/cgroup", "0::/a/b\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "hugetlb\n"),

@@ -57,5 +57,5 @@ fn error_output(pid: u32) -> Option<File> {
     let path = Path::of(format_args!("/proc/{pid}/fd/2"))?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_NOCTTY | libc::O_NONBLOCK;
     let file = File::open(path.c_str(), flags).ok()?;
-    (!sys::is_plain_file(file.fd())).then_some(file)
+    (!sys::is_file_or_memory_device(file.fd())).then_some(file)
 }

@@ -48,7 +48,7 @@ impl State {
         matches!(self, State::Empty | State::EmptyHuge)
     }
 
-    /// Whether it is a hugetlb page.
+    /// Whether it is on hugetlb pages.
     pub fn is_hugetlb(self) -> bool {
         matches!(self, State::Huge | State::Big)
     }
@@ -64,7 +64,8 @@ const BEFORE: u32 = 8;
 const USED: u32 = 16;
 const OWNER: u32 = 40;
 
-const MOST_USED: u64 = (1 << (OWNER - USED)) - 1;
+/// The bits of the number of used slices, after the shift.
+const USED_MASK: u64 = (1 << (OWNER - USED)) - 1;
 
 impl Unit {
     /// State and number of used slices.
@@ -84,7 +85,7 @@ impl Unit {
     /// Changes the unit from `from` to `to`; returns whether it was in `from`.
     pub fn replace(&self, from: (State, u32), to: (State, u32)) -> bool {
         let to = match to.0 {
-            State::Busy => pack(to) | (from.0 as u64) << BEFORE | me() << OWNER,
+            State::Busy => pack(to) | (from.0 as u64) << BEFORE | this_owner() << OWNER,
             _ => pack(to),
         };
         self.0
@@ -136,12 +137,12 @@ impl Unit {
         now
     }
 
-    /// Ends, in a forked child, a change that another thread began. `settle` returns the state to
-    /// set for the state before the change.
+    /// Ends, in a forked child, a change that another thread began. `settle` maps the
+    /// state before the change to the final one.
     pub(crate) fn adopt(&self, settle: impl Fn(State) -> State) {
         let word = self.0.load(Ordering::Relaxed);
         let (state, used) = unpack(word);
-        if state == State::Busy && word >> OWNER != me() {
+        if state == State::Busy && word >> OWNER != this_owner() {
             let before = settle(State::from_low(word >> BEFORE));
             let used = if before.is_empty() { 0 } else { used };
             self.0.store(pack((before, used)), Ordering::Relaxed);
@@ -149,12 +150,12 @@ impl Unit {
     }
 }
 
-/// This thread, hashed to the width of the owner.
-fn me() -> u64 {
-    word_of(sys::thread_key())
+/// Hash of this thread's key, as wide as the owner (24 bits).
+fn this_owner() -> u64 {
+    owner_of(sys::thread_key())
 }
 
-fn word_of(thread: usize) -> u64 {
+fn owner_of(thread: usize) -> u64 {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     (thread as u64).wrapping_mul(SPREAD) >> OWNER
 }
@@ -164,7 +165,7 @@ fn pack((state, used): (State, u32)) -> u64 {
 }
 
 fn unpack(word: u64) -> (State, u32) {
-    let used = word >> USED & MOST_USED;
+    let used = word >> USED & USED_MASK;
     (State::from_low(word), u32::try_from(used).unwrap_or(0))
 }
 
@@ -173,14 +174,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_travel_in_a_byte() {
+    fn a_state_fits_in_a_byte() {
         for byte in 0..=6 {
             assert_eq!(State::from_low(byte) as u64, byte);
         }
     }
 
     #[test]
-    fn state_and_use_travel_together() {
+    fn claim_and_replace_compare_state_and_use() {
         let unit = Unit(AtomicU64::new(0));
         assert_eq!(unit.load(), (State::Empty, 0));
         assert_eq!(unit.claim(State::Thp), None);
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(unit.load(), (State::Busy, 9));
         unit.adopt(|state| state);
         assert_eq!(unit.load(), (State::Thp, 9));
-        // A change of this thread's own goes on.
+        // This thread's own change stays in progress.
         assert_eq!(unit.claim(State::Thp), Some(9));
         unit.adopt(|state| state);
         assert_eq!(unit.load(), (State::Busy, 9));

@@ -6,8 +6,8 @@ use core::ops::Range;
 use crate::kernel::facts;
 use crate::sys;
 
-/// Copies huge page by huge page and skips zero ones. Touches the last byte of each first: the
-/// kernel clears the touched base page last, so it clears forwards, which is faster.
+/// Copies huge page by huge page and skips zero ones. Touches the last byte of each first. The
+/// kernel clears the touched base page last, so it clears the others forwards, which is faster.
 ///
 /// # Safety
 /// `len` must be whole base pages, `from` readable, and `to` writable, zero and the caller's alone.
@@ -42,12 +42,12 @@ pub(crate) unsafe fn copy_nonzero(from: usize, to: usize, len: usize) {
     }
 }
 
-/// Yields runs of base pages that are all zero, or all not; `true` means zero.
+/// Yields runs of base pages: zero-filled ones (`true`) and others (`false`).
 fn runs(from: usize, len: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
     let page = sys::page_size();
     let end = from + len;
-    // SAFETY: callers pass readable memory.
-    let is_zero_page = move |at: usize| unsafe { is_zero(at, page.min(end - at)) };
+    // SAFETY: callers pass readable memory of whole base pages.
+    let is_zero_page = move |at: usize| unsafe { is_zero(at, page) };
     let mut at = from;
     core::iter::from_fn(move || {
         let start = at;
@@ -56,7 +56,7 @@ fn runs(from: usize, len: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
         while at < end && is_zero_page(at) == is_zero {
             at += page;
         }
-        Some((start..at.min(end), is_zero))
+        Some((start..at, is_zero))
     })
 }
 
@@ -77,12 +77,12 @@ mod tests {
     use crate::kernel::pagemap;
 
     fn populated_pages(range: Range<usize>) -> usize {
-        let mut there = 0;
+        let mut count = 0;
         pagemap::scan(range, |_, page| {
-            there += usize::from(page != pagemap::Page::Absent);
+            count += usize::from(page != pagemap::Page::Absent);
         })
         .unwrap();
-        there
+        count
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum PageCache {
     Second,
 }
 
-/// The rungs for a segment.
+/// The kinds of pages to try for a segment, in order (rungs of the ladder).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rungs {
     /// Page size of the pool to try first.
@@ -33,7 +33,7 @@ pub struct Rungs {
 }
 
 impl Rungs {
-    /// The rungs for a setting on this machine.
+    /// Chooses the rungs for a setting on this machine.
     pub fn of(pages: Pages) -> Rungs {
         let asked = page_sizes::asked_size(pages);
         let smaller = |size: &usize| asked.is_some_and(|asked| *size < asked);
@@ -59,8 +59,8 @@ impl Rungs {
         (first, self.second.unwrap_or(thp.min(first)))
     }
 
-    /// Puts a piece on pool pages, larger pages first. `take` replaces the beginning of its
-    /// argument and returns the length. Returns the rest.
+    /// Replaces as much of a piece as possible by pool pages, larger ones first; returns the rest.
+    /// `take` replaces a piece from its start and returns the bytes replaced.
     pub fn take_from_pools(
         &self,
         piece: &Piece,
@@ -85,7 +85,7 @@ mod tests {
     const GIB: usize = 1 << 30;
 
     #[test]
-    fn what_one_pool_has_not_the_next_one_gives() {
+    fn the_second_pool_provides_the_rest() {
         let rungs = Rungs {
             first: Some(GIB),
             second: Some(2 * MIB),

@@ -1,4 +1,4 @@
-//! Files. They are closed when dropped and at `exec`.
+//! Files, closed when dropped. Those opened here are closed at `exec`, too.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::{CStr, c_int};
@@ -41,7 +41,8 @@ impl File {
         File(fd)
     }
 
-    /// Moves to a high descriptor, so that the program's files keep their usual numbers.
+    /// Moves to a descriptor from 500 up, so that the program's files keep their usual numbers.
+    /// `None` if the limit is lower; the file is closed.
     pub fn with_high_number(self) -> Option<File> {
         const LEAST: usize = 500;
         let command = libc::F_DUPFD_CLOEXEC as usize;
@@ -60,13 +61,13 @@ impl File {
         call(libc::SYS_read, [extended(self.0), at, len])
     }
 
-    /// Creates an unnamed hugetlb file (`memfd_create(2)`), executable. `flags` holds the
-    /// page size.
+    /// Creates an executable hugetlb file by `memfd_create(2)`. `flags`: `MFD_HUGETLB` and the page
+    /// size.
     ///
     /// # Errors
     /// As `memfd_create`; `ENODEV` for an unsupported size.
     pub fn hugetlb(name: &CStr, flags: c_int) -> Result<File> {
-        // Linux 6.3; older kernels have no other kind.
+        // Since Linux 6.3. Older kernels return EINVAL; all their memfds are executable.
         const MFD_EXEC: c_int = 0x10;
         let create = |more: c_int| {
             let flags = unsigned(flags | more) | libc::MFD_CLOEXEC;
@@ -110,7 +111,7 @@ impl File {
         call(libc::SYS_read, [extended(self.0), addr, 1])
     }
 
-    /// Writes to a file just opened; returns `EFBIG` where the kernel would raise SIGXFSZ.
+    /// Writes to a file just opened; returns `EFBIG` instead of writing a part or raising SIGXFSZ.
     pub fn write_first(&self, buffer: &[u8]) -> Result<usize> {
         match limit::may_be_as_long(buffer.len()) {
             true => write(self.0, buffer),
@@ -136,10 +137,10 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
 /// # Errors
 /// If the file doesn't take all of it; a missing or stuck reader is no error.
 pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
+    let _quiet = NoSignals::where_allowed();
     if !takes_bytes(fd) {
         return Ok(());
     }
-    let _quiet = NoSignals::where_allowed();
     let before = pending_signals();
     let result = match write(fd, buffer) {
         Ok(written) if written < buffer.len() => Err(Errno(libc::ENOSPC)),
@@ -163,13 +164,13 @@ pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
 /// Whether a descriptor is writable within 100 ms.
 fn takes_bytes(fd: c_int) -> bool {
     // The kernel overwrites it with the remaining time.
-    let mut patience = [0_u64, 100_000_000];
+    let mut timeout = [0_u64, 100_000_000];
     let mut file = libc::pollfd {
         fd,
         events: libc::POLLOUT,
         revents: 0,
     };
-    let (at, time) = (core::ptr::from_mut(&mut file), patience.as_mut_ptr());
+    let (at, time) = (core::ptr::from_mut(&mut file), timeout.as_mut_ptr());
     call(libc::SYS_ppoll, [at as usize, 1, time as usize, 0]) == Ok(1)
 }
 
@@ -212,8 +213,8 @@ pub fn open_flags(fd: c_int) -> Option<c_int> {
     flags.ok().map(int)
 }
 
-/// Whether reads never wait: a regular file, block device, `/dev/zero` and the like.
-pub fn is_plain_file(fd: c_int) -> bool {
+/// Whether it is a regular file, a block device or a memory device such as `/dev/null`.
+pub fn is_file_or_memory_device(fd: c_int) -> bool {
     const MEMORY: u32 = 1;
     status(fd).is_some_and(|stat| match stat.st_mode & libc::S_IFMT {
         libc::S_IFREG | libc::S_IFBLK => true,
@@ -224,14 +225,14 @@ pub fn is_plain_file(fd: c_int) -> bool {
 
 /// Major and minor number of a tmpfs file's device (`memfd_create(2)`, `shm_open(3)`);
 /// `None` for others.
-pub fn device_in_memory(fd: c_int) -> Option<(u64, u64)> {
+pub fn tmpfs_device(fd: c_int) -> Option<(u64, u64)> {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     let is_tmpfs = path::file_system_of(fd).ok()?.kind == TMPFS_MAGIC;
     let device = status(fd).filter(|_| is_tmpfs)?.st_dev;
     Some((libc::major(device).into(), libc::minor(device).into()))
 }
 
-/// `fstat(2)`; `None` for a closed descriptor.
+/// `fstat(2)`; `None` if the descriptor is closed or a filter forbids the call.
 pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     // SAFETY: all bits zero are a valid stat.
     unsafe { filled(|stat| file_call(libc::SYS_fstat, [extended(fd), stat])) }.ok()

@@ -40,7 +40,7 @@ pub fn is_eligible(len: usize, prot: c_int, flags: c_int) -> bool {
 
 /// Advises a new mapping if its file is on a tmpfs.
 pub fn mapped(addr: usize, len: usize, fd: c_int) {
-    let Some(device) = sys::device_in_memory(fd) else {
+    let Some(device) = sys::tmpfs_device(fd) else {
         return;
     };
     start_facts::take();

@@ -1,5 +1,6 @@
-//! Calls on the heap and on segments, such as `mprotect` for guard pages. They fail on part of a
-//! hugetlb page, so the range moves to ordinary memory first, except for hints.
+//! The program's calls on the heap and on segments, such as `mprotect` for guard pages. They fail on
+//! part of a hugetlb page, so the range moves to ordinary memory first, except for hints and
+//! advice about kernel features.
 #![expect(unsafe_code, reason = "passes the program's advice on")]
 
 use core::ffi::c_int;
@@ -38,7 +39,7 @@ pub(super) fn madvise(range: &Range<usize>, advice: c_int) -> Result<()> {
     }
     // SAFETY: the program's own advice.
     match unsafe { sys::madvise(range.start, range.len(), advice) } {
-        // The range is part of a huge page.
+        // The hint has no effect on hugetlb memory.
         Err(Errno(libc::EINVAL)) if kind == Kind::Hint && has_huge_pages(range) => Ok(()),
         result => result,
     }
@@ -49,7 +50,8 @@ fn has_huge_pages(range: &Range<usize>) -> bool {
     let has = |extent: &Extent| {
         let part = overlap(range, &(extent.base..extent.base + extent.len));
         let is_huge = |at| extent.units()[extent.unit_at(at)].settled().0.is_hugetlb();
-        part.step_by(extent.layout.unit).any(is_huge)
+        let first = part.start - (part.start - extent.base) % extent.layout.unit;
+        !part.is_empty() && (first..part.end).step_by(extent.layout.unit).any(is_huge)
     };
     index::read(|| index::extents().any(has))
 }

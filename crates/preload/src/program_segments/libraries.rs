@@ -1,7 +1,7 @@
 //! Libraries loaded at the start or by `dlopen`, as `java` loads `libjvm.so`.
 //!
 //! No code of ours runs after a `dlopen` (see `dlopen.rs`). Instead the loader's list is checked
-//! when a program with one thread maps memory, and before its second thread.
+//! when a program with one thread maps memory, and before it creates its second thread.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -19,14 +19,14 @@ const PAUSE: u64 = 200;
 /// Load addresses of the libraries seen. When it is full, new libraries are left alone.
 static SEEN: [AtomicUsize; 512] = [const { AtomicUsize::new(0) }; 512];
 
-/// Number of objects loaded at the last check.
+/// The loader's count of loads (`dlpi_adds`) at the last check.
 static LOADS: AtomicU64 = AtomicU64::new(0);
 
 /// Time of the last check (monotonic ms); 0 for none.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A thread is checking.
-static LOOKING: AtomicBool = AtomicBool::new(false);
+static CHECKING: AtomicBool = AtomicBool::new(false);
 
 /// Puts a new library on huge pages.
 type Put = fn(&Object<'_>, &Config);
@@ -42,29 +42,29 @@ pub(super) fn watch(put: Put) {
     let last = LAST.load(Ordering::Relaxed);
     // The constructor makes the first check.
     if last != 0 && now >= last + PAUSE {
-        check_once(config, put);
+        try_check(config, put);
     }
 }
 
-/// Checks for new libraries before the second thread.
+/// Checks for new libraries before the program creates its second thread.
 pub(super) fn check_last(put: Put) {
     let config = config::get();
     if config.text_libs && fork_gate::forks() == 0 && LAST.load(Ordering::Relaxed) != 0 {
-        check_once(config, put);
+        try_check(config, put);
     }
 }
 
 /// Checks, unless another thread is checking or may hold the loader's lock.
-fn check_once(config: &Config, put: Put) {
-    if LOOKING.swap(true, Ordering::Acquire) {
+fn try_check(config: &Config, put: Put) {
+    if CHECKING.swap(true, Ordering::Acquire) {
         return;
     }
     match lock::is_surely_free() {
         true => check(config, put),
-        // Threads of libc's own may end: the next call tries again.
+        // Threads of libc's own may end: `watch` tries again after [`PAUSE`].
         false => LAST.store(sys::now().max(1), Ordering::Relaxed),
     }
-    LOOKING.store(false, Ordering::Release);
+    CHECKING.store(false, Ordering::Release);
 }
 
 /// Checks all libraries if there are new ones.

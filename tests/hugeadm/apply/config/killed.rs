@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::all;
+use super::without_record;
 use crate::support::live::machine;
 use crate::support::needs;
 use crate::support::tool::{Ran, tool};
@@ -115,7 +115,7 @@ fn killed_runs_recover_on_a_recorded_machine() {
     let tree = tree::machine("x86_64-no-1g");
     // A killed write leaves newlines at the end of a recorded file.
     let state = || {
-        let files = all(tree.path()).into_iter();
+        let files = without_record(tree.path()).into_iter();
         let texts = files.map(|(path, (mode, bytes))| {
             let text = bytes.map(|bytes| String::from_utf8(bytes).unwrap());
             (path, mode, text.map(|text| text.trim_end().to_owned()))

@@ -13,7 +13,7 @@ use hugetools_admin::step::Owner;
 use hugetools_model::sim::Sim;
 use proptest::prelude::*;
 
-use super::with_pools;
+use super::machines_with_pools;
 use crate::hugeadm::world::{NODES, World, lines, size};
 use crate::support::cases;
 use crate::support::tree::{Snapshot, difference, snapshot, text as tree_text, write};
@@ -28,7 +28,7 @@ fn machine(name: &str, kernel: impl Fn(Sim) -> Sim) -> World {
     };
     for mount in world.now().mounts {
         let dirs = mount.point.ancestors().map(|dir| (dir.to_owned(), owner));
-        world.there.extend(dirs);
+        world.paths.extend(dirs);
     }
     world
 }
@@ -67,7 +67,7 @@ fn roll_back(world: &mut World) {
 /// Returns the files of the tree and the simulated directories.
 fn state(world: &World) -> (Snapshot, Vec<PathBuf>) {
     let there = world
-        .there
+        .paths
         .keys()
         .filter(|path| !path.starts_with("/var/lib/hugetools"));
     let there = there.filter(|path| !["/var", "/var/lib"].contains(&path.to_str().unwrap()));
@@ -101,7 +101,7 @@ proptest! {
     /// After an apply nothing differs. A rollback, or the file saved before, restores every byte.
     #[test]
     fn files_are_applied_and_rolled_back(
-        name in prop::sample::select(with_pools()),
+        name in prop::sample::select(machines_with_pools()),
         first in pools(),
         second in pools(),
     ) {

@@ -1,5 +1,5 @@
 //! Known programs: language run-times and servers. For each, the table has the memory that
-//! `--heap` doesn't reach, the program's own switch, and the options that `--auto` takes.
+//! `--heap` doesn't reach, the program's own switch, and the options that `--auto` chooses.
 
 pub(crate) mod table;
 
@@ -26,17 +26,17 @@ pub(crate) struct KnownProgram {
     files: &'static [&'static str],
     /// Prefixes of the names of libraries that it needs.
     needed: &'static [&'static str],
-    /// Whether it has the note of Go's linker.
+    /// Whether the entry matches every program with the note of Go's linker.
     is_go: bool,
     pub(crate) memory: Option<OwnMemory>,
     /// Its own option for huge pages, or another way to reach its memory.
-    pub(crate) own_switch: Option<&'static str>,
+    pub(crate) advice: Option<&'static str>,
     /// Whether it turns transparent huge pages off for itself.
     pub(crate) bans_thp: bool,
     pub(crate) auto: &'static [Choice],
     pub(crate) why: &'static str,
-    /// What to look out for.
-    pub(crate) beware: Option<&'static str>,
+    /// A warning.
+    pub(crate) caveat: Option<&'static str>,
 }
 
 /// Begins an entry.
@@ -47,11 +47,11 @@ const fn program(name: &'static str, files: &'static [&'static str]) -> KnownPro
         needed: &[],
         is_go: false,
         memory: None,
-        own_switch: None,
+        advice: None,
         bans_thp: false,
         auto: &[],
         why: "",
-        beware: None,
+        caveat: None,
     }
 }
 
@@ -66,13 +66,17 @@ impl KnownProgram {
         self
     }
 
-    const fn memory(mut self, what: &'static str, anon: Reach, switch: Switch) -> Self {
-        self.memory = Some(OwnMemory { what, anon, switch });
+    const fn memory(mut self, what: &'static str, anon: Reach, served_if: ServedIf) -> Self {
+        self.memory = Some(OwnMemory {
+            what,
+            anon,
+            served_if,
+        });
         self
     }
 
-    const fn own_switch(mut self, own_switch: &'static str) -> Self {
-        self.own_switch = Some(own_switch);
+    const fn advice(mut self, advice: &'static str) -> Self {
+        self.advice = Some(advice);
         self
     }
 
@@ -87,8 +91,8 @@ impl KnownProgram {
         self
     }
 
-    const fn beware(mut self, beware: &'static str) -> Self {
-        self.beware = Some(beware);
+    const fn caveat(mut self, caveat: &'static str) -> Self {
+        self.caveat = Some(caveat);
         self
     }
 }
@@ -98,7 +102,7 @@ impl KnownProgram {
 pub(crate) struct OwnMemory {
     what: &'static str,
     anon: Reach,
-    switch: Switch,
+    served_if: ServedIf,
 }
 
 /// How much of the memory `--anon` reaches.
@@ -109,16 +113,16 @@ pub(crate) enum Reach {
     All,
 }
 
-/// The sign that the memory has huge pages already, or comes from malloc.
+/// Evidence that the memory has huge pages already, or comes from malloc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Switch {
+enum ServedIf {
     /// The system gives transparent huge pages to all memory.
     ThpAlways,
     /// One of these is in an argument or in the environment.
     Words(&'static [&'static str]),
 }
 
-/// An option that `--auto` takes.
+/// An option that `--auto` chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
     Text,
@@ -175,7 +179,7 @@ pub(crate) fn find(opened: &Opened) -> Option<&'static KnownProgram> {
     })
 }
 
-/// `php` and `php8.2`, but not `phpize`.
+/// Whether a file has this name, perhaps with a version: `php8.2`, but not `phpize`.
 fn is_version_of(file: &[u8], name: &str) -> bool {
     let rest = file.strip_prefix(name.as_bytes());
     let in_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.' || *byte == b'-';
@@ -189,20 +193,20 @@ fn needs(elf: &Elf<File>, prefix: &str) -> bool {
 }
 
 impl KnownProgram {
-    /// Whether it has memory that `--heap` doesn't reach, and its own switch is not set.
+    /// Whether it has memory that `--heap` doesn't reach, without [`ServedIf`].
     pub(crate) fn has_own_memory(
         &self,
         command: &[OsString],
         caller: &Caller,
         root: &Root,
     ) -> bool {
-        match self.memory.map(|memory| memory.switch) {
+        match self.memory.map(|memory| memory.served_if) {
             None => false,
-            Some(Switch::ThpAlways) => {
+            Some(ServedIf::ThpAlways) => {
                 let thp = Thp::read(root).ok().flatten();
                 thp.is_none_or(|thp| thp.enabled.as_deref() != Some("always"))
             }
-            Some(Switch::Words(words)) => !command.iter().chain(&caller.env).any(|text| {
+            Some(ServedIf::Words(words)) => !command.iter().chain(&caller.env).any(|text| {
                 let text = text.to_string_lossy();
                 words.iter().any(|word| text.contains(word))
             }),
@@ -210,7 +214,7 @@ impl KnownProgram {
     }
 
     /// Whether `--anon` reaches none of its own memory.
-    pub(crate) fn is_past_anon(&self) -> bool {
+    pub(crate) fn anon_reaches_none(&self) -> bool {
         self.memory.is_some_and(|memory| memory.anon == Reach::None)
     }
 
@@ -229,7 +233,7 @@ impl KnownProgram {
             true => subject | Subject::HEAP,
             false => subject,
         };
-        let cure = self.own_switch.unwrap_or_default();
+        let cure = self.advice.unwrap_or_default();
         let cure = match reach {
             Reach::All => format!("--anon reaches it; or {cure}"),
             Reach::Part | Reach::None => cure.to_owned(),
@@ -275,7 +279,7 @@ mod tests {
             ),
             (Reach::None, false, false, None),
         ] {
-            let known = program("x", &[]).memory("it", anon, Switch::ThpAlways);
+            let known = program("x", &[]).memory("it", anon, ServedIf::ThpAlways);
             let short = known.shortfall(with_heap, with_anon);
             let fact = short.map(|short| short.fact);
             let expected = reached.map(|reached| format!("it is not taken from malloc, {reached}"));

@@ -73,7 +73,7 @@ fn make(
     let unfinished = names.unfinished.c_str();
     let file = share_dir.dir.file(unfinished, libc::O_RDWR | libc::O_CREAT);
     let file = file.map_err(|_| Reason::NoShareDir)?;
-    if file.try_lock().is_err() || !is_still(share_dir, names, &file) {
+    if file.try_lock().is_err() || !still_has_name(share_dir, names, &file) {
         return Ok(None);
     }
     let filled = fill(&file, share_dir.page_size(), program, part);
@@ -96,7 +96,7 @@ fn make(
 }
 
 /// Whether the name still belongs to the locked file: its maker may have renamed it.
-fn is_still(share_dir: &ShareDir, names: &Names, file: &File) -> bool {
+fn still_has_name(share_dir: &ShareDir, names: &Names, file: &File) -> bool {
     let inode = |file: &File| file.version().map(|version| version.inode);
     let found = share_dir.dir.file(names.unfinished.c_str(), libc::O_RDONLY);
     found.is_ok_and(|found| inode(&found) == inode(file))

@@ -36,20 +36,22 @@ impl Call {
         self.flags & !libc::MREMAP_MAYMOVE == 0
     }
 
-    /// The old range, or `None` for a call that the kernel rejects.
+    /// The old range; `None` if the kernel rejects the flags, the lengths or a fixed target.
     pub(crate) fn old(&self) -> Option<Range<usize>> {
         let keeps_old = self.flags & MREMAP_DONTUNMAP != 0;
         let is_known = self.flags & !KNOWN == 0 && self.new_len > 0;
-        let may = !self.is_fixed() && !keeps_old || self.flags & libc::MREMAP_MAYMOVE != 0;
+        let has_maymove = !self.is_fixed() && !keeps_old || self.flags & libc::MREMAP_MAYMOVE != 0;
         let old = pages(self.addr, self.old_len).ok()?;
-        let is_as_long = || pages(self.addr, self.new_len).is_ok_and(|new| new == old);
-        let has_room = || {
+        let keeps_length = || pages(self.addr, self.new_len).is_ok_and(|new| new == old);
+        let is_disjoint = || {
             let target = pages(self.new_addr, self.new_len);
             target.is_ok_and(|target| overlap(&old, &target).is_empty())
         };
-        let is_right =
-            is_known && may && (!keeps_old || is_as_long()) && (!self.is_fixed() || has_room());
-        is_right.then_some(old)
+        let is_valid = is_known
+            && has_maymove
+            && (!keeps_old || keeps_length())
+            && (!self.is_fixed() || is_disjoint());
+        is_valid.then_some(old)
     }
 
     /// # Safety

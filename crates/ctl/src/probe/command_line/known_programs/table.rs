@@ -1,7 +1,7 @@
 //! The table of known programs. The first entry that matches a program counts.
 
 use super::Choice::{Anon, Heap, HeapThp, Shm, Text, ThpAlways};
-use super::{KnownProgram, Reach, Switch, program};
+use super::{KnownProgram, Reach, ServedIf, program};
 
 /// Advice that holds for any private memory.
 const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
@@ -16,26 +16,26 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the Java heap",
             Reach::All,
-            Switch::Words(&["-XX:+UseTransparentHugePages", "-XX:+UseLargePages"]),
+            ServedIf::Words(&["-XX:+UseTransparentHugePages", "-XX:+UseLargePages"]),
         )
-        .own_switch("java -XX:+UseTransparentHugePages, or -XX:+UseLargePages with a pool")
+        .advice("java -XX:+UseTransparentHugePages, or -XX:+UseLargePages with a pool")
         .auto(
             &[Anon, HeapThp],
             "the Java heap is a mapping of its own, and what native code allocates is malloc's",
         )
-        .beware("with -XX:+UseLargePages all of -Xmx is taken from the pool at the start"),
+        .caveat("with -XX:+UseLargePages all of -Xmx is taken from the pool at the start"),
     program("Node.js", &["node", "nodejs", "deno"])
         .needs(&["libnode.so"])
-        .memory("the heap of JavaScript", Reach::Part, Switch::ThpAlways)
-        .own_switch("hugectl --pid reaches a part of it once it runs, hugeadm --thp-always less")
+        .memory("the heap of JavaScript", Reach::Part, ServedIf::ThpAlways)
+        .advice("hugectl --pid reaches a part of it once it runs, hugeadm --thp-always less")
         .auto(
             &[Anon, HeapThp],
             "large objects of JavaScript are mappings of their own, and buffers are malloc's; \
              small objects lie in mappings of 256 kB, which stay on base pages",
         ),
     program("Bun", &["bun", "bunx"])
-        .memory("the heap of JavaScript", Reach::All, Switch::Words(&[]))
-        .own_switch("hugectl --pid reaches it once it runs")
+        .memory("the heap of JavaScript", Reach::All, ServedIf::Words(&[]))
+        .advice("hugectl --pid reaches it once it runs")
         .auto(
             &[Anon],
             "the heap of JavaScript and its buffers are mappings; its malloc is its own",
@@ -44,14 +44,14 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the memory of PHP scripts",
             Reach::All,
-            Switch::Words(&["USE_ZEND_ALLOC_HUGE_PAGES=1"]),
+            ServedIf::Words(&["USE_ZEND_ALLOC_HUGE_PAGES=1"]),
         )
-        .own_switch("USE_ZEND_ALLOC_HUGE_PAGES=1 in its environment")
+        .advice("USE_ZEND_ALLOC_HUGE_PAGES=1 in its environment")
         .auto(
             &[Anon, HeapThp],
             "the memory of scripts comes from mmap, and that of extensions from malloc",
         )
-        .beware(
+        .caveat(
             "with its own switch PHP takes pages of the pool first, and a child that it forks can \
              be killed when the pool is empty",
         ),
@@ -59,22 +59,22 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the memory of Python's small objects",
             Reach::None,
-            Switch::Words(&["PYTHONMALLOC=malloc"]),
+            ServedIf::Words(&["PYTHONMALLOC=malloc"]),
         )
-        .own_switch("PYTHONMALLOC=malloc in its environment makes malloc serve them")
+        .advice("PYTHONMALLOC=malloc in its environment makes malloc serve them")
         .auto(
             &[Heap],
             "arrays, tables and what extensions allocate are malloc's",
         ),
     program("Ruby", &["ruby"])
         .needs(&["libruby"])
-        .own_switch("hugectl --thp-policy=always lets it have transparent huge pages")
+        .advice("hugectl --thp-policy=always lets it have transparent huge pages")
         .bans_thp()
         .auto(
             &[Heap],
             "it allocates with malloc, except the slots of small objects",
         )
-        .beware(
+        .caveat(
             "it turns transparent huge pages off for itself: without --thp-policy=always only \
              pages of a pool reach it",
         ),
@@ -82,9 +82,9 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the memory of Erlang processes",
             Reach::All,
-            Switch::ThpAlways,
+            ServedIf::ThpAlways,
         )
-        .own_switch("hugeadm --thp-always reaches it")
+        .advice("hugeadm --thp-always reaches it")
         .auto(
             &[Anon, HeapThp],
             "the memory of Erlang processes are mappings, and what drivers allocate is malloc's",
@@ -93,9 +93,9 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         .memory(
             "the buffer pool of the database",
             Reach::All,
-            Switch::Words(&["--large-pages", "--large_pages"]),
+            ServedIf::Words(&["--large-pages", "--large_pages"]),
         )
-        .own_switch(
+        .advice(
             "its own option --large-pages takes pages of a pool that holds the buffer pool and \
              about 250 MB more",
         )
@@ -106,7 +106,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
              for itself",
         ),
     program("PostgreSQL", &["postgres", "postmaster", "pg_ctl"])
-        .own_switch(
+        .advice(
             "huge_pages=on in postgresql.conf takes pages of a pool for the shared buffers, or \
              does not start",
         )
@@ -115,7 +115,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
             "its memory is the shared buffers; each connection is a process with a small heap \
              of its own",
         )
-        .beware(
+        .caveat(
             "start it as its user; Debian's pg_ctlcluster drops the environment, which hugectl \
              --emit=environment --shm mends",
         ),
@@ -130,7 +130,7 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
             "keydb-server",
         ],
     )
-    .own_switch(
+    .advice(
         "disable-thp no in its configuration lets it have transparent huge pages after \
          hugeadm --thp-always",
     )
@@ -139,17 +139,17 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
         "its allocator takes mappings, or is malloc; it saves by fork: what is on pages of a \
          pool would be moved or copied then",
     )
-    .beware("while it saves, each write to a transparent huge page copies the whole page"),
+    .caveat("while it saves, each write to a transparent huge page copies the whole page"),
     program("memcached", &["memcached"])
-        .own_switch("its own option -L")
+        .advice("its own option -L")
         .auto(&[Heap], "its slabs are malloc's, and it does not fork"),
     program("MongoDB", &["mongod", "mongos"])
         .memory(
             "what the tcmalloc in the program hands out",
             Reach::None,
-            Switch::ThpAlways,
+            ServedIf::ThpAlways,
         )
-        .own_switch(ALWAYS)
+        .advice(ALWAYS)
         .auto(
             &[Text],
             "its code is large, and the allocator inside takes its memory in pieces smaller than \
@@ -170,25 +170,25 @@ pub(super) static PROGRAMS: &[KnownProgram] = &[
             "kvm",
         ],
     )
-    .own_switch(
+    .advice(
         "-object memory-backend-memfd,hugetlb=on,id=ram,size=SIZE with -machine \
          memory-backend=ram takes pages of a pool",
     )
     .auto(&[Anon], "the memory of a guest is a mapping")
-    .beware("a guest whose devices are passed through has all of its memory pinned"),
+    .caveat("a guest whose devices are passed through has all of its memory pinned"),
     program("Open MPI", &["mpirun", "mpiexec", "orterun", "prterun"])
         .auto(&[Heap], "each rank inherits it on this machine")
-        .beware(
+        .caveat(
             "ranks on other machines do not: there hugectl goes in front of the program, as in \
              mpirun hugectl --auto PROGRAM",
         ),
     program("Go", &[])
         .is_go()
-        .memory("Go's own heap", Reach::None, Switch::ThpAlways)
-        .own_switch(ALWAYS)
+        .memory("Go's own heap", Reach::None, ServedIf::ThpAlways)
+        .advice(ALWAYS)
         .auto(
             &[HeapThp],
             "the memory of its C parts is malloc's; no library sees its own heap",
         )
-        .beware("Go calls the kernel without the C library"),
+        .caveat("Go calls the kernel without the C library"),
 ];
