@@ -275,8 +275,8 @@ fn open_outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
     Ok(outlet)
 }
 
-/// Prints settings for another starter, such as systemd. They must not depend on the caller, so its
-/// environment and the embedded libraries are ignored.
+/// Prints settings for another starter, such as systemd. They must not depend on the caller: of its
+/// environment only `PATH` counts, and the embedded libraries are ignored.
 fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;

@@ -56,7 +56,7 @@ impl Layout {
     }
 
     fn apply(self, text: &str) -> String {
-        let mut dressed = String::new();
+        let mut laid_out = String::new();
         for line in text.split_inclusive('\n') {
             let (line, end) = match line.strip_suffix('\n') {
                 Some(line) => (line, "\n"),
@@ -64,10 +64,10 @@ impl Layout {
             };
             let folded = self.fold(line);
             let painted: Vec<String> = folded.iter().map(|line| self.paint(line)).collect();
-            dressed += &painted.join("\n");
-            dressed += end;
+            laid_out += &painted.join("\n");
+            laid_out += end;
         }
-        dressed
+        laid_out
     }
 
     /// Wraps a line and indents its continuation. Commands stay whole, for users to copy.
@@ -117,8 +117,8 @@ fn is_command(line: &str) -> bool {
     line.trim_start().starts_with("-> ")
 }
 
-/// Returns the indentation of continuation lines: up to the text after a line's mark, or two
-/// columns for a table row.
+/// Returns the indentation of continuation lines: that of the line's text after any bullet or
+/// number, or two columns if that is 0.
 fn indentation(line: &str) -> usize {
     let text = line.trim_start_matches(' ');
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -170,8 +170,8 @@ heap          104448       104448
         let words =
             |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         for columns in 1..200 {
-            let dressed = on(columns).apply(text);
-            assert_eq!(words(&dressed), words(text), "{columns}");
+            let laid_out = on(columns).apply(text);
+            assert_eq!(words(&laid_out), words(text), "{columns}");
         }
     }
 }

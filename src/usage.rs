@@ -67,7 +67,7 @@ fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String 
         return format!("{argument} is ambiguous: {meant}");
     }
     if is_status_alone(error) {
-        return STATUS_OF_WHOM.to_owned();
+        return STATUS_NEEDS_PROCESS.to_owned();
     }
     if let Some(text) = needs_equals(error, argv, command) {
         return text;
@@ -128,8 +128,8 @@ fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     Some(format!("unexpected argument '{word}' found; -{word}?"))
 }
 
-/// Returns the intended option as a question, or an empty string. clap may suggest an abbreviation:
-/// it stands for the first option that begins with it.
+/// Returns the intended option as a question, or an empty string. If clap suggests an abbreviation,
+/// names the first option that begins with it.
 fn similar(error: &clap::Error, command: &Command) -> String {
     let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     if let (Some(word), ErrorKind::UnknownArgument) = (unknown, error.kind()) {
@@ -150,7 +150,7 @@ fn similar(error: &clap::Error, command: &Command) -> String {
     format!("; --{option}?")
 }
 
-/// Returns the option of this name as a question, or an empty string.
+/// Returns the option of this name, also one of hugeadm or hugectl, as a question, or "".
 pub(crate) fn suggest_option(word: &str, command: &Command) -> String {
     let name = word.trim_start_matches('-').split('=').next();
     let name = name.unwrap_or_default();
@@ -172,7 +172,7 @@ pub(crate) fn suggest_option(word: &str, command: &Command) -> String {
 }
 
 /// The message for a `--status` without a process, as in `--status --totals redis-server`.
-const STATUS_OF_WHOM: &str = "--status needs a process directly after it\n  hugectl \
+const STATUS_NEEDS_PROCESS: &str = "--status needs a process directly after it\n  hugectl \
     --status PID|NAME|all [--tree] [--sizes|--totals] [--watch] [--json]";
 
 fn is_status_alone(error: &clap::Error) -> bool {
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use clap::Arg;
 
-    fn told(args: &[&str]) -> String {
+    fn explained(args: &[&str]) -> String {
         let flag = |name: &'static str| Arg::new(name).long(name).num_args(0);
         let command = Command::new("tool")
             .infer_long_args(true)
@@ -260,25 +260,25 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_one_text() {
+    fn usage_errors_suggest_options() {
         assert_eq!(
-            told(&["tool", "--d"]),
+            explained(&["tool", "--d"]),
             "--d is ambiguous: --data, --disable"
         );
         assert_eq!(
-            told(&["tool", "x"]),
+            explained(&["tool", "x"]),
             "unexpected argument 'x' found (see tool --help)"
         );
         assert_eq!(
-            told(&["tool", "pool-list"]),
+            explained(&["tool", "pool-list"]),
             "unexpected argument 'pool-list' found; hugeadm --pool-list?"
         );
         assert_eq!(
-            told(&["tool", "--status"]),
+            explained(&["tool", "--status"]),
             "unexpected argument '--status' found; hugectl --status?"
         );
         assert_eq!(
-            told(&["tool", "data"]),
+            explained(&["tool", "data"]),
             "unexpected argument 'data' found; --data?"
         );
     }

@@ -148,7 +148,7 @@ impl Run {
 
     fn warn_unread(&mut self, unread: &[String]) {
         for why in unread {
-            self.say(Level::Warning, &not_looked_at(why));
+            self.say(Level::Warning, &unread_warning(why));
         }
     }
 
@@ -206,6 +206,6 @@ const NO_MOUNTS: &str =
     "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size";
 
 /// Returns the warning about a file or process that could not be read.
-fn not_looked_at(why: &str) -> String {
+fn unread_warning(why: &str) -> String {
     format!("not looked at: {why}")
 }

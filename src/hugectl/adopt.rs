@@ -26,7 +26,7 @@ pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
         passes: 0,
     };
     if let Some(time) = request.watch {
-        // Until all processes have ended.
+        // Ends when all processes have ended or no process has a given name.
         let pass = || work.pass().map(|(text, _)| text);
         return ended(repeat(time, request.json, pass)).map(|()| 0);
     }
@@ -52,7 +52,7 @@ impl Work<'_> {
         let mut all = Vec::new();
         let mut first = None;
         for pid in pids {
-            match self.one(pid) {
+            match self.adopt_or_predict(pid) {
                 Ok(adopted) => all.push(adopted),
                 // The process may have ended.
                 Err(why) => {
@@ -101,7 +101,7 @@ impl Work<'_> {
         }
     }
 
-    fn one(&mut self, pid: Pid) -> Result<Adopted, Failure> {
+    fn adopt_or_predict(&mut self, pid: Pid) -> Result<Adopted, Failure> {
         if self.request.dry_run {
             return adopt::predict(self.root, pid, self.request);
         }

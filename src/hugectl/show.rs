@@ -16,7 +16,7 @@ pub(super) fn show(status: &Status) -> Result<(), Failure> {
     match status.watch {
         None if status.json => print(&look(&root, status)?),
         None => print(&lay_out(&look(&root, status)?)),
-        // Until all processes have ended.
+        // Ends when a given PID has ended or no process has a given name.
         Some(time) => ended(repeat(time, status.json, || look(&root, status))),
     }
 }
@@ -42,7 +42,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     }
     let all = each(root, status, &mut warnings, take)?;
     for why in all.iter().filter_map(Snapshot::warning) {
-        if !warnings.iter().any(|told| told == why) {
+        if !warnings.iter().any(|warning| warning == why) {
             warnings.push(why.to_owned());
         }
     }

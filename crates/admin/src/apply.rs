@@ -53,8 +53,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs a task until a step fails or a signal arrives. Even then, the write that restores a
-    /// pool's maximum runs if an earlier step changed anything.
+    /// Runs a task until a step fails or, unless the task cleans up, a signal arrives. Even then,
+    /// the write that restores a pool's maximum runs if an earlier step changed anything.
     fn task(&mut self, task: &Task) -> TaskReport {
         let (mut failed, mut changed) = (false, false);
         let mut steps = Vec::new();

@@ -1,7 +1,7 @@
 //! Operations on the machine. ([`hugetools_model::Root`] reads and writes kernel files.)
 //!
 //! **Invariants.** Changes of the machine, waits, and lookups of users and files go through this
-//! trait. On a recorded tree, mounts, owners and swap are skipped.
+//! trait. On a recorded tree, mounts, owners, swap and commands are skipped.
 
 use std::io;
 use std::path::Path;

@@ -65,8 +65,8 @@ fn directory(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// Sets owner and mode of a device below `/dev`, where only root can create symlinks.
-/// Reduces the mode first, so that nobody gets more access in between.
+/// Sets owner and mode of a device such as `/dev/userfaultfd`. Only root can replace it by a
+/// symlink. Reduces the mode first, so that nobody gets more access in between.
 fn own_device(path: &Path, owner: Owner) -> io::Result<()> {
     if !path.starts_with("/dev") {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));

@@ -182,7 +182,7 @@ pub struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotRun {
-    /// A recorded tree has no mounts, owners or swap. Counts as success.
+    /// Skipped on a recorded tree: mounts, owners, swap, commands. Counts as success.
     RecordedTree,
     /// An earlier step of the task failed.
     EarlierFailed,

@@ -148,7 +148,7 @@ pub enum NumberKind {
 pub struct Pages {
     /// The page size.
     pub size: PageSize,
-    /// The node.
+    /// The node; `None` for a whole pool, and in a rollback.
     pub node: Option<NodeId>,
     /// Whether the pages are gigantic, on a kernel without overcommit for them (before Linux 6.19).
     pub gigantic: bool,
@@ -208,7 +208,7 @@ pub enum MountSize {
 }
 
 impl MountSize {
-    /// Whether it is 0, which means no limit.
+    /// Whether it is 0: no limit, or no reservation.
     pub fn is_zero(self) -> bool {
         matches!(self, MountSize::Bytes(Bytes::ZERO) | MountSize::Percent(0))
     }

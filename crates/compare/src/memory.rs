@@ -68,7 +68,7 @@ impl Sampler<'_> {
     /// Takes a sample, without processes that end meanwhile.
     pub(crate) fn take(&mut self) {
         let Some(pid) = self.pid else { return };
-        let now = family(self.root, pid);
+        let now = tree_memory(self.root, pid);
         if now.resident >= self.memory.resident {
             (self.memory.resident, self.memory.huge) = (now.resident, now.huge);
         }
@@ -77,8 +77,8 @@ impl Sampler<'_> {
     }
 }
 
-fn family(root: &Root, pid: Pid) -> Memory {
-    let mut sum = one(root, pid).unwrap_or_default();
+fn tree_memory(root: &Root, pid: Pid) -> Memory {
+    let mut sum = process_memory(root, pid).unwrap_or_default();
     let tasks = pid.path("task");
     // Each thread has children of its own.
     for thread in root.list(&tasks).unwrap_or_default() {
@@ -87,13 +87,13 @@ fn family(root: &Root, pid: Pid) -> Memory {
         let words = text.split(|byte| *byte == b' ');
         let pids = words.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok());
         for child in pids.filter_map(Pid::new) {
-            sum = sum.plus(family(root, child));
+            sum = sum.plus(tree_memory(root, child));
         }
     }
     sum
 }
 
-fn one(root: &Root, pid: Pid) -> Option<Memory> {
+fn process_memory(root: &Root, pid: Pid) -> Option<Memory> {
     let rollup = root.read(&pid.path("smaps_rollup")).ok()?;
     let status = root.read(&pid.path("status")).ok()?;
     let bytes = |text: &[u8], name: &[u8]| keyed::number(text, name).unwrap_or(0) << 10;

@@ -46,7 +46,7 @@ pub fn compare(
             compared.values.push(value.of(&run));
             compared.runs.push(run);
         }
-        rate(&mut ways);
+        update_ratios(&mut ways);
         clock.longest = clock
             .longest
             .max(began.elapsed().saturating_sub(clock.last));
@@ -141,7 +141,7 @@ fn check(
     Err(failed(way, 125, why, output))
 }
 
-fn rate(ways: &mut [Compared]) {
+fn update_ratios(ways: &mut [Compared]) {
     let Some((plain, others)) = ways.split_first_mut() else {
         return;
     };

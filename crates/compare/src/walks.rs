@@ -1,5 +1,5 @@
-//! Counts page walks of the program and its children, if the machine can (`perf_event_open(2)`):
-//! misses of the data TLB and of the instruction TLB.
+//! Counts page walks of the program and its children in user mode (`perf_event_open(2)`): misses of
+//! the data TLB by loads, and of the instruction TLB.
 
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult};
 use perf_event::{Builder, Counter};

@@ -4,7 +4,7 @@
 //!
 //! The file has a fixed size and lies in the user's hugectl directory. The first process with a
 //! warning creates it. The key of a launch determines its entry; another launch with the same entry
-//! overwrites it. A process that cannot open the file prints all its warnings.
+//! overwrites it. A process that cannot open the file may repeat a warning or omit one.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -167,7 +167,7 @@ mod tests {
         assert!(!ledger.is_first(&one, Kind::Shm));
         assert!(ledger.is_first(&other, Kind::Shm));
         assert!(ledger.is_first(&other, Kind::SmallShared));
-        // It has the same place.
+        // Another key with the same entry overwrites it.
         assert!(ledger.is_first(&launch(7 + LAUNCHES as u64, 0), Kind::Shm));
         assert!(ledger.is_first(&one, Kind::Shm));
         assert!(!ledger.is_first(&other, Kind::Shm));

@@ -8,8 +8,8 @@
 //! The documents of all tools begin with the first six fields. `mapped`, `resident` and
 //! the values of `huge` are bytes; the keys of `huge` are page sizes in bytes.
 //! `mechanism` is `hugetlb`, `thp`, `file` (huge pages of the page cache), several of
-//! them joined by `+`, or null. `folios` is optional: resident bytes by folio size. The
-//! fields of [`Life`] follow for a process that has ended.
+//! them joined by `+`, or null. Optional are `folios` (resident bytes by folio size),
+//! `required`, `next_touch`, and for a process that has ended the fields of [`Life`].
 
 mod life;
 mod next_touch;

@@ -8,8 +8,8 @@ use core::ops::Range;
 use hugetools_kernfs::smaps::Record;
 
 /// The area where the heap library reserves its address space: 32 TiB from 48 TiB on.
-/// Other processes recognise a heap by it. In a 39-bit address space the heap lies
-/// elsewhere and other processes see it as `anon`.
+/// Other processes recognise a heap by it. In a smaller address space (39 bits) the heap
+/// lies elsewhere and other processes see it as `anon`.
 pub const HEAP_AREA: Range<u64> = 0x3000_0000_0000..0x5000_0000_0000;
 
 /// The name of the memfd that the library shares with `hugectl --report`. It is not the program's

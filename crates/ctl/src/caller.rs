@@ -48,7 +48,7 @@ impl Caller {
         }
     }
 
-    /// Returns the same caller in a child process.
+    /// Returns a copy with the ID of the calling process, for a child.
     #[must_use]
     pub fn this_process(&self) -> Caller {
         Caller {

@@ -118,7 +118,7 @@ type Variable = (&'static str, String);
 
 fn variables(plan: &Plan) -> Result<Vec<Variable>, Failure> {
     let mut all = Vec::new();
-    // env::PID names the process that prints messages, which is unknown.
+    // env::PID may be 0, as if hugectl had warned. Without it every process warns.
     let variables = plan.variables.iter();
     for variable in variables.filter(|variable| variable.name != env::PID) {
         let value: &OsString = match &variable.value {

@@ -105,7 +105,7 @@ pub(crate) struct Bundled {
 }
 
 impl Plan {
-    /// Whether `--require` is set: then the program must not run without the variables.
+    /// Whether `--require` is set.
     pub(crate) fn requires(&self) -> bool {
         let mut variables = self.variables.iter();
         variables.any(|variable| variable.name == REQUIRE)

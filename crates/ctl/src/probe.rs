@@ -50,7 +50,7 @@ pub struct Findings {
     pub(crate) served: Wants,
     /// The request for the program's segments, without marks in its file.
     pub(crate) elfmap: Elfmap,
-    /// The measures of these segments.
+    /// How much of these segments can be on huge pages.
     pub(crate) parts: Parts,
     pub(crate) look: Look,
     pub(crate) decision: Decision,

@@ -191,7 +191,7 @@ fn is_library(record: &Record<'_>) -> bool {
 
 /// Sorts mappings into rows, in the order of reports.
 fn rows<'a>(mappings: &[Record<'a>], extents: &[Extent<'a>], pmd_size: u64) -> Vec<Row<'a>> {
-    // Each run of equally named mappings has at most two rows; nameless ones share theirs.
+    // At most: two rows for each run of equal names, and one for each extent and segment.
     let names = 1 + mappings
         .windows(2)
         .filter(|two| two[0].name != two[1].name)

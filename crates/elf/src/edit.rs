@@ -133,8 +133,8 @@ impl Table {
         }
     }
 
-    /// Returns the segments that cannot be aligned; fails if executable ones are among them, or if
-    /// this size, this file or its lack of text rules out an alignment.
+    /// Returns the segments that cannot be aligned. Fails if executable ones are among them, if the
+    /// size is out of range, or if the file has fixed addresses or no text.
     fn unaligned(&self, size: u64) -> Result<Vec<Unaligned>, Refusal> {
         let largest = largest(self.ident);
         if !size.is_power_of_two() || size > largest {

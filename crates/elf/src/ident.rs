@@ -45,7 +45,7 @@ const NAMES: &[(elf::Machine, &str)] = &[
 ];
 
 impl Ident {
-    /// Returns the values of this program.
+    /// Returns the architecture of this program.
     pub fn native() -> Ident {
         let machine = match std::env::consts::ARCH {
             "powerpc64" => elf::EM_PPC64,

@@ -109,11 +109,11 @@ fn relro_lies_in_a_writable_segment() {
     let dir = tempfile::tempdir().unwrap();
     let flags = ["-Wl,-z,relro,-z,now"];
     let elf = open(&build(dir.path(), "closed", MAIN, &flags));
-    let closed = elf.relro().unwrap();
+    let relro = elf.relro().unwrap();
     let data = elf.loads().iter().find(|load| load.writable).unwrap();
-    assert!(data.address <= closed.start && closed.start < closed.end && closed.end <= data.end());
-    let open = open(&build(dir.path(), "open", MAIN, &["-Wl,-z,norelro"]));
-    assert_eq!(open.relro(), None);
+    assert!(data.address <= relro.start && relro.start < relro.end && relro.end <= data.end());
+    let plain = open(&build(dir.path(), "open", MAIN, &["-Wl,-z,norelro"]));
+    assert_eq!(plain.relro(), None);
 }
 
 /// A minimal header for another architecture.

@@ -1,7 +1,7 @@
 //! mimalloc's arenas, which lie in our extents. Their commit callback is the page source.
 //!
-//! **Invariants.** The first call adds an arena; another one is added before all are full. Missing
-//! memory is an error of the callback, never a signal at a later access.
+//! **Invariants.** The first call adds an arena; another one is added before all are full. The
+//! callback populates pool pages, so that a missing one raises no signal at a later access.
 //!
 //! **Locks.** A flag: one thread at a time adds an arena; others don't wait.
 //!
@@ -37,7 +37,7 @@ const TABLES: usize = 32 << 20;
 static MANAGED: AtomicUsize = AtomicUsize::new(0);
 
 /// Bytes in use at which another arena is added.
-static ENOUGH: AtomicUsize = AtomicUsize::new(0);
+static GROW_AT: AtomicUsize = AtomicUsize::new(0);
 
 /// Set while a thread adds an arena.
 static ADDING: AtomicBool = AtomicBool::new(false);
@@ -46,7 +46,7 @@ static ADDING: AtomicBool = AtomicBool::new(false);
 #[cold]
 pub(crate) fn start() -> bool {
     match host_malloc::heap() {
-        // Without a configuration the loader is calling, before there is an environment.
+        // The loader may call malloc before the environment is known: the heap starts later.
         Heap::Ours if config::is_known() => make_ready(),
         Heap::Ours | Heap::Unknown => {}
         Heap::Theirs => return false,
@@ -96,7 +96,7 @@ fn add(len: usize) {
     if !added && managed < in_use + SMALLEST {
         BACKOFF.note(Shortfall::AddressSpace);
     }
-    ENOUGH.store((managed / 2).max(in_use + SMALLEST / 2), Ordering::Relaxed);
+    GROW_AT.store((managed / 2).max(in_use + SMALLEST / 2), Ordering::Relaxed);
     ADDING.store(false, Ordering::Release);
 }
 
@@ -151,7 +151,7 @@ unsafe extern "C" fn commit_callback(
         // SAFETY: mimalloc's own variable.
         unsafe { is_zero.write(zero) };
     }
-    if usage::in_use() > ENOUGH.load(Ordering::Relaxed) && state::is_ready() {
+    if usage::in_use() > GROW_AT.load(Ordering::Relaxed) && state::is_ready() {
         add(MANAGED.load(Ordering::Relaxed));
     }
     true

@@ -9,7 +9,7 @@
 //! **Invariants.** The decision never changes. A block returns to the malloc that made it; if that
 //! can't be found, it leaks.
 //!
-//! **Locks.** None: if the look-up calls malloc, the decision is [`Heap::Unknown`].
+//! **Locks.** None: the decision is [`Heap::Unknown`] during the look-up, which may call malloc.
 //!
 //! **At a fork.** The child has the same malloc.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
@@ -36,7 +36,6 @@ word!(hugetools_checker_usable_size);
 /// Whose malloc the program uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heap {
-    /// Ours.
     Ours,
     /// Being looked up.
     Unknown,
@@ -116,7 +115,7 @@ type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
 type Free = extern "C" fn(*mut c_void);
 type UsableSize = extern "C" fn(*const c_void) -> usize;
 
-/// Reads a function; `None` if no other malloc is kept.
+/// Reads a function; `None` if its address is unknown.
 macro_rules! function {
     ($function:ident as $type:ty) => {{
         let address = $function.load(Ordering::Relaxed);

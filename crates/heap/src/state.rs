@@ -4,11 +4,11 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// mimalloc has an arena.
 const READY: u8 = 0;
-/// Ready, and freed memory waits for a purge: some calls check the clock.
+/// Ready, and freed memory waits for a purge: some frees check the clock.
 const WATCHING: u8 = 1;
-/// Ready, and each malloc checks the clock.
+/// Like [`WATCHING`], and each malloc checks the clock.
 const WATCHING_CLOSELY: u8 = 2;
-/// No arena yet, or another malloc.
+/// No arena yet, or the program keeps another malloc.
 const UNREADY: u8 = 3;
 /// A thread is starting the heap.
 const STARTING: u8 = 4;

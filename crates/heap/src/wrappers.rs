@@ -49,8 +49,8 @@ unsafe extern "C" {
     fn __real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int;
 }
 
-/// mimalloc reads the monotonic clock when it frees a page: this tells [`idle`], and reads the
-/// coarse clock, which is cheaper and exact enough.
+/// mimalloc reads the monotonic clock when it frees a page, so [`idle`] is told of each read. The
+/// coarse clock is read instead: it is cheaper and exact enough.
 ///
 /// # Safety
 /// As for `clock_gettime(2)`.
@@ -72,7 +72,7 @@ unsafe extern "C" fn __wrap_clock_gettime(
     result
 }
 
-/// Refuses mimalloc's `prctl` that names its mappings: the program's seccomp filter may forbid it.
+/// Refuses mimalloc's `prctl` calls, such as names for mappings: a seccomp filter may forbid them.
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_prctl(_option: c_int) -> c_int {
     -1

@@ -100,11 +100,11 @@ mod tests {
             pairs.iter().flatten().flat_map(bytes).collect()
         };
         for wide in [true, false] {
-            let told = |pairs: &[[u64; 2]]| is_secure(&join(pairs, wide));
-            assert_eq!(told(&[[33, 7], [6, 4096], [23, 0], [0, 0]]), Some(false));
-            assert_eq!(told(&[[33, 7], [6, 65536], [23, 1], [0, 0]]), Some(true));
-            assert_eq!(told(&[[6, 4096], [0, 0], [23, 1]]), None);
-            assert_eq!(told(&[[23, 1], [0, 0]]), None);
+            let secure = |pairs: &[[u64; 2]]| is_secure(&join(pairs, wide));
+            assert_eq!(secure(&[[33, 7], [6, 4096], [23, 0], [0, 0]]), Some(false));
+            assert_eq!(secure(&[[33, 7], [6, 65536], [23, 1], [0, 0]]), Some(true));
+            assert_eq!(secure(&[[6, 4096], [0, 0], [23, 1]]), None);
+            assert_eq!(secure(&[[23, 1], [0, 0]]), None);
         }
         assert_eq!(is_secure(b""), None);
     }

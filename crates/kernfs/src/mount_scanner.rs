@@ -32,8 +32,8 @@ impl Scanner {
         }
     }
 
-    /// Consumes the next byte. Returns true at the end of a hugetlbfs line, unless its mount
-    /// point is too long; [`Scanner::point`] then returns it.
+    /// Consumes the next byte. Returns true at the end of a hugetlbfs line; [`Scanner::point`]
+    /// then returns its mount point. Skips a line whose mount point exceeds [`PATH_MAX`].
     pub fn take(&mut self, byte: u8) -> bool {
         if self.field > 2 && byte != b'\n' {
             // Skip the options, which may be long.

@@ -69,8 +69,8 @@ mod tests {
     fn a_name_may_contain_any_byte() {
         let text = b"7 (a) b (c) S 5 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 2 3 4\n";
         let stat = Stat::parse(text).unwrap();
-        let told = (stat.parent(), stat.start(), stat.is_over());
-        assert_eq!(told, (Some(5), Some(12345), Some(false)));
+        let found = (stat.parent(), stat.start(), stat.is_over());
+        assert_eq!(found, (Some(5), Some(12345), Some(false)));
         assert_eq!(stat.name(), b"a) b (c");
         assert_eq!((stat.number(8), stat.number(25)), (None, Some(4)));
         assert_eq!((stat.field(2), stat.field(26)), (None, None));

@@ -20,7 +20,7 @@ pub struct Change {
 /// An alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// The huge page size for file mappings on the file's architecture.
+    /// The tool's default for the architecture.
     Usual,
     /// This many bytes.
     To(u64),

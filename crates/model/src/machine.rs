@@ -1,7 +1,7 @@
 //! The whole state, from which plans are made.
 //!
-//! **Invariants.** The state is read once and never changed. A feature that the kernel
-//! lacks is empty or `None`, so that a plan never reads another file.
+//! **Invariants.** The state is read once and never changed. A plan reads no other file. A
+//! feature that the kernel lacks is empty or `None`.
 
 use crate::hugetlb::boot::{self, Boot};
 use crate::hugetlb::node::{self, Node, NodeId};

@@ -71,8 +71,8 @@ pub fn exe(root: &Root, pid: Pid) -> Result<PathBuf, FileError> {
         .map_err(|error| FileError::io(Op::Read, &path, &error))
 }
 
-/// Returns the process's name (`comm`): the file name of the started program, link or script,
-/// unless the process changed it.
+/// Returns the process's name (`comm`, at most 15 bytes): the file name of the started program,
+/// link or script, unless the process changed it.
 pub fn name(root: &Root, pid: Pid) -> Option<Vec<u8>> {
     let name = root.read(&pid.path("comm")).ok()?;
     let name = name.strip_suffix(b"\n").unwrap_or(&name);

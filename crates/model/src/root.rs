@@ -109,7 +109,7 @@ impl Root {
             .map(|(owner, _)| owner)
     }
 
-    /// Returns owner and mode of a file, and the device number of its file system.
+    /// As [`Root::owner`], with the device number of the file system.
     pub fn owner_on(&self, path: &Path) -> Option<(Owner, u64)> {
         let found = fs::metadata(path).ok().filter(|_| self.is_live())?;
         let owner = Owner {
@@ -341,14 +341,14 @@ mod tests {
         let outside = tempfile::NamedTempFile::new().unwrap();
         let path = KPath::from("/proc/sys/vm/nr_hugepages");
         std::os::unix::fs::symlink(outside.path(), root.host_path(path.as_str())).unwrap();
-        let told = "a link leads out of the recorded tree";
+        let cause = "a link leads out of the recorded tree";
         assert_eq!(
             root.write(&path, "7").unwrap_err().to_string(),
-            format!("cannot write 7 to {path}: {told}")
+            format!("cannot write 7 to {path}: {cause}")
         );
         assert_eq!(
             root.read(&path).unwrap_err().to_string(),
-            format!("cannot read {path}: {told}")
+            format!("cannot read {path}: {cause}")
         );
         assert_eq!(outside.path().metadata().unwrap().len(), 0);
         std::os::unix::fs::symlink("/", root.host_path("/elsewhere")).unwrap();

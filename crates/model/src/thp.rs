@@ -22,7 +22,7 @@ pub struct Thp {
     pub defrag: Option<String>,
     /// `shmem_enabled`: the mode for shared memory, since Linux 4.8.
     pub shmem_enabled: Option<String>,
-    /// `hpage_pmd_size`: the size of a PMD-mapped huge page, since Linux 4.12.
+    /// `hpage_pmd_size`: the size of a PMD-mapped huge page, since Linux 4.10.
     pub pmd_size: Option<PageSize>,
     /// `hugepages-*kB/enabled`: multi-size THP, since Linux 6.8, in ascending order.
     pub sizes: Vec<ThpSize>,
@@ -61,7 +61,7 @@ pub fn dir() -> KPath {
 }
 
 /// Reads `hpage_pmd_size`, the size of a PMD-mapped huge page; `None` without
-/// `CONFIG_TRANSPARENT_HUGEPAGE`, and before Linux 4.12.
+/// `CONFIG_TRANSPARENT_HUGEPAGE`, and before Linux 4.10.
 pub fn pmd_size(root: &Root) -> Result<Option<PageSize>, FileError> {
     let bytes = root.number_opt(&dir().join("hpage_pmd_size"))?;
     Ok(bytes.and_then(PageSize::new))

@@ -52,8 +52,8 @@ pub fn report_path() -> Option<&'static CStr> {
 }
 
 /// Returns the level for a shortage of huge pages: info if hugectl or a process of the same start
-/// has printed this kind, otherwise warning. If it is unknown who has printed it, only the process
-/// `warning_pid` warns, if that is set.
+/// has printed this kind, otherwise warning. If that is unknown and `warning_pid` is set, only that
+/// process warns.
 pub fn level(kind: Kind) -> Level {
     match get().warning_pid {
         // Under the program's own filter no message is written.

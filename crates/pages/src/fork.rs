@@ -39,7 +39,7 @@ mod blocker;
 mod evacuate;
 mod guard;
 
-/// Number of forks that move memory; after them the process stays off pools.
+/// Number of forks that move memory; after them the heap stays off pools.
 /// [`pool_backoff::FORKS_SEEN`] names the number.
 const MOVES: u32 = 2;
 

@@ -1,7 +1,7 @@
 //! Parsed kernel files, and queries about mapped memory.
 //!
 //! **Invariants.** Only [`populate`] and [`hugetlb_pool`] change memory. Unknown numbers are
-//! `None`; only [`facts::thp_size`] falls back to a guess.
+//! `None`, except [`facts::threads`] (0) and [`facts::thp_size`] (a guess).
 //!
 //! **Locks.** None: two threads may read a file at the same time.
 //!

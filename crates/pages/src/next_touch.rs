@@ -3,7 +3,7 @@
 //! `UFFDIO_MOVE` parks the pages of a range: it moves them from their origin to a mapping of
 //! ours. `userfaultfd(2)` then stops each thread that touches the range, even inside a system call.
 //! A thread of ours (`service`) migrates the touched piece to that thread's node and moves it back
-//! to its origin. The service ends when no piece is parked, or after a minute.
+//! to its origin. The service ends when no piece is parked, or a minute after the last request.
 //!
 //! * [`request`]: entry points; `commands`: hands requests to the service
 //! * `ranges`: memory that qualifies; `figures`: counters for the report

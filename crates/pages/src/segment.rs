@@ -1,5 +1,5 @@
 //! Code, data and bss of the program, and code of its libraries, on huge pages at the same
-//! addresses. The program's own are replaced before it begins.
+//! addresses. The program's segments are replaced before it begins.
 //!
 //! * [`load`]: program headers; [`tail`]: the last, partial huge page; [`divide`]: page sizes.
 //! * [`rungs`]: the pages to try; [`placement`] and [`reason`]: results.
@@ -10,7 +10,7 @@
 //!
 //! **Invariants.** A copy is staged and replaces the original in one system call; a failure
 //! before that leaves the original. Read-only memory stays read-only. A segment that isn't mapped
-//! as it was [`loaded`](crate::kernel::loaded) is left alone.
+//! as it was [`loaded`](crate::kernel::loaded) is never replaced by a copy.
 //!
 //! **Locks.** None: data is replaced only while one thread runs, and nobody writes to code.
 //!

@@ -7,14 +7,14 @@
 //! * [`shared`]: shared memory on hugetlb pages, mapped by [`map_shared`], attached by
 //!   [`attach`], turned into ordinary memory by [`step_down`], moved by [`remap`].
 //! * [`private`]: heap and segments; their pool pages become ordinary memory before the call.
-//! * [`anon`]: large private mappings of the program, which are only advised.
+//! * [`anon`]: large private mappings of the program, aligned and advised.
 //! * Other memory isn't ours: functions return `None`, and their callers pass the call on.
 //!
 //! [`map_file`] advises mappings of tmpfs files, which need no table.
 //!
 //! **Invariants.** A call fails with the kernel's error; a failure due to huge pages is reported.
 //!
-//! **Locks.** The lock of the table that changes, once for each call.
+//! **Locks.** The lock of each table that changes; that of shared memory before [`mlocked`]'s.
 //!
 //! **At a fork.** The fork waits for a call that changes a table.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]

@@ -74,7 +74,8 @@ unsafe extern "C" fn mmap(
     at
 }
 
-/// Calls the next `mmap`. A `MAP_HUGETLB` request beyond a control group's limit fails.
+/// Calls the next `mmap`. With `--shm` or `--anon`, a `MAP_HUGETLB` request beyond a control
+/// group's limit fails.
 ///
 /// # Safety
 /// As for `mmap`.

@@ -6,7 +6,7 @@
 //!
 //! **Locks.** The loader's, held while its list is read; our callbacks are short. A callback of the
 //! program's `dl_iterate_phdr` may hold it for long, so once there are other threads we take it
-//! only when the program loads a library.
+//! only when the program loads a library or a report is made.
 //!
 //! **At a fork.** The loader's lock may stay held for ever in the child, so functions are looked up
 //! before.

@@ -12,8 +12,8 @@
 //!
 //! **Locks.** A flag: one thread at a time checks for new libraries.
 //!
-//! **At a fork.** A child, and a process with other threads, doesn't check for libraries: the
-//! loader's lock may be held.
+//! **At a fork.** After it neither parent nor child checks for libraries, nor does a process with
+//! other threads: the loader's lock may be held.
 
 use core::fmt;
 use core::ops::ControlFlow;
@@ -84,7 +84,7 @@ fn put_program(object: &Object<'_>, config: &Config) {
         };
         let rungs = Rungs::of(pages);
         let load = tail::take(&linked, rungs.sizes().1);
-        // Without a whole huge page there is nothing to share or report.
+        // Without a whole huge page nothing is shared, and no facts are needed.
         let fits = !load.inner(rungs.sizes().1).is_empty();
         if fits {
             start_facts::take();

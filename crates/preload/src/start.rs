@@ -45,7 +45,7 @@ unsafe extern "C" fn start(
     message::set_verbosity(config.verbosity);
     report_file::prepare();
     if !weak::is_glibc() {
-        // A signal handler may end the program while musl's loader holds its lock: no look-up then.
+        // A signal handler may call `exit` under the lock of musl's loader: a look-up would hang.
         later::find_all();
     }
     for name in config.rejected.names() {

@@ -102,15 +102,15 @@ fn too_much(machine: &Machine) -> Option<Finding> {
 
 /// Reports the memory that HVO could free from the pools' page descriptors.
 fn descriptors(machine: &Machine) -> Option<Finding> {
-    const DESCRIPTOR: u64 = 64;
-    const REPORT_FROM: u64 = 64 << 20;
+    const DESCRIPTOR_BYTES: u64 = 64;
+    const REPORT_FROM_BYTES: u64 = 64 << 20;
     let base = machine.base_page?.get();
     let saved = machine.pools.iter().fold(0u64, |sum, pool| {
-        let each = (pool.size.get() / base).saturating_mul(DESCRIPTOR);
+        let each = (pool.size.get() / base).saturating_mul(DESCRIPTOR_BYTES);
         let each = each.saturating_sub(base);
         sum.saturating_add(each.saturating_mul(pool.total.get()))
     });
-    (machine.sysctl.hugetlb_optimize_vmemmap == Some(0) && saved >= REPORT_FROM).then(|| {
+    (machine.sysctl.hugetlb_optimize_vmemmap == Some(0) && saved >= REPORT_FROM_BYTES).then(|| {
         let saved = Bytes::new(saved).get() >> 20;
         Finding::new(
             "memory",

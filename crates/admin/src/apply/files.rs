@@ -11,7 +11,7 @@ use crate::effects::Effects;
 use crate::report::{Failure, NotRun, Outcome};
 use crate::step::{Install, MakeDir, Mount, SetOwner, Swap};
 
-/// A recorded tree has no mounts, owners or swap.
+/// Mounts, owners, swap and commands are skipped on a recorded tree.
 const SKIPPED: Outcome = Outcome::NotRun {
     why: NotRun::RecordedTree,
 };

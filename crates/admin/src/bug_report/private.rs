@@ -46,7 +46,7 @@ fn parameters(text: &str) -> String {
 }
 
 /// Keeps only mounts of hugetlbfs and cgroups. Renames non-standard mount points to `/mount-N`, and
-/// omits values of cgroup options, which can be names and paths.
+/// omits cgroup options that have a value: it can be a name or a path.
 fn mounts(text: &str) -> String {
     let mounts = text
         .lines()

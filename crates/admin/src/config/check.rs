@@ -106,7 +106,7 @@ fn differs(
             let is = thp::marked(&select.path, &root.read(&select.path)?)?;
             (is != select.word).then(|| (select.path.to_string(), is, Some(select.word.clone())))
         }
-        // A recorded tree has no mounts and owners.
+        // On a recorded tree, apply skips mounts and owners.
         Step::Mount(mount) if root.has_kernel() => {
             let point = mount.point.display().to_string();
             Some((

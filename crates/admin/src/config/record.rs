@@ -161,7 +161,7 @@ fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Records the time of a check for `--metrics`, if the caller has the rights.
+/// Records the time of a check for `--metrics`, if the directory exists and is writable.
 pub fn note_check(effects: &mut dyn Effects) {
     let checked = Install {
         path: PathBuf::from(CHECKED),

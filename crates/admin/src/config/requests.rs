@@ -62,14 +62,14 @@ pub fn request(
         request: Request::default(),
         seen: BTreeMap::new(),
     };
-    let mut is_for_it = false;
+    let mut any_matches = false;
     for source in sources {
         if builder.facts.matches(source.file.when.as_ref(), source)? {
-            is_for_it = true;
+            any_matches = true;
             builder.source(source).map_err(|why| printable(&why))?;
         }
     }
-    if !is_for_it {
+    if !any_matches {
         let note = "no file is for this machine: the conditions of [when] don't hold";
         builder.request.notes.push(note.to_owned());
     }

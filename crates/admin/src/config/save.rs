@@ -122,14 +122,14 @@ fn mounts(machine: &Machine) -> String {
         let mut pools = machine.pools.iter();
         let pool = pools.find(|pool| below.ends_with(format!("pagesize-{}", pool.size)))?;
         let own = |name| mount.option(name).unwrap_or("0") != "0";
-        let (name, others) = match set.split_once('/') {
+        let (name, has_other_owner) = match set.split_once('/') {
             None if set.is_empty() => ("root".to_owned(), own("uid") || own("gid")),
             None if set == "global" => (set.to_owned(), own("uid") || own("gid")),
             Some(("user", name)) => (format!("user:{name}"), own("gid")),
             Some(("group", name)) => (format!("group:{name}"), own("uid")),
             _ => return None,
         };
-        if others {
+        if has_other_owner {
             let point = mount::escape(&mount.point);
             return Some(format!("\n# {point} has another owner: left out.\n"));
         }

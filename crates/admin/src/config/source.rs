@@ -11,7 +11,7 @@ pub const DEFAULT: &str = "/etc/hugetools/hugetools.toml";
 /// The directory of further files.
 pub const DIRECTORY: &str = "/etc/hugetools/hugetools.d";
 
-/// Messages show at most this many characters of a value.
+/// Messages show at most this many characters of a key and its value.
 const SHOWN: usize = 60;
 
 /// A configuration file.

@@ -66,7 +66,7 @@ fn installed(total: u64) -> u64 {
     total.checked_next_multiple_of(step).unwrap_or(total)
 }
 
-/// Matches a name with `*` for any text.
+/// Whether a name matches a pattern, where `*` is any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

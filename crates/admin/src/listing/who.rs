@@ -3,7 +3,7 @@
 //! [`crate::live::who`] scans the machine into a [`Snapshot`]. The account of each pool is computed
 //! from it without I/O. Its sums match the kernel's counters, or the difference is reported.
 //!
-//! **Invariants.** Unreadable objects are reported. Pages belong only to users seen with them.
+//! **Invariants.** Unreadable objects are reported. A page counts only for users seen with it.
 
 mod text;
 
@@ -248,15 +248,15 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
         PoolAccount {
             row: pool.into(),
             total: pool.total.get(),
-            unaccounted: less(used, sum(false)),
-            unaccounted_reserved: less(pool.reserved.get(), sum(true)),
+            unaccounted: difference(used, sum(false)),
+            unaccounted_reserved: difference(pool.reserved.get(), sum(true)),
             holders,
         }
     };
     seen.pools.iter().map(of_pool).collect()
 }
 
-fn less(all: u64, known: u64) -> i64 {
+fn difference(all: u64, known: u64) -> i64 {
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     number(all) - number(known)
 }

@@ -38,7 +38,7 @@ const HEAP_UNKNOWN: &str =
     "The heap is not included: start the program, then run hugeadm --size-for PID.";
 
 /// Sums up resident private memory, and whole shared mappings, because the kernel reserves them
-/// whole. Private mappings below a page share pages, as in a heap.
+/// whole. Private mappings smaller than a huge page are assumed to share pages, as in a heap.
 fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String> {
     let smaps = process::read_smaps(root, pid).map_err(|error| error.to_string())?;
     if smaps.is_empty() {
@@ -47,7 +47,7 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
     let [mut private, mut shared] = [(0, 0, 0); 2];
     let mut small = 0;
     for record in records(&smaps).filter(|record| record.resident() > 0) {
-        let sum = match kind(&record) {
+        let sum = match is_shared(&record) {
             None => continue,
             Some(true) => &mut shared,
             Some(false) if record.mapped() < size.get() => {
@@ -81,7 +81,7 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
 
 /// Whether memory that huge pages can hold is shared; `None` for files, stacks and the
 /// kernel's mappings.
-fn kind(record: &Record<'_>) -> Option<bool> {
+fn is_shared(record: &Record<'_>) -> Option<bool> {
     let begins = |names: &[&str]| {
         names
             .iter()
@@ -142,8 +142,8 @@ fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Pa
         .to_vec())
 }
 
-/// Asks the server's program. Runs it as the owner of DATADIR, because it loads the libraries that
-/// the settings there name.
+/// Asks the server's program. Root runs it as the owner of `PG_VERSION`, because it loads the
+/// libraries that the settings in DATADIR name.
 fn of_postgres(
     dir: &Path,
     size: PageSize,
@@ -162,10 +162,10 @@ fn of_postgres(
         if nix::unistd::geteuid().is_root() {
             command.uid(found.uid()).gid(found.gid());
         }
-        let said = run(command)?;
-        said.trim()
+        let text = run(command)?;
+        text.trim()
             .parse::<u64>()
-            .map_err(|_| format!("{setting} is {}", said.trim()))
+            .map_err(|_| format!("{setting} is {}", text.trim()))
     };
     if found.uid() == 0 {
         return Err("PostgreSQL never runs as root\n  give the directory to its user".to_owned());
@@ -252,8 +252,8 @@ fn run(mut command: Command) -> Result<String, String> {
     let ran = command.stdin(Stdio::null()).current_dir("/").output();
     let ran = ran.map_err(|error| format!("cannot start {name}: {}", cause(&error)))?;
     if !ran.status.success() {
-        let said = String::from_utf8_lossy(&ran.stderr);
-        let line = said.lines().next().unwrap_or("no output").to_owned();
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        let line = stderr.lines().next().unwrap_or("no output").to_owned();
         return Err(format!("{name}: {line}"));
     }
     Ok(String::from_utf8_lossy(&ran.stdout).into_owned())

@@ -47,14 +47,14 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         };
         let (first, last) = swap::around(machine, &growth, planned.pool(), &mut swap_number);
         plan.tasks.extend(first);
-        finish(plan, change, planned, steps);
+        add_task(plan, change, planned, steps);
         plan.tasks.extend(last);
     }
     plan.refusal = margin::refusal(machine, request, pools.values());
     for change in &request.pool_max {
         if let (Some(planned), Place::Whole(to)) = (pools.get_mut(&change.size), &change.place) {
             let steps = planned.whole_maximum(*to);
-            finish(plan, change, planned, steps);
+            add_task(plan, change, planned, steps);
         }
     }
     if plan.refusal.is_none() {
@@ -70,7 +70,7 @@ fn grows(step: &Step) -> bool {
     matches!(&write.kind, NumberKind::Pages(pages) if pages.effort.is_some())
 }
 
-fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Vec<Step>) {
+fn add_task(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Vec<Step>) {
     let option = &change.option;
     let notes = planned.take_notes();
     plan.notes

@@ -19,7 +19,7 @@ pub struct Memory {
     pub size: PageSize,
     /// Free memory divided by the page size.
     pub free: Option<u64>,
-    /// Pages that could be allocated now. `None` for gigantic pages: they have no free lists.
+    /// Pages that could be allocated now; unknown for gigantic pages, which have no free lists.
     pub available: Option<u64>,
     /// An upper bound of `available`.
     pub at_most: Option<u64>,

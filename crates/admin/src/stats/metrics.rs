@@ -140,11 +140,11 @@ fn nodes(out: &mut String, machine: &Machine) {
 
 /// Formats the counters. Counters that this kernel lacks have no sample.
 fn events(out: &mut String, seen: &Snapshot) {
-    let means = GROUPS
+    let meanings = GROUPS
         .iter()
         .flat_map(|group| group.counters)
         .chain(&OF_SIZES);
-    let means: BTreeMap<_, _> = means.copied().collect();
+    let meanings: BTreeMap<_, _> = meanings.copied().collect();
     let mut all: Vec<(Counter, u64)> = counters::all(&seen.thp_sizes)
         .filter_map(|counter| Some((counter, counter.of(seen)?)))
         .collect();
@@ -159,7 +159,7 @@ fn events(out: &mut String, seen: &Snapshot) {
         } else {
             "gauge"
         };
-        let help = format!("{} of the kernel: {}", first.name, means[first.name]);
+        let help = format!("{} of the kernel: {}", first.name, meanings[first.name]);
         let sample = |(counter, value): &(Counter, u64)| {
             let labels = counter.size.map(|size| format!("{{{}}}", label(size)));
             (labels.unwrap_or_default(), *value)

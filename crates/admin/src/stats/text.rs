@@ -25,7 +25,7 @@ fn group_table(out: &mut String, stats: &Stats, group: &Group) {
         stats.events.iter().find(is_it)
     };
     let rows = group.counters.iter();
-    let rows = rows.filter_map(|(name, means)| Some((find(name)?, *means)));
+    let rows = rows.filter_map(|(name, meaning)| Some((find(name)?, *meaning)));
     let rows: Vec<(&Event, &str)> = rows.collect();
     let _ = writeln!(out, "{}", group.title);
     if rows.iter().all(|(event, _)| event.boot.is_none()) {
@@ -36,8 +36,8 @@ fn group_table(out: &mut String, stats: &Stats, group: &Group) {
         });
         return;
     }
-    for (event, means) in rows {
-        line(out, event, means);
+    for (event, meaning) in rows {
+        line(out, event, meaning);
     }
 }
 
@@ -50,9 +50,9 @@ fn head(out: &mut String, stats: &Stats) {
     let _ = writeln!(out, "{:<28}{boot:>13}", "Time");
 }
 
-fn line(out: &mut String, event: &Event, means: &str) {
+fn line(out: &mut String, event: &Event, meaning: &str) {
     let (name, boot) = (&event.event, number(event.boot));
-    let _ = writeln!(out, "  {name:<26}{boot:>13}  {means}");
+    let _ = writeln!(out, "  {name:<26}{boot:>13}  {meaning}");
 }
 
 fn number(value: Option<impl ToString>) -> String {
@@ -76,8 +76,8 @@ fn sizes(out: &mut String, stats: &Stats) {
         } else {
             let _ = writeln!(out, "Transparent huge pages of {size}");
             for event in events.iter().filter(|event| is_nonzero(event)) {
-                let means = OF_SIZES.iter().find(|(name, _)| *name == event.event);
-                line(out, event, means.map_or("", |(_, means)| means));
+                let counter = OF_SIZES.iter().find(|(name, _)| *name == event.event);
+                line(out, event, counter.map_or("", |(_, meaning)| meaning));
             }
         }
     }

@@ -100,7 +100,7 @@ pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> boo
     is_word(source, name, b"always")
 }
 
-/// Whether text is shared. The value 2 once shared all segments; now it has no effect.
+/// Whether text is shared. Rejects 2 (in the classic library: all segments).
 pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     source.get(name) != Some(b"0") && is_word(source, name, b"1")
 }

@@ -91,7 +91,7 @@ impl Peak {
 pub struct Life {
     /// How it ended.
     pub ended: Ended,
-    /// When hugectl or another reported process started it.
+    /// When it was forked.
     pub start: u64,
     /// When it ended.
     pub end: u64,

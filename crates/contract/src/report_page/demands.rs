@@ -24,14 +24,14 @@ pub struct Demands {
 struct Demand {
     bytes: AtomicU64,
     huge: AtomicU64,
-    /// 0 for no requirement. Otherwise [`THERE`], plus [`MET`] if it was met at the start, plus the
-    /// percentage from bit 8 on (0 for [`Share::Whole`]).
+    /// 0 for no requirement. Otherwise [`REQUIRED`], plus [`MET`] if it was met at the start, plus
+    /// the percentage from bit [`PERCENT_SHIFT`] on (0 for [`Share::Whole`]).
     word: AtomicU32,
 }
 
-const THERE: u32 = 1;
+const REQUIRED: u32 = 1;
 const MET: u32 = 2;
-const PERCENT: u32 = 8;
+const PERCENT_SHIFT: u32 = 8;
 
 /// Returns the bit of a segment in [`Demands::failed`].
 pub fn bit(segment: Segment) -> u32 {
@@ -62,7 +62,7 @@ impl Demands {
             demand.bytes.store(met.bytes, Ordering::Relaxed);
             demand.huge.store(met.huge, Ordering::Relaxed);
             let met = if met.met { MET } else { 0 };
-            let word = THERE | met | percent << PERCENT;
+            let word = REQUIRED | met | percent << PERCENT_SHIFT;
             demand.word.store(word, Ordering::Release);
         }
     }
@@ -78,12 +78,12 @@ impl Demands {
         let failed = self.failed.load(Ordering::Relaxed);
         all.filter_map(move |(demand, segment)| {
             let word = demand.word.load(Ordering::Acquire);
-            let percent = u8::try_from(word >> PERCENT).ok()?;
+            let percent = u8::try_from(word >> PERCENT_SHIFT).ok()?;
             let share = match percent {
                 0 => Share::Whole,
                 percent => Share::Percent(percent),
             };
-            (word & THERE != 0).then_some(Met {
+            (word & REQUIRED != 0).then_some(Met {
                 required: Required(segment, share),
                 bytes: demand.bytes.load(Ordering::Relaxed),
                 huge: demand.huge.load(Ordering::Relaxed),

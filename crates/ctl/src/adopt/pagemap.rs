@@ -25,8 +25,8 @@ pub(super) struct Pagemap {
 }
 
 impl Pagemap {
-    /// Opens the file; `page` is the base page size in bytes. Returns `None` if it may not be read,
-    /// and in a recorded tree.
+    /// Opens the file; `page` is the base page size in bytes. Returns `None` if that fails, as in a
+    /// recorded tree.
     pub(super) fn open(root: &Root, pid: Pid, page: u64) -> Option<Pagemap> {
         let file = root.open(&pid.path("pagemap")).ok()?;
         Some(Pagemap { file, page })

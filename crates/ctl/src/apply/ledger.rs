@@ -15,8 +15,8 @@ const DIR: &str = "ledger";
 const NAME: &str = "launches";
 
 /// Returns this launch's place, with the kinds of messages that hugectl has printed. Returns `None`
-/// without a directory for the ledger, or if a filter kills at ftruncate(2), by which the library
-/// sets its length: then each process prints its own messages.
+/// without a directory for the ledger, or if a filter kills for ftruncate(2), which the library
+/// calls: then each process prints its own messages.
 pub(super) fn place(caller: &Caller, printed: u64) -> Option<Place> {
     if caller.filter.truncate == Answer::Kills {
         return None;
@@ -27,8 +27,8 @@ pub(super) fn place(caller: &Caller, printed: u64) -> Option<Place> {
     })
 }
 
-/// Returns a key unique to this launch: the process ID (at most 2^22), and the time in
-/// microseconds modulo 2^18 (0.26 s).
+/// Returns a key that is unlikely to repeat: the process ID (below 2^22), and the microseconds of
+/// the second modulo 2^18.
 fn key(caller: &Caller) -> u64 {
     const TIME_BITS: u32 = KEY_BITS - 22;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

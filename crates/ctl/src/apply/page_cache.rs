@@ -2,8 +2,8 @@
 //! supports them. All processes share them; they need no pool and outlive the program.
 //!
 //! If the text is not huge yet, its base pages are dropped and read again as huge pages. A result
-//! that falls short is recorded, so that later starts don't try again. The wait for another start
-//! and each read take a second at most.
+//! that falls short is recorded, so that starts in the next ten minutes don't try again. The wait
+//! for another start and each read take a second at most.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -40,11 +40,11 @@ pub(super) fn prepare(text: &TextFile, caller: &Caller, root: &Root) -> Prepared
     prepared(text.clone(), state)
 }
 
-/// The page cache of a file's text.
+/// Bytes of a file's text in the page cache.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cached {
     huge: u64,
-    /// Bytes that other processes map, too.
+    /// Mapped by other processes, too.
     shared: u64,
 }
 

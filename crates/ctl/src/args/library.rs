@@ -15,7 +15,7 @@ pub(crate) struct Library {
     /// Preload even if it looks useless or unwise
     #[arg(
         long, overrides_with = "no_preload",
-        // Abbreviations from before --fallback and --fork.
+        // Otherwise ambiguous with --fallback or --fork.
         aliases = ["f", "fo", "for"],
     )]
     pub(crate) force_preload: bool,

@@ -27,7 +27,7 @@ pub(crate) struct Messages {
     /// The default is 2. 99 sets the library's own debugging, too.
     #[arg(
         long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=99),
-        // Abbreviations that were unique before --version existed.
+        // Otherwise ambiguous with --version.
         aliases = ["v", "ve", "ver"],
     )]
     pub(crate) verbose: Option<u8>,

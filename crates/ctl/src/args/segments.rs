@@ -22,7 +22,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Abbreviations from before --text-libs.
+        // Otherwise ambiguous with --text-libs.
         aliases = ["te", "tex"],
     )]
     pub(crate) text: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Abbreviations from before --budget.
+        // Otherwise ambiguous with --budget.
         alias = "b",
     )]
     pub(crate) bss: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Abbreviations from before --heap-engine.
+        // Otherwise ambiguous with --heap-engine.
         alias = "hea",
     )]
     pub(crate) heap: Option<String>,
@@ -88,7 +88,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Abbreviations from before --anon-min.
+        // Otherwise ambiguous with --anon-min or --auto.
         aliases = ["a", "an", "ano"],
     )]
     pub(crate) anon: Option<String>,
@@ -106,7 +106,7 @@ pub(crate) struct Segments {
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
-        // Abbreviations from before --stack-depth.
+        // Otherwise ambiguous with --stack-depth.
         alias = "stac",
     )]
     pub(crate) stack: Option<String>,
@@ -118,7 +118,7 @@ pub(crate) struct Segments {
     /// Same as --heap=thp; needs no pool
     #[arg(
         long,
-        // Abbreviations from before --thp-policy.
+        // Otherwise ambiguous with --thp-policy.
         alias = "th",
     )]
     pub(crate) thp: bool,

@@ -269,7 +269,7 @@ impl Maker<'_> {
     /// Passes on the findings about seccomp filters.
     fn filter(&mut self) {
         let filter = &self.findings.kernel.filter;
-        // For a left-out program, no other variable shows that hugectl has looked.
+        // A left-out program may lack HUGETLB_PID, the other sign that hugectl has looked.
         let is_news = filter.is_there || self.is_left_out || self.caller.var(env::FILTER).is_some();
         if is_news && self.findings.asked.are_any() {
             self.set(env::FILTER, filter.told().to_string());

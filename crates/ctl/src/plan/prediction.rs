@@ -47,7 +47,7 @@ pub(crate) struct Row {
     pub(crate) rung: Option<Rung>,
     /// The mechanism, as reports name it.
     pub(crate) mechanism: Option<&'static str>,
-    /// Its size in bytes; `None` for growing memory.
+    /// The bytes on this rung; `None` if the memory grows or wasn't measured.
     pub(crate) bytes: Option<u64>,
     /// Huge pages by page size; for growing memory, those that the pool has.
     pub(crate) pages: BTreeMap<u64, u64>,

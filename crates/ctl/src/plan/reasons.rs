@@ -1,5 +1,5 @@
-//! Writes a sentence for each reason: fact, file and value, consequence, remedy. All text about the
-//! ladder, in `--explain` and in warnings before a start, comes from here.
+//! Writes a sentence for each reason: fact, file and value, consequence, remedy. The text of every
+//! shortfall of the ladder, in `--explain` and in warnings before a start, comes from here.
 
 use std::collections::BTreeMap;
 

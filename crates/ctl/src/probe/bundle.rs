@@ -1,5 +1,5 @@
-//! The libraries inside hugectl. A start writes them to `<place>/<digest>` in the caller's
-//! first usable place.
+//! The libraries inside hugectl. A start writes the one that it needs to `<place>/<digest>` in the
+//! caller's first usable place.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -24,7 +24,7 @@ use crate::caller::Caller;
 use crate::caller::filter::{Answer, Filter};
 use crate::say::failure::Failure;
 
-/// How much (in bytes) memory that grows is assumed to take.
+/// Assumed size (bytes) of memory that grows.
 pub(crate) const USEFUL: Bytes = Bytes::new(16 << 20);
 
 pub(crate) const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
@@ -133,7 +133,7 @@ impl Kernel {
             kernel.read_thp(root, wants, caller)?;
             kernel.read_limits(root, wants, caller)?;
         } else {
-            // The request lacks text and data if no page size was visible.
+            // Text and data may be missing from the request because no page size was visible.
             kernel.no_pools = NoPools::find(root);
         }
         Ok(kernel)

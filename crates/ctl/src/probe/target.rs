@@ -197,7 +197,7 @@ impl Walk<'_> {
             }
             Head::Text => {
                 self.is_text = true;
-                self.go_on(PathBuf::from(SHELL));
+                self.continue_with(PathBuf::from(SHELL));
             }
             Head::Elf => {
                 let mut opened = self.read_headers(file)?;
@@ -284,9 +284,9 @@ impl Walk<'_> {
         refused
     }
 
-    /// Goes on with the interpreter of a script, or with the program that `env` would find.
+    /// Continues with the interpreter of a script, or with the program that `env` would find.
     fn enter(&mut self, line: &shebang::Line) -> Result<(), Refused> {
-        self.go_on(line.interpreter.clone());
+        self.continue_with(line.interpreter.clone());
         let name = line.argument.as_deref().and_then(env_program);
         let is_env = self.program.file_name() == Some(OsStr::new("env"));
         let Some(name) = name.filter(|_| is_env) else {
@@ -298,12 +298,12 @@ impl Walk<'_> {
         }
         let mut candidates = candidates(&name, self.caller.var("PATH"));
         if let Some(found) = candidates.find(|candidate| may_run(candidate)) {
-            self.go_on(found);
+            self.continue_with(found);
         }
         Ok(())
     }
 
-    fn go_on(&mut self, program: PathBuf) {
+    fn continue_with(&mut self, program: PathBuf) {
         let before = std::mem::replace(&mut self.program, program);
         self.through.push(before);
     }

@@ -74,11 +74,11 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
 
 fn check(args: &Args) -> Result<(), Failure> {
     let program = args.command.first().map(|word| Path::new(word).display());
-    let odd = args
+    let option = args
         .given
         .first_not_of(&[given::PID, given::PID_TOO, given::ANY]);
-    let odd = odd.map(str::to_owned);
-    if let Some(what) = odd.or(program.map(|program| program.to_string())) {
+    let option = option.map(str::to_owned);
+    if let Some(what) = option.or(program.map(|program| program.to_string())) {
         return usage(format!(
             "--pid is about programs that run already, so {what} has no meaning with it"
         ));

@@ -4,7 +4,7 @@ use std::ops::BitOr;
 
 use hugetools_contract::segment::Segment;
 
-/// A set of segments. Data and bss are one segment to the kernel.
+/// A set of segments. Data and bss count as one: they share a LOAD header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Subject(u8);
 

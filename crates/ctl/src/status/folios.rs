@@ -43,12 +43,12 @@ pub(super) fn read<'s>(
     let pages = Pages::open(root, pid)?;
     let mut folios = Folios::new();
     let mut result = Ok(());
-    // The end of the current mapping, which may have several pieces, and its bytes not found yet.
-    let (mut mapping, mut rest) = (0, 0);
+    // The current mapping may have several pieces; `rest` are its bytes not found yet.
+    let (mut mapping_end, mut rest) = (0, 0);
     let all = mappings.iter().copied();
     pieces(all, extents, |record, range, segment, object| {
-        if mapping != record.end {
-            (mapping, rest) = (record.end, record.resident());
+        if mapping_end != record.end {
+            (mapping_end, rest) = (record.end, record.resident());
         }
         if rest == 0 || result.is_err() {
             return;

@@ -66,8 +66,8 @@ fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
     objects
 }
 
-/// Opens a mapped file: through `/proc/PID/map_files`, which needs privileges, through
-/// `/proc/PID/exe`, or by name, if the name still has the same inode.
+/// Opens a mapped file: by `/proc/PID/map_files`, which needs privileges, by `/proc/PID/exe`, or by
+/// name if that still has the same inode. A recorded tree has only names.
 fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<File>> {
     let first = object.mappings.first();
     if root.is_live() {

@@ -60,10 +60,10 @@ impl Window {
         self.start.addr().get() as u64
     }
 
-    /// Faults all pages in, huge ones if possible. Fails before Linux 5.14, which has no
-    /// `MADV_POPULATE_READ`: there a read puts no huge pages into the page cache anyway.
+    /// Faults all pages in, huge ones if possible. Fails before Linux 5.14 (`MADV_POPULATE_READ`);
+    /// older kernels put no huge pages into the page cache on a read anyway.
     pub(crate) fn touch(&self, deadline: Instant) -> io::Result<()> {
-        // Readahead would read base pages behind the part.
+        // Readahead would read base pages past the end of the part.
         // SAFETY: the advice changes no contents of our own mapping.
         unsafe { madvise(self.start, self.len, MmapAdvise::MADV_RANDOM) }?;
         // SAFETY: as above.

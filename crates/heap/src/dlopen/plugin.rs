@@ -38,7 +38,7 @@ pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
     }
 }
 
-/// `realloc(3)`; a new block is ours.
+/// `realloc(3)`; libc resizes its own blocks.
 ///
 /// # Safety
 /// As for [`free`].

@@ -2,8 +2,8 @@
 //! libraries; see `hugetlbfs::loader::rebind`.
 //!
 //! A library opened with `RTLD_DEEPBIND` finds malloc and free in libc while the program has ours,
-//! and they exchange blocks. Other code calls `dlsym` with a handle of libc: it keeps libc's
-//! malloc, but after the first `dlopen` the functions that take blocks are ours.
+//! and they exchange blocks. Other code calls `dlsym` with a handle of libc: after any `dlopen` it
+//! finds our functions that take blocks, after one with `RTLD_DEEPBIND` our malloc, too.
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,5 +1,5 @@
-//! Foreign blocks in a program that uses our malloc: libc's early ones, or those of a library with
-//! its own malloc. They go to the next definition of the function.
+//! Blocks of another malloc. They return to it if the program keeps it. Otherwise they are libc's
+//! early blocks or a library's own, and go to the next definition of the function.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::c_void;

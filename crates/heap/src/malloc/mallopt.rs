@@ -18,7 +18,7 @@ pub(crate) fn trim() -> c_int {
 }
 
 /// `mallopt(3)`: returns 1 if a setting is accepted. Most tune glibc's malloc and have no effect. A
-/// trim threshold of 0 purges now and at each later free.
+/// trim threshold of 0 returns free pages at once. `M_PERTURB` fails: blocks aren't filled.
 pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
     /// Parameters of glibc's `<malloc.h>`.
     const M_TRIM_THRESHOLD: c_int = -1;

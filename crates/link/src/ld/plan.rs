@@ -35,8 +35,8 @@ pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
     let (options, operands) = request.args.split_at(request.options_end);
     let mut line = options.to_vec();
     if !request.is_static {
-        let last = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
-        let at = line.iter().position(last).unwrap_or(line.len());
+        let is_compilers = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
+        let at = line.iter().position(is_compilers).unwrap_or(line.len());
         line.splice(at..at, library());
         if let Some(library) = &facts.library {
             line.push(joined("-L", library.dir.as_os_str()));

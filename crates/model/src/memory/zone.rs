@@ -104,7 +104,7 @@ pub fn largest_block(root: &Root, base: Option<Bytes>) -> Result<Option<Bytes>, 
     Ok(block.map(Bytes::new))
 }
 
-/// Returns the size of a base page: from our auxiliary vector on a live system, otherwise
+/// Returns the size of a base page: from `/proc/self/auxv` if that exists, otherwise
 /// `MemTotal` (`memory`) divided by the present pages, as a power of two.
 pub fn base_page_size(
     root: &Root,
@@ -121,7 +121,7 @@ pub fn base_page_size(
     Ok(memory.get().checked_div(pages).and_then(nearest_power))
 }
 
-/// Returns the nearest power of two: zones and `MemTotal` are read at different moments.
+/// Returns the nearest power of two. Present pages include reserved ones, `MemTotal` doesn't.
 fn nearest_power(bytes: u64) -> Option<Bytes> {
     (1..)
         .map_while(|shift| 1u64.checked_shl(shift))
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_zone_is_what_follows_its_head() {
+    fn fields_belong_to_the_zone_above() {
         let text =
             b"Node 0, zone      DMA\n  per-node stats\n      nr_dirty 7\n  pages free     3840\n\
             \x20       low      13\n        present  3998\n        managed  3840\n        cma      0\n\

@@ -48,7 +48,7 @@ enum Part {
 pub struct Frames {
     file: File,
     page: u64,
-    /// Page frames per block, at least as many as the largest folio has.
+    /// Page frames per block: those of the largest transparent huge page.
     block: usize,
     known: HashMap<u64, Vec<Part>>,
 }
@@ -222,7 +222,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_page_is_a_part_of_something(flags in prop::collection::vec(0..4u64, 0..70)) {
+        fn each_page_has_a_part(flags in prop::collection::vec(0..4u64, 0..70)) {
             let flags: Vec<u64> = flags.iter().map(|flags| flags << 15).collect();
             prop_assert_eq!(parts(&flags, 64).len(), flags.len());
         }

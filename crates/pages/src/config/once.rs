@@ -1,4 +1,4 @@
-//! Records the kinds of warnings that a hugectl start has printed, in a file that all its processes
+//! Records the kinds of warnings printed by the processes of one hugectl start, in a file that they
 //! share. The file is open only during a query.
 #![expect(unsafe_code, reason = "maps what other processes write to")]
 

@@ -11,7 +11,7 @@ use crate::rt::wait_queue::WaitQueue;
 use crate::sys::{Errno, Result};
 
 /// Maximum number of extents.
-const MOST: usize = 512;
+const MAX: usize = 512;
 
 /// Number of threads inside [`read`].
 static READERS: AtomicU32 = AtomicU32::new(0);
@@ -20,13 +20,13 @@ static READERS: AtomicU32 = AtomicU32::new(0);
 static QUIET: WaitQueue = WaitQueue::new();
 
 /// The extents of the heap and of segments.
-static SLOTS: [AtomicPtr<Extent>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
+static SLOTS: [AtomicPtr<Extent>; MAX] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX];
 
 /// End of the slots that were ever used.
 static END: AtomicUsize = AtomicUsize::new(0);
 
 /// Where the search for a free slot begins: most slots below are taken.
-static FULL: AtomicUsize = AtomicUsize::new(0);
+static SEARCH_START: AtomicUsize = AtomicUsize::new(0);
 
 /// Adds an extent; returns whether there was a slot.
 fn enter(extent: &'static Extent) -> bool {
@@ -37,11 +37,11 @@ fn enter(extent: &'static Extent) -> bool {
             .compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     };
-    let full = FULL.load(Ordering::Relaxed);
-    let Some(place) = (full..MOST).chain(0..full).find(take) else {
+    let start = SEARCH_START.load(Ordering::Relaxed);
+    let Some(place) = (start..MAX).chain(0..start).find(take) else {
         return false;
     };
-    FULL.store(place + 1, Ordering::Relaxed);
+    SEARCH_START.store(place + 1, Ordering::Relaxed);
     END.fetch_max(place + 1, Ordering::AcqRel);
     true
 }
@@ -52,7 +52,7 @@ fn leave(extent: &'static Extent) {
     let is_sought = |slot: &AtomicPtr<Extent>| slot.load(Ordering::Relaxed) == sought;
     if let Some(place) = used().iter().position(is_sought) {
         SLOTS[place].store(core::ptr::null_mut(), Ordering::SeqCst);
-        FULL.fetch_min(place, Ordering::Relaxed);
+        SEARCH_START.fetch_min(place, Ordering::Relaxed);
     }
 }
 
@@ -143,12 +143,12 @@ pub fn read<T>(reader: impl FnOnce() -> T) -> T {
 /// Finishes, in the child of a fork, changes begun by other threads.
 pub(crate) fn adopt_units() {
     for extent in extents() {
-        let was = |before: State| match before {
+        let settle = |before: State| match before {
             // Perhaps a hugetlb mapping by now, but not handed out.
             State::Empty => State::EmptyHuge,
             other => other,
         };
-        extent.units().iter().for_each(|unit| unit.adopt(was));
+        extent.units().iter().for_each(|unit| unit.adopt(settle));
     }
 }
 

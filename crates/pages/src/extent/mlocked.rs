@@ -92,7 +92,7 @@ pub fn restore(range: &Range<usize>) {
     }
     if COUNT.load(Ordering::Acquire) != 0 {
         for place in 0..SLOTS {
-            let (from, to) = at(place);
+            let (from, to) = read_slot(place);
             let (start, end) = (from.max(range.start), to.min(range.end));
             if start < end {
                 let _ = sys::mlock(start, end - start);
@@ -102,7 +102,7 @@ pub fn restore(range: &Range<usize>) {
 }
 
 #[expect(unsafe_code, reason = "reads the table without its lock")]
-fn at(place: usize) -> (usize, usize) {
+fn read_slot(place: usize) -> (usize, usize) {
     let table = TABLE.ranges.get().cast::<(usize, usize)>();
     // SAFETY: within the table.
     let at = unsafe { table.add(place) };
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_cut_and_joined_when_there_are_many() {
+    fn ranges_are_cut_and_removed() {
         let mut ranges = [(0, 0); SLOTS];
         put(&mut ranges, 10..50);
         remove_from(&mut ranges, &(20..30));

@@ -1,9 +1,9 @@
 //! Decides whether a process with threads may keep private pool memory.
 //!
-//! A process with one thread can move such memory at any time. With more threads a move needs
-//! write protection that also stops the kernel: `userfaultfd(2)` with full rights. Without these
-//! rights all of it moves to ordinary memory before the first thread is created, and stays there.
-//! It stays on the pool if a device may be writing or if there is no room; then a fork says why.
+//! A process with one thread can move such memory at any time. With more threads a move needs write
+//! protection that also stops the kernel: `userfaultfd(2)` with full rights. Without them all of it
+//! moves to ordinary memory before the first thread is created, and stays there. It stays on the
+//! pool if another thread runs, a device may be writing or there is no room; a fork then says why.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,7 +53,7 @@ fn may_have_pages() -> bool {
 /// Closes the pools and moves everything off them.
 fn leave_pools() {
     pool_backoff::close(Shortfall::Threads);
-    // A thread of libc or of a raw clone may be writing.
+    // A thread that libc or a raw clone started may be writing.
     if facts::has_threads() {
         return;
     }

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::rt::fork_gate::GATE;
 use crate::sys;
 
-/// Threads that can fork at the same time.
+/// Maximum number of guarded forks at the same time.
 const MOST: usize = 64;
 
 /// A fork in progress.
@@ -51,7 +51,7 @@ impl Guard {
         Some(guard)
     }
 
-    /// Returns this thread's guard; the last one, if a signal handler forked during a fork.
+    /// Returns this thread's guard; of two (a signal handler forked during a fork) the last slot's.
     pub(super) fn of_this_thread() -> Option<Guard> {
         let me = sys::thread_key();
         let is_mine = |place: &Place| place.thread.load(Ordering::Relaxed) == me;

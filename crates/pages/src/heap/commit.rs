@@ -16,8 +16,8 @@ use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
 use crate::sys::{self, Errno, Result};
 
-/// Hugetlb mappings end at a multiple of this many units: their VMAs don't merge, and a process may
-/// have 65530.
+/// Hugetlb mappings extend to a multiple of this many units: adjacent ones don't merge, and a
+/// process may have 65530 VMAs.
 const UNITS_PER_MAPPING: usize = 32;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -30,7 +30,7 @@ const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 pub fn commit(extent: &Extent, addr: usize, len: usize) -> Result<bool> {
     let _pass = fork_gate::GATE.pass();
     let huge = config::get().heap.is_some() && !small_heap::is_on_base_pages(len);
-    put(extent, extent.slice_range(addr, len), huge)
+    commit_slices(extent, extent.slice_range(addr, len), huge)
 }
 
 /// Takes a range back; its contents are lost.
@@ -41,7 +41,7 @@ pub fn decommit(extent: &Extent, addr: usize, len: usize) {
 
 /// Marks slices as used and puts pages behind units that have none. Returns whether all of it
 /// is known to be zero. After an error the pages put so far stay.
-fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
+fn commit_slices(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
     let per_unit = extent.layout.unit / SLICE;
     let last = slices.end.div_ceil(per_unit);
     let part = |unit: usize| {
@@ -53,7 +53,7 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
     while unit < last {
         let (state, _) = extent.units()[unit].settled();
         if !state.is_empty() {
-            if add(extent, unit, part(unit)) {
+            if mark_used(extent, unit, part(unit)) {
                 zero = false;
                 unit += 1;
             }
@@ -72,7 +72,7 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
 }
 
 /// Marks slices of a unit that has pages; `false` if it has none any more.
-fn add(extent: &Extent, unit: usize, part: Range<usize>) -> bool {
+fn mark_used(extent: &Extent, unit: usize, part: Range<usize>) -> bool {
     let word = &extent.units()[unit];
     loop {
         let (state, used) = word.settled();

@@ -10,8 +10,8 @@ use crate::sys;
 /// Ranges up to this size (bytes) count against the thread's allowance.
 const SMALL: usize = 512 << 10;
 
-/// A heap larger than this (bytes) isn't small if the process has touched more than this: then it
-/// uses most of its memory.
+/// A heap larger than this (bytes) counts as small only while the process has touched at most this
+/// much: huge pages would populate memory that it doesn't use.
 const TOUCHED: usize = 6 << 20;
 
 /// Slices on base pages that each thread may take.

@@ -185,11 +185,11 @@ fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&st
         return Headroom::Unknown;
     };
     let mut path = path.trim_end_matches('/');
-    let has = |path: &str| roots.iter().find(|root| exists(root, path, "cgroup.procs"));
-    let root = match has(path) {
+    let root_of = |path: &str| roots.iter().find(|root| exists(root, path, "cgroup.procs"));
+    let root = match root_of(path) {
         None => {
             path = "";
-            has(path)
+            root_of(path)
         }
         found => found,
     };
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_that_is_not_there_is_none() {
+    fn a_missing_file_is_no_limit() {
         assert_eq!(limit(c"/no/such/file"), Some(Limit::None));
         // A readable file without a limit.
         assert_eq!(limit(c"/proc/self/stat"), None);

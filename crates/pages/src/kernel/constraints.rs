@@ -32,11 +32,11 @@ fn find_cpuset() -> bool {
         // A kernel without CONFIG_NUMA has one node.
         return sys::links(c"/sys/devices/system").is_none();
     }
-    let allowed = |line: &[u8]| {
+    let excludes_node = |line: &[u8]| {
         let list = keyed::value_in(line, b"Mems_allowed_list:")?;
         Some(list::covers(list, nodes) != Some(true))
     };
     // Every kernel with cpusets prints this line.
-    procfile::each_line(c"/proc/self/status", allowed)
+    procfile::each_line(c"/proc/self/status", excludes_node)
         .unwrap_or_else(|| sys::links(c"/proc/self").is_none())
 }

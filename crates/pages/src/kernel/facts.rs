@@ -54,7 +54,7 @@ pub fn thp_size() -> usize {
         let size = procfile::if_allowed(|| procfile::number(path));
         match size.and_then(|size| usize::try_from(size).ok()) {
             Some(size) if size.is_power_of_two() => size,
-            // Linux before 4.12 lacks the file: the pages of one page table.
+            // Old kernels lack the file: assume the memory that one page table maps.
             _ => sys::page_size() * (sys::page_size() / size_of::<u64>()),
         }
     })

@@ -20,7 +20,7 @@ pub fn file_huge_bytes(addr: usize) -> Option<u64> {
     })
 }
 
-/// Name of the file mapped at `addr`; `None` without a file, or if the name is too long.
+/// Name of the mapping at `addr`, empty if it has none; `None` if unmapped or the name is too long.
 pub fn file_name(addr: usize, buffer: &mut [u8]) -> Option<&[u8]> {
     let len = each_line(c"/proc/self/maps", |line| {
         let record = records(line).next()?;

@@ -27,11 +27,11 @@ impl Loaded {
     /// `false` if unknown.
     pub fn is_unchanged(&self) -> bool {
         let mut rest = self.range.clone();
-        let is_so = |line: &[u8]| {
+        let check = |line: &[u8]| {
             let record = smaps::records(line).next()?;
             self.next(&record, &mut rest)
         };
-        if_allowed(|| each_line(c"/proc/self/maps", is_so)) == Some(true)
+        if_allowed(|| each_line(c"/proc/self/maps", check)) == Some(true)
     }
 
     /// Checks the next mapping; returns the result once it is known.
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_to_one_page_is_seen() {
+    fn a_change_of_one_page_is_detected() {
         type Change = fn(usize, usize);
         const SHARED: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         let closed: Change = |at, len| {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_not_the_programs() {
+    fn file_pages_must_be_at_their_offset() {
         let file = sys::File::open(c"/proc/self/exe", libc::O_RDONLY).unwrap();
         let loaded = map(4);
         let page = sys::page_size();

@@ -17,8 +17,8 @@ static READ: Advice = Advice::new(22);
 static WRITE: Advice = Advice::new(23);
 
 const UNTESTED: u8 = 0;
-const KNOWN: u8 = 1;
-const UNKNOWN: u8 = 2;
+const SUPPORTED: u8 = 1;
+const UNSUPPORTED: u8 = 2;
 
 impl Advice {
     const fn new(number: i32) -> Advice {
@@ -33,11 +33,11 @@ impl Advice {
         match self.known.load(Ordering::Relaxed) {
             UNTESTED => {
                 let is_known = sys::knows_advice(self.number);
-                let known = if is_known { KNOWN } else { UNKNOWN };
+                let known = if is_known { SUPPORTED } else { UNSUPPORTED };
                 self.known.store(known, Ordering::Relaxed);
                 is_known
             }
-            known => known == KNOWN,
+            known => known == SUPPORTED,
         }
     }
 
@@ -124,7 +124,7 @@ mod tests {
     const LEN: usize = 1 << 16;
 
     #[test]
-    fn both_ways_fill_what_is_writable_and_refuse_what_is_not() {
+    fn both_ways_populate_only_writable_memory() {
         for way in [populate, populate_by_reading] {
             let good = mapping(libc::PROT_READ | libc::PROT_WRITE);
             let bad = mapping(libc::PROT_READ);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_may_not_be_touched_is_no_sign_of_an_old_kernel() {
+    fn inaccessible_memory_is_no_sign_of_an_old_kernel() {
         let none = mapping(libc::PROT_NONE);
         let has_advice = [&READ, &WRITE].map(|advice| sys::knows_advice(advice.number));
         // SAFETY: a new mapping; nothing can be stored there.
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_can_be_looked_at_without_a_fault() {
+    fn probing_inaccessible_pages_is_an_error() {
         let (good, none) = (mapping(libc::PROT_READ), mapping(libc::PROT_NONE));
         assert_eq!(probe_each(good, LEN, 4096), Ok(()));
         assert!(probe_each(none, LEN, 4096).is_err());

@@ -113,7 +113,7 @@ pub(crate) fn move_units(
         publish(&words[..claimed], state);
         return Err(BUSY);
     }
-    // SAFETY: whole pages, claimed.
+    // SAFETY: whole pages, claimed; the shield stops all other writers.
     #[expect(unsafe_code, reason = "replaces memory")]
     let result = unsafe { replace::replace(extent, units, shield) };
     publish(words, *result.as_ref().unwrap_or(&state));

@@ -11,8 +11,7 @@ use crate::sys::{self, Errno, Result, WriteProtection};
 pub enum Shield {
     /// None: the process has one thread. Callers check first that no device writes.
     Alone,
-    /// `userfaultfd(2)`: writers wait in the kernel, even inside a system call or in another
-    /// process.
+    /// `userfaultfd(2)`: writers wait in the kernel, even in a system call or another process.
     Whole(WriteProtection),
 }
 

@@ -43,11 +43,11 @@ pub(super) fn is_running() -> bool {
 
 /// Gives the service a command and waits; `None` if it doesn't run.
 pub(super) fn give(command: &Command) -> Option<Result<usize>> {
-    let what = prepare(command);
-    let given = STATE.compare_exchange(IDLE, what, Ordering::AcqRel, Ordering::Relaxed);
+    let pending = prepare(command);
+    let given = STATE.compare_exchange(IDLE, pending, Ordering::AcqRel, Ordering::Relaxed);
     given.ok()?;
     Bell::ring(BELL.load(Ordering::Relaxed));
-    Some(wait(what))
+    Some(wait(pending))
 }
 
 /// Starts the service with a command and waits. `faults` is its userfaultfd.
@@ -60,10 +60,10 @@ pub(super) fn start(
         BELL.store(Bell::new()?.into_fd(), Ordering::Relaxed);
     }
     FAULTS.store(faults, Ordering::Relaxed);
-    let what = prepare(command);
-    STATE.store(what, Ordering::Release);
+    let pending = prepare(command);
+    STATE.store(pending, Ordering::Release);
     begin().inspect_err(|_| STATE.store(ABSENT, Ordering::Release))?;
-    wait(what)
+    wait(pending)
 }
 
 fn prepare(command: &Command) -> u32 {
@@ -77,9 +77,9 @@ fn prepare(command: &Command) -> u32 {
     }
 }
 
-fn wait(what: u32) -> Result<usize> {
-    while STATE.load(Ordering::Acquire) == what {
-        sys::futex_wait(&STATE, what);
+fn wait(pending: u32) -> Result<usize> {
+    while STATE.load(Ordering::Acquire) == pending {
+        sys::futex_wait(&STATE, pending);
     }
     match ERROR.load(Ordering::Relaxed) {
         0 => Ok(BYTES.load(Ordering::Relaxed)),

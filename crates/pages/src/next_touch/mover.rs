@@ -52,7 +52,7 @@ impl Mover {
     /// `ENOMEM`; `EBUSY` if another userfaultfd watches the range.
     pub(super) fn park(&mut self, origin: &Range<usize>, prot: c_int) -> Result<()> {
         if self.regions.has(origin) {
-            // Part of it is parked already.
+            // Part of it was parked before. Pieces that came back aren't parked again.
             return Ok(());
         }
         let free = self.areas.iter().position(Option::is_none);
@@ -81,13 +81,13 @@ impl Mover {
 
     /// Parks a piece, unless it has no pages or the program is changing it.
     fn park_piece(&mut self, area: usize, index: usize) {
-        let Some(of) = self.areas[area].as_ref() else {
+        let Some(parking) = self.areas[area].as_ref() else {
             return;
         };
-        if of.states[index] != NEW {
+        if parking.states[index] != NEW {
             return;
         }
-        let piece = of.piece(index);
+        let piece = parking.piece(index);
         // UFFDIO_MOVE needs a watched target.
         let moved = match self.fault.watch(&piece) {
             Ok(()) => self.evict(&piece),

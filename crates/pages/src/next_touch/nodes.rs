@@ -91,7 +91,7 @@ impl FaultingThread {
         let (_, stat) = self.0.as_ref()?;
         let node = nodes.of_thread(stat);
         if node.is_none() {
-            // The thread has ended, and its ID may be reused.
+            // The thread may have ended and its ID be reused.
             self.0 = None;
         }
         node

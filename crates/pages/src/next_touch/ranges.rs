@@ -1,5 +1,5 @@
-//! Finds memory that qualifies: private, anonymous, writable; not hugetlb memory, stacks or other
-//! mappings that the kernel has named, except `[heap]`.
+//! Finds memory that qualifies: private, anonymous, writable; not hugetlb memory, the main stack or
+//! other mappings that the kernel has named, except `[heap]`.
 
 use core::ffi::c_int;
 use core::ops::Range;

@@ -22,12 +22,12 @@ static CALLERS: Lock = Lock::new();
 /// Number of forks in progress, during which no service starts.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the pages of a range move to the node of the next thread that touches them. The node
-/// of thread `except` doesn't matter; 0 for none.
+/// Makes the pages of a range move to the node of the next thread that touches them. `survey`
+/// ignores thread `except`; 0 for none.
 ///
 /// # Errors
-/// `ENOTSUP` with one node, or if neither userfaultfd nor NUMA balancing works; `EINVAL` if the
-/// range has no private anonymous memory.
+/// `ENOTSUP` with one node, or if neither userfaultfd nor NUMA balancing works; `EINVAL` if no part
+/// of the range qualifies (`ranges`). Other errors are the service's or those of `spawn`.
 pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
     if !nodes::are_many() {
         return Err(Errno(libc::ENOTSUP));

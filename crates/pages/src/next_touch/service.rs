@@ -63,7 +63,7 @@ fn serve(mover: &mut Mover, bell: &Bell) {
     }
 }
 
-/// Maximum number of mappings that one request parks; more stay.
+/// Maximum number of mappings that one request parks; the others stay.
 const MOST: usize = 48;
 
 /// Parks a range; returns the bytes.

@@ -27,11 +27,11 @@ fn common_node_of_pages(range: &Range<usize>) -> Option<u32> {
     let mut nodes = [c_int::MIN; SAMPLES];
     sys::page_nodes(&pages[..count], &mut nodes).ok()?;
     // A negative node is an error: the page isn't in memory.
-    let mut there = nodes[..count]
+    let mut present = nodes[..count]
         .iter()
         .filter_map(|node| u32::try_from(*node).ok());
-    let first = there.next()?;
-    there.all(|node| node == first).then_some(first)
+    let first = present.next()?;
+    present.all(|node| node == first).then_some(first)
 }
 
 fn common_node_of_threads(except: u32) -> Option<u32> {

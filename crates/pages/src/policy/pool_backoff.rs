@@ -110,7 +110,7 @@ pub struct PoolBackoff {
 }
 
 /// Value of [`PoolBackoff::skip`] after a failure, in bytes: each try costs system calls.
-const SPARED: usize = 128 << 20;
+const SKIP_BYTES: usize = 128 << 20;
 
 impl PoolBackoff {
     /// Nothing failed yet.
@@ -124,13 +124,13 @@ impl PoolBackoff {
 
     /// Whether to ask the pool for `bytes` (at least 1) now. If not, they count as skipped.
     pub fn is_worth_a_try(&self, bytes: usize) -> bool {
-        let spare = |skip: usize| skip.checked_sub(bytes);
+        let count_down = |skip: usize| skip.checked_sub(bytes);
         let skip = &self.skip;
-        let spared = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
-        if spared.is_err() {
+        let skipped = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count_down);
+        if skipped.is_err() {
             skip.store(0, Ordering::Relaxed);
         }
-        spared.is_err()
+        skipped.is_err()
     }
 
     /// Ends the backoff: this process has returned a page to the pool.
@@ -140,7 +140,7 @@ impl PoolBackoff {
 
     /// Begins the backoff: the pool of this page size gave the heap no page. Reports it once.
     pub fn heap_failed(&self, bytes: usize) {
-        self.skip.store(SPARED, Ordering::Relaxed);
+        self.skip.store(SKIP_BYTES, Ordering::Relaxed);
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = || match config::get().heap {
@@ -384,9 +384,9 @@ mod tests {
         backoff.skip.store(2 * page, Ordering::Relaxed);
         assert!(!backoff.is_worth_a_try(page) && !backoff.is_worth_a_try(page));
         assert!(backoff.is_worth_a_try(page));
-        backoff.skip.store(SPARED, Ordering::Relaxed);
+        backoff.skip.store(SKIP_BYTES, Ordering::Relaxed);
         assert!(
-            backoff.is_worth_a_try(SPARED + page),
+            backoff.is_worth_a_try(SKIP_BYTES + page),
             "more than is skipped"
         );
         backoff.gave_back();
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_found() {
+    fn a_noted_shortfall_is_returned() {
         let backoff = PoolBackoff::new();
         for shortfall in Shortfall::ALL {
             backoff.note(shortfall);

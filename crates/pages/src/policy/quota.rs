@@ -10,7 +10,7 @@ use hugetools_contract::env::Limit;
 use crate::config;
 use crate::kernel::hugetlb_pool;
 
-/// One entry for each power of two, as page sizes are.
+/// One entry per power of two: page sizes are powers of two.
 const SIZES: usize = usize::BITS as usize;
 
 /// Bytes taken, by page size, if the limit is a part of each pool.

@@ -257,7 +257,7 @@ static ROOM: AtomicUsize = AtomicUsize::new(0);
 static SCARCE: AtomicBool = AtomicBool::new(false);
 
 /// Number of reads to skip after too little was left.
-static SPARED: AtomicU32 = AtomicU32::new(0);
+static READS_TO_SKIP: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the control group had too little left for huge pages at the last read.
 pub(crate) fn is_scarce() -> bool {
@@ -272,9 +272,9 @@ fn has_room(len: usize) -> bool {
     if taken.is_ok() {
         return true;
     }
-    let spare = |left: u32| left.checked_sub(1);
-    let spared = SPARED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
-    if spared.is_ok() {
+    let one_less = |left: u32| left.checked_sub(1);
+    let skipped = READS_TO_SKIP.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+    if skipped.is_ok() {
         return false;
     }
     let room = room();
@@ -282,14 +282,14 @@ fn has_room(len: usize) -> bool {
     SCARCE.store(!is_enough, Ordering::Relaxed);
     match is_enough {
         true => ROOM.store(room - len, Ordering::Relaxed),
-        false => SPARED.store(16, Ordering::Relaxed),
+        false => READS_TO_SKIP.store(16, Ordering::Relaxed),
     }
     is_enough
 }
 
-/// Reads how many bytes may be advised: half of what the control group leaves or, if it is
-/// invisible, of the machine's free memory. If that is unknown, there is no limit: in a full group
-/// the kernel gives base pages by itself.
+/// Reads how many bytes may be advised: half of what the control group leaves, or 0 if unknown. If
+/// the group is invisible: half of the machine's free memory or, if unknown, no limit, since the
+/// kernel gives base pages by itself in a full group.
 fn room() -> usize {
     let left = cgroup::memory_left();
     HIDDEN.store(left == Headroom::Hidden, Ordering::Relaxed);

@@ -103,7 +103,7 @@ impl Region {
         (whole(part.start) && whole(end)).then_some(part.start..end)
     }
 
-    /// Splits the region at a page boundary.
+    /// Splits the region at a huge page boundary.
     pub(super) fn halves(&self, at: usize) -> (Region, Region) {
         let cut = at - self.base;
         let before = Region {

@@ -25,8 +25,8 @@ static TABLE: Table = Table {
     regions: core::cell::UnsafeCell::new([Region::UNUSED; PLACES]),
 };
 
-/// Mapped range of each region for readers without the lock; the end is 0 if unused. A region
-/// is added before another one shrinks, so that no address is ever missing.
+/// Mapped range of each region for readers without the lock; the end is 0 if unused. A region is
+/// added before another one shrinks, so that a reader rarely misses an address.
 static BOUNDS: [(AtomicUsize, AtomicUsize); PLACES] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES];
 

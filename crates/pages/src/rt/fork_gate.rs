@@ -168,7 +168,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn a_closed_gate_is_passed_by_nobody_for_a_moment() {
+    fn a_closed_gate_delays_threads() {
         static GATE: Gate = Gate::new();
         static INSIDE: AtomicUsize = AtomicUsize::new(0);
         std::thread::scope(|scope| {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_itself() {
+    fn a_thread_inside_cannot_close() {
         let gate = Gate::new();
         let pass = gate.pass();
         assert!(!gate.close());
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_waited_goes_through() {
+    fn a_thread_passes_after_the_timeout() {
         let gate = Gate::new();
         assert!(gate.close());
         std::thread::scope(|scope| {

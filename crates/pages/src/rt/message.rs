@@ -36,7 +36,7 @@ fn write_line(level: Level, text: fmt::Arguments<'_>) {
     let name = level.name();
     let own = sys::getpid();
     let line = match (is_enabled(Level::Debug), outlet::is_redirected()) {
-        (true, _) => Line::of(format_args!("libhugetlbfs{Whose}: {name}: {text}")),
+        (true, _) => Line::of(format_args!("libhugetlbfs{HostAndPid}: {name}: {text}")),
         // Every process under hugectl writes such lines.
         (false, _) if level == Level::Info => Line::of(format_args!(
             "libhugetlbfs: {name}: process {own} ({ProgramName}): {text}"
@@ -62,9 +62,9 @@ impl fmt::Display for ProgramName {
 }
 
 /// Host and process ID, as libhugetlbfs prints them at its highest verbosity.
-struct Whose;
+struct HostAndPid;
 
-impl fmt::Display for Whose {
+impl fmt::Display for HostAndPid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut buffer = [0; 65];
         let host = sys::host(&mut buffer).unwrap_or("?");

@@ -4,9 +4,9 @@ use crate::rt::fork_gate::{GATE, Pass};
 use crate::rt::lock::{Held, Lock};
 use crate::sys::NoSignals;
 
-/// Holds the lock of a table, and delays forks. Signals are blocked except faults: a
-/// handler that changes a mapping would deadlock with the thread it interrupted. Under a seccomp
-/// filter of the program they are not.
+/// Holds the lock of a table, and delays forks. Blocks all signals except faults: a handler that
+/// changes a mapping would deadlock with the thread it interrupted. Under a seccomp filter of the
+/// program it blocks none.
 #[derive(Debug)]
 pub struct TableGuard {
     // Dropped in this order.

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_is_woken_or_gives_up() {
+    fn a_waiter_is_woken_or_times_out() {
         static QUEUE: WaitQueue = WaitQueue::new();
         static DONE: AtomicBool = AtomicBool::new(false);
         assert!(!QUEUE.wait_for(3, || DONE.load(Ordering::SeqCst)));
@@ -95,7 +95,7 @@ mod tests {
 
     /// A condition that acquires something must not acquire it twice.
     #[test]
-    fn what_was_over_is_not_asked_again() {
+    fn a_condition_is_not_evaluated_after_true() {
         for free_at in 0..3 {
             let looks = AtomicU32::new(0);
             let take = || looks.fetch_add(1, Ordering::SeqCst) == free_at;

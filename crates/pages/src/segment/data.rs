@@ -59,9 +59,9 @@ pub fn touch(load: &Load) {
     for at in range.step_by(facts::thp_size()) {
         // SAFETY: a writable segment of the program; nothing changes.
         let byte = unsafe { AtomicU8::from_ptr(at as *mut u8) };
-        let is = byte.load(Ordering::Relaxed);
+        let value = byte.load(Ordering::Relaxed);
         // Writes the same value. If it fails, another thread has written.
-        let _ = byte.compare_exchange(is, is, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -220,13 +220,13 @@ mod tests {
         }
         let rest = (load.range.start + 2 * size..load.range.end - 8).step_by(4096);
         for at in rest {
-            let is = if at == load.range.start + 6 * size {
+            let expected = if at == load.range.start + 6 * size {
                 6
             } else {
                 0
             };
             // SAFETY: mapped memory of the test.
-            assert_eq!(unsafe { (at as *const usize).read_unaligned() }, is);
+            assert_eq!(unsafe { (at as *const usize).read_unaligned() }, expected);
         }
     }
 
@@ -240,14 +240,14 @@ mod tests {
         let mut got = Placement::default();
         to_thp(&load, &THP, &range, true, &mut got);
         assert_eq!((got.thp, got.why), (range.len(), None));
-        let mut there = 0;
+        let mut populated = 0;
         let untouched = load.file_end.next_multiple_of(facts::thp_size())
             ..(load.range.start + 6 * facts::thp_size()) / facts::thp_size() * facts::thp_size();
         crate::kernel::pagemap::scan(untouched, |_, page| {
-            there += usize::from(page != crate::kernel::pagemap::Page::Absent);
+            populated += usize::from(page != crate::kernel::pagemap::Page::Absent);
         })
         .unwrap();
-        assert_eq!(there, 0, "untouched zeros cost memory");
+        assert_eq!(populated, 0, "untouched zeros cost memory");
         check(&load);
     }
 

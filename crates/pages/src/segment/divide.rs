@@ -66,7 +66,8 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_are_whole_pages_within_the_range(
-            start in 0..1usize << 40, len in 0..1usize << 34, first in 21..31u32, second in 12..22u32,
+            start in 0..1usize << 40, len in 0..1usize << 34,
+            first in 21..31u32, second in 12..22u32,
         ) {
             let (first, second) = (1 << first.max(second), 1 << second);
             let range = start..start + len;

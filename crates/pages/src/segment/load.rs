@@ -45,8 +45,8 @@ impl Load {
     pub fn with_tail(&self, size: usize) -> Load {
         let end = self.range.end.checked_next_multiple_of(size);
         let is_ours = |end: &usize| {
-            let begins_in_it = self.range.start <= end - size;
-            self.is_linked_for(size) && begins_in_it && *end <= self.next
+            let covers_page_start = self.range.start <= end - size;
+            self.is_linked_for(size) && covers_page_start && *end <= self.next
         };
         let mut load = self.clone();
         load.range.end = end.filter(is_ours).unwrap_or(self.range.end);
@@ -90,7 +90,7 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
     let loads = headers
         .iter()
         .filter(|header| header.p_type == libc::PT_LOAD);
-    // The kernel aligns a program to the largest `p_align`.
+    // Since Linux 5.10 the kernel aligns a program to the largest `p_align`.
     let align = loads.clone().map(|header| word(header.p_align)).max();
     let modulus = match base {
         0 => usize::MAX,

@@ -1,4 +1,4 @@
-//! Replaces part of a segment by a mapping of an unnamed hugetlb file, filled first. If a step
+//! Replaces part of a segment by a mapping of a hugetlb memfd, filled first. If a step
 //! fails, the program's memory is unchanged.
 #![expect(unsafe_code, reason = "replaces parts of the program")]
 
@@ -13,8 +13,8 @@ use crate::sys::{self, Errno, Result};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Maps an unnamed hugetlb file, filled by `write`, over the start of a range, as far as quota and
-/// pool provide pages; returns the bytes replaced.
+/// Maps a hugetlb memfd, filled by `write`, over the start of a range, as far as quota and pool
+/// provide pages; returns the bytes replaced.
 ///
 /// # Safety
 /// `write` gets offset, address and length, and must copy that part of the range. Nobody may

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_is_found() {
+    fn noted_reasons_are_returned() {
         let outcome = Outcome(AtomicU8::new(0));
         assert_eq!(outcome.why(), None);
         for why in ALL {

@@ -78,7 +78,7 @@ pub fn prepare_main() {
         return;
     };
     let limit = sys::stack_limit().unwrap_or(ORDINARY);
-    // The depth counts from here, and the end rounds to a huge page.
+    // The depth counts from here, and its low end rounds down to a huge page.
     let reach = (mapping.end - here)
         .saturating_add(depth)
         .saturating_add(size);
@@ -95,8 +95,8 @@ pub fn prepare_main() {
     }
 }
 
-/// The parts of a stack to advise and to populate; see [`whole`] and [`ahead`]. `None`, with a
-/// message, if there are none.
+/// The parts of a stack to advise and to populate ([`whole`], [`ahead`]). `None` if it has no whole
+/// huge page or none is available, which it reports unless stacks are required.
 fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usize>; 2]> {
     let size = facts::thp_size();
     let whole = whole(low, here, size);
@@ -173,11 +173,11 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() && !ahead.is_empty() {
         // Pages that can't be populated now are populated at their first touch.
-        let had = populate::shared(ahead.start, ahead.len(), sys::page_size());
+        let populated = populate::shared(ahead.start, ahead.len(), sys::page_size());
         if let Some(share) = STACK.share() {
             // SAFETY: this thread's stack, below the part in use.
             let is_huge = unsafe { thp::collapse(ahead.start, ahead.len()) };
-            if had.is_err() || is_huge.is_err() {
+            if populated.is_err() || is_huge.is_err() {
                 STACK.report_late(share, ahead.len());
             }
         }

@@ -8,26 +8,26 @@ use super::load::Load;
 use crate::sys;
 
 /// Maps zeros from the segment's end to the end of its last page of this size, unless that space is
-/// in use or the brk heap may grow into it. Returns the segment, with what was mapped.
+/// in use or the brk heap may grow into it. Returns the segment with the new mapping.
 pub fn take(load: &Load, size: usize) -> Load {
-    let with = extended(load, size);
-    let tail = load.range.end..with.range.end;
+    let with_tail = extended(load, size);
+    let tail = load.range.end..with_tail.range.end;
     if tail.is_empty() {
         return load.clone();
     }
     let prot = load.prot & (libc::PROT_READ | libc::PROT_WRITE);
     match map(tail.start, tail.len(), prot) {
-        true => with,
+        true => with_tail,
         false => load.clone(),
     }
 }
 
 /// Returns the segment with all of its last page, unless the brk heap may grow into that page.
 pub fn extended(load: &Load, size: usize) -> Load {
-    let with = load.with_tail(size);
-    match break_may_reach(sys::program_break(), load, with.range.end) {
+    let with_tail = load.with_tail(size);
+    match break_may_reach(sys::program_break(), load, with_tail.range.end) {
         true => load.clone(),
-        false => with,
+        false => with_tail,
     }
 }
 
@@ -38,16 +38,16 @@ fn break_may_reach(program_break: usize, load: &Load, tail_end: usize) -> bool {
 }
 
 /// Unmaps the tail that [`take`] has mapped, if any.
-pub fn give_back(load: &Load, with: &Load) {
-    let (start, end) = (load.range.end, with.range.end);
+pub fn give_back(load: &Load, with_tail: &Load) {
+    let (start, end) = (load.range.end, with_tail.range.end);
     if start < end {
         // SAFETY: mapped by `take`, and the program doesn't know it.
         let _ = unsafe { sys::munmap(start, end - start) };
     }
 }
 
-/// Maps zeros at a free address. Behind data the mapping is accounted like data: otherwise the
-/// kernel wouldn't merge the VMAs, and their common page couldn't be huge.
+/// Maps zeros at `addr` if that range is free. Behind data the mapping is accounted like data:
+/// otherwise the kernel wouldn't merge the VMAs, and their common page couldn't be huge.
 fn map(addr: usize, len: usize, prot: c_int) -> bool {
     let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     if prot & libc::PROT_WRITE == 0 {
@@ -104,20 +104,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_free_behind_a_segment_is_taken_once() {
+    fn free_space_behind_a_segment_is_taken_once() {
         let size = facts::thp_size();
         let load = linked(size);
-        let with = take(&load, size);
-        assert_eq!(with.range, load.range.start..load.range.start + size);
+        let whole = take(&load, size);
+        assert_eq!(whole.range, load.range.start..load.range.start + size);
         // SAFETY: mapped by now.
-        assert_eq!(unsafe { ((with.range.end - 8) as *const usize).read() }, 0);
+        assert_eq!(unsafe { ((whole.range.end - 8) as *const usize).read() }, 0);
         assert_eq!(take(&load, size), load, "it is in use");
-        give_back(&load, &with);
-        assert_eq!(take(&load, size), with);
+        give_back(&load, &whole);
+        assert_eq!(take(&load, size), whole);
     }
 
     #[test]
-    fn the_break_keeps_its_place() {
+    fn a_break_in_segment_or_tail_may_reach_the_tail() {
         let size = facts::thp_size();
         let load = linked(size);
         let end = load.range.start + size;
@@ -130,23 +130,23 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_what_is_behind_them_are_one_mapping() {
+    fn data_and_its_tail_are_one_mapping() {
         let size = facts::thp_size();
         let load = variables(size);
         // `take` would ask for the real program break.
-        let with = load.with_tail(size);
+        let with_tail = load.with_tail(size);
         assert!(map(
             load.range.end,
-            with.range.end - load.range.end,
+            with_tail.range.end - load.range.end,
             load.prot
         ));
         let mut buffer = vec![0; 1 << 20];
         let maps = crate::kernel::procfile::head(c"/proc/self/maps", &mut buffer);
         let maps = core::str::from_utf8(maps).unwrap();
-        let ends = format!("-{:x} ", with.range.end);
+        let ends = format!("-{:x} ", with_tail.range.end);
         let line = maps.lines().find(|line| line.contains(&ends)).unwrap();
         let start = usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
-        assert!(start <= with.range.start, "{line}");
-        give_back(&load, &with);
+        assert!(start <= with_tail.range.start, "{line}");
+        give_back(&load, &with_tail);
     }
 }

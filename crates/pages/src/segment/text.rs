@@ -52,7 +52,7 @@ fn may_replace(load: &Load, whole: usize) -> Result<(), Reason> {
         return Err(Reason::Unreadable);
     }
     let mut loaded = load.loaded();
-    // The tail behind the file's end is never executed.
+    // The tail behind the file's end isn't mapped executable.
     let end = load.file_end.next_multiple_of(sys::page_size());
     loaded.range.end = loaded.range.end.min(end);
     match whole == 0 || loaded.range.is_empty() || loaded.is_unchanged() {

@@ -179,7 +179,7 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
         ) -> usize;
     }
     let [a, b, c, d, e, f] = args;
-    // SAFETY: as the caller says; other registers that change may change in any function.
+    // SAFETY: as the caller says; the function changes only call-clobbered registers.
     unsafe { hugetools_enter_kernel(a, b, c, d, e, f, number) }
 }
 

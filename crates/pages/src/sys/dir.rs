@@ -13,7 +13,7 @@ use crate::sys::cast::extended;
 #[derive(Debug)]
 pub struct Dir(File);
 
-/// Who may create files in a directory.
+/// Owner of a directory, and whether others may create files in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     /// Owner.

@@ -29,7 +29,7 @@ const FEATURES: u64 = EVENT_REMAP | EVENT_REMOVE | EVENT_UNMAP | THREAD_ID | MOV
 #[derive(Debug)]
 pub struct MoveFault(File);
 
-/// What happened in watched memory.
+/// An event in watched memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
     /// A thread waits for a page.

@@ -53,7 +53,7 @@ impl Known {
         self.0.fetch_sub(OWN, Ordering::SeqCst);
     }
 
-    fn none_before(&self) {
+    fn clear_inherited(&self) {
         self.0.fetch_and(!INHERITED, Ordering::Relaxed);
     }
 }
@@ -75,7 +75,7 @@ pub fn note_failed_filter() {
 
 /// Notes that no filter was set before the program.
 pub(crate) fn note_no_filter() {
-    KNOWN.none_before();
+    KNOWN.clear_inherited();
 }
 
 /// Whether files may be read.
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_there_before_a_call_that_failed_is_there_again() {
+    fn a_failed_call_restores_the_previous_filter() {
         let known = Known(AtomicU32::new(INHERITED));
         known.one_more();
         known.one_more();
@@ -155,7 +155,7 @@ mod tests {
         known.one_less();
         assert_eq!(known.filter(), Filter::Inherited);
         known.one_more();
-        known.none_before();
+        known.clear_inherited();
         assert_eq!(known.filter(), Filter::Own);
         known.one_less();
         assert_eq!(known.filter(), Filter::None);

@@ -124,8 +124,8 @@ pub fn committed(addr: usize, len: usize, prot: c_int) {
 
 /// Yields the registered parts that a call makes writable.
 fn made_writable(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
-    let is_meant = prot & libc::PROT_WRITE != 0 && !registry::is_empty() && is_active();
-    let range = range(addr, len).filter(|_| is_meant);
+    let applies = prot & libc::PROT_WRITE != 0 && !registry::is_empty() && is_active();
+    let range = range(addr, len).filter(|_| applies);
     range.into_iter().flat_map(|range| registry::parts(&range))
 }
 

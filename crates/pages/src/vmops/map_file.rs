@@ -53,7 +53,7 @@ pub fn mapped(addr: usize, len: usize, fd: c_int) {
     }
 }
 
-/// Reports once why a mapping gets no huge pages, if so.
+/// Reports once why a mapping gets no huge pages, if it gets none.
 fn say_why_not(device: (u64, u64), len: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     if SAID.load(Ordering::Relaxed) {

@@ -100,8 +100,8 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     fork::watch();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
     // Despite the reservation a touch may fail under a control group, cpuset or policy.
-    let now = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
-    let filled = match now {
+    let populates = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
+    let filled = match populates {
         true => populate::shared(base, mapped, size),
         false => Ok(()),
     };

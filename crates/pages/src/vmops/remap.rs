@@ -43,8 +43,8 @@ fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) 
         let gone = super::munmap(new.end, old.end - new.end);
         return gone.unwrap_or(Ok(())).map(|()| call.addr);
     }
-    let object = region.origin_start() + region.whole;
-    if is_plain && old.end == region.known().end && new.end <= region.mapped().end.min(object) {
+    let object_end = region.origin_start() + region.whole;
+    if is_plain && old.end == region.known().end && new.end <= region.mapped().end.min(object_end) {
         let len = new.end - region.base;
         open.update(region.base, Some(Region { len, ..region }));
         return Ok(call.addr);

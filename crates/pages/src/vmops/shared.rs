@@ -101,7 +101,7 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
     }
 }
 
-/// Forgets whole huge pages that a fixed mapping has replaced.
+/// Forgets whole huge pages that a fixed mapping has replaced, if two slots are free.
 pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
     if open.has_places(2) {
         let piece = open.isolate(region, part);

@@ -87,8 +87,8 @@ pub fn find(size: usize) -> Option<&'static CStr> {
 }
 
 /// Returns the table, built at the first call. No lock is held, since the program's own functions
-/// may run: of two threads' tables one is kept. `None` without memory, or while an outer frame of
-/// the thread in [`MAKER`] builds the table.
+/// may run: of two threads' tables one is kept. `None` without memory, or if this thread is the
+/// [`MAKER`]: an outer frame is building the table.
 fn table() -> Option<&'static Table> {
     let known = TABLE.load(Ordering::Acquire);
     // SAFETY: a published table is complete and stays for ever.

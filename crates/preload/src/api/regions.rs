@@ -71,7 +71,7 @@ fn default_page() -> Result<usize> {
 }
 
 /// Maps huge pages. Those of the kernel's default size need no file, unless `HUGETLB_FEATURES` has
-/// `no_map_hugetlb`. Others come from `unlinked_fd`: a mount may have pages for this user.
+/// `no_map_hugetlb`. Others come from `unlinked_fd`: a mount may have reserved pages.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
     let anonymous = config::get().map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {

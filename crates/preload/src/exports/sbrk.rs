@@ -12,19 +12,19 @@ use crate::next::later::{GLIBCS_SBRK, SBRK, call_later};
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
     // SAFETY: as the caller says.
-    unsafe { moved(&SBRK, increment) }
+    unsafe { move_break(&SBRK, increment) }
 }
 
 /// `__sbrk`, which tcmalloc's `sbrk` calls under glibc.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
     // SAFETY: as the caller says.
-    unsafe { moved(&GLIBCS_SBRK, increment) }
+    unsafe { move_break(&GLIBCS_SBRK, increment) }
 }
 
 /// # Safety
 /// As for `sbrk`; `next` must be [`SBRK`] or [`GLIBCS_SBRK`].
-unsafe fn moved(next: &Next, increment: isize) -> *mut c_void {
+unsafe fn move_break(next: &Next, increment: isize) -> *mut c_void {
     let was = call_later!(
         next,
         fn(isize) -> *mut c_void,

@@ -80,8 +80,8 @@ pub fn reason() -> Option<Reason> {
     if marks == [0; ALLOCATORS.len()] || !weak::is_glibc() {
         return None;
     }
-    let mut there = ALLOCATORS.iter().zip(marks).filter(|(_, mark)| *mark != 0);
-    there
+    let mut present = ALLOCATORS.iter().zip(marks).filter(|(_, mark)| *mark != 0);
+    present
         .find_map(|(allocator, mark)| called_function(allocator, of_another(allocator, mark)?))
         .map(Reason::Caller)
 }

@@ -60,10 +60,10 @@ impl Object<'_> {
         const TEXTREL: i64 = 22;
         const FLAGS: i64 = 30;
         const DF_TEXTREL: u64 = 4;
-        let says_so = |entry: &Entry| {
+        let is_textrel = |entry: &Entry| {
             entry.tag == TEXTREL || entry.tag == FLAGS && entry.value & DF_TEXTREL != 0
         };
-        self.dynamic().iter().any(says_so)
+        self.dynamic().iter().any(is_textrel)
     }
 
     /// Returns its SONAME.

@@ -64,7 +64,7 @@ fn note_disabled(yes: bool) {
     }
 }
 
-/// Reads the facts that will be needed, and notes the filter.
+/// Ends the service of next touch, reads the facts that will be needed, and notes the filter.
 fn begin() {
     next_touch::finish();
     start_facts::take();

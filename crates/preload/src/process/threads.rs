@@ -1,8 +1,8 @@
 //! New threads. If huge pages are requested for stacks, a thread made by `pthread_create` prepares
 //! its stack before its function runs.
 //!
-//! The thread's function is passed in one of [`SLOTS`] slots; the thread frees it first. Without a
-//! free slot its stack isn't prepared. `pthread_exit` and exceptions unwind through [`begin`].
+//! One of [`SLOTS`] slots passes the function to the thread, which frees the slot first. Without a
+//! slot its stack isn't prepared. `pthread_exit` and exceptions unwind through [`begin`].
 #![expect(
     unsafe_code,
     reason = "exports functions of libc and calls them by address"
@@ -176,7 +176,7 @@ unsafe fn take(place: *const Slot) -> Option<Task> {
     task
 }
 
-/// Rounds the address of libc's thread descriptor up to a page. It lies above the stack in use.
+/// Returns the address of libc's thread descriptor, rounded up to a page: above the stack in use.
 fn thread_descriptor() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
     // SAFETY: the type of the function of that name.
@@ -223,9 +223,9 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
         return true;
     };
     let (mut at, mut len) = (0, 0);
-    // SAFETY: as the caller says. Without a stack, musl fails, and in glibc
-    // the address plus the length is 0.
+    // SAFETY: as the caller says.
     let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
+    // Without a stack, musl fails, and in glibc the address plus the length is 0.
     result == 0 && at.wrapping_add(len) != 0
 }
 

@@ -66,7 +66,7 @@ impl Mapped {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped with this length. A program in use is replaced, not truncated.
+        // SAFETY: mapped with this length. A file in use is replaced, not truncated.
         unsafe { core::slice::from_raw_parts(self.addr as *const u8, self.len) }
     }
 }

@@ -32,8 +32,8 @@ pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<ShareDir> {
     }
 }
 
-/// Whether the program maps its code again as `/proc/self/maps` describes it, and ends on failure,
-/// as V8 does. Mapping part of a hugetlb page fails.
+/// Whether the program contains Node.js: V8 maps its code again as `/proc/self/maps` describes it,
+/// and ends if that fails, as it does for part of a hugetlb page.
 fn maps_its_code(program: &Object<'_>) -> bool {
     program.address_of(c"napi_create_function").is_some()
 }

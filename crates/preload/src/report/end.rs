@@ -34,7 +34,7 @@ use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;
 
-/// Whether a report can be made: not under the program's own seccomp filter. hugectl then reports
+/// Whether this copy may report. Under the program's own seccomp filter it may not: hugectl reports
 /// its last sample.
 fn may_report() -> bool {
     marker::is_first() && sys::filter() != Filter::Own
@@ -116,10 +116,10 @@ fn compose(ended: Ended) -> Option<Text> {
     let peak = most_resident();
     let mappings = Mappings::find()?;
     let exe = scratch::link(c"/proc/self/exe")?;
-    // An object has at most three for each mapping. Several heap extents may share a mapping.
+    // Room for three ranges a mapping, and for heap extents that share a mapping.
     let (count, names) = mappings.count();
     let extents = Extents::collect((count * 3 + 512).min(4096), exe)?;
-    // At most: a name has two rows, for its private and its shared mappings.
+    // A name has at most two rows, for its private and its shared mappings.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
     let rows = scratch::values(most.min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
@@ -231,8 +231,8 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
         Shortfall::Fork | Shortfall::Forks | Shortfall::Threads
     );
     let is_requested = asked.is_some_and(|pages| pages != Pages::Thp);
-    let is_here = row.thp > 0 || !is_fork;
-    shortfall.reason().filter(|_| is_requested && is_here)
+    let applies = row.thp > 0 || !is_fork;
+    shortfall.reason().filter(|_| is_requested && applies)
 }
 
 /// Whether more of it is on base pages than thread stacks would take.
@@ -266,7 +266,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     );
     let thp = thp::serves_private();
     match reason(pool_backoff::shortfall(), pages, thp) {
-        // The pool served the rest.
+        // No request failed.
         None => reasons::of_head(base, huge).or(thp.err().map(NoThp::reason)),
         found => found,
     }
@@ -285,11 +285,11 @@ fn reason(
     pages: Option<Pages>,
     thp: Result<(), thp::NoThp>,
 ) -> Option<&'static str> {
-    let fell = shortfall.reason();
-    let transparent = pages == Some(Pages::Thp) || fell.is_some();
+    let shortage = shortfall.reason();
+    let transparent = pages == Some(Pages::Thp) || shortage.is_some();
     match (config::get().fallback, thp) {
         (Fallback::Base, _) if pages == Some(Pages::Thp) => Some(reasons::RULED_OUT),
         (Fallback::Thp, Err(why)) if transparent => Some(why.reason()),
-        _ => fell,
+        _ => shortage,
     }
 }

@@ -21,8 +21,8 @@ pub(crate) struct Extents {
 const NAMES: usize = 64 << 10;
 
 impl Extents {
-    /// Collects at most `most` ranges. `exe` is the program's path, which
-    /// glibc's list lacks. `None` without memory.
+    /// Collects at most `most` ranges. `exe` is the program's path, which glibc's list lacks.
+    /// `None` without memory.
     pub(crate) fn collect(most: usize, exe: &'static [u8]) -> Option<Extents> {
         let mut known = Extents {
             list: List::with_room(most)?,

@@ -266,8 +266,8 @@ fn measure(object: &Object<'_>, config: &Config) {
             continue;
         };
         let page = Rungs::of(pages).sizes().1;
-        let [bounds, rest] = parts(&load);
-        for (part, sum) in [bounds, rest].into_iter().zip(places(&load)) {
+        let [from_file, bss] = parts(&load);
+        for (part, sum) in [from_file, bss].into_iter().zip(places(&load)) {
             let whole = tail::extended(&load, page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
             sums[sum].whole += part.len() as u64;

@@ -1,6 +1,6 @@
 //! One active copy for each process. A program linked with `-lhugetlbfs` and started by hugectl
 //! may load two copies if the loader doesn't match their names (musl, older SONAMEs). Both see the
-//! first one's exported marker; the second one does nothing.
+//! first one's exported marker; the second one only forwards.
 #![expect(unsafe_code, reason = "defines and compares symbols")]
 
 use core::sync::atomic::{AtomicUsize, Ordering};

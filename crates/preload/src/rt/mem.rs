@@ -12,7 +12,7 @@ use hugetools_pages::rt::weak::function;
 static LIBCS_MEMSET: AtomicUsize = AtomicUsize::new(0);
 
 /// Fills up to this length (bytes) don't call libc's `memset`.
-const WORTH: usize = 128;
+const SHORT_FILL: usize = 128;
 
 /// Sets the address of libc's `memset`.
 ///
@@ -41,7 +41,7 @@ unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut c_void, value: c_int, len: usize) -> *mut c_void {
     type Memset = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
-    if len > WORTH {
+    if len > SHORT_FILL {
         // SAFETY: as the caller of `know_memset` promised.
         if let Some(memset) = unsafe { function::<Memset>(LIBCS_MEMSET.load(Ordering::Relaxed)) } {
             // SAFETY: as the caller says.

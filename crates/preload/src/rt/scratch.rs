@@ -44,9 +44,9 @@ impl<T: Copy + 'static> List<T> {
     }
 
     pub(crate) fn all(&self) -> &[T] {
-        let there = core::ptr::from_ref(&self.places[..self.len]) as *const [T];
+        let written = core::ptr::from_ref(&self.places[..self.len]) as *const [T];
         // SAFETY: the first `len` values were written.
-        unsafe { &*there }
+        unsafe { &*written }
     }
 }
 

@@ -196,17 +196,17 @@ impl<'a> Planned<'a> {
     /// Returns the planned overcommit plus the pages that earlier steps requested in vain.
     fn overcommit_value(&self, overcommit: PageCount) -> Value {
         let size = self.pool.size;
-        let aims = |aims: &mut dyn Iterator<Item = PageCount>| {
-            aims.fold(overcommit.get(), |sum, aim| sum.saturating_add(aim.get()))
+        let total = |asked: &mut dyn Iterator<Item = PageCount>| {
+            asked.fold(overcommit.get(), |sum, one| sum.saturating_add(one.get()))
         };
         match &self.written {
             Written::Nothing => Value::Plain(overcommit.get()),
             Written::Whole => Value::Remainder {
-                total: aims(&mut std::iter::once(self.minimum)),
+                total: total(&mut std::iter::once(self.minimum)),
                 minus: vec![self.whole_file()],
             },
             Written::Nodes(nodes) => Value::Remainder {
-                total: aims(&mut nodes.values().copied()),
+                total: total(&mut nodes.values().copied()),
                 minus: nodes.keys().map(|id| Number::of_node(*id, size)).collect(),
             },
         }

@@ -36,7 +36,7 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
     use std::time::Duration;
 
-    /// Also a change that keeps the length and the modification time.
+    /// The change keeps the length and the modification time.
     #[test]
     fn a_change_is_detected() {
         let dir = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use crate::probe::kernel::Wants;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 
-/// The measures of the requested segments.
+/// How much of the requested segments can be on huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Parts {
     pub(crate) text: Option<Part>,

@@ -1,4 +1,4 @@
-//! The first rung for text: huge pages of the file in the page cache. `apply` fills them.
+//! Text on huge pages of its file in the page cache. `apply` fills them.
 
 pub(crate) mod attempt_log;
 

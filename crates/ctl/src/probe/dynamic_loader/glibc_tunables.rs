@@ -18,8 +18,8 @@ pub(crate) const HUGETLB: &str = "glibc.malloc.hugetlb";
 /// Minimum size of a block that gets its own mapping.
 pub(crate) const MMAP_THRESHOLD: &str = "glibc.malloc.mmap_threshold";
 
-/// The largest threshold that glibc accepts, and the value to which it grows by itself. We set
-/// it from the start because a mapping smaller than a huge page gets none.
+/// The value up to which glibc raises the threshold by itself. We set it from the start because
+/// a mapping smaller than a huge page gets none.
 pub(crate) const LARGEST_THRESHOLD: u64 = 4 * size_of::<usize>() as u64 * (1 << 20);
 
 /// Bytes that glibc requests beyond its need.

@@ -20,7 +20,7 @@ fn look(image: Image) -> Look {
 }
 
 /// Asserts the decision for `--heap` with these options: malloc, library, part of the notes.
-fn check(look: &Look, options: &str, (engine, library, said): (Engine, Option<&str>, &str)) {
+fn check(look: &Look, options: &str, (engine, library, text): (Engine, Option<&str>, &str)) {
     let wants = Wants {
         heap: Some(Pages::Default),
         ..Wants::default()
@@ -32,12 +32,12 @@ fn check(look: &Look, options: &str, (engine, library, said): (Engine, Option<&s
     let context = format!("{look:?} {options}: {notes}");
     assert_eq!(decision.engine, engine, "{context}");
     assert_eq!(decision.library, library, "{context}");
-    assert!(notes.contains(said), "{context}");
-    assert_eq!(notes.is_empty(), said.is_empty(), "{context}");
+    assert!(notes.contains(text), "{context}");
+    assert_eq!(notes.is_empty(), text.is_empty(), "{context}");
 }
 
 #[test]
-fn which_library_and_why() {
+fn malloc_and_library_of_each_program() {
     let (heap, other) = (Some(HEAP_LIBRARY), Some(LIBRARY));
     let libc = "--heap-engine=libc";
     let mut dynamic = look(Image::Dynamic(Libc::Glibc));

@@ -56,7 +56,7 @@ fn has_capability(status: &[u8]) -> bool {
     set.is_some_and(|set| set & CAP_IPC_LOCK != 0)
 }
 
-/// Whether it has a group, effective or supplementary.
+/// Whether such a process has a group, effective or supplementary.
 fn is_in_group(status: &[u8], gid: u64) -> bool {
     let effective = words(status, b"Gid:").nth(1);
     let mut groups = words(status, b"Groups:").chain(effective);

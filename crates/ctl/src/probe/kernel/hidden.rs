@@ -11,7 +11,7 @@ const SETTINGS: &str = "/sys/kernel/mm";
 
 const MEMINFO: &str = "/proc/meminfo";
 
-/// A file or directory of every kernel that cannot be seen here.
+/// A file or directory that every kernel has, but that cannot be seen here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hidden {
     pub(crate) path: &'static str,

@@ -16,7 +16,7 @@ pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
 }
 
 #[test]
-fn a_share_is_what_the_allowed_nodes_have() {
+fn share_counts_allowed_nodes() {
     let free = |node| {
         format!("sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/free_hugepages")
     };
@@ -39,7 +39,7 @@ fn a_share_is_what_the_allowed_nodes_have() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_read() {
+fn only_requested_files_are_read() {
     // These files are malformed: reading one is an error.
     let (_dir, root) = tree(&[
         ("proc/meminfo", "Hugepagesize: odd\n"),

@@ -75,7 +75,7 @@ fn contents_stay_while_threads_touch_and_the_rest_comes_back() {
 }
 
 #[test]
-fn calls_of_the_program_count() {
+fn changes_by_the_program_are_applied() {
     let Some(mut mover) = mover() else { return };
     for _ in 0..20 {
         let range = filled();

@@ -1,5 +1,5 @@
-//! Aligns a new mapping to the huge page if that gains a huge page. Linux 6.7 does so itself, for
-//! lengths of whole huge pages.
+//! Aligns a new mapping to the huge page if that gains a huge page. Linux does so itself since 6.7,
+//! later versions only for lengths of whole huge pages.
 #![expect(
     unsafe_code,
     reason = "replaces mappings that nobody knows yet, and moves others"
@@ -23,19 +23,19 @@ const ANYWHERE: c_int =
 /// without one.
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
     let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.wants_populate();
-    let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
+    let is_movable = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
     let is_scarce = || is_space_limited() || is_data_limited(call) || may_lack_memory(call);
-    if !is_free || !gains(at, call.len, size) || is_scarce() {
+    if !is_movable || !gains(at, call.len, size) || is_scarce() {
         return at;
     }
-    in_hole(call, size).map_or(at, |now| {
+    map_aligned(call, size).map_or(at, |aligned| {
         // SAFETY: mapped above, and nobody knows it.
         let _ = unsafe { sys::munmap(at, call.len) };
-        now
+        aligned
     })
 }
 
-fn in_hole(call: &Call, size: usize) -> Option<usize> {
+fn map_aligned(call: &Call, size: usize) -> Option<usize> {
     let len = call.len.checked_next_multiple_of(sys::page_size())?;
     let hole = address_space::reserve_elsewhere(len, size).ok()?;
     let flags = call.flags & !libc::MAP_POPULATE | libc::MAP_FIXED;
@@ -76,7 +76,7 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     #[test]
-    fn a_place_is_changed_for_one_more_page() {
+    fn a_mapping_moves_only_to_gain_a_huge_page() {
         let size = 2 * MIB;
         for (at, len, gain) in [
             (100 * MIB, 64 * MIB, false),

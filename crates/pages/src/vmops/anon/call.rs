@@ -28,7 +28,7 @@ pub struct Call {
 const MAP_TYPE: c_int = 0xf;
 
 /// Flags of mappings to skip: hugetlb, and stacks, which use only their first pages.
-const OTHER: c_int = libc::MAP_HUGETLB | libc::MAP_GROWSDOWN | libc::MAP_STACK;
+const SKIPPED: c_int = libc::MAP_HUGETLB | libc::MAP_GROWSDOWN | libc::MAP_STACK;
 
 /// Whether private mappings are to get huge pages.
 pub fn is_enabled() -> bool {
@@ -61,7 +61,7 @@ impl Call {
     pub(super) fn is_private_memory(&self) -> bool {
         self.flags & MAP_TYPE == libc::MAP_PRIVATE
             && self.flags & libc::MAP_ANONYMOUS != 0
-            && self.flags & OTHER == 0
+            && self.flags & SKIPPED == 0
     }
 
     pub(super) fn is_fixed(&self) -> bool {

@@ -1,8 +1,8 @@
 //! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request fails if settings or
 //! limits rule out huge pages. Whether the kernel has one left shows only at the first touch.
 //!
-//! Writable mappings of at least a huge page count when made, reservations when they become
-//! writable.
+//! New writable mappings of at least a huge page count when made, parts of a reservation when
+//! `mprotect` makes them writable. Parts of an advised one count only without huge pages.
 #![expect(unsafe_code, reason = "takes a mapping back that is refused")]
 
 use core::ffi::c_int;
@@ -44,14 +44,14 @@ pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
     };
-    let is_meant = match plan.entry {
+    let applies = match plan.entry {
         Entry::New => call.len >= facts::thp_size(),
         Entry::Stays => !plan.advise || thp::is_disabled(),
         Entry::Gone => false,
     };
     let is_placed =
         || !call.is_fixed() || plan.entry == Entry::Stays || has_whole(call.addr, call.len);
-    match is_meant && call.is_writable() {
+    match applies && call.is_writable() {
         false => Ok(()),
         true if !plan.advise || thp::is_disabled() => fall_back(share, call.len, None),
         true if !is_placed() => fall_back(share, call.len, Some(NO_PLACE)),
@@ -67,9 +67,9 @@ pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
     let Some(share) = ANON.share() else {
         return Ok(());
     };
-    let is_meant = plan.entry == Entry::New && plan.advise && !call.is_fixed();
+    let applies = plan.entry == Entry::New && plan.advise && !call.is_fixed();
     let is_large = call.is_writable() && call.len >= facts::thp_size();
-    if !is_meant || !is_large || has_whole(at, call.len) {
+    if !applies || !is_large || has_whole(at, call.len) {
         return Ok(());
     }
     let result = fall_back(share, call.len, Some(NO_PLACE));
@@ -116,8 +116,8 @@ pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
 /// Counts the growth of a mapping in advance; `ENOMEM` if it must be on huge pages and can't.
 pub fn growth(call: &Remap) -> Result<()> {
     let size = facts::thp_size();
-    let is_meant = call.new_len > call.old_len && call.new_len >= size && is_active();
-    let Some(share) = ANON.share().filter(|_| is_meant) else {
+    let applies = call.new_len > call.old_len && call.new_len >= size && is_active();
+    let Some(share) = ANON.share().filter(|_| applies) else {
         return Ok(());
     };
     let Some(old) = range(call.addr, call.old_len).filter(|old| !old.is_empty()) else {

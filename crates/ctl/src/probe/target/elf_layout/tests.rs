@@ -113,7 +113,7 @@ fn a_program_that_was_linked_for_huge_pages_is_on_them_to_its_end() {
 }
 
 #[test]
-fn what_the_loader_closes_is_not_counted() {
+fn relro_is_not_counted() {
     let mut layout = Layout {
         loads: vec![load(2 * MB, 6 * MB, true)],
         ..Layout::default()
