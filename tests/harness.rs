@@ -39,7 +39,7 @@ pub(crate) fn main() -> ExitCode {
     let trials = in_order().into_iter().map(trial).collect();
     let end = libtest_mimic::run(&args, trials);
     let skipped = ALL_SKIPPED.lock().unwrap();
-    // crates/ship/tests/skipped.rs prints the file at the end of `cargo test`, whose PID names it.
+    // The PID of `cargo test` names the file; crates/ship/tests/skipped.rs prints it at the end.
     let cargo = std::os::unix::process::parent_id();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("skipped-{cargo}"));
     fs::write(path, summary(end.num_passed, &skipped)).unwrap();

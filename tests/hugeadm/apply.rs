@@ -1,4 +1,4 @@
-//! Runs plans on a simulated kernel that allocates too few pages, refuses writes, or fails midway.
+//! Runs plans on a simulated kernel that allocates too few pages or refuses writes and calls.
 
 mod config;
 mod growth;

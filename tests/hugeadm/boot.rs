@@ -90,9 +90,8 @@ fn a_changed_service_stays_and_is_named() {
     }
 }
 
-/// The commands of a dry run write the same files.
 #[test]
-fn the_printed_commands_do_the_same() {
+fn the_commands_of_a_dry_run_write_the_same_files() {
     let (one, other) = (
         machine(&["sbin/openrc-run", "etc/init.d"]),
         machine(&["sbin/openrc-run", "etc/init.d"]),
@@ -143,7 +142,7 @@ fn gigantic_pages_become_kernel_parameters() {
 }
 
 #[test]
-fn a_running_init_system_is_told_once() {
+fn a_running_systemd_is_reloaded_once_per_change() {
     let mut world = World::new("x86_64-8node", |sim| sim);
     for path in [
         "/etc",
@@ -153,7 +152,7 @@ fn a_running_init_system_is_told_once() {
     ] {
         world.paths.insert(path.into(), super::world::ROOT_DIR);
     }
-    let told = |world: &World| {
+    let reloads = |world: &World| {
         let calls = world.calls.iter();
         calls
             .filter(|call| *call == "run systemctl daemon-reload")
@@ -166,7 +165,7 @@ fn a_running_init_system_is_told_once() {
         ("--uninstall-boot", 2),
     ] {
         world.run(&[option]);
-        assert_eq!(told(&world), count, "{option}");
+        assert_eq!(reloads(&world), count, "{option}");
     }
     assert!(world.installed.is_empty());
 }

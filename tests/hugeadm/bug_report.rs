@@ -16,7 +16,7 @@ fn report(options: &[&str]) -> String {
 }
 
 #[test]
-fn explain_agrees_on_the_recording_and_the_machine() {
+fn an_unpacked_report_gives_the_same_output_as_the_machine() {
     for name in machines() {
         let there = machine(&name);
         let recorded = hugeadm(there.path(), &["--bug-report"]);
@@ -33,7 +33,7 @@ fn explain_agrees_on_the_recording_and_the_machine() {
 }
 
 #[test]
-fn the_report_never_names_the_machine() {
+fn the_report_names_neither_host_nor_home() {
     let report = report(&["--bug-report"]);
     fixture::parse(&report).unwrap();
     assert!(report.starts_with("# hugetools "), "{report}");

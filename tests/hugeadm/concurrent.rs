@@ -19,7 +19,7 @@ fn pages(dir: &std::path::Path) -> String {
 }
 
 #[test]
-fn differences_add_up() {
+fn concurrent_increments_add_up() {
     let dir = tree::machine("x86_64-8node");
     std::thread::scope(|scope| {
         for _ in 0..6 {

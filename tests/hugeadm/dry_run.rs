@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// A conflicting mount ends the option; the remaining mounts are not made.
+/// A conflicting mount ends the option; later mounts get no directory.
 #[test]
 fn the_printed_shell_stops_where_the_real_run_does() {
     let [real, scripted] = ["x86_64-8node", "x86_64-8node"].map(tree::machine);

@@ -215,12 +215,12 @@ fn facts_without_commands() {
 
 /// Carries out advice until none is left, at most eight rounds: commands must not undo each other.
 /// Mounts cannot be made on a tree.
-fn carried_out(dir: &Path) {
+fn follow_advice(dir: &Path) {
     for _ in 0..8 {
         let found = findings(dir);
         let words = |finding: &Value| finding["command"].as_str().unwrap().to_owned();
-        let can_be = |finding: &&Value| finding["about"] != "mount";
-        let commands: Vec<String> = found.iter().filter(can_be).map(words).collect();
+        let is_possible = |finding: &&Value| finding["about"] != "mount";
+        let commands: Vec<String> = found.iter().filter(is_possible).map(words).collect();
         if commands.is_empty() {
             return;
         }
@@ -240,7 +240,7 @@ fn carried_out(dir: &Path) {
 #[test]
 fn advice_terminates() {
     for machine in tree::machines() {
-        carried_out(tree::machine(&machine).path());
+        follow_advice(tree::machine(&machine).path());
     }
 }
 

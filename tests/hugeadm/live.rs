@@ -64,14 +64,14 @@ fn is_settled(live: &Live, args: &[&str]) -> bool {
 fn pools_by_size_by_difference_by_node_and_by_share() {
     let Some(live) = machine("pools") else { return };
     let size = live.default_size();
-    let of = |bytes: u64| Bytes::new(bytes).pages(size).0.get();
+    let pages_of = |bytes: u64| Bytes::new(bytes).pages(size).0.get();
     if live.now().meminfo.available < Some(Bytes::new(8 * GIB)) {
         return skip("pools", "less than 8 GiB are available").unwrap_or(());
     }
     succeeds(&live, &["--pool-pages-min", "DEFAULT:2048MB"]);
-    assert_eq!(live.pool(size).0, of(2 * GIB));
+    assert_eq!(live.pool(size).0, pages_of(2 * GIB));
     succeeds(&live, &["--pool-pages-min", "DEFAULT:+16"]);
-    assert_eq!(live.pool(size).0, of(2 * GIB) + 16);
+    assert_eq!(live.pool(size).0, pages_of(2 * GIB) + 16);
     if live.now().node(NodeId::new(0)).is_some() {
         succeeds(&live, &["--pool-pages-min", &format!("{size}@0:64")]);
         let node = live.now().node(NodeId::new(0)).unwrap().clone();
@@ -80,7 +80,7 @@ fn pools_by_size_by_difference_by_node_and_by_share() {
     succeeds(&live, &["--pool-pages-min", "DEFAULT:10%"]);
     assert_eq!(
         live.pool(size).0,
-        of(live.now().meminfo.total.percent(10).unwrap().get())
+        pages_of(live.now().meminfo.total.percent(10).unwrap().get())
     );
 }
 

@@ -30,9 +30,8 @@ fn a_closed_pipe_is_no_failure_but_an_output_error_is() {
     assert!(told.starts_with(error), "{told}");
 }
 
-/// Only a terminal gets a line for each change.
 #[test]
-fn a_terminal_gets_the_changes() {
+fn only_a_terminal_gets_a_line_for_each_change() {
     if !needs::terminal("changes on a terminal") {
         return;
     }

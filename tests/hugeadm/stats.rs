@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::live::machine;
 
-/// The memory reported as available can be allocated, and the kernel counts it.
+/// At most 64 of the pages reported as available are allocated, and the kernel counts them.
 #[test]
 fn available_memory_can_be_allocated() {
     let Some(live) = machine("stats") else {

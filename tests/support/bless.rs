@@ -14,7 +14,7 @@ pub(crate) fn text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(project(path)).unwrap_or_default()
 }
 
-/// Compares a text with a project file, or rewrites the file. Returns the difference.
+/// Compares a text with a project file, or rewrites the file. Returns the first difference.
 pub(crate) fn compare(path: impl AsRef<Path>, now: &str) -> Result<(), String> {
     let path = path.as_ref();
     if std::env::var_os("HUGETOOLS_BLESS").is_some() {

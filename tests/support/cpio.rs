@@ -13,8 +13,8 @@ pub(crate) struct Archive {
 impl Archive {
     /// Adds a file and its parent directories.
     pub(crate) fn file(&mut self, path: &str, mode: u32, contents: &[u8]) {
-        let above: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
-        for directory in above.iter().rev().filter_map(|path| path.to_str()) {
+        let parents: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
+        for directory in parents.iter().rev().filter_map(|path| path.to_str()) {
             if directory != "/" && self.directories.insert(directory.to_owned()) {
                 self.entry(directory, 0o040_755, &[]);
             }
@@ -30,9 +30,9 @@ impl Archive {
     fn entry(&mut self, path: &str, mode: u32, contents: &[u8]) {
         let name = path.trim_start_matches('/');
         let length = u32::try_from(contents.len()).unwrap();
-        let named = u32::try_from(name.len() + 1).unwrap();
+        let name_size = u32::try_from(name.len() + 1).unwrap();
         // Inode, mode, uid, gid, links, mtime, size, four device numbers, name size, checksum.
-        let fields = [0, mode, 0, 0, 1, 0, length, 0, 0, 0, 0, named, 0];
+        let fields = [0, mode, 0, 0, 1, 0, length, 0, 0, 0, 0, name_size, 0];
         self.bytes.extend(b"070701");
         for field in fields {
             self.bytes.extend(format!("{field:08x}").bytes());

@@ -23,8 +23,8 @@ const QEMU: &str = "qemu-system-x86_64";
 /// may spoil the flags.
 const CPU: &str = "max,-erms,-fsrm,-cx16";
 
-/// Timeout of a boot and its commands.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// The longest duration of a boot and its commands.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A machine to boot.
 pub(crate) struct Guest {
@@ -51,7 +51,8 @@ pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     }
 }
 
-/// Returns a machine with the kernel that `variable` names, such as `HUGETOOLS_OLD_KERNEL`, if set.
+/// Returns a machine with the kernel of a variable such as `HUGETOOLS_OLD_KERNEL`. If the variable
+/// is unset, returns `None` without reporting a skipped test.
 pub(crate) fn guest_of(variable: &str, test: &str, nodes: &[GuestNode]) -> Option<Guest> {
     let named = |(name, _): &(OsString, OsString)| name == variable;
     let (_, kernel) = std::env::vars_os().find(named)?;
@@ -161,11 +162,11 @@ impl Guest {
         match self.systemd {
             None => init += &script(commands),
             Some(prepare) => {
-                let answers = format!(
+                let service = format!(
                     "#!/bin/busybox sh\nPATH=/bin:/usr/bin\n{}",
                     script(commands)
                 );
-                archive.file("/answers", 0o755, answers.as_bytes());
+                archive.file("/answers", 0o755, service.as_bytes());
                 let _ = write!(init, "{prepare}\nexec /lib/systemd/systemd\n");
             }
         }
@@ -211,7 +212,7 @@ fn finish(command: &mut Command) -> String {
     let mut child = command.spawn().unwrap();
     let out = read_to_end(child.stdout.take().unwrap());
     let errors = read_to_end(child.stderr.take().unwrap());
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > end {
             child.kill().unwrap();

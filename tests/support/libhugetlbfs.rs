@@ -10,7 +10,7 @@ use super::tool::Ran;
 /// Its path in Debian.
 pub(crate) const HUGEADM: &str = "/usr/bin/hugeadm";
 
-/// Whether it is installed; otherwise reports a skipped test.
+/// Whether it is installed and we are root; otherwise reports a skipped test.
 pub(crate) fn is_here(test: &str) -> bool {
     let mut query = Command::new("dpkg-query");
     let output = query

@@ -91,7 +91,7 @@ thread_local! {
     static SKIPPED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Reports a skipped test without failing, even in CI: `.ci/run` could install nothing to help.
+/// Reports a skipped test without failing, even in CI: no package of `.ci/run` would help.
 pub(crate) fn skip_aloud(why: &str) {
     let line = why.trim_end().replace('\n', " ");
     SKIPPED.with_borrow_mut(|all| all.insert(line));
@@ -133,12 +133,12 @@ impl Live {
         self.before.found.default_pool().unwrap().size
     }
 
-    /// Sets the pool of the default size and disables its overcommit.
+    /// Sets the pool of the default size and disables its overcommit. Pages in use may stay.
     pub(crate) fn set_pool(&self, pages: u64) {
         let spec = format!("DEFAULT:{pages}");
         let ran = self.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
-        let lent = ran.status == 3 && ran.err.contains("more pages are in use or reserved");
-        assert!(ran.status == 0 || lent, "{ran:?}");
+        let in_use = ran.status == 3 && ran.err.contains("more pages are in use or reserved");
+        assert!(ran.status == 0 || in_use, "{ran:?}");
     }
 
     /// Fills the pool of 1 GiB pages. Returns false if memory is too fragmented.

@@ -1,4 +1,4 @@
-//! Checks for what a machine may lack: programs, libraries, mounts, reachable directories.
+//! Checks for programs, libraries, mounts and rights that a machine may lack.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -34,8 +34,8 @@ pub(crate) fn terminal(test: &str) -> bool {
     }
 }
 
-/// Whether a test can create mounts. That needs root, fails in most containers, and in a
-/// chroot whose `/` is not a mount point.
+/// Whether a test can create mounts. It needs root. It fails in most containers, and in a chroot
+/// whose `/` is not a mount point.
 pub(crate) fn mounts(test: &str) -> bool {
     let output = Command::new("unshare").args(["--mount", "true"]).output();
     let why = match output {
@@ -59,8 +59,8 @@ fn connection() -> io::Result<()> {
     TcpStream::connect(listener.local_addr()?).map(drop)
 }
 
-/// Whether control groups are visible, or the kernel has none. Most chroots hide them, and the
-/// libraries don't prefault if they cannot read the group's limit.
+/// Whether control groups are visible, or the kernel has none. Most chroots hide them; then the
+/// machine's free memory limits transparent huge pages.
 pub(crate) fn control_groups(test: &str) -> bool {
     let roots =
         ["", "unified/", "memory/"].map(|root| format!("/sys/fs/cgroup/{root}cgroup.procs"));

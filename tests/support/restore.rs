@@ -1,4 +1,5 @@
-//! Saves the state of the running machine, and restores it even if the test fails.
+//! Saves the pools and settings of the running machine, and restores them even if the test fails.
+//! Removes new swap, and new mounts and files below our directories. Recreates no missing ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,14 +24,14 @@ const RECORDS: &str = "/var/lib/hugetools";
 /// The saved state.
 pub(crate) struct Before {
     pub(crate) found: Machine,
-    directories: BTreeSet<PathBuf>,
+    paths: BTreeSet<PathBuf>,
 }
 
 impl Before {
     pub(crate) fn new(found: Machine) -> Before {
         Before {
             found,
-            directories: directories(),
+            paths: paths(),
         }
     }
 
@@ -48,9 +49,9 @@ impl Before {
             }
         }
         // In reverse order: a directory is removed after its contents.
-        let made = directories();
+        let made = paths();
         for made in made
-            .difference(&self.directories)
+            .difference(&self.paths)
             .collect::<Vec<_>>()
             .iter()
             .rev()
@@ -141,8 +142,7 @@ pub(crate) fn note(result: io::Result<()>, path: &Path) {
     }
 }
 
-/// Unmounts a file system. A program of another test that looks for mounts may have it open for a
-/// moment.
+/// Unmounts a file system. Retries, since another test's program may be reading it.
 fn unmount(point: &Path) -> io::Result<()> {
     for _ in 0..50 {
         match nix::mount::umount(point) {
@@ -160,8 +160,8 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the files and directories below [`PLACE`] and [`RECORDS`], without those of mounts.
-fn directories() -> BTreeSet<PathBuf> {
+/// Returns [`PLACE`], [`RECORDS`] and all paths below them, except those inside mounts.
+fn paths() -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     let mut next = vec![PathBuf::from(PLACE), PathBuf::from(RECORDS)];
     while let Some(path) = next.pop() {

@@ -57,13 +57,13 @@ fn run(transcript: &str) -> String {
             write!(out, "\n{line}\n").unwrap();
         } else if let Some(command) = line.strip_prefix("$ ") {
             write!(out, "\n{line}\n").unwrap();
-            out += &one(command, dir.path());
+            out += &run_command(command, dir.path());
         }
     }
     out
 }
 
-fn one(command: &str, dir: &Path) -> String {
+fn run_command(command: &str, dir: &Path) -> String {
     let before = tree::snapshot(dir);
     let mut words = split(command).into_iter().peekable();
     let mut env = Vec::new();

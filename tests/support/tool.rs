@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The built files, with their installed names.
+/// The build results: name and path.
 pub(crate) const BUILT: [(&str, &str); 7] = [
     ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
     ("hugectl", env!("CARGO_BIN_EXE_hugectl")),

@@ -41,9 +41,9 @@ fn does_change(line: &str) -> bool {
     let has_failed = call.contains(" = -1 ");
     let is_open = call.starts_with("open");
     let may_write = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_TMPFILE"];
-    let is_null = call.contains("\"/dev/null\"") || call.contains("\"/dev/tty\"");
+    let is_device = call.contains("\"/dev/null\"") || call.contains("\"/dev/tty\"");
     match is_open {
-        true => !has_failed && !is_null && may_write.iter().any(|flag| call.contains(flag)),
+        true => !has_failed && !is_device && may_write.iter().any(|flag| call.contains(flag)),
         false if call.starts_with("execve") => false,
         false if call.starts_with("fadvise64") => call.contains("POSIX_FADV_DONTNEED"),
         false => !has_failed && call.contains('('),

@@ -57,7 +57,7 @@ pub(crate) fn snapshot(dir: &Path) -> Snapshot {
 }
 
 fn walk(dir: &Path, path: &str, all: &mut Snapshot) {
-    for entry in allowed(dir, 0o500, |dir| fs::read_dir(dir)) {
+    for entry in with_rights(dir, 0o500, |dir| fs::read_dir(dir)) {
         let entry = entry.unwrap();
         let path = format!("{path}/{}", entry.file_name().to_str().unwrap());
         let found = entry.metadata().unwrap();
@@ -76,7 +76,7 @@ fn contents(path: &Path) -> Vec<u8> {
     if let Ok(target) = fs::read_link(path) {
         return target.into_os_string().into_encoded_bytes();
     }
-    allowed(path, 0o400, |path| {
+    with_rights(path, 0o400, |path| {
         let mut file = fs::OpenOptions::new().read(true).open(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -86,7 +86,7 @@ fn contents(path: &Path) -> Vec<u8> {
 
 /// Calls a function on a file or directory. If it fails, adds permissions to the mode for a
 /// second call: unlike root, an ordinary owner needs them.
-fn allowed<T>(path: &Path, rights: u32, look: impl Fn(&Path) -> io::Result<T>) -> T {
+fn with_rights<T>(path: &Path, rights: u32, look: impl Fn(&Path) -> io::Result<T>) -> T {
     look(path).unwrap_or_else(|_| {
         let mode = fs::metadata(path).unwrap().permissions().mode();
         let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -116,9 +116,8 @@ fn show(bytes: &Option<Vec<u8>>) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 
-/// `record.sh` reproduces the archive that a tree was unpacked from.
 #[test]
-fn recording_is_unpacking_backwards() {
+fn record_sh_reproduces_every_archive() {
     for name in machines() {
         let archive = bless::text(format!("tests/fixtures/{name}.tree"));
         let comment = archive.lines().next().unwrap().trim_start_matches("# ");

@@ -42,9 +42,9 @@ fn memory_is_compacted_before_giving_up() {
 fn a_node_compacts_its_own_memory() {
     let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
     let tasks = world.run(&["--pool-pages-min", "2MB@1:30"]);
-    let joined = "/sys/devices/system/node/node1/compact";
+    let compact = "/sys/devices/system/node/node1/compact";
     let tried =
-        matches!(outcomes(&tasks)[0], Outcome::Short { got: 20, tried, .. } if tried == &[joined]);
+        matches!(outcomes(&tasks)[0], Outcome::Short { got: 20, tried, .. } if tried == &[compact]);
     assert!(tried, "{tasks:?}");
 }
 
@@ -149,7 +149,8 @@ fn a_pool_grows_even_if_swap_fails() {
     );
 }
 
-/// At any step, a signal leaves the old or new maximum and no swap. Skipped steps are reported.
+/// A signal leaves the maximum before or after one of the tasks, and no swap. Skipped steps are
+/// reported.
 #[test]
 fn a_signal_leaves_a_consistent_pool_and_no_swap() {
     let args = [

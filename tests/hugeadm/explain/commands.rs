@@ -20,12 +20,12 @@ fn commands_can_be_pasted() {
             let command = finding["command"].as_str().unwrap();
             let parsed = sh(&format!("set -n; {command}"));
             assert_eq!((parsed.status, parsed.err.as_str()), (0, ""), "{command}");
-            let is_name = |word: &str| {
+            let is_placeholder = |word: &str| {
                 let capitals = word.bytes().all(|byte| byte.is_ascii_uppercase());
                 word.len() > 2 && capitals && word != "DEFAULT"
             };
             let mut words = command.split(|c: char| !c.is_ascii_alphanumeric());
-            assert!(!words.any(is_name), "{command}");
+            assert!(!words.any(is_placeholder), "{command}");
         }
     }
     // Neither do the other messages have placeholders.

@@ -33,7 +33,7 @@ grep ' hugetlbfs ' /proc/mounts | sed -E 's/,(uid|gid|mode)=[0-9]+//g'
 find /var/lib/hugetlbfs -type d -exec stat -c '%n %u:%g %a' {} + 2>/dev/null | sort
 ";
 
-fn both(test: &str) -> Option<Guest> {
+fn guest_with_both_tools(test: &str) -> Option<Guest> {
     if !is_here(test) {
         return None;
     }
@@ -68,7 +68,7 @@ fn compare(guest: &Guest, cases: &[&str]) -> Vec<[(String, i32); 2]> {
 
 #[test]
 fn the_same_options_lead_to_the_same_state() {
-    let Some(guest) = both("libhugetlbfs in a virtual machine") else {
+    let Some(guest) = guest_with_both_tools("libhugetlbfs in a virtual machine") else {
         return;
     };
     let cases = [

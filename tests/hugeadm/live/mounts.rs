@@ -16,7 +16,7 @@ use crate::support::live::machine;
 
 const BASE: &str = "/var/lib/hugetlbfs";
 
-/// User and group 1 exist on every machine.
+/// The ID of user and group `daemon` on Debian.
 const DAEMON: u32 = 1;
 
 /// Returns owner, group and mode.

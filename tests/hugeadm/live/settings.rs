@@ -179,7 +179,7 @@ fn transparent_huge_pages() {
 }
 
 #[test]
-fn struct_pages_are_freed() {
+fn hvo_sets_the_sysctl() {
     let Some(live) = machine("HVO") else { return };
     if live.now().sysctl.hugetlb_optimize_vmemmap.is_none() {
         return skip("HVO", "this kernel has none").unwrap_or(());

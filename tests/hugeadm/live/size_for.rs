@@ -67,11 +67,11 @@ fn a_program_has_whole_pages_of_text() {
     let kib = number(rest.split_once(" kB\n").unwrap().0);
     assert!(kib > 4096 && number(pages) == kib / 2048, "{}", ran.out);
     assert!(ran.out.contains("\nThe heap is not included: "));
-    let script = hugeadm(dir.path(), &["--size-for", "/etc/passwd"]);
-    assert_eq!(script.status, 1);
+    let no_elf = hugeadm(dir.path(), &["--size-for", "/etc/passwd"]);
+    assert_eq!(no_elf.status, 1);
     assert!(
-        script.err.contains("not an ELF file\n  start it"),
-        "{script:?}"
+        no_elf.err.contains("not an ELF file\n  start it"),
+        "{no_elf:?}"
     );
 }
 

@@ -262,8 +262,8 @@ fn all_reserved_pages_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path().display().to_string();
     let bytes = 4 * live.default_size().get();
-    let kept = format!("mount -t hugetlbfs -o min_size={bytes} none {at}");
-    assert_eq!(sh(&kept).status, 0);
+    let mounting = format!("mount -t hugetlbfs -o min_size={bytes} none {at}");
+    assert_eq!(sh(&mounting).status, 0);
     let global = live.global_mount();
     let Some(holders) = Holders::start(&live, &global) else {
         return;

@@ -9,14 +9,14 @@ use crate::support::needs;
 
 const UNITS: &str = "/lib/systemd/system";
 
-/// The default target: the journal and the commands, and no other unit of the host.
+/// The default target: the journal, the commands, and no other service of the host.
 const TARGET: &str = "[Unit]
 Requires=basic.target
 Wants=systemd-journald.socket systemd-journald.service answers.service
 ";
 
-/// Runs the commands as a database would start.
-const ANSWERS: &str = "[Unit]
+/// Runs the commands in a service ordered like a database's.
+const SERVICE: &str = "[Unit]
 Description=A database
 [Service]
 Type=oneshot
@@ -49,7 +49,7 @@ impl Guest {
             }
         }
         self.text("/etc/systemd/system/default.target", TARGET);
-        self.text("/etc/systemd/system/answers.service", ANSWERS);
+        self.text("/etc/systemd/system/answers.service", SERVICE);
         self.text("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
         self.systemd = Some(prepare);
         Some(())

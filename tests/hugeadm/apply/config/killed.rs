@@ -11,19 +11,19 @@ use crate::support::needs;
 use crate::support::tool::{Ran, tool};
 use crate::support::tree;
 
-/// System calls that change a recorded machine.
+/// Kill points on a recorded machine: calls that change files, and `fsync`.
 #[rustfmt::skip]
-const OF_FILES: [&str; 8] = [
+const TREE_CALLS: [&str; 8] = [
     "write", "ftruncate", "rename", "mkdir", "rmdir", "unlink", "fchmod", "fsync",
 ];
 
-/// System calls that change the kernel's state and directories.
+/// Kill points on the running machine: calls that change the kernel's state or directories.
 #[rustfmt::skip]
-const OF_THE_KERNEL: [&str; 8] = [
+const LIVE_CALLS: [&str; 8] = [
     "write", "rename", "mkdir", "rmdir", "chmod", "lchown", "mount", "umount2",
 ];
 
-/// The killed option and the next one: the first row for kills at even calls, the second at odd.
+/// The killed option and the next one. Row 0 is for even call numbers, row 1 for odd ones.
 const ORDERS: [[(&str, &str); 2]; 2] = [
     [("--apply", "--apply"), ("--rollback", "--apply")],
     [("--apply", "--rollback"), ("--rollback", "--rollback")],
@@ -62,8 +62,8 @@ fn killed(root: Option<&Path>, file: &Path, option: &str, (call, at): (&str, usi
     killed
 }
 
-/// Kills an apply and a rollback at each of these calls, starting from the rolled back state. The
-/// next run must reach the applied or the rolled back state. Returns the number of calls.
+/// Kills an apply and a rollback at each of these calls. The next run must reach the applied or the
+/// rolled back state. Returns the number of kill points.
 fn kill_everywhere<S: PartialEq + Debug>(
     file: &Path,
     root: Option<&Path>,
@@ -79,13 +79,13 @@ fn kill_everywhere<S: PartialEq + Debug>(
     let kills = |call| (1..).map(move |at| (call, at));
     for call in calls {
         for kill in kills(*call) {
-            let mut is_any = false;
+            let mut any_killed = false;
             for order in ORDERS[kill.1 % 2] {
                 let (first, then) = order;
                 if first == "--rollback" {
                     run(root, file, "--apply");
                 }
-                is_any |= killed(root, file, first, kill);
+                any_killed |= killed(root, file, first, kill);
                 run(root, file, then);
                 if then == "--apply" {
                     assert_eq!(state(), after, "{kill:?} {order:?}");
@@ -93,7 +93,7 @@ fn kill_everywhere<S: PartialEq + Debug>(
                 }
                 assert_eq!(state(), before, "{kill:?} {order:?}");
             }
-            if !is_any {
+            if !any_killed {
                 break;
             }
             count += 1;
@@ -122,7 +122,7 @@ fn killed_runs_recover_on_a_recorded_machine() {
         });
         texts.collect::<Vec<_>>()
     };
-    let calls = kill_everywhere(&file, Some(tree.path()), &OF_FILES, &state);
+    let calls = kill_everywhere(&file, Some(tree.path()), &TREE_CALLS, &state);
     assert!(calls > 20, "{calls}");
 }
 
@@ -150,6 +150,6 @@ fn killed_runs_recover_on_this_machine() {
             is_there,
         )
     };
-    let calls = kill_everywhere(&file, None, &OF_THE_KERNEL, &state);
+    let calls = kill_everywhere(&file, None, &LIVE_CALLS, &state);
     assert!(calls > 8, "{calls}");
 }

@@ -66,12 +66,12 @@ fn roll_back(world: &mut World) {
 
 /// Returns the files of the tree and the simulated directories.
 fn state(world: &World) -> (Snapshot, Vec<PathBuf>) {
-    let there = world
+    let dirs = world
         .paths
         .keys()
         .filter(|path| !path.starts_with("/var/lib/hugetools"));
-    let there = there.filter(|path| !["/var", "/var/lib"].contains(&path.to_str().unwrap()));
-    (snapshot(world.dir.path()), there.cloned().collect())
+    let dirs = dirs.filter(|path| !["/var", "/var/lib"].contains(&path.to_str().unwrap()));
+    (snapshot(world.dir.path()), dirs.cloned().collect())
 }
 
 const MOUNT: &str = "[[mount]]\nfor = \"root\"\n";
@@ -178,7 +178,7 @@ fn a_shortage_counts_if_the_pool_is_essential() {
     }
 }
 
-/// `try = "hard"` drops caches and retries.
+/// `try = "hard"` retries after pauses.
 #[test]
 fn a_pool_may_be_tried_hard() {
     for (keys, pauses) in [("", 0), ("try = \"hard\"\n", 5)] {
@@ -199,7 +199,7 @@ fn a_pool_may_be_tried_hard() {
 
 /// Repeated applies that fall short, as at each boot, keep the first record.
 #[test]
-fn a_shortage_again_keeps_the_record() {
+fn repeated_shortages_keep_the_record() {
     let mut world = machine(NODES, |sim| sim.room(None, size("2M"), 80));
     let pool = |min| format!("[[pool]]\nsize = \"2MB\"\nmin = {min}\nmax = 200\n");
     assert_eq!(apply(&mut world, &pool(76)), Status::Done);
@@ -213,7 +213,7 @@ fn a_shortage_again_keeps_the_record() {
 
 /// A rollback restores the state before a failed apply, even after another apply.
 #[test]
-fn a_failed_apply_is_taken_back_as_a_whole() {
+fn a_rollback_after_a_failed_apply_is_complete() {
     let text = "[[pool]]\nsize = \"2MB\"\nmin = 90\nmax = 200\n[memory]\nmin_free = \"1GB\"\n";
     let more = format!("{text}hvo = true\n[shm]\nmax = \"1GB\"\n");
     let refused = "/proc/sys/vm/hugetlb_optimize_vmemmap";
@@ -281,7 +281,7 @@ fn files_of_the_directory_add_keys() {
 
 /// The record of an earlier apply is replaced.
 #[test]
-fn a_file_that_only_mounts_is_rolled_back_alone() {
+fn an_apply_that_only_mounts_is_rolled_back_alone() {
     let mut world = machine("aarch64-4k", |sim| sim);
     let pool = "[[pool]]\nsize = \"DEFAULT\"\nmin = 20\n";
     assert_eq!(apply(&mut world, pool), Status::Done);
