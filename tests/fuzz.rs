@@ -2,7 +2,7 @@
 //! simpler code.
 //!
 //! Each target runs its whole corpus, then changed inputs for `HUGETOOLS_SECONDS`. The corpus has
-//! files of recorded machines, and inputs in `tests/fuzz/corpus` that failed once.
+//! files of recorded machines, and in `tests/fuzz/corpus` samples and inputs that failed once.
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 #[path = "fuzz/arguments.rs"]

@@ -93,8 +93,8 @@ fn mandoc_has_no_warnings() {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "mandoc -T lint -W warning man/*"]);
     let output = command.current_dir(bless::project("")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(said, "");
+    let warnings = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(warnings, "");
 }
 
 /// Runs the same check as lintian.

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 impl Args {
     /// Whether a workload is to run.
     pub(crate) fn wants(&self, work: &Work) -> bool {
-        let is_it = |name: &String| name == work.name || (name == work::SEEDS && work.is_seed);
-        self.workloads.is_empty() || self.workloads.iter().any(is_it)
+        let selects = |name: &String| name == work.name || (name == work::SEEDS && work.is_seed);
+        self.workloads.is_empty() || self.workloads.iter().any(selects)
     }
 }

@@ -49,18 +49,18 @@ fn words(work: &Work, job: &Job, pool: &Pool, args: &Args) -> Vec<String> {
 
 /// Runs hugectl. A signal to the benchmark interrupts it.
 fn hugectl(words: &[String]) -> Result<Value, String> {
-    let says = |error: std::io::Error| format!("hugectl: {error}");
+    let message = |error: std::io::Error| format!("hugectl: {error}");
     let mut files = [
-        tempfile::tempfile().map_err(says)?,
-        tempfile::tempfile().map_err(says)?,
+        tempfile::tempfile().map_err(message)?,
+        tempfile::tempfile().map_err(message)?,
     ];
     let mut command = tool("hugectl");
     command.args(words).env("PATH", PATH).stdin(Stdio::null());
-    command.stdout(files[0].try_clone().map_err(says)?);
-    command.stderr(files[1].try_clone().map_err(says)?);
-    let mut child = command.spawn().map_err(says)?;
+    command.stdout(files[0].try_clone().map_err(message)?);
+    command.stderr(files[1].try_clone().map_err(message)?);
+    let mut child = command.spawn().map_err(message)?;
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
-    while child.try_wait().map_err(says)?.is_none() {
+    while child.try_wait().map_err(message)?.is_none() {
         sleep(Duration::from_millis(20));
         if stop::is_requested() {
             // It may have ended.
@@ -71,7 +71,7 @@ fn hugectl(words: &[String]) -> Result<Value, String> {
     for (file, text) in files.iter_mut().zip(&mut texts) {
         file.rewind()
             .and_then(|()| file.read_to_string(text))
-            .map_err(says)?;
+            .map_err(message)?;
     }
     let [out, errors] = texts;
     let document: Value = serde_json::from_str(&out).map_err(|_| errors.trim_end().to_owned())?;

@@ -131,7 +131,7 @@ pub(crate) fn java(scratch: &Scratch, thousands: u64) -> Result<Job, String> {
     ))
 }
 
-/// Runs hpcc on all CPUs; for a small matrix on one, which needs no network.
+/// Runs hpcc on all CPUs. A small matrix runs on one, so that MPI needs no network.
 pub(crate) fn linpack(scratch: &Scratch, size: u64) -> Result<Job, String> {
     needs("hpcc").and(needs("mpirun"))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);

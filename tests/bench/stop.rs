@@ -7,7 +7,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Waits for termination signals in a thread. Must run first: other threads inherit the mask.
+/// Blocks termination signals and waits for them in a thread. Later threads inherit the mask.
 pub(crate) fn watch() {
     let signals: SigSet = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM]
         .into_iter()

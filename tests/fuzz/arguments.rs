@@ -1,4 +1,4 @@
-//! hugeadm's command lines, from arguments to plan and script, on every recorded machine.
+//! hugeadm's command lines, from arguments to plan and script, each on one recorded machine.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -90,7 +90,7 @@ fn arguments() {
         // A predicted failure has a message.
         let failed = status(&reports).code() != 0;
         assert!(!failed || !messages(&reports).is_empty());
-        // No number overflows.
+        // The script's numbers fit into 64 bits.
         for number in text
             .split_whitespace()
             .filter_map(|word| word.parse::<u128>().ok())

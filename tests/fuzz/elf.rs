@@ -32,7 +32,7 @@ const WORDS: &[&str] = &[
     "$ORIGIN/../",
 ];
 
-/// Returns all edits: bits 0 and 1 are the marks, bit 2 their presence, bit 3 an alignment.
+/// Returns edits: bit 2 sets the marks in bits 0 and 1, and bit 3 one of four alignments.
 fn edits() -> impl Iterator<Item = Edit> {
     (1..16u64).map(|n| Edit {
         marks: (n & 4 != 0).then_some(Marks {

@@ -1,4 +1,4 @@
-//! Files of the kernel: `meminfo`, `mountinfo`, `zoneinfo`, `smaps`.
+//! Files of the kernel: `meminfo`, `mountinfo`, `buddyinfo`, `vmstat`, `zoneinfo`, `smaps`.
 
 use hugetools_model::memory::meminfo::{Meminfo, parse_node_line};
 use hugetools_model::memory::swap::parse_swaps;
@@ -108,7 +108,7 @@ fn mountinfo() {
             let plain = |text: &str| !text.contains(['\\', ' ', '\n', '\t', '\r']);
             let point = escape(&mount.point);
             assert!(!point.contains([' ', '\n', '\t']));
-            // Options and type without escapes, and a path in UTF-8.
+            // `line` needs options and type without escapes, and a path in UTF-8.
             if plain(&mount.options) && plain(&mount.fs_type) && mount.point.to_str().is_some() {
                 let again = mount::parse_mountinfo(&line(mount));
                 assert_eq!(again[0].point, mount.point);

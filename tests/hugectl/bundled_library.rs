@@ -23,7 +23,7 @@ fn run(place: &Place, args: &[&str]) -> Done {
     done(&as_nobody(&command).output().unwrap())
 }
 
-fn library(place: &Place, done: &Done) -> PathBuf {
+fn loaded(place: &Place, done: &Done) -> PathBuf {
     assert_eq!(done.status, 0, "{done:?}");
     let path = done.out.split_whitespace().last().unwrap();
     assert!(
@@ -39,9 +39,9 @@ fn the_bundled_library_is_written_and_loaded() {
         return;
     }
     let place = without_libraries();
-    let shm = library(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK]));
+    let shm = loaded(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK]));
     assert_eq!(shm.file_name().unwrap(), "libhugetlbfs.so");
-    let heap = library(
+    let heap = loaded(
         &place,
         &run(&place, &["-q", "--heap=thp", "sh", "-c", LOOK]),
     );
@@ -56,14 +56,14 @@ fn a_modified_library_is_replaced() {
     }
     let place = without_libraries();
     let first = run(&place, &["-q", "--shm", "sh", "-c", LOOK]);
-    let path = library(&place, &first);
+    let path = loaded(&place, &first);
     let good = fs::read(&path).unwrap();
     let mut bad = good.clone();
     let last = bad.len() - 1;
     bad[last] ^= 1;
     fs::write(&path, &bad).unwrap();
     assert_eq!(
-        library(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK])),
+        loaded(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK])),
         path
     );
     assert_eq!(fs::read(&path).unwrap(), good);
@@ -87,7 +87,7 @@ fn eight_starts_may_write_it_at_once() {
     let children: Vec<_> = (0..8).map(start).collect();
     let mut path = None;
     for child in children {
-        path = Some(library(&place, &done(&child.wait_with_output().unwrap())));
+        path = Some(loaded(&place, &done(&child.wait_with_output().unwrap())));
     }
     let dir = fs::read_dir(path.unwrap().parent().unwrap()).unwrap();
     assert_eq!(dir.count(), 2, "more than it and its note");

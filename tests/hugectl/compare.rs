@@ -19,7 +19,7 @@ fn ways(words: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn half_the_work_is_found_and_none_is_not() {
+fn a_ratio_shows_half_the_work() {
     let Some(program) = build("spin", Libc::Glibc, &[]) else {
         return;
     };

@@ -13,7 +13,7 @@ fn lines(name: &str) -> Vec<String> {
     plans.map(str::to_owned).collect()
 }
 
-fn trace_all(name: &str, least: usize) {
+fn trace_all(name: &str, min_lines: usize) {
     let test = format!("a plan is printed without a change: {name}");
     if !programs(&test, &["strace"]) {
         return;
@@ -27,7 +27,7 @@ fn trace_all(name: &str, least: usize) {
     let trace = place.path("trace");
     let hugectl = format!("{} hugectl", strace_words(&trace));
     let lines = lines(name);
-    assert!(lines.len() >= least, "{}", lines.len());
+    assert!(lines.len() >= min_lines, "{}", lines.len());
     for line in lines {
         // Only the first match: a path may contain the word, too.
         let traced = line.replacen("hugectl ", &format!("{hugectl} "), 1);

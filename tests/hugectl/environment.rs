@@ -25,7 +25,7 @@ fn variables(place: &Place, line: &str) -> Vec<String> {
 fn without_pid(line: &str) -> String {
     let mut names = OURS.into_iter();
     match names.find_map(|name| Some((name, line.strip_prefix(name)?))) {
-        // The value also names a directory that only a real start creates.
+        // A real start adds the path of the ledger.
         Some(("HUGETLB_STARTER=", _)) => "HUGETLB_STARTER=$$".to_owned(),
         Some((name, value)) if value != "0" => {
             let rest = value.trim_start_matches(|digit: char| digit.is_ascii_digit());
@@ -57,7 +57,7 @@ fn only_the_planned_variables_change() {
 
 #[test]
 fn the_printed_script_sets_the_same_variables() {
-    // Warnings depend on the pool, which another test may change.
+    // HUGETLB_PID and HUGETLB_STARTER depend on the pool, which another test may change.
     let is_root = nix::unistd::geteuid().is_root();
     let _live = is_root.then(|| machine("the environment"));
     let place = Place::new();
@@ -113,20 +113,20 @@ fn one_hugectl_under_another_loads_one_library() {
 }
 
 #[test]
-fn a_malloc_that_is_replaced_is_named() {
+fn a_replaced_malloc_gets_a_hint() {
     let place = Place::new();
     let malloc = "void *__libc_malloc(unsigned long); \
                   void *malloc(unsigned long n) { return __libc_malloc(n); }";
     let args = ["-shared", "-fPIC", "-fno-builtin"];
     place.build("libjemalloc-x.so", malloc, &args);
-    let said = |options: &str| {
+    let has_hint = |options: &str| {
         let line = format!("LD_PRELOAD=$PWD/libjemalloc-x.so hugectl {options} /bin/true");
         let done = place.shell(&line);
         assert_eq!(done.status, 0, "{done:?}");
         done.err.contains("--anon instead")
     };
-    assert!(said("--heap=thp"));
-    assert!(!said("--shm"));
+    assert!(has_hint("--heap=thp"));
+    assert!(!has_hint("--shm"));
 }
 
 /// Duplicate names and values that are not UTF-8 reach the program. Entries without a name or a `=`
@@ -178,10 +178,10 @@ fn existing_restrictions_are_respected() {
     let refused = place.shell(&format!("HUGETLB_RESTRICT_EXE=solver {required} env"));
     assert_eq!((refused.status, refused.out.as_str()), (125, ""));
     // A heap requested by the environment is checked only if this program gets it.
-    for (given, is_said) in [("", true), ("HUGETLB_RESTRICT_EXE=solver", false)] {
+    for (given, is_checked) in [("", true), ("HUGETLB_RESTRICT_EXE=solver", false)] {
         let line = format!("HUGETLB_MORECORE=2MB {given} hugectl --sysroot empty --dry-run");
         let printed = place.shell(&format!("{line} --shm=2MB env"));
-        assert_eq!(printed.err.contains("heap"), is_said, "{printed:?}");
+        assert_eq!(printed.err.contains("heap"), is_checked, "{printed:?}");
         assert!(printed.out.contains("libhugetlbfs_heap.so"), "{printed:?}");
     }
     // A shell may start the named program.

@@ -117,14 +117,14 @@ fn a_closed_pipe_ends_the_program() {
 #[test]
 fn lost_messages_are_no_failure() {
     let place = Place::new();
-    let ignored = "hugectl -v --heap=thp --no-preload echo started";
-    for gone in [
+    let start = "hugectl -v --heap=thp --no-preload echo started";
+    for script in [
         // A pipe without a reader, and a file that may not grow.
-        format!("(sleep 0.2; {ignored}; echo $?) 2>&1 >&3 | true"),
-        format!("ulimit -f 0; {ignored} 2>err >&3; echo $? >&3"),
+        format!("(sleep 0.2; {start}; echo $?) 2>&1 >&3 | true"),
+        format!("ulimit -f 0; {start} 2>err >&3; echo $? >&3"),
     ] {
-        let done = place.shell(&format!("exec 3>&1; {gone}; wait"));
-        assert!(done.out.starts_with("started\n"), "{gone}: {done:?}");
+        let done = place.shell(&format!("exec 3>&1; {script}; wait"));
+        assert!(done.out.starts_with("started\n"), "{script}: {done:?}");
     }
 }
 
@@ -222,12 +222,12 @@ fn the_examples_of_the_help_work() {
 #[test]
 fn verbosity_comes_from_the_environment_and_the_options() {
     let place = Place::new();
-    let said = |line: &str| place.shell(line).err.matches("info: ").count();
-    assert_eq!(said("hugectl --shm true"), 0);
-    assert!(said("hugectl -v --shm true") >= 4);
-    assert!(said("HUGETLB_VERBOSE=3 hugectl --shm true") >= 4);
-    assert!(said("HUGETLB_DEBUG= hugectl --shm true") >= 4);
-    assert_eq!(said("HUGETLB_VERBOSE=3 hugectl -q --shm true"), 0);
+    let infos = |line: &str| place.shell(line).err.matches("info: ").count();
+    assert_eq!(infos("hugectl --shm true"), 0);
+    assert!(infos("hugectl -v --shm true") >= 4);
+    assert!(infos("HUGETLB_VERBOSE=3 hugectl --shm true") >= 4);
+    assert!(infos("HUGETLB_DEBUG= hugectl --shm true") >= 4);
+    assert_eq!(infos("HUGETLB_VERBOSE=3 hugectl -q --shm true"), 0);
     let lines = place.shell("hugectl -v --shm true").err;
     assert!(
         lines.contains("hugectl: info: HUGETLB_SHM='yes'\n"),
@@ -271,7 +271,7 @@ fn a_set_user_id_hugectl_starts_nothing() {
 /// Where there is no static C library, hugectl is dynamic, but without libgcc_s, which would slow
 /// down each start.
 #[test]
-fn hugectl_needs_at_most_libc() {
+fn hugectl_needs_no_libgcc() {
     let output = Command::new("readelf")
         .args(["-d", env!("CARGO_BIN_EXE_hugectl")])
         .output();
@@ -287,9 +287,9 @@ fn a_busy_program_is_not_started() {
     let open = std::fs::OpenOptions::new().append(true).open(&program);
     let output = tool("hugectl").arg("--shm").arg(&program).output().unwrap();
     drop(open.unwrap());
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(126), "{said}");
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(126), "{err}");
     for part in ["(ETXTBSY)", "start it once that is closed"] {
-        assert!(said.contains(part), "{said}");
+        assert!(err.contains(part), "{err}");
     }
 }

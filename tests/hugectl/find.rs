@@ -89,7 +89,7 @@ fn a_path_with_a_blank_is_not_used() {
     let line = DRY.replace("hugectl", "'pre fix/bin/hugectl'");
     let found = preloaded(&place, &line).unwrap_or_default();
     assert!(!found.contains("pre fix"), "{found}");
-    let told = place.shell("'pre fix/bin/hugectl' --library-path 'pre fix' --shm true");
-    assert_eq!(told.status, 125);
-    assert!(told.err.contains("cannot carry a blank"), "{}", told.err);
+    let given = place.shell("'pre fix/bin/hugectl' --library-path 'pre fix' --shm true");
+    assert_eq!(given.status, 125);
+    assert!(given.err.contains("cannot carry a blank"), "{}", given.err);
 }

@@ -156,9 +156,9 @@ fn align(program: &Path) {
 }
 
 /// Whether the file system has huge pages, by hugectl's messages; otherwise reports a skipped test.
-fn can(test: &str, err: &str) -> bool {
-    let cannot = err.contains("its file system keeps it on base pages");
-    !cannot || skip::<()>(test, "the file system has no huge pages").is_some()
+fn has_huge_pages(test: &str, err: &str) -> bool {
+    let lacks = err.contains("its file system keeps it on base pages");
+    !lacks || skip::<()>(test, "the file system has no huge pages").is_some()
 }
 
 #[test]
@@ -179,33 +179,33 @@ fn text_is_on_huge_pages_of_its_file() {
             .unwrap();
         let mut first = copies.start(&["-v", "--text"], &program, &[]);
         assert_eq!(first.line() + "\n", String::from_utf8_lossy(&plain.stdout));
-        // Not at once: making huge pages unmaps them in other processes until their next access.
+        // Not at once: a collapse unmaps the text in other processes until their next access.
         let mut second = copies.start(&["-v", "--text"], &program, &[]);
         second.line();
         let texts = [first.text_of(&program), second.text_of(&program)];
-        let said = first.end();
+        let err = first.end();
         second.end();
-        if !can(test, &said) {
+        if !has_huge_pages(test, &err) {
             return;
         }
         for text in texts {
-            assert!(text.is_huge(), "{flags:?} {text:?}\n{said}");
+            assert!(text.is_huge(), "{flags:?} {text:?}\n{err}");
             assert!(text.shared >= text.inner, "{flags:?} {text:?}");
         }
         let mut third = copies.start(&["-v", "--text"], &program, &[]);
         third.line();
-        let said = third.end();
+        let err = third.end();
         assert!(
-            said.contains("are huge pages of") && said.contains(" already"),
-            "{said}"
+            err.contains("are huge pages of") && err.contains(" already"),
+            "{err}"
         );
-        assert!(!said.contains("warning: "), "{said}");
+        assert!(!err.contains("warning: "), "{err}");
     }
 }
 
 /// Crash reports read the names of functions from the files in `/proc/self/maps`.
 #[test]
-fn copied_text_loses_its_file_name() {
+fn explain_warns_of_lost_function_names() {
     let test = "names of functions in text";
     let Some(live) = machine(test) else {
         return;
@@ -218,17 +218,17 @@ fn copied_text_loses_its_file_name() {
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     let cure = format!("to keep them: hugeedit --align {}", program.display());
-    let said = explain();
+    let out = explain();
     assert!(
-        said.contains("lose the names of functions; ") && said.contains(&cure),
-        "{said}"
+        out.contains("lose the names of functions; ") && out.contains(&cure),
+        "{out}"
     );
     align(&program);
-    let said = explain();
-    if !can(test, &said) {
+    let out = explain();
+    if !has_huge_pages(test, &out) {
         return;
     }
-    assert!(!said.contains("lose the names"), "{said}");
+    assert!(!out.contains("lose the names"), "{out}");
 }
 
 #[test]
@@ -242,11 +242,11 @@ fn text_of_a_static_program_is_huge() {
     let mut running = copies.start(&["-v", "--text"], &program, &[]);
     running.line();
     let text = running.text_of(&program);
-    let said = running.end();
-    if can(test, &said) {
+    let err = running.end();
+    if has_huge_pages(test, &err) {
         // The program does not touch all of its text.
-        assert!(text.huge * 100 >= text.inner * 60, "{text:?}\n{said}");
-        assert!(!said.contains("warning: "), "{said}");
+        assert!(text.huge * 100 >= text.inner * 60, "{text:?}\n{err}");
+        assert!(!err.contains("warning: "), "{err}");
     }
 }
 
@@ -291,17 +291,17 @@ fn a_file_system_without_huge_pages_is_named() {
     let mounted = Mounted::new(copies.path("memory"));
     let program = mounted.0.join("program");
     tool::copy(segments(&["-no-pie"]), &program);
-    for cost in ["text: 0 of ", " cannot all be "] {
+    for shortfall in ["text: 0 of ", " cannot all be "] {
         let options = ["-v", "--text=thp", "--report", "--json"];
         let mut running = copies.start(&options, &program, &[]);
         running.line();
-        let said = running.end();
+        let err = running.end();
         assert!(
-            said.contains("its file system keeps it on base pages"),
-            "{said}"
+            err.contains("its file system keeps it on base pages"),
+            "{err}"
         );
-        assert!(said.contains(cost), "{said}");
-        let json = said.lines().find(|line| line.starts_with('{')).unwrap();
+        assert!(err.contains(shortfall), "{err}");
+        let json = err.lines().find(|line| line.starts_with('{')).unwrap();
         let proof: serde_json::Value = serde_json::from_str(json).unwrap();
         let rows = proof["segments"].as_array().unwrap();
         let is_ours = |row: &&serde_json::Value| {

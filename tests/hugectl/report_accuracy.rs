@@ -56,14 +56,15 @@ impl Launch {
 
     /// Returns what is wrong with the warnings and the report.
     fn faults(&self, kind: &str, pages: &str) -> Vec<&'static str> {
-        let said = self
+        let warnings = self
             .ran
             .err
             .lines()
             .filter(|line| line.contains("warning: "));
-        let said: Vec<&str> = said.collect();
+        let warnings: Vec<&str> = warnings.collect();
         let says = |words: &[&str]| {
-            said.iter()
+            warnings
+                .iter()
                 .any(|line| words.iter().any(|w| line.contains(w)))
         };
         let huge = self.pool + self.thp;
@@ -81,9 +82,9 @@ impl Launch {
             "fail (--fallback=none)",
         ];
         let faults = [
-            (!served && said.is_empty(), "silent"),
-            (served && !said.is_empty(), "needless"),
-            (said.len() > 1, "twice"),
+            (!served && warnings.is_empty(), "silent"),
+            (served && !warnings.is_empty(), "needless"),
+            (warnings.len() > 1, "twice"),
             (says(&to_thp) && self.thp == 0, "no transparent huge pages"),
             (says(&to_base) && self.thp > 0, "not on base pages"),
             (self.is_refused && !says(&fails), "refused"),
@@ -96,7 +97,7 @@ impl Launch {
                 "no reason",
             ),
         ];
-        let found = faults.into_iter().filter(|(is_so, _)| *is_so);
+        let found = faults.into_iter().filter(|(is_fault, _)| *is_fault);
         found.map(|(_, fault)| fault).collect()
     }
 }

@@ -205,9 +205,9 @@ fn a_program_that_cannot_load_the_library_is_refused() {
 }
 
 /// Returns how often a heap reported that it falls short.
-fn limits(ran: &Ran) -> usize {
-    let said = "error: --require=heap is not met: ";
-    ran.err.matches(said).count()
+fn shortfalls(ran: &Ran) -> usize {
+    let error = "error: --require=heap is not met: ";
+    ran.err.matches(error).count()
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn malloc_fails_once_the_pool_is_empty() {
                 (0, "parent: NULL, ENOMEM\n"),
                 "{ran:?}"
             );
-            assert_eq!(limits(&ran), 1, "{ran:?}");
+            assert_eq!(shortfalls(&ran), 1, "{ran:?}");
             assert!(
                 ran.err.contains("more: the pool has no free page"),
                 "{ran:?}"
@@ -239,14 +239,14 @@ fn malloc_fails_once_the_pool_is_empty() {
         let ran = hugectl("-q --require=heap", &program, "150 fork");
         let out = "child: NULL, ENOMEM\nparent: NULL, ENOMEM\n";
         assert_eq!(
-            (ran.status, ran.out.as_str(), limits(&ran)),
+            (ran.status, ran.out.as_str(), shortfalls(&ran)),
             (0, out, 2),
             "{ran:?}"
         );
         let ran = hugectl("-q --require=heap", &program, "150 exec");
         let out = "parent: all\nparent: NULL, ENOMEM\n";
         assert_eq!(
-            (ran.status, ran.out.as_str(), limits(&ran)),
+            (ran.status, ran.out.as_str(), shortfalls(&ran)),
             (0, out, 1),
             "{ran:?}"
         );
@@ -289,8 +289,8 @@ fn shared_memory_fails_without_fallback() {
             let options = format!("{quiet} --require=shm");
             let ran = hugectl(&options, &program, &format!("{kind} 42"));
             assert_eq!(ran.status, 1, "{ran:?}");
-            let said = "libhugetlbfs: error: --require=shm is not met: ";
-            assert_eq!(ran.err.matches(said).count(), 1, "{ran:?}");
+            let error = "libhugetlbfs: error: --require=shm is not met: ";
+            assert_eq!(ran.err.matches(error).count(), 1, "{ran:?}");
             assert!(
                 ran.err
                     .contains("21 pages of 2MB are needed, 20 are free; the request fails"),

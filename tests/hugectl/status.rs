@@ -168,7 +168,7 @@ fn a_process_in_a_recorded_tree() {
 /// The loader ignores LD_PRELOAD if real and effective user differ (AT_SECURE).
 #[test]
 fn the_reason_for_a_missing_library_is_named() {
-    // Under THP `always` the kernel itself would help.
+    // Locks the machine: if a test sets THP to `always`, segments need no library.
     let Some(_unchanged) = without_pool("the reason for a missing library") else {
         return;
     };
@@ -181,7 +181,7 @@ fn the_reason_for_a_missing_library_is_named() {
     let secure = "the library is not loaded: exec raised its privileges (AT_SECURE: a set-user-id \
                   file, or another effective user)";
     let dropped = "its starter dropped LD_PRELOAD";
-    for (starter, told, other) in [
+    for (starter, wanted, other) in [
         (&["setpriv", "--ruid=65534"][..], secure, dropped),
         (&["env", "-u", "LD_PRELOAD"], dropped, secure),
     ] {
@@ -195,8 +195,8 @@ fn the_reason_for_a_missing_library_is_named() {
             let row = segments.iter().find(|row| row["segment"] == name).unwrap();
             row["reason"].as_str().unwrap_or_default().to_owned()
         };
-        assert!(reason("bss").contains(told), "{status:?}");
-        assert!(reason("heap").contains(told), "{status:?}");
+        assert!(reason("bss").contains(wanted), "{status:?}");
+        assert!(reason("heap").contains(wanted), "{status:?}");
         assert!(!status.out.contains(other), "{status:?}");
     }
 }

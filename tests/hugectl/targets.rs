@@ -12,7 +12,7 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
 /// Asserts that the program succeeded with this output.
-fn ran(done: &Done, out: &str) {
+fn succeeded(done: &Done, out: &str) {
     assert_eq!((done.status, done.out.as_str()), (0, out), "{}", done.err);
 }
 
@@ -24,7 +24,7 @@ fn musl_programs_get_the_same_library() {
     let place = Place::new();
     place.build_with("musl-gcc", "program", PROGRAM, &[]);
     let done = place.shell("SAY_LOADED=1 hugectl -v --heap=thp ./program");
-    ran(&done, "program HUGETLB_MORECORE=thp\n");
+    succeeded(&done, "program HUGETLB_MORECORE=thp\n");
     assert!(
         done.err.contains("./program is dynamic, with musl\n"),
         "{}",
@@ -44,7 +44,7 @@ fn a_static_glibc_program_gets_tunables() {
     let threshold = (4 * size_of::<usize>()) << 20;
     let tunables = format!("glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold={threshold}");
     let done = place.shell("hugectl -v --heap=thp ./program");
-    ran(
+    succeeded(
         &done,
         &format!("program HUGETLB_MORECORE=thp GLIBC_TUNABLES={tunables}\n"),
     );
@@ -69,7 +69,7 @@ fn a_static_glibc_program_gets_tunables() {
         merged.err
     );
     let shm = place.shell("hugectl --shm --report ./program");
-    ran(&shm, "program HUGETLB_SHM=yes\n");
+    succeeded(&shm, "program HUGETLB_SHM=yes\n");
     assert!(
         shm.err
             .contains("warning: shared memory stays on base pages: the program is static"),
@@ -95,7 +95,7 @@ fn a_program_with_its_own_malloc_keeps_it() {
     );
     place.build("program", &own, &["-fno-builtin"]);
     let done = place.shell("SAY_LOADED=1 hugectl --heap=thp ./program");
-    ran(&done, "program\n");
+    succeeded(&done, "program\n");
     assert!(
         done.err
             .contains("its own allocator (it defines malloc itself)"),
@@ -104,7 +104,7 @@ fn a_program_with_its_own_malloc_keeps_it() {
     );
     assert!(done.err.contains("libhugetlbfs is loaded"), "{}", done.err);
     let forced = place.shell("SAY_LOADED=1 hugectl --force-preload --heap=thp ./program");
-    ran(&forced, "program HUGETLB_MORECORE=thp\n");
+    succeeded(&forced, "program HUGETLB_MORECORE=thp\n");
     assert_eq!(forced.err, "libhugetlbfs_heap is loaded\n");
 }
 
@@ -116,7 +116,7 @@ fn behind_a_wrapper_the_program_counts() {
     let large = format!("{PROGRAM}\nchar large[8 << 20];");
     place.build("large", &large, &[]);
     place.build("static", PROGRAM, &["-static"]);
-    let said = |line: &str| {
+    let messages = |line: &str| {
         let done = place.shell(&format!("hugectl {line}"));
         assert_eq!(done.status, 0, "{}", done.err);
         done.err
@@ -125,24 +125,24 @@ fn behind_a_wrapper_the_program_counts() {
     for wrapper in ["", "nice ", "env A=b timeout 9 "] {
         // A few bytes are no reason for a warning.
         assert_eq!(
-            said(&format!("--data=thp {wrapper}./small")),
+            messages(&format!("--data=thp {wrapper}./small")),
             "",
             "{wrapper}"
         );
-        let err = said(&format!("-v --data=thp {wrapper}./small"));
+        let err = messages(&format!("-v --data=thp {wrapper}./small"));
         assert!(err.contains(small), "{wrapper}: {err}");
-        let err = said(&format!("-q --data=thp {wrapper}./large"));
+        let err = messages(&format!("-q --data=thp {wrapper}./large"));
         assert_eq!(err, "", "{wrapper}");
-        let err = said(&format!("--data=thp {wrapper}./large"));
+        let err = messages(&format!("--data=thp {wrapper}./large"));
         assert!(!err.contains("no whole"), "{wrapper}: {err}");
     }
     // hugectl doesn't know which programs a shell starts.
-    let err = said("-v --data=thp sh -c ./large");
+    let err = messages("-v --data=thp sh -c ./large");
     assert!(
         err.contains("no whole 2MB page lies there; what it starts may"),
         "{err}"
     );
-    let err = said("--heap=thp nice ./static");
+    let err = messages("--heap=thp nice ./static");
     assert!(
         err.ends_with(
             "the heap stays on base pages: ./static is static, so no library can be added \
@@ -162,7 +162,7 @@ fn a_set_user_id_program_gets_nothing() {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let command = place.command(&["--heap=thp", "--shm=thp", "./program"]);
     let other = done(&as_nobody(&command).output().unwrap());
-    ran(&other, "program HUGETLB_SHM=thp\n");
+    succeeded(&other, "program HUGETLB_SHM=thp\n");
     assert!(
         other
             .err
@@ -209,7 +209,7 @@ fn a_program_with_file_capabilities_gets_nothing() {
     }
     let command = place.command(&["--heap=thp", "./program"]);
     let other = done(&as_nobody(&command).output().unwrap());
-    ran(&other, "program\n");
+    succeeded(&other, "program\n");
     assert!(
         other.err.contains("is given capabilities by its file"),
         "{}",
@@ -243,16 +243,16 @@ fn a_foreign_program_is_reported() {
 #[test]
 fn a_quoted_command_line_gets_a_hint() {
     let place = Place::new();
-    let asks = "remove the quotes";
+    let hint = "remove the quotes";
     for line in ["\"ls -l\"", "\"/bin/ls /\"", "--report \" ls\t/ \""] {
         let done = place.shell(&format!("hugectl --heap {line}"));
         assert_eq!(done.status, 127, "{line}: {done:?}");
-        assert!(done.err.contains(asks), "{line}: {done:?}");
+        assert!(done.err.contains(hint), "{line}: {done:?}");
     }
     for line in ["\"no-such-program -l\"", "no-such-program", "\"\""] {
         let done = place.shell(&format!("hugectl --heap {line}"));
         assert_eq!(done.status, 127, "{line}: {done:?}");
-        assert!(!done.err.contains(asks), "{line}: {done:?}");
+        assert!(!done.err.contains(hint), "{line}: {done:?}");
     }
 }
 

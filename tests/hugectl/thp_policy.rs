@@ -40,8 +40,8 @@ fn the_program_s_own_prctl_is_ignored_on_request() {
     let Some(program) = build("ban", Libc::Glibc, &[]) else {
         return;
     };
-    for door in ["function", "number"] {
-        for (options, enabled, told) in [
+    for call in ["function", "number"] {
+        for (options, enabled, result) in [
             (&["--thp"][..], "0", "1"),
             (&["--thp", "--anon", "--thp-policy=always"], "1", "0"),
         ] {
@@ -50,13 +50,13 @@ fn the_program_s_own_prctl_is_ignored_on_request() {
                 &command
                     .args(options)
                     .arg(&program)
-                    .arg(door)
+                    .arg(call)
                     .output()
                     .unwrap(),
             );
-            assert_eq!(done.status, 0, "{door} {options:?}: {done:?}");
-            let said = format!("THP_enabled: {enabled}, prctl says {told}\n");
-            assert_eq!(done.out, said, "{door} {options:?}: {done:?}");
+            assert_eq!(done.status, 0, "{call} {options:?}: {done:?}");
+            let expected = format!("THP_enabled: {enabled}, prctl says {result}\n");
+            assert_eq!(done.out, expected, "{call} {options:?}: {done:?}");
         }
     }
 }

@@ -33,11 +33,12 @@ enum With {
     Ours,
     /// libhugetlbfs_heap.so in its place.
     Heap,
+    /// The system's, or that of the program's RUNPATH.
     System,
 }
 
 impl With {
-    /// Returns a directory with the library's names.
+    /// Returns a directory with links to the library; `None` for [`With::System`].
     fn place(self) -> Option<PathBuf> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

@@ -267,7 +267,7 @@ fn variables_of_the_heap() {
 }
 
 #[test]
-fn mallopt_and_malloc_trim_answer() {
+fn mallopt_malloc_trim_and_sized_free_work() {
     let Some(_live) = without_pool("the malloc family") else {
         return;
     };

@@ -103,7 +103,7 @@ fn without_control_groups_a_heap_tries_transparent_pages() {
 }
 
 #[test]
-fn what_is_hidden_is_not_called_missing() {
+fn hidden_files_and_processes_are_not_called_missing() {
     if !mounts("tools without /proc") {
         return;
     }

@@ -18,7 +18,7 @@ const KINDS: [(&str, &[&str]); 4] = [
     ("private", &["--anon"]),
 ];
 
-/// Pools: empty, too small for any of it, used up by the heap, ample.
+/// Pools: empty, one page short of a shared mapping, used up by the heap, ample.
 const POOLS: [u64; 4] = [0, 3, 38, 150];
 
 const CALLS: &str = "100";

@@ -1,5 +1,5 @@
-//! Memory that moves to the node of its next toucher, on two nodes under the kernel from
-//! `HUGETOOLS_NEW_KERNEL` (Linux 6.8 or later), under an older one, and on this machine.
+//! Memory that moves to the node of its next toucher: on two nodes under the kernel of
+//! `HUGETOOLS_NEW_KERNEL` (Linux 6.8 or later) or `/boot` (older), and on this machine's one node.
 
 use crate::libs::numa::node;
 use crate::support::guest::{Guest, guest, guest_of};
@@ -20,15 +20,15 @@ fn equip(mut guest: Guest, parameters: &str) -> Option<Guest> {
 /// Runs commands, which must all succeed.
 fn run_all(guest: &Guest, commands: &[String]) -> Vec<Ran> {
     let lines: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let answers = guest.run(&lines);
-    for (command, ran) in commands.iter().zip(&answers) {
+    let runs = guest.run(&lines);
+    for (command, ran) in commands.iter().zip(&runs) {
         assert_eq!(ran.status, 0, "{command}: {ran:?}");
         assert!(ran.out.ends_with("end\n"), "{command}: {ran:?}");
     }
-    answers
+    runs
 }
 
-/// Asserts that all lines about a range name node 1.
+/// Asserts that each line about a range has all of it on node 1.
 fn is_on_second(ran: &Ran, what: &str, megabytes: u32) {
     let begin = format!("{what} n0=");
     let wanted = format!("{what} n0=0 n1={} none=0 pool=0", megabytes * 1024);
@@ -59,24 +59,24 @@ fn memory_follows_its_next_toucher() {
         .into();
     commands.push("hugectl -v --next-touch --report=/run/report next_touch program 64; cat /run/report; echo end".into());
     commands.push("hugectl -v --heap=thp --next-touch --report=/run/heap next_touch heap 128; grep -o '\"next_touch.*' /run/heap; echo end".into());
-    let answers = run_all(&guest, &commands);
+    let runs = run_all(&guest, &commands);
     for what in ["touched", "at once", "base"] {
-        is_on_second(&answers[0], what, 128);
+        is_on_second(&runs[0], what, 128);
     }
-    let [touch, pages] = ["touch", "pages"].map(|what| milliseconds(&answers[0], what));
+    let [touch, pages] = ["touch", "pages"].map(|what| milliseconds(&runs[0], what));
     assert!(touch * 5.0 <= pages, "{touch} ms, page by page {pages} ms");
-    assert!(answers[0].err.contains("(userfaultfd)"), "{:?}", answers[0]);
+    assert!(runs[0].err.contains("(userfaultfd)"), "{:?}", runs[0]);
     assert!(
-        answers[1].out.contains("both n0=32768 n1=32768 "),
+        runs[1].out.contains("both n0=32768 n1=32768 "),
         "{:?}",
-        answers[1]
+        runs[1]
     );
-    is_on_second(&answers[4], "again", 32);
-    is_on_second(&answers[5], "program", 64);
+    is_on_second(&runs[4], "again", 32);
+    is_on_second(&runs[5], "program", 64);
     let moved = "\"next_touch\":{\"moved\":67108864,\"touched\":67108864,\
                  \"local_before\":0,\"local_after\":67108864}";
-    assert!(answers[5].out.contains(moved), "{:?}", answers[5]);
-    assert!(answers[6].out.contains("\"touched\""), "{:?}", answers[6]);
+    assert!(runs[5].out.contains(moved), "{:?}", runs[5]);
+    assert!(runs[6].out.contains("\"touched\""), "{:?}", runs[6]);
 }
 
 #[test]
@@ -88,27 +88,27 @@ fn without_uffdio_move_the_kernel_balances() {
         return;
     };
     let off = "echo 0 > /proc/sys/kernel/numa_balancing";
-    let answers = guest.run(&[
+    let runs = guest.run(&[
         &format!("{LIBRARY} next_touch ask 64"),
         &format!("{off}; {LIBRARY} next_touch ask 64"),
     ]);
-    assert_eq!(answers[0].status, 0, "{:?}", answers[0]);
+    assert_eq!(runs[0].status, 0, "{:?}", runs[0]);
     assert!(
-        answers[0].err.contains("uses the kernel's NUMA balancing"),
+        runs[0].err.contains("uses the kernel's NUMA balancing"),
         "{:?}",
-        answers[0]
+        runs[0]
     );
     assert!(
-        answers[1]
+        runs[1]
             .out
             .contains("FAILED huge_next_touch: Operation not supported")
     );
     assert!(
-        answers[1]
+        runs[1]
             .err
             .contains("next touch: no pages will move, since"),
         "{:?}",
-        answers[1]
+        runs[1]
     );
 }
 

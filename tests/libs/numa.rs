@@ -54,8 +54,7 @@ impl Pools {
         }
     }
 
-    /// Returns the command that fills them.
-    fn make(self) -> String {
+    fn fill_command(self) -> String {
         let [first, second] = self.shares();
         let most = first + second;
         format!(
@@ -64,15 +63,15 @@ impl Pools {
         )
     }
 
-    /// Returns the command that fills the pools, then the given ones, which also print the pools'
-    /// sizes.
+    /// Returns the command that fills the pools, and the given commands, each followed by one that
+    /// prints the pools' sizes.
     fn script(self, commands: &[&str]) -> Vec<String> {
         let with_shares = |command: &&str| {
             let file = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages";
             format!("{command}\nstatus=$?; echo shares $(cat {file}); (exit $status)")
         };
-        let make = [self.make()];
-        make.into_iter()
+        let fill = [self.fill_command()];
+        fill.into_iter()
             .chain(commands.iter().map(with_shares))
             .collect()
     }
@@ -85,7 +84,7 @@ pub(super) struct Output<'a> {
     pub(super) ran: &'a Ran,
 }
 
-/// The kB of a range on each node and on none, and how many of all are pool pages.
+/// The kB of a range on each node, on no node, and, of all these, on pool pages.
 #[derive(Debug)]
 struct Place {
     nodes: Vec<u64>,
@@ -151,7 +150,7 @@ impl Output<'_> {
     }
 
     /// Asserts that `share` percent of a range are on the pool; 0: none.
-    fn has_of_pool(&self, what: &str, share: u64) {
+    fn is_on_pool(&self, what: &str, share: u64) {
         for place in self.places(what) {
             let right = match share {
                 0 => place.pool == 0,
@@ -184,11 +183,11 @@ fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     let commands: Vec<&str> = cases.iter().map(|(command, _)| *command).collect();
     let scripts: Vec<Vec<String>> = Pools::ALL.map(|pools| pools.script(&commands)).into();
     let lines: Vec<&str> = scripts.iter().flatten().map(String::as_str).collect();
-    let answers = guest.run(&lines);
-    let per_pool = answers.chunks(commands.len() + 1);
-    for (pools, answers) in Pools::ALL.iter().zip(per_pool) {
-        assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
-        for ((command, check), ran) in cases.iter().zip(&answers[1..]) {
+    let runs = guest.run(&lines);
+    let per_pool = runs.chunks(commands.len() + 1);
+    for (pools, runs) in Pools::ALL.iter().zip(per_pool) {
+        assert_eq!((runs[0].status, runs[0].err.as_str()), (0, ""));
+        for ((command, check), ran) in cases.iter().zip(&runs[1..]) {
             let output = Output {
                 command,
                 pools: *pools,
@@ -214,9 +213,9 @@ fn threads(output: &Output<'_>) {
         output.is_mostly_on(&format!("thread {thread}"), thread, share);
     }
     match output.pools {
-        Pools::Both => output.has_of_pool("thread 1", 90),
+        Pools::Both => output.is_on_pool("thread 1", 90),
         Pools::First => {}
-        Pools::None => output.has_of_pool("thread 1", 0),
+        Pools::None => output.is_on_pool("thread 1", 0),
     }
 }
 
@@ -244,7 +243,7 @@ fn policies_hold_and_survive_a_fork() {
             output.is_on(&format!("main {size}"), 1);
         }
         let share = if output.pools == Pools::Both { 90 } else { 0 };
-        output.has_of_pool("main large", share);
+        output.is_on_pool("main large", share);
     };
     with_all_pools(
         &guest,
@@ -254,7 +253,7 @@ fn policies_hold_and_survive_a_fork() {
             (
                 "hugectl --heap numactl --interleave=all numa blocks",
                 &|output| match output.pools {
-                    Pools::First => output.has_of_pool("main large", 90),
+                    Pools::First => output.is_on_pool("main large", 90),
                     _ => output.is_spread_over("main large", &[0, 1], 2048),
                 },
             ),
@@ -312,11 +311,11 @@ fn interleaving_and_cpusets_hold_on_four_nodes() {
          echo +cpuset > cgroup.subtree_control; echo 2 > two/cpuset.mems
          echo 0 > two/cgroup.procs; hugectl --heap numa blocks",
     ];
-    let answers = guest.run(&commands);
+    let runs = guest.run(&commands);
     let output = |number: usize| Output {
         command: commands[number],
         pools: Pools::Both,
-        ran: &answers[number],
+        ran: &runs[number],
     };
     for number in 0..commands.len() {
         assert_eq!(output(number).ran.status, 0, "{:?}", output(number));
@@ -325,9 +324,9 @@ fn interleaving_and_cpusets_hold_on_four_nodes() {
         output(1).is_mostly_on(&format!("thread {thread}"), thread, 85);
     }
     output(2).is_spread_over("main large", &[0, 2, 3], 4096);
-    output(2).has_of_pool("main large", 90);
+    output(2).is_on_pool("main large", 90);
     for size in SIZES {
         output(3).is_on(&format!("main {size}"), 2);
     }
-    output(3).has_of_pool("main large", 90);
+    output(3).is_on_pool("main large", 90);
 }

@@ -61,13 +61,13 @@ fn heaps_forks_policies_and_mappings() {
         return;
     };
     let commands = [&HEAPS[..], &POLICIES, &MAPPINGS].concat();
-    let answers = guest.run(&commands);
-    for (command, ran) in commands.iter().zip(&answers) {
+    let runs = guest.run(&commands);
+    for (command, ran) in commands.iter().zip(&runs) {
         assert_eq!(ran.status, 0, "{command}: {ran:?}");
     }
-    let (heaps, rest) = answers.split_at(HEAPS.len());
+    let (heaps, rest) = runs.split_at(HEAPS.len());
     let (policies, mappings) = rest.split_at(POLICIES.len());
-    are_on_the_pool(heaps);
+    check_heaps(heaps);
     for ((command, check), ran) in POLICIES[1..].iter().zip([binds, forks]).zip(&policies[1..]) {
         check(&Output {
             command,
@@ -75,39 +75,39 @@ fn heaps_forks_policies_and_mappings() {
             ran,
         });
     }
-    are_huge(mappings);
+    check_mappings(mappings);
 }
 
-/// Checks the answers about heaps.
-fn are_on_the_pool(answers: &[Ran]) {
-    assert!(answers[0].out.starts_with("5.10."), "{:?}", answers[0]);
-    for (answer, least, most) in [(2, 80 << 10, 80 << 10), (3, 18 << 10, 20 << 10), (7, 0, 0)] {
-        let ran = &answers[answer];
+/// Checks the output about heaps and forks.
+fn check_heaps(runs: &[Ran]) {
+    assert!(runs[0].out.starts_with("5.10."), "{:?}", runs[0]);
+    for (number, least, most) in [(2, 80 << 10, 80 << 10), (3, 18 << 10, 20 << 10), (7, 0, 0)] {
+        let ran = &runs[number];
         let pages = HeapPages::find(&ran.out, "medium");
         assert!((least..=most).contains(&pages.hugetlb), "{ran:?}");
         let huge = pages.share(pages.hugetlb + pages.thp);
         assert!(huge >= 95, "{ran:?}");
     }
-    for ran in &answers[4..6] {
+    for ran in &runs[4..6] {
         let before = HeapPages::find(&ran.out, "before");
         assert!(before.share(before.hugetlb) >= 60, "{ran:?}");
         assert!(ran.out.ends_with("right\n"), "{ran:?}");
     }
-    let free = &answers[6].out;
+    let free = &runs[6].out;
     assert!(free.ends_with(" 40\n"), "{free}");
 }
 
-/// Checks the answers about private mappings.
-fn are_huge(answers: &[Ran]) {
+/// Checks the output about private mappings.
+fn check_mappings(runs: &[Ran]) {
     let shares = |ran: &Ran| -> Vec<u64> {
         let words = ran.out.split([' ', '\n']);
         let shares = words.filter_map(|word| word.strip_prefix("huge=")?.parse().ok());
         shares.collect()
     };
-    let large = shares(&answers[1]);
-    assert_eq!(large.len(), 5, "{:?}", answers[1]);
-    assert!(large.iter().all(|huge| *huge >= 90), "{:?}", answers[1]);
+    let large = shares(&runs[1]);
+    assert_eq!(large.len(), 5, "{:?}", runs[1]);
+    assert!(large.iter().all(|huge| *huge >= 90), "{:?}", runs[1]);
     // One huge page of 3 MiB, and none of 1 MiB.
-    assert_eq!(shares(&answers[2]), [66, 0], "{:?}", answers[2]);
-    assert_eq!(answers[3], answers[4]);
+    assert_eq!(shares(&runs[2]), [66, 0], "{:?}", runs[2]);
+    assert_eq!(runs[3], runs[4]);
 }

@@ -203,9 +203,9 @@ fn a_request_smaller_than_the_requested_page_is_reported() {
     }
 }
 
-/// Memory in a file of the program, which the library doesn't advise.
+/// A memfd on base pages, since `machine` sets `shmem_enabled` to `never`.
 #[test]
-fn a_report_on_memory_that_is_left_alone_has_a_reason() {
+fn a_report_on_a_memfd_on_base_pages_has_a_reason() {
     let test = "shared memory that is left alone";
     let Some(_live) = machine(test) else { return };
     if !programs(test, &["python3"]) {

@@ -41,12 +41,12 @@ fn lost_output_is_an_error() {
         );
         let done = run(&place, &format!("{line} >&-"));
         assert_eq!(done.status, status, "{line}: {done:?}");
-        let told = "error: cannot write to standard output: bad file descriptor (EBADF)";
+        let error = "error: cannot write to standard output: bad file descriptor (EBADF)";
         assert_eq!(done.err.matches("error: ").count(), 1, "{line}: {done:?}");
         // An ordinary user also gets warnings about unreadable files.
         let last = done.err.lines().rfind(|text| !text.contains("warning: "));
         assert!(
-            last.is_some_and(|text| text.ends_with(told)),
+            last.is_some_and(|text| text.ends_with(error)),
             "{line}: {done:?}"
         );
     }

@@ -30,7 +30,7 @@ fn build(place: &Place, name: &str, flags: &str) {
     place.ok(&format!("cc -O1 {flags} program.c -o {name}"));
 }
 
-fn ran(place: &Place, line: &str, out: &str) {
+fn runs(place: &Place, line: &str, out: &str) {
     let done = place.shell(line);
     assert_eq!(
         (done.status, done.out.as_str(), done.err.as_str()),
@@ -40,7 +40,7 @@ fn ran(place: &Place, line: &str, out: &str) {
 }
 
 #[test]
-fn marked_and_aligned_programs_run_as_before() {
+fn marked_programs_run_as_before() {
     let place = Place::new();
     for (name, flags) in [
         ("pie", "-pie -fPIE"),
@@ -56,7 +56,7 @@ fn marked_and_aligned_programs_run_as_before() {
             .collect();
         assert!(flags.iter().any(|flags| flags == "REH"), "{flags:?}");
         assert!(flags.iter().any(|flags| flags == "RWH"), "{flags:?}");
-        ran(&place, &format!("./{name}"), "table text data b 1\n");
+        runs(&place, &format!("./{name}"), "table text data b 1\n");
     }
 }
 
@@ -75,7 +75,7 @@ fn an_aligned_program_is_loaded_at_a_huge_page() {
             .all(|s| s.align == 2 << 20)
     );
     for _ in 0..20 {
-        ran(&place, "./program where", "table text data b 2 0\n");
+        runs(&place, "./program where", "table text data b 2 0\n");
     }
 }
 

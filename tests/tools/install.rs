@@ -200,13 +200,13 @@ fn debian_packages_match_their_lists() {
     }
     let tree = place.tree();
     // Without rpmbuild, the Debian packages are still made.
-    let said = packages::make(&tree, Some(place.path("packages"))).unwrap();
+    let text = packages::make(&tree, Some(place.path("packages"))).unwrap();
     assert!(
-        said.contains(".rpm\n") || said.ends_with("no rpm: rpmbuild is not installed\n"),
-        "{said}"
+        text.contains(".rpm\n") || text.ends_with("no rpm: rpmbuild is not installed\n"),
+        "{text}"
     );
-    let made: Vec<&str> = said.lines().filter(|line| line.ends_with(".deb")).collect();
-    assert_eq!(made.len(), deb::PACKAGES.len(), "{said}");
+    let made: Vec<&str> = text.lines().filter(|line| line.ends_with(".deb")).collect();
+    assert_eq!(made.len(), deb::PACKAGES.len(), "{text}");
     for (file, package) in made.iter().zip(&deb::PACKAGES) {
         let out = place.ok(&format!("dpkg-deb --fsys-tarfile {file} | tar -t"));
         let mut found: Vec<&str> = out.lines().filter(|line| !line.ends_with('/')).collect();
@@ -265,12 +265,12 @@ fn crates_include_no_file_of_another() {
         // The number of `..` that stay in the package.
         let folders = name.split('/').count() - if name.starts_with("src/") { 1 } else { 3 };
         let text = bless::text(name);
-        for begin in ["include_str!(\"", "include_bytes!(\"", "#[path = \""] {
-            for path in text.split(begin).skip(1) {
+        for prefix in ["include_str!(\"", "include_bytes!(\"", "#[path = \""] {
+            for path in text.split(prefix).skip(1) {
                 let ups = path.split('/').take_while(|part| *part == "..").count();
                 assert!(
                     ups <= folders,
-                    "{name}: {begin}{}",
+                    "{name}: {prefix}{}",
                     path.lines().next().unwrap()
                 );
             }

@@ -127,7 +127,7 @@ fn libraries_objects_and_whole_program_optimization() {
 }
 
 /// Installs a fake linker that prints its arguments.
-fn printing(place: &Place) {
+fn install_printing_ld(place: &Place) {
     place.file(
         "fake-ld",
         "#!/bin/sh\n\
@@ -140,7 +140,7 @@ fn printing(place: &Place) {
 #[test]
 fn arguments_keep_their_order() {
     let place = place();
-    printing(&place);
+    install_printing_ld(&place);
     let print = |line: &str| place.ok(&format!("LD=$PLACE/made/fake-ld $PLACE/B/ld {line}"));
     // Without our options the arguments pass unchanged.
     let line = "-m elf_x86_64 --no-relax '' -z now @nothing --no-as-needed -lx --as-needed";
@@ -171,7 +171,7 @@ fn arguments_keep_their_order() {
 #[test]
 fn response_files_are_read() {
     let place = place();
-    printing(&place);
+    install_printing_ld(&place);
     place.file("outer", "-pie 'a b.o' @inner");
     place.file("inner", "--hugetlbfs-align=64kB\n\"c d.o\"");
     let out = place.ok("LD=$PLACE/made/fake-ld $PLACE/B/ld -o x @outer last.o");
@@ -226,7 +226,7 @@ fn output_and_status_of_the_linker_are_passed_on() {
 #[test]
 fn usage_errors_are_reported() {
     let place = place();
-    let told = |line: &str| {
+    let failure = |line: &str| {
         let done = place.shell(line);
         (done.status, place.neutral(&done.err))
     };
@@ -259,17 +259,17 @@ fn usage_errors_are_reported() {
                 .to_owned(),
         ),
     ] {
-        assert_eq!(told(line), (status, text), "{line}");
+        assert_eq!(failure(line), (status, text), "{line}");
     }
 }
 
 #[test]
-fn segments_that_cannot_be_aligned_are_reported() {
+fn warnings_are_reported() {
     let place = Place::new();
     place.file("a.c", "int x = 5; int f(void) { return x; }");
     place.file("b.c", "int g(void) { return 7; }");
     place.ok("gcc -c a.c && gcc -c b.c");
-    let told = |line: &str| {
+    let warnings = |line: &str| {
         let done = place.shell(line);
         assert_eq!(done.status, 0, "{done:?}");
         let ours = done
@@ -279,24 +279,24 @@ fn segments_that_cannot_be_aligned_are_reported() {
         ours.collect::<Vec<_>>().join("\n")
     };
     assert_eq!(
-        told("$PLACE/B/ld -static -e f -N --hugetlbfs-align a.o -o x"),
+        warnings("$PLACE/B/ld -static -e f -N --hugetlbfs-align a.o -o x"),
         "ld.hugetlbfs: warning: x: 1 of 1 segments are not aligned to 2MB\n  \
          -n, -N or a linker script can cause that"
     );
     let line = "$PLACE/B/ld -static -e f -z max-page-size=0x1000 --hugetlbfs-align a.o -o x";
     assert_eq!(
-        told(line),
+        warnings(line),
         "ld.hugetlbfs: warning: -z max-page-size=0x1000 is replaced by 2097152\n  \
          --hugetlbfs-align=SIZE sets another size"
     );
     assert_eq!(
-        told(&format!(
+        warnings(&format!(
             "{QUIET} $PLACE/B/ld -static -e g --hugetlbfs-link=B b.o -o x"
         )),
         "ld.hugetlbfs: warning: x: no segment to mark"
     );
     assert_eq!(
-        told("$PLACE/B/ld -static -e f --hugetlbfs-link=B a.o -o x"),
+        warnings("$PLACE/B/ld -static -e f --hugetlbfs-link=B a.o -o x"),
         "ld.hugetlbfs: warning: --hugetlbfs-link is deprecated\n  use --hugetlbfs-align, and \
          hugeedit to mark segments; HUGETLB_DEPRECATED_LINK=yes silences this"
     );
@@ -307,7 +307,7 @@ fn segments_that_cannot_be_aligned_are_reported() {
 fn segments_too_far_apart_are_reported() {
     let place = place();
     let done = place.shell("gcc -B $PLACE/B -no-pie program.c -o program -Wl,--hugetlbfs-align=1G");
-    let told = "ld.hugetlbfs: warning: segments 1GB apart may not fit: on most machines code can address \
+    let text = "ld.hugetlbfs: warning: segments 1GB apart may not fit: on most machines code can address \
                 only 2GB\n  --hugetlbfs-align=SIZE sets a smaller size\n";
-    assert!(done.status != 0 && done.err.contains(told), "{done:?}");
+    assert!(done.status != 0 && done.err.contains(text), "{done:?}");
 }

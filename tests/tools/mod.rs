@@ -6,7 +6,6 @@ mod hugeedit;
 mod install;
 mod ld;
 mod made;
-
 mod pagesize;
 mod place;
 mod readme;

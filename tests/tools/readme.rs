@@ -129,7 +129,7 @@ fn other_ways_do_what_the_table_says() {
     }
 }
 
-/// A directory as after the build, and a home for the experiments.
+/// A directory with the built files, and a home directory of user postgres.
 pub(super) struct Place {
     dir: tempfile::TempDir,
     postgres: PathBuf,
@@ -251,7 +251,7 @@ fn commands_work_after_installation() {
         "ldconfig >&2",
         "cd home",
         "cc solver.c -o solver; cp solver server",
-        &as_written(&home),
+        &program_commands(&home),
         &compile,
         "./a.out",
     ]
@@ -267,9 +267,9 @@ fn commands_work_after_installation() {
     assert!(heap["huge"]["2097152"].as_u64() >= Some(60 << 20), "{heap}");
 }
 
-/// Returns the commands of "Programs", each as its user, behind a PostgreSQL server that is stopped
+/// Returns the commands of "Programs". First a PostgreSQL cluster is created; its server is stopped
 /// at exit.
-fn as_written(home: &Path) -> String {
+fn program_commands(home: &Path) -> String {
     let prepare = format!(
         "runuser -u postgres -- initdb -A trust -D data >/dev/null\n\
          printf '%s\\n' \"listen_addresses=''\" \"unix_socket_directories='{}'\" \

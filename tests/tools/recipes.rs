@@ -9,7 +9,7 @@ use super::readme::{Place, blocks};
 const INSTALL: &str = "cargo ship install";
 
 /// Runs a script that must succeed, with hugetools installed. Returns its output.
-fn ran(place: &Place, script: &str) -> String {
+fn run_installed(place: &Place, script: &str) -> String {
     place.install(INSTALL);
     let ran = place.run(&format!("ldconfig\n{script}"));
     assert_eq!(ran.status, 0, "{ran:?}");
@@ -49,7 +49,7 @@ fn postgresql_by_debian_s_scripts() {
     let lines = blocks("As a service", "sh").join("\n");
     let lines = lines.replace("15/main", "$version/huge");
     let lines = lines.replace("15 main", "$version huge");
-    let status = ran(&place, &script.replace("README", &lines));
+    let status = run_installed(&place, &script.replace("README", &lines));
     // The pages touched so far.
     assert!(huge(&status, "shm ") >= 4 << 10, "{status}");
 }
@@ -81,7 +81,7 @@ fn an_mpi_job_of_two_ranks() {
         hugectl --heap --report mpirun --version 2>&1 | grep -q 'report is of mpirun alone'
         cat job.json"#
     );
-    let out = ran(&place, &script);
+    let out = run_installed(&place, &script);
     let mut ranks = Vec::new();
     for line in out.lines() {
         let report: serde_json::Value = serde_json::from_str(line).expect(line);
@@ -99,7 +99,7 @@ fn an_mpi_job_of_two_ranks() {
 #[test]
 fn a_drop_in_has_installed_paths() {
     let Some(place) = Place::new() else { return };
-    let text = ran(&place, "hugectl --emit=systemd --heap --shm redis-server");
+    let text = run_installed(&place, "hugectl --emit=systemd --heap --shm redis-server");
     for line in [
         "# for /etc/systemd/system/redis-server.service.d/hugetools.conf; then:",
         "[Service]",
@@ -114,12 +114,12 @@ fn a_drop_in_has_installed_paths() {
         !text.contains("$$") && !text.contains("HUGETLB_STARTER") && !text.contains("HUGETLB_PID"),
         "{text}"
     );
-    let options = ran(&place, "printf '<%s>' $(hugectl --emit=docker --shm)");
+    let options = run_installed(&place, "printf '<%s>' $(hugectl --emit=docker --shm)");
     let mount = "<--mount=type=bind,source=/usr/local/lib/libhugetlbfs.so.0,\
                  target=/usr/local/lib/hugetools/libhugetlbfs.so,readonly>";
     assert!(options.starts_with(mount), "{options}");
     assert!(options.contains("<--env=HUGETLB_SHM=yes>"), "{options}");
-    let pod = ran(&place, "hugectl --emit=kubernetes --shm server");
+    let pod = run_installed(&place, "hugectl --emit=kubernetes --shm server");
     assert!(
         pod.contains("path: \"/usr/local/lib/libhugetlbfs.so.0\""),
         "{pod}"

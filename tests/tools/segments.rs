@@ -1,6 +1,6 @@
 //! An independent parser of 64-bit segments, so that the tested code does not check itself.
 
-/// The mark in the kernel's headers (`PF_LINUX_HUGETLB`).
+/// The mark of libhugetlbfs (`PF_LINUX_HUGETLB`).
 const MARK: u64 = 0x0010_0000;
 
 /// A loadable segment.

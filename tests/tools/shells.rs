@@ -1,4 +1,4 @@
-//! Completions in real shells: bash's variables, fish's command, and zsh in a terminal.
+//! Completions in real shells: bash by its variables, fish by `complete -C`, zsh in a terminal.
 
 use std::path::Path;
 use std::process::Command;
@@ -50,12 +50,12 @@ const CASES: [Case; 13] = [
 ];
 
 /// Tries all cases if the shell is installed.
-fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
+fn try_cases(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
     if !Path::new("/usr/bin").join(shell).exists() {
         return skip(test, &format!("there is no {shell}")).unwrap_or(());
     }
     let has_pool = Path::new("/sys/kernel/mm/hugepages/hugepages-2048kB").exists();
-    for (line, wanted, other) in CASES {
+    for (line, wanted, unwanted) in CASES {
         let found = offered(line);
         // Some shells offer an option together with its value.
         let has = |word: &&&str| {
@@ -68,7 +68,7 @@ fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
             .filter(needed)
             .filter(|word| !has(word))
             .collect();
-        let wrong: Vec<_> = other.iter().filter(has).collect();
+        let wrong: Vec<_> = unwanted.iter().filter(has).collect();
         assert!(
             missing.is_empty(),
             "{shell}: {line}: no {missing:?} in {found:?}"
@@ -88,13 +88,13 @@ printf '%s\n' "${COMPREPLY[@]}""#;
 
 #[test]
 fn bash_completes() {
-    tried("bash_completes", "bash", &|line| words("bash", BASH, line));
+    try_cases("bash_completes", "bash", &|line| words("bash", BASH, line));
 }
 
 #[test]
 fn fish_completes() {
     let script = "source completions/$TOOL.fish; complete -C $LINE";
-    tried("fish_completes", "fish", &|line| {
+    try_cases("fish_completes", "fish", &|line| {
         words("fish", script, line)
     });
 }
@@ -119,7 +119,7 @@ sed -n 's/^<<\(.*\)>>$/\1/p' "$FOUND"
 fn zsh_completes() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let script = format!("export FOUND={}\n{ZSH}", file.path().display());
-    tried("zsh_completes", "zsh", &|line| words("zsh", &script, line));
+    try_cases("zsh_completes", "zsh", &|line| words("zsh", &script, line));
 }
 
 /// Completions of hugeadm in a login shell, as over ssh, after an installation. fish needs the

@@ -147,7 +147,7 @@ fn children_are_included_on_request() {
     assert_eq!(huge(&only(&alone)["after"]), 0);
     let all = document(&["--pid", &subject.pid(), "--children"]);
     let all = all["processes"].as_array().unwrap();
-    let sum: u64 = all.iter().map(|it| huge(&it["after"])).sum();
+    let sum: u64 = all.iter().map(|process| huge(&process["after"])).sum();
     assert!(all.len() == 2 && sum >= 14 << 20, "{all:?}");
     assert_eq!(subject.last(), "same");
 }

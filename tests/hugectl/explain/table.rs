@@ -40,7 +40,7 @@ pub(super) struct Situation {
     pub(super) rungs: &'static [(&'static str, &'static str)],
     /// Part of the predicted shortfall; empty if there is none.
     pub(super) fact: &'static str,
-    /// Parts of notes and warnings.
+    /// Parts of errors, warnings and notes.
     pub(super) besides: &'static [&'static str],
     /// The exit status of the run.
     pub(super) ends: i32,

@@ -81,9 +81,9 @@ impl Answer {
     pub(super) fn shortfall(&self, fact: &str) -> Option<Short> {
         let rows = self.document["segments"].as_array().unwrap().iter();
         let mut all = rows.flat_map(|row| row["shortfalls"].as_array().unwrap());
-        let is_it =
+        let has_fact =
             |short: &&Value| !fact.is_empty() && short["fact"].as_str().unwrap().contains(fact);
-        let short = all.find(is_it)?;
+        let short = all.find(has_fact)?;
         let text = |key: &str| short[key].as_str().map(str::to_owned);
         Some(Short {
             file: text("file"),
@@ -94,8 +94,8 @@ impl Answer {
 
     /// Whether an error, a warning or a note contains a text.
     pub(super) fn is_said(&self, text: &str) -> bool {
-        let said = ["errors", "warnings", "notes"].map(|key| self.document[key].to_string());
-        said.concat().contains(text)
+        let texts = ["errors", "warnings", "notes"].map(|key| self.document[key].to_string());
+        texts.concat().contains(text)
     }
 
     /// Whether the predicted pages hold a mapping of this size; otherwise it gets none.
@@ -124,7 +124,7 @@ impl Answer {
 
 impl Done {
     /// Returns resident bytes, huge bytes and mechanism of a segment.
-    fn had(&self, segment: &str, object: Option<&str>) -> (u64, u64, String) {
+    fn measured(&self, segment: &str, object: Option<&str>) -> (u64, u64, String) {
         let rows = self
             .reports
             .iter()
@@ -253,8 +253,8 @@ impl<'l> World<'l> {
             Some(starter) => starter.contains('/') || programs(situation.name, &[starter]),
         };
         can_start.then_some(())?;
-        let others = self.others();
-        self.live.set_pool(situation.pool + others);
+        let taken = self.taken_pages();
+        self.live.set_pool(situation.pool + taken);
         self.shell("hugeadm --thp-madvise --thp-shmem never --set-shm-group root");
         let group = match situation.group {
             table::Group::No => None,
@@ -278,7 +278,7 @@ impl<'l> World<'l> {
     }
 
     /// Returns the pages in use or reserved, such as shared copies of text.
-    fn others(&self) -> u64 {
+    fn taken_pages(&self) -> u64 {
         let now = self.live.now();
         let pool = now.default_pool().unwrap();
         pool.total.get() - pool.free.get() + pool.reserved.get()
@@ -376,8 +376,8 @@ impl Place<'_> {
             let (Some(first), false) = (rungs.first(), done.reports.is_empty()) else {
                 continue;
             };
-            let (resident, huge, how) = done.had(segment, answer.object(segment));
-            let is_had = match (segment, first.as_str()) {
+            let (resident, huge, how) = done.measured(segment, answer.object(segment));
+            let is_as_predicted = match (segment, first.as_str()) {
                 (_, "unknown") => true,
                 // Whether a thread runs already is unpredictable; the library warns.
                 ("data" | "bss", _) if done.err.contains(THREADS) => answer.is_said("threads"),
@@ -397,7 +397,7 @@ impl Place<'_> {
                 }
                 _ => answer.huge(segment) == huge,
             };
-            assert!(is_had, "{name}: {segment}: {answer:?}\n{done:?}");
+            assert!(is_as_predicted, "{name}: {segment}: {answer:?}\n{done:?}");
         }
         assert!(done.err.len() < 4096, "{name}: {done:?}");
     }

@@ -20,7 +20,7 @@ fn output(calls: &str, refused: &[&str], error: &str) -> String {
 }
 
 /// Runs the calls with and without `-q` and expects one error line if any call fails.
-fn calls(options: &str, program: &Path, calls: &str, refused: &[&str], error: &str, why: &str) {
+fn check(options: &str, program: &Path, calls: &str, refused: &[&str], error: &str, why: &str) {
     for quiet in ["", "-q "] {
         let ran = hugectl(&format!("{quiet}{options}"), program, calls);
         let out = output(calls, refused, error);
@@ -28,8 +28,8 @@ fn calls(options: &str, program: &Path, calls: &str, refused: &[&str], error: &s
         let errors = ran.err.lines().filter(|line| line.contains(" error: "));
         let errors: Vec<&str> = errors.collect();
         assert_eq!(errors.len(), usize::from(!refused.is_empty()), "{ran:?}");
-        let is_it = |line: &&str| line.contains(" is not met: ") && line.contains(why);
-        assert!(errors.iter().all(is_it), "{ran:?}");
+        let is_expected = |line: &&str| line.contains(" is not met: ") && line.contains(why);
+        assert!(errors.iter().all(is_expected), "{ran:?}");
     }
 }
 
@@ -48,13 +48,13 @@ fn mappings_and_threads_fail() {
     let banned = format!("map off {ALL}");
     for share in ["anon", "anon:90"] {
         let require = format!("--require={share}");
-        calls(&require, &program, ALL, &[], none, none);
+        check(&require, &program, ALL, &[], none, none);
         let off_first = format!("off {ALL}");
-        calls(&require, &program, &off_first, &large, "ENOMEM", off);
+        check(&require, &program, &off_first, &large, "ENOMEM", off);
     }
-    // The address has no room for a whole huge page.
+    // The mapping contains no whole huge page.
     let place = "no room for a whole huge page";
-    calls(
+    check(
         "--require=anon",
         &program,
         "map unaligned",
@@ -62,8 +62,8 @@ fn mappings_and_threads_fail() {
         "ENOMEM",
         place,
     );
-    calls("--anon", &program, "map unaligned", &[], none, none);
-    calls(
+    check("--anon", &program, "map unaligned", &[], none, none);
+    check(
         "--require=anon:80",
         &program,
         "map unaligned",
@@ -75,8 +75,8 @@ fn mappings_and_threads_fail() {
     let ran = hugectl("-q --require=anon:50", &program, "map off map map");
     assert_eq!(ran.out, "map: ok\nmap: ok\nmap: ENOMEM\n", "{ran:?}");
     // Threads fail to start if their stacks cannot be huge.
-    calls("--require=stack", &program, ALL, &[], none, none);
-    calls(
+    check("--require=stack", &program, ALL, &[], none, none);
+    check(
         "--require=stack",
         &program,
         &banned,
@@ -141,8 +141,8 @@ fn transparent_huge_pages_that_are_switched_off() {
     for segment in ["anon", "stack"] {
         let options = format!("--require={segment} --only=required_anon-Glibc-pthread");
         let arguments = format!("{} small", program.display());
-        let said = format!("is not started: --require={segment} is not met: ");
-        refused(&options, &no_thp, &arguments, &[&said, "disabled by prctl"]);
+        let text = format!("is not started: --require={segment} is not met: ");
+        refused(&options, &no_thp, &arguments, &[&text, "disabled by prctl"]);
     }
 }
 

@@ -208,12 +208,12 @@ fn sizes_need_root() {
     let why =
         "no sizes of folios: cannot read /proc/kpageflags: permission denied (EACCES); ask as root";
     let args = ["--status", &running.pid(), "--sizes"];
-    let told = done(&as_nobody(&place.command(&args)).output().unwrap());
+    let warned = done(&as_nobody(&place.command(&args)).output().unwrap());
     assert_eq!(
-        (told.status, told.err),
+        (warned.status, warned.err),
         (0, format!("hugectl: warning: {why}\n"))
     );
-    assert!(!told.out.contains("folios"), "{}", told.out);
+    assert!(!warned.out.contains("folios"), "{}", warned.out);
     let args = [&args[..], &["--json"]].concat();
     let value = json(&done(&as_nobody(&place.command(&args)).output().unwrap()));
     assert_eq!(value["warnings"], serde_json::json!([why]));

@@ -16,7 +16,7 @@ fn start(place: &Place, name: &str) -> Running {
 
 fn pids(value: &serde_json::Value) -> Vec<String> {
     let processes = value["processes"].as_array().unwrap().iter();
-    processes.map(|it| it["pid"].to_string()).collect()
+    processes.map(|row| row["pid"].to_string()).collect()
 }
 
 #[test]
@@ -41,11 +41,11 @@ fn processes_are_found_by_pid_and_name() {
     assert_eq!(heads.count(), 3);
     let total = table.out.lines().last().unwrap();
     assert!(total.starts_with("3 processes: "), "{total}");
-    let nobody = place.run(&["--status", &name("c"), &first.pid()]);
-    let said = format!("hugectl: error: there is no process {}\n", name("c"));
+    let missing = place.run(&["--status", &name("c"), &first.pid()]);
+    let error = format!("hugectl: error: there is no process {}\n", name("c"));
     assert_eq!(
-        (nobody.status, nobody.err, nobody.out),
-        (125, said, String::new())
+        (missing.status, missing.err, missing.out),
+        (125, error, String::new())
     );
 }
 
@@ -55,8 +55,8 @@ fn totals_are_the_sums() {
     let name = name("s");
     let (first, second) = (start(&place, &name), start(&place, &name));
     let sums = |processes: &serde_json::Value| -> Vec<[u64; 2]> {
-        let of = |it: &serde_json::Value| {
-            let rows = it["segments"].as_array().unwrap().iter();
+        let of = |process: &serde_json::Value| {
+            let rows = process["segments"].as_array().unwrap().iter();
             rows.fold([0, 0], |[resident, huge], row| {
                 let sizes = row["huge"].as_object().unwrap().values();
                 let bytes: u64 = sizes.map(|bytes| bytes.as_u64().unwrap()).sum();
@@ -68,16 +68,16 @@ fn totals_are_the_sums() {
     let whole = json(&place.run(&["--json", "--status", &name]));
     let totals = json(&place.run(&["--json", "--totals", "--status", &name]));
     assert_eq!(pids(&totals), pids(&whole));
-    let told = totals["processes"].as_array().unwrap().iter().map(|it| {
-        let of = |key: &str| it["totals"][key].as_u64().unwrap();
+    let printed = totals["processes"].as_array().unwrap().iter().map(|row| {
+        let of = |key: &str| row["totals"][key].as_u64().unwrap();
         [of("resident"), of("thp") + of("hugetlb")]
     });
     // The kernel's sum contains pages without a segment, such as the vdso.
-    for (told, sum) in told.zip(sums(&whole["processes"])) {
-        assert_eq!(told[1], sum[1]);
+    for (total, sum) in printed.zip(sums(&whole["processes"])) {
+        assert_eq!(total[1], sum[1]);
         assert!(
-            (0..64 << 10).contains(&(told[0] - sum[0])),
-            "{told:?} {sum:?}"
+            (0..64 << 10).contains(&(total[0] - sum[0])),
+            "{total:?} {sum:?}"
         );
     }
     let table = place.run(&["--totals", "--status", &first.pid(), &second.pid()]);
@@ -118,7 +118,7 @@ fn a_tree_contains_all_descendants() {
     for _ in 0..100 {
         let tree = json(&place.run(&["--json", "--tree", "--status", &running.pid()]));
         let names = tree["processes"].as_array().unwrap().iter();
-        count = names.filter(|it| it["name"] == name.as_str()).count();
+        count = names.filter(|row| row["name"] == name.as_str()).count();
         if count == 2 {
             assert_eq!(pids(&tree)[0], running.pid());
             assert!(pids(&tree).len() >= 4, "{tree:#}");

@@ -42,7 +42,7 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
     let php = "--auto chooses --anon --heap=thp for PHP: the memory of scripts comes from mmap";
     let ruby = "hugectl: info: Ruby: it turns transparent huge pages off for itself";
     let other = "--auto chooses --heap for an unknown program: ";
-    for (words, heap, said) in [
+    for (words, heap, message) in [
         (&["--auto", "php"][..], "thp", php),
         (&["--auto", "nice", "php"], "thp", php),
         (&["--auto", "ruby"], "yes", ruby),
@@ -52,7 +52,7 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
     ] {
         let ran = place.run(words);
         assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
-        assert!(ran.err.contains(said), "{words:?}: {ran:?}");
+        assert!(ran.err.contains(message), "{words:?}: {ran:?}");
         let set = ran.out.trim_end().strip_prefix("HUGETLB_MORECORE=");
         let is_thp = set.map(|value| value == "thp");
         assert_eq!(is_thp, Some(heap == "thp"), "{words:?}: {ran:?}");
@@ -138,7 +138,7 @@ fn explanations_show_the_entry() {
 
 /// Ruby disables transparent huge pages by prctl; `--thp-policy=always` ignores that.
 #[test]
-fn a_program_that_turns_them_off_for_itself_falls_short() {
+fn a_program_that_disables_thp_for_itself_falls_short() {
     let Some(live) = machine("a ban of the program's own is predicted") else {
         return;
     };
@@ -161,9 +161,9 @@ fn a_program_that_turns_them_off_for_itself_falls_short() {
 }
 
 #[test]
-fn it_is_for_programs_that_are_started() {
+fn auto_is_only_for_started_programs() {
     let place = Place::new();
-    for (words, said) in [
+    for (words, error) in [
         (&["--auto"][..], "which program?"),
         (
             &["--auto", "--status", "1"],
@@ -178,7 +178,7 @@ fn it_is_for_programs_that_are_started() {
     ] {
         let ran = place.run(words);
         assert!(ran.status >= 125, "{words:?}: {ran:?}");
-        assert!(ran.err.contains(said), "{words:?}: {ran:?}");
+        assert!(ran.err.contains(error), "{words:?}: {ran:?}");
     }
 }
 

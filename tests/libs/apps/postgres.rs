@@ -228,7 +228,7 @@ fn shared_memory_is_on_huge_pages() {
     assert!(huge > 0, "sysv: {log}");
 }
 
-/// The server's standard error is its log; pg_ctl's is the terminal.
+/// The server's standard error is its log; pg_ctl's is that of hugectl.
 #[test]
 fn warnings_and_the_report_of_pg_ctl() {
     let Some(live) = machine("PostgreSQL with a small pool") else {

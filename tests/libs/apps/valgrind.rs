@@ -1,4 +1,4 @@
-//! valgrind finds no error in us, with its malloc or ours, whichever starts the other.
+//! valgrind finds no error in us, with our malloc under hugectl and with its malloc around hugectl.
 
 use std::path::Path;
 use std::process::Command;

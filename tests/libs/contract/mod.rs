@@ -7,7 +7,7 @@
 //! A row names a program of `tests/programs/contract` and the states it runs in: options of
 //! hugectl, pages in the pool (none, fewer than the heap, once the heap, ample), users, libcs. The
 //! program prints `right`, or what is wrong; a timeout is a failure. `HUGETOOLS_SECONDS` selects
-//! the states: below 20 one of each row, at 20 each pool and each user, above 20 all combinations.
+//! the states: below 20 one of each row, at 20 each pool, user and libc, above 20 all combinations.
 //! Above 1, as in `.ci/run`, the program must also pass without hugectl.
 
 pub(super) mod row;

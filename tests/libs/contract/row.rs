@@ -68,7 +68,7 @@ macro_rules! rows {
         $(
             #[test]
             fn $name() {
-                row::hold(stringify!($name), &row::Row {
+                row::check(stringify!($name), &row::Row {
                     program: $program,
                     $($field: $value,)*
                     ..row::ROW
@@ -88,8 +88,8 @@ struct State {
 }
 
 impl Row {
-    /// Returns the states of this run. In a short run, the length of the test's name decides: root
-    /// with the most pages, or nobody with fewer.
+    /// Returns the states of this run. In a short run, the length of the test's name decides: root,
+    /// glibc and the largest pool, or nobody, musl and the next smaller pool.
     fn states(&self, test: &str) -> Vec<State> {
         let long = long::length() > Duration::from_secs(20);
         let lengths = [self.pools.len(), self.users.len(), self.libcs.len()];
@@ -141,7 +141,7 @@ impl Row {
         command.args(self.args).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
         command.env("LC_ALL", "C").current_dir("/");
-        // The program checks that its heap reaches the pool.
+        // `fill_heap` in contract.h then checks that the heap reaches the pool.
         if state.pool > 0 && self.options.contains(&"--heap") && !hugectl.is_empty() {
             command.env("CONTRACT_ON_POOL", "1");
         }
@@ -202,8 +202,8 @@ pub(in crate::libs) fn as_user(user: User) -> Command {
     command
 }
 
-/// Runs a program in all states of its row and reports all failures at once.
-pub(super) fn hold(test: &str, row: &Row) {
+/// Runs a row's program in the states of this run and reports all failures at once.
+pub(super) fn check(test: &str, row: &Row) {
     let mut wrong = Vec::new();
     let mut plain = None;
     if !can_be_set(test) {

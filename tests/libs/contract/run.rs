@@ -40,7 +40,7 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> End {
     };
     // Kills leftover processes.
     let _ = killpg(group(&child), Signal::SIGKILL);
-    let [out, err] = files.each_mut().map(all);
+    let [out, err] = files.each_mut().map(contents);
     End { how, out, err }
 }
 
@@ -72,7 +72,7 @@ fn hung(child: &mut Child) -> How {
     How::Hung(lines.lines().filter(of_group).map(str::to_owned).collect())
 }
 
-fn all(file: &mut File) -> String {
+fn contents(file: &mut File) -> String {
     let mut bytes = Vec::new();
     file.rewind().unwrap();
     file.read_to_end(&mut bytes).unwrap();

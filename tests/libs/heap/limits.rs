@@ -12,7 +12,7 @@ use crate::support::unchanged::without_pool;
 
 /// hugectl doesn't see the prctl: the library reports it.
 #[test]
-fn a_program_that_disables_transparent_pages_is_told() {
+fn transparent_pages_disabled_by_prctl_are_reported() {
     let Some(live) = machine("prctl and a pool") else {
         return;
     };

@@ -48,7 +48,7 @@ fn a_plugin_is_found_by_the_runpath_of_its_caller() {
 }
 
 #[test]
-fn memory_calls_of_a_deep_bound_library_answer_as_without_us() {
+fn memory_calls_of_a_deep_bound_library_return_the_same() {
     let Some(live) = machine("memory calls of a deep-bound library") else {
         return;
     };

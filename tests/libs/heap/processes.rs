@@ -31,7 +31,7 @@ fn only_named_programs_or_the_first_process() {
 }
 
 #[test]
-fn a_heap_may_stay_with_glibc() {
+fn heap_engine_libc_keeps_glibcs_malloc() {
     let Some((live, program)) = live("libc", 100) else {
         return;
     };

@@ -27,9 +27,9 @@ fn perl(program: &str) -> Running {
 
 #[test]
 fn signals_are_passed_on_and_the_status_is_returned() {
-    let says = "$| = 1; $SIG{$_} = sub { print \"$_[0]\\n\" } for qw(HUP INT USR1 TERM ALRM); \
+    let script = "$| = 1; $SIG{$_} = sub { print \"$_[0]\\n\" } for qw(HUP INT USR1 TERM ALRM); \
                 print \"ready\\n\"; sleep 60 while 1";
-    let mut running = perl(says);
+    let mut running = perl(script);
     let pid = running.child.id();
     for (signal, name) in [
         (Signal::SIGHUP, "HUP"),
@@ -58,8 +58,8 @@ fn a_program_is_killed_with_hugectl() {
 /// With SIGCHLD ignored at the start, hugectl still gets the status.
 #[test]
 fn ignored_signals_stay_ignored() {
-    let asks = &["-s", "SigIgn", "/proc/self/status", "/no/such/file"];
-    let started = hugectl("--report=/dev/null", Path::new("grep"), asks);
+    let args = &["-s", "SigIgn", "/proc/self/status", "/no/such/file"];
+    let started = hugectl("--report=/dev/null", Path::new("grep"), args);
     let mut command = Command::new("perl");
     command.args(["-e", "$SIG{CHLD} = 'IGNORE'; exec @ARGV"]);
     command.arg(started.get_program()).args(started.get_args());
@@ -131,10 +131,10 @@ fn job_control_works() {
     let mut shell = Shell::start();
     let started = tool("hugectl");
     let program = started.get_program().to_str().unwrap();
-    let says = "$| = 1; $SIG{INT} = sub { print \"in\", \"t\\n\" }; $SIG{CONT} = sub { print \
+    let script = "$| = 1; $SIG{INT} = sub { print \"in\", \"t\\n\" }; $SIG{CONT} = sub { print \
                 \"con\", \"t\\n\" }; print \"rea\", \"dy\\n\"; sleep 60 while 1";
     shell.types(&format!(
-        "{program} -q --heap=thp --report=/dev/null perl -e '{says}'\n"
+        "{program} -q --heap=thp --report=/dev/null perl -e '{script}'\n"
     ));
     shell.until("ready");
     shell.types("\x1a");

@@ -52,8 +52,8 @@ fn a_file_of_another_user_is_a_warning() {
     };
     let ran = run();
     assert_eq!((ran.status, ran.out.as_str()), (0, "7"), "{ran:?}");
-    let told = format!("{} cannot be opened by user 65534", file.display());
-    assert_eq!(ran.err.matches(&told).count(), 1, "{ran:?}");
+    let message = format!("{} cannot be opened by user 65534", file.display());
+    assert_eq!(ran.err.matches(&message).count(), 1, "{ran:?}");
     nix::unistd::chown(&file, Some(65534.into()), None).unwrap();
     let ran = run();
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");

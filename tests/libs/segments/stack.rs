@@ -73,15 +73,15 @@ fn stacks_are_huge_and_keep_their_sizes_and_guards() {
             let difference = stack["size"].abs_diff(plain["size"]);
             assert!(difference <= 64, "{name}: {ran:?} {plain:?}");
             assert!(stack["after"] >= 2048, "{name}: {ran:?}");
-            let ahead = stack["before"];
-            let is_prefaulted = ahead > 0 && ahead <= depth + 2048;
-            assert!(is_prefaulted || ahead == 0 && depth == 0, "{ran:?}");
+            let prefaulted = stack["before"];
+            let is_right = prefaulted > 0 && prefaulted <= depth + 2048;
+            assert!(is_right || prefaulted == 0 && depth == 0, "{ran:?}");
         }
         assert_eq!(found[0].1["maps"], 1, "the main stack: {ran:?}");
     }
 }
 
-/// A mapping that grows by pages has no place for a huge page.
+/// A VMA that grows page by page has no room for a huge page, so the library lengthens it first.
 #[test]
 fn a_deep_main_stack_is_huge_up_to_its_limit() {
     let Some(_live) = with_thp("a deep main stack") else {
