@@ -1,4 +1,4 @@
-/* Fills memory of a kind, prints "ready", and at the end of input whether it is unchanged. */
+/* adopt KIND MIB: fills memory, prints "ready", and at the end of input "same" or "changed". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ static int finish(int is_same) {
 
 static int changed;
 
-/* Maps, drops, protects, unmaps and forks. */
+/* Maps, fills, drops, protects and unmaps; every fourth call forks, too. */
 static void remap_once(unsigned n) {
     size_t part = len / 8;
     char *at = map(MAP_PRIVATE);

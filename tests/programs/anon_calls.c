@@ -184,7 +184,7 @@ static void parts(void)
 	printf("sum %lx\n", sum(moved, PAGE));
 }
 
-static void fill(void)
+static void populate(void)
 {
 	char *at = mmap(NULL, 8 * MB, RW, PRIVATE | MAP_POPULATE, -1, 0);
 
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 		_exit(confined());
 	places();
 	parts();
-	fill();
+	populate();
 	fork_it();
 	return 0;
 }

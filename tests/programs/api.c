@@ -251,7 +251,7 @@ static void regions(void)
     printf("get_hugepage_region(0, strict) = %s %s\n", none ? "memory" : "NULL", strerror(errno));
 }
 
-static void *turn(void *result)
+static void *use_regions(void *result)
 {
     for (int round = 0; round < 100; round++) {
         char *memory = get_hugepage_region(page / 2 + round, GHR_DEFAULT);
@@ -269,7 +269,7 @@ static void threads(void)
     long before = unused();
 
     for (int i = 0; i < 4; i++)
-        pthread_create(&all[i], NULL, turn, &wrong[i]);
+        pthread_create(&all[i], NULL, use_regions, &wrong[i]);
     for (int i = 0; i < 4; i++)
         pthread_join(all[i], NULL);
     printf("four threads: wrong %d, all back %s\n", wrong[0] + wrong[1] + wrong[2] + wrong[3], yes(unused() == before));

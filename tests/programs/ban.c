@@ -1,5 +1,5 @@
-/* Disables transparent huge pages for itself: by prctl(), by its number, or after mapping
-   memory that it touches later. Prints the kernel's state and the result of prctl(). */
+/* Disables transparent huge pages for itself: by prctl(), with `number` by syscall(). With `mapped`
+   it maps memory before and touches it after. Prints THP_enabled and PR_GET_THP_DISABLE. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A library opened with RTLD_DEEPBIND calls mmap, mprotect, madvise and munmap on the
-   program's memory. Built twice: as the library with -DPLUGIN.
+   program's memory. Built as the library with -DPLUGIN, and as the program.
 
    deepbind_memory LIBRARY */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-/* Calls mallopt, malloc_trim and free_[aligned_]sized, looked up: not every libc has them. */
+/* Calls mallopt, malloc_trim and free_[aligned_]sized, found by dlsym: not every libc has them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -107,9 +107,9 @@ static void by_main(void)
 
 static int is_given_back(void)
 {
-	struct heap_pages j = read_heap_pages();
+	struct heap_pages pages = read_heap_pages();
 
-	return j.resident >> 10 < (total >> 20) / 20;
+	return pages.resident >> 10 < (total >> 20) / 20;
 }
 
 int main(int argc, char **argv)

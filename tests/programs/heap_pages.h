@@ -1,5 +1,5 @@
 /* Reads the heap's pages from /proc/self/smaps: private memory without a file and private
-   hugetlb pages, except the stack. Allocates nothing. */
+   hugetlb pages, except the main stack. Reading allocates nothing. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,8 +74,8 @@ static __attribute__((unused)) struct heap_pages read_heap_pages(void)
 
 static __attribute__((unused)) void print_heap_pages(const char *what)
 {
-	struct heap_pages j = read_heap_pages();
+	struct heap_pages p = read_heap_pages();
 
-	printf("%s resident_kb=%lu thp_kb=%lu hugetlb_kb=%lu\n", what, j.resident, j.thp, j.hugetlb);
+	printf("%s resident_kb=%lu thp_kb=%lu hugetlb_kb=%lu\n", what, p.resident, p.thp, p.hugetlb);
 	fflush(stdout);
 }

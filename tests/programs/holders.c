@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 	while (read(0, &byte, 1) > 0)
 		;
 	kill(child, 9);
-	/* Frees its pages. */
+	/* Returns once its pages are free. */
 	waitpid(child, NULL, 0);
 	shmctl(used, IPC_RMID, NULL);
 	shmctl(orphan, IPC_RMID, NULL);

@@ -36,21 +36,21 @@ static void *worker(void *arg)
 	return arg;
 }
 
-static void begin_there(void (*what)(void))
+static void begin_job(void (*what)(void))
 {
 	job = what;
 	pthread_barrier_wait(&start);
 }
 
-static void end_there(void)
+static void end_job(void)
 {
 	pthread_barrier_wait(&end);
 }
 
-static void there(void (*what)(void))
+static void run_job(void (*what)(void))
 {
-	begin_there(what);
-	end_there();
+	begin_job(what);
+	end_job();
 }
 
 /* Maps and fills memory on node 0, aligned to huge pages. */
@@ -68,7 +68,7 @@ static void fresh(int advice)
 	fill(memory, len, 1);
 }
 
-static void gone(void)
+static void unmap(void)
 {
 	munmap(memory, len);
 }
@@ -127,7 +127,7 @@ static double moved(int advice, void (*how)(void), int by_us)
 	t = now();
 	if (by_us)
 		ask();
-	there(how);
+	run_job(how);
 	t = now() - t;
 	check("moved", memory, len, 1);
 	return t;
@@ -142,30 +142,30 @@ static void speed(void)
 {
 	double ours = 1e9;
 
-	/* The first round fills the guest's memory. */
+	/* The first round is slower: the host allocates the guest's memory. */
 	for (int n = 0; n < 4; n++) {
 		ours = least(ours, moved(MADV_HUGEPAGE, touch, 1));
 		where("touched", memory, len);
-		gone();
+		unmap();
 		moved(MADV_HUGEPAGE, at_once, 0);
 		where("at once", memory, len);
-		gone();
+		unmap();
 	}
 	printf("ms touch %.0f\n", ours);
 	printf("ms pages %.0f\n", moved(MADV_NOHUGEPAGE, one_by_one, 0));
-	gone();
+	unmap();
 	printf("ms base %.0f\n", moved(MADV_NOHUGEPAGE, touch_each, 1));
 	where("base", memory, len);
-	gone();
+	unmap();
 }
 
-static void odd(void)
+static void touch_odd(void)
 {
 	for (size_t at = 2 * MB; at < len; at += 4 * MB)
 		((volatile char *)memory)[at];
 }
 
-static void even(void)
+static void touch_even(void)
 {
 	for (size_t at = 0; at < len; at += 4 * MB)
 		((volatile char *)memory)[at];
@@ -176,15 +176,15 @@ static void both(void)
 {
 	fresh(MADV_HUGEPAGE);
 	ask();
-	begin_there(odd);
-	even();
-	end_there();
+	begin_job(touch_odd);
+	touch_even();
+	end_job();
 	where("both", memory, len);
 	check("both", memory, len, 1);
-	gone();
+	unmap();
 }
 
-static void all_there(void)
+static void check_all(void)
 {
 	check("there", memory, len, 1);
 }
@@ -198,7 +198,7 @@ static void forks(void)
 
 		fresh(n & 1 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 		ask();
-		begin_there(n & 2 ? all_there : odd);
+		begin_job(n & 2 ? check_all : touch_odd);
 		pid = fork();
 		if (pid < 0)
 			fail("fork");
@@ -206,16 +206,16 @@ static void forks(void)
 			check("child", memory, len, 1);
 			_exit(0);
 		}
-		end_there();
+		end_job();
 		if (waitpid(pid, &status, 0) != pid || status)
 			fail("the child");
 		check("parent", memory, len, 1);
 		/* Once more, now that the pages were shared. */
 		ask();
-		there(touch_each);
+		run_job(touch_each);
 		where("again", memory, len);
 		check("again", memory, len, 1);
-		gone();
+		unmap();
 	}
 }
 
@@ -238,7 +238,7 @@ static void reads(void)
 		fail("compare");
 	memset(half + 8, 0, 8);
 	check("read", memory, len, 1);
-	gone();
+	unmap();
 }
 
 /* Calls that change memory before its next touch. */
@@ -298,12 +298,12 @@ static void calls(void)
 	check("back", memory, len, 1);
 }
 
-/* For hugectl --next-touch, which acts a second after the last thread has started. */
+/* For hugectl --next-touch, which acts once the number of threads is constant for a second. */
 static void program(void)
 {
 	fresh(MADV_HUGEPAGE);
 	sleep(6);
-	there(touch);
+	run_job(touch);
 	where("program", memory, len);
 	check("program", memory, len, 1);
 }
@@ -329,13 +329,13 @@ static void heap(void)
 		check("heap", all[i], SIZE, (int)i);
 }
 
-static void odds(void)
+static void invalid_ranges(void)
 {
 	if (huge_next_touch(NULL, 0) != -1 || errno != EINVAL)
 		fail("an empty range");
 	if (huge_next_touch((void *)-PAGE, 2 * PAGE) != -1 || errno != EINVAL)
 		fail("a range beyond the end");
-	if (huge_next_touch((void *)odds, 1) != -1 || errno != EINVAL)
+	if (huge_next_touch((void *)invalid_ranges, 1) != -1 || errno != EINVAL)
 		fail("code");
 }
 
@@ -358,7 +358,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&end, NULL, 2);
 	pthread_create(&thread, NULL, worker, NULL);
 	/* Also waits until the thread runs on its node. */
-	there(odds);
+	run_job(invalid_ranges);
 	if (!strcmp(what, "ask")) {
 		fresh(MADV_HUGEPAGE);
 		ask();

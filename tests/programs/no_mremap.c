@@ -1,5 +1,5 @@
-/* Executes a program under a seccomp filter for mremap, or for -DCALL=SYS_name: it returns
-   EPERM or -DREFUSAL=error, or kills the process with -DENDS.
+/* Executes a program under a seccomp filter for mremap, or for -DCALL=SYS_name. The call returns
+   EPERM or -DREFUSAL=error; with -DENDS it kills the process.
 
    no_mremap COMMAND... */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Executes a program bound to the memory of one node, as numactl does. */
+/* on_node NODE COMMAND...: executes a program bound to the memory of one node, as numactl does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -50,7 +50,7 @@ int main(void)
 	printf("back: %d\n", at == last && sbrk(0) == (void *)(last - 20 * STEP));
 	at = sbrk(40 * STEP);
 	printf("again: %d, not zero %zu, wrong %zu\n", at == last - 20 * STEP,
-	       /* The last page keeps its contents. */
+	       /* The rest of the break's page keeps its contents. */
 	       wrong(at + 4096, 40 * STEP - 4096, 1), wrong(begin, at - begin, 0));
 	fill(at, 40 * STEP);
 	sbrk(1);

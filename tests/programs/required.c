@@ -1,7 +1,7 @@
 /* Takes blocks up to a size and prints whether it got all.
 
    required MiB [fork|exec|later]
-   fork, exec: first in a child, in exec's case after execl; later: forks afterwards. */
+   fork, exec: a child takes blocks first, with exec after execl; later: forks afterwards. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Prints kB of text, data and bss in whole huge pages, and on huge pages, by smaps. */
+/* Prints how many kB of text, data and bss fill whole huge pages, and are on them, by smaps. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdint.h>

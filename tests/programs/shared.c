@@ -163,7 +163,7 @@ static void ends(void)
 	CHECK(fault((char *)p + PAGE) == SIGSEGV);
 }
 
-/* mremap in all its forms. */
+/* mremap: shrinks twice in place, then moves. */
 static void remap(void)
 {
 	uint64_t *p = map(len), *q;
@@ -235,7 +235,7 @@ static void forked(void)
 	put(p, 13 * PAGE, len, 7);
 	CHECK(write(go[1], &c, 1) == 1);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	/* Part of it may be unmapped; the rest is whole. */
+	/* mprotect returns ENOMEM if a part was unmapped. */
 	CHECK(mprotect(p, len, PROT_READ) == 0 || errno == ENOMEM);
 	CHECK(munmap(p, len) == 0 && fault((char *)p + 50 * PAGE) == SIGSEGV);
 }

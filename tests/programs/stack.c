@@ -55,7 +55,7 @@ static int is_guard(void *page)
 	return refused;
 }
 
-static void tell(const char *name, long bytes)
+static void print_stack(const char *name, long bytes)
 {
 	pthread_attr_t attr;
 	void *low;
@@ -75,7 +75,7 @@ static void tell(const char *name, long bytes)
 
 static void *thread(void *bytes)
 {
-	tell("thread", (long)bytes);
+	print_stack("thread", (long)bytes);
 	return NULL;
 }
 
@@ -142,7 +142,7 @@ static void many(void)
 	printf("many %d\n", sum == (uintptr_t)ALL * (ALL + 1) / 2);
 }
 
-static void with(const char *name, pthread_attr_t *attr, void *(*run)(void *), void *argument)
+static void run_thread(const char *name, pthread_attr_t *attr, void *(*run)(void *), void *argument)
 {
 	pthread_t id;
 	int error = pthread_create(&id, attr, run, argument);
@@ -156,23 +156,23 @@ int main(int argc, char **argv)
 {
 	long bytes = argc > 1 ? atol(argv[1]) : 0;
 	pthread_attr_t attr;
-	tell("main", bytes);
+	print_stack("main", bytes);
 	fflush(stdout);
 	if (argc > 2)
 		return 0;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 8 * MB);
-	with("thread", &attr, thread, (void *)bytes);
+	run_thread("thread", &attr, thread, (void *)bytes);
 	pthread_attr_setguardsize(&attr, 3 * MB);
-	with("guarded", &attr, thread, (void *)bytes);
+	run_thread("guarded", &attr, thread, (void *)bytes);
 	pthread_attr_destroy(&attr);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 64 * 1024);
-	with("small", &attr, small, "small");
+	run_thread("small", &attr, small, "small");
 	pthread_attr_setstack(&attr, mmap(NULL, 8 * MB, PROT_READ | PROT_WRITE,
 					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), 8 * MB);
-	with("own", &attr, small, "own");
-	with("default", NULL, small, "default");
+	run_thread("own", &attr, small, "own");
+	run_thread("default", NULL, small, "default");
 	ends();
 	many();
 	return 0;

@@ -1,5 +1,5 @@
 /* STREAM on three static arrays, with megabytes of code and of initialized data. Prints the
-   exact result and what its segments are on.
+   exact result and the pages of its segments.
 
    stream [stay]
    stay: waits for the end of its input. */

@@ -172,7 +172,7 @@ static void change(struct worker *w, struct block *b)
 	*b = new;
 }
 
-/* Swaps a block with another thread. */
+/* Swaps a block with a slot that all threads share. */
 static void hand_over(struct worker *w, struct block *b)
 {
 	size_t place = below(w, SHARED);

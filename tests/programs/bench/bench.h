@@ -1,5 +1,5 @@
 /* Shared by the benchmark's programs: the size argument, a clock, a random number generator,
-   and malloc that exits on failure. */
+   and checks that exit on failure. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static inline void damaged(const char *what, size_t where)
 	exit(4);
 }
 
-/* The first argument, in MiB. */
+/* Converts the first argument from MiB to bytes. */
 static inline size_t bytes_of(int argc, char **argv)
 {
 	if (argc < 2 || atol(argv[1]) <= 0) {

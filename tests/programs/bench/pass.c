@@ -9,17 +9,17 @@
 
 #define THREADS 4
 #define ROOM 256 /* blocks in a queue */
-#define MEAN 9000
+#define MEAN 9000 /* about the mean size of a block */
 
 struct block {
 	size_t size;
 	unsigned char bytes[];
 };
 
-static struct way {
+static struct queue {
 	_Atomic(size_t) sent, taken;
-	struct block *room[ROOM];
-} way[THREADS];
+	struct block *slot[ROOM];
+} queue[THREADS];
 
 static size_t blocks; /* kept by each thread */
 
@@ -34,7 +34,7 @@ static struct block *make(uint64_t *s)
 	return b;
 }
 
-static size_t look_and_free(struct block *b)
+static size_t check_and_free(struct block *b)
 {
 	size_t size;
 
@@ -47,44 +47,44 @@ static size_t look_and_free(struct block *b)
 	return size;
 }
 
-static int has_room(struct way *w)
+static int has_room(struct queue *q)
 {
-	return atomic_load_explicit(&w->sent, memory_order_relaxed) - atomic_load_explicit(&w->taken, memory_order_acquire) < ROOM;
+	return atomic_load_explicit(&q->sent, memory_order_relaxed) - atomic_load_explicit(&q->taken, memory_order_acquire) < ROOM;
 }
 
-static void send(struct way *w, struct block *b)
+static void send(struct queue *q, struct block *b)
 {
-	size_t n = atomic_load_explicit(&w->sent, memory_order_relaxed);
+	size_t n = atomic_load_explicit(&q->sent, memory_order_relaxed);
 
-	w->room[n % ROOM] = b;
-	atomic_store_explicit(&w->sent, n + 1, memory_order_release);
+	q->slot[n % ROOM] = b;
+	atomic_store_explicit(&q->sent, n + 1, memory_order_release);
 }
 
 /* Returns a block, or NULL. */
-static struct block *receive(struct way *w)
+static struct block *receive(struct queue *q)
 {
-	size_t n = atomic_load_explicit(&w->taken, memory_order_relaxed);
+	size_t n = atomic_load_explicit(&q->taken, memory_order_relaxed);
 	struct block *b;
 
-	if (n == atomic_load_explicit(&w->sent, memory_order_acquire))
+	if (n == atomic_load_explicit(&q->sent, memory_order_acquire))
 		return NULL;
-	b = w->room[n % ROOM];
-	atomic_store_explicit(&w->taken, n + 1, memory_order_release);
+	b = q->slot[n % ROOM];
+	atomic_store_explicit(&q->taken, n + 1, memory_order_release);
 	return b;
 }
 
 /* A thread sends as many blocks as it receives, and receives while its next queue is full, so there
    is no deadlock. */
-static void *turn(void *arg)
+static void *worker(void *arg)
 {
 	size_t me = (size_t)arg, total = 4 * blocks, sent = 0, got = 0, sum = 0, i;
 	struct block **kept = need(calloc(blocks, sizeof *kept)), *b;
-	struct way *next = &way[(me + 1) % THREADS];
+	struct queue *next = &queue[(me + 1) % THREADS];
 	uint64_t s = 0x9e3779b97f4a7c15u * (me + 1);
 
 	while (sent < total || got < total) {
-		while ((b = receive(&way[me]))) {
-			sum += look_and_free(kept[got % blocks]);
+		while ((b = receive(&queue[me]))) {
+			sum += check_and_free(kept[got % blocks]);
 			kept[got++ % blocks] = b;
 		}
 		for (i = 0; i < ROOM / 4 && sent < total && has_room(next); i++, sent++)
@@ -93,7 +93,7 @@ static void *turn(void *arg)
 			sched_yield();
 	}
 	for (i = 0; i < blocks; i++)
-		sum += look_and_free(kept[i]);
+		sum += check_and_free(kept[i]);
 	free(kept);
 	return (void *)sum;
 }
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 
 	blocks = bytes_of(argc, argv) / THREADS / MEAN;
 	for (i = 0; i < THREADS; i++)
-		if (pthread_create(&thread[i], NULL, turn, (void *)i))
+		if (pthread_create(&thread[i], NULL, worker, (void *)i))
 			return 3;
 	for (i = 0; i < THREADS; i++) {
 		void *part;

@@ -1,6 +1,6 @@
 /* The constructor of a library runs before ours and sets fork handlers. They allocate, keep a block
-   from `prepare` to `parent` and `child`, and lock a mutex in malloc's memory. Built twice: as that
-   library with -DLIBRARY. Arguments: MiB of heap, other threads. */
+   from `prepare` to `parent` and `child`, and lock a mutex in malloc's memory. Built as that
+   library with -DLIBRARY, and as the program. Arguments: MiB of heap, other threads. */
 #include "contract.h"
 
 void library(void);

@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 		ask();
 		fill_heap(64);
 		puts("right");
-		return 0; /* reported by the library, if it sees no filter */
+		return 0; /* The library reports this end, unless it sees a filter. */
 	}
 	if (argc > 4) {
 		pid_t child = fork();

@@ -1,6 +1,6 @@
-/* During a fork a thread holds the loader's lock, in a callback of dl_iterate_phdr. No libc resets
-   that lock in the child, so no call there may make the library take it. `held`: the callback waits
-   for a mutex while its owner makes such calls. */
+/* During a fork a thread holds the loader's lock, in a callback of dl_iterate_phdr. glibc's fork
+   doesn't reset that lock in the child, so no call there may make the library take it. `held`: the
+   callback waits for a mutex while its owner makes such calls. */
 #include "contract.h"
 #include <link.h>
 
@@ -36,7 +36,7 @@ int main(int argc, char **argv UNUSED)
 	pthread_t thread;
 	pid_t child;
 
-	/* Checks for new libraries are 200 ms apart: the next mmap may make one. */
+	/* A check for new libraries is due, but pthread_create makes it: call() makes none. */
 	usleep(250000);
 	thread = start(iterate, NULL);
 	while (!is_in)

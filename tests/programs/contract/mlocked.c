@@ -1,4 +1,4 @@
-/* Locked memory. Without arguments: a block from mlock stays locked when the heap moves before a
+/* Locked memory. Without arguments: an mlocked block stays locked when the heap moves before a
    fork. With arguments: after BEFORE MiB and MCL_FUTURE, the next THEN MiB are locked, but not
    the memory that the heap only reserves.
 

@@ -18,7 +18,7 @@ struct own {
 
 enum { OWN = 24 * MB };
 
-static void *has_own(void *arg)
+static void *fill_own(void *arg)
 {
 	struct own *own = arg;
 
@@ -61,7 +61,7 @@ static void forks(void)
 	run_on(0);
 	pthread_barrier_init(&all_here, NULL, 3);
 	for (int n = 0; n < 2; n++)
-		pthread_create(&thread[n], NULL, has_own, &owns[n]);
+		pthread_create(&thread[n], NULL, fill_own, &owns[n]);
 	pthread_barrier_wait(&all_here);
 	bound = block(OWN);
 	bind(page_of(bound), OWN - 2 * PAGE, BIND, &SECOND, 0);
@@ -89,7 +89,7 @@ static void forks(void)
 		pthread_join(thread[n], NULL);
 }
 
-/* Sets a filter that kills for calls about policies, as a service's filter may. */
+/* Makes set_mempolicy, mbind and move_pages kill the process, as a service's filter may. */
 static void forbid_policies(void)
 {
 	struct sock_filter filter[] = {

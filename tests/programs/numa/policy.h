@@ -1,16 +1,16 @@
-/* Policies of ranges, by libnuma. */
+/* Policies of ranges, by functions of libnuma. */
 #ifndef POLICY_H
 #define POLICY_H
 #include "where.h"
 
 enum { BIND = 2, INTERLEAVE = 3, STRICT = 1, MOVE = 2 };
 
-/* From libnuma. */
 long mbind(void *, unsigned long, int, const unsigned long *, unsigned long, unsigned);
 long get_mempolicy(int *, unsigned long *, unsigned long, void *, int);
 long set_mempolicy(int, const unsigned long *, unsigned long);
 void numa_tonode_memory(void *, size_t, int);
 
+/* Returns the first page boundary in a block. */
 static char *page_of(char *at)
 {
 	return (char *)(((uintptr_t)at + PAGE - 1) & -PAGE);

@@ -1,4 +1,4 @@
-/* The nodes of memory, by move_pages(2), and its contents. */
+/* Prints the nodes of memory, by move_pages(2); fills memory and checks it. */
 #ifndef WHERE_H
 #define WHERE_H
 #include <errno.h>
