@@ -130,7 +130,7 @@ fn mountinfo() {
 fn counters() {
     let words = ["Node 0, zone   Normal", " 18446744073709551615", "\n"];
     let mut corpus = recorded(&["/buddyinfo", "/vmstat"]);
-    corpus.extend(kept("zoneinfo"));
+    corpus.extend(kept("counters"));
     fuzz("counters", corpus, &words, |text| {
         let lines = text.split(|byte| *byte == b'\n').count();
         let blocks = buddy::parse(text);
@@ -158,7 +158,7 @@ fn zoneinfo() {
         "zone",
     ];
     let mut corpus = recorded(&["/zoneinfo"]);
-    corpus.extend(kept("zoneinfo"));
+    corpus.extend(kept("counters"));
     fuzz("zoneinfo", corpus, &words, |text| {
         let zones = parse_zones(text);
         let heads = text

@@ -239,5 +239,6 @@ fn root_of_a_user_namespace_gets_no_advice_to_become_root() {
         world.is_root = is_root;
         let said = lines(&world.run(&["--pool-pages-min", "2MB:100"])).join("\n");
         assert!(said.contains(told), "{said}");
+        assert_eq!(said.contains("run it as root"), !is_root, "{said}");
     }
 }

@@ -174,6 +174,7 @@ fn a_running_systemd_is_reloaded_once_per_change() {
 #[test]
 fn the_unit_has_no_mount_namespace() {
     let unit = bless::text("crates/admin/share/hugetools.service");
+    assert!(unit.contains("[Service]"));
     for begin in [
         "Protect",
         "Private",
@@ -182,6 +183,12 @@ fn the_unit_has_no_mount_namespace() {
         "Inaccessible",
         "Bind",
         "Root",
+        "TemporaryFileSystem",
+        "NoExecPaths",
+        "ExecPaths",
+        "DynamicUser",
+        "ProcSubset",
+        "MountImages",
     ] {
         let found = unit.lines().find(|line| line.starts_with(begin));
         assert_eq!(found, None);
@@ -221,6 +228,7 @@ fn shellcheck_accepts_the_scripts() {
     assert_eq!((ran.status, ran.out.as_str()), (0, ""));
     // shellcheck doesn't know openrc-run.
     let openrc = bless::text("crates/admin/share/hugetools.openrc");
+    assert!(openrc.starts_with("#!/sbin/openrc-run"));
     let status = Command::new("sh").args(["-nc", &openrc]).status();
     assert!(status.unwrap().success());
 }

@@ -26,7 +26,9 @@ fn an_unpacked_report_gives_the_same_output_as_the_machine() {
         // A report renames mount points; the JSON output has none.
         let said = |dir| {
             let show = ["--json", "--explain", "--stats", "--pool-list-nodes"];
-            hugeadm(dir, &show).out
+            let ran = hugeadm(dir, &show);
+            assert_eq!(ran.status, 0, "{name}: {ran:?}");
+            ran.out
         };
         assert_eq!(said(here.path()), said(there.path()), "{name}");
     }

@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::memory::swap::Swap;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::support::live::{Live, machine, skip};
@@ -22,6 +23,13 @@ const GIB: u64 = 1 << 30;
 
 fn gigantic() -> PageSize {
     PageSize::new(GIB).unwrap()
+}
+
+/// Returns hugeadm's swap files in use; the machine may have others.
+fn our_swaps(live: &Live) -> Vec<Swap> {
+    let mut swaps = live.now().swaps;
+    swaps.retain(|swap| swap.path.starts_with("/var/lib/hugetlbfs"));
+    swaps
 }
 
 /// Checks that a dry run changes nothing, then makes the real run.

@@ -83,10 +83,7 @@ fn negative_reservations_are_ignored() {
     let dir = tree::machine("x86_64-8node");
     let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-2048kB");
     let show = ["--pool-list", "--explain", "--stats", "--who"];
-    let shown = || {
-        let all = show.map(|option| hugeadm(dir.path(), &["--json", option]).out);
-        all.map(|text| text.replace("18446744073692774399", "the most"))
-    };
+    let shown = || show.map(|option| hugeadm(dir.path(), &["--json", option]).out);
     tree::write(&pool.join("resv_hugepages"), "0\n");
     let before = shown();
     assert!(before[0].contains("\"reserved\": 0"), "{}", before[0]);

@@ -26,6 +26,7 @@ fn available_memory_can_be_allocated() {
     live.set_pool(0);
     let before = stats();
     let available = before["available"][&size].as_u64().unwrap();
+    assert!(available > 0, "{before}");
     let pages = available.min(64);
     live.set_pool(pages);
     assert!(made(&stats()) >= made(&before) + pages, "{available}");

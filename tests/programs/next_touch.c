@@ -290,11 +290,14 @@ static void calls(void)
 	ask();
 	if (mprotect(memory, 8 * MB, PROT_READ))
 		fail("mprotect");
-	if (fork() == 0) {
+	int status = 0;
+	pid_t child = fork();
+	if (child == 0) {
 		check("child", memory, len, 1);
 		_exit(0);
 	}
-	wait(NULL);
+	if (waitpid(child, &status, 0) != child || status)
+		fail("the child");
 	check("back", memory, len, 1);
 }
 

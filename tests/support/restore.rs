@@ -1,5 +1,5 @@
 //! Saves the pools and settings of the running machine, and restores them even if the test fails.
-//! Removes new swap, and new mounts and files below our directories. Recreates no missing ones.
+//! Removes new swap, and new mounts and files below our directories. Recreates only records.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,12 +25,14 @@ const RECORDS: &str = "/var/lib/hugetools";
 pub(crate) struct Before {
     pub(crate) found: Machine,
     paths: BTreeSet<PathBuf>,
+    records: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Before {
     pub(crate) fn new(found: Machine) -> Before {
         Before {
             found,
+            records: records(),
             paths: paths(),
         }
     }
@@ -57,6 +59,13 @@ impl Before {
             .rev()
         {
             note(remove(made), made);
+        }
+        for (path, bytes) in self
+            .records
+            .iter()
+            .filter(|record| !records().contains(record))
+        {
+            note(fs::write(path, bytes), path);
         }
         self.pools(root);
         if let Some(owner) = self.found.userfault.owner.filter(|_| now != self.found) {
@@ -151,6 +160,15 @@ fn unmount(point: &Path) -> io::Result<()> {
         }
     }
     Ok(nix::mount::umount(point)?)
+}
+
+/// Returns the files of [`RECORDS`].
+fn records() -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(RECORDS).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths
+        .filter_map(|path| Some((path.clone(), fs::read(path).ok()?)))
+        .collect()
 }
 
 fn remove(path: &Path) -> io::Result<()> {

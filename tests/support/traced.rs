@@ -8,7 +8,7 @@ use std::process::Command;
 /// Calls by which a tool could change the machine, files or the page cache.
 const CALLS: &str = "trace=execve,open,openat,creat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,\
     unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate,ftruncate,fallocate,chmod,fchmod,\
-    fchmodat,chown,fchown,fchownat,fadvise64,mount,umount2,swapon,swapoff,setxattr,utimensat";
+    fchmodat,chown,lchown,fchown,fchownat,fadvise64,mount,umount2,swapon,swapoff,setxattr,utimensat";
 
 /// Returns strace's command. It traces a program and its children into a file.
 pub(crate) fn strace(trace: &Path) -> Command {

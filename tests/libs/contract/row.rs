@@ -45,6 +45,8 @@ pub(super) struct Row {
     pub(super) judged: Judged,
     /// Timeout.
     pub(super) seconds: u64,
+    /// Number of states in a short run, at most 2.
+    pub(super) short: usize,
 }
 
 /// The defaults.
@@ -60,6 +62,7 @@ pub(super) const ROW: Row = Row {
     libcs: &Libc::ALL,
     judged: Judged::Right,
     seconds: 10,
+    short: 1,
 };
 
 /// Defines a test for each row.
@@ -88,13 +91,14 @@ struct State {
 }
 
 impl Row {
-    /// Returns the states of this run. In a short run, the length of the test's name decides: root,
-    /// glibc and the largest pool, or nobody, musl and the next smaller pool.
+    /// Returns the states of this run. In a short run of one state, the length of the test's name
+    /// decides: root, glibc and the largest pool, or nobody, musl and the next smaller pool.
     fn states(&self, test: &str) -> Vec<State> {
         let long = long::length() > Duration::from_secs(20);
         let lengths = [self.pools.len(), self.users.len(), self.libcs.len()];
         let once = lengths.into_iter().max().unwrap();
         let states = match long::length().as_secs() {
+            0..20 if self.short > 1 => 0..once.min(self.short),
             0..20 => {
                 let at = test.len() % once.min(2);
                 at..at + 1
@@ -141,8 +145,12 @@ impl Row {
         command.args(self.args).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
         command.env("LC_ALL", "C").current_dir("/");
-        // `fill_heap` in contract.h then checks that the heap reaches the pool.
-        if state.pool > 0 && self.options.contains(&"--heap") && !hugectl.is_empty() {
+        // `fill_heap` in contract.h and forks.c then check that memory is on the pool.
+        let uses_pool = self
+            .options
+            .iter()
+            .any(|option| ["--heap", "--data"].contains(option));
+        if state.pool > 0 && uses_pool && !hugectl.is_empty() {
             command.env("CONTRACT_ON_POOL", "1");
         }
         command

@@ -148,24 +148,50 @@ static void one_fork(uint64_t seed, int is_daemon)
 	wait_for(pid, "posix_spawn");
 }
 
-/* A process that takes all free pages of the pool on request. */
-static pid_t start_taker(int to[2], int from[2])
+/* Takes all free pages of the pool on request. */
+__attribute__((noreturn)) static void take(void)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB;
-	pid_t pid;
 	char c;
 
-	CHECK(!pipe(to) && !pipe(from));
-	pid = fork();
-	if (pid)
-		return pid;
-	CHECK(read(to[0], &c, 1) == 1);
+	CHECK(read(0, &c, 1) == 1);
 	/* A reserved page is no longer free for others. */
 	while (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
 		;
-	CHECK(write(from[1], &c, 1) == 1);
+	CHECK(write(1, &c, 1) == 1);
 	pause();
 	_exit(0);
+}
+
+/* Spawns it, since a fork would move our own memory off the pool. */
+static pid_t start_taker(int to[2], int from[2])
+{
+	char *words[] = {"forks", "take", NULL}, *no_environment[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+
+	CHECK(!pipe(to) && !pipe(from) && !posix_spawn_file_actions_init(&actions));
+	CHECK(!posix_spawn_file_actions_adddup2(&actions, to[0], 0));
+	CHECK(!posix_spawn_file_actions_adddup2(&actions, from[1], 1));
+	CHECK(!posix_spawn(&pid, "/proc/self/exe", &actions, NULL, words, no_environment));
+	return pid;
+}
+
+/* The process's hugetlb pages. */
+static unsigned long hugetlb_kb(void)
+{
+	int smaps = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+	unsigned long kb, sum = 0;
+	char line[256];
+
+	CHECK(smaps >= 0);
+	next_line(smaps, NULL, 0);
+	while (next_line(smaps, line, sizeof line))
+		if (sscanf(line, "Private_Hugetlb: %lu kB", &kb) == 1 ||
+		    sscanf(line, "Shared_Hugetlb: %lu kB", &kb) == 1)
+			sum += kb;
+	close(smaps);
+	return sum;
 }
 
 static void get_memory(void)
@@ -186,16 +212,22 @@ static void get_memory(void)
 	in_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(in_page != MAP_FAILED);
 	write_all(0);
+	/* Otherwise the test would not test the pool. */
+	if (getenv("CONTRACT_ON_POOL"))
+		CHECK(hugetlb_kb() > 0);
 }
 
 int main(int argc, char **argv)
 {
 	int forks = number(argc, argv, 1, 3), threads = number(argc, argv, 2, 0), to[2], from[2], i;
 	int emptied = argc > 3 && !strcmp(argv[3], "emptied"), prints = argc > 3 && !emptied;
-	pid_t taker = emptied ? start_taker(to, from) : 0;
+	pid_t taker;
 	char name[] = "/tmp/forksXXXXXX", bytes[PART], c = 0;
 	pthread_t thread[THREADS];
 
+	if (argc > 1 && !strcmp(argv[1], "take"))
+		take();
+	taker = emptied ? start_taker(to, from) : 0;
 	file = mkstemp(name);
 	unlink(name);
 	memset(bytes, 7, sizeof bytes);
