@@ -46,13 +46,20 @@ impl Mover {
         self.waiting == 0 || self.regions.is_crowded()
     }
 
+    /// Brings all pieces back if part of the range was parked, so that it can be parked again.
+    pub(super) fn finish_if_parked(&mut self, range: &Range<usize>) {
+        if self.regions.has(range) {
+            self.finish();
+        }
+    }
+
     /// Parks a range of one mapping.
     ///
     /// # Errors
     /// `ENOMEM`; `EBUSY` if another userfaultfd watches the range.
     pub(super) fn park(&mut self, origin: &Range<usize>, prot: c_int) -> Result<()> {
         if self.regions.has(origin) {
-            // Part of it was parked before. Pieces that came back aren't parked again.
+            // `mremap` has just moved parked memory here.
             return Ok(());
         }
         let free = self.areas.iter().position(Option::is_none);
@@ -241,15 +248,19 @@ impl Mover {
         let mut at = piece.start;
         while let Some(part) = self.regions.first_parked(&(at..piece.end)) {
             // SAFETY: by the table, the pages belong there.
-            let (mut done, mut result) =
-                unsafe { self.fault.move_pages(part.origin, &part.parked()) };
+            let (mut done, result) = unsafe { self.fault.move_pages(part.origin, &part.parked()) };
             if done == 0 && !matches!(result, Ok(()) | Err(Errno(libc::EAGAIN))) {
-                // Copies a page that can't move; skips it if a page is there already.
+                // Copies a page that can't move.
                 let page = part.parked..part.parked + sys::page_size();
                 // SAFETY: the parking memory is ours and readable.
-                (_, result) = unsafe { self.fault.copy(part.origin, &page) };
-                if result != Err(Errno(libc::EAGAIN)) {
-                    done = page.len();
+                let (_, result) = unsafe { self.fault.copy(part.origin, &page) };
+                match result {
+                    Err(Errno(libc::EAGAIN)) => {}
+                    // No memory for the copy, or to swap the page in: the thread waits for it, as
+                    // in any page fault.
+                    Err(Errno(libc::ENOMEM | libc::EFAULT)) => sys::sleep(1),
+                    // Copied, or a page is there already, or nothing is mapped there any more.
+                    _ => done = page.len(),
                 }
             }
             at = part.parked + done;

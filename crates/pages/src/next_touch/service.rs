@@ -17,13 +17,13 @@ const LIBCS: u64 = 0b111 << 31;
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     sys::set_blocked_signals(!(sys::FAULTS | LIBCS));
     let (faults, bell) = commands::files();
-    // The program may close all descriptors, and forked children would keep them open.
-    sys::unshare_files_except([faults, bell]);
+    // The program may close all descriptors, and forked children would keep them open. On failure
+    // the caller closes its own.
+    let unshared = sys::unshare_files_except([faults, bell]);
     // The inherited affinity may be a busy CPU.
     sys::run_anywhere();
-    let (faults, bell) = (MoveFault::from_fd(faults), Bell::from_fd(bell));
-    match Mover::new(faults) {
-        Ok(mut mover) => serve(&mut mover, &bell),
+    match unshared.and_then(|()| Mover::new(MoveFault::from_fd(faults))) {
+        Ok(mut mover) => serve(&mut mover, &Bell::from_fd(bell)),
         Err(error) => {
             commands::answer(Err(error));
             while !commands::try_end() {
@@ -72,6 +72,7 @@ fn add(mover: &mut Mover, range: &Range<usize>) -> Result<usize> {
     let own = [(&raw const stack) as usize, sys::thread_key()];
     let mut parts = [const { (0..0, 0) }; MOST];
     let mut count = 0;
+    mover.finish_if_parked(range);
     ranges::each(range, |part, prot| {
         if let Some(place) = parts.get_mut(count) {
             *place = (part, prot);

@@ -221,20 +221,21 @@ pub fn run_anywhere() {
     let _ = unfiltered_call(libc::SYS_sched_setaffinity, args);
 }
 
-/// Gives this thread a descriptor table of its own that has only these two (Linux 5.9).
-pub fn unshare_files_except(keep: [c_int; 2]) {
+/// Gives this thread a descriptor table of its own that has only these two (Linux 5.9). If it fails,
+/// the table is still the program's.
+pub fn unshare_files_except(keep: [c_int; 2]) -> Result<()> {
     const UNSHARE: usize = 1 << 1;
     const LAST: usize = c_int::MAX as usize;
     let [a, b] = keep.map(extended);
     let (a, b) = (a.min(b), a.max(b));
     let close = |first: usize, last: usize, flags: usize| {
-        if first <= last {
-            let _ = unfiltered_call(libc::SYS_close_range, [first, last, flags]);
-        }
+        unfiltered_call(libc::SYS_close_range, [first, last, flags]).map(drop)
     };
-    close(b + 1, LAST, UNSHARE);
-    close(a + 1, b.saturating_sub(1), 0);
+    close(b + 1, LAST, UNSHARE)?;
+    // `EINVAL` for an empty range.
+    let _ = close(a + 1, b.saturating_sub(1), 0);
     if a > 0 {
-        close(0, a - 1, 0);
+        let _ = close(0, a - 1, 0);
     }
+    Ok(())
 }

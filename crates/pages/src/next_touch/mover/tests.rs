@@ -54,6 +54,9 @@ fn contents_stay_while_threads_touch_and_the_rest_comes_back() {
     let Some(mut mover) = mover() else { return };
     let range = filled();
     mover.park(&range, RW).unwrap();
+    mover.finish_if_parked(&(range.start..range.start + PAGE));
+    assert_eq!(mover.waiting, 0);
+    mover.park(&range, RW).unwrap();
     assert!(mover.waiting > 0);
     let start = range.start;
     serve(&mut mover, || {
