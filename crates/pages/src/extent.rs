@@ -85,6 +85,7 @@ impl Extent {
         let base = if before == 0 {
             start
         } else {
+            address_space::release(start, granule - before);
             start + granule - before
         };
         let prot = libc::PROT_READ | libc::PROT_WRITE;
