@@ -80,26 +80,26 @@ fn find_memory() -> Headroom {
 /// Whether a control group may limit hugetlb pages of this size. `false` only if there is no group,
 /// or all groups up to the root are readable and have no limit.
 pub fn may_limit_hugetlb(size: usize) -> bool {
-    procfile::if_allowed(|| Some(find_hugetlb_limit(size))).unwrap_or(true)
+    procfile::if_allowed(|| find_hugetlb_limit(size)).unwrap_or(true)
 }
 
-fn find_hugetlb_limit(size: usize) -> bool {
+fn find_hugetlb_limit(size: usize) -> Option<bool> {
     let mut buffer = [0; 4096];
-    let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
+    let text = procfile::known_head(c"/proc/self/cgroup", &mut buffer)?;
     if text.is_empty() {
         // No control groups, or no /proc.
-        return sys::links(c"/proc/self").is_none();
+        return sys::links(c"/proc/self").map(|_| false);
     }
     if !in_initial_namespace() {
-        return true;
+        return Some(true);
     }
-    groups(text, "hugetlb").any(|group| {
+    Some(groups(text, "hugetlb").any(|group| {
         let roots: &[&str] = match group.version {
             Version::One => &HUGETLB_V1_ROOTS,
             Version::Two => &V2_ROOTS,
         };
         has_limit(roots, group.path, size, group.version)
-    })
+    }))
 }
 
 /// Bytes of huge pages of this size that the control groups leave this process.

@@ -22,21 +22,22 @@ fn has_policy() -> bool {
 
 /// Whether the cpuset excludes a node that has memory.
 fn has_cpuset() -> bool {
-    procfile::if_allowed(|| Some(find_cpuset())).unwrap_or(true)
+    procfile::if_allowed(find_cpuset).unwrap_or(true)
 }
 
-fn find_cpuset() -> bool {
+fn find_cpuset() -> Option<bool> {
     let mut buffer = [0; 256];
-    let nodes = procfile::head(c"/sys/devices/system/node/has_memory", &mut buffer);
+    let nodes = procfile::known_head(c"/sys/devices/system/node/has_memory", &mut buffer)?;
     if nodes.is_empty() {
         // A kernel without CONFIG_NUMA has one node.
-        return sys::links(c"/sys/devices/system").is_none();
+        return sys::links(c"/sys/devices/system").map(|_| false);
     }
+    let mut is_read = false;
     let excludes_node = |line: &[u8]| {
+        is_read = true;
         let list = keyed::value_in(line, b"Mems_allowed_list:")?;
         Some(list::covers(list, nodes) != Some(true))
     };
     // Every kernel with cpusets prints this line.
-    procfile::each_line(c"/proc/self/status", excludes_node)
-        .unwrap_or_else(|| sys::links(c"/proc/self").is_none())
+    procfile::each_line(c"/proc/self/status", excludes_node).or(is_read.then_some(false))
 }

@@ -4,7 +4,7 @@ use core::ffi::CStr;
 
 use hugetools_kernfs::{keyed, number};
 
-use crate::sys;
+use crate::sys::{self, Errno};
 
 /// Calls `read`, except under the program's own seccomp filter, which may forbid files.
 pub fn if_allowed<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
@@ -16,9 +16,15 @@ pub fn if_allowed<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
 
 /// Reads the start of a file; empty on failure.
 pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    known_head(path, buffer).unwrap_or_default()
+}
+
+/// Like [`head`], but `None` if the file may exist: without a free descriptor, for example.
+pub fn known_head<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     match sys::File::open(path, libc::O_RDONLY) {
-        Ok(file) => fill(&file, buffer),
-        Err(_) => &[],
+        Ok(file) => Some(fill(&file, buffer)),
+        Err(Errno(libc::ENOENT)) => Some(&[]),
+        Err(_) => None,
     }
 }
 

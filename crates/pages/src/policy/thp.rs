@@ -95,7 +95,7 @@ pub(crate) fn can_be_tried(test: &str) -> bool {
 fn read_mode(path: &CStr) -> Mode {
     let find = || {
         let mut buffer = [0; 96];
-        Some(match chosen(procfile::head(path, &mut buffer)) {
+        Some(match chosen(procfile::known_head(path, &mut buffer)?) {
             Some(word) => Mode::of_word(word),
             None if is_hidden() => Mode::Hidden,
             None => Mode::Absent,
