@@ -84,11 +84,11 @@ pub fn is_met(segment: Segment) -> bool {
 
 /// Notes that a growing segment doesn't meet its requirement.
 pub fn note_refused(segment: Segment) {
-    match segment {
-        Segment::Heap => HEAP_REFUSED.store(true, Ordering::Relaxed),
-        segment => account(segment).into_iter().for_each(Account::note_refused),
+    HEAP_REFUSED.fetch_or(segment == Segment::Heap, Ordering::Relaxed);
+    match account(segment) {
+        Some(account) => account.note_refused(),
+        None => unmet::note(bit(segment)),
     }
-    unmet::note(bit(segment));
 }
 
 fn account(segment: Segment) -> Option<&'static Account> {

@@ -61,13 +61,6 @@ impl WriteProtection {
         let _ = self.ioctl(UFFDIO_WAKE, &mut [start, len]);
     }
 
-    /// Unregisters a released range: a forked child's copy of the descriptor would keep it from
-    /// being registered again.
-    pub fn forget(&self, range: &Range<usize>) {
-        let (start, len) = words(range);
-        let _ = self.ioctl(UFFDIO_UNREGISTER, &mut [start, len]);
-    }
-
     fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
         ioctl(&self.0, request, argument)
     }

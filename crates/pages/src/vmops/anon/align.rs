@@ -60,7 +60,7 @@ fn gains(at: usize, len: usize, size: usize) -> bool {
 }
 
 /// Whether address space is limited: a second mapping could starve another thread.
-pub(super) fn is_space_limited() -> bool {
+fn is_space_limited() -> bool {
     matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
 }
 
