@@ -119,7 +119,7 @@ impl HugetlbRequest {
         };
         warn(format_args!(
             "{call}: the program's own request for {len} of {page} pages fails (ENOMEM): the \
-             hugetlb.{page}.max of its control group leaves {left}"
+             hugetlb limit of its control group leaves {left}"
         ));
         Errno(libc::ENOMEM)
     }
