@@ -41,11 +41,13 @@ pub enum Shortfall {
     ShmGroup = 9,
     /// The process has threads and can't move private memory beside them.
     Threads = 10,
+    /// As [`Shortfall::Threads`], and no right would help.
+    OldKernel = 11,
 }
 
 impl Shortfall {
     /// All variants, by number.
-    const ALL: [Shortfall; 11] = [
+    const ALL: [Shortfall; 12] = [
         Shortfall::None,
         Shortfall::PoolEmpty,
         Shortfall::Limited,
@@ -57,6 +59,7 @@ impl Shortfall {
         Shortfall::PoolUnread,
         Shortfall::ShmGroup,
         Shortfall::Threads,
+        Shortfall::OldKernel,
     ];
 
     /// Returns the variant with this number.
@@ -66,6 +69,11 @@ impl Shortfall {
             .get(number)
             .copied()
             .unwrap_or(Shortfall::None)
+    }
+
+    /// Whether threads are the reason.
+    pub fn is_threads(self) -> bool {
+        matches!(self, Shortfall::Threads | Shortfall::OldKernel)
     }
 
     /// The reason in words.
@@ -83,6 +91,7 @@ impl Shortfall {
             Shortfall::Forks => Some(FORKS_SEEN),
             Shortfall::PoolUnread => Some(POOL_UNREAD),
             Shortfall::Threads => Some(THREADS),
+            Shortfall::OldKernel => Some("off pools beside threads before Linux 5.19"),
             Shortfall::ShmGroup => Some("this user is not in the group of vm.hugetlb_shm_group"),
         }
     }
@@ -227,7 +236,7 @@ pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 /// Why the heap isn't on the requested pages.
 pub fn shortfall() -> Shortfall {
     match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
-        _ if closed() == Shortfall::Threads => Shortfall::Threads,
+        _ if closed().is_threads() => closed(),
         (Shortfall::None, Shortfall::None) => closed(),
         (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
     }
@@ -293,20 +302,28 @@ fn closed() -> Shortfall {
 /// or, if 0, that the heap gets no pool pages.
 pub(crate) fn say_threads(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    const CURE: &str = "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
-                        --set-userfaultfd-group GROUP, or hugectl --fork=kernel)";
+    let cure = match closed() {
+        Shortfall::OldKernel => {
+            "since write protection of hugetlb pages needs Linux 5.19 (to keep them: hugectl \
+             --fork=kernel)"
+        }
+        _ => {
+            "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
+             --set-userfaultfd-group GROUP, or hugectl --fork=kernel)"
+        }
+    };
     let level = || config::level_unpredicted(Kind::Threads);
     match moved {
         0 => say_once_at(
             &SAID,
             level,
-            format_args!("threads: no hugetlb pages for the heap, {CURE}"),
+            format_args!("threads: no hugetlb pages for the heap, {cure}"),
         ),
         _ => say_once_at(
             &SAID,
             level,
             format_args!(
-                "threads: moved {} from hugetlb pages to {}, {CURE}",
+                "threads: moved {} from hugetlb pages to {}, {cure}",
                 Amount(moved),
                 thp::below_pools().1
             ),
@@ -351,7 +368,7 @@ pub fn may_have_hugetlb() -> bool {
 /// Whether the pools are closed; reports it if threads are the reason.
 fn is_closed() -> bool {
     let closed = closed();
-    if closed == Shortfall::Threads {
+    if closed.is_threads() {
         say_threads(0);
     }
     closed != Shortfall::None
