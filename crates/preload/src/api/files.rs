@@ -37,10 +37,10 @@ pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
 
 fn without_mount(size: c_long) -> Result<c_int> {
     let size = usize::try_from(size).unwrap_or(0);
-    if !size.is_power_of_two() {
+    if !size.is_power_of_two() || size <= sys::page_size() {
         say(
             Level::Warning,
-            format_args!("there are no pages of {size} bytes"),
+            format_args!("there are no huge pages of {size} bytes"),
         );
         return Err(Errno(libc::ENOENT));
     }

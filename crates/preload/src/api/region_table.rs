@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of regions.
-const PLACES: usize = 4096;
+pub(super) const PLACES: usize = 4096;
 
 struct Place {
     /// Address; 0 in a free slot, 1 while it is filled.
@@ -24,8 +24,9 @@ static TABLE: [Place; PLACES] = [const {
 const FREE: usize = 0;
 const BEING_FILLED: usize = 1;
 
-/// Adds a region; returns whether there was a slot.
+/// Adds a region that was mapped just now; returns whether there was a slot.
 pub(super) fn insert(start: usize, len: usize, reach: usize) -> bool {
+    drop_stale(start, len);
     let take = |place: &&Place| {
         let taken =
             place
@@ -42,11 +43,21 @@ pub(super) fn insert(start: usize, len: usize, reach: usize) -> bool {
     true
 }
 
-/// Whether a region begins at this address.
-pub(super) fn contains(start: usize) -> bool {
-    TABLE
-        .iter()
-        .any(|place| place.start.load(Ordering::Acquire) == start)
+/// Frees the slots of regions that the program has unmapped or moved: a new mapping is there now.
+fn drop_stale(start: usize, len: usize) {
+    for place in &TABLE {
+        let old = place.start.load(Ordering::Acquire);
+        let old_end = old.saturating_add(place.len.load(Ordering::Relaxed));
+        if old > BEING_FILLED && old < start + len && start < old_end {
+            let _ = (place.start).compare_exchange(old, FREE, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether no slot is free.
+pub(super) fn is_full() -> bool {
+    let is_used = |place: &Place| place.start.load(Ordering::Relaxed) != FREE;
+    TABLE.iter().all(is_used)
 }
 
 /// Removes the region that begins at an address or, if `shifted`, has it within its reach; returns

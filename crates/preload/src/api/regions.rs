@@ -39,7 +39,7 @@ pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
         start_facts::take();
         let page = default_page();
         let result = page.and_then(|page| hand_out(len, page));
-        let start = result.inspect_err(|error| failed(*error, len, page))?;
+        let start = result.inspect_err(|error| failed(called_function(), *error, len, page))?;
         Ok(start as *mut c_void)
     })
 }
@@ -164,8 +164,8 @@ fn called_function() -> &'static str {
 }
 
 /// Says why there is no memory.
-fn failed(error: Errno, len: usize, page: Result<usize>) {
-    let (call, amount) = (called_function(), Amount(len));
+fn failed(call: &str, error: Errno, len: usize, page: Result<usize>) {
+    let amount = Amount(len);
     match (error, page) {
         _ if len == 0 => say(
             Level::Warning,
@@ -174,6 +174,13 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
         (_, Err(_)) => say(
             Level::Warning,
             format_args!("{call}: {amount}: there is no default huge page size"),
+        ),
+        (Errno(libc::ENOMEM), _) if region_table::is_full() => say(
+            Level::Warning,
+            format_args!(
+                "{call}: {amount}: {} regions exist, the maximum: free some by free_huge_pages",
+                region_table::PLACES
+            ),
         ),
         (Errno(libc::ENOMEM), Ok(size)) => {
             let (pages, free) = (len.div_ceil(size), hugetlb_pool::free(size));
@@ -240,9 +247,9 @@ struct Room {
 }
 
 fn on_huge_pages(len: usize) -> Result<Room> {
-    let page = default_page()?;
-    let whole = len.checked_next_multiple_of(page);
-    let whole = whole.ok_or(Errno(libc::ENOMEM))?;
+    let page = default_page();
+    let whole = page.and_then(|page| len.checked_next_multiple_of(page).ok_or(NO_MEMORY));
+    let whole = whole.inspect_err(|error| failed("get_hugepage_region", *error, len, page))?;
     IN_REGION.store(sys::gettid(), Ordering::Relaxed);
     // SAFETY: takes numbers.
     let start = unsafe { calls::get_huge_pages(whole, GHP_MASK) };
@@ -250,10 +257,8 @@ fn on_huge_pages(len: usize) -> Result<Room> {
     if start.is_null() {
         return Err(last_error());
     }
-    if !region_table::contains(start as usize) {
-        // The program's own `get_huge_pages` mapped it.
-        region_table::insert(start as usize, whole, page);
-    }
+    // The program's own `get_huge_pages` may have mapped it.
+    region_table::insert(start as usize, whole, page?);
     Ok(Room {
         start,
         spare: whole - len,
