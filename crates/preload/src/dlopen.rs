@@ -110,7 +110,7 @@ pub fn real(known: &AtomicUsize, name: &CStr) -> usize {
 fn search(name: &CStr) -> usize {
     let mut found = 0;
     objects::each(|object| {
-        if !object.is_ours() {
+        if !object.is_a_copy() {
             found = object.address_of(name).unwrap_or(0);
         }
         match found {
