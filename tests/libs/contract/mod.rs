@@ -43,7 +43,7 @@ rows! {
         library: true, args: &["64", "7"], pools: &[60, 150],
     }
     fork_while_the_loader_is_locked: "loader_locked" {
-        options: &["--heap=thp", "--text=thp", "--text-libs"], pools: &[0],
+        options: &["--heap=thp", "--text=thp", "--text-libs", "--report=/dev/null"], pools: &[0],
     }
     calls_while_the_loader_is_locked: "loader_locked" {
         args: &["held"], options: &["--heap=thp", "--text=thp", "--text-libs"], pools: &[0],

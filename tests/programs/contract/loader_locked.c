@@ -56,5 +56,6 @@ int main(int argc, char **argv UNUSED)
 		_exit(0);
 	}
 	wait_for(child, "fork");
+	goes_on = 1; /* The parent's report waits for the lock. */
 	right();
 }

@@ -7,6 +7,7 @@ use hugetools_pages::extent::{Holds, index};
 use hugetools_pages::registry::shared;
 use hugetools_pages::sys;
 
+use crate::loader::lock;
 use crate::loader::objects::{self, Object};
 use crate::rt::scratch::{self, List};
 
@@ -43,7 +44,10 @@ impl Extents {
             known.add_object(object);
             ControlFlow::Continue(())
         };
-        objects::each(put);
+        // Without the list, code and data count as mapped files.
+        if !lock::may_be_stuck() {
+            objects::each(put);
+        }
         Some(known)
     }
 

@@ -13,6 +13,8 @@ use hugetools_pages::rt::path::Path;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, File, Filter};
 
+use crate::loader::lock;
+
 /// Address of the page, or 0.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
@@ -51,6 +53,7 @@ extern "C" fn in_child() {
     if sys::filter() != Filter::Own {
         OWN_PROCESS.store(sys::getpid(), Ordering::Release);
         unmet::set(None);
+        lock::note_child();
     }
 }
 
