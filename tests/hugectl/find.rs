@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use hugetools_elf::Ident;
+
 use super::place::{Place, as_nobody, done, is_root};
 
 /// Returns the value of `LD_PRELOAD` in a dry run.
@@ -21,7 +23,7 @@ const DRY: &str = "hugectl --dry-run --sysroot pool --shm true";
 #[test]
 fn an_installed_library_is_found_in_the_prefix() {
     let place = Place::new();
-    let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+    let triplet = format!("{}-linux-gnu", Ident::native().directory_name());
     for dir in [
         format!("lib/{triplet}"),
         "lib64".to_owned(),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hugetools_elf::Ident;
 use hugetools_ship::args::Destination;
 use hugetools_ship::layout::{Contents, Item};
 use hugetools_ship::tree::Tree;
@@ -170,7 +171,7 @@ fn packages_contain_the_files_of_the_table() {
     }
     let items = layout::items(&tree, &rpm::dirs()).unwrap();
     text += &rpm::spec(&tree, &items, Path::new("/STAGE"));
-    let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+    let triplet = format!("{}-linux-gnu", Ident::native().directory_name());
     bless::compare(
         "tests/expected/install.txt",
         &text.replace(&triplet, "TRIPLET"),

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hugetools_elf::Ident;
 use hugetools_model::PageSize;
 
 /// This program, even if its file was replaced meanwhile.
@@ -160,7 +161,7 @@ fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
 
 /// Finds the last `libmimalloc.so*`, in the order of paths, in the library directories.
 fn mimalloc() -> Option<PathBuf> {
-    let arch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let arch = format!("/usr/lib/{}-linux-gnu", Ident::native().directory_name());
     let dirs = std::iter::once(arch.as_str()).chain(MIMALLOC_DIRS);
     dirs.flat_map(|dir| libraries(Path::new(dir))).max()
 }

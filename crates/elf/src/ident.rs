@@ -62,6 +62,17 @@ impl Ident {
             machine: Machine(machine.0),
         }
     }
+
+    /// Returns the machine as directories of libraries name it: `powerpc64le` in
+    /// `/usr/lib/powerpc64le-linux-gnu`.
+    pub fn directory_name(&self) -> String {
+        match (elf::Machine(self.machine.0), self.class, self.endian) {
+            (elf::EM_PPC64, _, Endianness::Little) => "powerpc64le".to_owned(),
+            (elf::EM_PPC64, _, Endianness::Big) => "powerpc64".to_owned(),
+            (elf::EM_RISCV | elf::EM_LOONGARCH, Class::Elf64, _) => format!("{}64", self.machine),
+            _ => self.machine.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Machine {

@@ -142,7 +142,7 @@ const PRIVATE: &str = "hugetools";
 
 /// Returns the library directories of a prefix, ours first.
 fn library_dirs(prefix: &Path) -> impl Iterator<Item = PathBuf> {
-    let triplet = format!("lib/{}-linux-gnu", Ident::native().machine);
+    let triplet = format!("lib/{}-linux-gnu", Ident::native().directory_name());
     let dirs = [&triplet, "lib64", "lib"].map(|name| prefix.join(name));
     let private = dirs.clone().map(|dir| dir.join(PRIVATE));
     private.into_iter().chain(dirs)

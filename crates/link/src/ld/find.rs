@@ -124,7 +124,7 @@ pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
         Some(b"libhugetlbfs" | b"hugetools") => beside.parent().and_then(Path::parent),
         _ => None,
     };
-    let triplet = format!("lib/{}-linux-gnu", ident.machine);
+    let triplet = format!("lib/{}-linux-gnu", ident.directory_name());
     let below = [&triplet, "lib64", "lib"];
     let own = below.map(|dir| format!("{dir}/hugetools"));
     let below = below.into_iter().map(str::to_owned).chain(own);

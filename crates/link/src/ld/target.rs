@@ -96,6 +96,15 @@ mod tests {
             ident("elf64ppc").unwrap().to_string(),
             "64-bit big-endian ppc64"
         );
+        for (emulation, name) in [
+            ("elf64lppc", "powerpc64le"),
+            ("elf64ppc", "powerpc64"),
+            ("elf64lriscv", "riscv64"),
+            ("elf64loongarch", "loongarch64"),
+            ("elf64_s390", "s390x"),
+        ] {
+            assert_eq!(ident(emulation).unwrap().directory_name(), name);
+        }
         assert_eq!(sizes("i386pep"), None);
         assert_eq!(sizes("elf_x86_64x"), None);
         assert_eq!(sizes(""), None);
