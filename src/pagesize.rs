@@ -46,12 +46,12 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(root) => root,
         Err(why) => return wrong(LOG, &why, args.json),
     };
-    if let Some(path) = machine::missing_kernel_file(&root) {
-        LOG.error(&format!("{path} is missing, as in a chroot"));
-        return FAILED;
-    }
+    let sizes = match machine::missing_kernel_file(&root) {
+        Some(path) => Err(format!("{path} is missing, as in a chroot")),
+        None => sizes(&args, &root),
+    };
     let no_size = machine::NONE_OFFERED;
-    match (sizes(&args, &root), args.json) {
+    match (sizes, args.json) {
         (sizes, true) => print_json(sizes, no_size),
         (Ok(sizes), false) => {
             if sizes.is_empty() {

@@ -31,6 +31,8 @@ fn without_proc_and_sys_there_are_no_claims() {
     }
     let ran = run("\"$PAGESIZE\" --huge-only");
     assert!(ran.status == 1 && ran.err.contains(unseen), "{ran:?}");
+    let ran = run("\"$PAGESIZE\" --json");
+    assert!(ran.status == 1 && ran.out.contains(unseen), "{ran:?}");
     let ran = run("\"$HUGECTL\" --status 1");
     let told = "process 1 cannot be looked at: /proc is not mounted here; mount -t proc proc /proc";
     assert!(ran.status == 125 && ran.err.contains(told), "{ran:?}");
