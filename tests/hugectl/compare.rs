@@ -68,6 +68,10 @@ fn a_failing_program_ends_it_with_its_output_and_status() {
         "tps: none",
     ]);
     assert_eq!(ran.status, 125, "{ran:?}");
+    assert!(
+        ran.err.contains("gives no number: \"tps: none\""),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -86,6 +90,9 @@ fn a_metric_and_a_plot() {
     assert_eq!(ways[1]["verdict"], "no difference");
     let image = crate::support::bless::text(dir.path().join("runs.svg"));
     assert_eq!(image.matches("<circle").count(), 5, "{image}");
+    let ran = compare(&[&options[1..], &["echo", "tps: 0"]].concat());
+    let told = "thp: no ratio: a value is 0 or negative";
+    assert!(ran.out.contains(told), "{ran:?}");
 }
 
 #[test]

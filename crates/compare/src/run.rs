@@ -29,7 +29,11 @@ impl Runner<'_> {
             run.metric = metric.find(&printed);
             if run.metric.is_none() {
                 let regex = metric.regex.as_str();
-                let why = format!("nothing that it printed matches {regex:?}");
+                let last = metric.regex.find_iter(&printed).last();
+                let why = match last.map(|found| found.as_str()) {
+                    Some(last) => format!("the last match of {regex:?} gives no number: {last:?}"),
+                    None => format!("nothing that it printed matches {regex:?}"),
+                };
                 return Err(failed(way, 125, why, printed));
             }
         }

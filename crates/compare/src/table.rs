@@ -37,7 +37,7 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
          The ratio is to plain, with its interval of 99 %.\n"
     )?;
     for way in comparison.ways.iter().skip(1) {
-        writeln!(to, "{}: {}", way.way.name, verdict(comparison, way.ratio))?;
+        writeln!(to, "{}: {}", way.way.name, verdict(comparison, way))?;
         if let Some(warning) = &way.warning {
             writeln!(to, "  {warning}")?;
         }
@@ -51,7 +51,12 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
     }
     match best(comparison) {
         Some(best) => writeln!(to, "Use: {}", best.way.shown(program)),
-        None if rounds < 5 => writeln!(to, "No verdict: it takes at least five rounds."),
+        None if comparison.ways.iter().all(|way| way.ratio.is_none()) => {
+            writeln!(
+                to,
+                "No verdict: it takes at least five rounds of values above 0."
+            )
+        }
         None => writeln!(to, "Use: {program} as it is"),
     }
 }
@@ -116,9 +121,12 @@ pub(crate) fn word(comparison: &Comparison, ratio: Ratio) -> Option<&'static str
     }
 }
 
-fn verdict(comparison: &Comparison, ratio: Option<Ratio>) -> String {
-    let Some(found) = ratio else {
-        return "too few rounds for a verdict".to_owned();
+fn verdict(comparison: &Comparison, way: &Compared) -> String {
+    let Some(found) = way.ratio else {
+        return match way.values.len() < 5 {
+            true => "too few rounds for a verdict".to_owned(),
+            false => "no ratio: a value is 0 or negative".to_owned(),
+        };
     };
     let percent = |value: f64| (value - 1.0).abs() * 100.0;
     match word(comparison, found) {
