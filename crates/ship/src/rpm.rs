@@ -57,7 +57,10 @@ pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
     command.env("SOURCE_DATE_EPOCH", text::date(tree)?.to_string());
     run::output_of(command.arg(&spec))?;
     clear(&top)?;
-    let machine = std::env::consts::ARCH;
+    let machine = match std::env::consts::ARCH {
+        "powerpc64" => "ppc64le",
+        other => other,
+    };
     let file = |name: &str| output.join(format!("{name}-{}-1.{machine}.rpm", tree.version()));
     Ok(vec![file("hugetools"), file("hugetools-devel")])
 }
