@@ -17,9 +17,8 @@ pub fn is_searched(dir: &Path) -> bool {
     let mut command = Command::new("ldconfig");
     let listed = run::output_of(command.args(["-v", "-N", "-X"])).unwrap_or_default();
     let real = std::fs::canonicalize(dir).unwrap_or_else(|_error| dir.to_owned());
-    let dirs = listed
-        .lines()
-        .filter_map(|line| line.split_once(": (from "));
+    // `DIR: (from FILE:LINE)`, or only `DIR:` in glibc 2.31.
+    let dirs = listed.lines().filter_map(|line| line.split_once(':'));
     let mut dirs = dirs.map(|(dir, _)| Path::new(dir));
     dirs.any(|listed| listed == dir || listed == real)
 }
