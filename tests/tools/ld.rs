@@ -151,7 +151,7 @@ fn arguments_keep_their_order() {
     let library = "<--push-state><-Bdynamic><--no-as-needed><-lhugetlbfs><--pop-state>";
     let beside = place.path("tools");
     let pages = format!(
-        "<-L{}><-z><max-page-size=2097152><-z><common-page-size=2097152>",
+        "<-L{0}><-rpath><{0}><-z><max-page-size=2097152><-z><common-page-size=2097152>",
         beside.display()
     );
     assert_eq!(

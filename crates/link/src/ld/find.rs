@@ -128,20 +128,13 @@ pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
     let below = [&triplet, "lib64", "lib"];
     let own = below.map(|dir| format!("{dir}/hugetools"));
     let below = below.into_iter().map(str::to_owned).chain(own);
-    let installed = prefix.and_then(|prefix| {
-        let mut dirs = below.map(|dir| prefix.join(dir));
-        dirs.find(|dir| is_ours(&dir.join(LIBRARY), ident))
-    });
-    match is_ours(&beside.join(LIBRARY), ident) {
-        true => Some(Library {
-            dir: beside.to_owned(),
-            rpath: None,
-        }),
-        false => installed.map(|dir| Library {
-            rpath: rpath(&dir, &triplet),
-            dir,
-        }),
-    }
+    let installed = prefix.map(|prefix| below.map(|dir| prefix.join(dir)));
+    let mut dirs = std::iter::once(beside.to_owned()).chain(installed.into_iter().flatten());
+    let dir = dirs.find(|dir| is_ours(&dir.join(LIBRARY), ident))?;
+    Some(Library {
+        rpath: rpath(&dir, &triplet),
+        dir,
+    })
 }
 
 /// Returns the directory to add to the loader's path for the library in `dir`. A `dir` named
