@@ -30,8 +30,8 @@ pub(crate) fn wrap_message(text: &str) -> String {
     layout.apply(text)
 }
 
-/// Returns the width of a terminal, if known.
-fn width(to: impl std::os::fd::AsFd) -> Option<usize> {
+/// Returns the width of a terminal, at least 1, if known.
+pub(crate) fn width(to: impl std::os::fd::AsFd) -> Option<usize> {
     let columns = terminal_size_of(to).map(|(Width(columns), _)| columns.into());
     columns.filter(|columns| *columns > 0)
 }

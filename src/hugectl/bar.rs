@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use crate::console;
+use crate::terminal::width;
 
 /// Columns of the bar.
 const WIDTH: usize = 30;
@@ -37,7 +38,11 @@ impl Bar {
         let is_filled = |at: &usize| (*at as f64) < done * WIDTH as f64;
         let filled = (0..WIDTH).filter(is_filled).count();
         let (full, empty) = ("#".repeat(filled), "-".repeat(WIDTH - filled));
-        console::err(&format!("\r{before}[{full}{empty}] {after}\x1b[K"));
+        let line = format!("{before}[{full}{empty}] {after}");
+        // In the last column, erasing the rest of the line would erase the last character.
+        let columns = width(io::stderr()).map_or(usize::MAX, |columns| columns - 1);
+        let line: String = line.chars().take(columns).collect();
+        console::err(&format!("\r{line}\x1b[K"));
     }
 }
 
