@@ -78,7 +78,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_are_monotone(counts in prop::collection::vec(any::<u64>(), 0..90), order in 0..90usize) {
+        fn counts_are_monotone(
+            counts in prop::collection::vec(any::<u64>(), 0..90),
+            order in 0..90usize,
+        ) {
             let blocks = Blocks { node: 0, zone: String::new(), counts };
             prop_assert!(blocks.of_order(order + 1) <= blocks.of_order(order));
         }
