@@ -1,4 +1,5 @@
 //! Pools that lack memory: what hugeadm tries, when it gives up, and the state after a signal.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use hugetools_admin::effects::Effects;
 use hugetools_admin::report::{NotRun, Outcome, Status, status};
@@ -6,6 +7,7 @@ use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::sim::Sim;
 
 use crate::hugeadm::world::{NODES, World, lines, outcomes, size};
+use crate::support::tree;
 
 const COMPACT: &str = "/proc/sys/vm/compact_memory";
 const CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -108,6 +110,20 @@ fn temporary_swap_is_there_while_the_pool_grows() {
             "{args:?}"
         );
     }
+}
+
+#[test]
+fn a_ram_disk_that_is_swap_already_stays_swap() {
+    let mut world = scarce(|sim| sim);
+    for disk in ["ram0", "ram1"] {
+        let dir = world.dir.path().join("sys/block").join(disk);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("size"), "8192\n").unwrap();
+    }
+    let swaps = world.dir.path().join("proc/swaps");
+    tree::write(&swaps, "Filename\n/dev/ram0 partition 4096 0 -2\n");
+    world.run(&["--add-ramdisk-swap", "--pool-pages-min", "2MB:400"]);
+    assert_eq!(world.calls, ["swap_on /dev/ram1", "swap_off /dev/ram1"]);
 }
 
 /// A node can grow while the whole pool doesn't.

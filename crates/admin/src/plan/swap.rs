@@ -28,7 +28,7 @@ pub(super) fn around(machine: &Machine, growth: &Pools, pool: &Pool, number: &mu
         temporary(&mut around, pages, growth, pool.size, number);
     }
     if growth.add_ramdisk_swap {
-        disks(&mut around, &machine.ram_disks, growth, pool.size);
+        disks(&mut around, machine, growth, pool.size);
     }
     around
 }
@@ -56,9 +56,9 @@ fn directory(path: &Path, owner: Owner) -> Step {
     })
 }
 
-fn disks(around: &mut Around, all: &[RamDisk], growth: &Pools, size: PageSize) {
+fn disks(around: &mut Around, machine: &Machine, growth: &Pools, size: PageSize) {
     let option = "--add-ramdisk-swap";
-    let disks = ram_disks(all, size);
+    let disks = ram_disks(machine, size);
     if disks.is_empty() {
         around.0.push(Task::new(option, vec![no_ram_disk(option)]));
     }
@@ -84,18 +84,22 @@ fn add(around: &mut Around, option: &str, mut steps: Vec<Step>, swap: Swap, stay
     }
 }
 
-/// Returns enough RAM disks for more than one huge page, or all of them.
-fn ram_disks(disks: &[RamDisk], size: PageSize) -> &[RamDisk] {
+/// Returns enough RAM disks for more than one huge page, or all of them. Omits those that are swap
+/// already: they would be removed from swap at the end.
+fn ram_disks(machine: &Machine, size: PageSize) -> Vec<&RamDisk> {
+    let is_unused = |disk: &&RamDisk| machine.swaps.iter().all(|swap| swap.path != disk.path);
+    let mut disks: Vec<&RamDisk> = machine.ram_disks.iter().filter(is_unused).collect();
     let one = disks.first().map_or(0, |disk| disk.size.get());
     let wanted = size.get().checked_div(one).map_or(0, |disks| disks + 1);
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-    &disks[..wanted.min(disks.len())]
+    disks.truncate(wanted);
+    disks
 }
 
 fn no_ram_disk(option: &str) -> Step {
     Step::impossible(
         option,
-        "this machine has no RAM disk",
+        "this machine has no unused RAM disk",
         "modprobe brd creates some; --add-temp-swap uses a file",
     )
 }
