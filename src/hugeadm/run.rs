@@ -87,6 +87,9 @@ impl Run {
 
     /// Checks the whole request before anything is printed or changed.
     fn check(&mut self) -> Result<Option<Plan>, Status> {
+        for note in self.args.idle_options() {
+            self.say(Level::Warning, &note);
+        }
         if !self.args.changes() {
             return Ok(None);
         }

@@ -111,6 +111,36 @@ impl Args {
             "--apply and --rollback cannot be combined with other changes: run hugeadm twice",
         )
     }
+
+    /// Returns warnings about options without effect, such as `--hard` if no pool may grow.
+    pub fn idle_options(&self) -> Vec<String> {
+        let Args { pools, mounts, .. } = self;
+        let (temp, disk) = (pools.add_temp_swap.is_some(), pools.add_ramdisk_swap);
+        let reads_file = self.config.apply.is_some() || self.config.check.is_some();
+        let mut minimums = pools.pool_pages_min.iter();
+        let whole = !pools.pool_pages_max.is_empty() || minimums.any(|spec| !spec.contains('@'));
+        let grows = (pools.grows(), "--pool-pages-min or --pool-spread");
+        let forces = (
+            pools.grows() || reads_file,
+            "--pool-pages-min, --pool-spread, --apply or --check",
+        );
+        let swaps = (temp || disk, "--add-temp-swap or --add-ramdisk-swap");
+        let whole = (whole, "a change of a whole pool");
+        let creates = (mounts.creates(), "an option that creates mounts");
+        let details = "a limit or mode for new mounts";
+        let options = [
+            (pools.hard, "--hard", grows),
+            (pools.force, "--force", forces),
+            (temp, "--add-temp-swap", grows),
+            (disk, "--add-ramdisk-swap", grows),
+            (pools.persist, "--persist", swaps),
+            (pools.obey_mempolicy, "--obey-mempolicy", whole),
+            (mounts.sets_details(), details, creates),
+        ];
+        let idle = options.into_iter().filter(|it| it.0 && !it.2.0);
+        idle.map(|(_, option, (_, other))| format!("{option} has no effect without {other}"))
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +170,22 @@ mod tests {
         for name in CLASSIC {
             assert!(known.contains(&name), "{name}");
         }
+    }
+
+    #[test]
+    fn options_without_effect_are_named() {
+        for (args, option) in [
+            (["--apply", "--hard"], "--hard"),
+            (["--rollback", "--force"], "--force"),
+            (["--pool-list", "--persist"], "--persist"),
+            (["--save", "--mount-mode=0700"], "a limit or mode"),
+            (["--pool-spread=2MB:8", "--obey-mempolicy"], "--obey-"),
+        ] {
+            let idle = parse(&args).unwrap().idle_options();
+            assert!(idle.len() == 1 && idle[0].starts_with(option), "{idle:?}");
+        }
+        let idle = parse(&["--check", "--force"]).unwrap().idle_options();
+        assert_eq!(idle, [""; 0]);
     }
 
     #[test]

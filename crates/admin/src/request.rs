@@ -228,7 +228,6 @@ impl Request {
         if args.mounts.unmount || args.pools.clear {
             request.unmount = mounts::mounted(machine);
         }
-        request.idle_options(args);
         let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
         request.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();
         match errors.is_empty() {
@@ -258,36 +257,6 @@ impl Request {
         let given = self.pool_max.iter().rfind(own).and_then(PoolChange::whole);
         let minimum = minimum_after(machine, pool, self.pool_min.iter().filter(own));
         given.unwrap_or_else(|| pool.maximum().max(minimum))
-    }
-
-    /// Warns about options without effect, such as `--hard` if no pool may grow.
-    fn idle_options(&mut self, args: &Args) {
-        let (pools, mounts) = (&args.pools, &args.mounts);
-        let (temp, disk) = (pools.add_temp_swap.is_some(), pools.add_ramdisk_swap);
-        let changes = [&self.pool_min[..], &self.pool_max].concat();
-        let whole = changes.iter().any(|it| matches!(it.place, Place::Whole(_)));
-        let grows = (pools.grows(), "--pool-pages-min or --pool-spread");
-        let swaps = (temp || disk, "--add-temp-swap or --add-ramdisk-swap");
-        let whole = (whole, "a change of a whole pool");
-        let creates = (mounts.creates(), "an option that creates mounts");
-        for (is_given, option, (is_used, without)) in [
-            (pools.hard, "--hard", grows),
-            (pools.force, "--force", grows),
-            (temp, "--add-temp-swap", grows),
-            (disk, "--add-ramdisk-swap", grows),
-            (pools.persist, "--persist", swaps),
-            (pools.obey_mempolicy, "--obey-mempolicy", whole),
-            (
-                mounts.sets_details(),
-                "a limit or mode for new mounts",
-                creates,
-            ),
-        ] {
-            if is_given && !is_used {
-                let note = format!("{option} has no effect without {without}");
-                self.notes.push(note);
-            }
-        }
     }
 }
 

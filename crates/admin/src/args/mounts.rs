@@ -80,7 +80,7 @@ impl Mounts {
     }
 
     /// Whether any option sets details of mounts.
-    pub fn sets_details(&self) -> bool {
+    pub(super) fn sets_details(&self) -> bool {
         self.max_size.is_some()
             || self.min_size.is_some()
             || self.max_inodes.is_some()

@@ -42,9 +42,11 @@ fn short_hint(pages: &Pages, asked: u64) -> String {
             "no more memory is available: end programs that use it, or, where the memory is \
              large enough, {at_boot}"
         ),
-        false => "free some memory, or run this again with --hard, which drops caches and tries \
-                  longer"
-            .to_owned(),
+        false => {
+            "free some memory, or run this again with --hard (in hugetools.toml: try = \"hard\"), \
+                  which drops caches and tries longer"
+                .to_owned()
+        }
     }
 }
 
