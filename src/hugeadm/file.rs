@@ -136,7 +136,7 @@ impl Run {
         }
         let mut effects = Live::new(self.root.clone());
         let found = check::differences(&plan, &self.root, &mut effects);
-        if self.root.is_live() {
+        if self.root.is_live() && !self.args.general.dry_run {
             record::note_check(&mut effects);
         }
         found.map_err(|failure| self.failed(Status::Failed, &failure.error))

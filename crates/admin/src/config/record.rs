@@ -161,7 +161,7 @@ fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Records the time of a check for `--metrics`, if the directory exists and is writable.
+/// Records the time of a check for `--metrics`. Ignores errors: a check needs no privilege.
 pub fn note_check(effects: &mut dyn Effects) {
     let checked = Install {
         path: PathBuf::from(CHECKED),
@@ -170,7 +170,7 @@ pub fn note_check(effects: &mut dyn Effects) {
             mode: 0o644,
         },
     };
-    let _ = effects.install(&checked);
+    let _ = make_dir(effects).and_then(|()| effects.install(&checked));
 }
 
 fn read(effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
@@ -190,16 +190,7 @@ fn read(effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
 
 fn write(record: &Record, effects: &mut dyn Effects) -> Result<(), Failure> {
     let failed = |error| Failure::call(&format!("write {RECORD}"), &error);
-    let mut missing = Vec::new();
-    for dir in Path::new(DIR).ancestors() {
-        if effects.stat(dir).map_err(failed)?.is_some() {
-            break;
-        }
-        missing.push(dir);
-    }
-    for dir in missing.into_iter().rev() {
-        effects.make_dir(dir, 0o755).map_err(failed)?;
-    }
+    make_dir(effects).map_err(failed)?;
     let text = serde_json::to_string_pretty(record);
     let text = text.map_err(|error| failed(io::Error::other(error)))?;
     let contents = Installed::Text {
@@ -208,6 +199,19 @@ fn write(record: &Record, effects: &mut dyn Effects) -> Result<(), Failure> {
     };
     let path = PathBuf::from(RECORD);
     effects.install(&Install { path, contents }).map_err(failed)
+}
+
+/// Creates the directory and its missing parents.
+fn make_dir(effects: &mut dyn Effects) -> io::Result<()> {
+    let mut missing = Vec::new();
+    for dir in Path::new(DIR).ancestors() {
+        if effects.stat(dir)?.is_some() {
+            break;
+        }
+        missing.push(dir);
+    }
+    let mut missing = missing.into_iter().rev();
+    missing.try_for_each(|dir| effects.make_dir(dir, 0o755))
 }
 
 /// Returns the present state of everything that a plan changes.
