@@ -111,7 +111,8 @@ fn the_commands_of_a_dry_run_write_the_same_files() {
 fn gigantic_pages_become_kernel_parameters() {
     let pools = [
         "--install-boot",
-        "--pool-pages-min=1GB@0:2",
+        "--pool-pages-min=1GB@0:1",
+        "--pool-pages-min=1GB@0:+1",
         "--pool-pages-min=2MB:9",
     ];
     let words = "hugepagesz=1G hugepages=0:2";

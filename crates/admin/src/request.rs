@@ -12,6 +12,7 @@ mod pool;
 pub(crate) mod settings;
 pub mod spec;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,18 +119,18 @@ pub(crate) fn minimum_after<'a>(
     pool: &Pool,
     changes: impl Iterator<Item = &'a PoolChange>,
 ) -> PageCount {
-    let share = |id: NodeId| {
-        let node = machine.node(id).and_then(|node| node.pool(pool.size));
-        node.map_or(PageCount::ZERO, |pool| pool.minimum())
-    };
     let mut minimum = pool.minimum();
+    let mut nodes = BTreeMap::new();
     for change in changes {
         match &change.place {
             Place::Whole(to) => minimum = to.of(minimum),
-            Place::Nodes(nodes) => {
-                for (id, to) in nodes {
-                    let rest = minimum.saturating_sub(share(*id));
-                    minimum = rest.checked_add(to.of(share(*id))).unwrap_or(rest);
+            Place::Nodes(shares) => {
+                for (id, to) in shares {
+                    let present = || machine.node_minimum(*id, pool.size);
+                    let share = nodes.entry(*id).or_insert_with(present);
+                    let rest = minimum.saturating_sub(*share);
+                    *share = to.of(*share);
+                    minimum = rest.checked_add(*share).unwrap_or(rest);
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! feature that the kernel lacks is empty or `None`.
 
 use crate::hugetlb::boot::{self, Boot};
-use crate::hugetlb::node::{self, Node, NodeId};
+use crate::hugetlb::node::{self, Node, NodeId, NodePool};
 use crate::hugetlb::pool::{self, Pool};
 use crate::memory::meminfo::Meminfo;
 use crate::memory::swap::{self, RamDisk, Swap};
@@ -16,7 +16,7 @@ use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::thp::{Thp, ThpSettings};
-use crate::units::size::{Bytes, PageSize};
+use crate::units::size::{Bytes, PageCount, PageSize};
 
 /// The kernel's huge page state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +111,12 @@ impl Machine {
     /// Returns a node.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// Returns the persistent pages of a size on a node.
+    pub fn node_minimum(&self, id: NodeId, size: PageSize) -> PageCount {
+        let share = self.node(id).and_then(|node| node.pool(size));
+        share.map_or(PageCount::ZERO, NodePool::minimum)
     }
 }
 

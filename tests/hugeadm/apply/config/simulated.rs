@@ -10,6 +10,7 @@ use hugetools_admin::effects::Effects;
 use hugetools_admin::plan::Plan;
 use hugetools_admin::report::{Status, status};
 use hugetools_admin::step::Owner;
+use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::sim::Sim;
 use proptest::prelude::*;
 
@@ -236,6 +237,12 @@ fn a_recommended_shmmax_is_set_once() {
     assert_eq!(tree_text(&shmmax).trim(), (400u64 << 20).to_string());
     let plan = planned(&mut world, text);
     assert_eq!(differing(&mut world, &plan), []);
+    // Of several changes of a node, the last one counts.
+    let others = 90 - world.now().node_minimum(NodeId::new(0), size("2M")).get();
+    let node = ["--pool-pages-min=2MB@0:230", "--pool-pages-min=2MB@0:240"];
+    world.run(&[node[0], node[1], "--set-recommended-shmmax"]);
+    let bytes = (others + 240) << 21;
+    assert_eq!(tree_text(&shmmax).trim(), bytes.to_string());
 }
 
 fn sources(texts: &[(&str, &str)]) -> Vec<Source> {

@@ -213,9 +213,7 @@ impl<'a> Planned<'a> {
     }
 
     fn share(&self, id: NodeId) -> PageCount {
-        let node = self.machine.node(id);
-        node.and_then(|node| node.pool(self.pool.size))
-            .map_or(PageCount::ZERO, |pool| pool.minimum())
+        self.machine.node_minimum(id, self.pool.size)
     }
 
     fn whole_file(&self) -> Number {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageCount, PageSize};
 
 use crate::request::{Place, PoolChange};
@@ -52,7 +53,7 @@ pub(super) fn parameters(machine: &Machine, pools: &[PoolChange]) -> Option<Stri
         .iter()
         .filter(|pool| is_gigantic(machine, pool.size))
     {
-        if let Some(pages) = pages(pool.size, pools) {
+        if let Some(pages) = pages(machine, pool, pools) {
             let size = pool.size.parameter();
             words.push(format!("hugepagesz={size} hugepages={pages}"));
         }
@@ -68,22 +69,27 @@ fn is_gigantic(machine: &Machine, size: PageSize) -> bool {
 }
 
 /// Returns the value of `hugepages=`, by node if a change names nodes.
-fn pages(size: PageSize, pools: &[PoolChange]) -> Option<String> {
-    let mut whole = PageCount::ZERO;
+fn pages(machine: &Machine, pool: &Pool, changes: &[PoolChange]) -> Option<String> {
+    let mut whole = None;
     let mut nodes: BTreeMap<NodeId, PageCount> = BTreeMap::new();
-    for change in pools.iter().filter(|change| change.size == size) {
+    for change in changes.iter().filter(|change| change.size == pool.size) {
         match &change.place {
-            Place::Whole(to) => whole = to.of(PageCount::ZERO),
+            Place::Whole(to) => whole = Some(to.of(whole.unwrap_or(pool.minimum()))),
             Place::Nodes(shares) => {
-                nodes.extend(shares.iter().map(|(id, to)| (*id, to.of(PageCount::ZERO))));
+                for (id, to) in shares {
+                    let present = || machine.node_minimum(*id, pool.size);
+                    let share = nodes.entry(*id).or_insert_with(present);
+                    *share = to.of(*share);
+                }
             }
         }
     }
     nodes.retain(|_, pages| pages.get() > 0);
     let shares = nodes.iter().map(|(id, pages)| format!("{id}:{pages}"));
-    match (nodes.is_empty(), whole.get()) {
-        (false, _) => Some(shares.collect::<Vec<_>>().join(",")),
-        (true, 0) => None,
-        (true, pages) => Some(pages.to_string()),
+    match nodes.is_empty() {
+        false => Some(shares.collect::<Vec<_>>().join(",")),
+        true => whole
+            .filter(|pages| pages.get() > 0)
+            .map(|pages| pages.to_string()),
     }
 }
