@@ -3,7 +3,7 @@
 
 mod mounts;
 mod pools;
-mod settings;
+pub(super) mod settings;
 
 use std::collections::BTreeMap;
 

@@ -6,6 +6,7 @@ use hugetools_model::Machine;
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::mount::{self, mounted_at};
 
+use super::requests::settings::check_min_free;
 use crate::request::BASE;
 
 /// Returns the file. Applied on the same machine, it changes nothing.
@@ -101,8 +102,11 @@ fn shm_table(machine: &Machine) -> String {
 
 fn memory_table(machine: &Machine) -> String {
     let sysctl = &machine.sysctl;
+    let memory = machine.meminfo.total;
+    // The kernel also accepts values that the file may not have.
     let least = sysctl
         .min_free_kbytes
+        .filter(|kilobytes| check_min_free(*kilobytes, memory).is_ok())
         .map(|kilobytes| format!("\"{kilobytes}KB\""));
     let hvo = sysctl.hugetlb_optimize_vmemmap.map(|number| number == 1);
     [line("min_free", least), line("hvo", hvo)].concat()

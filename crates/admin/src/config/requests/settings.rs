@@ -156,7 +156,7 @@ impl RequestBuilder<'_> {
 }
 
 /// Refuses an amount that would leave programs too little memory.
-fn check_min_free(kilobytes: u64, memory: Bytes) -> Result<(), String> {
+pub(in crate::config) fn check_min_free(kilobytes: u64, memory: Bytes) -> Result<(), String> {
     let most = memory.get() / 2048;
     match (1..=most).contains(&kilobytes) {
         true => Ok(()),
