@@ -211,7 +211,7 @@ fn eight_nodes_with_and_without_memory_or_processors() {
     let told = "node 1 has no memory of its own";
     assert!(answers[0].err.contains(told), "{:?}", answers[0]);
     assert_eq!(shares(&answers[1], MIB2), BTreeMap::new());
-    let note = "/etc/init.d/hugetools is not enabled here\n  in the running system: update-rc.d";
+    let note = "/etc/init.d/hugetools is not enabled: this machine has no update-rc.d\n";
     assert!(answers[2].out.contains(note), "{answers:#?}");
     let spread = [0, 2, 3, 4, 5, 6].map(|node| (node, 4));
     let spread = spread.into_iter().chain([(7, 12)]).collect();

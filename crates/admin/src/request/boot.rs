@@ -57,7 +57,7 @@ pub(super) fn check(
         return;
     };
     if install {
-        request.notes.extend(advice(init));
+        request.notes.extend(advice(init, live));
     }
     let program = match effects.installed(Path::new("/proc/self/exe")) {
         Ok(Some(Installed::Link(program))) if live => program,
@@ -99,14 +99,16 @@ pub fn add_parameters(
     }
 }
 
-/// Returns the steps left to the administrator.
-fn advice(init: Init) -> Vec<String> {
-    let mut notes = Vec::new();
-    if init == (Init::Sysv { update_rc: false }) {
-        let script = init.path();
-        notes.push(format!(
+/// Returns the step left to the administrator.
+fn advice(init: Init, live: bool) -> Option<String> {
+    let script = init.path();
+    (init == Init::Sysv { update_rc: false }).then(|| match live {
+        true => format!(
+            "{script} is not enabled: this machine has no update-rc.d\n  have init run this at \
+             boot, before the programs that need its pools: {script} start"
+        ),
+        false => format!(
             "{script} is not enabled here\n  in the running system: update-rc.d hugetools defaults"
-        ));
-    }
-    notes
+        ),
+    })
 }
