@@ -111,6 +111,7 @@ impl Resize<'_> {
         while (tries > 0 || !left.is_zero()) && run.wants_more(got, self.asked) {
             let pause = Duration::from_secs(PAUSE);
             run.effects.pause(pause);
+            self.tried("repeated attempts".to_owned());
             left = left.saturating_sub(pause);
             self.trigger(&effort.compact, run.root);
             let now = self.attempt(run.root)?;
@@ -120,7 +121,6 @@ impl Resize<'_> {
             };
             got = now;
         }
-        self.tried("repeated attempts".to_owned());
         Ok(got)
     }
 
