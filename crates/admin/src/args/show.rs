@@ -97,9 +97,9 @@ pub struct Show {
     ///
     /// Prints the kernel's files about huge pages as a recorded machine for
     /// --sysroot. It contains no names of processes, users, hosts or directories.
-    /// Of mounts and kernel parameters it contains only those about huge pages; a
-    /// mount at a non-standard place is called /mount-N. Root sees a few more
-    /// files.
+    /// Of kernel parameters it contains only those about huge pages and memory, of
+    /// mounts only hugetlbfs and control groups; a mount at a non-standard place is
+    /// called /mount-N. Root sees a few more files.
     #[arg(long)]
     pub bug_report: bool,
 }
