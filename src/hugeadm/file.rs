@@ -22,7 +22,7 @@ impl Run {
             let sources = self.sources(path.as_deref())?;
             return self.plan_of(&sources, machine);
         }
-        let found = record::plan(&mut Live::new(self.root.clone()));
+        let found = record::plan(machine, &mut Live::new(self.root.clone()));
         match found {
             Ok(Some(plan)) => Ok(plan),
             Ok(None) => {

@@ -150,7 +150,7 @@ pub struct Pages {
     pub size: PageSize,
     /// The node; `None` for a whole pool, and in a rollback.
     pub node: Option<NodeId>,
-    /// Whether the pages are gigantic, on a kernel without overcommit for them (before Linux 6.19).
+    /// Whether the pages are gigantic: the kernel rarely finds them after boot.
     pub gigantic: bool,
     /// Further attempts if the kernel allocates too few pages.
     pub effort: Option<Effort>,

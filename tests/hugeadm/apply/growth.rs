@@ -40,6 +40,16 @@ fn memory_is_compacted_before_giving_up() {
     assert!(lines(&tasks)[0].contains("run this again with --hard"));
 }
 
+/// Linux 6.19 gave gigantic pages an overcommit, but finds no more of them.
+#[test]
+fn a_shortage_of_gigantic_pages_is_solved_at_boot() {
+    let mut world = World::new(NODES, |sim| sim.room(None, size("1G"), 0));
+    let release = world.dir.path().join("proc/sys/kernel/osrelease");
+    tree::write(&release, "6.19.0\n");
+    let told = lines(&world.run(&["--pool-pages-min", "1GB:1"]));
+    assert!(told[0].contains("reserve them at boot"), "{told:?}");
+}
+
 #[test]
 fn a_node_compacts_its_own_memory() {
     let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));

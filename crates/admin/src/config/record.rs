@@ -15,6 +15,7 @@ use crate::apply::numbers::number;
 use crate::effects::Effects;
 use crate::plan::{Plan, Task};
 use crate::report::{Failure, Status};
+use crate::request::boot::kernel::is_gigantic;
 use crate::step::{
     Effort, Install, Installed, MakeDir, Number, NumberKind, Owner, Pages, SelectWord, SetOwner,
     Step, Value, Write,
@@ -135,12 +136,12 @@ fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
 }
 
 /// Plans to restore everything, the latest change first; `None` without a record.
-pub fn plan(effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
+pub fn plan(machine: &Machine, effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
     let Some(record) = read(effects)? else {
         return Ok(None);
     };
-    let steps = record.before.iter().rev().map(restore);
-    let tasks = steps.map(|step| Some(Task::new("--rollback", vec![step?])));
+    let all = record.before.iter().rev();
+    let tasks = all.map(|before| Some(Task::new("--rollback", vec![restore(before, machine)?])));
     let tasks: Option<Vec<Task>> = tasks.collect();
     let tasks = tasks.ok_or_else(|| {
         Failure::text(format!(
@@ -289,7 +290,7 @@ fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>,
     files.iter().map(before).collect()
 }
 
-fn restore(before: &Before) -> Option<Step> {
+fn restore(before: &Before, machine: &Machine) -> Option<Step> {
     Some(match before {
         Before::Number {
             path,
@@ -302,7 +303,7 @@ fn restore(before: &Before) -> Option<Step> {
                 surplus: surplus.as_deref().and_then(KPath::recorded),
             },
             value: Value::Plain(*number),
-            kind: number_kind(*pages),
+            kind: number_kind(*pages, machine),
         }),
         Before::Word { path, word } => Step::SelectWord(SelectWord {
             path: KPath::recorded(path)?,
@@ -326,13 +327,13 @@ fn restore(before: &Before) -> Option<Step> {
     })
 }
 
-fn number_kind(pages: Option<u64>) -> NumberKind {
+fn number_kind(pages: Option<u64>, machine: &Machine) -> NumberKind {
     let size = pages.and_then(hugetools_model::PageSize::new);
     size.map_or(NumberKind::Setting, |size| {
         NumberKind::Pages(Pages {
             size,
             node: None,
-            gigantic: false,
+            gigantic: is_gigantic(machine, size),
             effort: Some(Effort {
                 compact: KPath::from("/proc/sys/vm/compact_memory"),
                 hard: false,

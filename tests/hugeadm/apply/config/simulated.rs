@@ -58,11 +58,11 @@ fn apply(world: &mut World, text: &str) -> Status {
 }
 
 fn roll_back(world: &mut World) {
-    let plan = record::plan(world).unwrap().unwrap();
+    let plan = record::plan(&world.now(), world).unwrap().unwrap();
     let root = world.root.clone();
     let mut change = |effects: &mut dyn Effects| status(&apply::apply(&plan, &root, effects));
     record::roll_back(world, &mut change).unwrap();
-    assert!(record::plan(world).unwrap().is_none());
+    assert!(record::plan(&world.now(), world).unwrap().is_none());
 }
 
 /// Returns the files of the tree and the simulated directories.

@@ -8,6 +8,7 @@ use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, whole_number};
 use crate::args::Pools;
+use crate::request::boot::kernel::is_gigantic;
 use crate::request::{Change, Wish};
 use crate::step::{Effort, Number, NumberKind, Pages, Step, Value, Write};
 
@@ -266,7 +267,7 @@ impl<'a> Planned<'a> {
             kind: NumberKind::Pages(Pages {
                 size: self.pool.size,
                 node,
-                gigantic: self.pool.overcommit.is_none(),
+                gigantic: is_gigantic(self.machine, self.pool.size),
                 effort,
             }),
         })

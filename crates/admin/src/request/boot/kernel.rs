@@ -61,7 +61,8 @@ pub(super) fn parameters(machine: &Machine, pools: &[PoolChange]) -> Option<Stri
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-fn is_gigantic(machine: &Machine, size: PageSize) -> bool {
+/// Whether pages are larger than those of THP; without THP, whether they lack overcommit.
+pub(crate) fn is_gigantic(machine: &Machine, size: PageSize) -> bool {
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
     let pool = machine.pool(size);
     let lacks_overcommit = pool.is_some_and(|pool| pool.overcommit.is_none());
