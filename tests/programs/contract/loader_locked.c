@@ -36,11 +36,11 @@ int main(int argc, char **argv UNUSED)
 	pthread_t thread;
 	pid_t child;
 
-	/* A check for new libraries is due, but pthread_create makes it: call() makes none. */
-	usleep(250000);
 	thread = start(iterate, NULL);
 	while (!is_in)
 		usleep(100);
+	/* Then the next check for new libraries is due. */
+	usleep(250000);
 	if (argc > 1) {
 		pthread_mutex_lock(&lock);
 		goes_on = 1;

@@ -92,7 +92,7 @@ fn default_dirs(ident: Ident, libc: Libc) -> Vec<PathBuf> {
         Libc::Musl => "musl",
         Libc::Glibc | Libc::Other => "gnu",
     };
-    let triplet = format!("{}-linux-{libc}", ident.machine);
+    let triplet = format!("{}-linux-{libc}", ident.directory_name());
     let mut dirs = vec![format!("/lib/{triplet}"), format!("/usr/lib/{triplet}")];
     if ident.class == Class::Elf64 {
         dirs.extend(["/lib64", "/usr/lib64"].map(str::to_owned));
