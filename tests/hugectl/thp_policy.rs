@@ -1,6 +1,7 @@
 //! `--thp-policy`: transparent huge pages of a program and its children.
 
 use super::place::done;
+use crate::support::needs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
@@ -32,6 +33,13 @@ fn a_policy_is_set_inherited_and_changed() {
         err.is_empty() || err.contains("--thp-policy=advised: "),
         "{err}"
     );
+    if err.is_empty() && needs::programs("--thp-policy=advised", &["python3"]) {
+        let get = "import ctypes; print(ctypes.CDLL(None).prctl(42, 0, 0, 0, 0))";
+        let words = ["--thp-policy=advised", "python3", "-c", get];
+        let done = done(&tool("hugectl").args(words).output().unwrap());
+        // PR_GET_THP_DISABLE: disabled, with PR_THP_DISABLE_EXCEPT_ADVISED.
+        assert_eq!(done.out, "3\n", "{done:?}");
+    }
 }
 
 /// Redis, Ruby and MariaDB disable transparent huge pages for themselves.

@@ -369,7 +369,7 @@ impl Place<'_> {
         }
     }
 
-    /// Compares a run with its prediction.
+    /// Compares a run with its prediction, if the library has reported.
     pub(super) fn compare(&self, answer: &Answer, done: &Done, name: &str) {
         for segment in ["text", "data", "bss", "heap", "shm"] {
             let rungs = answer.rungs(segment);
