@@ -11,7 +11,7 @@ use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
 
-use super::{USEFUL, hidden_settings};
+use super::hidden_settings;
 use crate::caller::filter::{Answer, Filter};
 use crate::say::shortfall::Shortfall;
 use crate::sys;
@@ -165,7 +165,7 @@ pub(super) fn read(
     if source.pool.free > PageCount::ZERO && may_ask {
         source.share = read_share(root, size, sys::allowed_nodes())?;
     }
-    if source.pool.overcommit.is_none() && source.available() < USEFUL {
+    if source.pool.overcommit.is_none() {
         source.pool.overcommit = pool::read_overcommit(root, &source.pool)?;
     }
     if thorough || source.available() > Bytes::default() {
