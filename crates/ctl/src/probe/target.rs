@@ -220,7 +220,10 @@ impl Walk<'_> {
             (false, true) => {
                 self.check_executable()?;
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                return Ok(self.end(Image::Unknown(describe_errno(errno))));
+                let mut opened = self.end(Image::Unknown(describe_errno(errno)));
+                opened.target.secure_exec =
+                    image::secure_exec(&self.program, &metadata, self.caller);
+                return Ok(opened);
             }
         };
         Err(Refused::new(libc::EACCES, text))

@@ -127,6 +127,7 @@ fn a_set_user_id_program_is_secure_for_others() {
     for (mode, caller, expected) in [
         (0o755, &other, None),
         (0o4755, &other, Some(SecureExec::SetUserId)),
+        (0o4111, &other, Some(SecureExec::SetUserId)),
         (0o4755, &own, None),
         (0o2755, &other, Some(SecureExec::SetGroupId)),
         // Without the group's right to execute, the bit means something else.
