@@ -17,7 +17,7 @@ use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
-pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
+pub(super) fn notes(run: &Run, findings: &Findings, is_left_out: bool) -> Vec<Note> {
     let mut notes: Vec<Note> = conflicts(run).into_iter().collect();
     let target = findings.look.target.as_ref();
     let Some(target) = target.filter(|target| is_reachable(target)) else {
@@ -35,9 +35,10 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
             .obstacle
             .and_then(|why| obstacle(why, target, findings)),
     );
-    // A start notes its own attempts.
+    // A start notes its own attempts. It makes none for a program that `--only` leaves out.
     let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Untried;
-    notes.extend(parts.prepared.iter().filter(is_known).map(describe));
+    let known = parts.prepared.iter().filter(|_| !is_left_out);
+    notes.extend(known.filter(is_known).map(describe));
     notes
 }
 

@@ -45,7 +45,9 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.notes.extend(run.chosen().map(Note::info));
     maker.notes.extend(target.map(heap_engine::describe));
     maker.notes.extend(findings.decision.notes.iter().cloned());
-    maker.notes.extend(file_notes::notes(run, findings));
+    maker
+        .notes
+        .extend(file_notes::notes(run, findings, maker.is_left_out));
     maker.verbosity();
     maker.messages();
     maker.library_path();
@@ -289,7 +291,7 @@ impl Maker<'_> {
     /// Returns the files whose text a start puts on huge pages of the page cache.
     fn text(&self) -> Vec<TextFile> {
         let all = self.findings.parts.prepared.iter();
-        let left = all.filter(|prepared| prepared.state == State::Untried);
+        let left = all.filter(|prepared| !self.is_left_out && prepared.state == State::Untried);
         left.map(|prepared| prepared.text.clone()).collect()
     }
 

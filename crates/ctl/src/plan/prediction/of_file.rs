@@ -27,7 +27,7 @@ impl Predictor<'_> {
         let own = parts.own(target).get();
         let mut taken = Vec::new();
         // The kernel maps huge pages of the page cache without the library.
-        if self.is_reached && served.text.is_some() || target.image == Image::Static {
+        if self.is_reached && (served.text.is_some() || target.image == Image::Static) {
             let (rung, size) = (Rung::File, part.size.get());
             taken.push(Taken {
                 rung,
