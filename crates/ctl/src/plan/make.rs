@@ -342,6 +342,7 @@ impl Maker<'_> {
     fn required(&self, prediction: &Prediction) -> Vec<Required> {
         let (run, findings) = (self.run, self.findings);
         let is_of_others = self.is_left_out && !scope::is_last(run, findings);
-        required::judge(run, findings, &prediction.rows, is_of_others)
+        let of_list = is_of_others.then(|| self.list_name());
+        required::judge(run, findings, &prediction.rows, of_list)
     }
 }

@@ -32,6 +32,9 @@ pub(crate) struct Required {
     pub(crate) huge: Option<u64>,
     /// Whether it is met; `None` if only the start shows it, or if it is meant for other programs.
     pub(crate) met: Option<bool>,
+    /// The option or variable that names the programs, if it is meant for other programs.
+    #[serde(skip)]
+    of_list: Option<&'static str>,
 }
 
 impl Required {
@@ -56,24 +59,25 @@ impl fmt::Display for Required {
             };
             write!(f, ": {at_most}{} kB of {} kB", huge / 1024, bytes / 1024)?;
         }
+        if let Some(list) = self.of_list {
+            return write!(f, ": of programs that {list} names");
+        }
         f.write_str(match (self.met, self.bytes) {
             (Some(true), Some(_)) => ": will be met",
             (Some(true), None) => ": the program is started; a request that falls short fails",
             (Some(false), _) => ": not met, the program is not started",
-            (None, Some(_)) => ": measured at the start",
-            (None, None) if self.segment == Segment::Stack => ": measured at the start",
-            (None, None) => ": of programs that --only names",
+            (None, _) => ": measured at the start",
         })
     }
 }
 
-/// Judges the required segments by their predicted rows. `is_of_others` if the requirement is meant
-/// for other programs.
+/// Judges the required segments by their predicted rows. `of_list` names other programs, if the
+/// requirement is meant for those.
 pub(super) fn judge(
     run: &Run,
     findings: &Findings,
     rows: &[Row],
-    is_of_others: bool,
+    of_list: Option<&'static str>,
 ) -> Vec<Required> {
     let target = findings.look.target.as_ref();
     let one = |(segment, share): (Segment, Share)| {
@@ -86,9 +90,10 @@ pub(super) fn judge(
             bytes: None,
             huge: None,
             met: None,
+            of_list,
         };
         match (segment, target) {
-            _ if is_of_others => {}
+            _ if of_list.is_some() => {}
             (Segment::Heap | Segment::Shm, _) => {
                 required.met = Some(begins(rows, segment));
             }

@@ -36,10 +36,7 @@ impl Maker<'_> {
         let last_seen = "its report is hugectl's last sample of it";
         let is_file = self.findings.report.is_some();
         if self.is_left_out && !is_file {
-            let list = match self.run.only {
-                Some(_) => "--only",
-                None => env::RESTRICT_EXE,
-            };
+            let list = self.list_name();
             self.warn(format!(
                 "no report will come: {list} does not name the program; --report=FILE has those of \
                  all that it names"

@@ -42,7 +42,8 @@ impl Maker<'_> {
         if self.run.no_inherit || is_inherited {
             self.set_process(env::NO_INHERIT);
             if self.is_left_out {
-                let fact = "PROGRAM alone may (--no-inherit), and --only does not name it";
+                let list = self.list_name();
+                let fact = format!("PROGRAM alone may (--no-inherit), and {list} does not name it");
                 let short = Shortfall::new(Subject::ALL, fact);
                 self.fall_short(short.consequence_first("nothing gets huge pages"));
             }
@@ -123,6 +124,14 @@ impl Maker<'_> {
             if note.level == Level::Warning && is_inherited {
                 note.level = Level::Info;
             }
+        }
+    }
+
+    /// Returns the option or variable that names the programs with huge pages.
+    pub(super) fn list_name(&self) -> &'static str {
+        match self.run.only {
+            Some(_) => "--only",
+            None => env::RESTRICT_EXE,
         }
     }
 
