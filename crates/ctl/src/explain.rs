@@ -47,7 +47,7 @@ pub(crate) struct Program {
     pub(crate) kind: &'static str,
     /// The C library of a dynamic program.
     pub(crate) libc: Option<Libc>,
-    /// `own` if it has an allocator of its own, else the malloc that would serve its heap.
+    /// `own` if it keeps an allocator of its own, else the malloc that would serve its heap.
     pub(crate) allocator: &'static str,
     /// Its name in the table of known programs.
     pub(crate) known: Option<String>,
@@ -245,8 +245,8 @@ fn program(target: &Target, findings: &Findings) -> Program {
         kind,
         libc,
         allocator: match (findings.decision.engine, &look.own) {
-            (_, Some(_)) => "own",
             (Engine::Arena, _) => "arena",
+            (_, Some(_)) => "own",
             (Engine::Libc, _) => "libc",
             (Engine::Linked, _) => "linked",
             (Engine::None, _) => "none",
