@@ -46,6 +46,8 @@ struct Cached {
     huge: u64,
     /// Mapped by other processes, too.
     shared: u64,
+    /// Whether a collapse failed because pages were in use or no huge page was free.
+    was_busy: bool,
 }
 
 struct Attempt<'a> {
@@ -87,7 +89,8 @@ impl Attempt<'_> {
         if self.is_whole(after) {
             return Ok(None);
         }
-        let why = match after.huge == 0 && before.shared.max(after.shared) == 0 {
+        let is_in_use = after.was_busy || before.shared.max(after.shared) > 0;
+        let why = match after.huge == 0 && !is_in_use {
             true => Why::FileSystem,
             false => Why::InUse,
         };
@@ -110,8 +113,12 @@ impl Attempt<'_> {
         if !collapse || self.is_whole(cached) {
             return Ok(cached);
         }
-        windows.iter().for_each(Window::collapse);
-        self.count(&windows)
+        let busy = windows.iter().filter(|window| window.collapse()).count();
+        let cached = self.count(&windows)?;
+        Ok(Cached {
+            was_busy: busy > 0,
+            ..cached
+        })
     }
 
     fn count(&self, windows: &[Window]) -> io::Result<Cached> {
