@@ -286,7 +286,7 @@ fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
         let why = "--emit: nothing was asked for: add --heap or another option, see hugectl -h";
         return Err(Failure::Own(why.to_owned()));
     }
-    let text = emit::text(&emit, &caller, &findings, &plan)?;
+    let text = emit::text(&emit, &findings, &plan)?;
     say(&plan.notes, findings.verbosity);
     if let Some(warning) = emit::warning(&emit) {
         say(&[Note::warning(warning)], findings.verbosity);

@@ -21,7 +21,7 @@ use crate::caller::{Caller, value};
 use crate::plan::{Plan, Value};
 use crate::probe::Findings;
 use crate::probe::library::Found;
-use crate::request::{Emit, EmitKind, Library, Run};
+use crate::request::{Emit, EmitKind};
 use crate::say::failure::Failure;
 
 /// Advice for a missing or volatile library.
@@ -43,19 +43,14 @@ pub fn service(caller: &Caller) -> Caller {
 ///
 /// # Errors
 /// The library is missing or not installed, or a value is not printable UTF-8.
-pub fn text(
-    emit: &Emit,
-    caller: &Caller,
-    findings: &Findings,
-    plan: &Plan,
-) -> Result<String, Failure> {
+pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Failure> {
     let library = match &findings.library {
         None => None,
         Some(Found::Missing(why)) => return fail(&format!("{why}\n  {INSTALL}")),
         Some(found) => found.path().map(Path::to_owned),
     };
     if let Some(path) = &library {
-        check(path, &emit.run, caller)?;
+        check(path)?;
     }
     let variables = variables(plan)?;
     let head = format!("# Made by hugectl --emit={}", emit.word);
@@ -98,17 +93,10 @@ fn fail<T>(text: &str) -> Result<T, Failure> {
 }
 
 /// Checks that a library is in a permanent directory.
-fn check(path: &Path, run: &Run, caller: &Caller) -> Result<(), Failure> {
+fn check(path: &Path) -> Result<(), Failure> {
     let shown = path.display();
-    if run.library == Library::ByName {
-        return Ok(());
-    }
-    if VOLATILE.iter().any(|dir| path.starts_with(dir)) {
-        return fail(&format!("{shown} does not outlive a reboot\n  {INSTALL}"));
-    }
-    let beside = caller.exe.as_deref().and_then(Path::parent);
-    match run.library == Library::Auto && path.parent() == beside {
-        true => fail(&format!("{shown} is in a build tree\n  {INSTALL}")),
+    match VOLATILE.iter().any(|dir| path.starts_with(dir)) {
+        true => fail(&format!("{shown} does not outlive a reboot\n  {INSTALL}")),
         false => Ok(()),
     }
 }
