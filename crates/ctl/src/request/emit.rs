@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Run, run, usage};
-use crate::args::{Args, given};
+use crate::args::{Args, TERMINAL, given};
 use crate::say::failure::Failure;
 
 /// Print settings for another starter.
@@ -44,6 +44,9 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
         return usage(format!(
             "--emit starts no program, so {option} has no meaning with it"
         ));
+    }
+    if args.reports.report.as_deref() == Some(Path::new(TERMINAL)) {
+        return usage("--emit: hugectl does not wait for a service; write --report=FILE");
     }
     if let Some(word) = args
         .segments
