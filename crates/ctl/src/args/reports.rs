@@ -111,7 +111,7 @@ pub struct Reports {
 
     /// Read the kernel's state below DIR
     ///
-    /// With --status, --dry-run or --explain.
+    /// With --status, --explain or --dry-run, also that of --pid.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub sysroot: Option<PathBuf>,
 }
