@@ -121,12 +121,13 @@ impl Sentences<'_> {
             }
             Reason::Pool { size, pages } => {
                 let pool = format!("the pool of {} pages", Bytes::new(size));
+                let noun = if pages == 1 { "page" } else { "pages" };
                 let Some(source) = self.source(size) else {
-                    return short(format!("{pool} has {pages} pages left"));
+                    return short(format!("{pool} has {pages} {noun} left"));
                 };
                 let short = short(match pages {
                     0 => format!("{pool} {}", source.shortage()),
-                    _ => format!("{pool} has {pages} pages ({}) left", source.available()),
+                    _ => format!("{pool} has {pages} {noun} ({}) left", source.available()),
                 });
                 source.remedy(short, self.missing.get(&size).copied().unwrap_or(0))
             }
