@@ -16,7 +16,7 @@ const NAME: &str = "launches";
 
 /// Returns this launch's place, with the kinds of messages that hugectl has printed. Returns `None`
 /// without a directory for the ledger, or if a filter kills for ftruncate(2), which the library
-/// calls: then each process prints its own messages.
+/// calls: then a process may repeat a message or omit one.
 pub(super) fn place(caller: &Caller, printed: u64) -> Option<Place> {
     if caller.filter.truncate == Answer::Kills {
         return None;
