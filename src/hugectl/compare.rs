@@ -10,9 +10,9 @@ use hugetools_model::Head;
 use serde::Serialize;
 
 use super::bar::Bar;
-use super::{TOOL, print, root};
-use crate::console;
+use super::{LOG, TOOL, print, root};
 use crate::terminal::lay_out;
+use crate::{console, stdout};
 
 #[derive(Debug, Serialize)]
 struct Document {
@@ -41,7 +41,7 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
     drop(bar);
     let comparison = match result {
         Ok(comparison) => comparison,
-        Err(failed) => return fail(failed, &program),
+        Err(failed) => return fail(failed, &program, request.json),
     };
     if let Some(path) = &request.plot {
         let image = compare::svg(&comparison, &program);
@@ -63,13 +63,17 @@ fn show(comparison: &Comparison, program: &str, json: bool) -> String {
 }
 
 /// Shows the program's output, and why the comparison ended.
-fn fail(failed: Failed, program: &str) -> Result<u8, Failure> {
+fn fail(failed: Failed, program: &str, json: bool) -> Result<u8, Failure> {
     console::err(&failed.output);
     let text = format!("--compare: {program} ({}): {}", failed.way, failed.why);
     match failed.status {
         126 => Err(Failure::CannotRun(text)),
         127 => Err(Failure::NotFound(text)),
         125 => Err(Failure::Own(text)),
+        status if json => {
+            stdout::out_json(&LOG, &Head::failed(TOOL, status, text));
+            Ok(status)
+        }
         status => {
             super::say(&[super::Note::error(text)], 1);
             Ok(status)
