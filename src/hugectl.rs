@@ -119,7 +119,10 @@ fn print(text: &str) -> Result<(), Failure> {
     console::out(text).map(|_| ()).map_err(unwritable)
 }
 
-/// Returns the result of a watch. A view that succeeded may fail later, when the processes end.
+/// The error that ends a watch.
+const ENDED: &str = "the processes have ended";
+
+/// Returns the result of a watch. A view that succeeded fails later, when all processes have ended.
 fn ended(end: End<Failure>) -> Result<(), Failure> {
     match end {
         End::Unread | End::Failed(_, true) => Ok(()),

@@ -8,7 +8,7 @@ use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
 use super::bar::Bar;
-use super::{LOG, TOOL, ended, print, root};
+use super::{ENDED, LOG, TOOL, ended, print, root};
 use crate::log::Log;
 use crate::repeat::repeat;
 
@@ -26,7 +26,6 @@ pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
         passes: 0,
     };
     if let Some(time) = request.watch {
-        // Ends when all processes have ended or no process has a given name.
         let pass = || work.pass().map(|(text, _)| text);
         return ended(repeat(time, request.json, pass)).map(|()| 0);
     }
@@ -46,7 +45,12 @@ struct Work<'w> {
 impl Work<'_> {
     /// Adopts all processes once. Returns the output and the exit status.
     fn pass(&mut self) -> Result<(String, u8), Failure> {
-        let selected = status::select(self.root, &self.request.processes, self.request.children)?;
+        let again = self.passes > 0;
+        let (processes, children) = (&self.request.processes, self.request.children);
+        let selected = status::select(self.root, processes, children, again)?;
+        if again && selected.pids.is_empty() {
+            return Err(Failure::Own(ENDED.to_owned()));
+        }
         let mut warnings = Vec::new();
         let pids = self.changeable(selected.pids, &mut warnings)?;
         let mut all = Vec::new();

@@ -6,7 +6,7 @@ use hugetools_ctl::status::{self, Snapshot, Totals};
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 
-use super::{LOG, ended, print, root};
+use super::{ENDED, LOG, ended, print, root};
 use crate::repeat::repeat;
 use crate::terminal::lay_out;
 
@@ -14,18 +14,27 @@ use crate::terminal::lay_out;
 pub(super) fn show(status: &Status) -> Result<(), Failure> {
     let root = root(status.sysroot.as_deref())?;
     match status.watch {
-        None if status.json => print(&look(&root, status)?),
-        None => print(&lay_out(&look(&root, status)?)),
-        // Ends when a given PID has ended or no process has a given name.
-        Some(time) => ended(repeat(time, status.json, || look(&root, status))),
+        None if status.json => print(&look(&root, status, false)?),
+        None => print(&lay_out(&look(&root, status, false)?)),
+        Some(time) => {
+            let mut again = false;
+            let pass = || look(&root, status, std::mem::replace(&mut again, true));
+            ended(repeat(time, status.json, pass))
+        }
     }
 }
 
-/// Returns the current status as text or JSON.
-fn look(root: &Root, status: &Status) -> Result<String, Failure> {
+/// Returns the current status as text or JSON. `again` in later passes of a watch, which omit
+/// ended processes.
+///
+/// # Errors
+/// A process cannot be inspected; in later passes, none can.
+fn look(root: &Root, status: &Status, again: bool) -> Result<String, Failure> {
     let mut warnings = Vec::new();
     if status.totals {
-        let all = each(root, status, &mut warnings, |pid| Totals::take(root, pid))?;
+        let all = each(root, (status, again), &mut warnings, |pid| {
+            Totals::take(root, pid)
+        })?;
         say(&warnings, status);
         return Ok(status::totals(&all, &warnings, status.json));
     }
@@ -40,7 +49,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
         say(&warnings, status);
         return Ok(snapshot.to_text(status.json));
     }
-    let all = each(root, status, &mut warnings, take)?;
+    let all = each(root, (status, again), &mut warnings, take)?;
     for why in all.iter().filter_map(Snapshot::warning) {
         if !warnings.iter().any(|warning| warning == why) {
             warnings.push(why.to_owned());
@@ -53,20 +62,24 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
 /// Calls a function for each requested process.
 fn each<T>(
     root: &Root,
-    status: &Status,
+    (status, again): (&Status, bool),
     warnings: &mut Vec<String>,
     mut take: impl FnMut(Pid) -> Result<T, Failure>,
 ) -> Result<Vec<T>, Failure> {
-    let selected = status::select(root, &status.processes, status.tree)?;
+    let selected = status::select(root, &status.processes, status.tree, again)?;
     let named = |pid: Pid| status.processes.contains(&ProcessSelector::Pid(pid));
     let mut all = Vec::new();
     for pid in selected.pids {
         match take(pid) {
             Ok(one) => all.push(one),
+            Err(_) if named(pid) && again => {}
             Err(why) if named(pid) => return Err(why),
             // The process may have ended.
             Err(why) => warnings.push(why.to_string()),
         }
+    }
+    if again && all.is_empty() && !status.processes.contains(&ProcessSelector::All) {
+        return Err(Failure::Own(ENDED.to_owned()));
     }
     warnings.extend(selected.unseen);
     if !selected.hidden.is_empty() {

@@ -33,7 +33,7 @@ fn processes_are_found_by_pid_and_name() {
     let both = json(&place.run(&["--json", "--status", &one]));
     assert_eq!(pids(&both), wanted);
     // A process that is named twice appears once.
-    let all = place.run(&["--status", &third.pid(), &one, &second.pid(), "--json"]);
+    let all = place.run(&["--status", &third.pid(), &other, &one, "--json"]);
     assert_eq!(pids(&json(&all)).len(), 3);
     let table = place.run(&["--status", &one, &third.pid()]);
     assert_eq!((table.status, table.err.as_str()), (0, ""));
@@ -130,23 +130,27 @@ fn a_tree_contains_all_descendants() {
 }
 
 #[test]
-fn a_watch_ends_with_its_process() {
+fn a_watch_ends_with_its_last_process() {
     let place = Place::new();
-    let running = start(&place, &name("w"));
-    let mut command = place.command(&["--watch=0.1", "--json", "--status", &running.pid()]);
+    let other = name("x");
+    let (first, second) = (start(&place, &name("w")), start(&place, &other));
+    let mut command = place.command(&["--watch=0.1", "--json", "--status", &first.pid(), &other]);
     let watch = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    std::thread::sleep(std::time::Duration::from_millis(600));
-    let pid = running.pid();
-    drop(running);
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(600));
+    pause();
+    drop(first);
+    pause();
+    let pid = second.pid();
+    drop(second);
     let done = done(&watch.unwrap().wait_with_output().unwrap());
     assert_eq!((done.status, done.err.as_str()), (0, ""));
     let lines = done.out.lines();
     let looks = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let looks: Vec<_> = looks.collect();
-    assert!(looks.len() > 1, "{}", looks.len());
-    let pid: u64 = pid.parse().unwrap();
-    assert!(looks.iter().all(|look| look["pid"] == pid));
+    assert!(looks.len() > 2, "{}", looks.len());
+    assert_eq!(pids(&looks[0]).len(), 2);
+    assert_eq!(pids(&looks[looks.len() - 1]), [pid]);
 }

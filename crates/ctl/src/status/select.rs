@@ -23,11 +23,17 @@ pub struct Selection {
     pub unseen: Option<String>,
 }
 
-/// Selects processes; with `tree` their descendants, too.
+/// Selects processes; with `tree` their descendants, too. `again` in later passes of a watch, where
+/// the processes of a name may have ended.
 ///
 /// # Errors
 /// No process has one of the names, or `/proc` is not mounted.
-pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Selection, Failure> {
+pub fn select(
+    root: &Root,
+    wanted: &[ProcessSelector],
+    tree: bool,
+    again: bool,
+) -> Result<Selection, Failure> {
     let mut selected = BTreeSet::new();
     let mut hidden = Vec::new();
     let is_search = |one: &ProcessSelector| !matches!(one, ProcessSelector::Pid(_));
@@ -43,10 +49,11 @@ pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Sel
         match one {
             ProcessSelector::Pid(pid) => _ = selected.insert(pid.get()),
             ProcessSelector::Name(name) => {
-                let before = selected.len();
                 let named = all(root).filter(|pid| has_name(root, *pid, name));
-                selected.extend(named.map(Pid::get));
-                if selected.len() == before {
+                let named: Vec<u32> = named.map(Pid::get).collect();
+                let is_missing = named.is_empty() && !again;
+                selected.extend(named);
+                if is_missing {
                     return Err(Failure::Own(match unseen {
                         Some(why) => format!("no process {name} can be seen: {why}"),
                         None => format!("there is no process {name}"),
