@@ -1,5 +1,6 @@
 //! Memory that moves to the node of its next toucher: on two nodes under the kernel of
 //! `HUGETOOLS_NEW_KERNEL` (Linux 6.8 or later) or `/boot` (older), and on this machine's one node.
+#![expect(clippy::disallowed_methods, reason = "reads a kernel file")]
 
 use std::fs;
 

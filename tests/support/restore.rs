@@ -1,5 +1,6 @@
 //! Saves the pools and settings of the running machine, and restores them even if the test fails.
 //! Removes new swap, and new mounts and files below our directories. Recreates only records.
+#![expect(clippy::disallowed_methods, reason = "restores hugeadm's records")]
 
 use std::collections::BTreeSet;
 use std::fs;
