@@ -47,11 +47,7 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
     let library = match &findings.library {
         None => None,
         Some(Found::Missing(why)) => return fail(&format!("{why}\n  {INSTALL}")),
-        // With --library-use-path it is a name, which a container cannot mount.
-        Some(found) => found
-            .path()
-            .filter(|path| path.is_absolute())
-            .map(Path::to_owned),
+        Some(found) => found.path().map(Path::to_owned),
     };
     if let Some(path) = &library {
         check(path)?;
@@ -61,7 +57,7 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
     Ok(match emit.kind {
         EmitKind::Systemd => systemd(&head, emit, &variables),
         EmitKind::Environment => environment(&head, &variables),
-        EmitKind::Docker => container::docker(&variables, library.as_deref())?,
+        EmitKind::Docker => container::docker(&variables, library.as_deref()),
         EmitKind::Kubernetes => {
             let sizes = container::pool_sizes(&findings.served, &findings.kernel);
             container::kubernetes(&head, &variables, library.as_deref(), &sizes)

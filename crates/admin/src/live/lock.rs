@@ -7,8 +7,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::thread::sleep;
-use std::time::Duration;
 
 use hugetools_model::Root;
 use nix::errno::Errno;
@@ -18,9 +16,6 @@ use super::caught_signal;
 
 const DIR: &str = "/run/hugetools";
 const FILE: &str = "hugeadm.lock";
-
-/// Time between two attempts.
-const PERIOD: Duration = Duration::from_millis(20);
 
 /// The held lock.
 #[derive(Debug)]
@@ -35,22 +30,18 @@ pub fn take(root: &Root, waiting: &mut dyn FnMut()) -> io::Result<Option<HeldLoc
     let Ok(mut file) = open(root) else {
         return Ok(None);
     };
-    let mut is_waiting = false;
+    let mut how = FlockArg::LockExclusiveNonblock;
     loop {
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        match Flock::lock(file, how) {
             Ok(lock) => return Ok(Some(HeldLock { _file: lock })),
-            Err((busy, Errno::EWOULDBLOCK)) => file = busy,
+            Err((busy, Errno::EWOULDBLOCK)) => {
+                waiting();
+                how = FlockArg::LockExclusive;
+                file = busy;
+            }
+            Err((busy, Errno::EINTR)) if caught_signal().is_none() => file = busy,
             Err((_, errno)) => return Err(errno.into()),
         }
-        if caught_signal().is_some() {
-            return Err(Errno::EINTR.into());
-        }
-        if !is_waiting {
-            waiting();
-            is_waiting = true;
-        }
-        // A blocking lock would miss a signal that arrives just before the call.
-        sleep(PERIOD);
     }
 }
 

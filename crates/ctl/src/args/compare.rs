@@ -86,10 +86,10 @@ pub(crate) const OPTIONS: [&str; 10] = [
     "--plot",
 ];
 
-/// Whether a word of a valid command line is one of these options or its abbreviation. A value may
-/// follow an equals sign.
-pub(crate) fn is_option(word: &OsString, options: &[&str]) -> bool {
+/// Whether a word of a valid command line is one of these options or its abbreviation. Their values
+/// always follow an equals sign.
+pub(crate) fn is_option(word: &OsString) -> bool {
     let word = word.to_string_lossy();
     let name = word.split('=').next().unwrap_or_default();
-    name.len() > 2 && options.iter().any(|option| option.starts_with(name))
+    name.len() > 2 && OPTIONS.iter().any(|option| option.starts_with(name))
 }

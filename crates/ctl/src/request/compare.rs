@@ -11,7 +11,6 @@ use regex_lite::Regex;
 use super::usage;
 use crate::args;
 use crate::args::Args;
-use crate::args::compare::{OPTIONS, is_option};
 use crate::say::failure::Failure;
 
 /// Run a program in several ways.
@@ -34,7 +33,7 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     }
     let options = &args.compare;
     let given = args.options.iter();
-    let given = given.filter(|word| !is_option(word, &OPTIONS) && !is_option(word, &["--json"]));
+    let given = given.filter(|word| !args::compare::is_option(word) && *word != "--json");
     let given: Vec<OsString> = given.filter(|word| *word != "--").cloned().collect();
     let metric = options.metric.as_deref();
     let metric = metric.map(|text| regex("--metric", text)).transpose()?;
@@ -167,7 +166,6 @@ mod tests {
         let given = parse(&[
             "--compare",
             "--rou=7",
-            "--js",
             "--heap",
             "--time=9",
             "./x",

@@ -52,13 +52,9 @@ fn read(text: &str) -> Linker {
 pub(crate) fn ident(caller: &Caller, request: &Request, linker: &Linker) -> Result<Ident, Failure> {
     let mut named = request.emulation.as_ref().or(caller.emulation.as_ref());
     if named.is_none() {
-        let mut args = request.args.iter();
-        while let Some(arg) = args.next() {
-            if takes_other_file(arg) {
-                args.next();
-            } else if let Some(ident) = object(Path::new(arg)) {
-                return Ok(ident);
-            }
+        let from_file = request.args.iter().find_map(|arg| object(Path::new(arg)));
+        if let Some(ident) = from_file {
+            return Ok(ident);
         }
         named = linker.emulation.as_ref();
     }
@@ -74,14 +70,6 @@ pub(crate) fn unknown_page_size(target: &str) -> Failure {
         .next("set it with --hugetlbfs-align=SIZE")
 }
 
-/// Whether the next argument names a file that is no input. A plugin is of the build machine, and
-/// the output may be an older one of another target.
-fn takes_other_file(arg: &OsString) -> bool {
-    let arg = arg.to_string_lossy();
-    let name = arg.strip_prefix("--").or_else(|| arg.strip_prefix('-'));
-    ["o", "output", "plugin", "dynamic-linker", "rpath", "soname"].contains(&name.unwrap_or(""))
-}
-
 /// Returns the architecture of an object file.
 fn object(path: &Path) -> Option<Ident> {
     if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
@@ -95,18 +83,6 @@ fn object(path: &Path) -> Option<Ident> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_target_is_that_of_the_first_input() {
-        let own = std::env::current_exe().unwrap().into_os_string();
-        let request =
-            |option: &str| Request::new(vec![option.into(), own.clone(), "none.o".into()]).unwrap();
-        let found = |option| ident(&Caller::default(), &request(option), &read(""));
-        assert_eq!(found("--eh-frame-hdr").unwrap(), Ident::native());
-        for option in ["-o", "-plugin", "--dynamic-linker"] {
-            assert!(found(option).is_err(), "{option}");
-        }
-    }
 
     #[test]
     fn reads_dialect_and_emulation() {

@@ -14,7 +14,7 @@ use crate::migrate::runs;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::{required, start_facts};
-use crate::sys::{NoSignals, WriteProtection};
+use crate::sys::NoSignals;
 
 use super::blocker::shield_for;
 use super::evacuate::evacuate;
@@ -52,12 +52,7 @@ fn may_have_pages() -> bool {
 
 /// Closes the pools and moves everything off them.
 fn leave_pools() {
-    pool_backoff::close(
-        match !facts::has_filter() && WriteProtection::is_missing() {
-            true => Shortfall::OldKernel,
-            false => Shortfall::Threads,
-        },
-    );
+    pool_backoff::close(Shortfall::Threads);
     // A thread that libc or a raw clone started may be writing.
     if facts::has_threads() {
         return;

@@ -41,13 +41,11 @@ pub enum Shortfall {
     ShmGroup = 9,
     /// The process has threads and can't move private memory beside them.
     Threads = 10,
-    /// As [`Shortfall::Threads`], and no right would help.
-    OldKernel = 11,
 }
 
 impl Shortfall {
     /// All variants, by number.
-    const ALL: [Shortfall; 12] = [
+    const ALL: [Shortfall; 11] = [
         Shortfall::None,
         Shortfall::PoolEmpty,
         Shortfall::Limited,
@@ -59,7 +57,6 @@ impl Shortfall {
         Shortfall::PoolUnread,
         Shortfall::ShmGroup,
         Shortfall::Threads,
-        Shortfall::OldKernel,
     ];
 
     /// Returns the variant with this number.
@@ -69,11 +66,6 @@ impl Shortfall {
             .get(number)
             .copied()
             .unwrap_or(Shortfall::None)
-    }
-
-    /// Whether threads are the reason.
-    pub fn is_threads(self) -> bool {
-        matches!(self, Shortfall::Threads | Shortfall::OldKernel)
     }
 
     /// The reason in words.
@@ -91,7 +83,6 @@ impl Shortfall {
             Shortfall::Forks => Some(FORKS_SEEN),
             Shortfall::PoolUnread => Some(POOL_UNREAD),
             Shortfall::Threads => Some(THREADS),
-            Shortfall::OldKernel => Some("off pools beside threads before Linux 5.19"),
             Shortfall::ShmGroup => Some("this user is not in the group of vm.hugetlb_shm_group"),
         }
     }
@@ -107,7 +98,7 @@ pub const VALGRIND: &str = "off pools under valgrind";
 pub const FORKS_SEEN: &str = "off pools: two forks had to move its pages";
 
 /// Reason beside threads.
-pub const THREADS: &str = "off pools beside threads: this user lacks full userfaultfd";
+pub const THREADS: &str = "off pools beside threads: no full userfaultfd (Linux 5.19)";
 
 /// Backoff state of one pool.
 #[derive(Debug)]
@@ -236,7 +227,7 @@ pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 /// Why the heap isn't on the requested pages.
 pub fn shortfall() -> Shortfall {
     match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
-        _ if closed().is_threads() => closed(),
+        _ if closed() == Shortfall::Threads => Shortfall::Threads,
         (Shortfall::None, Shortfall::None) => closed(),
         (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
     }
@@ -302,28 +293,20 @@ fn closed() -> Shortfall {
 /// or, if 0, that the heap gets no pool pages.
 pub(crate) fn say_threads(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    let cure = match closed() {
-        Shortfall::OldKernel => {
-            "since write protection of hugetlb pages needs Linux 5.19 (to keep them: hugectl \
-             --fork=kernel)"
-        }
-        _ => {
-            "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
-             --set-userfaultfd-group GROUP, or hugectl --fork=kernel)"
-        }
-    };
+    const CURE: &str = "since there is no full userfaultfd (to keep hugetlb pages: hugectl \
+                        --fork=kernel or, since Linux 5.19, hugeadm --set-userfaultfd-group GROUP)";
     let level = || config::level_unpredicted(Kind::Threads);
     match moved {
         0 => say_once_at(
             &SAID,
             level,
-            format_args!("threads: no hugetlb pages for the heap, {cure}"),
+            format_args!("threads: no hugetlb pages for the heap, {CURE}"),
         ),
         _ => say_once_at(
             &SAID,
             level,
             format_args!(
-                "threads: moved {} from hugetlb pages to {}, {cure}",
+                "threads: moved {} from hugetlb pages to {}, {CURE}",
                 Amount(moved),
                 thp::below_pools().1
             ),
@@ -368,7 +351,7 @@ pub fn may_have_hugetlb() -> bool {
 /// Whether the pools are closed; reports it if threads are the reason.
 fn is_closed() -> bool {
     let closed = closed();
-    if closed.is_threads() {
+    if closed == Shortfall::Threads {
         say_threads(0);
     }
     closed != Shortfall::None

@@ -25,21 +25,19 @@ pub fn may_copy() -> Result<(), Reason> {
     Ok(())
 }
 
-/// Whether there is memory for a private copy; fails beyond the limit.
-pub fn has_memory(len: usize) -> Result<(), Reason> {
+/// Counts the memory of a private copy; fails beyond the limit.
+pub fn take_memory(len: usize) -> Result<(), Reason> {
     if config::get().text_copy.is_none() {
         return Ok(());
     }
     let most = facts::available_memory().ok_or(Reason::MemoryUnknown)? / PART;
     match COPIED.load(Ordering::Relaxed).saturating_add(len) <= most {
-        true => Ok(()),
+        true => {
+            COPIED.fetch_add(len, Ordering::Relaxed);
+            Ok(())
+        }
         false => Err(Reason::TooMuch),
     }
-}
-
-/// Counts the memory of a private copy.
-pub fn count(len: usize) {
-    COPIED.fetch_add(len, Ordering::Relaxed);
 }
 
 fn is_running(program: &[u8]) -> bool {

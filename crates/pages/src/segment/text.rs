@@ -193,7 +193,7 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     Reason::of_filter()?;
     thp::serves_copy(range.len())?;
-    private_copy::has_memory(range.len())?;
+    private_copy::take_memory(range.len())?;
     let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
     // A copy on base pages would only cost memory.
     let mut staging = staging.ok_or_else(Reason::of_no_thp)?;
@@ -202,9 +202,7 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     staging.protect(load.prot).map_err(Reason::of_access)?;
     staging.name(c"hugetlbfs-text");
     // SAFETY: the copy is exact, and nobody writes to the segment.
-    unsafe { staging.replace(range.start) }.map_err(Reason::of_replace)?;
-    private_copy::count(range.len());
-    Ok(())
+    unsafe { staging.replace(range.start) }.map_err(Reason::of_replace)
 }
 
 /// # Safety

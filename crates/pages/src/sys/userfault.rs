@@ -31,25 +31,12 @@ impl WriteProtection {
     /// # Errors
     /// `EPERM`; `EINVAL` if the kernel lacks it for hugetlb memory.
     pub fn open() -> Result<WriteProtection> {
-        WriteProtection::with(0)
-    }
-
-    /// Whether the kernel lacks it for hugetlb memory, so that no right helps; false if unknown.
-    pub fn is_missing() -> bool {
-        /// Stops no writes by the kernel, so it needs no rights (Linux 5.11).
-        const USER_MODE_ONLY: usize = 1;
-        let opened = WriteProtection::with(USER_MODE_ONLY);
-        // `ENOENT`: an older kernel refuses any userfaultfd, and has no `/dev/userfaultfd`.
-        let lacks = |error: Errno| [libc::EINVAL, libc::ENOSYS, libc::ENOENT].contains(&error.0);
-        opened.is_err_and(lacks)
-    }
-
-    fn with(flags: usize) -> Result<WriteProtection> {
         if valgrind::is_under_valgrind() {
             // Valgrind doesn't support the call and prints a warning each time.
-            return Err(Errno(libc::EPERM));
+            return Err(Errno(libc::ENOSYS));
         }
-        let fd = descriptor(flags | extended(libc::O_CLOEXEC | libc::O_NONBLOCK))?;
+        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
+        let fd = descriptor(flags)?;
         let new = WriteProtection(File::from_fd(int(fd)));
         new.ioctl(UFFDIO_API, &mut [API, WP_HUGETLBFS_SHMEM, 0])?;
         Ok(new)

@@ -72,16 +72,11 @@ fn whole_pages(
     part: &Range<usize>,
 ) -> Result<Option<Range<usize>>> {
     let pages = region.whole_pages(part);
-    let pages = pages.filter(|pages| can_isolate(open, region, pages));
+    let pages = pages.filter(|pages| *pages == region.mapped() || open.has_places(2));
     if pages.is_none() {
         make_ordinary(open, region, call, part)?;
     }
     Ok(pages)
-}
-
-/// Whether a part can become a region of its own; all of it needs no slot.
-fn can_isolate(open: &mut Open, region: Region, part: &Range<usize>) -> bool {
-    *part == region.mapped() || open.has_places(2)
 }
 
 /// Turns a region into ordinary memory for a call on a part of it; `EINVAL` if it can't.
@@ -100,7 +95,7 @@ pub(super) fn make_ordinary(
 /// Prepares a part for a fixed mapping; whole huge pages can be replaced as they are.
 pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
     let whole = |addr: usize| (addr - region.base) % region.page == 0;
-    match whole(part.start) && whole(part.end) && can_isolate(open, region, part) {
+    match whole(part.start) && whole(part.end) && open.has_places(2) {
         true => Ok(()),
         false => make_ordinary(open, region, "mmap", part),
     }
@@ -108,7 +103,7 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
 
 /// Forgets whole huge pages that a fixed mapping has replaced, if the table has room.
 pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
-    if can_isolate(open, region, part) {
+    if open.has_places(2) {
         let piece = open.isolate(region, part);
         open.update(piece.base, None);
     }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of regions.
-pub(super) const PLACES: usize = 4096;
+const PLACES: usize = 4096;
 
 struct Place {
     /// Address; 0 in a free slot, 1 while it is filled.
@@ -52,12 +52,6 @@ fn drop_stale(start: usize, len: usize) {
             let _ = (place.start).compare_exchange(old, FREE, Ordering::AcqRel, Ordering::Relaxed);
         }
     }
-}
-
-/// Whether no slot is free.
-pub(super) fn is_full() -> bool {
-    let is_used = |place: &Place| place.start.load(Ordering::Relaxed) != FREE;
-    TABLE.iter().all(is_used)
 }
 
 /// Removes the region that begins at an address or, if `shifted`, has it within its reach; returns

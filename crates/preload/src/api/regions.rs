@@ -175,13 +175,6 @@ fn failed(call: &str, error: Errno, len: usize, page: Result<usize>) {
             Level::Warning,
             format_args!("{call}: {amount}: there is no default huge page size"),
         ),
-        (Errno(libc::ENOMEM), _) if region_table::is_full() => say(
-            Level::Warning,
-            format_args!(
-                "{call}: {amount}: {} regions exist, the maximum: free some by free_huge_pages",
-                region_table::PLACES
-            ),
-        ),
         (Errno(libc::ENOMEM), Ok(size)) => {
             let (pages, free) = (len.div_ceil(size), hugetlb_pool::free(size));
             let (name, needed) = (SizeName(size), pages);

@@ -226,7 +226,10 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
 /// Returns why a heap isn't on the requested pool, even if transparent huge pages serve it.
 fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let shortfall = pool_backoff::shortfall();
-    let is_fork = shortfall.is_threads() || matches!(shortfall, Shortfall::Fork | Shortfall::Forks);
+    let is_fork = matches!(
+        shortfall,
+        Shortfall::Fork | Shortfall::Forks | Shortfall::Threads
+    );
     let is_requested = asked.is_some_and(|pages| pages != Pages::Thp);
     let applies = row.thp > 0 || !is_fork;
     shortfall.reason().filter(|_| is_requested && applies)
