@@ -69,7 +69,7 @@ complete -c hugeadm -l enable-zone-movable -d 'Let pools allocate from ZONE_MOVA
 complete -c hugeadm -l disable-zone-movable -d 'Don\'t let pools allocate from ZONE_MOVABLE; Linux before 4.16'
 complete -c hugeadm -l rollback -d 'Take back what the last --apply changed'
 complete -c hugeadm -l example-config -d 'Print a file with all keys, explained'
-complete -c hugeadm -l install-boot -d 'Apply the file at each boot, before the programs that need its pools'
+complete -c hugeadm -l install-boot -d 'Apply /etc/hugetools at boot, before programs that need its pools'
 complete -c hugeadm -l uninstall-boot -d 'Remove what --install-boot wrote, except files that were changed since'
 complete -c hugeadm -s d -l dry-run -d 'Print the equivalent shell commands and change nothing'
 complete -c hugeadm -s v -d 'Raise the verbosity by one'

@@ -82,8 +82,8 @@ fn each<T>(
         return Err(Failure::Own(ENDED.to_owned()));
     }
     warnings.extend(selected.unseen);
-    if !selected.hidden.is_empty() {
-        let pids: Vec<String> = selected.hidden.iter().map(Pid::to_string).collect();
+    if !selected.denied.is_empty() {
+        let pids: Vec<String> = selected.denied.iter().map(Pid::to_string).collect();
         let pids = pids.join(", ");
         warnings.push(format!(
             "process {pids}: permission denied; run this as its owner, or with CAP_SYS_PTRACE"

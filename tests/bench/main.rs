@@ -1,8 +1,5 @@
-//! `cargo bench`: runs `hugectl --compare` on programs whose gain from huge pages is known.
-#![expect(
-    clippy::unwrap_used,
-    reason = "code shared with the tests panics on errors"
-)]
+//! `cargo bench`: runs `hugectl --compare` on the programs of `work`.
+#![expect(clippy::unwrap_used, reason = "like the tests, it panics on errors")]
 
 mod args;
 mod compare;

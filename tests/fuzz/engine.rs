@@ -12,7 +12,7 @@ use hugetools_model::fixture;
 
 use crate::long;
 
-/// Numbers near limits.
+/// Edge-case numbers.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -131,7 +131,7 @@ fn change(corpus: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
     input
 }
 
-/// Replaces a random number of the input by one near a limit.
+/// Replaces one number in the input with one of [`NUMBERS`].
 fn replace_number(input: &mut Vec<u8>, random: &mut Random) {
     let begin = random.below(input.len() + 1);
     let is_digit = |byte: &u8| byte.is_ascii_digit();

@@ -158,7 +158,7 @@ fn zoneinfo() {
         "zone",
     ];
     let mut corpus = recorded(&["/zoneinfo"]);
-    corpus.extend(kept("counters"));
+    corpus.extend(kept("zoneinfo"));
     fuzz("zoneinfo", corpus, &words, |text| {
         let zones = parse_zones(text);
         let heads = text

@@ -88,7 +88,7 @@ fn the_four_prefixes_are_those_of_libhugetlbfs() {
     }
 }
 
-/// Returns a machine whose 64 kB pool, not the default one, has this minimum and overcommit.
+/// Returns a machine whose 64 kB pool (not the default) has this minimum and overcommit.
 fn with_pool(pages: u64, overcommit: u64) -> tempfile::TempDir {
     let dir = tree::machine("aarch64-4k");
     let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-64kB");

@@ -42,19 +42,19 @@ fn a_mount_with_other_limits_is_an_error() {
     for (args, told) in [
         (
             &["--max-size=0"][..],
-            "size=67108864 is mounted there, instead of no size",
+            "there has size=67108864, not size unset",
         ),
         (
             &["--max-inodes=0"],
-            "nr_inodes=100 is mounted there, instead of no nr_inodes",
+            "there has nr_inodes=100, not nr_inodes unset",
         ),
         (
             &["--max-size=50%"],
-            "size=67108864 is mounted there, instead of size=77594624",
+            "there has size=67108864, not size=77594624",
         ),
         (
             &["--min-size=0"],
-            "min_size=16777216 is mounted there, instead of no min_size",
+            "there has min_size=16777216, not min_size unset",
         ),
     ] {
         let text = plan(NODES, &[args, &["--create-global-mounts"]].concat());

@@ -42,7 +42,7 @@ fn a_ratio_shows_half_the_work() {
 }
 
 #[test]
-fn a_failing_program_ends_it_with_its_output_and_status() {
+fn failures_end_the_comparison() {
     let ran = compare(&["--compare=plain,thp", "sh", "-c", "echo lost; exit 3"]);
     assert_eq!((ran.status, ran.out.as_str()), (3, ""), "{ran:?}");
     assert!(

@@ -121,7 +121,7 @@ fn missing_and_foreign_processes_are_errors() {
         assert!(
             denied
                 .err
-                .contains("permission denied (EACCES); ask as the owner"),
+                .contains("permission denied (EACCES); run as the owner"),
             "{}",
             denied.err
         );

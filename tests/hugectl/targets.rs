@@ -121,7 +121,7 @@ fn behind_a_wrapper_the_program_counts() {
         assert_eq!(done.status, 0, "{}", done.err);
         done.err
     };
-    let small = "data and bss of ./small stay on base pages: no whole 2MB page lies there\n";
+    let small = "data and bss of ./small stay on base pages: no whole 2MB page fits there\n";
     for wrapper in ["", "nice ", "env A=b timeout 9 "] {
         // A few bytes are no reason for a warning.
         assert_eq!(
@@ -139,7 +139,7 @@ fn behind_a_wrapper_the_program_counts() {
     // hugectl doesn't know which programs a shell starts.
     let err = messages("-v --data=thp sh -c ./large");
     assert!(
-        err.contains("no whole 2MB page lies there; what it starts may"),
+        err.contains("no whole 2MB page fits there; for the programs that it starts"),
         "{err}"
     );
     let err = messages("--heap=thp nice ./static");

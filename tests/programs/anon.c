@@ -88,7 +88,7 @@ static char *mapped(const char *way, size_t *len)
 	*len = LEN;
 	if (!strcmp(way, "map"))
 		return map(LEN, RW, 0);
-	if (!strcmp(way, "number"))
+	if (!strcmp(way, "raw"))
 		return (char *)syscall(SYS_mmap, 0, LEN, RW, PRIVATE, -1, 0);
 	if (!strcmp(way, "populate"))
 		return map(LEN, RW, MAP_POPULATE);
@@ -104,7 +104,7 @@ static char *mapped(const char *way, size_t *len)
 		return again();
 	if (!strcmp(way, "grow"))
 		return grown();
-	if (!strcmp(way, "no")) {
+	if (!strcmp(way, "nh")) {
 		at = map(LEN, RW, 0);
 		must(madvise(at, LEN, MADV_NOHUGEPAGE));
 		must(mprotect(at, LEN, PROT_NONE));
@@ -157,7 +157,7 @@ static void print_way(const char *way, unsigned long start, unsigned long end, i
 		if (sscanf(line, "AnonHugePages: %lu", &kb) == 1)
 			huge += kb;
 		if (!strncmp(line, "VmFlags:", 8) && advised[0] != 'n')
-			advised = strstr(line, " hg") ? "yes" : "no";
+			advised = strstr(line, " hg") ? "yes" : "nh";
 	}
 	if (file)
 		fclose(file);
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 		for (done = 0; done < len; done += step)
 			memset(at + done, 1, 4096);
 		print_way(argv[i], (unsigned long)at, (unsigned long)at + len, after - before);
-		/* Keeps the next mapping from merging with this one. */
+		/* Makes it less likely that the next mapping merges with this one. */
 		mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	}
 	return 0;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Parser;
-use hugetools_ship::args::{Line, Task};
+use hugetools_ship::args::{Cli, Task};
 use hugetools_ship::install;
 use hugetools_ship::tree::Tree;
 
@@ -167,7 +167,7 @@ impl Place {
     pub(super) fn install(&self, line: &str) {
         let words = line.strip_prefix("cargo ship ").expect(line).split(' ');
         let words = std::iter::once("ship").chain(words);
-        let Task::Install(mut place) = Line::try_parse_from(words).unwrap().task else {
+        let Task::Install(mut place) = Cli::try_parse_from(words).unwrap().task else {
             panic!("{line}")
         };
         place.destdir = Some(self.path("staged"));

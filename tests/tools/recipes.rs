@@ -1,6 +1,5 @@
-//! Starts servers as their packages do, with settings from `hugectl --emit` and without hugectl.
-//! The tools are installed, since paths in a build tree don't last. Changes to `/etc` are
-//! discarded.
+//! Starts PostgreSQL by Debian's scripts and an MPI job, and checks `hugectl --emit`. The tools are
+//! installed, since paths in a build tree don't last. Changes to `/etc` are discarded.
 
 use crate::support::live::{machine, skip};
 
@@ -16,7 +15,7 @@ fn run_installed(place: &Place, script: &str) -> String {
     ran.out
 }
 
-/// Returns the kilobytes on huge pages of a segment's row.
+/// Returns the huge kB in the row of a segment.
 fn huge(status: &str, segment: &str) -> u64 {
     let row = status.lines().find(|line| line.starts_with(segment));
     let cells: Vec<&str> = row.expect(status).split_whitespace().collect();
@@ -32,7 +31,7 @@ fn postgresql_by_debian_s_scripts() {
         return skip(name, "there is no pg_createcluster").unwrap_or(());
     }
     live.set_pool(64);
-    // The cluster's data is in the namespace, too.
+    // The cluster's data is discarded, too.
     let script = r#"
         version=$(ls /usr/lib/postgresql | sort -n | tail -n 1)
         for dir in var/lib/postgresql var/log/postgresql var/run/postgresql; do
@@ -50,7 +49,7 @@ fn postgresql_by_debian_s_scripts() {
     let lines = lines.replace("15/main", "$version/huge");
     let lines = lines.replace("15 main", "$version huge");
     let status = run_installed(&place, &script.replace("README", &lines));
-    // The pages touched so far.
+    // Only touched pages count.
     assert!(huge(&status, "shm ") >= 4 << 10, "{status}");
 }
 

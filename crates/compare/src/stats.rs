@@ -1,7 +1,7 @@
-//! Ratios with their intervals: Yuen's paired t-test on the logarithm of the ratio, with 20 %
-//! of the rounds trimmed at each end.
+//! Ratios with their intervals: Yuen's one-sample t-test on the logarithm of the ratio,
+//! with 20 % of the rounds trimmed at each end.
 //!
-//! Slow minutes of the machine slow both runs of a round and cancel out in the ratio. The logarithm
+//! A slow minute slows all runs of a round and cancels out in the ratio. The logarithm
 //! treats 2 and 1/2 alike, and trimming ignores rounds in which something else ran.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -12,7 +12,7 @@ const CONFIDENCE: f64 = 0.99;
 /// The part of the rounds that is trimmed at each end.
 const TRIMMED: f64 = 0.2;
 
-/// The ratio of a way's values to those of the plain runs.
+/// Values of one way to run the program, relative to those of the plain runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// The ratio.
@@ -24,8 +24,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Returns the ratio of paired values; `None` for fewer than five pairs, or if the ratio of one
-    /// is 0, negative or infinite.
+    /// Returns the ratio of paired values; `None` for fewer than five pairs, or if a pair's
+    /// ratio isn't positive and finite.
     pub fn of(values: &[f64], base: &[f64]) -> Option<Ratio> {
         let pairs = values.iter().zip(base);
         let mut logs: Vec<f64> = pairs.map(|(value, base)| (value / base).ln()).collect();
@@ -90,7 +90,7 @@ fn count(len: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Returns the time of a run: 5 % of noise, and each tenth run up to twice as long.
+    /// Returns the time of a run: 5 % of noise, and one run in ten up to twice as long.
     fn time(rng: &mut fastrand::Rng) -> f64 {
         let normal: f64 = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         let outlier = if rng.u32(..10) == 0 {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_programs_seldom_differ_and_three_percent_are_found() {
+    fn equal_programs_seldom_differ_and_a_gap_of_3_percent_shows() {
         let mut rng = fastrand::Rng::with_seed(7);
         let mut wrong = 0;
         let mut found = 0;

@@ -1,4 +1,4 @@
-//! System calls without a safe wrapper in std or nix.
+//! Waiting for children, signals, and the page size.
 #![expect(
     unsafe_code,
     reason = "nix has no wait4, and installing a signal handler is unsafe"
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-/// Resources that an ended child and its own children used.
+/// Resources used by an ended child and the children it reaped.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     pub(crate) user: Duration,

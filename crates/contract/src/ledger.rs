@@ -1,6 +1,6 @@
-//! The ledger of messages: records which warnings a launch has printed. The libraries share a small
-//! file with an entry for each launch. The first process of a launch with a warning of some kind
-//! prints it; the others find the record and stay silent.
+//! The ledger of messages: records which warnings were printed. The libraries share a small file
+//! with an entry for each launch, one run of hugectl. Only the first process of a launch to issue a
+//! kind of warning prints it; the others find the record.
 //!
 //! The file has a fixed size and lies in the user's hugectl directory. The first process with a
 //! warning creates it. The key of a launch determines its entry; another launch with the same entry
@@ -31,7 +31,7 @@ pub const KEY_BITS: u32 = u64::BITS - KIND_BITS;
 pub enum Kind {
     /// The heap gets less from a pool than requested.
     Heap = 0,
-    /// Shared memory gets less from a pool than requested, or other pages.
+    /// Shared memory gets fewer or other pages than requested.
     Shm = 1,
     /// Shared memory gets no transparent huge pages.
     SharedThp = 2,
@@ -41,7 +41,7 @@ pub enum Kind {
     Text = 4,
     /// A part of data and bss is not on huge pages.
     Data = 5,
-    /// The heap gets no transparent huge pages.
+    /// The heap or a copy of a segment gets no transparent huge pages.
     Thp = 6,
     /// Large private mappings get no huge pages.
     Mappings = 7,
@@ -58,10 +58,10 @@ pub enum Kind {
     /// The program has its own allocator.
     Allocator = 13,
     /// Text, data or bss cannot be moved, however large the pools are.
-    Unmoved = 14,
+    Segment = 14,
     /// Because of threads, private memory leaves the pools or gets none of their pages.
     Threads = 15,
-    /// A request for shared memory is smaller than one page.
+    /// Shared memory is smaller than the requested page size.
     SmallShared = 16,
 }
 

@@ -3,7 +3,8 @@
 //!
 //! hugectl samples the program's memory and stores the peak in the page; the library adds the peak
 //! to its report. The library stores the state of the program's requirements, and at exit its
-//! report. hugectl prints this report, or its own last sample if there is none.
+//! report. hugectl prints this report; without it or after a fatal signal, its
+//! own last sample.
 
 pub mod demands;
 
@@ -13,7 +14,7 @@ use self::demands::Demands;
 use crate::report::Peak;
 use crate::segment::Huge;
 
-/// Length of the page in bytes, a multiple of any machine's page size.
+/// Length of the page in bytes, a multiple of the base page size.
 pub const HEAD_LEN: usize = 64 << 10;
 
 /// Maximum length of a report in bytes.

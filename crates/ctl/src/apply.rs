@@ -15,7 +15,7 @@ use hugetools_model::Root;
 
 use crate::caller::Caller;
 use crate::files::places::places;
-use crate::plan::{Bundled, Plan, Value, Variable, describe, static_text_is_short};
+use crate::plan::{Bundled, Plan, Value, Variable, describe, static_text_not_huge};
 use crate::probe::bundle::Bundle;
 use crate::say::failure::Failure;
 use crate::say::note::Note;
@@ -110,7 +110,7 @@ impl Applied {
             let prepared = page_cache::prepare(text, caller, root);
             self.notes.push(describe(&prepared));
             if index == 0 && plan.text_needs_page_cache && !prepared.is_huge() {
-                let short = static_text_is_short();
+                let short = static_text_not_huge();
                 if plan.requires() {
                     return Err(Failure::Own(short.text));
                 }

@@ -6,7 +6,7 @@ mod prediction;
 mod reasons;
 mod required;
 
-pub(crate) use file_notes::{describe, static_text_is_short};
+pub(crate) use file_notes::{describe, static_text_not_huge};
 pub use make::make;
 pub(crate) use prediction::{Row, Rung};
 pub(crate) use required::Required;

@@ -58,7 +58,7 @@ struct OwnRow {
 }
 
 impl Snapshot {
-    /// Reads a process's memory; with `frames` the sizes of its folios, too.
+    /// Reads a process's mappings; with `frames` their folio sizes, too.
     ///
     /// # Errors
     /// The process doesn't exist or may not be inspected.
@@ -83,7 +83,7 @@ impl Snapshot {
             Ok(folios) => (folios, None),
             Err(why) => (
                 None,
-                Some(format!("no sizes of folios: {why}; ask as root")),
+                Some(format!("no folio sizes, which only root can read: {why}")),
             ),
         };
         let rows = rows(&mappings, &extents, pmd_size);
@@ -122,7 +122,7 @@ impl Snapshot {
         Peak::of(&self.rows(), at)
     }
 
-    /// Whether our library is loaded but has not mapped the page for the report.
+    /// Whether our library prints the report, because it has not mapped the page shared with hugectl.
     pub(crate) fn reports_by_itself(&self) -> bool {
         self.reports_by_itself
     }
@@ -132,7 +132,7 @@ impl Snapshot {
         self.text(json, None, &[])
     }
 
-    /// Formats the snapshot of a process that has ended since, with its requirements.
+    /// Formats the snapshot with requirements and, if the process has ended, how it ended.
     pub(crate) fn text(&self, json: bool, life: Option<Life>, required: &[Met]) -> String {
         let rows = self.rows();
         let mut required = required.to_vec();
@@ -142,7 +142,7 @@ impl Snapshot {
             required: &required,
             ..self.proof(&rows)
         };
-        let text = written(&proof, json);
+        let text = render(&proof, json);
         match self.rows.iter().any(|row| row.folios.is_some()) && !json {
             true => text + &folios::table(&rows),
             false => text,
@@ -175,7 +175,7 @@ impl Snapshot {
 }
 
 /// Returns a report as a table, or as one line of JSON.
-pub(crate) fn written(proof: &Proof<'_>, json: bool) -> String {
+pub(crate) fn render(proof: &Proof<'_>, json: bool) -> String {
     let mut text = String::new();
     let written = match json {
         true => proof.write_json(&mut text),
@@ -203,7 +203,7 @@ fn rows<'a>(mappings: &[Record<'a>], extents: &[Extent<'a>], pmd_size: u64) -> V
     rows
 }
 
-/// Returns the size of a transparent huge page; 0 if unknown.
+/// Returns the PMD size, otherwise meminfo's `Hugepagesize`, otherwise 0.
 pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError> {
     let size = match thp.and_then(|thp| thp.pmd_size) {
         Some(size) => Some(size),
@@ -241,7 +241,7 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
             None => format!("there is no process {pid}"),
         },
         Some(libc::EACCES | libc::EPERM) => {
-            format!("{error}; ask as the owner of process {pid}, or with CAP_SYS_PTRACE")
+            format!("{error}; run as the owner of process {pid}, or with CAP_SYS_PTRACE")
         }
         _ => error.to_string(),
     })

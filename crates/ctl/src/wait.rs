@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
 use hugetools_model::Root;
 
-use crate::status::written;
+use crate::status::render;
 use crate::sys::clock::unix_ms;
 use crate::sys::program::{self, Child, End};
 use crate::sys::shared::Shared;
@@ -188,7 +188,7 @@ impl Parent {
                 warning: Some("it ended before its memory was sampled"),
                 life: Some(life),
             };
-            return written(&proof, self.output.json);
+            return render(&proof, self.output.json);
         };
         let is_current = samples.images == self.images();
         match end {

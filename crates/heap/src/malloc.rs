@@ -107,9 +107,9 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
 pub(crate) unsafe fn free(block: *mut c_void) {
     check_sometimes(block);
     match owner::is_outside(block) {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         true => unsafe { free_outside(block) },
-        // SAFETY: as the caller says, and mimalloc's.
+        // SAFETY: a live block of mimalloc's.
         false => unsafe { mi_free(block) },
     }
 }
@@ -138,7 +138,7 @@ pub(crate) unsafe fn free_outside(block: *mut c_void) {
     match owner::is_foreign(block) {
         _ if block.is_null() => {}
         true => foreign::free(block),
-        // SAFETY: as the caller says, and mimalloc's.
+        // SAFETY: a live block of mimalloc's.
         false => unsafe { mi_free(block) },
     }
 }
@@ -153,7 +153,7 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         return foreign::realloc(block, size);
     }
     make_room(size);
-    // SAFETY: as the caller says, and mimalloc's.
+    // SAFETY: a live block of mimalloc's.
     unsafe { mi_realloc(block, size) }
 }
 
@@ -161,7 +161,7 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 /// As for [`free`].
 pub(crate) unsafe fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
     // An overflow is refused like any excessive size.
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { realloc(block, count.saturating_mul(size)) }
 }
 
@@ -187,7 +187,7 @@ pub(crate) unsafe fn posix_memalign(
     if block.is_null() {
         return libc::ENOMEM;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { place.write(block) };
     0
 }
@@ -210,7 +210,7 @@ pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
     if owner::is_foreign(block) {
         return foreign::usable_size(block);
     }
-    // SAFETY: as the caller says; null or mimalloc's.
+    // SAFETY: upheld by the caller; null or mimalloc's.
     unsafe { mi_usable_size(block) }
 }
 

@@ -64,7 +64,7 @@ unsafe extern "C" fn __wrap_clock_gettime(
         true => libc::CLOCK_MONOTONIC_COARSE,
         false => clock,
     };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let result = unsafe { __real_clock_gettime(clock, time) };
     if is_monotonic {
         idle::note(sys::about_now());

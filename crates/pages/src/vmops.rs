@@ -6,15 +6,15 @@
 //!
 //! * [`shared`]: shared memory on hugetlb pages, mapped by [`map_shared`], attached by
 //!   [`attach`], turned into ordinary memory by [`step_down`], moved by [`remap`].
-//! * [`private`]: heap and segments; their pool pages become ordinary memory before the call.
+//! * [`private`]: heap and ELF segments; most calls make their pool pages ordinary memory first.
 //! * [`anon`]: large private mappings of the program, aligned and advised.
-//! * Other memory isn't ours: functions return `None`, and their callers pass the call on.
+//! * Other memory isn't ours: after `None` callers make the call ([`mbind`] makes it itself).
 //!
 //! [`map_file`] advises mappings of tmpfs files, which need no table.
 //!
-//! **Invariants.** A call fails with the kernel's error; a failure due to huge pages is reported.
+//! **Invariants.** Errors are the kernel's; the first failure due to huge pages is reported.
 //!
-//! **Locks.** The lock of each table that changes; that of shared memory before [`mlocked`]'s.
+//! **Locks.** Each changed table's lock; shared memory's is taken before [`mlocked`]'s.
 //!
 //! **At a fork.** The fork waits for a call that changes a table.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]
@@ -149,11 +149,11 @@ pub unsafe fn mbind(
     private::before_change(&range);
     let flags = flags | if index::overlaps(&range) { MOVE } else { 0 };
     let bind = |range: &Range<usize>| {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { sys::mbind(range.start, range.len(), mode, mask, max, flags) }
     };
     if !registry::shared::overlaps(&range) {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         return unsafe { sys::mbind(addr, len, mode, mask, max, flags) };
     }
     divide(&range, |open, region, part| match region {
@@ -206,7 +206,7 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     })
 }
 
-/// Forgets shared memory and locks that a mapping at a fixed address has replaced.
+/// Forgets shared memory and mlocks that a mapping at a fixed address has replaced.
 pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
@@ -229,27 +229,26 @@ fn shared_replaced(open: &mut Open, range: &Range<usize>) {
 /// `mremap(2)`. After `None` pass the call on, then call [`moved`].
 pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
     let done = remap::mremap(*call).or_else(|| anon::growth(call).err().map(Err));
-    if let Some(Ok(now)) = done {
-        unlock_moved(call, now);
-        anon::remapped(call, now);
+    if let Some(Ok(to)) = done {
+        unlock_moved(call, to);
+        anon::remapped(call, to);
     }
     done
 }
 
 /// Records an `mremap` that was passed on.
-pub fn moved(call: &remap::Call, now: usize) {
-    unlock_moved(call, now);
+pub fn moved(call: &remap::Call, to: usize) {
+    unlock_moved(call, to);
     replaced_by(call);
-    anon::remapped(call, now);
+    anon::remapped(call, to);
 }
 
-/// Forgets locks on memory that moved away or was cut off.
-fn unlock_moved(call: &remap::Call, now: usize) {
-    let is_gone = now != call.addr && call.flags & remap::MREMAP_DONTUNMAP == 0;
-    let kept = if is_gone { 0 } else { call.new_len };
+/// Forgets mlocks at old addresses. The kernel unlocks those that `MREMAP_DONTUNMAP` keeps.
+fn unlock_moved(call: &remap::Call, to: usize) {
+    let kept = if to == call.addr { call.new_len } else { 0 };
     let (old, kept) = (touched(call.addr, call.old_len), touched(call.addr, kept));
     if let (Some(old), Some(kept)) = (old, kept) {
-        if kept.end < old.end && call.flags & remap::MREMAP_DONTUNMAP == 0 {
+        if kept.end < old.end {
             mlocked::remove(&(kept.end..old.end));
         }
     }

@@ -57,7 +57,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     let flags = prepare(flags);
     // SAFETY: the address of the function of that name.
     match unsafe { function::<Dlopen>(real(&DLOPEN, c"dlopen")) } {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         Some(real) => unsafe { real(file, flags) },
         None => core::ptr::null_mut(),
     }

@@ -53,7 +53,7 @@ unsafe extern "C" fn mmap(
             return sys::c_address(Err(error));
         }
     }
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let map = |addr, flags| unsafe { map_next(addr, len, prot, flags, fd, offset) };
     let is_eligible = call.is_eligible();
     let at = match is_eligible {
@@ -87,7 +87,7 @@ unsafe fn map_next(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let map = || unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
     match flags & libc::MAP_HUGETLB {
         0 => map(),
@@ -106,7 +106,7 @@ unsafe extern "C" fn mmap64(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { mmap(addr, len, prot, flags, fd, offset) }
 }
 
@@ -114,7 +114,7 @@ unsafe extern "C" fn mmap64(
 unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
     let result = match vmops::munmap(addr as usize, len) {
         Some(result) => sys::c_result(result),
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         None => unsafe { next::munmap(addr, len) },
     };
     if result == 0 {
@@ -129,7 +129,7 @@ unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_i
     match vmops::mprotect(at, whole, prot, None) {
         Some(result) => sys::c_result(result),
         None => {
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             let result = unsafe { next::mprotect(addr, len, prot) };
             anon_committed(addr, len, prot, result)
         }
@@ -146,7 +146,7 @@ unsafe extern "C" fn pkey_mprotect(
     match vmops::mprotect(addr as usize, len, prot, Some(key)) {
         Some(result) => sys::c_result(result),
         None => {
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             let result = unsafe { next::pkey_mprotect(addr, len, prot, key) };
             anon_committed(addr, len, prot, result)
         }
@@ -165,7 +165,7 @@ fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> 
 unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         None => unsafe { next::madvise(addr, len, advice) },
     };
     if result == 0 {
@@ -176,7 +176,7 @@ unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let result = unsafe { next::mlock(addr, len) };
     if result == 0 {
         vmops::locked(addr as usize, len);
@@ -186,7 +186,7 @@ unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let result = unsafe { next::mlock2(addr, len, flags) };
     if result == 0 {
         vmops::locked(addr as usize, len);
@@ -196,7 +196,7 @@ unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let result = unsafe { next::munlock(addr, len) };
     if result == 0 {
         vmops::unlocked(addr as usize, len);
@@ -236,7 +236,7 @@ unsafe extern "C" fn mbind(
         return i64::from(sys::c_result(Err(Errno(libc::EINVAL))));
     };
     let (mode, mask) = (cast::extended(mode), (mask as usize, max));
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let result = unsafe { vmops::mbind(addr as usize, len, mode, mask, flags as usize) };
     i64::from(sys::c_result(result))
 }

@@ -153,7 +153,7 @@ macro_rules! call {
     ($next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
         // SAFETY: the address of the function of that name and type.
         match unsafe { function::<$type>($next.address()) } {
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             Some(next) => unsafe { next($($argument),*) },
             None => $otherwise,
         }
@@ -173,7 +173,7 @@ pub(crate) unsafe fn mmap(
     type Mmap =
         unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, libc::off_t) -> *mut c_void;
     call!(MMAP as Mmap, (addr, len, prot, flags, fd, offset), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         sys::c_address(unsafe {
             sys::mmap(addr as usize, len, prot, flags, fd, cast::word(offset))
         })
@@ -183,7 +183,7 @@ pub(crate) unsafe fn mmap(
 pub(crate) unsafe fn munmap(addr: *mut c_void, len: usize) -> c_int {
     type Munmap = unsafe extern "C" fn(*mut c_void, usize) -> c_int;
     call!(MUNMAP as Munmap, (addr, len), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         sys::c_result(unsafe { sys::munmap(addr as usize, len) })
     })
 }
@@ -191,7 +191,7 @@ pub(crate) unsafe fn munmap(addr: *mut c_void, len: usize) -> c_int {
 pub(crate) unsafe fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
     type Mprotect = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
     call!(MPROTECT as Mprotect, (addr, len, prot), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         sys::c_result(unsafe { sys::mprotect(addr as usize, len, prot) })
     })
 }
@@ -199,7 +199,7 @@ pub(crate) unsafe fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_i
 pub(crate) unsafe fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     type Madvise = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
     call!(MADVISE as Madvise, (addr, len, advice), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         sys::c_result(unsafe { sys::madvise(addr as usize, len, advice) })
     })
 }
@@ -213,7 +213,7 @@ pub(crate) unsafe fn mremap(
 ) -> *mut c_void {
     type Mremap = unsafe extern "C" fn(*mut c_void, usize, usize, c_int, ...) -> *mut c_void;
     call!(MREMAP as Mremap, (addr, old_len, new_len, flags, new_addr), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         sys::c_address(unsafe {
             sys::mremap(addr as usize, old_len, new_len, flags, new_addr as usize)
         })
@@ -237,7 +237,7 @@ pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut
 pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
     type Shmdt = unsafe extern "C" fn(*const c_void) -> c_int;
     call!(SHMDT as Shmdt, (addr), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         sys::c_result(unsafe { sys::shmdt(addr as usize) })
     })
 }
@@ -250,7 +250,7 @@ pub(crate) unsafe fn pkey_mprotect(
 ) -> c_int {
     type Pkey = unsafe extern "C" fn(*mut c_void, usize, c_int, c_int) -> c_int;
     call!(PKEY_MPROTECT as Pkey, (addr, len, prot, key), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         sys::c_result(unsafe { sys::pkey_mprotect(addr as usize, len, prot, key) })
     })
 }
@@ -290,7 +290,7 @@ pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
     type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
     let [a, b, c, d, e, f] = args;
     call!(SYSCALL as Syscall, (number, a, b, c, d, e, f), else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { sys::libc_syscall(number, args) }
     })
 }
@@ -299,7 +299,7 @@ pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     type Prctl = unsafe extern "C" fn(c_int, usize, usize, usize, usize) -> c_int;
     call!(PRCTL as Prctl, (option, a, b, c, d), else {
         let args = [cast::extended(option), a, b, c, d, 0];
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         cast::int(cast::word(unsafe { sys::libc_syscall(libc::SYS_prctl, args) }))
     })
 }

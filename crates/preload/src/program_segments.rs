@@ -186,7 +186,7 @@ fn level(got: Placement, why: Option<Reason>, kind: Kind) -> Level {
             | Reason::MremapRejected
             | Reason::FilterUntested
             | Reason::MemfdRejected,
-        ) => config::level_unpredicted(Kind::Unmoved),
+        ) => config::level_unpredicted(Kind::Segment),
         Some(_) => config::level(kind),
     }
 }

@@ -34,7 +34,7 @@ unsafe extern "C" fn start(
     _arguments: *const *const c_char,
     variables: *const *const c_char,
 ) {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { environment::remember(variables) };
     next::find();
     if !marker::is_first() {

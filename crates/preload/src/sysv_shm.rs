@@ -194,7 +194,7 @@ fn report_shortfall(error: Errno, size: usize, page: usize, falls_back: bool) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let at = unsafe { next::shmat(id, addr, flags) };
     if at != libc::MAP_FAILED {
         attach::attached(id, at as usize, flags);
@@ -206,7 +206,7 @@ unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut
 unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
     match attach::shmdt(addr as usize) {
         Some(result) => sys::c_result(result),
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         None => unsafe { next::shmdt(addr) },
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 /// Install hugetools from its source tree, or build packages.
 #[derive(Debug, Parser)]
 #[command(name = "hugetools-ship", bin_name = "cargo ship")]
-pub struct Line {
+pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub task: Task,
@@ -41,11 +41,10 @@ pub struct Destination {
     /// Directory of libraries below the prefix
     #[arg(long, value_name = "DIR", default_value = "lib")]
     pub libdir: PathBuf,
-    /// Copy files below DIR instead of / (for packagers); doesn't update the
-    /// loader's cache
+    /// Use DIR in place of / (for packagers); doesn't update the loader's cache
     #[arg(long, value_name = "DIR")]
     pub destdir: Option<PathBuf>,
-    /// Replace files that this program did not install
+    /// Let install overwrite files that are not its own
     #[arg(long)]
     pub force: bool,
 }

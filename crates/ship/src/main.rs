@@ -8,12 +8,12 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use hugetools_ship::args::{Line, Task};
+use hugetools_ship::args::{Cli, Task};
 use hugetools_ship::tree::Tree;
 use hugetools_ship::{Failure, install, packages};
 
 fn main() -> ExitCode {
-    match run(Line::parse()) {
+    match run(Cli::parse()) {
         Ok(output) => {
             print!("{output}");
             ExitCode::SUCCESS
@@ -25,9 +25,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(line: Line) -> Result<String, Failure> {
-    let from = line.from.as_deref();
-    match line.task {
+fn run(cli: Cli) -> Result<String, Failure> {
+    let from = cli.from.as_deref();
+    match cli.task {
         Task::Install(place) => {
             let tree = Tree::prepare(from)?;
             install::may_write(&place)?;

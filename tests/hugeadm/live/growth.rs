@@ -46,8 +46,8 @@ fn temporary_swap_is_added_and_removed() {
 }
 
 #[test]
-fn the_script_grows_pools_and_mounts() {
-    let Some(live) = machine("shell of growth") else {
+fn the_dry_run_script_works_in_sh() {
+    let Some(live) = machine("dry-run script") else {
         return;
     };
     let size = live.default_size();

@@ -166,7 +166,7 @@ fn limits_of_mounts() {
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.err
-            .contains("nr_inodes=10 is mounted there, instead of nr_inodes=11\n  umount "),
+            .contains("there has nr_inodes=10, not nr_inodes=11\n  umount "),
         "{ran:?}"
     );
 

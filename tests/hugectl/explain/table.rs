@@ -263,7 +263,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         pool: 20,
         line: "--text --data DIR/explained heap 1",
         rungs: &[("text", "base"), ("data", "base"), ("bss", "base")],
-        fact: "no whole 2MB page lies there",
+        fact: "no whole 2MB page fits there",
         mend: Mend::Advice,
         ..PLAIN
     },

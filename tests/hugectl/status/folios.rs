@@ -205,8 +205,7 @@ fn sizes_need_root() {
     }
     let place = Place::new();
     let running = Running::wait_for(as_nobody(&Command::new(place.build("mixed", MIXED, &[]))));
-    let why =
-        "no sizes of folios: cannot read /proc/kpageflags: permission denied (EACCES); ask as root";
+    let why = "no folio sizes, which only root can read: cannot read /proc/kpageflags: permission denied (EACCES)";
     let args = ["--status", &running.pid(), "--sizes"];
     let warned = done(&as_nobody(&place.command(&args)).output().unwrap());
     assert_eq!(

@@ -61,7 +61,7 @@ fn an_allocator_with_names_of_its_own_stays() {
         }
         let (define, link) = (format!("-D{library}"), format!("-l{library}"));
         let flags = ["-fno-builtin", &define, "-Wl,--no-as-needed", &link];
-        let Some(program) = build("own_names", Libc::Glibc, &flags) else {
+        let Some(program) = build("mixed_api", Libc::Glibc, &flags) else {
             return;
         };
         for start in STARTS {

@@ -16,7 +16,7 @@ const HUGE: [&str; 8] = [
 ];
 
 /// Mappings that are left alone.
-const LEFT: [&str; 4] = ["no", "stack", "small", "number"];
+const LEFT: [&str; 4] = ["nh", "stack", "small", "raw"];
 
 /// A line of the program.
 #[derive(Debug)]

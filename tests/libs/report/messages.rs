@@ -13,12 +13,12 @@ use crate::support::tool::{Ran, hugectl, tool};
 /// A variable with an invalid value, which every process reports.
 const INVALID: &str = "HUGETLB_MORECORE_SHRINK";
 
-/// A directory with the file of the messages.
-struct Place(tempfile::TempDir);
+/// A directory with a message file.
+struct Log(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
+impl Log {
+    fn new() -> Log {
+        Log(tempfile::tempdir().unwrap())
     }
 
     fn file(&self) -> PathBuf {
@@ -56,45 +56,45 @@ fn assert_quiet(ran: &Ran) {
 
 #[test]
 fn all_messages_go_to_the_file() {
-    let place = Place::new();
+    let log = Log::new();
     let script = "perl -e 0; sh -c 'perl -e 0; :'; exec perl -e 'fork; wait; exec \"true\"'";
-    assert_quiet(&place.run(&[], &["sh", "-c", script]));
-    let text = place.text();
+    assert_quiet(&log.run(&[], &["sh", "-c", script]));
+    let text = log.text();
     // One line of hugectl, and one of each executed program.
     assert_eq!(text.matches("hugectl: warning: ").count(), 1, "{text}");
     assert_eq!(text.matches(INVALID).count(), 7, "{text}");
-    assert_eq!(place.processes().len(), 5, "{text}");
+    assert_eq!(log.processes().len(), 5, "{text}");
     // The file is appended to.
-    assert_quiet(&place.run(&[], &["true"]));
-    assert!(place.text().starts_with(&text));
-    fs::remove_file(place.file()).unwrap();
-    assert_quiet(&place.run(&["-q"], &["sh", "-c", script]));
-    assert_eq!(place.text(), "");
+    assert_quiet(&log.run(&[], &["true"]));
+    assert!(log.text().starts_with(&text));
+    fs::remove_file(log.file()).unwrap();
+    assert_quiet(&log.run(&["-q"], &["sh", "-c", script]));
+    assert_eq!(log.text(), "");
     // A dry run doesn't create the file.
-    fs::remove_file(place.file()).unwrap();
-    place.run(&["--dry-run", "--shm"], &["true"]);
-    assert!(!place.file().exists());
+    fs::remove_file(log.file()).unwrap();
+    log.run(&["--dry-run", "--shm"], &["true"]);
+    assert!(!log.file().exists());
 }
 
 #[test]
 fn messages_go_to_an_open_descriptor() {
-    let place = Place::new();
+    let log = Log::new();
     let script = format!(
         "'{}' --messages=7 sh -c 'perl -e 0; :' 7>>'{}'",
         hugectl().display(),
-        place.file().display()
+        log.file().display()
     );
     let mut shell = Command::new("sh");
     let ran: Ran = (shell.args(["-c", &script]).env(INVALID, "?").output())
         .unwrap()
         .into();
     assert_quiet(&ran);
-    assert_eq!(place.processes().len(), 2, "{}", place.text());
+    assert_eq!(log.processes().len(), 2, "{}", log.text());
 }
 
 /// The file is opened before the program drops its rights.
 #[test]
-fn the_file_needs_no_rights_later() {
+fn messages_survive_setuid() {
     let test = "messages after rights were dropped";
     if !nix::unistd::geteuid().is_root() {
         return skip(test, "it needs root").unwrap_or(());
@@ -102,29 +102,29 @@ fn the_file_needs_no_rights_later() {
     if !nobody_can_run(test, Path::new(env!("HUGETOOLS_PRELOAD"))) {
         return;
     }
-    let place = Place::new();
-    fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let log = Log::new();
+    fs::set_permissions(log.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let drops = format!(
         "$) = $( = 65534; $> = $< = 65534; open(F, '>>', '{}') and die; \
          system('perl', '-e', '0'); exit 0",
-        place.file().display()
+        log.file().display()
     );
-    assert_quiet(&place.run(&["--shm"], &["perl", "-e", &drops]));
-    assert_eq!(place.processes().len(), 2, "{}", place.text());
+    assert_quiet(&log.run(&["--shm"], &["perl", "-e", &drops]));
+    assert_eq!(log.processes().len(), 2, "{}", log.text());
 }
 
 /// The program closes our descriptor and reuses its number.
 #[test]
 fn a_closed_descriptor_is_opened_again() {
-    let place = Place::new();
-    let other = place.0.path().join("other");
+    let log = Log::new();
+    let other = log.0.path().join("other");
     let reuses = format!(
         "use POSIX; POSIX::close($_) for 3..1023; $^F = 2000; open(F, '>', '{}'); \
          POSIX::dup2(fileno(F), $_) for 400..900; system('perl', '-e', '0'); exit 0",
         other.display()
     );
-    assert_quiet(&place.run(&["--shm"], &["perl", "-e", &reuses]));
-    assert_eq!(place.processes().len(), 2, "{}", place.text());
+    assert_quiet(&log.run(&["--shm"], &["perl", "-e", &reuses]));
+    assert_eq!(log.processes().len(), 2, "{}", log.text());
     assert_eq!(fs::read_to_string(other).unwrap(), "");
 }
 
@@ -138,29 +138,29 @@ fn a_file_that_cannot_be_opened_is_an_error() {
         assert!(ran.status == 125 && ran.err.starts_with(&named), "{ran:?}");
     }
     // The message about a missing program goes to the file, too.
-    let place = Place::new();
-    let ran = place.run(&[], &["./nothing-there"]);
+    let log = Log::new();
+    let ran = log.run(&[], &["./nothing-there"]);
     assert_eq!((ran.status, ran.err.as_str()), (127, ""), "{ran:?}");
-    assert!(place.text().contains("nothing-there"), "{}", place.text());
+    assert!(log.text().contains("nothing-there"), "{}", log.text());
 }
 
 #[test]
 fn the_report_goes_with_the_messages() {
-    let place = Place::new();
-    let ran = place.run(&["-q", "--thp", "--report"], &["perl", "-e", "exit 0"]);
+    let log = Log::new();
+    let ran = log.run(&["-q", "--thp", "--report"], &["perl", "-e", "exit 0"]);
     assert!(!ran.err.contains("stack"), "{ran:?}");
-    assert!(place.text().contains("\nended "), "{}", place.text());
+    assert!(log.text().contains("\nended "), "{}", log.text());
 }
 
 /// Build systems take output on standard error for a warning.
 #[test]
 fn a_compiler_prints_nothing() {
-    let place = Place::new();
-    let source = place.0.path().join("x.c");
+    let log = Log::new();
+    let source = log.0.path().join("x.c");
     fs::write(&source, "int main(void) { return 0; }\n").unwrap();
     let object = source.with_extension("x");
     let args = [source.to_str().unwrap(), "-o", object.to_str().unwrap()];
     let words = [&["cc"][..], &args].concat();
-    assert_quiet(&place.run(&["--heap=thp"], &words));
-    assert!(place.processes().len() >= 4, "{}", place.text());
+    assert_quiet(&log.run(&["--heap=thp"], &words));
+    assert!(log.processes().len() >= 4, "{}", log.text());
 }

@@ -11,48 +11,48 @@
 
 static pthread_barrier_t all_here;
 
-struct own {
+struct buf {
 	int node;
 	char *at;
 };
 
-enum { OWN = 24 * MB };
+enum { LEN = 24 * MB };
 
 static void *fill_own(void *arg)
 {
-	struct own *own = arg;
+	struct buf *buf = arg;
 
-	run_on(own->node);
-	own->at = block(OWN);
-	fill(own->at, OWN, 10 + own->node);
+	run_on(buf->node);
+	buf->at = block(LEN);
+	fill(buf->at, LEN, 10 + buf->node);
 	pthread_barrier_wait(&all_here);
 	pthread_barrier_wait(&all_here);
 	return NULL;
 }
 
 /* Prints where all memory is, and checks it. */
-static void review(const char *who, struct own *owns, char *bound, char *spread)
+static void review(const char *who, struct buf *bufs, char *bound, char *spread)
 {
 	char what[64];
 
 	for (int n = 0; n < 2; n++) {
 		snprintf(what, sizeof what, "%s thread %d", who, n);
-		check(what, owns[n].at, OWN, 10 + n);
-		where(what, owns[n].at, OWN);
+		check(what, bufs[n].at, LEN, 10 + n);
+		where(what, bufs[n].at, LEN);
 	}
 	snprintf(what, sizeof what, "%s bound", who);
-	check(what, bound, OWN, 20);
-	where(what, page_of(bound), OWN - 2 * PAGE);
+	check(what, bound, LEN, 20);
+	where(what, page_of(bound), LEN - 2 * PAGE);
 	policy(what, page_of(bound));
 	snprintf(what, sizeof what, "%s spread", who);
-	check(what, spread, OWN, 21);
-	where(what, page_of(spread), OWN - 2 * PAGE);
+	check(what, spread, LEN, 21);
+	where(what, page_of(spread), LEN - 2 * PAGE);
 	policy(what, page_of(spread));
 }
 
 static void forks(void)
 {
-	struct own owns[2] = {{0, NULL}, {1, NULL}};
+	struct buf bufs[2] = {{0, NULL}, {1, NULL}};
 	pthread_t thread[2];
 	char *bound, *spread;
 	int status;
@@ -61,29 +61,29 @@ static void forks(void)
 	run_on(0);
 	pthread_barrier_init(&all_here, NULL, 3);
 	for (int n = 0; n < 2; n++)
-		pthread_create(&thread[n], NULL, fill_own, &owns[n]);
+		pthread_create(&thread[n], NULL, fill_own, &bufs[n]);
 	pthread_barrier_wait(&all_here);
-	bound = block(OWN);
-	bind(page_of(bound), OWN - 2 * PAGE, BIND, &SECOND, 0);
-	fill(bound, OWN, 20);
-	spread = block(OWN);
-	bind(page_of(spread), OWN - 2 * PAGE, INTERLEAVE, &BOTH, 0);
-	fill(spread, OWN, 21);
-	review("before", owns, bound, spread);
+	bound = block(LEN);
+	bind(page_of(bound), LEN - 2 * PAGE, BIND, &SECOND, 0);
+	fill(bound, LEN, 20);
+	spread = block(LEN);
+	bind(page_of(spread), LEN - 2 * PAGE, INTERLEAVE, &BOTH, 0);
+	fill(spread, LEN, 21);
+	review("before", bufs, bound, spread);
 	pid = fork();
 	if (pid < 0)
 		fail("fork");
 	if (pid == 0) {
-		review("child", owns, bound, spread);
-		fill(bound, OWN, 30);
-		where("child wrote bound", page_of(bound), OWN - 2 * PAGE);
+		review("child", bufs, bound, spread);
+		fill(bound, LEN, 30);
+		where("child wrote bound", page_of(bound), LEN - 2 * PAGE);
 		_exit(0);
 	}
 	if (waitpid(pid, &status, 0) != pid || status)
 		fail("the child");
-	review("after", owns, bound, spread);
-	fill(bound, OWN, 20);
-	where("after wrote bound", page_of(bound), OWN - 2 * PAGE);
+	review("after", bufs, bound, spread);
+	fill(bound, LEN, 20);
+	where("after wrote bound", page_of(bound), LEN - 2 * PAGE);
 	pthread_barrier_wait(&all_here);
 	for (int n = 0; n < 2; n++)
 		pthread_join(thread[n], NULL);
@@ -108,23 +108,23 @@ static void forbid_policies(void)
 
 static void filtered(void)
 {
-	char *at = block(OWN);
+	char *at = block(LEN);
 	int status;
 	pid_t pid;
 
 	run_on(0);
-	fill(at, OWN, 40);
+	fill(at, LEN, 40);
 	run_on(1);
 	forbid_policies();
 	pid = fork();
 	if (pid == 0) {
-		check("child", at, OWN, 40);
-		fill(at, OWN, 41);
+		check("child", at, LEN, 40);
+		fill(at, LEN, 41);
 		_exit(0);
 	}
 	if (waitpid(pid, &status, 0) != pid || status)
 		fail("the child");
-	check("filtered", at, OWN, 40);
+	check("filtered", at, LEN, 40);
 }
 
 #endif

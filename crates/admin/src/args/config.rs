@@ -28,7 +28,7 @@ pub struct Config {
     #[arg(long)]
     pub example_config: bool,
 
-    /// Apply the file at each boot, before the programs that need its pools
+    /// Apply /etc/hugetools at boot, before programs that need its pools
     #[arg(long, conflicts_with = "uninstall_boot")]
     pub install_boot: bool,
 

@@ -1,4 +1,4 @@
-//! `--size-for`: reads the memory of a process or a program, or asks PostgreSQL or Java.
+//! `--size-for`: reads smaps or an ELF file, or asks PostgreSQL or Java.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -73,8 +73,8 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
         pages,
     };
     let mut parts = parts.map(part).to_vec();
-    let name = "private memory in mappings below a page";
-    parts.insert(1, Part::new(name, small, size));
+    let name = format!("private memory in mappings below {size}");
+    parts.insert(1, Part::new(&name, small, size));
     parts.retain(|part| part.bytes > 0);
     Ok(parts)
 }
@@ -109,7 +109,7 @@ fn find(name: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("there is no program {name} in PATH"))
 }
 
-/// Returns the whole pages of text, data and bss. Only these can be huge pages.
+/// Sizes text, data and bss, rounded down; alignment may take one page more.
 fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>, String> {
     let file = find(name, path)?;
     let shown = file.display();
@@ -142,8 +142,8 @@ fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Pa
         .to_vec())
 }
 
-/// Asks the server's program. Root runs it as the owner of `PG_VERSION`, because it loads the
-/// libraries that the settings in DATADIR name.
+/// Asks the server's program. Root runs it as the owner of `PG_VERSION`, because
+/// settings in DATADIR make it load libraries.
 fn of_postgres(
     dir: &Path,
     size: PageSize,
@@ -168,7 +168,9 @@ fn of_postgres(
             .map_err(|_| format!("{setting} is {}", text.trim()))
     };
     if found.uid() == 0 {
-        return Err("PostgreSQL never runs as root\n  give the directory to its user".to_owned());
+        return Err(
+            "root owns PG_VERSION\n  give the directory to the server's user: chown -R".to_owned(),
+        );
     }
     let name = "shared memory as the server computes it";
     match ask("shared_memory_size_in_huge_pages") {
@@ -178,7 +180,7 @@ fn of_postgres(
         }
         Err(why) if why.contains("unrecognized configuration parameter") => {
             let bytes = ask("shared_buffers")?.saturating_mul(8 << 10);
-            let note = "The server adds a few percent: PostgreSQL 15 and later tell how many.";
+            let note = "Add a few percent; PostgreSQL 15 and later report the exact number.";
             Ok((
                 vec![Part::new("shared_buffers", bytes, size)],
                 Some(note.to_owned()),
@@ -234,7 +236,7 @@ fn of_java(args: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Part>
         ),
     ];
     if flag("UseG1GC") == Some("true") {
-        // Two bitmaps with a bit per 8 bytes, three tables with a byte per 512.
+        // JDK 17: two bitmaps, a bit per 8 bytes; three tables, a byte per 512.
         let tables = heap / 64 * 2 + heap / 512 * 3;
         parts.push(Part::new("tables of G1", tables, size));
     }

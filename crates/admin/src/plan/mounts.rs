@@ -16,7 +16,7 @@ use crate::args::Mounts;
 use crate::request::{BASE, MountSet, NewMounts, Request};
 use crate::step::{MakeDir, Mount, MountSize, Owner, SetOwner, Step};
 
-/// Everybody may search the directories above the mounts.
+/// Everybody may search the directories that no set of mounts owns.
 pub(super) const BASE_OWNER: Owner = Owner {
     uid: 0,
     gid: 0,
@@ -145,7 +145,7 @@ fn mount(
     }
 }
 
-/// Describes a requested limit that an existing mount lacks. Limits cannot be changed
+/// Describes the first limit in which an existing mount differs. Limits cannot be changed
 /// without unmounting.
 fn other_limits(found: &mount::Mount, limits: &Mounts, pool: &Pool) -> Option<String> {
     let whole = |limit: MountSize| {
@@ -154,7 +154,7 @@ fn other_limits(found: &mount::Mount, limits: &Mounts, pool: &Pool) -> Option<St
     };
     let has = |name: &str| -> Option<u64> {
         let quantity: Quantity = found.option(name)?.parse().ok()?;
-        // `size=0` is a mount without any space. The kernel prints `min_size=0` for no reservation.
+        // `size=0` is a mount without any space; `min_size=0` reserves nothing.
         let bytes = quantity.bytes().ok().map(Bytes::get);
         bytes.filter(|bytes| *bytes > 0 || name == "size")
     };
@@ -173,10 +173,10 @@ fn other_limits(found: &mount::Mount, limits: &Mounts, pool: &Pool) -> Option<St
         .find(|(name, asked)| has(name) != *asked)?;
     let limit = |limit: Option<u64>| match limit {
         Some(limit) => format!("{name}={limit}"),
-        None => format!("no {name}"),
+        None => format!("{name} unset"),
     };
     Some(format!(
-        "a hugetlbfs with {} is mounted there, instead of {}",
+        "the hugetlbfs mounted there has {}, not {}",
         limit(has(name)),
         limit(asked)
     ))

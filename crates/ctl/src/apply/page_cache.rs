@@ -95,7 +95,7 @@ impl Attempt<'_> {
             false => Why::InUse,
         };
         // Without a record, the next start tries again.
-        let _ = record.write_all(attempt_log::word(&why).as_bytes());
+        let _ = record.write_all(attempt_log::text(&why).as_bytes());
         Ok(Some((after, why)))
     }
 

@@ -28,14 +28,14 @@ pub(super) fn notes(run: &Run, findings: &Findings, is_left_out: bool) -> Vec<No
     notes.extend(requested(findings).filter_map(measure));
     let wants_text = findings.asked.text.is_some() && parts.text.is_some_and(has_whole_page);
     if target.image == Image::Static && wants_text && parts.own(target) == Bytes::default() {
-        notes.push(static_text_is_short());
+        notes.push(static_text_not_huge());
     }
     notes.extend(
         parts
             .obstacle
             .and_then(|why| obstacle(why, target, findings)),
     );
-    // A start notes its own attempts. It makes none for a program that `--only` leaves out.
+    // `apply` reports its attempts. It makes none for a program that `--only` leaves out.
     let is_known = |prepared: &&Prepared| !run.starts() || prepared.state != State::Untried;
     let known = parts.prepared.iter().filter(|_| !is_left_out);
     notes.extend(known.filter(is_known).map(describe));
@@ -45,7 +45,7 @@ pub(super) fn notes(run: &Run, findings: &Findings, is_left_out: bool) -> Vec<No
 /// Warns about options that override each other.
 fn conflicts(run: &Run) -> Option<Note> {
     let text = match run.segments.off && run.segments.name_any() {
-        true => "--disable: text, data and bss stay where they are, although they are asked for",
+        true => "--disable overrides --text, --text-libs, --data and --bss",
         false if run.segments.disagree() => {
             "data and bss are one segment: the pages of --data count for both"
         }
@@ -117,20 +117,20 @@ fn nothing_huge(
         let kernel = &findings.kernel;
         let short = match kernel.no_pools.0.or(kernel.thp_hidden) {
             Some(hidden) => {
-                let fact = format!("which huge pages there are cannot be told, since {hidden}");
+                let fact = format!("the sizes of huge pages are unknown, since {hidden}");
                 hidden.explain(Shortfall::new(subject, fact))
             }
-            None => Shortfall::new(subject, "this machine has no huge pages for them"),
+            None => Shortfall::new(subject, "this machine has no huge pages"),
         };
         return short.consequence_first(format!("{names} {stay} on base pages"));
     };
     let program = target.program.display();
     let all: u64 = parts.map(|part| part.all.get()).sum();
-    let short = Shortfall::new(subject, format!("no whole {size} page lies there"));
+    let short = Shortfall::new(subject, format!("no whole {size} page fits there"));
     let short = short.consequence_first(format!("{names} of {program} {stay} on base pages"));
     let short = short.source(program, Amount(Bytes::new(all)));
     match is_shell(target.program.as_os_str().as_bytes()) {
-        true => short.advise("what it starts may have some, as --report=FILE says of each process"),
+        true => short.advise("for the programs that it starts, see --report=FILE"),
         false => short.mend_some_day(&findings.relink),
     }
 }
@@ -146,11 +146,12 @@ fn measure((subject, part): (Subject, Option<Part>)) -> Option<Note> {
     )))
 }
 
-/// Warns that a static program gets no huge pages of its file, the only ones for its text.
-pub(crate) fn static_text_is_short() -> Note {
-    let fact = "the program is static, so no library can be added to it, and the huge pages \
-                of its file cannot be had";
-    let short = Shortfall::new(Subject::TEXT, fact).consequence_first("text stays on base pages");
+/// Warns that a static program's text is not all on huge pages of its file.
+pub(crate) fn static_text_not_huge() -> Note {
+    let fact = "the program is static, so no library can be added to it, and its file is not \
+                all on huge pages";
+    let short =
+        Shortfall::new(Subject::TEXT, fact).consequence_first("text is not all on huge pages");
     Note::short(Level::Warning, short)
 }
 
@@ -164,8 +165,8 @@ fn obstacle(why: Obstacle, target: &Target, findings: &Findings) -> Option<Note>
             Bytes::new(align)
         ),
         Obstacle::Offsets => format!(
-            "text cannot be on huge pages of its file: addresses and offsets of {program} do not \
-             agree; to align it, {relink}"
+            "text cannot be on huge pages of its file: vaddr and offset of {program} are \
+             not congruent; to align it, {relink}"
         ),
     };
     Some(Note::info(text))
@@ -177,7 +178,7 @@ pub(crate) fn describe(prepared: &Prepared) -> Note {
     Note::info(match &prepared.state {
         State::Ready => format!("text: {wanted} are huge pages of {path} already"),
         State::Filled => format!("text: {wanted} are huge pages of {path} now"),
-        State::Untried => format!("text: {wanted} may be huge pages of {path}: the start will try"),
+        State::Untried => format!("text: a start tries to put {wanted} on huge pages of {path}"),
         State::Short { huge, why } => {
             let huge = match huge {
                 Some(huge) => format!("{} of {wanted} are", Amount(*huge)),

@@ -18,16 +18,16 @@ pub struct Selection {
     /// Each process once, in the order of their numbers.
     pub pids: Vec<Pid>,
     /// Processes that may have huge pages, but may not be inspected.
-    pub hidden: Vec<Pid>,
+    pub denied: Vec<Pid>,
     /// Why processes of other users are invisible.
     pub unseen: Option<String>,
 }
 
-/// Selects processes; with `tree` their descendants, too. `again` in later passes of a watch, where
-/// the processes of a name may have ended.
+/// Selects processes; with `tree` their descendants, too. Set `again` after the first pass of a
+/// watch: then a name may match no process.
 ///
 /// # Errors
-/// No process has one of the names, or `/proc` is not mounted.
+/// A name matches no process, or `/proc` is not mounted.
 pub fn select(
     root: &Root,
     wanted: &[ProcessSelector],
@@ -35,7 +35,7 @@ pub fn select(
     again: bool,
 ) -> Result<Selection, Failure> {
     let mut selected = BTreeSet::new();
-    let mut hidden = Vec::new();
+    let mut denied = Vec::new();
     let is_search = |one: &ProcessSelector| !matches!(one, ProcessSelector::Pid(_));
     let searches = wanted.iter().any(is_search);
     let unseen = (tree || searches).then(|| hidepid(root)).flatten();
@@ -65,7 +65,7 @@ pub fn select(
                     match has_huge_pages(root, pid) {
                         Some(true) => _ = selected.insert(pid.get()),
                         Some(false) => {}
-                        None => hidden.push(pid),
+                        None => denied.push(pid),
                     }
                 }
             }
@@ -76,7 +76,7 @@ pub fn select(
     }
     Ok(Selection {
         pids: selected.into_iter().filter_map(Pid::new).collect(),
-        hidden,
+        denied,
         unseen,
     })
 }
@@ -85,7 +85,7 @@ pub fn select(
 pub(super) fn hidepid(root: &Root) -> Option<String> {
     let option = hidepid::hidden_by(root)?;
     Some(format!(
-        "processes of others are hidden here (/proc is mounted with {option}); ask as root, or with \
+        "processes of others are hidden here (/proc is mounted with {option}); run as root, or with \
          CAP_SYS_PTRACE"
     ))
 }

@@ -8,7 +8,7 @@ use hugetools_contract::report::{Proof, is_shell};
 use hugetools_model::Root;
 use hugetools_model::process::{self, Pid, Stat};
 
-use crate::status::{OwnOrigin, Snapshot, select, written};
+use crate::status::{OwnOrigin, Snapshot, render, select};
 use crate::sys::program;
 
 /// Time for a daemon to finish its second fork.
@@ -142,5 +142,5 @@ fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
         warning: Some(&text),
         life: None,
     };
-    written(&proof, true)
+    render(&proof, true)
 }

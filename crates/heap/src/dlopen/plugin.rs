@@ -28,12 +28,12 @@ pub(crate) static LIBC: Libc = Libc {
 pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
     type Free = unsafe extern "C" fn(*mut c_void);
     if !is_foreign(block) {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         return unsafe { ours::free(block) };
     }
     // SAFETY: the address of the function of that name.
     if let Some(free) = unsafe { function::<Free>(LIBC.free.load(Ordering::Acquire)) } {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { free(block) };
     }
 }
@@ -45,12 +45,12 @@ pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
 pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
     if !is_foreign(block) {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         return unsafe { ours::realloc(block, size) };
     }
     // SAFETY: the address of the function of that name.
     let realloc = unsafe { function::<Realloc>(LIBC.realloc.load(Ordering::Acquire)) };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     realloc.map_or(core::ptr::null_mut(), |realloc| unsafe {
         realloc(block, size)
     })
@@ -64,7 +64,7 @@ pub(crate) unsafe extern "C" fn reallocarray(
     size: usize,
 ) -> *mut c_void {
     // An overflowing product is refused like any excessive size.
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { realloc(block, count.saturating_mul(size)) }
 }
 
@@ -73,11 +73,11 @@ pub(crate) unsafe extern "C" fn reallocarray(
 pub(crate) unsafe extern "C" fn usable_size(block: *mut c_void) -> usize {
     type UsableSize = unsafe extern "C" fn(*mut c_void) -> usize;
     if !is_foreign(block) {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         return unsafe { ours::malloc_usable_size(block) };
     }
     // SAFETY: the address of the function of that name.
     let usable_size = unsafe { function::<UsableSize>(LIBC.usable_size.load(Ordering::Acquire)) };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     usable_size.map_or(0, |usable_size| unsafe { usable_size(block) })
 }

@@ -22,7 +22,7 @@ macro_rules! internal_names {
                 let name = const { cstr(concat!(stringify!($name), "\0")) };
                 // SAFETY: the address of the function of that name.
                 if let Some(function) = unsafe { function::<Function>(next(name)) } {
-                    // SAFETY: as the caller says.
+                    // SAFETY: upheld by the caller.
                     return unsafe { function($($arg),*) };
                 }
             }
@@ -47,19 +47,19 @@ internal_names! {
     __libc_valloc(size: usize) -> *mut c_void => ours::valloc(size);
     __libc_pvalloc(size: usize) -> *mut c_void => ours::pvalloc(size);
     __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void => {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { ours::realloc(block, size) }
     };
     __libc_free(block: *mut c_void) -> () => {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { ours::free(block) }
     };
     __libc_cfree(block: *mut c_void) -> () => {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { ours::free(block) }
     };
     __posix_memalign(place: *mut *mut c_void, alignment: usize, size: usize) -> c_int => {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { ours::posix_memalign(place, alignment, size) }
     };
 }

@@ -1,4 +1,4 @@
-//! C++'s `operator new` and `delete`: through libstdc++ each would cost one or two more calls. The
+//! C++'s `operator new` and `delete`: through libstdc++ each costs one to three more calls. The
 //! other forms call these or malloc.
 #![expect(unsafe_code, reason = "exports functions of libstdc++")]
 
@@ -11,7 +11,7 @@ use crate::host_malloc::{self, Heap};
 use crate::malloc as ours;
 use crate::mimalloc;
 
-/// Calls the next library's `operator new`, which calls the new-handler and throws.
+/// Calls the next `operator new`, which on failure calls the new-handler or throws.
 #[cold]
 fn next_new(name: &CStr, size: usize) -> *mut c_void {
     type New = extern "C-unwind" fn(usize) -> *mut c_void;
@@ -34,9 +34,9 @@ fn new(name: &CStr, size: usize) -> *mut c_void {
 unsafe fn delete(name: &CStr, block: *mut c_void) {
     ours::check_sometimes(block);
     match ours::owner::is_outside(block) {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         true => unsafe { delete_outside(name, block) },
-        // SAFETY: as the caller says, and mimalloc's.
+        // SAFETY: a live block of mimalloc's.
         false => unsafe { mimalloc::mi_free(block) },
     }
 }
@@ -47,7 +47,7 @@ unsafe fn delete(name: &CStr, block: *mut c_void) {
 unsafe fn delete_outside(name: &CStr, block: *mut c_void) {
     match host_malloc::heap() {
         Heap::Theirs => next_delete(name, block),
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         _ => unsafe { ours::free_outside(block) },
     }
 }

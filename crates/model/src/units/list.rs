@@ -10,7 +10,7 @@ pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     members.ok()
 }
 
-/// Writes a list in the shortest form, as the kernel prints it.
+/// Writes a list as the kernel prints it, with ranges.
 pub fn format_list(members: &BTreeSet<u32>) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &member in members {

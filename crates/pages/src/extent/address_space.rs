@@ -64,7 +64,7 @@ pub unsafe fn clear(addr: usize, len: usize) -> Result<()> {
     if is_locked {
         let _ = sys::munlock(addr, len);
     }
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { sys::mmap(addr, len, libc::PROT_NONE, FLAGS | libc::MAP_FIXED, -1, 0)? };
     if is_locked {
         let _ = sys::munlock(addr, len);

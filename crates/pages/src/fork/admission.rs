@@ -1,9 +1,9 @@
 //! Decides whether a process with threads may keep private pool memory.
 //!
 //! A process with one thread can move such memory at any time. With more threads a move needs write
-//! protection that also stops the kernel: `userfaultfd(2)` with full rights. Without them all of it
-//! moves to ordinary memory before the first thread is created, and stays there. It stays on the
-//! pool if another thread runs, a device may be writing or there is no room; a fork then says why.
+//! protection that also stops the kernel: `userfaultfd(2)` with full rights. Otherwise all of it
+//! moves to ordinary memory for good before the first thread is created. It can't move if another
+//! thread runs, DMA may be writing or there is no room; a fork then says why.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,7 +50,7 @@ fn may_have_pages() -> bool {
     config::heap_is_of_pool() || has_data()
 }
 
-/// Closes the pools and moves everything off them.
+/// Closes the pools and moves private memory off them.
 fn leave_pools() {
     pool_backoff::close(Shortfall::Threads);
     // A thread that libc or a raw clone started may be writing.

@@ -12,13 +12,13 @@ const MARGIN: usize = 64 << 20;
 /// Why memory stays on the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocker {
-    /// Too few bytes are free: this many.
+    /// Bytes free, fewer than needed.
     TooLittle(usize),
-    /// Free memory is unknown: no `/proc`, or no descriptor left.
+    /// Free memory is unknown: `/proc` or a cgroup is unreadable.
     Unknown,
-    /// A device or ring may be writing.
+    /// DMA or io_uring may be writing.
     Device,
-    /// Other threads may be writing, and we lack the right to stop them.
+    /// Other threads may be writing, and userfaultfd can't stop them.
     Threads,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Blocker {
                 write!(f, "since only {} of memory is free", Amount(*room))
             }
             Blocker::Unknown => f.write_str("since the amount of free memory is unknown"),
-            Blocker::Device => f.write_str("since a device or a ring may be writing there"),
+            Blocker::Device => f.write_str("since DMA or io_uring may be writing there"),
             Blocker::Threads => f.write_str("since other threads may be writing there"),
         }
     }

@@ -203,14 +203,14 @@ fn fill_group(extent: &Extent, group: Range<usize>, ours: Range<usize>) -> bool 
 /// # Safety
 /// The range must be unused and claimed.
 unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let mut result = unsafe { hugetlb_pool::map_private_over(addr, size, size) };
     if result.is_ok() {
         // SAFETY: mapped just now.
         result = unsafe { populate_within_quota(addr, size) };
     }
     if result.is_err() {
-        // SAFETY: as the caller says; nothing was handed out.
+        // SAFETY: upheld by the caller; nothing was handed out.
         let _ = unsafe { address_space::clear(addr, size) };
         BIG_BACKOFF.heap_failed(size);
         return false;
@@ -226,7 +226,7 @@ unsafe fn populate_within_quota(addr: usize, size: usize) -> Result<()> {
     if quota::take(size, size) == 0 {
         return Err(Errno(libc::ENOMEM));
     }
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { populate::populate(addr, size, size) }.inspect_err(|_| quota::give(size, size))
 }
 

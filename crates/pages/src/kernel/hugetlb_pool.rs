@@ -34,7 +34,7 @@ fn size_bits(size: usize, shift: c_int) -> c_int {
 /// The range must be the caller's to replace.
 pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<()> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, addr) }.map(drop)
 }
 

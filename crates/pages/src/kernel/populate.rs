@@ -54,7 +54,7 @@ impl Advice {
 pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
     match WRITE.is_known() {
         true => write(addr, len, step),
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         false => unsafe { populate_by_reading(addr, len, step) },
     }
 }

@@ -17,7 +17,7 @@ use crate::sys::{Errno, NoSignals, Result};
 pub enum Outcome {
     /// All of it is ordinary memory now.
     Moved,
-    /// Part of it stays: threads, a device or a ring may write there, or it is being changed.
+    /// Part of it stays: threads, DMA or io_uring may write there, or it is being changed.
     InUse,
     /// Part of it stays, for lack of memory.
     NoMemory,

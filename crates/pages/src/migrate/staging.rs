@@ -132,7 +132,7 @@ impl Staging {
     /// It must hold the same contents, and nobody may write there meanwhile.
     pub unsafe fn replace(mut self, addr: usize) -> Result<()> {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { sys::mremap(self.addr, self.len, self.len, flags, addr)? };
         self.len = 0;
         Ok(())
@@ -160,7 +160,7 @@ pub(crate) unsafe fn fill(
     size: usize,
     mut write: impl FnMut(usize, usize),
 ) -> usize {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let page = |at: &usize| unsafe { populate::populate(addr + at, size, size) }.is_ok();
     let offsets = (0..len).step_by(size);
     let written = |at| write(at, size);
@@ -175,7 +175,7 @@ unsafe fn fill_ordinary(addr: usize, len: usize, mut write: impl FnMut(usize, us
     let (size, page) = (facts::thp_size(), sys::page_size());
     for at in (0..len).step_by(size) {
         let part = size.min(len - at);
-        // SAFETY: as the caller says. The last bytes are touched first: the kernel then clears
+        // SAFETY: upheld by the caller. The last bytes are touched first: the kernel then clears
         // the page forwards, which is faster.
         let _ = unsafe { populate::populate(addr + at + part - page, page, page) };
         write(at, part);

@@ -1,5 +1,5 @@
-//! Entry points: one request at a time. The first one starts the service's thread, by a function
-//! that the caller passes.
+//! Entry points: one request at a time. Without a service, it starts the service's thread by a
+//! function that the caller passes.
 
 use core::ffi::c_void;
 use core::ops::Range;
@@ -27,7 +27,8 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 ///
 /// # Errors
 /// `ENOTSUP` with one node, or if neither userfaultfd nor NUMA balancing works; `EINVAL` if no part
-/// of the range qualifies (`ranges`). Other errors are the service's or those of `spawn`.
+/// of the range qualifies (`ranges`). Other errors are those of the
+/// setup, the service or `spawn`.
 pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
     if !nodes::are_many() {
         return Err(Errno(libc::ENOTSUP));
@@ -45,14 +46,14 @@ pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
         return balancing::ask(&range, "a seccomp filter is in force");
     }
     if dma_users::may_write() {
-        return balancing::ask(&range, "a device or a ring may be writing");
+        return balancing::ask(&range, "DMA or io_uring may be writing");
     }
     match ask(&range, spawn) {
         Ok(bytes) => {
             say(
                 Level::Info,
                 format_args!(
-                    "next touch: {} will move to the node of the next thread that touches them \
+                    "next touch: {} can move to the node of the next thread that touches them \
                      (userfaultfd)",
                     Amount(bytes)
                 ),
@@ -60,7 +61,7 @@ pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
             Ok(())
         }
         Err(Errno(libc::EPERM | libc::EACCES)) => {
-            balancing::ask(&range, "the process may not use userfaultfd(2)")
+            balancing::ask(&range, "userfaultfd(2) is not permitted")
         }
         Err(Errno(libc::ENOSYS)) => {
             let why =

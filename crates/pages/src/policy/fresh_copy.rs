@@ -16,12 +16,12 @@ pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
     let mut at = 0;
     while at < len {
         let part = (size - (to + at) % size).min(len - at);
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         if !unsafe { is_zero(from + at, part) } {
-            // SAFETY: as the caller says; it is zero already.
+            // SAFETY: upheld by the caller; it is zero already.
             unsafe { ((to + at + part - 1) as *mut u8).write_volatile(0) };
             let (from, to) = ((from + at) as *const u8, (to + at) as *mut u8);
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             unsafe { core::ptr::copy_nonoverlapping(from, to, part) };
         }
         at += part;
@@ -36,7 +36,7 @@ pub(crate) unsafe fn copy_nonzero(from: usize, to: usize, len: usize) {
     for (part, is_zero) in runs(from, len) {
         if !is_zero {
             let to = (to + (part.start - from)) as *mut u8;
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             unsafe { core::ptr::copy_nonoverlapping(part.start as *const u8, to, part.len()) };
         }
     }
@@ -66,7 +66,7 @@ unsafe fn is_zero(addr: usize, len: usize) -> bool {
     /// Long enough for the compiler to use vector registers.
     type Block = [usize; 64];
     let mut blocks = (addr..addr + len).step_by(size_of::<Block>());
-    // SAFETY: as the caller says; a base page is whole blocks.
+    // SAFETY: upheld by the caller; a base page is whole blocks.
     let block = |at: usize| unsafe { (at as *const Block).read() };
     blocks.all(|at| block(at).iter().fold(0, |all, word| all | word) == 0)
 }

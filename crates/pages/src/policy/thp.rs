@@ -182,7 +182,7 @@ pub unsafe fn populate(addr: usize, len: usize) -> sys::Result<()> {
     let size = facts::thp_size();
     for at in (addr..addr + len / size * size).step_by(size) {
         let page = sys::page_size();
-        // SAFETY: as the caller says. The first touch gets a huge page if there is one.
+        // SAFETY: upheld by the caller. The first touch gets a huge page if there is one.
         unsafe { populate::populate(at + size - page, page, page)? };
         // SAFETY: likewise.
         unsafe { collapse(at, size)? };

@@ -9,11 +9,11 @@ use crate::rt::table_guard::TableGuard;
 
 /// Maximum number of regions. Further mappings get no pool pages; calls on further System V
 /// segments go to the kernel unchanged.
-const PLACES: usize = 256;
+const SLOTS: usize = 256;
 
 struct Table {
     lock: Lock,
-    regions: core::cell::UnsafeCell<[Region; PLACES]>,
+    regions: core::cell::UnsafeCell<[Region; SLOTS]>,
 }
 
 #[expect(unsafe_code, reason = "shares the table between threads")]
@@ -22,13 +22,13 @@ unsafe impl Sync for Table {}
 
 static TABLE: Table = Table {
     lock: Lock::new(),
-    regions: core::cell::UnsafeCell::new([Region::UNUSED; PLACES]),
+    regions: core::cell::UnsafeCell::new([Region::UNUSED; SLOTS]),
 };
 
-/// Mapped range of each region for readers without the lock; the end is 0 if unused. A region is
-/// added before another one shrinks, so that a reader rarely misses an address.
-static BOUNDS: [(AtomicUsize, AtomicUsize); PLACES] =
-    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES];
+/// Mapped range of each region for readers without the lock; the end is 0 if unused. A
+/// split adds the upper half before it shrinks the lower, so readers rarely miss an address.
+static BOUNDS: [(AtomicUsize, AtomicUsize); SLOTS] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; SLOTS];
 
 /// Index after the last slot ever used.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -43,7 +43,7 @@ pub fn overlaps(range: &Range<usize>) -> bool {
 }
 
 /// Whether there ever was a region.
-pub fn has_any() -> bool {
+pub fn had_any() -> bool {
     USED.load(Ordering::Acquire) != 0
 }
 
@@ -58,13 +58,13 @@ pub fn open() -> Open {
 
 impl Open {
     #[expect(unsafe_code, reason = "reaches into the table")]
-    fn regions(&mut self) -> &mut [Region; PLACES] {
+    fn regions(&mut self) -> &mut [Region; SLOTS] {
         // SAFETY: the lock is held as long as `self` lives.
         unsafe { &mut *TABLE.regions.get() }
     }
 
     /// Adds a new mapping; returns whether there was a slot.
-    pub fn enter(
+    pub fn add(
         &mut self,
         base: usize,
         (len, mapped, page): (usize, usize, usize),
@@ -108,7 +108,7 @@ impl Open {
     }
 
     /// Whether `count` slots are free.
-    pub fn has_places(&mut self, count: usize) -> bool {
+    pub fn has_slots(&mut self, count: usize) -> bool {
         let free = self.regions().iter().filter(|place| place.base == 0);
         free.take(count).count() == count
     }
@@ -137,7 +137,7 @@ impl Open {
         }
     }
 
-    /// Splits off a range of whole huge pages as a region of its own. Needs two free slots.
+    /// Splits off a range of whole huge pages as a region of its own. Takes up to two slots.
     pub fn isolate(&mut self, region: Region, range: &Range<usize>) -> Region {
         let mut middle = region;
         if range.start > middle.base {
@@ -173,7 +173,7 @@ mod tests {
         let base = 1 << 40;
         let mut open = open();
         let shape = (4 * PAGE - 4096, 4 * PAGE, PAGE);
-        assert!(open.enter(base, shape, 3, Backing::Anonymous));
+        assert!(open.add(base, shape, 3, Backing::Anonymous));
         let region = open.first(&(base..base + 1)).unwrap();
         let middle = base + PAGE..base + 2 * PAGE;
         let piece = open.isolate(region, &middle);

@@ -1,5 +1,5 @@
 //! Messages: one `write(2)` each to the [`outlet`]. They raise no signal, and wait at most 100 ms
-//! for a reader. A program that filters its own system calls gets none.
+//! for a reader. A program with its own seccomp filter gets no message.
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};

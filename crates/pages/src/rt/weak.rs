@@ -46,7 +46,7 @@ macro_rules! weak_function {
 /// It must be the address of a function of this type, or 0.
 pub unsafe fn function<F: Copy>(address: usize) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     (address != 0).then(|| unsafe { core::mem::transmute_copy(&address) })
 }
 

@@ -54,7 +54,7 @@ pub fn any(load: &Load, range: &Range<usize>) -> bool {
 pub unsafe fn copy(load: &Load, range: &Range<usize>, to: usize) {
     runs(load, range, |run| {
         let to = to + (run.start - range.start);
-        // SAFETY: as the caller says; the mappings don't overlap.
+        // SAFETY: upheld by the caller; the mappings don't overlap.
         unsafe {
             core::ptr::copy_nonoverlapping(run.start as *const u8, to as *mut u8, run.len());
         }

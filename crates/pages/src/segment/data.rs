@@ -105,7 +105,7 @@ unsafe fn fill_and_replace(
         unsafe { contents::copy(load, &part, to) };
     });
     staging.protect(load.prot).map_err(Reason::of_access)?;
-    // SAFETY: as the caller says; the contents are the same.
+    // SAFETY: upheld by the caller; the contents are the same.
     unsafe { staging.replace(start) }.map_err(Reason::of_replace)?;
     Ok(done)
 }
@@ -171,7 +171,7 @@ unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     Reason::of_filter()?;
     let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
     let staging = staging.ok_or_else(Reason::of_no_thp)?;
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { fill_and_replace(load, range.start, staging) }.map(drop)
 }
 

@@ -31,7 +31,7 @@ pub unsafe fn replace_by_file(
         return Err(Reason::PoolEmpty);
     }
     let range = range.start..range.start + taken;
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let done = unsafe { map_file(&range, size, prot, name, write) };
     quota::give(size, taken - *done.as_ref().unwrap_or(&0));
     done
@@ -59,7 +59,7 @@ unsafe fn map_file(
     }
     drop(view);
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
-    // SAFETY: as the caller says; the file has the same contents.
+    // SAFETY: upheld by the caller; the file has the same contents.
     let mapped = unsafe { sys::mmap(range.start, filled, prot, flags, file.fd(), 0) };
     match mapped {
         Ok(_) if prot & libc::PROT_READ != 0 => {

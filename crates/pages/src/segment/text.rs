@@ -208,6 +208,6 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
 /// # Safety
 /// `from` must be readable, and `to` writable and unknown to others.
 unsafe fn copy(from: usize, to: usize, len: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
 }

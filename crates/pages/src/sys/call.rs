@@ -84,7 +84,7 @@ pub(super) fn check_filter(call: seccomp_filter::Call) -> Result<()> {
 pub(super) unsafe fn filled<T>(fill: impl FnOnce(usize) -> Result<usize>) -> Result<T> {
     let mut value = MaybeUninit::<T>::zeroed();
     fill(value.as_mut_ptr() as usize)?;
-    // SAFETY: as the caller says, and the kernel has filled it.
+    // SAFETY: upheld by the caller, and the kernel has filled it.
     Ok(unsafe { value.assume_init() })
 }
 
@@ -97,7 +97,7 @@ pub(super) unsafe fn filled<T>(fill: impl FnOnce(usize) -> Result<usize>) -> Res
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     let [a, b, c, d, e, f] = args;
     let result;
-    // SAFETY: as the caller says; the kernel changes these registers only.
+    // SAFETY: upheld by the caller; the kernel changes these registers only.
     unsafe {
         asm!(
             "syscall",
@@ -115,7 +115,7 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     let [a, b, c, d, e, f] = args;
     let result;
-    // SAFETY: as the caller says; the kernel changes x0 only.
+    // SAFETY: upheld by the caller; the kernel changes x0 only.
     unsafe {
         asm!(
             "svc 0",
@@ -133,7 +133,7 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     let [a, b, c, d, e, f] = args;
     let result;
-    // SAFETY: as the caller says; the kernel changes a0 only.
+    // SAFETY: upheld by the caller; the kernel changes a0 only.
     unsafe {
         asm!(
             "ecall",
@@ -151,7 +151,7 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     let [a, b, c, d, e, f] = args;
     let result;
-    // SAFETY: as the caller says; the kernel changes r2 only.
+    // SAFETY: upheld by the caller; the kernel changes r2 only.
     unsafe {
         asm!(
             "svc 0",
@@ -179,7 +179,7 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
         ) -> usize;
     }
     let [a, b, c, d, e, f] = args;
-    // SAFETY: as the caller says; the function changes only call-clobbered registers.
+    // SAFETY: upheld by the caller; the function changes only call-clobbered registers.
     unsafe { hugetools_enter_kernel(a, b, c, d, e, f, number) }
 }
 

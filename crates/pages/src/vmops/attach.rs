@@ -7,7 +7,7 @@ use crate::config;
 use crate::extent::{mlocked, page_sizes};
 use crate::policy::start_facts;
 use crate::registry::region::Backing;
-use crate::registry::shared::{has_any, open};
+use crate::registry::shared::{had_any, open};
 use crate::sys::{self, Errno, Result};
 
 /// Records or advises a segment after `shmat(2)`.
@@ -42,7 +42,7 @@ fn enter(at: usize, (len, page): (usize, usize), flags: c_int) {
     mlocked::note_mapping(&(at..at + len));
     let shape = (len, len.next_multiple_of(page), page);
     // Without a free slot, calls on it are left to the kernel.
-    let _ = open().enter(at, shape, prot, Backing::Segment);
+    let _ = open().add(at, shape, prot, Backing::Segment);
 }
 
 /// Whether memory is on hugetlb pages: an `mremap` of its second base page to itself fails for
@@ -57,7 +57,7 @@ fn is_on_huge_pages(at: usize) -> bool {
 
 /// `shmdt(2)` of a segment on huge pages; `None` for others.
 pub fn shmdt(addr: usize) -> Option<Result<()>> {
-    if !has_any() {
+    if !had_any() {
         return None;
     }
     let mut open = open();

@@ -106,7 +106,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
         false => Ok(()),
     };
     let shape = (known, mapped, size);
-    if filled.is_ok() && open().enter(base, shape, prot, Backing::Anonymous) {
+    if filled.is_ok() && open().add(base, shape, prot, Backing::Anonymous) {
         facts::cache_room();
         mlocked::note_mapping(&(base..base + known));
         return Ok(base);

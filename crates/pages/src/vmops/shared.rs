@@ -37,7 +37,7 @@ impl Access {
     /// As for [`sys::mprotect`].
     pub unsafe fn apply(self, range: &Range<usize>) -> Result<()> {
         match self.key {
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             None => unsafe { sys::mprotect(range.start, range.len(), self.prot) },
             // SAFETY: likewise.
             Some(key) => unsafe { sys::pkey_mprotect(range.start, range.len(), self.prot, key) },
@@ -72,7 +72,7 @@ fn whole_pages(
     part: &Range<usize>,
 ) -> Result<Option<Range<usize>>> {
     let pages = region.whole_pages(part);
-    let pages = pages.filter(|pages| *pages == region.mapped() || open.has_places(2));
+    let pages = pages.filter(|pages| *pages == region.mapped() || open.has_slots(2));
     if pages.is_none() {
         make_ordinary(open, region, call, part)?;
     }
@@ -95,7 +95,7 @@ pub(super) fn make_ordinary(
 /// Prepares a part for a fixed mapping; whole huge pages can be replaced as they are.
 pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
     let whole = |addr: usize| (addr - region.base) % region.page == 0;
-    match whole(part.start) && whole(part.end) && open.has_places(2) {
+    match whole(part.start) && whole(part.end) && open.has_slots(2) {
         true => Ok(()),
         false => make_ordinary(open, region, "mmap", part),
     }
@@ -103,7 +103,7 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
 
 /// Forgets whole huge pages that a fixed mapping has replaced, if the table has room.
 pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
-    if open.has_places(2) {
+    if open.has_slots(2) {
         let piece = open.isolate(region, part);
         open.update(piece.base, None);
     }

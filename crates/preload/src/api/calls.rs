@@ -17,7 +17,7 @@ macro_rules! functions {
                 // The loader fills the word of a name that we define.
                 unreachable!()
             };
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             unsafe { function($($argument),*) }
         }
     )*};

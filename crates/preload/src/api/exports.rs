@@ -11,7 +11,7 @@ macro_rules! first {
     ($ours:expr, $theirs:expr) => {
         match marker::is_first() {
             true => $ours,
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             false => unsafe { $theirs },
         }
     };
@@ -27,7 +27,7 @@ extern "C" fn gethugepagesize() -> c_long {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int {
     first!(
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { sizes::huge_sizes(sizes, room) },
         calls::gethugepagesizes(sizes, room)
     )
@@ -36,7 +36,7 @@ unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int {
     first!(
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { sizes::all_sizes(sizes, room) },
         calls::getpagesizes(sizes, room)
     )
@@ -53,7 +53,7 @@ extern "C" fn __tp_kernel_default_hugepage_size_reset() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hugetlbfs_test_path(path: *const c_char) -> c_int {
     first!(
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { mounts::test_path(path) },
         calls::test_path(path)
     )

@@ -42,7 +42,7 @@ static MAKER: AtomicU32 = AtomicU32::new(0);
 /// # Safety
 /// `path` must be a C string.
 pub(crate) unsafe fn test_path(path: *const c_char) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     match unsafe { sys::file_system(path) } {
         Ok(found) => c_int::from(found.is_hugetlbfs()),
         Err(error) => sys::c_result(Err(error)),

@@ -124,7 +124,7 @@ impl Sizes {
             }
             // SAFETY: within the array.
             let place = unsafe { self.at.add(self.count) };
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             unsafe { place.write(size) };
         }
         self.count += 1;
@@ -144,11 +144,11 @@ pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
         return sys::c_result(Err(Errno(libc::EINVAL)));
     };
     if let Some(default) = kernel_default() {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { sizes.put(default) };
         let others = listings::each_size(|size| {
             if size != default {
-                // SAFETY: as the caller says.
+                // SAFETY: upheld by the caller.
                 unsafe { sizes.put(size) };
             }
         });
@@ -171,7 +171,7 @@ pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     if !sizes.is_null() && room == 0 {
         return 0;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { all.put(sys::page_size()) };
     let rest = match sizes.is_null() {
         true => sizes,
@@ -179,7 +179,7 @@ pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
         false => unsafe { sizes.add(all.count) },
     };
     let room = room - if rest.is_null() { 0 } else { all.count() };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     match unsafe { calls::gethugepagesizes(rest, room) } {
         -1 => -1,
         huge => all.count() + huge,

@@ -37,7 +37,7 @@ unsafe extern "C" fn mremap(
     match done {
         Some(result) => sys::c_address(result),
         None => {
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             let at = unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) };
             if at != libc::MAP_FAILED {
                 vmops::moved(&call, at as usize);

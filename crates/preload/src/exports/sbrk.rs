@@ -7,23 +7,23 @@ use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::vmops::anon;
 
 use crate::next::Next;
-use crate::next::later::{GLIBCS_SBRK, SBRK, call_later};
+use crate::next::later::{GLIBC_SBRK, SBRK, call_later};
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { move_break(&SBRK, increment) }
 }
 
 /// `__sbrk`, which tcmalloc's `sbrk` calls under glibc.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
-    // SAFETY: as the caller says.
-    unsafe { move_break(&GLIBCS_SBRK, increment) }
+    // SAFETY: upheld by the caller.
+    unsafe { move_break(&GLIBC_SBRK, increment) }
 }
 
 /// # Safety
-/// As for `sbrk`; `next` must be [`SBRK`] or [`GLIBCS_SBRK`].
+/// As for `sbrk`; `next` must be [`SBRK`] or [`GLIBC_SBRK`].
 unsafe fn move_break(next: &Next, increment: isize) -> *mut c_void {
     let was = call_later!(
         next,

@@ -21,7 +21,7 @@ unsafe extern "C" fn syscall(
     f: usize,
 ) -> c_long {
     let args = [a, b, c, d, e, f];
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let call = || unsafe { next::syscall(number, args) };
     if let Some(result) = seccomp::intercept_syscall(number, args, call) {
         return result;

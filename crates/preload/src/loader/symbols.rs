@@ -143,7 +143,7 @@ pub(crate) const fn gnu_hash(name: &CStr) -> u32 {
 /// # Safety
 /// `table` must be a loaded object's `DT_GNU_HASH`.
 unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) {
-    // SAFETY: as the caller says; so for all of these.
+    // SAFETY: upheld by the caller; so for all of these.
     let word = |at: usize| unsafe { (at as *const u32).read() };
     let [buckets, first, filter] = [0, 4, 8].map(|at| word(table + at) as usize);
     if buckets == 0 {
@@ -173,10 +173,10 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
 /// `table` must be a loaded object's `DT_HASH`.
 unsafe fn count_of_symbols(table: usize) -> usize {
     if cfg!(target_arch = "s390x") {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         let count = unsafe { ((table + 8) as *const u64).read() };
         return usize::try_from(count).unwrap_or(0);
     }
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { ((table + 4) as *const u32).read() as usize }
 }

@@ -12,7 +12,7 @@ use crate::loader::objects;
 pub(crate) static EXIT: Next = Next::named(c"exit");
 pub(crate) static EXIT_AT_ONCE: Next = Next::named(c"_exit");
 pub(crate) static SBRK: Next = Next::named(c"sbrk");
-pub(crate) static GLIBCS_SBRK: Next = Next::named(c"__sbrk");
+pub(crate) static GLIBC_SBRK: Next = Next::named(c"__sbrk");
 pub(crate) static PTHREAD_ATFORK: Next = Next::named(c"pthread_atfork");
 pub(crate) static PTHREAD_CREATE: Next = Next::named(c"pthread_create");
 pub(crate) static PTHREAD_DETACH: Next = Next::named(c"pthread_detach");
@@ -27,7 +27,7 @@ static ALL: [&Next; 13] = [
     &EXIT,
     &EXIT_AT_ONCE,
     &SBRK,
-    &GLIBCS_SBRK,
+    &GLIBC_SBRK,
     &PTHREAD_ATFORK,
     &PTHREAD_CREATE,
     &PTHREAD_DETACH,
@@ -77,7 +77,7 @@ macro_rules! call_later {
         type Next = unsafe extern "C" fn($($type),*) -> $result;
         // SAFETY: the address of the function of that name and type.
         match unsafe { $next.function::<Next>() } {
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             Some(next) => unsafe { next($($argument),*) },
             None => $otherwise,
         }

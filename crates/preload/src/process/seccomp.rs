@@ -20,7 +20,7 @@ use crate::next;
 #[unsafe(no_mangle)]
 unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     if option == libc::PR_SET_SECCOMP {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         return set_filter(
             || unsafe { next::prctl(option, a, b, c, d) },
             |result| result == 0,
@@ -29,7 +29,7 @@ unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     if ignores_thp_disable(option, a) {
         return 0;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let result = unsafe { next::prctl(option, a, b, c, d) };
     if option == libc::PR_SET_THP_DISABLE && result == 0 {
         note_disabled(a != 0 && b & EXCEPT_ADVISED == 0);

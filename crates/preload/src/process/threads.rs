@@ -95,7 +95,7 @@ unsafe extern "C" fn pthread_create(
     };
     before_create();
     let shape = match stack::is_for_threads() {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         true => unsafe { shape(attributes) },
         false => None,
     };
@@ -110,7 +110,7 @@ unsafe extern "C" fn pthread_create(
         })
     });
     let Some(place) = place else {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         return unsafe { next(thread, attributes, start, argument) };
     };
     let passed = ptr::from_ref(place).cast_mut().cast();
@@ -150,7 +150,7 @@ fn store(task: Task) -> Option<&'static Slot> {
 /// # Safety
 /// `place` must be a slot taken for this thread.
 unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let task = unsafe { take(place.cast()) };
     let Some(task) = task else {
         return ptr::null_mut();
@@ -170,7 +170,7 @@ unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
 unsafe fn take(place: *const Slot) -> Option<Task> {
     // SAFETY: a static slot.
     let place = unsafe { &*place };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let task = unsafe { *place.task.get() };
     place.is_taken.store(false, Ordering::Release);
     task
@@ -200,11 +200,11 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
             // SAFETY: room for attributes.
             (unsafe { default(usual.as_mut_ptr()) } == 0).then_some(usual.as_ptr())?
         }
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         false if unsafe { has_own_stack(attributes) } => return None,
         false => attributes,
     };
-    // SAFETY: as the caller says, or filled by libc above.
+    // SAFETY: upheld by the caller, or filled by libc above.
     let len = unsafe { get_number(&GETSTACKSIZE, attributes)? };
     // SAFETY: likewise.
     let guard = unsafe { get_number(&GETGUARDSIZE, attributes)? };
@@ -223,7 +223,7 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
         return true;
     };
     let (mut at, mut len) = (0, 0);
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
     // Without a stack, musl fails, and in glibc the address plus the length is 0.
     result == 0 && at.wrapping_add(len) != 0
@@ -235,9 +235,9 @@ unsafe fn has_own_stack(attributes: *const Attributes) -> bool {
 /// `function` must be of type `Call`, and `attributes` valid.
 unsafe fn get_number(function: &Next, attributes: *const Attributes) -> Option<usize> {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let call = unsafe { function.function::<Call>()? };
     let mut number = 0;
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     (unsafe { call(attributes, &raw mut number) } == 0).then_some(number)
 }

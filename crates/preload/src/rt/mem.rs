@@ -26,14 +26,14 @@ pub(crate) unsafe fn know_memset(address: usize) {
 /// As for C's function of the same name; so for all of these.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { mem::copy(to.cast(), from.cast(), len) };
     to
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { mem::copy(to.cast(), from.cast(), len) };
     to
 }
@@ -44,30 +44,30 @@ unsafe extern "C" fn memset(to: *mut c_void, value: c_int, len: usize) -> *mut c
     if len > SHORT_FILL {
         // SAFETY: as the caller of `know_memset` promised.
         if let Some(memset) = unsafe { function::<Memset>(LIBCS_MEMSET.load(Ordering::Relaxed)) } {
-            // SAFETY: as the caller says.
+            // SAFETY: upheld by the caller.
             return unsafe { memset(to, value, len) };
         }
     }
     let [value, ..] = value.to_le_bytes();
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { mem::fill(to.cast(), value, len) };
     to
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcmp(a: *const c_void, b: *const c_void, len: usize) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { mem::compare(a.cast(), b.cast(), len) as c_int }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bcmp(a: *const c_void, b: *const c_void, len: usize) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { mem::compare(a.cast(), b.cast(), len) as c_int }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn strlen(text: *const c_char) -> usize {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { mem::length(text) }
 }

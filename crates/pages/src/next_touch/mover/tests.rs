@@ -13,7 +13,7 @@ fn word(at: usize) -> *mut usize {
     at as *mut usize
 }
 
-/// Maps memory in which each page holds its number.
+/// Maps memory; each page holds its offset plus 1.
 fn filled() -> Range<usize> {
     let start = map(LEN, RW).unwrap();
     for at in (start..start + LEN).step_by(PAGE) {
@@ -50,7 +50,7 @@ fn mover() -> Option<Mover> {
 }
 
 #[test]
-fn contents_stay_while_threads_touch_and_the_rest_comes_back() {
+fn contents_survive_touches_and_untouched_pieces_come_back() {
     let Some(mut mover) = mover() else { return };
     let range = filled();
     mover.park(&range, RW).unwrap();
@@ -83,7 +83,7 @@ fn changes_by_the_program_are_applied() {
     for _ in 0..20 {
         let range = filled();
         let start = range.start;
-        let elsewhere = map(LEN, libc::PROT_NONE).unwrap();
+        let dest = map(LEN, libc::PROT_NONE).unwrap();
         let begun = AtomicUsize::new(0);
         let begun = &begun;
         std::thread::scope(|scope| {
@@ -93,11 +93,11 @@ fn changes_by_the_program_are_applied() {
                 }
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
                 let dropped = libc::MADV_DONTNEED;
-                // SAFETY: memory of this test; so for all of these.
+                // SAFETY: memory of this test.
                 unsafe { sys::madvise(start + PAGE, 3 << 20, dropped) }.unwrap();
                 let (from, len) = (start + (16 << 20), 8 << 20);
                 // SAFETY: as above.
-                unsafe { sys::mremap(from, len, len, flags, elsewhere) }.unwrap();
+                unsafe { sys::mremap(from, len, len, flags, dest) }.unwrap();
                 unmap(start + (8 << 20), 4 << 20);
                 // SAFETY: as above.
                 unsafe { sys::mprotect(start + (28 << 20), 2 << 20, libc::PROT_READ) }.unwrap();
@@ -119,13 +119,13 @@ fn changes_by_the_program_are_applied() {
                 assert_eq!(number(start + at), wanted, "{at:x}");
             }
             for at in (0..8 << 20).step_by(PAGE) {
-                assert_eq!(number(elsewhere + at), at + (16 << 20) + 1, "moved {at:x}");
+                assert_eq!(number(dest + at), at + (16 << 20) + 1, "moved {at:x}");
             }
         });
         // Other tests may have mapped memory in the gaps.
         for (from, len) in [(0, 8 << 20), (12 << 20, 4 << 20), (24 << 20, 8 << 20)] {
             unmap(start + from, len);
         }
-        unmap(elsewhere, LEN);
+        unmap(dest, LEN);
     }
 }

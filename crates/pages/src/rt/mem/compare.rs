@@ -45,9 +45,9 @@ pub unsafe fn compare(a: *const u8, b: *const u8, len: usize) -> Ordering {
 /// They must be readable.
 #[inline(always)]
 unsafe fn word(from: *const u8, at: usize) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let from = unsafe { from.add(at) };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     u64::from_be(unsafe { from.cast::<u64>().read_unaligned() })
 }
 

@@ -24,16 +24,16 @@ const BLOCK: usize = 4 * VECTOR;
 pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     let ahead = (to as usize).wrapping_sub(from as usize);
     if len <= 2 * BLOCK {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { copy_few(to, from, len) };
     } else if ahead < len {
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { backwards(to, from, len) };
     } else if is_much(len) && ahead.wrapping_neg() >= len {
-        // SAFETY: as the caller says, and they do not overlap.
+        // SAFETY: upheld by the caller, and they do not overlap.
         unsafe { copy_much(to, from, len) };
     } else {
-        // SAFETY: as the caller says, and `to` is not within `from`.
+        // SAFETY: upheld by the caller, and `to` is not within `from`.
         unsafe { forwards(to, from, len) };
     }
 }
@@ -42,9 +42,9 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
 /// The value must be readable, at any alignment.
 #[inline(always)]
 unsafe fn get<T>(from: *const u8, at: usize) -> T {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let from = unsafe { from.add(at) };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { from.cast::<T>().read_unaligned() }
 }
 
@@ -52,9 +52,9 @@ unsafe fn get<T>(from: *const u8, at: usize) -> T {
 /// The value must be writable, at any alignment.
 #[inline(always)]
 unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let to = unsafe { to.add(at) };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { to.cast::<T>().write_unaligned(value) };
 }
 
@@ -78,7 +78,7 @@ unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, len: usize) {
 /// As for [`copy`]; at most two blocks.
 #[inline(always)]
 unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe {
         match len {
             0 => {}
@@ -172,7 +172,7 @@ unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
 
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { forwards(to, from, len) };
 }
 

@@ -18,7 +18,7 @@ const BLOCK: usize = 4 * size_of::<Vector>();
 #[inline]
 pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
     let word = Vector::from_ne_bytes([value; 16]);
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe {
         match len {
             0 => {}
@@ -38,9 +38,9 @@ pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
 /// `to + at` must be writable for a `T`, but need not be aligned.
 #[inline(always)]
 unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     let to = unsafe { to.add(at) };
-    // SAFETY: as the caller says.
+    // SAFETY: upheld by the caller.
     unsafe { to.cast::<T>().write_unaligned(value) };
 }
 

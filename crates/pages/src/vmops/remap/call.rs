@@ -58,7 +58,7 @@ impl Call {
     /// As for [`sys::mremap`].
     pub(crate) unsafe fn pass_on(&self) -> Result<usize> {
         let (old_len, new_len) = (self.old_len, self.new_len);
-        // SAFETY: as the caller says.
+        // SAFETY: upheld by the caller.
         unsafe { sys::mremap(self.addr, old_len, new_len, self.flags, self.new_addr) }
     }
 }

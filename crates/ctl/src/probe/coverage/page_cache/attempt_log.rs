@@ -10,11 +10,11 @@ use super::Why;
 use crate::caller::Caller;
 use crate::files::places::places;
 
-/// The log's directory, below each of our places.
+/// The log's directory, below `/run/hugetools` or a user's place.
 pub(crate) const DIR: &str = "page-cache";
 
-/// How long a record is valid. By then other users of the file may have ended, and pages just
-/// written are clean.
+/// How long a record is valid. By then other users of the file may have ended, or huge pages may be
+/// free.
 const VALID: Duration = Duration::from_secs(10 * 60);
 
 const FILE_SYSTEM: &str = "file system";
@@ -27,7 +27,8 @@ pub(crate) fn name(file: &Metadata) -> String {
     format!("{device:x}-{inode}-{len}-{seconds}.{nanos:09}")
 }
 
-pub(crate) fn word(why: &Why) -> &'static str {
+/// Returns the contents of a record.
+pub(crate) fn text(why: &Why) -> &'static str {
     match why {
         Why::FileSystem => FILE_SYSTEM,
         _ => IN_USE,
@@ -78,7 +79,7 @@ mod tests {
         let user = nix::unistd::geteuid().as_raw();
         let mut file = File::create(&path).unwrap();
         assert_eq!(read(&path, user), None);
-        file.write_all(word(&Why::FileSystem).as_bytes()).unwrap();
+        file.write_all(text(&Why::FileSystem).as_bytes()).unwrap();
         assert_eq!(read(&path, user), Some(Why::FileSystem));
         assert_eq!(read(&path, user + 1), None);
         let old = FileTimes::new().set_modified(SystemTime::now() - VALID);
