@@ -24,7 +24,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fork --fallback --disable --share-text --no-reserve --limit --next-touch --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --budget --touched --children --compare --rounds --within --time --metric --higher-is-better --driver --ready --same-output --plot --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fork --fallback --disable --share-text --no-reserve --limit --next-touch --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --budget --touched --children --compare --rounds --within --time --metric --higher-is-better --driver --ready --same-output --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -180,21 +180,6 @@ _hugectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --plot)
-                    local oldifs
-                    if [ -n "${IFS+x}" ]; then
-                        oldifs="$IFS"
-                    fi
-                    IFS=$'\n'
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    if [ -n "${oldifs+x}" ]; then
-                        IFS="$oldifs"
-                    fi
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o filenames
-                    fi
-                    return 0
-                    ;;
                 --library-path)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -312,7 +297,6 @@ _hugectl_value_of() {
     --metric) echo 'REGEX' ;;
     --driver) echo 'COMMAND' ;;
     --ready) echo 'REGEX|PORT' ;;
-    --plot) echo 'FILE' ;;
     --library-path | '--library-path ') echo 'PREFIX' ;;
     --verbose | '--verbose ') echo 'N' ;;
     --messages | '--messages ') echo 'FILE|FD' ;;

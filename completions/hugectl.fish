@@ -42,7 +42,6 @@ complete -c hugectl -l time -d 'Stop after SECONDS; default 60'
 complete -c hugectl -l metric -d 'Compare a figure that it prints, not time'
 complete -c hugectl -l driver -d 'PROGRAM is a server; time this command'
 complete -c hugectl -l ready -d 'Sign of a server that is ready'
-complete -c hugectl -l plot -d 'Draw all runs as SVG' -F
 complete -c hugectl -l library-path -d 'Directory or prefix of the library' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d '0 none, 1 errors, 2 warnings, 3 as -v, 4 all' -r
 complete -c hugectl -l messages -d 'Send messages there, not to stderr' -r -F

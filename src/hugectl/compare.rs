@@ -1,8 +1,5 @@
 //! `--compare`: prints a bar while the program runs, then the result.
 
-use std::fs::File;
-use std::io::Write;
-
 use hugetools_compare::{self as compare, Comparison, Failed, Ways};
 use hugetools_ctl::request::Compare;
 use hugetools_ctl::say::failure::Failure;
@@ -43,11 +40,6 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
         Ok(comparison) => comparison,
         Err(failed) => return fail(failed, &program, request.json),
     };
-    if let Some(path) = &request.plot {
-        let image = compare::svg(&comparison, &program);
-        let written = File::create(path).and_then(|mut file| file.write_all(image.as_bytes()));
-        written.map_err(|why| Failure::Own(format!("--plot={}: {why}", path.display())))?;
-    }
     print(&show(&comparison, &program, request.json)).map(|()| 0)
 }
 

@@ -11,7 +11,6 @@
 mod doubt;
 mod json;
 mod memory;
-mod plot;
 mod program;
 mod result;
 mod run;
@@ -25,7 +24,6 @@ mod walks;
 pub mod way;
 
 pub use json::Ways;
-pub use plot::svg;
 pub use program::Failed;
 pub use result::{Compared, Comparison, Progress, Value};
 pub use schedule::compare;

@@ -1,9 +1,8 @@
 //! `--compare`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -63,17 +62,10 @@ pub(crate) struct Compare {
     /// All ways must print the same
     #[arg(long)]
     pub(crate) same_output: bool,
-
-    /// Draw all runs as SVG
-    #[arg(
-        long, value_name = "FILE", require_equals = true,
-        value_hint = ValueHint::FilePath,
-    )]
-    pub(crate) plot: Option<PathBuf>,
 }
 
 /// The options above.
-pub(crate) const OPTIONS: [&str; 10] = [
+pub(crate) const OPTIONS: [&str; 9] = [
     "--compare",
     "--rounds",
     "--within",
@@ -83,7 +75,6 @@ pub(crate) const OPTIONS: [&str; 10] = [
     "--driver",
     "--ready",
     "--same-output",
-    "--plot",
 ];
 
 /// Whether a word of a valid command line is one of these options or its abbreviation. Their values

@@ -1,7 +1,6 @@
 //! `--compare`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use hugetools_compare::settings::{Metric, Ready, Server, Settings, Stop};
 use hugetools_compare::way::Way;
@@ -18,8 +17,6 @@ use crate::say::failure::Failure;
 pub struct Compare {
     /// What to compare, and when to stop.
     pub settings: Settings,
-    /// `--plot`
-    pub plot: Option<PathBuf>,
     /// `--json`
     pub json: bool,
 }
@@ -53,7 +50,6 @@ pub(super) fn read(args: Args) -> Result<Compare, Failure> {
     }
     Ok(Compare {
         settings,
-        plot: args.compare.plot,
         json: args.reports.json,
     })
 }
@@ -163,17 +159,9 @@ mod tests {
             names(&["--compare=plain,plain", "./x"]),
             ["plain", "plain 2"]
         );
-        let given = parse(&[
-            "--compare",
-            "--rou=7",
-            "--heap",
-            "--time=9",
-            "./x",
-            "--plot",
-        ])
-        .unwrap();
+        let given = parse(&["--compare", "--rou=7", "--heap", "--time=9", "./x"]).unwrap();
         assert_eq!(given.settings.ways[1].options, Some(vec!["--heap".into()]));
-        assert_eq!((given.settings.stop.rounds, given.plot), (Some(7), None));
+        assert_eq!(given.settings.stop.rounds, Some(7));
     }
 
     #[test]
