@@ -105,36 +105,29 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
 /// `block` must be null or a block that is no longer used.
 #[inline(always)]
 pub(crate) unsafe fn free(block: *mut c_void) {
-    check_sometimes(block);
-    match owner::is_outside(block) {
+    match needs_care(block) {
         // SAFETY: upheld by the caller.
-        true => unsafe { free_outside(block) },
+        true => unsafe { free_with_care(block) },
         // SAFETY: a live block of mimalloc's.
         false => unsafe { mi_free(block) },
     }
 }
 
-/// Checks the clock at a freed block at the start of 64 KiB: mimalloc's pages have their first
-/// blocks there, and reuse all blocks in turn.
+/// Whether a freed block may be another malloc's, or lies at the start of 64 KiB. Such frees check
+/// the clock: mimalloc's pages have their first blocks there, and reuse all blocks in turn.
 #[inline(always)]
-pub(crate) fn check_sometimes(block: *const c_void) {
+pub(crate) fn needs_care(block: *const c_void) -> bool {
     const OFFSET: usize = 0xfff0;
-    if block.addr() & OFFSET == 0 {
-        check_if_watching();
-    }
-}
-
-#[cold]
-fn check_if_watching() {
-    if state::is_watching() {
-        idle::check_at_free();
-    }
+    owner::is_outside(block) || block.addr() & OFFSET == 0
 }
 
 /// # Safety
 /// As for [`free`].
 #[cold]
-pub(crate) unsafe fn free_outside(block: *mut c_void) {
+pub(crate) unsafe fn free_with_care(block: *mut c_void) {
+    if state::is_watching() {
+        idle::check_at_free();
+    }
     match owner::is_foreign(block) {
         _ if block.is_null() => {}
         true => foreign::free(block),

@@ -31,7 +31,7 @@ pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
 /// Mappings of the program that `--anon` leaves on base pages.
 pub const ANON_LEFT_ALONE: &str =
-    "short mappings, unaligned ends, and the C library's own mappings";
+    "short mappings, unaligned ends, and mappings of libc or by raw system calls";
 
 /// The part of the main thread's stack that `--stack` leaves on base pages.
 pub const STACK_LEFT_ALONE: &str = "outside the whole huge pages of the stack";

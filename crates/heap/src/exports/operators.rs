@@ -32,10 +32,9 @@ fn new(name: &CStr, size: usize) -> *mut c_void {
 /// As for `operator delete`.
 #[inline(always)]
 unsafe fn delete(name: &CStr, block: *mut c_void) {
-    ours::check_sometimes(block);
-    match ours::owner::is_outside(block) {
+    match ours::needs_care(block) {
         // SAFETY: upheld by the caller.
-        true => unsafe { delete_outside(name, block) },
+        true => unsafe { delete_with_care(name, block) },
         // SAFETY: a live block of mimalloc's.
         false => unsafe { mimalloc::mi_free(block) },
     }
@@ -44,11 +43,11 @@ unsafe fn delete(name: &CStr, block: *mut c_void) {
 /// # Safety
 /// As for `operator delete`.
 #[cold]
-unsafe fn delete_outside(name: &CStr, block: *mut c_void) {
+unsafe fn delete_with_care(name: &CStr, block: *mut c_void) {
     match host_malloc::heap() {
-        Heap::Theirs => next_delete(name, block),
+        Heap::Theirs if ours::owner::is_outside(block) => next_delete(name, block),
         // SAFETY: upheld by the caller.
-        _ => unsafe { ours::free_outside(block) },
+        _ => unsafe { ours::free_with_care(block) },
     }
 }
 
