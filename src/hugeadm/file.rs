@@ -11,6 +11,7 @@ use hugetools_admin::live::files;
 use hugetools_admin::plan::{Plan, Refusal};
 use hugetools_admin::report::{self, Failure, Status};
 use hugetools_admin::request::{Request, boot};
+use hugetools_contract::level::Level;
 use hugetools_model::{FileError, KPath, Machine};
 
 use super::run::Run;
@@ -20,9 +21,13 @@ impl Run {
     pub(super) fn file_plan(&mut self, machine: &Machine) -> Result<Plan, Status> {
         if let Some(path) = self.args.config.apply.clone() {
             let sources = self.sources(path.as_deref())?;
-            return self.plan_of(&sources, machine);
+            return self.plan_of(&sources, machine, self.args.pools.force);
         }
-        let found = record::plan(machine, &mut Live::new(self.root.clone()));
+        let found = record::plan(
+            machine,
+            self.args.pools.force,
+            &mut Live::new(self.root.clone()),
+        );
         match found {
             Ok(Some(plan)) => Ok(plan),
             Ok(None) => {
@@ -70,10 +75,14 @@ impl Run {
         files::read_config(path).map_err(|error| self.failed(Status::Usage, &error))
     }
 
-    fn plan_of(&mut self, sources: &[Source], machine: &Machine) -> Result<Plan, Status> {
+    fn plan_of(
+        &mut self,
+        sources: &[Source],
+        machine: &Machine,
+        force: bool,
+    ) -> Result<Plan, Status> {
         let host = self.host();
         let mut effects = Live::new(self.root.clone());
-        let force = self.args.pools.force;
         let plan = requests::plan(sources, machine, host.as_deref(), force, &mut effects);
         plan.map_err(|error| self.failed(Status::Usage, &error))
     }
@@ -130,7 +139,11 @@ impl Run {
         let machine = Machine::read(&self.root);
         let machine =
             machine.map_err(|error| self.failed(Status::Failed, &Failure::from(error).error))?;
-        let plan = self.plan_of(&sources, &machine)?;
+        // A check takes no memory, so it omits no pool.
+        let plan = self.plan_of(&sources, &machine, true)?;
+        for note in &plan.notes {
+            self.say(Level::Warning, note);
+        }
         if let Some(Refusal::Impossible(why)) = &plan.refusal {
             return Err(self.failed(Status::Usage, why));
         }

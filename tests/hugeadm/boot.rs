@@ -79,7 +79,9 @@ fn a_changed_service_stays_and_is_named() {
     let dir = machine(&["lib/systemd/systemd"]);
     ok(&dir, "--install-boot");
     let unit = dir.path().join(UNIT);
-    let changed = fs::read_to_string(&unit).unwrap().replace("5min", "9min");
+    let changed = fs::read_to_string(&unit)
+        .unwrap()
+        .replace("oneshot", "exec");
     fs::write(&unit, &changed).unwrap();
     for option in ["--install-boot", "--uninstall-boot"] {
         let ran = hugeadm(dir.path(), &[option]);

@@ -116,13 +116,12 @@ impl Args {
     pub fn idle_options(&self) -> Vec<String> {
         let Args { pools, mounts, .. } = self;
         let (temp, disk) = (pools.add_temp_swap.is_some(), pools.add_ramdisk_swap);
-        let reads_file = self.config.apply.is_some() || self.config.check.is_some();
         let mut minimums = pools.pool_pages_min.iter();
         let whole = !pools.pool_pages_max.is_empty() || minimums.any(|spec| !spec.contains('@'));
         let grows = (pools.grows(), "--pool-pages-min or --pool-spread");
         let forces = (
-            pools.grows() || reads_file,
-            "--pool-pages-min, --pool-spread, --apply or --check",
+            pools.grows() || self.config.changes(),
+            "--pool-pages-min, --pool-spread, --apply or --rollback",
         );
         let swaps = (temp || disk, "--add-temp-swap or --add-ramdisk-swap");
         let whole = (whole, "a change of a whole pool");
@@ -176,7 +175,7 @@ mod tests {
     fn options_without_effect_are_named() {
         for (args, option) in [
             (["--apply", "--hard"], "--hard"),
-            (["--rollback", "--force"], "--force"),
+            (["--check", "--force"], "--force"),
             (["--pool-list", "--persist"], "--persist"),
             (["--save", "--mount-mode=0700"], "a limit or mode"),
             (["--pool-spread=2MB:8", "--obey-mempolicy"], "--obey-"),
@@ -184,7 +183,7 @@ mod tests {
             let idle = parse(&args).unwrap().idle_options();
             assert!(idle.len() == 1 && idle[0].starts_with(option), "{idle:?}");
         }
-        let idle = parse(&["--check", "--force"]).unwrap().idle_options();
+        let idle = parse(&["--rollback", "--force"]).unwrap().idle_options();
         assert_eq!(idle, [""; 0]);
     }
 

@@ -10,7 +10,7 @@
 mod boot;
 mod limits;
 mod mounts;
-mod pool;
+pub(crate) mod pool;
 pub mod shell;
 mod swap;
 

@@ -94,16 +94,6 @@ pub struct Wish {
 }
 
 impl PoolChange {
-    /// Returns a change of a whole pool to this number of pages.
-    pub(crate) fn to(option: &str, size: PageSize, pages: PageCount) -> PoolChange {
-        PoolChange {
-            option: option.to_owned(),
-            size,
-            place: Place::Whole(Change::To(pages)),
-            wish: Wish::default(),
-        }
-    }
-
     /// Returns the number of pages that the change sets; `None` if it is relative or for nodes.
     pub(crate) fn whole(&self) -> Option<PageCount> {
         match self.place {

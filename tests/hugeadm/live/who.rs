@@ -194,7 +194,7 @@ fn files_in_another_mount_namespace_can_be_removed() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path().display();
     let script = format!(
-        "mount -t hugetlbfs none {at} && fallocate -l {} {at}/apart && echo made; read word",
+        "mount -t hugetlbfs none {at} && fallocate -l {} {at}/apart && echo made && read word",
         2 * live.default_size().get()
     );
     let mut command = Command::new("unshare");

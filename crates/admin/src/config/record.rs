@@ -7,13 +7,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hugetools_model::hugetlb::pool::{NR_HUGEPAGES, counter_path};
 use hugetools_model::{KPath, Machine, Root, thp};
 use serde::{Deserialize, Serialize};
 
 use super::check::differences;
 use crate::apply::numbers::number;
 use crate::effects::Effects;
-use crate::plan::{Plan, Task};
+use crate::plan::pool::margin::leaves_too_little;
+use crate::plan::{Plan, Refusal, Task};
 use crate::report::{Failure, Status};
 use crate::request::boot::kernel::is_gigantic;
 use crate::step::{
@@ -136,7 +138,14 @@ fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
 }
 
 /// Plans to restore everything, the latest change first; `None` without a record.
-pub fn plan(machine: &Machine, effects: &mut dyn Effects) -> Result<Option<Plan>, Failure> {
+///
+/// # Errors
+/// The record is unreadable or names other files.
+pub fn plan(
+    machine: &Machine,
+    force: bool,
+    effects: &mut dyn Effects,
+) -> Result<Option<Plan>, Failure> {
     let Some(record) = read(effects)? else {
         return Ok(None);
     };
@@ -148,10 +157,33 @@ pub fn plan(machine: &Machine, effects: &mut dyn Effects) -> Result<Option<Plan>
             "{RECORD} names files that are no settings of the kernel"
         ))
     })?;
+    let cost = record
+        .before
+        .iter()
+        .map(|before| cost(before, machine))
+        .sum();
+    let harm = leaves_too_little(machine, cost).filter(|_| !force);
     Ok(Some(Plan {
         tasks,
+        refusal: harm.map(|why| Refusal::Harmful(format!("--rollback: {why}"))),
         ..Plan::default()
     }))
+}
+
+/// Returns the bytes that a restored pool takes; negative if it shrinks.
+fn cost(before: &Before, machine: &Machine) -> i128 {
+    let found = machine.pools.iter().find_map(|pool| match before {
+        Before::Number { path, number, .. }
+            if *path == counter_path(pool, NR_HUGEPAGES).to_string() =>
+        {
+            Some((pool, *number))
+        }
+        _ => None,
+    });
+    found.map_or(0, |(pool, number)| {
+        let more = i128::from(number) - i128::from(pool.minimum().get());
+        more * i128::from(pool.size.get())
+    })
 }
 
 fn remove(effects: &mut dyn Effects) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use super::when::HostFacts;
 use crate::args::Args;
 use crate::effects::Effects;
 use crate::plan::{self, Plan, Refusal};
-use crate::request::Request;
+use crate::request::{PoolChange, Request, minimum_after};
 
 /// Plans all files.
 pub fn plan(
@@ -62,14 +62,28 @@ pub fn request(
         request: Request::default(),
         seen: BTreeMap::new(),
     };
-    let mut any_matches = false;
+    let mut matching = Vec::new();
     for source in sources {
         if builder.facts.matches(source.file.when.as_ref(), source)? {
-            any_matches = true;
-            builder.source(source).map_err(|why| printable(&why))?;
+            matching.push(source);
         }
     }
-    if !any_matches {
+    // A mount's limit may be a share of a pool in another file.
+    let mut rounds = [RequestBuilder::pools, RequestBuilder::others].into_iter();
+    let done = rounds.try_for_each(|round| {
+        let mut matching = matching.iter();
+        matching.try_for_each(|source| round(&mut builder, source))
+    });
+    done.map_err(|why| printable(&why))?;
+    // A pool that shrinks gives its memory to one that grows.
+    let grows = |change: &PoolChange| {
+        let pool = machine.pool(change.size);
+        pool.is_some_and(|pool| {
+            minimum_after(machine, pool, std::iter::once(change)) > pool.minimum()
+        })
+    };
+    builder.request.pool_min.sort_by_key(grows);
+    if matching.is_empty() {
         let note = "no file is for this machine: the conditions of [when] don't hold";
         builder.request.notes.push(note.to_owned());
     }
@@ -86,13 +100,17 @@ struct RequestBuilder<'a> {
 }
 
 impl RequestBuilder<'_> {
-    fn source(&mut self, source: &Source) -> Result<(), String> {
-        let file = &source.file;
-        for pool in &file.pool {
+    fn pools(&mut self, source: &Source) -> Result<(), String> {
+        for pool in &source.file.pool {
             if self.facts.matches(pool.when.as_ref(), source)? {
                 self.pool(pool, source)?;
             }
         }
+        Ok(())
+    }
+
+    fn others(&mut self, source: &Source) -> Result<(), String> {
+        let file = &source.file;
         for mount in &file.mount {
             if self.facts.matches(mount.when.as_ref(), source)? {
                 self.mount(mount, source)?;

@@ -152,13 +152,25 @@ fn of_postgres(
     let version = dir.join("PG_VERSION");
     let found = fs::metadata(&version);
     let found = found.map_err(|error| format!("{}: {}", version.display(), cause(&error)))?;
-    let server = server(&version, path)?;
+    let number = version_of(&version)?;
+    let server = server(&number, path)?;
+    // `run` changes to the root directory.
+    let dir = std::path::absolute(dir).unwrap_or_default();
+    // Debian's place for the configuration of a cluster.
+    let name = dir.file_name().unwrap_or_default();
+    let debian = Path::new("/etc/postgresql").join(&number).join(name);
+    let debian = debian.join("postgresql.conf");
     let ask = |setting: &str| {
         let mut command = Command::new(&server);
-        // `run` changes to the root directory.
+        // The owner may be unable to read the key of SSL.
         command
-            .args(["-C", setting, "-D"])
-            .arg(std::path::absolute(dir).unwrap_or_default());
+            .args(["-C", setting, "-c", "ssl=off", "-D"])
+            .arg(&dir);
+        if !dir.join("postgresql.conf").exists() {
+            command
+                .arg("-c")
+                .arg(format!("config_file={}", debian.display()));
+        }
         if nix::unistd::geteuid().is_root() {
             command.uid(found.uid()).gid(found.gid());
         }
@@ -194,17 +206,18 @@ fn of_postgres(
     }
 }
 
-/// Returns the server's program. Debian keeps servers outside PATH, by version.
-fn server(version: &Path, path: Option<&OsStr>) -> Result<PathBuf, String> {
+fn version_of(file: &Path) -> Result<String, String> {
     let mut options = OpenOptions::new();
-    let file = options
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(version);
-    let text = file
+    let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(file);
+    let text = opened
         .and_then(std::io::read_to_string)
         .map_err(|error| cause(&error))?;
-    let debian = PathBuf::from(format!("/usr/lib/postgresql/{}/bin/postgres", text.trim()));
+    Ok(text.trim().to_owned())
+}
+
+/// Returns the server's program. Debian keeps servers outside PATH, by version.
+fn server(version: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
+    let debian = PathBuf::from(format!("/usr/lib/postgresql/{version}/bin/postgres"));
     match debian.exists() {
         true => Ok(debian),
         false => find("postgres", path),

@@ -8,12 +8,12 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::mount::{self, mounted_at};
 use hugetools_model::units::size::Quantity;
-use hugetools_model::{Bytes, Machine};
+use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
 use super::Task;
 use super::shell::quote_text;
 use crate::args::Mounts;
-use crate::request::{BASE, MountSet, NewMounts, Request};
+use crate::request::{BASE, MountSet, NewMounts, Request, minimum_after};
 use crate::step::{MakeDir, Mount, MountSize, Owner, SetOwner, Step};
 
 /// Everybody may search the directories that no set of mounts owns.
@@ -74,7 +74,10 @@ pub(super) fn plan(
     {
         let dir = own.as_ref().unwrap_or(&base);
         let point = dir.join(format!("pagesize-{}", pool.size));
-        steps.extend(mount(mounts, point, pool, owner, limits));
+        let changes = request.pool_min.iter();
+        let changes = changes.filter(|change| change.size == pool.size);
+        let pages = minimum_after(machine, pool, changes);
+        steps.extend(mount(mounts, point, (pool.size, pages), owner, limits));
     }
     if steps.is_empty() {
         steps.push(Step::impossible(
@@ -112,11 +115,10 @@ fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {
 fn mount(
     mounts: &[mount::Mount],
     point: PathBuf,
-    pool: &Pool,
+    (size, pages): (PageSize, PageCount),
     owner: Owner,
     limits: &Mounts,
 ) -> Vec<Step> {
-    let size = pool.size;
     let limit = |size: Option<MountSize>| size.filter(|size| !size.is_zero());
     let Some(found) = mounted_at(mounts, &point) else {
         let mount = Mount {
@@ -133,7 +135,7 @@ fn mount(
         Some(other) if other != size => Some(format!(
             "a hugetlbfs with pages of {other} is mounted there"
         )),
-        _ => other_limits(found, limits, pool),
+        _ => other_limits(found, limits, size, pages),
     };
     match why {
         None => vec![Step::SetOwner(SetOwner { point, owner })],
@@ -147,10 +149,15 @@ fn mount(
 
 /// Describes the first limit in which an existing mount differs. Limits cannot be changed
 /// without unmounting.
-fn other_limits(found: &mount::Mount, limits: &Mounts, pool: &Pool) -> Option<String> {
+fn other_limits(
+    found: &mount::Mount,
+    limits: &Mounts,
+    size: PageSize,
+    minimum: PageCount,
+) -> Option<String> {
     let whole = |limit: MountSize| {
-        let pages = limit.pages(pool.size, pool.minimum());
-        pool.size.of(pages).map_or(u64::MAX, Bytes::get)
+        let pages = limit.pages(size, minimum);
+        size.of(pages).map_or(u64::MAX, Bytes::get)
     };
     let has = |name: &str| -> Option<u64> {
         let quantity: Quantity = found.option(name)?.parse().ok()?;

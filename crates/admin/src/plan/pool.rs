@@ -6,7 +6,7 @@
 //! the overcommit is set to the maximum minus the pages obtained. Before a pool shrinks, the
 //! overcommit is raised, so that the maximum is never lower in between.
 
-mod margin;
+pub(crate) mod margin;
 mod planned;
 
 use std::collections::BTreeMap;

@@ -58,11 +58,11 @@ fn apply(world: &mut World, text: &str) -> Status {
 }
 
 fn roll_back(world: &mut World) {
-    let plan = record::plan(&world.now(), world).unwrap().unwrap();
+    let plan = record::plan(&world.now(), true, world).unwrap().unwrap();
     let root = world.root.clone();
     let mut change = |effects: &mut dyn Effects| status(&apply::apply(&plan, &root, effects));
     record::roll_back(world, &mut change).unwrap();
-    assert!(record::plan(&world.now(), world).unwrap().is_none());
+    assert!(record::plan(&world.now(), true, world).unwrap().is_none());
 }
 
 /// Returns the files of the tree and the simulated directories.
@@ -210,6 +210,12 @@ fn repeated_shortages_keep_the_record() {
     }
     roll_back(&mut world);
     assert_eq!(world.pool(size("2M")), (76, 200));
+    // Without `max`, the maximum does not grow either.
+    let text = "[[pool]]\nsize = \"2MB\"\nmin = 90\n";
+    for _ in 0..3 {
+        assert_eq!(apply(&mut world, text), Status::Short);
+        assert_eq!(world.pool(size("2M")), (80, 200));
+    }
 }
 
 /// A rollback restores the state before a failed apply, even after another apply.

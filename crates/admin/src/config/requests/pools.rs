@@ -55,7 +55,7 @@ impl RequestBuilder<'_> {
         for change in &mut self.request.pool_min[first..] {
             change.wish = wish;
         }
-        self.maximum(size, pool.max.as_ref(), &key, source)
+        self.maximum(size, pool.max.as_ref(), source)
     }
 
     fn minimum(
@@ -93,26 +93,19 @@ impl RequestBuilder<'_> {
         Ok(())
     }
 
-    /// Adds the maximum, which must be at least the minimum. By default, the overcommit stays.
+    /// Adds the maximum, which must be at least the minimum.
     fn maximum(
         &mut self,
         size: PageSize,
         amount: Option<&Spanned<Amount>>,
-        pool_key: &Key,
         source: &Source,
     ) -> Result<(), String> {
-        let Some(pool) = self.facts.machine.pool(size) else {
+        let (Some(pool), Some(amount)) = (self.facts.machine.pool(size), amount) else {
             return Ok(());
         };
         let changes = self.request.pool_min.iter();
         let changes = changes.filter(|change| change.size == size);
         let minimum = minimum_after(self.facts.machine, pool, changes);
-        let Some(amount) = amount else {
-            let maximum = pool.overcommit.and_then(|more| minimum.checked_add(more));
-            let change = maximum.map(|pages| PoolChange::to(&pool_key.to_string(), size, pages));
-            self.request.pool_max.extend(change);
-            return Ok(());
-        };
         let key = source.key("max", &amount.span());
         let spec = format!("{size}:{}", absolute(amount, &key)?);
         let mut args = Args::default();

@@ -86,6 +86,13 @@ fn harmful(available: u64, cost: i128, margin: u64, on: &str) -> Option<String> 
     })
 }
 
+/// Refuses to take `cost` bytes if too little memory would stay available.
+pub(crate) fn leaves_too_little(machine: &Machine, cost: i128) -> Option<String> {
+    let memory = &machine.meminfo;
+    let margin = memory.total.percent(MIN_AVAILABLE_PERCENT)?.get();
+    harmful(memory.available?.get(), cost, margin.max(MIN_AVAILABLE), "")
+}
+
 /// Refuses to raise a maximum beyond the memory.
 pub(super) fn beyond_memory<'a>(
     machine: &Machine,
@@ -160,11 +167,6 @@ pub(super) fn refusal<'a>(
             &on,
         )
     });
-    let anywhere = || {
-        let margin = memory.total.percent(MIN_AVAILABLE_PERCENT)?.get();
-        let margin = margin.max(MIN_AVAILABLE);
-        harmful(memory.available?.get(), pools.cost, margin, "")
-    };
-    let why = on_node.or_else(anywhere)?;
+    let why = on_node.or_else(|| leaves_too_little(machine, pools.cost))?;
     Some(Refusal::Harmful(format!("{options}: {why}")))
 }
