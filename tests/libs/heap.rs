@@ -283,3 +283,45 @@ fn mallopt_malloc_trim_and_sized_free_work() {
         );
     }
 }
+
+/// Threads that allocate at the same time need more arenas than there are.
+#[test]
+fn a_burst_of_large_blocks_is_in_the_heap() {
+    let Some(_live) = with_thp("burst of blocks") else {
+        return;
+    };
+    let Some(program) = build("burst", Libc::Glibc, &["-pthread"]) else {
+        return;
+    };
+    let required = &["--heap=thp", "--require=heap"];
+    for (options, threads, mib) in [
+        (&required[..1], "8", "600"),
+        (&required[..1], "1", "14500"),
+        // These blocks are populated.
+        (required, "8", "150"),
+        (required, "200", "6"),
+    ] {
+        let ran = hugectl(options, &program, &[threads, mib]);
+        let all = format!("{threads} of {threads}\n");
+        assert_eq!((ran.status, &ran.out), (0, &all), "{options:?} {mib}");
+    }
+}
+
+/// MPI libraries cache pinned memory by its address and watch `madvise(2)`.
+#[test]
+fn hooks_of_madvise_learn_of_freed_blocks() {
+    let flags = ["-DLIBRARY", "-shared", "-fPIC"];
+    let Some(library) = build("unmap_hook", Libc::Glibc, &flags) else {
+        return;
+    };
+    let flags = [
+        "-fno-builtin",
+        "-Wl,--no-as-needed",
+        library.to_str().unwrap(),
+    ];
+    let Some(program) = build("unmap_hook", Libc::Glibc, &flags) else {
+        return;
+    };
+    let ran = hugectl(&["--heap=thp"], &program, &[]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "told\n"), "{ran:?}");
+}

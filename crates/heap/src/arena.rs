@@ -3,7 +3,7 @@
 //! **Invariants.** The first call adds an arena; another one is added before all are full. The
 //! callback populates pool pages, so that a missing one raises no signal at a later access.
 //!
-//! **Locks.** A flag: one thread at a time adds an arena; others don't wait.
+//! **Locks.** One thread at a time adds an arena. The callback doesn't wait for it.
 //!
 //! **At a fork.** See `hugetools_pages::fork`.
 #![expect(unsafe_code, reason = "hands address space to mimalloc")]
@@ -11,6 +11,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use hugetlbfs::unmap_notice;
 use hugetools_contract::env::Pages;
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
@@ -19,16 +20,21 @@ use hugetools_pages::extent::{Extent, address_space, index, room, usage};
 use hugetools_pages::heap::commit;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
 use hugetools_pages::policy::start_facts;
+use hugetools_pages::rt::lock::{Held, Lock};
+use hugetools_pages::rt::message::{Amount, Level, say_once};
 use hugetools_pages::sys;
 
 use crate::host_malloc::{self, Heap};
-use crate::{idle, mimalloc, state};
+use crate::{idle, mimalloc, owner, state};
 
 /// Bytes of the first arena, and mimalloc's minimum and maximum. A further arena is at least as
 /// large as all before it, up to the maximum.
 const FIRST: usize = 1 << 30;
 const SMALLEST: usize = 32 << 20;
-const LARGEST: usize = 16 << 30;
+const LARGEST: usize = 15 << 30;
+
+/// Maximum length in bytes of a block in an arena, which begins with mimalloc's tables.
+const LARGEST_BLOCK: usize = LARGEST - (64 << 20);
 
 /// Bytes for mimalloc's tables before the first page of the larger size (`Layout::big`).
 const TABLES: usize = 32 << 20;
@@ -39,8 +45,11 @@ static MANAGED: AtomicUsize = AtomicUsize::new(0);
 /// Bytes in use at which another arena is added.
 static GROW_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// Set while a thread adds an arena.
-static ADDING: AtomicBool = AtomicBool::new(false);
+/// Held while a thread adds an arena.
+static ADDING: Lock = Lock::new();
+
+/// Number of refused commits.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
 /// Starts the heap at the first call. Returns false if the program keeps another malloc.
 #[cold]
@@ -68,15 +77,12 @@ fn make_ready() {
     if let Some(base) = config.heap_base {
         address_space::begin_at(base);
     }
-    add(FIRST);
+    add(FIRST, &ADDING.lock());
     state::finish();
 }
 
 /// Adds an arena of about `len` bytes, or a smaller one if address space is limited.
-fn add(len: usize) {
-    if ADDING.swap(true, Ordering::Acquire) {
-        return;
-    }
+fn add(len: usize, _held: &Held<'_>) {
     let layout = Layout::of(config::get().heap.unwrap_or(Pages::Thp));
     let lead = if layout.big > 0 { TABLES } else { 0 };
     let mut len = len.max(4 * layout.big).min(LARGEST);
@@ -97,7 +103,6 @@ fn add(len: usize) {
         BACKOFF.note(Shortfall::AddressSpace);
     }
     GROW_AT.store((managed / 2).max(in_use + SMALLEST / 2), Ordering::Relaxed);
-    ADDING.store(false, Ordering::Release);
 }
 
 fn add_exactly(lead: usize, len: usize, layout: Layout) -> bool {
@@ -138,6 +143,7 @@ unsafe extern "C" fn commit_callback(
     // SAFETY: the argument passed to mimalloc.
     let extent = unsafe { &*extent.cast::<Extent>() };
     if !commit {
+        unmap_notice::announce(start as usize, size);
         commit::decommit(extent, start as usize, size);
         // Threads may hold more freed memory, which a later purge returns.
         idle::note(sys::about_now());
@@ -145,6 +151,7 @@ unsafe extern "C" fn commit_callback(
         return true;
     }
     let Ok(zero) = commit::commit(extent, start as usize, size) else {
+        REFUSED.fetch_add(1, Ordering::Relaxed);
         return false;
     };
     if !is_zero.is_null() {
@@ -152,17 +159,61 @@ unsafe extern "C" fn commit_callback(
         unsafe { is_zero.write(zero) };
     }
     if usage::in_use() > GROW_AT.load(Ordering::Relaxed) && state::is_ready() {
-        add(MANAGED.load(Ordering::Relaxed));
+        if let Some(held) = ADDING.try_lock() {
+            add(MANAGED.load(Ordering::Relaxed), &held);
+        }
     }
     true
 }
 
-/// Adds an arena if the existing ones may lack room for a large block.
+/// Calls `get` again, for a block that mimalloc found no room for in the arenas, and adds one if
+/// necessary. Returns the block if it is in an arena.
 #[cold]
-pub(crate) fn make_room(size: usize) {
-    let managed = MANAGED.load(Ordering::Relaxed);
-    let free = managed.saturating_sub(usage::in_use());
-    if size > free / 2 && size < LARGEST && state::is_ready() {
-        add(size.saturating_add(size / 4 + SMALLEST).max(managed));
+pub(crate) fn try_again(size: usize, get: impl Fn() -> *mut c_void) -> Option<*mut c_void> {
+    if !state::is_ready() {
+        return None;
     }
+    if size > LARGEST_BLOCK {
+        note_outside(size);
+        return None;
+    }
+    let held = ADDING.lock();
+    let inside = || {
+        let block = get();
+        match owner::is_outside(block) {
+            // SAFETY: mimalloc's, and nobody else knows it.
+            true => unsafe { mimalloc::mi_free(block) },
+            false => return Some(block),
+        }
+        None
+    };
+    let refused = REFUSED.load(Ordering::Relaxed);
+    inside().or_else(|| {
+        // Without pages, an arena is no help.
+        if REFUSED.load(Ordering::Relaxed) != refused {
+            return None;
+        }
+        let managed = MANAGED.load(Ordering::Relaxed);
+        add(managed.max(size + size / 4 + SMALLEST), &held);
+        inside()
+    })
+}
+
+/// Says once that a block is in no arena.
+#[cold]
+pub(crate) fn note_outside(size: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let level = match config::heap_is_of_pool() || config::heap_is_strict() {
+        true => Level::Warning,
+        false => Level::Info,
+    };
+    let (len, most) = (Amount(size), Amount(LARGEST_BLOCK));
+    say_once(
+        &SAID,
+        level,
+        format_args!(
+            "a block of {len} is no part of the heap on huge pages, which serves blocks up to \
+             {most}, aligned to 64 KiB at most"
+        ),
+    );
 }

@@ -7,11 +7,12 @@
 //! |---|---|
 //! | `host_malloc` | the program's own malloc, if it stays; foreign blocks |
 //! | `mimalloc` | mimalloc's C interface |
+//! | `owner` | owners of blocks |
 //! | `state` | state of the heap |
 //! | `idle` | purges an idle heap |
 //! | `arena` | mimalloc's arenas in our extents |
 //! | `wrappers` | functions of libc that mimalloc calls through us |
-//! | `malloc` | the malloc family; owners of blocks |
+//! | `malloc` | the malloc family |
 //! | `exports` | the exported functions: malloc family, C++ operators |
 //! | [`dlopen`](mod@dlopen) | libraries that bind to libc's malloc |
 #![no_std]
@@ -23,6 +24,7 @@ mod host_malloc;
 mod idle;
 mod malloc;
 mod mimalloc;
+mod owner;
 mod state;
 mod wrappers;
 

@@ -10,6 +10,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
 use crate::host_malloc::{self, foreign};
@@ -17,16 +18,15 @@ use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_malloc_small, mi_realloc, mi_usable_size,
 };
 use crate::state::{self, Due};
-use crate::{arena, idle};
+use crate::{arena, idle, owner};
 
 pub(crate) mod mallopt;
-pub(crate) mod owner;
 
 /// Up to this size (bytes) mimalloc has a faster function; at most its `MI_SMALL_SIZE_MAX`.
 const SMALL: usize = 128 * size_of::<usize>();
 
-/// From this size (bytes) on, a request first makes sure that an arena has room.
-const LARGE: usize = 64 << 20;
+/// From this size (bytes) on, a block outside all arenas is asked for again.
+const LARGE: usize = 1 << 20;
 
 /// Whether the heap is ours; starts it if necessary, and purges it if due.
 #[inline(always)]
@@ -55,11 +55,32 @@ fn too_large() -> *mut c_void {
     core::ptr::null_mut()
 }
 
+/// Returns what `get` returns, if possible in an arena.
 #[inline(always)]
-fn make_room(size: usize) {
-    if size >= LARGE {
-        arena::make_room(size);
+fn in_arena(size: usize, get: impl Fn() -> *mut c_void) -> *mut c_void {
+    let block = get();
+    match owner::is_outside(block) && (size >= LARGE || block.is_null()) {
+        true => move_into_arena(block, 0, size, get),
+        false => block,
     }
+}
+
+/// Replaces a block by one in an arena, if possible, and copies its first `used` bytes.
+#[cold]
+fn move_into_arena(
+    block: *mut c_void,
+    used: usize,
+    size: usize,
+    get: impl Fn() -> *mut c_void,
+) -> *mut c_void {
+    let Some(better) = arena::try_again(size, get) else {
+        return block;
+    };
+    // SAFETY: both blocks have so many bytes, and nobody else uses them.
+    unsafe { core::ptr::copy_nonoverlapping(block.cast::<u8>(), better.cast(), used) };
+    // SAFETY: mimalloc's or null.
+    unsafe { mi_free(block) };
+    better
 }
 
 /// Returns a block for a small request, or null without memory; `None` if the request is larger,
@@ -76,8 +97,7 @@ pub(crate) fn allocate(size: usize) -> Option<*mut c_void> {
     if !is_ours() {
         return None;
     }
-    make_room(size);
-    Some(mi_malloc(size))
+    Some(in_arena(size, || mi_malloc(size)))
 }
 
 #[inline(always)]
@@ -95,10 +115,9 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
         return host_malloc::calloc(count, size);
     }
     match count.checked_mul(size) {
-        Some(total) => make_room(total),
-        None => return too_large(),
+        Some(total) => in_arena(total, || mi_calloc(count, size)),
+        None => too_large(),
     }
-    mi_calloc(count, size)
 }
 
 /// # Safety
@@ -145,9 +164,18 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if owner::is_foreign(block) {
         return foreign::realloc(block, size);
     }
-    make_room(size);
     // SAFETY: a live block of mimalloc's.
-    unsafe { mi_realloc(block, size) }
+    let grown = unsafe { mi_realloc(block, size) };
+    if size < LARGE || !owner::is_outside(grown) {
+        return grown;
+    }
+    let kept = if grown.is_null() { block } else { grown };
+    // SAFETY: a live block of mimalloc's.
+    let used = unsafe { mi_usable_size(kept) }.min(size);
+    match move_into_arena(kept, used, size, || mi_malloc(size)) {
+        better if better != kept => better,
+        _ => grown,
+    }
 }
 
 /// # Safety
@@ -211,6 +239,10 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
     if !is_ours() {
         return host_malloc::memalign(alignment, size);
     }
-    make_room(size);
-    mi_malloc_aligned(size, alignment)
+    let get = || mi_malloc_aligned(size, alignment);
+    if alignment <= SLICE {
+        return in_arena(size, get);
+    }
+    arena::note_outside(size);
+    get()
 }

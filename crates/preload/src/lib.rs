@@ -9,6 +9,7 @@
 //! | [`loader`] | loaded objects and their symbols |
 //! | `next` | the next definitions of replaced functions, mostly libc's |
 //! | `sysv_shm` | System V shared memory |
+//! | [`unmap_notice`] | hooks of `madvise` |
 //! | [`api`] | the C interface |
 //! | `program_segments` | code, data and bss of the program, code of its libraries |
 //! | `report` | `--require` before the program begins; the report at its end |
@@ -32,3 +33,4 @@ mod report;
 mod rt;
 mod start;
 mod sysv_shm;
+pub mod unmap_notice;

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetools_pages::rt::weak::function;
 
 use crate::malloc as ours;
-use crate::malloc::owner::is_foreign;
+use crate::owner::is_foreign;
 
 /// Addresses of libc's functions that take blocks; 0 if missing.
 pub(crate) struct Libc {

@@ -9,7 +9,7 @@ use hugetools_pages::rt::weak::function;
 use crate::host_malloc::next::next;
 use crate::host_malloc::{self, Heap};
 use crate::malloc as ours;
-use crate::mimalloc;
+use crate::{mimalloc, owner};
 
 /// Calls the next `operator new`, which on failure calls the new-handler or throws.
 #[cold]
@@ -45,7 +45,7 @@ unsafe fn delete(name: &CStr, block: *mut c_void) {
 #[cold]
 unsafe fn delete_with_care(name: &CStr, block: *mut c_void) {
     match host_malloc::heap() {
-        Heap::Theirs if ours::owner::is_outside(block) => next_delete(name, block),
+        Heap::Theirs if owner::is_outside(block) => next_delete(name, block),
         // SAFETY: upheld by the caller.
         _ => unsafe { ours::free_with_care(block) },
     }

@@ -41,6 +41,16 @@ impl Lock {
         Held(self)
     }
 
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> Option<Held<'_>> {
+        let now = self.0.load(Ordering::Relaxed);
+        let generation = GENERATION.load(Ordering::Relaxed);
+        let is_free = now & STATE == FREE || now & !STATE != generation;
+        let next = generation | TAKEN;
+        let take = || (self.0).compare_exchange(now, next, Ordering::Acquire, Ordering::Relaxed);
+        (is_free && take().is_ok()).then_some(Held(self))
+    }
+
     /// Takes the lock.
     pub fn take(&self) {
         let generation = GENERATION.load(Ordering::Relaxed);

@@ -18,6 +18,7 @@ use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
 
 use super::{calls, region_table, sizes};
+use crate::next;
 
 /// All flags of `get_huge_pages`; none has an effect.
 const GHP_MASK: c_ulong = 0x01;
@@ -139,8 +140,8 @@ fn take_back(addr: usize, shifted: bool) -> bool {
     let Some((start, len)) = region_table::remove(addr, shifted) else {
         return false;
     };
-    // SAFETY: the program has freed it.
-    let _ = unsafe { sys::munmap(start, len) };
+    // SAFETY: the program has freed it. MPI libraries watch libc's function.
+    let _ = unsafe { next::munmap(start as *mut c_void, len) };
     true
 }
 
