@@ -11,7 +11,8 @@ pub(crate) mod select;
 mod totals;
 
 use std::io::Read;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use hugetools_contract::report::{Life, Met, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Huge, Row};
@@ -110,6 +111,11 @@ impl Snapshot {
             exe,
             warning,
         })
+    }
+
+    /// Whether the process runs this program.
+    pub(crate) fn runs(&self, program: &Path) -> bool {
+        self.exe == program.as_os_str().as_bytes()
     }
 
     /// Returns why the folio sizes are unknown, if they are.

@@ -185,7 +185,9 @@ impl Parent {
                 rows: &[],
                 required: &required,
                 next_touch: None,
-                warning: Some("it ended before its memory was sampled"),
+                warning: Some(
+                    "its memory was never seen: it ended at once or may not be inspected",
+                ),
                 life: Some(life),
             };
             return render(&proof, self.output.json);

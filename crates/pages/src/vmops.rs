@@ -147,7 +147,9 @@ pub unsafe fn mbind(
     const MOVE: usize = 2;
     let range = pages(addr, len)?;
     private::before_change(&range);
-    let flags = flags | if index::overlaps(&range) { MOVE } else { 0 };
+    // We populate before the program touches the memory.
+    let is_ours = index::overlaps(&range) || registry::shared::overlaps(&range);
+    let flags = flags | if is_ours { MOVE } else { 0 };
     let bind = |range: &Range<usize>| {
         // SAFETY: upheld by the caller.
         unsafe { sys::mbind(range.start, range.len(), mode, mask, max, flags) }

@@ -36,6 +36,31 @@ fn a_full_memory_group_gets_base_pages() {
     }
 }
 
+/// Page cache that the kernel can reclaim leaves room for huge pages.
+#[test]
+fn page_cache_of_a_memory_group_does_not_count() {
+    let Some(live) = machine("cache of a memory group") else {
+        return;
+    };
+    live.set_pool(0);
+    let Some(group) = Group::of_memory("cache of a memory group", "160M") else {
+        return;
+    };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let script = "dd if=/dev/zero of=cache bs=1M count=125 && sync cache && exec \"$@\"";
+    let mut command = group.enter(std::process::Command::new("sh").args(["-c", script, "sh"]));
+    let hugectl = crate::support::tool::hugectl();
+    command.arg(hugectl).arg("--heap=thp").arg(&program);
+    let ran = command.args(["one", "40"]).current_dir(dir.path()).output();
+    let ran: Ran = ran.unwrap().into();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let pages = HeapPages::find(&ran.out, "one");
+    assert!(pages.share(pages.thp) >= 90, "{pages:?} {ran:?}");
+}
+
 /// The original text stays in the page cache, so a copy would exceed the limit. Clean pages of the
 /// file itself may still become huge.
 #[test]

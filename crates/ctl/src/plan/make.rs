@@ -236,7 +236,7 @@ impl Maker<'_> {
             (false, _) => return,
             (true, Some(_)) => Value::Text(list),
             (true, None) => {
-                self.require_of_shell();
+                self.require_of_starter();
                 Value::ProcessAnd(list)
             }
         };
@@ -244,12 +244,17 @@ impl Maker<'_> {
         self.variables.push(Variable { name, value });
     }
 
-    /// Warns that the requirement doesn't cover programs that a shell starts.
-    fn require_of_shell(&mut self) {
+    /// Warns that the requirement doesn't cover programs that a shell or a starter forks.
+    fn require_of_starter(&mut self) {
+        const STARTERS: [&[u8]; 8] = [
+            b"mpiexec", b"mpirun", b"script", b"srun", b"strace", b"time", b"timeout", b"xargs",
+        ];
         let target = self.findings.look.target.as_ref();
         let program = target.map(|target| target.program.as_os_str().as_bytes());
-        if let Some(shell) = program.filter(|program| is_shell(program)) {
-            let name = String::from_utf8_lossy(base(shell)).into_owned();
+        let first = self.run.command.first().map(|word| base(word.as_bytes()));
+        let starter = first.filter(|name| STARTERS.contains(name));
+        if let Some(starter) = starter.or(program.filter(|program| is_shell(program))) {
+            let name = String::from_utf8_lossy(base(starter)).into_owned();
             self.warn(format!(
                 "--require covers {name} and the program that it becomes by exec, not other \
                  programs that it starts; to cover those: --only=NAME"

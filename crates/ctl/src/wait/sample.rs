@@ -1,5 +1,6 @@
 //! Samples the program's memory while it runs.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hugetools_contract::report::Peak;
@@ -19,6 +20,8 @@ const SHARE: u32 = 100;
 #[derive(Debug)]
 pub(super) struct Samples<'r> {
     root: &'r Root,
+    /// hugectl's own executable.
+    own: PathBuf,
     began: Instant,
     due: Instant,
     /// The last sample, and its time in milliseconds since 1970.
@@ -36,6 +39,7 @@ impl<'r> Samples<'r> {
         let now = Instant::now();
         Samples {
             root,
+            own: std::env::current_exe().unwrap_or_default(),
             began: now,
             due: now + PERIOD_MIN,
             last: None,
@@ -57,6 +61,8 @@ impl<'r> Samples<'r> {
         let begin = cpu_time();
         let kills = oom_kills(self.root);
         let snapshot = Pid::new(pid).and_then(|pid| Snapshot::take(self.root, pid, None).ok());
+        // The child is a copy of hugectl until it executes the program.
+        let snapshot = snapshot.filter(|it| !it.runs(&self.own));
         if let Some(snapshot) = snapshot {
             let at = unix_ms();
             self.peak = self.peak.with(&snapshot.peak(at));

@@ -16,6 +16,9 @@ const V2_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 /// Mount points of version 1's hugetlb controller.
 const HUGETLB_V1_ROOTS: [&str; 1] = ["/sys/fs/cgroup/hugetlb"];
 
+/// Limit and usage of memory in version 1.
+const MEMORY_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
+
 /// Memory that the control groups leave this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Headroom {
@@ -63,7 +66,7 @@ fn find_memory() -> Headroom {
     // A controller belongs to one hierarchy at a time.
     let (roots, path, files): (&[&str], _, _) =
         if let Some(path) = path_of(text, "memory", Version::One) {
-            let files = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
+            let files = MEMORY_V1;
             (&["/sys/fs/cgroup/memory"], path, files)
         } else if let Some(path) = path_of(text, "memory", Version::Two) {
             (&V2_ROOTS, path, ["memory.max", "memory.current"])
@@ -211,12 +214,22 @@ fn left_in(
         None => Path::of(format_args!("{root}{path}/{name}")),
         Some(size) => Path::of(format_args!("{root}{path}/hugetlb.{size}.{name}")),
     };
+    let cache_tag: &[u8] = match limit_file == MEMORY_V1[0] {
+        true => b"total_inactive_file ",
+        false => b"inactive_file ",
+    };
     let limit = match file(limit_file).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
         Some(Limit::None) => return Headroom::NoLimit,
         None => return Headroom::Unknown,
     };
     let usage = file(usage_file).and_then(|path| procfile::number(path.c_str()));
+    // The kernel reclaims inactive page cache first.
+    let cache = match pages {
+        None => file("memory.stat").and_then(|path| procfile::tagged_in(path.c_str(), cache_tag)),
+        Some(_) => None,
+    };
+    let usage = usage.map(|usage| usage.saturating_sub(cache.unwrap_or(0)));
     let left = usage.and_then(|usage| usize::try_from(limit.saturating_sub(usage)).ok());
     left.map_or(Headroom::Unknown, Headroom::Bytes)
 }

@@ -118,10 +118,10 @@ fn compose(ended: Ended) -> Option<Text> {
     let exe = scratch::link(c"/proc/self/exe")?;
     // Room for three ranges a mapping, and for heap extents that share a mapping.
     let (count, names) = mappings.count();
-    let extents = Extents::collect((count * 3 + 512).min(4096), exe)?;
+    let extents = Extents::collect((count * 3 + 512).min(16384), exe)?;
     // A name has at most two rows, for its private and its shared mappings.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
-    let rows = scratch::values(most.min(1024), Row::EMPTY)?;
+    let rows = scratch::values(most.min(8192), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;

@@ -27,7 +27,8 @@ pub(crate) fn prepare() {
 /// Opens the file; `None` if reports go elsewhere.
 fn open() -> Option<Result<File>> {
     let path = config::report_path()?;
-    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
+    // Without a reader, a FIFO is an error.
+    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NONBLOCK | libc::O_NOCTTY;
     Some(File::open_mode(path, flags, 0o666))
 }
 

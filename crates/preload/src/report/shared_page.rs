@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use hugetools_contract::report::{Met, Peak};
 use hugetools_contract::report_page::{HEAD_LEN, LEN, Page, TEXT_LEN};
 use hugetools_pages::config;
-use hugetools_pages::policy::unmet;
+use hugetools_pages::policy::{start_facts, unmet};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, File, Filter};
@@ -30,6 +30,8 @@ pub(crate) fn begin() {
     if config::get().report.is_none() {
         return;
     }
+    // The report may be made on a small alternate stack.
+    start_facts::take();
     let own = sys::getpid();
     OWN_PROCESS.store(own, Ordering::Release);
     weak::atfork(no_op, no_op, in_child);

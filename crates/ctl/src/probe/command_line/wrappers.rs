@@ -9,8 +9,8 @@ use crate::caller::Caller;
 use crate::probe::target::{self, Opened};
 
 /// Their names, separated by blanks.
-const WRAPPERS: &str = "busybox catchsegv chrt env ionice linux32 linux64 mpiexec mpirun nice nohup \
-    numactl prlimit script setarch setpriv setsid srun stdbuf strace taskset time timeout toybox \
+const WRAPPERS: &str = "busybox catchsegv chrt env ionice linux32 linux64 nice nohup \
+    numactl prlimit script setarch setpriv setsid stdbuf strace taskset time timeout toybox \
     unshare xargs";
 
 /// Returns the file name of a path.

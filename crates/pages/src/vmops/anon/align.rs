@@ -8,7 +8,7 @@
 use core::ffi::c_int;
 
 use super::call::Call;
-use crate::extent::address_space;
+use crate::extent::{address_space, mlocked};
 use crate::kernel::procfile;
 use crate::sys::{self, SpaceLimit};
 
@@ -24,7 +24,13 @@ const ANYWHERE: c_int =
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
     let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.wants_populate();
     let is_movable = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
-    let is_scarce = || is_space_limited() || is_data_limited(call) || may_lack_memory(call);
+    let is_scarce = || {
+        // MCL_FUTURE populates both mappings.
+        mlocked::locks_future()
+            || is_space_limited()
+            || is_data_limited(call)
+            || may_lack_memory(call)
+    };
     if !is_movable || !gains(at, call.len, size) || is_scarce() {
         return at;
     }
