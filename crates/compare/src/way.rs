@@ -1,10 +1,8 @@
 //! Ways to run a program.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hugetools_elf::Ident;
 use hugetools_model::PageSize;
 
 /// This program, even if its file was replaced meanwhile.
@@ -29,18 +27,15 @@ const OPTIONS: [(&str, &[&str]); 5] = [
 /// Options that take a page size.
 const SEGMENTS: [&str; 7] = ["text", "data", "bss", "heap", "shm", "anon", "stack"];
 
-/// Where distributions install mimalloc.
-const MIMALLOC_DIRS: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib"];
-
-/// A way to run a program: options of hugectl, or variables.
+/// A way to run a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Way {
     /// The name in the table.
     pub name: String,
     /// Options of hugectl; `None` runs the program itself.
     pub options: Option<Vec<OsString>>,
-    /// Variables of the program.
-    pub variables: Vec<(&'static str, OsString)>,
+    /// Whether glibc's malloc uses transparent huge pages.
+    pub tunable: bool,
 }
 
 impl Way {
@@ -49,7 +44,7 @@ impl Way {
         Way {
             name: "plain".to_owned(),
             options: None,
-            variables: Vec::new(),
+            tunable: false,
         }
     }
 
@@ -57,14 +52,6 @@ impl Way {
     pub fn options(name: &str, options: Vec<OsString>) -> Way {
         Way {
             options: Some(options),
-            name: name.to_owned(),
-            ..Way::plain()
-        }
-    }
-
-    fn variables(name: &str, variables: Vec<(&'static str, OsString)>) -> Way {
-        Way {
-            variables,
             name: name.to_owned(),
             ..Way::plain()
         }
@@ -91,28 +78,22 @@ impl Way {
             "plain" => Ok(Way::plain()),
             "given" if given.is_empty() => Err("given: no other options are given".to_owned()),
             "given" => Ok(Way::options(word, given.to_vec())),
-            "tunable" => Ok(Way::variables(
-                word,
-                vec![("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into())],
-            )),
-            "mimalloc" => match mimalloc() {
-                Some(library) => Ok(Way::variables(
-                    word,
-                    vec![
-                        ("LD_PRELOAD", library.into()),
-                        // The old name and the new one.
-                        ("MIMALLOC_LARGE_OS_PAGES", "1".into()),
-                        ("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1".into()),
-                    ],
-                )),
-                None => Err("mimalloc: libmimalloc.so is not installed".to_owned()),
-            },
+            "tunable" => Ok(Way {
+                name: word.to_owned(),
+                tunable: true,
+                ..Way::plain()
+            }),
             size if is_size => Ok(Way::options(size, vec![format!("--heap={size}").into()])),
             _ => Err(format!(
-                "{word}: not plain, given, thp, heap, text, all, auto, tunable, mimalloc or a \
-                 page size, such as 2MB"
+                "{word}: not plain, given, thp, heap, text, all, auto, tunable or a page \
+                 size, such as 2MB"
             )),
         }
+    }
+
+    fn variable(&self) -> Option<(&'static str, &'static str)> {
+        self.tunable
+            .then_some(("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"))
     }
 
     pub(crate) fn command(&self, program: &[OsString]) -> Command {
@@ -127,22 +108,21 @@ impl Way {
         };
         command
             .args(words)
-            .envs(self.variables.iter().cloned())
+            .envs(self.variable())
             .env(PADDING, "x".repeat(fastrand::usize(..4096)));
         command
     }
 
     /// Returns the command line for a user.
     pub fn shown(&self, program: &str) -> String {
-        let variables = self.variables.iter();
-        let variables =
-            variables.map(|(name, value)| format!("{name}={} ", value.to_string_lossy()));
+        let variable = self.variable();
+        let variable = variable.map(|(name, value)| format!("{name}={value} "));
         let options = self.options.iter().map(|options| {
             let words = options.iter();
             let words = words.map(|word| format!("{} ", word.to_string_lossy()));
             format!("hugectl {}", words.collect::<String>())
         });
-        variables.chain(options).collect::<String>() + program
+        variable.into_iter().chain(options).collect::<String>() + program
     }
 }
 
@@ -157,22 +137,6 @@ fn with_size(size: &str, given: &[OsString]) -> Vec<OsString> {
     segments
         .map(|segment| format!("--{segment}={size}").into())
         .collect()
-}
-
-/// Finds the last `libmimalloc.so*`, in the order of paths, in the library directories.
-fn mimalloc() -> Option<PathBuf> {
-    let arch = format!("/usr/lib/{}-linux-gnu", Ident::native().directory_name());
-    let dirs = std::iter::once(arch.as_str()).chain(MIMALLOC_DIRS);
-    dirs.flat_map(|dir| libraries(Path::new(dir))).max()
-}
-
-fn libraries(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = dir.read_dir().into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    paths.filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("libmimalloc.so")
-    })
 }
 
 #[cfg(test)]

@@ -207,13 +207,10 @@ pub(crate) fn note_outside(size: usize) {
         true => Level::Warning,
         false => Level::Info,
     };
-    let (len, most) = (Amount(size), Amount(LARGEST_BLOCK));
+    let text = "is outside the heap, which serves blocks below 15 GiB, aligned to 64 KiB at most";
     say_once(
         &SAID,
         level,
-        format_args!(
-            "a block of {len} is no part of the heap on huge pages, which serves blocks up to \
-             {most}, aligned to 64 KiB at most"
-        ),
+        format_args!("a block of {} {text}", Amount(size)),
     );
 }

@@ -77,8 +77,7 @@ pub fn request(
     done.map_err(|why| printable(&why))?;
     // A pool that shrinks gives its memory to one that grows.
     let grows = |change: &PoolChange| {
-        let pool = machine.pool(change.size);
-        pool.is_some_and(|pool| {
+        machine.pool(change.size).is_some_and(|pool| {
             minimum_after(machine, pool, std::iter::once(change)) > pool.minimum()
         })
     };

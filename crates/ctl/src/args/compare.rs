@@ -11,7 +11,7 @@ pub(crate) struct Compare {
     /// Run in several ways; say which is faster
     ///
     /// WAY is plain, given (the other options), thp, heap, text, all, auto, tunable (glibc's own
-    /// malloc with transparent huge pages), mimalloc or a page size. A page size and thp serve the
+    /// malloc with transparent huge pages) or a page size. A page size and thp serve the
     /// given segments, or the heap. Default: plain, given, auto.
     #[arg(
         long, value_name = "WAY,...",

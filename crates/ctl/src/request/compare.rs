@@ -72,12 +72,9 @@ fn ways(list: &str, given: &[OsString]) -> Result<Vec<Way>, Failure> {
         );
     }
     for at in 1..ways.len() {
-        let same = ways[..at]
-            .iter()
-            .filter(|way| way.options == ways[at].options);
-        let same = same
-            .filter(|way| way.variables == ways[at].variables)
-            .count();
+        let what = |way: &Way| (way.options.clone(), way.tunable);
+        let before = ways[..at].iter().map(what);
+        let same = before.filter(|one| *one == what(&ways[at])).count();
         if same > 0 {
             ways[at].name = format!("{} {}", ways[at].name, same + 1);
         }
