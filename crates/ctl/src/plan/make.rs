@@ -246,13 +246,11 @@ impl Maker<'_> {
 
     /// Warns that the requirement doesn't cover programs that a shell or a starter forks.
     fn require_of_starter(&mut self) {
-        const STARTERS: &str = "mpiexec mpirun script srun strace time timeout xargs";
         let target = self.findings.look.target.as_ref();
         let program = target.map(|target| target.program.as_os_str().as_bytes());
-        let first = self.run.command.first().map(|word| base(word.as_bytes()));
-        let starter = first.filter(|name| STARTERS.split(' ').any(|one| one.as_bytes() == *name));
-        if let Some(starter) = starter.or(program.filter(|program| is_shell(program))) {
-            let name = String::from_utf8_lossy(base(starter)).into_owned();
+        let shell = program.filter(|program| is_shell(program));
+        let shell = shell.map(|shell| String::from_utf8_lossy(base(shell)).into_owned());
+        if let Some(name) = self.starter().or(shell) {
             self.warn(format!(
                 "--require covers {name} and the program that it becomes by exec, not other \
                  programs that it starts; to cover those: --only=NAME"

@@ -9,6 +9,9 @@ use crate::request::Preload;
 use crate::say::note::Level;
 use crate::wait::ReportDestination;
 
+/// Programs that fork what they start.
+const STARTERS: &str = "mpiexec mpirun script srun strace time timeout xargs";
+
 impl Maker<'_> {
     pub(super) fn report(&mut self) {
         if self.run.report.is_none() {
@@ -57,21 +60,20 @@ impl Maker<'_> {
                 ),
                 _ => format!("the library is not in the program: {last_seen}"),
             });
-        } else if let Some(name) = self.mpi().filter(|_| !is_file) {
+        } else if let Some(name) = self.starter().filter(|_| !is_file) {
             self.warn(format!(
-                "the report is of {name} alone: {name} ... hugectl --report PROGRAM reports each \
-                 rank, and so does --report=FILE here"
+                "the report is of {name} alone: {name} ... hugectl --report PROGRAM reports what \
+                 it starts, and so does --report=FILE here"
             ));
         }
     }
 
-    /// Returns the program's name if it starts the ranks of an MPI job.
-    fn mpi(&self) -> Option<String> {
+    /// Returns the program's name if it forks what it starts.
+    pub(super) fn starter(&self) -> Option<String> {
         let program = self.run.command.first()?.to_string_lossy();
         let name = program.rsplit('/').next()?;
-        ["mpirun", "mpiexec", "srun"]
-            .contains(&name)
-            .then(|| name.to_owned())
+        let mut starters = STARTERS.split(' ');
+        starters.any(|one| one == name).then(|| name.to_owned())
     }
 
     /// Returns the destination of the report if hugectl waits for the program.
