@@ -68,18 +68,25 @@ fn each<T>(
 ) -> Result<Vec<T>, Failure> {
     let selected = status::select(root, &status.processes, status.tree, again)?;
     let named = |pid: Pid| status.processes.contains(&ProcessSelector::Pid(pid));
-    let mut all = Vec::new();
+    let (mut all, mut first) = (Vec::new(), None);
     for pid in selected.pids {
         match take(pid) {
             Ok(one) => all.push(one),
             Err(_) if named(pid) && again => {}
             Err(why) if named(pid) => return Err(why),
             // The process may have ended.
-            Err(why) => warnings.push(why.to_string()),
+            Err(why) => {
+                warnings.push(why.to_string());
+                first.get_or_insert(why);
+            }
         }
     }
-    if again && all.is_empty() && !status.processes.contains(&ProcessSelector::All) {
-        return Err(Failure::Own(ENDED.to_owned()));
+    if all.is_empty() && !status.processes.contains(&ProcessSelector::All) {
+        match first {
+            _ if again => return Err(Failure::Own(ENDED.to_owned())),
+            Some(why) => return Err(why),
+            None => {}
+        }
     }
     warnings.extend(selected.unseen);
     if !selected.denied.is_empty() {

@@ -43,6 +43,9 @@ impl Runner<'_> {
     fn measure(&self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
         let Settings { metric, server, .. } = self.settings;
         let keep = warm_up || self.settings.same_output || metric.is_some() || server.is_some();
+        if let Some(why) = server.as_ref().and_then(server::obstacle) {
+            return Err(failed(way, 125, why, String::new()));
+        }
         let program = Started::new(way.command(&self.settings.command), keep);
         let mut program = program.map_err(|error| not_started(way, &error))?;
         let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());

@@ -52,6 +52,16 @@ pub(crate) fn drive(
     Ok(run)
 }
 
+/// Returns why the server can't be started: another one would be measured.
+pub(crate) fn obstacle(server: &Server) -> Option<String> {
+    match server.ready {
+        Ready::Port(port) if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() => {
+            Some(format!("port {port} is in use: stop what listens there"))
+        }
+        _ => None,
+    }
+}
+
 /// Waits until the server is ready. Returns the reason if it isn't.
 fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option<String>> {
     let began = Instant::now();

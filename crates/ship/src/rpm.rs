@@ -19,6 +19,13 @@ const DEV: [&str; 1] = ["libhugetlbfs-devel"];
 /// The last version of those packages.
 const CLASSIC: &str = "2.24";
 
+/// The library by the SONAME that it has outside Debian, for programs linked with it.
+const SONAME: &str = "/usr/lib64/libhugetlbfs.so";
+
+/// RPM derives none of these from a link.
+const PROVIDES: &str = "Provides: libhugetlbfs.so()(64bit) libhugetlbfs.so(VERS_1.0)(64bit)\n\
+    Provides: libhugetlbfs.so(HTLBFS_2.0)(64bit) libhugetlbfs.so(HTLBFS_2.1)(64bit)\n";
+
 /// The directories of an RPM package.
 pub fn dirs() -> Dirs {
     Dirs {
@@ -76,8 +83,12 @@ fn replacement_lines(names: &[&str]) -> String {
 /// Formats the spec file, which only packs the staged files.
 pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
     let (run, dev) = (replacement_lines(&RUN), replacement_lines(&DEV));
+    let part_of = |item: &Item| match item.path == Path::new(SONAME) {
+        true => Part::Run,
+        false => item.part,
+    };
     let list = |part: Part| -> String {
-        let own = items.iter().filter(|item| item.part == part);
+        let own = items.iter().filter(|item| part_of(item) == part);
         own.map(line).collect()
     };
     let (files, dev_files) = (list(Part::Run), list(Part::Dev));
@@ -88,7 +99,7 @@ pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
     format!(
         "%global debug_package %{{nil}}\n%global __os_install_post %{{nil}}\n\
          Name: hugetools\nVersion: {}\nRelease: 1\nSummary: {}\n\
-         License: MIT OR Apache-2.0\nURL: {}\n{run}\n\
+         License: MIT OR Apache-2.0\nURL: {}\n{run}{PROVIDES}\n\
          %description\n{about}\n\n\
          %package devel\nSummary: {} - development files\n\
          Requires: hugetools = %{{version}}-%{{release}}\n{dev}\n\

@@ -62,7 +62,7 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
     for (kind, option, reason) in [
         ("declined", "--anon", "MADV_NOHUGEPAGE"),
         ("off", "--anon", "PR_SET_THP_DISABLE"),
-        ("shared", "--shm", "set to never (shmem_enabled)"),
+        ("shared", "--shm", "unaligned shared memory"),
         ("forked", "--anon", "since a fork"),
     ] {
         let Some((_unchanged, mut program)) = adoptable("memory left as it is", kind, "16") else {

@@ -81,8 +81,7 @@ impl Memory {
             ));
         }
         let is_disabled = process::thp_enabled(root, pid).unwrap_or(None) == Some(false);
-        let shmem = thp.shmem_enabled.as_deref().unwrap_or("never");
-        let shmem = (!thp.serves_shared_madvise()).then_some(shmem);
+        let is_denied = thp.shmem_enabled.as_deref() == Some("deny");
         let meminfo = Meminfo::read(root)?;
         let page = status::base_page(root, &meminfo)?;
         let pagemap = Pagemap::open(root, pid, page);
@@ -103,7 +102,7 @@ impl Memory {
                     units: Vec::new(),
                 };
                 if record.hugetlb == 0 {
-                    let obstacle = obstacle::find(record, segment, is_disabled, shmem);
+                    let obstacle = obstacle::find(record, segment, is_disabled, is_denied);
                     area.fill(record, &range, size, pagemap.as_ref(), obstacle.as_ref());
                 }
                 areas.push(area);

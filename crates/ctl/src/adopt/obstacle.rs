@@ -7,13 +7,13 @@ use hugetools_model::smaps::Record;
 
 use super::reason::Reason;
 
-/// Returns why a mapping is not collapsed. `is_disabled`: `PR_SET_THP_DISABLE` is set. `shmem`:
-/// the value of `shmem_enabled`, if that excludes shared memory.
+/// Returns why a mapping is not collapsed. `is_disabled`: `PR_SET_THP_DISABLE` is set.
+/// `is_denied`: `shmem_enabled` is `deny`; `MADV_COLLAPSE` ignores the other values.
 pub(super) fn find(
     record: &Record<'_>,
     segment: Segment,
     is_disabled: bool,
-    shmem: Option<&str>,
+    is_denied: bool,
 ) -> Option<Reason> {
     let has = |flags: &[&[u8; 2]]| flags.iter().any(|flag| record.has_flag(flag));
     let is_private_file = record.inode != 0 && record.name.starts_with(b"/") && !record.shared;
@@ -27,11 +27,8 @@ pub(super) fn find(
         "userfaultfd watches it"
     } else if has(&[b"mg"]) {
         "merged with equal pages (KSM)"
-    } else if segment == Segment::Shm {
-        let word = shmem?;
-        return Some(Reason::Obstacle(Cow::Owned(format!(
-            "transparent huge pages for shared memory are set to {word} (shmem_enabled)"
-        ))));
+    } else if segment == Segment::Shm && is_denied {
+        "transparent huge pages for shared memory are set to deny (shmem_enabled)"
     } else if is_private_file && record.writable {
         "private copies of a file's pages: start the program with hugectl --data"
     } else if is_private_file && record.shared_pages > 0 {

@@ -49,7 +49,8 @@ impl fmt::Display for Reason {
             Reason::Busy => "locked or pinned by the kernel or a device",
             Reason::NoHugePage => "the kernel could not allocate a huge page",
             Reason::Refused(libc::EINVAL) => {
-                "the kernel cannot collapse this memory, such as files on most file systems (EINVAL)"
+                "the kernel cannot collapse this memory, such as unaligned shared memory and files on \
+                 most file systems (EINVAL)"
             }
             Reason::Refused(errno) => return write!(f, "refused: {}", describe_errno(*errno)),
             Reason::Changed => "allocated or changed meanwhile",

@@ -43,7 +43,11 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
         growth: available,
         reason: Cow::Borrowed("the machine has too little memory available"),
     };
-    let group = match cgroup::tightest_memory(root, &pid.path("cgroup")) {
+    let membership = pid.path("cgroup");
+    let group = match cgroup::tightest_memory(root, &membership) {
+        Ok(None) if cgroup::is_memory_hidden(root, &membership).unwrap_or(true) => {
+            return unknown("its memory control group, outside this cgroup namespace,");
+        }
         Ok(None) => return machine,
         Ok(Some(limit)) => limit,
         Err(_) => return unknown("the limit of its memory control group"),

@@ -83,6 +83,16 @@ pub fn tightest(
     tightest_of(root, membership, &hugetlb(&format!("hugetlb.{size}.")))
 }
 
+/// Whether the process's memory group is outside the reader's cgroup namespace, so that its limit
+/// is invisible.
+pub fn is_memory_hidden(root: &Root, membership: &KPath) -> Result<bool, FileError> {
+    let bytes = root.read_opt(membership)?.unwrap_or_default();
+    let has_v1 = groups(&bytes, "memory").any(|group| group.version == Version::One);
+    let mut groups = groups(&bytes, "memory");
+    Ok(groups
+        .any(|group| group.is_outside_namespace() && (!has_v1 || group.version == Version::One)))
+}
+
 /// Returns the tightest memory limit: `memory.max` or `memory.limit_in_bytes`. Its usage
 /// includes the page cache, which the kernel reclaims first.
 pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>, FileError> {
