@@ -107,7 +107,9 @@ say() { zpty -w shell "$1" }
 say 'PS1=; fpath=($PWD/completions $fpath); autoload -Uz compinit; compinit -u -D'
 say 'compadd() { local -a hits; builtin compadd -O hits "$@"; (( $#hits )) && print -rl -- "<<"$^hits">>" >&$kept; builtin compadd "$@" }'
 say 'all() { exec {kept}>|$FOUND; zle list-choices; exec {kept}>&-; print DONE-$((1 + 1)) }; zle -N all; bindkey "^X" all; print READY-$((1 + 1))'
-wait_for() { local text; while zpty -r shell text "*$1*"; do return; done }
+: >|$FOUND
+# A signal may end a read.
+wait_for() { local text; until zpty -r shell text "*$1*"; do zpty -t shell || exit 1; done }
 wait_for READY-2
 zpty -w -n shell "$LINE"$'\x18'
 wait_for DONE-2
