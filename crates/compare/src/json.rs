@@ -35,8 +35,6 @@ struct Way {
     peak: u64,
     huge: u64,
     resident: u64,
-    dtlb_misses: Option<u64>,
-    itlb_misses: Option<u64>,
     warning: Option<String>,
 }
 
@@ -52,7 +50,6 @@ impl Ways {
 }
 
 fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
-    let walks = comparison.no_walks.is_none().then(|| way.walks());
     let values = || way.values.iter().copied();
     Way {
         way: way.way.name.clone(),
@@ -76,8 +73,6 @@ fn way_of(comparison: &Comparison, way: &Compared, program: &str) -> Way {
         peak: way.memory.peak,
         huge: way.memory.huge,
         resident: way.memory.resident,
-        dtlb_misses: walks.map(|walks| walks.data),
-        itlb_misses: walks.map(|walks| walks.instructions),
         warning: way.warning.clone(),
     }
 }

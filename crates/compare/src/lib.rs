@@ -20,7 +20,6 @@ pub mod settings;
 pub mod stats;
 mod sys;
 mod table;
-mod walks;
 pub mod way;
 
 pub use json::Ways;

@@ -12,7 +12,6 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::memory::{Memory, Sampler};
 use crate::sys::{self, Usage};
-use crate::walks;
 use crate::way::Way;
 
 /// Sampling interval of the program's memory.
@@ -24,7 +23,6 @@ pub(crate) struct Run {
     /// Wall time of the program, or of the driver, in seconds.
     pub(crate) seconds: f64,
     pub(crate) usage: Usage,
-    pub(crate) walks: walks::Walks,
     pub(crate) memory: Memory,
     pub(crate) metric: Option<f64>,
     /// Standard output of the program, or all output of the driver, if needed.

@@ -4,7 +4,6 @@ use crate::memory::Memory;
 use crate::program::Run;
 use crate::settings::Settings;
 use crate::stats::{self, Ratio};
-use crate::walks::Walks;
 use crate::way::Way;
 
 /// The progress of a comparison.
@@ -25,8 +24,6 @@ pub struct Comparison {
     pub ways: Vec<Compared>,
     /// Why the result may mislead.
     pub doubts: Vec<String>,
-    /// Why page walks were not counted.
-    pub no_walks: Option<String>,
     /// Whether the user ended it.
     pub interrupted: bool,
     /// What is compared.
@@ -83,16 +80,5 @@ pub struct Compared {
 impl Compared {
     pub(crate) fn mean(&self, of: impl Fn(&Run) -> f64) -> f64 {
         stats::mean(&self.runs.iter().map(of).collect::<Vec<f64>>())
-    }
-
-    pub(crate) fn walks(&self) -> Walks {
-        let sum = |of: fn(&Walks) -> u64| {
-            let all: u64 = self.runs.iter().map(|run| of(&run.walks)).sum();
-            all / (self.runs.len() as u64).max(1)
-        };
-        Walks {
-            data: sum(|walks| walks.data),
-            instructions: sum(|walks| walks.instructions),
-        }
     }
 }

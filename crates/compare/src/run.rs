@@ -7,23 +7,20 @@ use std::process::ExitStatus;
 use hugetools_model::Root;
 
 use crate::program::{Failed, Run, Started, failed};
+use crate::server;
 use crate::settings::Settings;
 use crate::way::Way;
-use crate::{server, walks};
 
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) root: &'a Root,
-    pub(crate) counters: Option<walks::Counters>,
 }
 
 impl Runner<'_> {
     /// Runs the program once. Samples its memory only in a `warm_up`.
-    pub(crate) fn run(&mut self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
-        let before = self.counters.as_mut().map(walks::Counters::read);
+    pub(crate) fn run(&self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
         let mut run = self.measure(way, warm_up)?;
-        run.walks = walks::since(self.counters.as_mut(), before);
         if let Some(metric) = &self.settings.metric {
             let printed = String::from_utf8_lossy(&run.output).into_owned();
             run.metric = metric.find(&printed);

@@ -11,7 +11,6 @@ use crate::run::Runner;
 use crate::settings::{Settings, Stop};
 use crate::stats::Ratio;
 use crate::sys;
-use crate::walks::Counters;
 use crate::way::Way;
 
 /// Runs the comparison. Calls `progress` after each warm-up run and each round.
@@ -24,22 +23,14 @@ pub fn compare(
     mut progress: impl FnMut(Progress),
 ) -> Result<Comparison, Failed> {
     sys::catch_interrupts();
-    let (counters, no_walks) = match Counters::open() {
-        Ok(counters) => (Some(counters), None),
-        Err(why) => (None, Some(why)),
-    };
-    let mut runner = Runner {
-        settings,
-        root,
-        counters,
-    };
+    let runner = Runner { settings, root };
     let mut doubts = Doubts::begin(root, settings);
     let value = Value::choose(settings, doubts.is_busy);
-    let mut ways = warm_up(&mut runner, &mut progress)?;
+    let mut ways = warm_up(&runner, &mut progress)?;
     let began = Instant::now();
     let mut clock = Clock::default();
     while !sys::is_interrupted() && !is_over(&settings.stop, &ways, &clock, began.elapsed()) {
-        let Some(runs) = round(&mut runner, &ways)? else {
+        let Some(runs) = round(&runner, &ways)? else {
             break;
         };
         for (compared, run) in ways.iter_mut().zip(runs) {
@@ -57,7 +48,6 @@ pub fn compare(
     Ok(Comparison {
         ways,
         doubts: doubts.lines,
-        no_walks,
         interrupted: sys::is_interrupted(),
         value,
         higher_is_better: settings
@@ -75,7 +65,7 @@ struct Clock {
 }
 
 fn warm_up(
-    runner: &mut Runner<'_>,
+    runner: &Runner<'_>,
     progress: &mut impl FnMut(Progress),
 ) -> Result<Vec<Compared>, Failed> {
     let mut ways: Vec<Compared> = Vec::new();
@@ -104,7 +94,7 @@ fn warm_up(
 }
 
 /// Runs all ways once; `None` if the user interrupts it.
-fn round(runner: &mut Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Failed> {
+fn round(runner: &Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Failed> {
     let mut order: Vec<usize> = (0..ways.len()).collect();
     fastrand::shuffle(&mut order);
     let mut runs: Vec<(usize, Run)> = Vec::new();

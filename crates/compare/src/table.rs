@@ -42,7 +42,6 @@ fn write(comparison: &Comparison, program: &str, to: &mut String) -> fmt::Result
             writeln!(to, "  {warning}")?;
         }
     }
-    write_walks(comparison, to)?;
     for doubt in &comparison.doubts {
         writeln!(to, "Doubt: {doubt}.")?;
     }
@@ -145,21 +144,6 @@ fn verdict(comparison: &Comparison, way: &Compared) -> String {
             )
         }
     }
-}
-
-fn write_walks(comparison: &Comparison, to: &mut String) -> fmt::Result {
-    if let Some(why) = &comparison.no_walks {
-        return writeln!(to, "Page walks were not counted: {why}.");
-    }
-    for way in &comparison.ways {
-        let walks = way.walks();
-        writeln!(
-            to,
-            "{}: {} misses of the data TLB, {} of the instruction TLB",
-            way.way.name, walks.data, walks.instructions
-        )?;
-    }
-    Ok(())
 }
 
 fn best(comparison: &Comparison) -> Option<&Compared> {

@@ -174,7 +174,10 @@ pub(crate) fn try_again(size: usize, get: impl Fn() -> *mut c_void) -> Option<*m
         return None;
     }
     if size > LARGEST_BLOCK {
-        note_outside(size);
+        // More is never memory.
+        if size <= isize::MAX as usize {
+            note_outside(size);
+        }
         return None;
     }
     let held = ADDING.lock();

@@ -92,15 +92,6 @@ impl Reasons {
             });
         };
         let variable = |name: &str| process::variable(&environ, name);
-        // A forked child keeps the settings of a process that it doesn't pass on to programs.
-        let only = variable("HUGETLB_NO_INHERIT").and_then(|text| std::str::from_utf8(text).ok());
-        let only: Option<u32> = only.and_then(|text| text.parse().ok());
-        if only.is_some_and(|only| only != 0 && only != pid.get()) {
-            return Ok(Reasons {
-                anon: private,
-                ..Reasons::default()
-            });
-        }
         let asked = Settings::read(variable, base(exe), pid.get());
         let mut variables = environ.split(|byte| *byte == 0);
         let has_variables = variables.any(|variable| variable.starts_with(b"HUGETLB_"));
