@@ -103,7 +103,7 @@ impl PoolChange {
     }
 }
 
-/// Returns the minimum of a pool after these changes, all of them of this pool.
+/// Returns the minimum of a pool after those of these changes that concern it.
 pub(crate) fn minimum_after<'a>(
     machine: &Machine,
     pool: &Pool,
@@ -111,7 +111,7 @@ pub(crate) fn minimum_after<'a>(
 ) -> PageCount {
     let mut minimum = pool.minimum();
     let mut nodes = BTreeMap::new();
-    for change in changes {
+    for change in changes.filter(|change| change.size == pool.size) {
         match &change.place {
             Place::Whole(to) => minimum = to.of(minimum),
             Place::Nodes(shares) => {
@@ -246,7 +246,7 @@ impl Request {
     pub(crate) fn maximum_after(&self, machine: &Machine, pool: &Pool) -> PageCount {
         let own = |change: &&PoolChange| change.size == pool.size;
         let given = self.pool_max.iter().rfind(own).and_then(PoolChange::whole);
-        let minimum = minimum_after(machine, pool, self.pool_min.iter().filter(own));
+        let minimum = minimum_after(machine, pool, self.pool_min.iter());
         given.unwrap_or_else(|| pool.maximum().max(minimum))
     }
 }

@@ -74,9 +74,7 @@ pub(super) fn plan(
     {
         let dir = own.as_ref().unwrap_or(&base);
         let point = dir.join(format!("pagesize-{}", pool.size));
-        let changes = request.pool_min.iter();
-        let changes = changes.filter(|change| change.size == pool.size);
-        let pages = minimum_after(machine, pool, changes);
+        let pages = minimum_after(machine, pool, request.pool_min.iter());
         steps.extend(mount(mounts, point, (pool.size, pages), owner, limits));
     }
     if steps.is_empty() {

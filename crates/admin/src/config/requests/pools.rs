@@ -103,9 +103,7 @@ impl RequestBuilder<'_> {
         let (Some(pool), Some(amount)) = (self.facts.machine.pool(size), amount) else {
             return Ok(());
         };
-        let changes = self.request.pool_min.iter();
-        let changes = changes.filter(|change| change.size == size);
-        let minimum = minimum_after(self.facts.machine, pool, changes);
+        let minimum = minimum_after(self.facts.machine, pool, self.request.pool_min.iter());
         let key = source.key("max", &amount.span());
         let spec = format!("{size}:{}", absolute(amount, &key)?);
         let mut args = Args::default();
