@@ -73,7 +73,9 @@ fn each_end_has_one_line() {
             let peak = line["peak"]["resident"].as_u64();
             assert!(peak >= Some(SIZE << 20), "{what}: {line}");
             let time = |name: &str| line[name].as_f64().unwrap();
-            assert_eq!(time("seen") == time("end"), is_exact, "{what}: {line}");
+            let (seen, end) = (time("seen"), time("end"));
+            // A sample may be in the millisecond of the end.
+            assert!(seen == end || !is_exact && seen < end, "{what}: {line}");
             assert!(time("start") < time("seen"), "{what}: {line}");
         }
     }
