@@ -92,12 +92,13 @@ fn see_help(text: String, command: &Command) -> String {
     format!("{text} (see {} --help)", command.get_name())
 }
 
-/// Returns a message if the unexpected word follows an option that takes its value after `=`.
+/// Returns a message if an unexpected word, not an option, follows an option that takes its value
+/// after `=`.
 fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Option<String> {
     let ContextValue::String(value) = error.get(ContextKind::InvalidArg)? else {
         return None;
     };
-    if error.kind() != ErrorKind::UnknownArgument {
+    if error.kind() != ErrorKind::UnknownArgument || value.starts_with('-') {
         return None;
     }
     let at = argv.iter().position(|word| word.to_str() == Some(value))?;

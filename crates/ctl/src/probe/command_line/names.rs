@@ -75,7 +75,7 @@ fn with_size_hint(failure: Failure, run: &Run) -> Failure {
         .find(|(_, pages)| *pages == Pages::Default);
     match (failure, size, option) {
         (Failure::NotFound(text), Some(size), Some((option, _))) => {
-            Failure::NotFound(format!("{text}; a size is written {option}={size}"))
+            Failure::NotFound(format!("{text}; {option}={size}?"))
         }
         (failure, ..) => failure,
     }
