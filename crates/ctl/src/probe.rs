@@ -9,7 +9,6 @@ pub(crate) mod dynamic_loader;
 pub(crate) mod heap_engine;
 pub(crate) mod kernel;
 pub(crate) mod library;
-mod own_requests;
 mod report_file;
 pub(crate) mod target;
 
@@ -36,7 +35,6 @@ use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Library, Preload, Run, verbosity};
 use crate::say::failure::Failure;
 use crate::say::messages::Outlet;
-use crate::say::note::Note;
 use crate::say::shortfall::Shortfall;
 
 /// The facts for the plan.
@@ -64,8 +62,6 @@ pub struct Findings {
     pub(crate) only: Option<OsString>,
     /// Names of `--only` that are neither in `PATH` nor on the command line.
     pub(crate) unknown_names: Vec<String>,
-    /// Notes on the program's own requests for huge pages. Only made for `--explain`.
-    pub(crate) own_requests: Vec<Note>,
     /// The file that `--report` names.
     pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
@@ -165,16 +161,7 @@ pub fn probe(
         let libraries = given.libraries;
         coverage::find_text_files(root, caller, target, libraries, (&kernel, &mut parts))?;
     }
-    let own_requests = own_requests::Scene {
-        root,
-        caller,
-        command: &run.command,
-        known: look.known,
-        served,
-        kernel: &kernel,
-    };
     Ok(Findings {
-        own_requests: own_requests.notes()?,
         relink: relink(caller),
         verbosity: given.verbosity,
         asked,

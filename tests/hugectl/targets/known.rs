@@ -89,33 +89,6 @@ fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     assert!(!ran.out.contains("--anon reaches"), "{ran:?}");
 }
 
-/// A Java heap on the pool takes all its pages at the start, or none.
-#[test]
-fn a_java_heap_larger_than_the_pool_falls_short() {
-    let Some(live) = machine("a Java heap on the pool") else {
-        return;
-    };
-    let place = Place::new();
-    place.program("java");
-    let line = [
-        "--auto",
-        "--explain",
-        "java",
-        "-XX:+UseLargePages",
-        "-Xmx64m",
-    ];
-    let pages = (64u64 << 20).div_ceil(live.default_size().get());
-    for (pool, status) in [(pages - 1, 3), (pages, 0)] {
-        live.set_pool(pool);
-        let ran = place.run(&line);
-        assert_eq!(ran.status, status, "{pool}: {ran:?}");
-        assert_eq!(ran.out.contains("-Xmx64m"), status == 3, "{ran:?}");
-    }
-    live.set_pool(0);
-    let ran = place.run(&["--auto", "--explain", "java", "-Xmx64m"]);
-    assert_eq!(ran.status, 0, "{ran:?}");
-}
-
 #[test]
 fn explanations_show_the_entry() {
     let place = Place::new();

@@ -58,7 +58,6 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.tunables();
     maker.report();
     let prediction = maker.predict();
-    maker.notes.extend(findings.own_requests.iter().cloned());
     // --anon calls madvise, so the THP mode `always` isn't needed.
     let policy = findings.policy_short.iter().filter(|_| run.anon.is_none());
     maker.notes.extend(policy.map(Note::warning));

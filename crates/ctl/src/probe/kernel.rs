@@ -165,17 +165,6 @@ impl Kernel {
         self.sources.iter().find(|source| source.pool.size == size)
     }
 
-    /// Reads the pool of the default size, whether it is requested or not.
-    pub(crate) fn default_source(
-        &self,
-        root: &Root,
-        meminfo: &Meminfo,
-    ) -> Result<Option<Source>, FileError> {
-        let size = meminfo.huge_page_size;
-        let source = size.map(|size| source::read(root, size, meminfo, (true, &self.filter)));
-        Ok(source.transpose()?.flatten())
-    }
-
     /// Returns the facts about transparent huge pages, for private memory.
     pub(crate) fn private_thp(&self) -> ThpFacts {
         let thp = self.thp.as_ref();
