@@ -241,22 +241,6 @@ fn a_foreign_program_is_reported() {
 }
 
 #[test]
-fn a_quoted_command_line_gets_a_hint() {
-    let place = Place::new();
-    let hint = "remove the quotes";
-    for line in ["\"ls -l\"", "\"/bin/ls /\"", "--report \" ls\t/ \""] {
-        let done = place.shell(&format!("hugectl --heap {line}"));
-        assert_eq!(done.status, 127, "{line}: {done:?}");
-        assert!(done.err.contains(hint), "{line}: {done:?}");
-    }
-    for line in ["\"no-such-program -l\"", "no-such-program", "\"\""] {
-        let done = place.shell(&format!("hugectl --heap {line}"));
-        assert_eq!(done.status, 127, "{line}: {done:?}");
-        assert!(!done.err.contains(hint), "{line}: {done:?}");
-    }
-}
-
-#[test]
 fn a_document_has_the_exit_status() {
     let place = Place::new();
     place.file("text", b"#!/no/such/loader\n", 0o755);

@@ -24,7 +24,7 @@ use crate::args::TERMINAL;
 use crate::caller::{Caller, value};
 use crate::probe::bundle::Bundle;
 use crate::probe::command_line::known_programs;
-use crate::probe::command_line::{names, starters, wrappers};
+use crate::probe::command_line::{size_hint, starters, wrappers};
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::glibc_tunables;
 use crate::probe::heap_engine::{Decision, Engine, Look};
@@ -60,8 +60,6 @@ pub struct Findings {
     pub(crate) starter: Option<Shortfall>,
     /// The programs that get huge pages, separated by colons; `None` for all.
     pub(crate) only: Option<OsString>,
-    /// Names of `--only` that are neither in `PATH` nor on the command line.
-    pub(crate) unknown_names: Vec<String>,
     /// The file that `--report` names.
     pub(crate) report: Option<PathBuf>,
     /// Whether `--next-touch` has no second node to move memory to.
@@ -161,6 +159,7 @@ pub fn probe(
         let libraries = given.libraries;
         coverage::find_text_files(root, caller, target, libraries, (&kernel, &mut parts))?;
     }
+    let inherited_only = || caller.var(env::RESTRICT_EXE).map(OsStr::to_owned);
     Ok(Findings {
         relink: relink(caller),
         verbosity: given.verbosity,
@@ -172,8 +171,7 @@ pub fn probe(
         library,
         kernel,
         starter: starters::warning(run, caller),
-        only: names::selected(run, caller),
-        unknown_names: names::unknown(run, caller),
+        only: run.only.clone().or_else(inherited_only),
         report: match &run.report {
             Some(file) if file.as_os_str() != TERMINAL => Some(report_file::check(file)?),
             _ => None,
@@ -195,7 +193,7 @@ fn look(run: &Run, asked: &Asked, caller: &Caller, root: &Root) -> Result<Look, 
         return Ok(Look::default());
     };
     let opened = target::open(name, caller);
-    let opened = opened.map_err(|failure| names::with_hint(failure, run, caller))?;
+    let opened = opened.map_err(|failure| size_hint::add(failure, run))?;
     let wrapped = wrappers::open_wrapped(&run.command, caller);
     let mut look = Look::default();
     let (heap, anon) = (asked.wants.heap.is_some(), asked.wants.anon.is_some());

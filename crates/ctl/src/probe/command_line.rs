@@ -2,6 +2,6 @@
 //! programs whose memory does not come from malloc.
 
 pub(crate) mod known_programs;
-pub(crate) mod names;
+pub(crate) mod size_hint;
 pub(crate) mod starters;
 pub(crate) mod wrappers;

@@ -68,16 +68,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Warns about names that no program has, and notes that the program is left out.
+    /// Notes that `--only` leaves the program out, and warns if it names a script instead.
     fn describe_only(&mut self) {
-        let unknown = &self.findings.unknown_names;
-        if !unknown.is_empty() {
-            self.warn(format!(
-                "--only: no program named {} is in PATH or on the command line; it has no effect \
-                 until there is one",
-                unknown.join(" or ")
-            ));
-        }
         if self.is_left_out {
             let name = self.process_name();
             if let Some(script) = self.named_script() {
