@@ -23,7 +23,7 @@ use hugetools_ctl::plan::Plan;
 use hugetools_ctl::probe::bundle::Bundle;
 use hugetools_ctl::probe::probe;
 use hugetools_ctl::request::thp_policy::ThpPolicy;
-use hugetools_ctl::request::{Emit, Request, Run, verbosity};
+use hugetools_ctl::request::{Emit, Request, Run};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
@@ -66,8 +66,8 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     }
     let program = args.command.first().cloned().unwrap_or_default();
     let mut caller = Caller::own();
-    let steps = args.verbosity_changes.clone();
-    let level = |caller: &Caller| verbosity(caller.verbosity(), &steps);
+    let verbosity = args.messages.verbosity;
+    let level = |caller: &Caller| verbosity.over(caller.verbosity());
     let json = args.reports.json;
     terminal::choose(args.reports.color);
     let result = Request::from_args(args).and_then(|request| match request {

@@ -11,13 +11,12 @@ mod segments;
 
 use std::ffi::OsString;
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
+use clap::{CommandFactory, FromArgMatches, Parser, ValueHint};
 
 pub(crate) use compare::Compare;
 pub(crate) use given::Given;
 pub(crate) use library::Library;
-pub(crate) use messages::Messages;
+pub use messages::{Messages, Verbosity};
 pub use reports::Reports;
 pub(crate) use running::Running;
 pub(crate) use scope::Scope;
@@ -77,8 +76,9 @@ pub struct Args {
     pub(crate) compare: Compare,
     #[command(flatten)]
     pub(crate) library: Library,
+    /// Verbosity and destination of messages.
     #[command(flatten)]
-    pub(crate) messages: Messages,
+    pub messages: Messages,
 
     /// The program to start, and its arguments
     #[arg(
@@ -91,28 +91,9 @@ pub struct Args {
     #[arg(skip)]
     pub(crate) given: Given,
 
-    /// Changes of verbosity, in the order written.
-    #[arg(skip)]
-    pub verbosity_changes: Vec<VerbosityChange>,
-
-    /// Whether the last of `--heap` and `--thp` is `--thp`.
-    #[arg(skip)]
-    pub(crate) thp_last: bool,
-
     /// The words before the program.
     #[arg(skip)]
     pub(crate) options: Vec<OsString>,
-}
-
-/// A change of verbosity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VerbosityChange {
-    /// `-v`
-    Louder,
-    /// `-q`
-    Quieter,
-    /// `--verbose N`
-    Exactly(u8),
 }
 
 /// Parses a command line whose first word is the name of the tool.
@@ -123,17 +104,11 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Err
     let argv: Vec<OsString> = argv.into_iter().collect();
     let mut command = Args::command();
     let mut matches = command.try_get_matches_from_mut(&argv)?;
-    let louder = places(&matches, "louder").map(|at| (at, VerbosityChange::Louder));
-    let quieter = places(&matches, "quieter").map(|at| (at, VerbosityChange::Quieter));
-    let mut steps: Vec<(usize, VerbosityChange)> = louder.chain(quieter).collect();
-    let verbose = places(&matches, "verbose").last();
-    let thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
     let given = Given::of(&command, &matches);
     let mut args = Args::from_arg_matches_mut(&mut matches)?;
     // Leaked: freeing them takes long, and hugectl parses once.
     std::mem::forget((command, matches));
     args.given = given;
-    args.thp_last = thp_last;
     let options = argv.strip_suffix(args.command.as_slice());
     args.options = options
         .unwrap_or_default()
@@ -141,19 +116,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Err
         .skip(1)
         .cloned()
         .collect();
-    if let (Some(level), Some(at)) = (args.messages.verbose, verbose) {
-        steps.push((at, VerbosityChange::Exactly(level)));
-    }
-    steps.sort_by_key(|(at, _)| *at);
-    args.verbosity_changes = steps.into_iter().map(|(_, step)| step).collect();
     Ok(args)
-}
-
-/// Returns the positions of an option on the command line.
-fn places(matches: &ArgMatches, id: &str) -> impl Iterator<Item = usize> {
-    let given = matches.value_source(id) == Some(ValueSource::CommandLine);
-    let places = given.then(|| matches.indices_of(id)).flatten();
-    places.into_iter().flatten()
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
 use crate::probe::target::{Image, Opened};
 use crate::request::thp_policy::ThpPolicy;
-use crate::request::{Library, Preload, Run, verbosity};
+use crate::request::{Library, Preload, Run};
 use crate::say::failure::Failure;
 use crate::say::messages::Outlet;
 use crate::say::shortfall::Shortfall;
@@ -99,7 +99,6 @@ impl Asked {
             }
         };
         let inherited = Settings::read(get, b"", caller.pid);
-        let verbosity = verbosity(inherited.verbosity, &run.verbosity_changes);
         let elfmap = run.segments.over(&inherited);
         let wants = Wants {
             heap: run.heap.or(inherited.heap),
@@ -114,7 +113,7 @@ impl Asked {
             thorough: run.explain,
         };
         Asked {
-            verbosity,
+            verbosity: run.verbosity.over(inherited.verbosity),
             wants,
             elfmap,
             libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),

@@ -9,7 +9,7 @@ use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::args::{self, Args, DEFAULT, VerbosityChange, given};
+use crate::args::{self, Args, DEFAULT, Verbosity, given};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
@@ -75,8 +75,7 @@ pub struct Run {
     pub(crate) library: Library,
     /// `--messages`
     pub messages: Option<messages::MessageDestination>,
-    /// Changes to the inherited verbosity.
-    pub(crate) verbosity_changes: Vec<VerbosityChange>,
+    pub(crate) verbosity: Verbosity,
     /// `--dry-run`
     pub dry_run: bool,
     /// `--explain`
@@ -212,15 +211,6 @@ impl Request {
     }
 }
 
-/// Returns the verbosity after the changes.
-pub fn verbosity(start: u8, steps: &[VerbosityChange]) -> u8 {
-    steps.iter().fold(start, |level, step| match step {
-        VerbosityChange::Louder => level.saturating_add(1).min(99),
-        VerbosityChange::Quieter => level.saturating_sub(1),
-        VerbosityChange::Exactly(level) => *level,
-    })
-}
-
 fn status(args: Args) -> Result<Status, Failure> {
     let processes = args
         .reports
@@ -302,7 +292,7 @@ fn run(args: Args) -> Result<Run, Failure> {
             (false, Some(path)) => Library::At(path),
             (false, None) => Library::Auto,
         },
-        verbosity_changes: args.verbosity_changes,
+        verbosity: args.messages.verbosity,
         dry_run: args.reports.dry_run,
         explain: args.reports.explain,
         json: args.reports.json,
@@ -336,12 +326,12 @@ fn segments_of(args: &Args) -> Result<Segments, Failure> {
 }
 
 fn heap(args: &Args) -> Result<Option<Pages>, Failure> {
-    match (args.segments.heap.as_deref(), args.segments.thp) {
-        // In the classic tool, --heap without a size leaves --thp as it is.
-        (Some(DEFAULT) | None, true) => Ok(Some(Pages::Thp)),
-        (Some(_), true) if args.thp_last => Ok(Some(Pages::Thp)),
-        (word, _) => optional_pages("--heap", word),
-    }
+    let pages = optional_pages("--heap", args.segments.heap.as_deref())?;
+    // In the classic tool, --thp wins wherever it is.
+    Ok(match args.segments.thp {
+        true => Some(Pages::Thp),
+        false => pages,
+    })
 }
 
 /// Checks for options that exclude each other.

@@ -4,23 +4,17 @@ use std::ffi::OsString;
 
 use clap::{ArgAction, Args, ValueHint};
 
-#[derive(Debug, Args)]
+/// The options of verbosity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
 #[group(skip)]
-#[command(next_help_heading = "Messages")]
-pub(crate) struct Messages {
+pub struct Verbosity {
     /// Print more: findings and decisions
-    #[arg(
-        short = 'v', action = ArgAction::Append,
-        num_args = 0, default_missing_value = "",
-    )]
-    pub(crate) louder: Vec<String>,
+    #[arg(short = 'v', action = ArgAction::Count)]
+    louder: u8,
 
     /// Print less
-    #[arg(
-        short = 'q', action = ArgAction::Append,
-        num_args = 0, default_missing_value = "",
-    )]
-    pub(crate) quieter: Vec<String>,
+    #[arg(short = 'q', action = ArgAction::Count)]
+    quieter: u8,
 
     /// 0 none, 1 errors, 2 warnings, 3 as -v, 4 all
     ///
@@ -30,7 +24,26 @@ pub(crate) struct Messages {
         // Otherwise ambiguous with --version.
         aliases = ["v", "ve", "ver"],
     )]
-    pub(crate) verbose: Option<u8>,
+    verbose: Option<u8>,
+}
+
+impl Verbosity {
+    /// Returns the verbosity; `inherited` is that of the environment.
+    pub fn over(self, inherited: u8) -> u8 {
+        let start = self.verbose.unwrap_or(inherited);
+        let louder = start.saturating_add(self.louder);
+        louder.saturating_sub(self.quieter).min(99)
+    }
+}
+
+/// Verbosity and destination of messages.
+#[derive(Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "Messages")]
+pub struct Messages {
+    /// The verbosity.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
 
     /// Send messages there, not to stderr
     ///

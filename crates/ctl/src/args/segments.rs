@@ -116,6 +116,8 @@ pub(crate) struct Segments {
     pub(crate) stack_depth: Option<String>,
 
     /// Same as --heap=thp; needs no pool
+    ///
+    /// Wins over a size of --heap.
     #[arg(
         long,
         // Otherwise ambiguous with --thp-policy.

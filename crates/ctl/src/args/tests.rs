@@ -1,5 +1,6 @@
 use super::*;
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 
 fn args(line: &str) -> Result<Args, String> {
     let words = std::iter::once("hugectl").chain(line.split(' ').filter(|w| !w.is_empty()));
@@ -38,14 +39,13 @@ fn the_last_of_repeated_options_wins() {
 }
 
 #[test]
-fn verbosity_follows_the_order_written() {
-    let steps = |line| args(line).unwrap().verbosity_changes;
-    let (up, down) = (VerbosityChange::Louder, VerbosityChange::Quieter);
-    assert_eq!(
-        steps("-v --verbose 1 -vq x"),
-        [up, VerbosityChange::Exactly(1), up, down]
-    );
-    assert_eq!(steps("x -v"), []);
+fn verbosity_stays_within_its_bounds() {
+    let over = |inherited, line| args(line).unwrap().messages.verbosity.over(inherited);
+    assert_eq!(over(2, "x -v"), 2);
+    assert_eq!(over(2, "-vv -q x"), 3);
+    assert_eq!(over(2, "--verbose 7 -v x"), 8);
+    assert_eq!(over(2, "-qqqqq x"), 0);
+    assert_eq!(over(98, "-vvvvv x"), 99);
 }
 
 /// Abbreviations that `getopt_long` accepted in the classic tool still name the same options.

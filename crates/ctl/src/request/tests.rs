@@ -26,7 +26,7 @@ fn sizes_and_words() {
         ("--thp --heap x", Some(Pages::Thp)),
         ("--heap --thp x", Some(Pages::Thp)),
         ("--heap=2M --thp x", Some(Pages::Thp)),
-        ("--thp --heap=2M x", Some(two)),
+        ("--thp --heap=2M x", Some(Pages::Thp)),
         ("--require=heap x", Some(Pages::Default)),
         ("--heap=thp --require=heap x", Some(Pages::Thp)),
     ] {
@@ -58,6 +58,7 @@ fn segments_that_are_required_are_asked_for() {
 fn errors_name_the_option() {
     for (line, said) in [
         ("--shm=0 x", "--shm=0: must not be zero"),
+        ("--heap=0 --thp x", "--heap=0: must not be zero"),
         ("--heap=2mfoo x", "--heap=2mfoo: unknown unit"),
         ("--stack-depth prog", "--stack-depth=prog: not a size"),
         (
@@ -88,14 +89,4 @@ fn a_unit_is_not_a_program() {
     assert_eq!((emit.kind, emit.run.command.len()), (EmitKind::Systemd, 0));
     assert_eq!(emit.name, Some("no-such-unit".into()));
     assert!(emit.run.dry_run);
-}
-
-#[test]
-fn verbosity_stays_within_its_bounds() {
-    assert_eq!(verbosity(2, &[VerbosityChange::Quieter; 5]), 0);
-    assert_eq!(verbosity(98, &[VerbosityChange::Louder; 5]), 99);
-    assert_eq!(
-        verbosity(2, &[VerbosityChange::Exactly(7), VerbosityChange::Louder]),
-        8
-    );
 }
