@@ -3,7 +3,7 @@
 use hugetools_contract::env::{Fallback, Pages, Require, Wrong};
 use hugetools_contract::segment::Segment;
 
-use super::{HeapEngine, Preload, Run, usage};
+use super::{Preload, Run, usage};
 use crate::say::failure::Failure;
 
 pub(super) fn parse(list: Option<&str>) -> Result<Require, Failure> {
@@ -65,7 +65,7 @@ pub(super) fn check(run: &Run) -> Result<(), Failure> {
             segment.name()
         ));
     }
-    if require.has(Segment::Heap) && run.engine == Some(HeapEngine::Libc) {
+    if require.has(Segment::Heap) && run.wants_libc() {
         return usage(
             "--require=heap and --heap-engine=libc: the program's own malloc takes other pages \
              without a word",
