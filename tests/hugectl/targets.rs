@@ -171,8 +171,9 @@ fn a_set_user_id_program_gets_nothing() {
         other.err
     );
     assert!(
-        other.err.ends_with("; start hugectl as root\n")
-            || other.err.ends_with("; start hugectl as user root\n"),
+        other
+            .err
+            .ends_with("; start hugectl as the owner of the file\n"),
         "{}",
         other.err
     );

@@ -155,11 +155,15 @@ impl Attempt<'_> {
 /// Creates and locks the record of this name, to exclude other starts.
 fn lock(caller: &Caller, name: &str) -> Result<Flock<File>, Why> {
     let open = |place: &Place| private_dir::open(place, attempt_log::DIR, caller.euid);
-    let dir = first(&places(caller), open).map_err(Why::NoRecordDir)?;
+    let unwritten =
+        |why: String| Why::Failed(format!("the record of attempts cannot be written ({why})"));
+    let dir = first(&places(caller), open).map_err(unwritten)?;
     remove_old(&dir);
     let locked = lock_file(&dir.join(name));
-    let error = |why| Why::NoRecordDir(format!("{}: {}", dir.display(), describe(&why)));
-    locked.map_err(error)?.ok_or(Why::LockTimeout)
+    let locked =
+        locked.map_err(|why| unwritten(format!("{}: {}", dir.display(), describe(&why))))?;
+    let timeout = || Why::Failed("timeout waiting for another hugectl's lock".to_owned());
+    locked.ok_or_else(timeout)
 }
 
 /// Locks a file. Returns `None` if another process holds the lock for [`PATIENCE`]; the kernel

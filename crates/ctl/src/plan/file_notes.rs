@@ -193,8 +193,6 @@ fn reason(why: &Why) -> String {
     match why {
         Why::FileSystem => "its file system keeps it on base pages".to_owned(),
         Why::InUse => "other processes use it on base pages, or there was no huge page".to_owned(),
-        Why::LockTimeout => "timeout waiting for another hugectl's lock".to_owned(),
-        Why::NoRecordDir(why) => format!("the record of attempts cannot be written ({why})"),
         Why::Failed(why) => why.clone(),
     }
 }

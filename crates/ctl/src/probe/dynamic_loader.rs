@@ -15,9 +15,6 @@ use hugetools_elf::{Class, Elf, Ident};
 use crate::files;
 use crate::probe::target::Libc;
 
-/// Maximum number of libraries. No program needs more.
-const MOST: usize = 1000;
-
 /// Returns the libraries that a program needs, directly or indirectly. Skips files that cannot
 /// be found or read. Unlike the loader, applies a `DT_RPATH` to direct dependencies only.
 pub(crate) fn libraries(
@@ -46,7 +43,7 @@ pub(crate) fn libraries(
     let (mut names, mut dirs) = needed_by(elf, program);
     loop {
         for name in names {
-            if seen.len() < MOST && seen.insert(name.clone()) {
+            if seen.insert(name.clone()) {
                 found.extend(open(&name, &dirs, elf.ident()));
             }
         }

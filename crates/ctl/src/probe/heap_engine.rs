@@ -129,7 +129,7 @@ fn unreachable(target: &Target) -> Option<Shortfall> {
             "{name} is {secure}, and the loader of such a program takes no library from its user"
         );
         let short = Shortfall::new(Subject::ALL, fact).source(name, secure);
-        return Some(short.advise(secure.advice(&target.program)));
+        return Some(short.advise(secure.advice()));
     }
     let Image::Foreign(ident) = &target.image else {
         return None;

@@ -1,7 +1,7 @@
 //! The facts about the kernel for the plan. Every start waits for these reads, so only files
 //! that the request needs are read.
 
-pub(crate) mod group;
+mod group;
 mod hidden;
 mod source;
 

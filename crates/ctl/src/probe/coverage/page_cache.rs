@@ -53,10 +53,7 @@ pub(crate) enum Why {
     FileSystem,
     /// Other processes use the file, or no huge page was free.
     InUse,
-    /// Another hugectl held the lock for too long.
-    LockTimeout,
-    /// There is no directory for the log of attempts; the reason.
-    NoRecordDir(String),
+    /// The attempt failed; the reason.
     Failed(String),
 }
 

@@ -9,11 +9,9 @@ use std::path::Path;
 use hugetools_elf::{Elf, Ident, Kind};
 use nix::sys::prctl::get_no_new_privs;
 use nix::sys::statvfs::{FsFlags, statvfs};
-use nix::unistd::{Uid, User};
 
 use super::Refused;
 use crate::caller::Caller;
-use crate::probe::kernel::group::group_name;
 use crate::sys;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -64,24 +62,12 @@ impl fmt::Display for SecureExec {
 }
 
 impl SecureExec {
-    /// Returns advice: the user or group for which the kernel doesn't set `AT_SECURE`.
-    pub(crate) fn advice(self, program: &Path) -> String {
-        let metadata = std::fs::metadata(program);
-        let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
+    /// Returns advice: the caller for whom the kernel doesn't set `AT_SECURE`.
+    pub(crate) fn advice(self) -> &'static str {
         match self {
-            SecureExec::SetUserId => {
-                let uid = owner(Metadata::uid);
-                let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
-                let name = user.map_or_else(|| uid.to_string(), |user| user.name);
-                format!("start hugectl as user {name}")
-            }
-            SecureExec::SetGroupId => {
-                format!(
-                    "start hugectl as group {}",
-                    group_name(owner(Metadata::gid))
-                )
-            }
-            SecureExec::Capabilities => "start hugectl as root".to_owned(),
+            SecureExec::SetUserId => "start hugectl as the owner of the file",
+            SecureExec::SetGroupId => "start hugectl with the group of the file",
+            SecureExec::Capabilities => "start hugectl as root",
         }
     }
 }
