@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hugetools_model::machine::MEMINFO;
 use hugetools_model::{KPath, Root};
 
 use crate::say::shortfall::Shortfall;
@@ -9,57 +10,38 @@ use crate::say::shortfall::Shortfall;
 /// The directory of the memory settings. Every kernel has it.
 const SETTINGS: &str = "/sys/kernel/mm";
 
-const MEMINFO: &str = "/proc/meminfo";
-
 /// A file or directory that every kernel has, but that cannot be seen here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hidden {
-    pub(crate) path: &'static str,
-    /// `absent`, as in a chroot; `empty`, as under a mount of a container engine.
-    pub(crate) value: &'static str,
-}
+pub(crate) struct Hidden(&'static str);
 
 impl Hidden {
-    const fn absent(path: &'static str) -> Hidden {
-        let value = "absent";
-        Hidden { path, value }
-    }
-
     /// Adds the hidden path, and the command that makes it visible.
     pub(crate) fn explain(self, short: Shortfall) -> Shortfall {
-        let command = match self.path.starts_with("/proc") {
-            true => "mount -t proc proc /proc",
-            false => "mount -t sysfs sysfs /sys",
+        let command = match self.0 {
+            SETTINGS => "mount -t sysfs sysfs /sys",
+            _ => "mount -t proc proc /proc",
         };
-        let short = short.source(self.path, self.value);
+        let short = short.source(self.0, "hidden");
         short.mend("to see it", command)
     }
 }
 
 impl fmt::Display for Hidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.value {
-            "absent" => write!(f, "{} is not there", self.path),
-            value => write!(f, "{} is {value}", self.path),
-        }
+        write!(f, "{} is hidden", self.0)
     }
 }
 
-/// Returns the directory of the memory settings if it cannot be seen.
+/// Returns the directory of the memory settings if it is absent, as in a chroot, or empty, as
+/// under a mount of a container engine.
 pub(crate) fn hidden_settings(root: &Root) -> Option<Hidden> {
     // Listing a directory takes five times as long.
     if root.exists(&KPath::from("/sys/kernel/mm/transparent_hugepage")) {
         return None;
     }
-    let path = KPath::from(SETTINGS);
-    if !root.exists(&path) {
-        return Some(Hidden::absent(SETTINGS));
-    }
-    let is_empty = root.list(&path).is_ok_and(|names| names.is_empty());
-    is_empty.then_some(Hidden {
-        path: SETTINGS,
-        value: "empty",
-    })
+    let names = root.list(&KPath::from(SETTINGS));
+    let is_hidden = names.is_ok_and(|names| names.is_empty());
+    is_hidden.then_some(Hidden(SETTINGS))
 }
 
 /// Why no pool was found: the machine has none, or this file is hidden.
@@ -70,7 +52,7 @@ impl NoPools {
     pub(crate) fn find(root: &Root) -> NoPools {
         NoPools(match root.exists(&KPath::from(MEMINFO)) {
             true => hidden_settings(root),
-            false => Some(Hidden::absent(MEMINFO)),
+            false => Some(Hidden(MEMINFO)),
         })
     }
 }
