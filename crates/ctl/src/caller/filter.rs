@@ -58,26 +58,38 @@ impl Filter {
                 mremap: is_barred(self.mremap),
                 madvise: is_barred(self.madvise),
                 mprotect: is_barred(self.mprotect),
-                memfd_create: self.bars_files(),
+                memfd_create: self.file_barred().is_some(),
             },
         }
     }
 
-    /// Whether the filters prevent the creation of pool files.
-    pub(crate) fn bars_files(&self) -> bool {
-        let all = [self.memory_file, self.truncate];
-        all.into_iter().any(|answer| answer != Answer::Allowed)
+    /// The calls that pool files need.
+    fn file_calls(&self) -> [(Answer, &'static str); 2] {
+        [
+            (self.memory_file, "memfd_create"),
+            (self.truncate, "ftruncate"),
+        ]
+    }
+
+    /// Returns the first refused call that pool files need.
+    pub(crate) fn file_barred(&self) -> Option<&'static str> {
+        first(&self.file_calls(), |answer| answer != Answer::Allowed)
+    }
+
+    /// Returns the first refused call that a copy of data needs, or of text if `is_text`.
+    pub(crate) fn copy_barred(&self, is_text: bool) -> Option<&'static str> {
+        let calls = [(self.mremap, "mremap"), (self.mprotect, "mprotect")];
+        let needed = if is_text { &calls[..] } else { &calls[..1] };
+        first(needed, |answer| answer != Answer::Allowed)
     }
 
     /// Returns a call for which the filters would kill a hugectl that waits for a program.
     pub fn bars_waiting(&self) -> Option<&'static str> {
-        let all = [
-            (self.truncate, "ftruncate"),
-            (self.memory_file, "memfd_create"),
-        ];
-        let mut kills = all
-            .into_iter()
-            .filter(|(answer, _)| *answer == Answer::Kills);
-        kills.next().map(|(_, name)| name)
+        first(&self.file_calls(), |answer| answer == Answer::Kills)
     }
+}
+
+fn first(calls: &[(Answer, &'static str)], is_it: impl Fn(Answer) -> bool) -> Option<&'static str> {
+    let mut calls = calls.iter().filter(|(answer, _)| is_it(*answer));
+    calls.next().map(|(_, name)| *name)
 }

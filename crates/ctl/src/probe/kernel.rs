@@ -11,7 +11,7 @@ pub(crate) use hidden::{NoPools, hidden_settings};
 pub(crate) use source::Source;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};
-use hugetools_contract::ladder::{Call, Mode, ThpFacts};
+use hugetools_contract::ladder::{Mode, ThpFacts};
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::cgroup;
@@ -203,24 +203,6 @@ impl Kernel {
         self.private_thp().verdict().is_ok()
     }
 
-    /// Returns the first refused call that pool files need.
-    pub(crate) fn file_barred(&self) -> Option<Call> {
-        let calls = [
-            (self.filter.memory_file, "memfd_create"),
-            (self.filter.truncate, "ftruncate"),
-        ];
-        barred(&calls)
-    }
-
-    /// Returns the first refused call that a copy of data needs, or of text if `is_text`.
-    pub(crate) fn copy_barred(&self, is_text: bool) -> Option<Call> {
-        let mprotect = match is_text {
-            true => self.filter.mprotect,
-            false => Answer::Allowed,
-        };
-        barred(&[(self.filter.mremap, "mremap"), (mprotect, "mprotect")])
-    }
-
     fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), FileError> {
         let asked: Vec<_> = wants.all().filter(|pages| *pages != Pages::Thp).collect();
         if asked.is_empty() {
@@ -283,13 +265,6 @@ impl Kernel {
         }
         Ok(())
     }
-}
-
-fn barred(calls: &[(Answer, Call)]) -> Option<Call> {
-    let mut refused = calls
-        .iter()
-        .filter(|(answer, _)| *answer != Answer::Allowed);
-    refused.next().map(|(_, call)| *call)
 }
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force even for memory with `MADV_HUGEPAGE`.

@@ -9,12 +9,6 @@ use super::{ProcessSelector, usage, watch};
 use crate::args::{Args, DEFAULT, given};
 use crate::say::failure::Failure;
 
-/// Default share of one CPU (percent).
-const BUDGET: u8 = 25;
-
-/// Default minimum share of a huge page that must be touched (percent).
-const TOUCHED: u8 = 50;
-
 /// The default segments: all private memory.
 const PRIVATE: [Segment; 5] = [
     Segment::Data,
@@ -35,6 +29,7 @@ pub struct Adopt {
     pub(crate) segments: Vec<Segment>,
     /// Maximum share of one CPU (percent).
     pub budget: u8,
+    /// Minimum share of a huge page that must be touched (percent).
     pub(crate) touched: u8,
     /// The interval of `--watch`.
     pub watch: Option<Duration>,
@@ -63,8 +58,8 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         processes: processes.or_else(|why| usage(format!("--pid {why}")))?,
         children: args.running.children,
         segments: segments(&args)?,
-        budget: args.running.budget.unwrap_or(BUDGET),
-        touched: args.running.touched.unwrap_or(TOUCHED),
+        budget: args.running.budget,
+        touched: args.running.touched,
         watch: watch(args.reports.watch.as_deref())?,
         dry_run: args.reports.dry_run,
         json: args.reports.json,
