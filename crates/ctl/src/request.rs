@@ -350,9 +350,7 @@ fn check_run(args: &Args) -> Result<(), Failure> {
         );
     }
     if let Some((option, needed)) = args.given.of_running() {
-        return usage(format!(
-            "{option} needs {needed}: it is about running processes"
-        ));
+        return usage(format!("{option} needs {needed}"));
     }
     if let Some(option) = args.given.first_of(&args::compare::OPTIONS) {
         return usage(format!("{option} needs --compare"));

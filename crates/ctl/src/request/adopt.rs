@@ -49,7 +49,7 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         .iter()
         .map(|word| match ProcessSelector::parse(word) {
             Ok(ProcessSelector::All) => {
-                Err("all: say which programs, by number or by name".to_owned())
+                Err("all: name the programs, or give their numbers".to_owned())
             }
             other => other,
         });
@@ -75,7 +75,7 @@ fn check(args: &Args) -> Result<(), Failure> {
     let option = option.map(str::to_owned);
     if let Some(what) = option.or(program.map(|program| program.to_string())) {
         return usage(format!(
-            "--pid is about programs that run already, so {what} has no meaning with it"
+            "--pid starts no program, so {what} has no meaning with it"
         ));
     }
     if args.reports.sysroot.is_some() && !args.reports.dry_run {
@@ -106,8 +106,8 @@ fn segments(args: &Args) -> Result<Vec<Segment>, Failure> {
             Some(word) if word.eq_ignore_ascii_case("thp") => {}
             Some(word) => {
                 return usage(format!(
-                    "--{}={word}: with --pid there are transparent huge pages only; pages of a \
-                     pool take a start under hugectl",
+                    "--{}={word}: --pid uses transparent huge pages only; for pool pages, start \
+                     the program with hugectl",
                     segment.name()
                 ));
             }

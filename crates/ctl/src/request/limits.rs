@@ -21,7 +21,7 @@ pub(super) fn limit(text: &str) -> Result<Limit, Failure> {
     };
     match known {
         Some(Limit::Part(0) | Limit::Bytes(0)) => usage(format!(
-            "--limit={text}: nothing would be left; --heap=thp takes nothing of a pool"
+            "--limit={text}: must not be zero; --heap=thp takes no pool pages"
         )),
         Some(limit) => Ok(limit),
         None => usage(format!(
@@ -50,7 +50,7 @@ pub(super) fn only(list: &OsStr) -> Result<OsString, Failure> {
         let why = match name {
             [] => "a name is empty",
             name if name.contains(&b'/') => "give the names of programs without their directories",
-            name if name.contains(&b':') => "a name with a colon cannot be told from two",
+            name if name.contains(&b':') => "a name cannot contain a colon",
             _ => continue,
         };
         return usage(format!("--only={}: {why}", Path::new(list).display()));

@@ -55,34 +55,31 @@ pub(super) fn check(run: &Run) -> Result<(), Failure> {
         return Ok(());
     }
     if run.preload == Preload::Never {
-        return usage("--require and --no-preload: it is the library that measures");
+        return usage("--require needs the library, which --no-preload leaves out");
     }
     let of_file = [Segment::Text, Segment::Data, Segment::Bss];
     let of_file = of_file.into_iter().find(|segment| require.has(*segment));
     if let Some(segment) = of_file.filter(|_| run.segments.off) {
         return usage(format!(
-            "--require={0} and --disable: {0} is to stay where it is",
+            "--require={0} and --disable: one or the other",
             segment.name()
         ));
     }
     if require.has(Segment::Heap) && run.wants_libc() {
         return usage(
-            "--require=heap and --heap-engine=libc: the program's own malloc takes other pages \
-             without a word",
+            "--require=heap and --heap-engine=libc: the program's own malloc falls back silently",
         );
     }
     for (segment, asked) in [(Segment::Anon, run.anon), (Segment::Stack, run.stack)] {
         let name = segment.name();
         if require.has(segment) && matches!(asked, Some(Pages::Size(_))) {
             return usage(format!(
-                "--require={name} and --{name} with a size: such memory is never on pages of a \
-                 pool, only on transparent huge pages (--{name})"
+                "--require={name}: --{name} never uses pool pages, so write it without a size"
             ));
         }
         if require.has(segment) && run.fallback == Some(Fallback::Base) {
             return usage(format!(
-                "--require={name} and --fallback=base: such memory is on transparent huge pages, \
-                 or on base pages"
+                "--require={name} and --fallback=base: --{name} uses transparent huge pages only"
             ));
         }
     }
