@@ -139,7 +139,7 @@ pub fn probe(
     let mut given = Asked::find(run, caller);
     let look = look(run, &given, caller, root)?;
     if run.auto && look.target.is_some() {
-        auto::choose(run, &look);
+        auto::choose(run, &given.wants, &look);
         given = Asked::find(run, caller);
     }
     let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));

@@ -57,6 +57,10 @@ fn the_options_of_the_table_are_set_and_explicit_options_win() {
         let is_thp = set.map(|value| value == "thp");
         assert_eq!(is_thp, Some(heap == "thp"), "{words:?}: {ran:?}");
     }
+    let hugectl = tool("hugectl");
+    let inner = hugectl.get_program().to_str().unwrap();
+    let inherited = place.run(&["--thp", inner, "--auto", "ruby"]);
+    assert_eq!(inherited.out, "HUGETLB_MORECORE=thp\n", "{inherited:?}");
     let quiet = place.run(&["-q", "--auto", "php"]);
     assert_eq!(quiet.err, "", "{quiet:?}");
 }

@@ -4,11 +4,12 @@ use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::table::OTHERS;
 use crate::probe::command_line::known_programs::{Choice, KnownProgram};
 use crate::probe::heap_engine::Look;
+use crate::probe::kernel::Wants;
 use crate::request::{AutoChoice, Run};
 use crate::say::subject::Subject;
 
-/// Sets the options that suit the program; explicit options win.
-pub(super) fn choose(run: &mut Run, look: &Look) {
+/// Sets the options that suit the program; those in `given` win.
+pub(super) fn choose(run: &mut Run, given: &Wants, look: &Look) {
     let known = look.known.unwrap_or(&OTHERS);
     let name = known.name;
     let (choices, why) = effective_choices(known, look);
@@ -22,10 +23,11 @@ pub(super) fn choose(run: &mut Run, look: &Look) {
         lines: std::iter::once(format!("--auto chooses {words} for {name}: {why}"))
             .chain(caveat)
             .collect(),
-        subject: Subject::HEAP.when(run.heap.is_none()) | Subject::ANON.when(run.anon.is_none()),
+        subject: Subject::HEAP.when(given.heap.is_none())
+            | Subject::ANON.when(given.anon.is_none()),
     });
     for choice in choices {
-        choice.apply(run);
+        choice.apply(run, given);
     }
 }
 

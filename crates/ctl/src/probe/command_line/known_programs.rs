@@ -13,6 +13,7 @@ use hugetools_model::thp::Thp;
 
 use crate::caller::Caller;
 use crate::probe::command_line::wrappers::file_name;
+use crate::probe::kernel::Wants;
 use crate::probe::target::Opened;
 use crate::request::Run;
 use crate::request::thp_policy::ThpPolicy;
@@ -148,20 +149,22 @@ impl Choice {
         }
     }
 
-    /// Sets the option unless it was given.
-    pub(crate) fn apply(self, run: &mut Run) {
-        let (option, pages) = match self {
-            Choice::Text => (&mut run.segments.text, Pages::Default),
-            Choice::Heap => (&mut run.heap, Pages::Default),
-            Choice::HeapThp => (&mut run.heap, Pages::Thp),
-            Choice::Anon => (&mut run.anon, Pages::Default),
-            Choice::Shm => (&mut run.shm, Pages::Default),
+    /// Sets the option unless it is in `given`, the options and inherited variables.
+    pub(crate) fn apply(self, run: &mut Run, given: &Wants) {
+        let (option, given, pages) = match self {
+            Choice::Text => (&mut run.segments.text, given.text, Pages::Default),
+            Choice::Heap => (&mut run.heap, given.heap, Pages::Default),
+            Choice::HeapThp => (&mut run.heap, given.heap, Pages::Thp),
+            Choice::Anon => (&mut run.anon, given.anon, Pages::Default),
+            Choice::Shm => (&mut run.shm, given.shm, Pages::Default),
             Choice::ThpAlways => {
                 run.thp_policy.get_or_insert(ThpPolicy::Always);
                 return;
             }
         };
-        option.get_or_insert(pages);
+        if given.is_none() {
+            *option = Some(pages);
+        }
     }
 }
 
