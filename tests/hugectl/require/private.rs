@@ -122,7 +122,7 @@ fn the_main_stack_is_measured() {
             ran.err.contains("is not started: --require=stack") && ran.err.contains(&cause);
         assert_eq!(is_told, !met, "{options} {ran:?}");
     }
-    let parts = ["--require=stack and --fallback=base: such memory is on transparent"];
+    let parts = ["--require=stack and --fallback=base: --stack uses transparent"];
     refused("--require=stack --fallback=base", &program, "small", &parts);
 }
 
