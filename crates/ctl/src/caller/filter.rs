@@ -17,13 +17,13 @@ pub struct Filter {
     pub(crate) is_there: bool,
     /// How many; 0 if unknown.
     count: u32,
-    pub(crate) mremap: Answer,
+    mremap: Answer,
     pub(crate) madvise: Answer,
     /// `mprotect(2)` with the right to execute.
-    pub(crate) mprotect: Answer,
+    mprotect: Answer,
     pub(crate) policy: Answer,
     pub(crate) truncate: Answer,
-    pub(crate) memory_file: Answer,
+    memory_file: Answer,
 }
 
 impl Filter {
