@@ -32,7 +32,6 @@ use hugetools_model::{Head, Root};
 
 use crate::ignored_signals::IgnoredSignals;
 use crate::log::Log;
-use crate::repeat::End;
 use crate::terminal::{self, lay_out};
 use crate::usage::{help_or_error, short, suggest_option, wants_json};
 use crate::{console, stdout};
@@ -117,18 +116,6 @@ fn fail(failure: &Failure, level: u8) -> u8 {
 
 fn print(text: &str) -> Result<(), Failure> {
     console::out(text).map(|_| ()).map_err(unwritable)
-}
-
-/// The error that ends a watch.
-const ENDED: &str = "the processes have ended";
-
-/// Returns the result of a watch. A view that succeeded fails later, when all processes have ended.
-fn ended(end: End<Failure>) -> Result<(), Failure> {
-    match end {
-        End::Unread | End::Failed(_, true) => Ok(()),
-        End::Failed(why, false) => Err(why),
-        End::Unwritten(error) => Err(unwritable(error)),
-    }
 }
 
 fn unwritable(error: std::io::Error) -> Failure {

@@ -9,7 +9,6 @@ mod ignored_signals;
 pub mod ld_hugetlbfs;
 pub mod log;
 pub mod pagesize;
-mod repeat;
 pub mod stdout;
 mod terminal;
 pub mod usage;

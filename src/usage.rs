@@ -174,7 +174,7 @@ pub(crate) fn suggest_option(word: &str, command: &Command) -> String {
 
 /// The message for a `--status` without a process, as in `--status --totals redis-server`.
 const STATUS_NEEDS_PROCESS: &str = "--status needs a process directly after it\n  hugectl \
-    --status PID|NAME|all [--tree] [--sizes|--totals] [--watch] [--json]";
+    --status PID|NAME|all [--tree] [--sizes|--totals] [--json]";
 
 fn is_status_alone(error: &clap::Error) -> bool {
     let of_status = |argument: &ContextValue| argument.to_string().starts_with("--status");

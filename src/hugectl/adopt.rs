@@ -1,4 +1,4 @@
-//! `--pid`: adopts running programs, once or repeatedly.
+//! `--pid`: adopts running programs.
 
 use hugetools_ctl::adopt::{self, Adopted, Pace, Progress};
 use hugetools_ctl::request::{Adopt, ProcessSelector};
@@ -8,9 +8,8 @@ use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
 use super::bar::Bar;
-use super::{ENDED, LOG, TOOL, ended, print, root};
+use super::{LOG, TOOL, print, root};
 use crate::log::Log;
-use crate::repeat::repeat;
 
 /// The exit status if less memory became huge than possible.
 const SHORT: u8 = 3;
@@ -23,34 +22,23 @@ pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
         request,
         pace: Pace::new(request.budget),
         log: Log { verbosity, ..LOG },
-        passes: 0,
     };
-    if let Some(time) = request.watch {
-        let pass = || work.pass().map(|(text, _)| text);
-        return ended(repeat(time, request.json, pass)).map(|()| 0);
-    }
-    let (text, status) = work.pass()?;
+    let (text, status) = work.adopt_all()?;
     print(&text).map(|()| status)
 }
 
-/// The state between passes.
 struct Work<'w> {
     root: &'w Root,
     request: &'w Adopt,
     pace: Pace,
     log: Log,
-    passes: u32,
 }
 
 impl Work<'_> {
-    /// Adopts all processes once. Returns the output and the exit status.
-    fn pass(&mut self) -> Result<(String, u8), Failure> {
-        let again = self.passes > 0;
+    /// Adopts all processes. Returns the output and the exit status.
+    fn adopt_all(&mut self) -> Result<(String, u8), Failure> {
         let (processes, children) = (&self.request.processes, self.request.children);
-        let selected = status::select(self.root, processes, children, again)?;
-        if again && selected.pids.is_empty() {
-            return Err(Failure::Own(ENDED.to_owned()));
-        }
+        let selected = status::select(self.root, processes, children)?;
         let mut warnings = Vec::new();
         let pids = self.changeable(selected.pids, &mut warnings)?;
         let mut all = Vec::new();
@@ -68,21 +56,16 @@ impl Work<'_> {
         if let (true, Some(why)) = (all.is_empty(), first) {
             return Err(why);
         }
-        self.passes += 1;
         let status = match all.iter().any(Adopted::is_short) {
-            true if self.request.watch.is_none() => SHORT,
-            _ => 0,
+            true => SHORT,
+            false => 0,
         };
         Ok((self.text(&all, warnings, status), status))
     }
 
-    /// Returns the processes that may be changed. Fails if none may, or in the first pass if one
-    /// that was given by its PID may not.
-    fn changeable(
-        &mut self,
-        pids: Vec<Pid>,
-        warnings: &mut Vec<String>,
-    ) -> Result<Vec<Pid>, Failure> {
+    /// Returns the processes that may be changed. Fails if none may, or if one that was given by its
+    /// PID may not.
+    fn changeable(&self, pids: Vec<Pid>, warnings: &mut Vec<String>) -> Result<Vec<Pid>, Failure> {
         if self.request.dry_run {
             return Ok(pids);
         }
@@ -92,7 +75,7 @@ impl Work<'_> {
             let is_named = self.request.processes.contains(&ProcessSelector::Pid(pid));
             match adopt::check(pid) {
                 Ok(()) => good.push(pid),
-                Err(why) if is_named && self.passes == 0 => return Err(why),
+                Err(why) if is_named => return Err(why),
                 Err(why) => {
                     warnings.push(why.to_string());
                     first.get_or_insert(why);
@@ -109,8 +92,7 @@ impl Work<'_> {
         if self.request.dry_run {
             return adopt::predict(self.root, pid, self.request);
         }
-        let is_quiet = self.request.json || self.request.watch.is_some();
-        let mut bar = Bar::new(!is_quiet && self.log.verbosity >= 2);
+        let mut bar = Bar::new(!self.request.json && self.log.verbosity >= 2);
         let mut progress = |Progress { done, all }: Progress| {
             let part = done as f64 / all.max(1) as f64;
             let after = format!("{} of {} MB", done >> 20, all >> 20);
@@ -127,7 +109,7 @@ impl Work<'_> {
                 warnings,
                 ..Head::new(TOOL)
             };
-            return status::document(&head, all, self.request.watch.is_some());
+            return status::document(&head, all);
         }
         warnings.iter().for_each(|text| self.log.warning(text));
         let tables: Vec<String> = all.iter().map(Adopted::to_text).collect();

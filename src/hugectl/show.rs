@@ -1,4 +1,4 @@
-//! `--status`: shows the huge pages of running processes, once or repeatedly.
+//! `--status`: shows the huge pages of running processes.
 
 use hugetools_ctl::request::{ProcessSelector, Status};
 use hugetools_ctl::say::failure::Failure;
@@ -6,35 +6,27 @@ use hugetools_ctl::status::{self, Snapshot, Totals};
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 
-use super::{ENDED, LOG, ended, print, root};
-use crate::repeat::repeat;
+use super::{LOG, print, root};
 use crate::terminal::lay_out;
 
 /// Prints the status of the requested processes.
 pub(super) fn show(status: &Status) -> Result<(), Failure> {
     let root = root(status.sysroot.as_deref())?;
-    match status.watch {
-        None if status.json => print(&look(&root, status, false)?),
-        None => print(&lay_out(&look(&root, status, false)?)),
-        Some(time) => {
-            let mut again = false;
-            let pass = || look(&root, status, std::mem::replace(&mut again, true));
-            ended(repeat(time, status.json, pass))
-        }
+    let text = look(&root, status)?;
+    match status.json {
+        true => print(&text),
+        false => print(&lay_out(&text)),
     }
 }
 
-/// Returns the current status as text or JSON. `again` in later passes of a watch, which omit
-/// ended processes.
+/// Returns the current status as text or JSON.
 ///
 /// # Errors
-/// A process cannot be inspected; in later passes, none can.
-fn look(root: &Root, status: &Status, again: bool) -> Result<String, Failure> {
+/// A process cannot be inspected.
+fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     let mut warnings = Vec::new();
     if status.totals {
-        let all = each(root, (status, again), &mut warnings, |pid| {
-            Totals::take(root, pid)
-        })?;
+        let all = each(root, status, &mut warnings, |pid| Totals::take(root, pid))?;
         say(&warnings, status);
         return Ok(status::totals(&all, &warnings, status.json));
     }
@@ -49,7 +41,7 @@ fn look(root: &Root, status: &Status, again: bool) -> Result<String, Failure> {
         say(&warnings, status);
         return Ok(snapshot.to_text(status.json));
     }
-    let all = each(root, (status, again), &mut warnings, take)?;
+    let all = each(root, status, &mut warnings, take)?;
     for why in all.iter().filter_map(Snapshot::warning) {
         if !warnings.iter().any(|warning| warning == why) {
             warnings.push(why.to_owned());
@@ -62,17 +54,16 @@ fn look(root: &Root, status: &Status, again: bool) -> Result<String, Failure> {
 /// Calls a function for each requested process.
 fn each<T>(
     root: &Root,
-    (status, again): (&Status, bool),
+    status: &Status,
     warnings: &mut Vec<String>,
     mut take: impl FnMut(Pid) -> Result<T, Failure>,
 ) -> Result<Vec<T>, Failure> {
-    let selected = status::select(root, &status.processes, status.tree, again)?;
+    let selected = status::select(root, &status.processes, status.tree)?;
     let named = |pid: Pid| status.processes.contains(&ProcessSelector::Pid(pid));
     let (mut all, mut first) = (Vec::new(), None);
     for pid in selected.pids {
         match take(pid) {
             Ok(one) => all.push(one),
-            Err(_) if named(pid) && again => {}
             Err(why) if named(pid) => return Err(why),
             // The process may have ended.
             Err(why) => {
@@ -81,12 +72,9 @@ fn each<T>(
             }
         }
     }
-    if all.is_empty() && !status.processes.contains(&ProcessSelector::All) {
-        match first {
-            _ if again => return Err(Failure::Own(ENDED.to_owned())),
-            Some(why) => return Err(why),
-            None => {}
-        }
+    let is_all = status.processes.contains(&ProcessSelector::All);
+    if let (true, Some(why)) = (all.is_empty() && !is_all, first) {
+        return Err(why);
     }
     warnings.extend(selected.unseen);
     if !selected.denied.is_empty() {

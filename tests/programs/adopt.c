@@ -84,21 +84,6 @@ static int remaps(const char *kind, char **argv) {
     return finish(!changed);
 }
 
-static int grows(void) {
-    char *at = map(MAP_PRIVATE);
-    size_t step = len / 8;
-    fill((uint64_t *)at, 0, step, 1);
-    ready();
-    for (size_t done = step; done < len; done += step) {
-        if (ended(300))
-            break;
-        fill((uint64_t *)at, done, done + step, 1);
-    }
-    while (!ended(1000))
-        ;
-    return finish(same((uint64_t *)at, 0, len, 1));
-}
-
 int main(int argc, char **argv) {
     if (argc < 3)
         return 7;
@@ -106,8 +91,6 @@ int main(int argc, char **argv) {
     len = (size_t)atoi(argv[2]) << 20;
     if (!strcmp(kind, "remaps") || !strcmp(kind, "executes") || !strcmp(kind, "ends"))
         return remaps(kind, argv);
-    if (!strcmp(kind, "grows"))
-        return grows();
     if (!strcmp(kind, "off") && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
         return 6;
     uint64_t *at = map(!strcmp(kind, "shared") ? MAP_SHARED : MAP_PRIVATE);

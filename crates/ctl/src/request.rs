@@ -2,10 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};
-use hugetools_model::units::seconds;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
@@ -162,8 +160,6 @@ pub struct Status {
     pub sizes: bool,
     /// `--totals`
     pub totals: bool,
-    /// The interval of `--watch`.
-    pub watch: Option<Duration>,
     /// `--json`
     pub json: bool,
     /// `--sysroot`
@@ -219,7 +215,6 @@ fn status(args: Args) -> Result<Status, Failure> {
         .map(|word| ProcessSelector::parse(word));
     let processes = processes.collect::<Result<Vec<ProcessSelector>, String>>();
     let processes = processes.or_else(|why| usage(format!("--status {why}")))?;
-    let watch = watch(args.reports.watch.as_deref())?;
     if args.reports.sizes && args.reports.totals {
         return usage("--sizes and --totals: one or the other");
     }
@@ -238,18 +233,9 @@ fn status(args: Args) -> Result<Status, Failure> {
         tree: args.reports.tree,
         sizes: args.reports.sizes,
         totals: args.reports.totals,
-        watch,
         json: args.reports.json,
         sysroot: args.reports.sysroot,
     })
-}
-
-fn watch(word: Option<&str>) -> Result<Option<Duration>, Failure> {
-    let Some(word) = word else { return Ok(None) };
-    match seconds::parse(word) {
-        Some(time) => Ok(Some(time)),
-        None => usage(format!("--watch={word}: {}", seconds::NOT_A_TIME)),
-    }
 }
 
 fn run(args: Args) -> Result<Run, Failure> {

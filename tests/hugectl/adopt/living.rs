@@ -1,6 +1,6 @@
 //! `--pid` on running programs: what becomes huge, what is left, and that memory stays intact.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,7 +11,6 @@ use super::{
 use crate::hugectl::place::{Place, as_nobody, done, is_root};
 use crate::support::live::{Group, machine};
 use crate::support::program::{Libc, build};
-use crate::support::tool::tool;
 
 #[test]
 fn memory_becomes_huge_and_keeps_its_contents() {
@@ -106,31 +105,6 @@ fn a_program_may_change_its_memory_meanwhile() {
             _ => assert!(subject.child.wait().unwrap().success(), "{end}"),
         }
     }
-}
-
-#[test]
-fn a_watch_follows_later_allocations() {
-    let Some((_unchanged, mut program)) = adoptable("adopted later", "grows", "48") else {
-        return;
-    };
-    let subject = Subject::start(&mut program);
-    let words = ["--pid", &subject.pid(), "--watch=0.2", "--json"];
-    let mut command = tool("hugectl");
-    let watch = command.args(words).stdout(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(4));
-    assert_eq!(subject.last(), "same");
-    let output = watch.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let looks = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let looks: Vec<u64> = looks
-        .map(|look| huge(&look["processes"][0]["after"]))
-        .collect();
-    let most = looks.iter().max().copied().unwrap();
-    assert!(looks.len() > 2 && looks[0] < most, "{looks:?}");
-    assert!(most >= 44 << 20, "{looks:?}");
 }
 
 #[test]

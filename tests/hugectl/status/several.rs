@@ -1,9 +1,9 @@
-//! `--status` of several processes: by PID, by name, with children, and as a watch.
+//! `--status` of several processes: by PID, by name, and with children.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::{PROGRAM, Running, json};
-use crate::hugectl::place::{Place, done};
+use crate::hugectl::place::Place;
 
 /// Returns a process name that is unique on the machine.
 fn name(of: &str) -> String {
@@ -127,30 +127,4 @@ fn a_tree_contains_all_descendants() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_eq!(count, 2);
-}
-
-#[test]
-fn a_watch_ends_with_its_last_process() {
-    let place = Place::new();
-    let other = name("x");
-    let (first, second) = (start(&place, &name("w")), start(&place, &other));
-    let mut command = place.command(&["--watch=0.1", "--json", "--status", &first.pid(), &other]);
-    let watch = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let pause = || std::thread::sleep(std::time::Duration::from_millis(600));
-    pause();
-    drop(first);
-    pause();
-    let pid = second.pid();
-    drop(second);
-    let done = done(&watch.unwrap().wait_with_output().unwrap());
-    assert_eq!((done.status, done.err.as_str()), (0, ""));
-    let lines = done.out.lines();
-    let looks = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let looks: Vec<_> = looks.collect();
-    assert!(looks.len() > 2, "{}", looks.len());
-    assert_eq!(pids(&looks[0]).len(), 2);
-    assert_eq!(pids(&looks[looks.len() - 1]), [pid]);
 }

@@ -4,10 +4,10 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 /// Options of `--status`.
-pub(crate) const STATUS: &[&str] = &["--status", "--tree", "--sizes", "--totals", "--watch"];
+pub(crate) const STATUS: &[&str] = &["--status", "--tree", "--sizes", "--totals"];
 
 /// Options of `--pid`.
-pub(crate) const PID: &[&str] = &["--pid", "--budget", "--touched", "--children", "--watch"];
+pub(crate) const PID: &[&str] = &["--pid", "--budget", "--touched", "--children"];
 
 /// Start options that `--pid` accepts, too.
 pub(crate) const PID_TOO: &[&str] = &[
@@ -71,13 +71,9 @@ impl Given {
         self.find(|name| !lists.concat().contains(&name))
     }
 
-    /// Returns the first option for running processes, and the options that it needs.
+    /// Returns the first option for running processes, and the option that it needs.
     pub(crate) fn of_running(&self) -> Option<(&str, &'static str)> {
-        let name = self.find(|name| STATUS.contains(&name) || PID.contains(&name))?;
-        Some(match (STATUS.contains(&name), PID.contains(&name)) {
-            (true, true) => (name, "--status or --pid"),
-            (true, false) => (name, "--status"),
-            (false, _) => (name, "--pid"),
-        })
+        let of = |list, needed| self.first_of(list).map(|name| (name, needed));
+        of(STATUS, "--status").or_else(|| of(PID, "--pid"))
     }
 }

@@ -64,15 +64,6 @@ pub struct Reports {
     #[arg(long, help_heading = RUNNING)]
     pub totals: bool,
 
-    /// Repeat --status or --pid
-    ///
-    /// Repeats each SECONDS (default 2) until the processes have ended.
-    #[arg(
-        long, help_heading = RUNNING, value_name = "SECONDS",
-        num_args = 0..=1, require_equals = true, default_missing_value = "2",
-    )]
-    pub watch: Option<String>,
-
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,

@@ -1,11 +1,10 @@
 //! `--pid`: moves memory of running processes.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hugetools_contract::segment::Segment;
 
-use super::{ProcessSelector, usage, watch};
+use super::{ProcessSelector, usage};
 use crate::args::{Args, DEFAULT, given};
 use crate::say::failure::Failure;
 
@@ -31,8 +30,6 @@ pub struct Adopt {
     pub budget: u8,
     /// Minimum share of a huge page that must be touched (percent).
     pub(crate) touched: u8,
-    /// The interval of `--watch`.
-    pub watch: Option<Duration>,
     /// `--dry-run`
     pub dry_run: bool,
     /// `--json`
@@ -60,7 +57,6 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         segments: segments(&args)?,
         budget: args.running.budget,
         touched: args.running.touched,
-        watch: watch(args.reports.watch.as_deref())?,
         dry_run: args.reports.dry_run,
         json: args.reports.json,
         sysroot: args.reports.sysroot,
@@ -80,9 +76,6 @@ fn check(args: &Args) -> Result<(), Failure> {
     }
     if args.reports.sysroot.is_some() && !args.reports.dry_run {
         return usage("--sysroot needs --dry-run with --pid: nothing runs on a recorded machine");
-    }
-    if args.reports.watch.is_some() && args.reports.dry_run {
-        return usage("--dry-run and --watch: one or the other with --pid");
     }
     Ok(())
 }
@@ -139,7 +132,7 @@ mod tests {
 
     #[test]
     fn processes_and_segments() {
-        let all = read("--pid 7,redis --children --watch").unwrap();
+        let all = read("--pid 7,redis --children").unwrap();
         let seven = ProcessSelector::Pid(Pid::new(7).unwrap());
         assert_eq!(
             all.processes,

@@ -60,12 +60,8 @@ struct Document<'a, T> {
     processes: &'a [T],
 }
 
-/// Formats a JSON document of several processes, on one line or indented.
-pub fn document<T: Serialize>(head: &Head, processes: &[T], line: bool) -> String {
+/// Formats several processes as one line of JSON.
+pub fn document<T: Serialize>(head: &Head, processes: &[T]) -> String {
     let document = Document { head, processes };
-    let text = match line {
-        true => serde_json::to_string(&document),
-        false => serde_json::to_string_pretty(&document),
-    };
-    text.unwrap_or_default() + "\n"
+    serde_json::to_string(&document).unwrap_or_default() + "\n"
 }

@@ -23,17 +23,11 @@ pub struct Selection {
     pub unseen: Option<String>,
 }
 
-/// Selects processes; with `tree` their descendants, too. Set `again` after the first pass of a
-/// watch: then a name may match no process.
+/// Selects processes; with `tree` their descendants, too.
 ///
 /// # Errors
 /// A name matches no process, or `/proc` is not mounted.
-pub fn select(
-    root: &Root,
-    wanted: &[ProcessSelector],
-    tree: bool,
-    again: bool,
-) -> Result<Selection, Failure> {
+pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Selection, Failure> {
     let mut selected = BTreeSet::new();
     let mut denied = Vec::new();
     let is_search = |one: &ProcessSelector| !matches!(one, ProcessSelector::Pid(_));
@@ -51,14 +45,13 @@ pub fn select(
             ProcessSelector::Name(name) => {
                 let named = all(root).filter(|pid| has_name(root, *pid, name));
                 let named: Vec<u32> = named.map(Pid::get).collect();
-                let is_missing = named.is_empty() && !again;
-                selected.extend(named);
-                if is_missing {
+                if named.is_empty() {
                     return Err(Failure::Own(match unseen {
                         Some(why) => format!("no process {name} can be seen: {why}"),
                         None => format!("there is no process {name}"),
                     }));
                 }
+                selected.extend(named);
             }
             ProcessSelector::All => {
                 for pid in all(root) {

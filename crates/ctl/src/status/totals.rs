@@ -78,7 +78,7 @@ pub fn totals(all: &[Totals], warnings: &[String], json: bool) -> String {
             warnings: warnings.to_vec(),
             ..Head::new("hugectl")
         };
-        return document(&head, all, true);
+        return document(&head, all);
     }
     let mut text = "     pid  resident kB       thp kB   hugetlb kB   share  name\n".to_owned();
     let mut sum = Sums::default();
