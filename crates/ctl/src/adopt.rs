@@ -40,12 +40,6 @@ pub use apply::Progress;
 pub use pace::Pace;
 pub use report::Adopted;
 
-/// Maximum number of rounds for a process that keeps allocating.
-const ROUNDS: u32 = 4;
-
-/// Share of memory (percent), allocated or changed during a round, that triggers another round.
-const CHANGED: u64 = 2;
-
 /// Collapses the memory of a process.
 ///
 /// # Errors
@@ -62,25 +56,12 @@ pub fn adopt(
     let before = Memory::read(root, pid, &wish.segments)?;
     // Reading `smaps` costs CPU time, too.
     pace.keep();
+    let plan = plan::plan(&before, &room::room(root, pid), wish.touched);
     let mut collapse = |range: &Range<u64>| collapse(process.as_fd(), range);
-    let plan_for = |memory: &Memory| plan::plan(memory, &room::room(root, pid), wish.touched);
-    let mut plan = plan_for(&before);
-    let mut outcome = Outcome::default();
-    let mut after = None;
-    for _ in 0..ROUNDS {
-        let next = apply::apply(root, pid, &plan, pace, &mut collapse, progress);
-        outcome.collapsed += next.collapsed;
-        after = Memory::read(root, pid, &wish.segments).ok();
-        pace.keep();
-        let Some(now) = &after else { break };
-        // The new plan replaces all reasons except those of this round's collapses.
-        plan = plan_for(now);
-        outcome.left = plan.left.clone();
-        outcome.left.extend(next.left);
-        if report::changed(now, &outcome) < CHANGED {
-            break;
-        }
-    }
+    let mut outcome = apply::apply(root, pid, &plan, pace, &mut collapse, progress);
+    outcome.left.extend(plan.left);
+    let after = Memory::read(root, pid, &wish.segments).ok();
+    pace.keep();
     Ok(Adopted {
         seconds: Some(start.elapsed().as_secs_f64()),
         cpu_seconds: Some(cpu_time().saturating_sub(cpu).as_secs_f64()),

@@ -119,16 +119,8 @@ pub(super) fn adopted(
     }
 }
 
-/// Returns the memory on base pages that was allocated or changed meanwhile, in percent of the
-/// resident memory.
-pub(super) fn changed(memory: &Memory, outcome: &Outcome) -> u64 {
-    let resident: u64 = memory.areas.iter().map(|area| area.resident).sum();
-    let changed = sums(&memory.areas, outcome).remove(&Reason::Changed);
-    changed.unwrap_or(0).saturating_mul(100) / resident.max(1)
-}
-
-/// Sums the memory on base pages by reason.
-fn sums(areas: &[Area], outcome: &Outcome) -> BTreeMap<Reason, u64> {
+/// Lists the memory on base pages by reason, largest first.
+fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
     let mut sums: BTreeMap<Reason, u64> = BTreeMap::new();
     for area in areas {
         let mut rest = area.base();
@@ -145,13 +137,7 @@ fn sums(areas: &[Area], outcome: &Outcome) -> BTreeMap<Reason, u64> {
         take(Reason::Edge, area.edges());
         take(Reason::Changed, u64::MAX);
     }
-    sums
-}
-
-/// Lists the memory on base pages by reason, largest first.
-fn left(areas: &[Area], outcome: &Outcome) -> Vec<Left> {
-    let sums = sums(areas, outcome).into_iter();
-    let sums = sums.filter(|(_, bytes)| *bytes > 0);
+    let sums = sums.into_iter().filter(|(_, bytes)| *bytes > 0);
     let mut left: Vec<Left> = sums
         .map(|(reason, bytes)| Left {
             bytes,
