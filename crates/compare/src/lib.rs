@@ -1,7 +1,7 @@
 //! `hugectl --compare`: runs a program in several ways, alternately, and says which is faster.
 //!
 //! ```text
-//! Settings --schedule--> rounds, one run per way --stats--> Comparison --> table | JSON | SVG
+//! Settings --schedule--> rounds, one run per way --stats--> Comparison --> table | JSON
 //! ```
 //!
 //! The first run of each way is a warm-up: it samples memory, and its time doesn't count. Then each

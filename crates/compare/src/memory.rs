@@ -44,7 +44,7 @@ impl Memory {
 }
 
 /// Returns a part in percent; 0 if `all` is 0.
-pub(crate) fn percent(part: u64, all: u64) -> f64 {
+fn percent(part: u64, all: u64) -> f64 {
     let tenths = u128::from(part) * 1000 / u128::from(all.max(1));
     f64::from(u32::try_from(tenths).unwrap_or(u32::MAX)) / 10.0
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hugetools_model::Root;
 
-use crate::doubt::Doubts;
+use crate::doubt::{doubts, load};
 use crate::program::{Failed, Run, failed};
 use crate::result::{Compared, Comparison, Progress, Value};
 use crate::run::Runner;
@@ -24,8 +24,8 @@ pub fn compare(
 ) -> Result<Comparison, Failed> {
     sys::catch_interrupts();
     let runner = Runner { settings, root };
-    let mut doubts = Doubts::begin(root, settings);
-    let value = Value::choose(settings, doubts.is_busy);
+    let load = load(root);
+    let value = Value::choose(settings, load.is_some());
     let mut ways = warm_up(&runner, &mut progress)?;
     let began = Instant::now();
     let mut clock = Clock::default();
@@ -44,10 +44,9 @@ pub fn compare(
         clock.last = began.elapsed();
         progress(state(&settings.stop, &ways, began.elapsed()));
     }
-    doubts.end(root, settings, &ways);
     Ok(Comparison {
+        doubts: doubts(load, value, settings, &ways),
         ways,
-        doubts: doubts.lines,
         interrupted: sys::is_interrupted(),
         value,
         higher_is_better: settings

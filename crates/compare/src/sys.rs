@@ -1,4 +1,4 @@
-//! Waiting for children, signals, and the page size.
+//! Waiting for children, and signals.
 #![expect(
     unsafe_code,
     reason = "nix has no wait4, and installing a signal handler is unsafe"
@@ -76,11 +76,4 @@ pub(crate) fn catch_interrupts() {
 
 pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
-}
-
-/// Returns the size of a base page in bytes.
-pub(crate) fn page_size() -> u64 {
-    // SAFETY: reads a constant.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u64::try_from(size).unwrap_or(4096)
 }
