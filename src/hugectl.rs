@@ -1,8 +1,8 @@
 //! hugectl: reads command line and environment, runs, prints, and returns the exit status.
 
 mod adopt;
-mod bar;
 mod compare;
+mod progress;
 mod show;
 
 use std::ffi::OsString;

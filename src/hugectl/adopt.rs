@@ -7,7 +7,7 @@ use hugetools_ctl::status;
 use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
-use super::bar::Bar;
+use super::progress::ProgressLine;
 use super::{LOG, TOOL, print, root};
 use crate::log::Log;
 
@@ -92,11 +92,13 @@ impl Work<'_> {
         if self.request.dry_run {
             return adopt::predict(self.root, pid, self.request);
         }
-        let mut bar = Bar::new(!self.request.json && self.log.verbosity >= 2);
+        let mut line = ProgressLine::new(!self.request.json && self.log.verbosity >= 2);
         let mut progress = |Progress { done, all }: Progress| {
-            let part = done as f64 / all.max(1) as f64;
-            let after = format!("{} of {} MB", done >> 20, all >> 20);
-            bar.show(&format!("process {pid}: "), part, &after);
+            line.show(&format!(
+                "process {pid}: {} of {} MB",
+                done >> 20,
+                all >> 20
+            ));
         };
         let pace = &mut self.pace;
         adopt::adopt(self.root, pid, self.request, pace, &mut progress)

@@ -1,4 +1,4 @@
-//! `--compare`: prints a bar while the program runs, then the result.
+//! `--compare`: shows progress while the program runs, then the result.
 
 use hugetools_compare::{self as compare, Comparison, Failed, Ways};
 use hugetools_ctl::request::Compare;
@@ -6,7 +6,7 @@ use hugetools_ctl::say::failure::Failure;
 use hugetools_model::Head;
 use serde::Serialize;
 
-use super::bar::Bar;
+use super::progress::ProgressLine;
 use super::{LOG, TOOL, print, root};
 use crate::terminal::lay_out;
 use crate::{console, stdout};
@@ -27,15 +27,15 @@ pub(super) fn run(request: &Compare) -> Result<u8, Failure> {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let program = words.join(" ");
-    let mut bar = Bar::new(true);
+    let mut line = ProgressLine::new(true);
     let result = compare::compare(settings, &root(None)?, |progress| {
         let width = progress
             .width
             .map(|width| format!(", interval {:.1} %", width * 100.0));
-        let after = format!("{} rounds{}", progress.rounds, width.unwrap_or_default());
-        bar.show("", progress.done, &after);
+        let width = width.unwrap_or_default();
+        line.show(&format!("{} rounds{width}", progress.rounds));
     });
-    drop(bar);
+    drop(line);
     let comparison = match result {
         Ok(comparison) => comparison,
         Err(failed) => return fail(failed, &program, request.json),

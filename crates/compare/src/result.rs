@@ -13,8 +13,6 @@ pub struct Progress {
     pub rounds: u32,
     /// The widest interval; `None` while a way has no ratio.
     pub width: Option<f64>,
-    /// The part done, from 0 to 1.
-    pub done: f64,
 }
 
 /// The result.

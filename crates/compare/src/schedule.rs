@@ -13,7 +13,7 @@ use crate::stats::Ratio;
 use crate::sys;
 use crate::way::Way;
 
-/// Runs the comparison. Calls `progress` after each warm-up run and each round.
+/// Runs the comparison. Calls `progress` after each round.
 ///
 /// # Errors
 /// A program failed or printed no metric, or its output differs with `--same-output`.
@@ -26,7 +26,7 @@ pub fn compare(
     let runner = Runner { settings, root };
     let load = load(root);
     let value = Value::choose(settings, load.is_some());
-    let mut ways = warm_up(&runner, &mut progress)?;
+    let mut ways = warm_up(&runner)?;
     let began = Instant::now();
     let mut clock = Clock::default();
     while !sys::is_interrupted() && !is_over(&settings.stop, &ways, &clock, began.elapsed()) {
@@ -42,7 +42,10 @@ pub fn compare(
             .longest
             .max(began.elapsed().saturating_sub(clock.last));
         clock.last = began.elapsed();
-        progress(state(&settings.stop, &ways, began.elapsed()));
+        progress(Progress {
+            rounds: rounds(&ways),
+            width: width(&ways),
+        });
     }
     Ok(Comparison {
         doubts: doubts(load, value, settings, &ways),
@@ -63,10 +66,7 @@ struct Clock {
     longest: Duration,
 }
 
-fn warm_up(
-    runner: &Runner<'_>,
-    progress: &mut impl FnMut(Progress),
-) -> Result<Vec<Compared>, Failed> {
+fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
     let mut ways: Vec<Compared> = Vec::new();
     let mut first = None;
     for way in &runner.settings.ways {
@@ -87,7 +87,6 @@ fn warm_up(
             memory: run.memory,
             warning: run.warning,
         });
-        progress(state(&runner.settings.stop, &[], Duration::ZERO));
     }
     Ok(ways)
 }
@@ -163,19 +162,4 @@ fn is_over(stop: &Stop, ways: &[Compared], clock: &Clock, elapsed: Duration) -> 
     rounds >= Stop::LEAST
         && (width(ways).is_some_and(|width| width < stop.within)
             || elapsed + clock.longest > stop.time)
-}
-
-fn state(stop: &Stop, ways: &[Compared], elapsed: Duration) -> Progress {
-    let rounds = rounds(ways);
-    let by_time = elapsed.as_secs_f64() / stop.time.as_secs_f64();
-    let by_rounds = stop
-        .rounds
-        .map_or(0.0, |most| f64::from(rounds) / f64::from(most));
-    // The width shrinks with the square root of the number of rounds.
-    let by_width = width(ways).map_or(0.0, |width| (stop.within / width.max(1e-9)).powi(2));
-    Progress {
-        rounds,
-        width: width(ways),
-        done: by_time.max(by_rounds).max(by_width).min(1.0),
-    }
 }
