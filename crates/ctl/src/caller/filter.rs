@@ -4,7 +4,7 @@
 use hugetools_contract::env;
 use hugetools_model::{FileError, KPath, Root, keyed};
 
-use crate::sys::filter::{Call, is_active, tried};
+use crate::sys::filter::{Call, answer, is_active};
 
 pub(crate) use crate::sys::filter::Answer;
 
@@ -27,26 +27,22 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns the filters of this process. If there are any, tries the calls in a child.
+    /// Returns the filters of this process. If there are any, tries each call in a child.
     pub fn look(root: &Root) -> Result<Filter, FileError> {
         if !root.is_live() || !is_active() {
             return Ok(Filter::default());
         }
         let status = root.read_opt(&KPath::from(STATUS))?;
         let count = status.and_then(|text| keyed::number(&text, b"Seccomp_filters:"));
-        // In two groups: a refusal in one costs no further children for the other.
-        let [mremap, madvise, mprotect] = tried([Call::Mremap, Call::Madvise, Call::Mprotect]);
-        let [policy, truncate, memory_file] =
-            tried([Call::Policy, Call::Truncate, Call::MemoryFile]);
         Ok(Filter {
             is_there: true,
             count: count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX)),
-            mremap,
-            madvise,
-            mprotect,
-            policy,
-            truncate,
-            memory_file,
+            mremap: answer(Call::Mremap),
+            madvise: answer(Call::Madvise),
+            mprotect: answer(Call::Mprotect),
+            policy: answer(Call::Policy),
+            truncate: answer(Call::Truncate),
+            memory_file: answer(Call::MemoryFile),
         })
     }
 

@@ -68,32 +68,17 @@ pub(crate) fn is_active() -> bool {
     mode > 0 || mode < 0 && is_refused()
 }
 
-/// Returns a filter's answers. One child makes all calls; if one is refused or fatal, each is
-/// made in a child of its own.
-pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
-    match count_refused(&calls) {
-        Some(0) => [Answer::Allowed; N],
-        _ => calls.map(|call| match count_refused(&[call]) {
-            Some(0) => Answer::Allowed,
-            Some(_) => Answer::Refused,
-            None => Answer::Kills,
-        }),
-    }
-}
-
-/// Returns how many of these calls a child finds refused; `None` if one kills it. Without a
-/// child, all count as refused.
-fn count_refused(calls: &[Call]) -> Option<i32> {
-    let all = i32::try_from(calls.len()).unwrap_or(i32::MAX);
+/// Makes a call in a child, and returns the filter's answer. Without a child, the call counts as
+/// refused.
+pub(crate) fn answer(call: Call) -> Answer {
     let ended = in_child(|| {
         leave_no_core();
-        let refused = calls.iter().filter(|call| !call.is_allowed()).count();
-        i32::try_from(refused).unwrap_or(1)
+        i32::from(!call.is_allowed())
     });
     match ended {
-        Ok(WaitStatus::Exited(_, refused)) => Some(refused),
-        Ok(WaitStatus::Signaled(..)) => None,
-        _ => Some(all),
+        Ok(WaitStatus::Exited(_, 0)) => Answer::Allowed,
+        Ok(WaitStatus::Signaled(..)) => Answer::Kills,
+        _ => Answer::Refused,
     }
 }
 
