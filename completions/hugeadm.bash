@@ -24,7 +24,7 @@ _hugeadm() {
 
     case "${cmd}" in
         hugeadm)
-            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --explain --size-for --metrics --output --bug-report --pool-pages-min --pool-pages-max --pool-spread --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --clear --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --apply --check --save --rollback --example-config --install-boot --uninstall-boot --dry-run --verbose --json --color --sysroot --help --version"
+            opts="-d -v -h --pool-list --pool-list-nodes --page-sizes --page-sizes-all --list-all-mounts --who --stats --explain --size-for --metrics --output --bug-report --pool-pages-min --pool-pages-max --pool-spread --obey-numa-mempol --obey-mempolicy --hard --force --add-temp-swap --add-ramdisk-swap --persist --hvo --clear --create-mounts --create-user-mounts --create-group-mounts --create-global-mounts --max-size --min-size --max-inodes --mount-mode --unmount --thp-always --thp-madvise --thp-never --thp-khugepaged-pages --thp-khugepaged-alloc-sleep --thp-khugepaged-scan-sleep --thp-defrag --thp-shmem --thp-size --thp-max-ptes-none --thp-use-zero-page --set-shm-group --set-userfaultfd-group --set-recommended-shmmax --set-recommended-min_free_kbytes --enable-zone-movable --disable-zone-movable --apply --check --save --rollback --example-config --install-boot --uninstall-boot --dry-run --verbose --json --sysroot --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -153,10 +153,6 @@ _hugeadm() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
                 --sysroot)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -249,7 +245,6 @@ _hugeadm_value_of() {
     --check) echo 'FILE' ;;
     --save) echo 'FILE' ;;
     --verbose | '--verbose ') echo 'N' ;;
-    --color) echo '=auto always never' ;;
     --sysroot | '--sysroot ') echo 'DIR' ;;
     esac
 }

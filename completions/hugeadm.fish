@@ -38,9 +38,6 @@ complete -c hugeadm -l apply -d 'Apply FILE, or the files in /etc/hugetools: hug
 complete -c hugeadm -l check -d 'Show how the machine differs from FILE; exit status 4 if it does' -F
 complete -c hugeadm -l save -d 'Print the present state as a configuration file, or write it to FILE' -F
 complete -c hugeadm -l verbose -d 'Set the verbosity: 0 nothing, 1 errors, 2 warnings (default), 3 every change, 4 all' -r
-complete -c hugeadm -l color -d 'Colour the text output: auto (default; on a terminal unless NO_COLOR is set), always or never' -f -a "auto\t''
-always\t''
-never\t''"
 complete -c hugeadm -l sysroot -d 'Work on a recorded /proc and /sys below DIR instead of this machine' -r -f -a "(__fish_complete_directories)"
 complete -c hugeadm -l pool-list-nodes -d 'Show each memory node\'s share of all pools'
 complete -c hugeadm -l page-sizes -d 'Show the usable page sizes in bytes: those with a pool and a mount'

@@ -24,7 +24,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fork --fallback --disable --share-text --no-reserve --limit --next-touch --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --json --color --dry-run --explain --emit --sysroot --pid --budget --touched --children --compare --rounds --within --time --metric --higher-is-better --driver --ready --same-output --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fork --fallback --disable --share-text --no-reserve --limit --next-touch --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --json --dry-run --explain --emit --sysroot --pid --budget --touched --children --compare --rounds --within --time --metric --higher-is-better --driver --ready --same-output --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -119,10 +119,6 @@ _hugectl() {
                     ;;
                 --status)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --emit)
@@ -279,7 +275,6 @@ _hugectl_value_of() {
     --require | '--require ') echo 'SEGMENTS' ;;
     --report) echo 'FILE' ;;
     --status | '--status ') echo 'PID|NAME|all' ;;
-    --color) echo '=auto always never' ;;
     --emit) echo '=systemd environment docker kubernetes' ;;
     --sysroot | '--sysroot ') echo 'DIR' ;;
     --pid | '--pid ') echo 'PID|NAME[,...]' ;;

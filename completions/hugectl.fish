@@ -23,9 +23,6 @@ complete -c hugectl -l only -d 'Only programs with these names' -r
 complete -c hugectl -l require -d 'Refuse to start with less, as in text:90,heap' -r
 complete -c hugectl -l report -d 'Print what was on huge pages at the end' -F
 complete -c hugectl -l status -d 'Show what processes have on huge pages' -r
-complete -c hugectl -l color -d 'Colours: auto, always or never' -f -a "auto\t''
-always\t''
-never\t''"
 complete -c hugectl -l emit -d 'Print settings for a service' -f -a "systemd\t''
 environment\t''
 docker\t''

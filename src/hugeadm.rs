@@ -19,7 +19,6 @@ use serde::Serialize;
 use self::run::Run;
 use crate::log::Log;
 use crate::stdout;
-use crate::terminal;
 use crate::usage::{NOTHING_TO_DO, help_or_error, short, wants_json};
 
 /// The log until the verbosity is known.
@@ -60,7 +59,6 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let verbosity = args.general.verbose.unwrap_or(log.verbosity);
     log.verbosity = verbosity.saturating_add(args.general.more).min(99);
     let json = args.general.json;
-    terminal::choose(args.general.color);
     let is_idle = !args.shows() && !args.changes();
     if is_idle && !wants_overview(&args) {
         return Early { log, json, warning }.usage(NOTHING_TO_DO);

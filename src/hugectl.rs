@@ -68,7 +68,6 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let verbosity = args.messages.verbosity;
     let level = |caller: &Caller| verbosity.over(caller.verbosity());
     let json = args.reports.json;
-    terminal::choose(args.reports.color);
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(run, &mut caller),
         Request::Status(status) => show::show(&status).map(|()| 0),

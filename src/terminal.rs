@@ -1,115 +1,48 @@
-//! Lays out text for a terminal: wraps it at the terminal's width and adds colours. Elsewhere,
-//! text stays unchanged unless `--color=always`.
+//! Wraps text at the width of a terminal. Elsewhere, text stays unchanged.
 
-use std::io::{self, IsTerminal};
-use std::sync::OnceLock;
+use std::io;
+use std::os::fd::AsFd;
 
-use anstyle::{AnsiColor, Style};
-use clap::ColorChoice;
 use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// The value of `--color`.
-static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
-
-pub(crate) fn choose(choice: ColorChoice) {
-    let _ = CHOICE.set(choice);
-}
-
-/// Lays out text for standard output.
+/// Wraps text for standard output.
 pub(crate) fn lay_out(text: &str) -> String {
-    Layout::of_output().apply(text)
+    wrap(text, width(io::stdout()))
 }
 
 /// Wraps a message for standard error.
 pub(crate) fn wrap_message(text: &str) -> String {
-    let layout = Layout {
-        columns: width(io::stderr()),
-        has_colours: false,
-    };
-    layout.apply(text)
+    wrap(text, width(io::stderr()))
 }
 
 /// Returns the width of a terminal, at least 1, if known.
-pub(crate) fn width(to: impl std::os::fd::AsFd) -> Option<usize> {
+fn width(to: impl AsFd) -> Option<usize> {
     let columns = terminal_size_of(to).map(|(Width(columns), _)| columns.into());
     columns.filter(|columns| *columns > 0)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
-    columns: Option<usize>,
-    has_colours: bool,
+fn wrap(text: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else {
+        return text.to_owned();
+    };
+    let lines = text.split('\n').map(|line| fold(line, columns));
+    lines.collect::<Vec<String>>().join("\n")
 }
 
-impl Layout {
-    fn of_output() -> Layout {
-        let has_colours = match CHOICE.get().copied().unwrap_or_default() {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => io::stdout().is_terminal() && wants_colours(),
-        };
-        Layout {
-            columns: width(io::stdout()),
-            has_colours,
-        }
+/// Wraps a line and indents its continuation. Commands stay whole, for users to copy.
+fn fold(line: &str, columns: usize) -> String {
+    if is_command(line) {
+        return line.to_owned();
     }
-
-    fn apply(self, text: &str) -> String {
-        let mut laid_out = String::new();
-        for line in text.split_inclusive('\n') {
-            let (line, end) = match line.strip_suffix('\n') {
-                Some(line) => (line, "\n"),
-                None => (line, ""),
-            };
-            let folded = self.fold(line);
-            let painted: Vec<String> = folded.iter().map(|line| self.paint(line)).collect();
-            laid_out += &painted.join("\n");
-            laid_out += end;
-        }
-        laid_out
-    }
-
-    /// Wraps a line and indents its continuation. Commands stay whole, for users to copy.
-    fn fold(self, line: &str) -> Vec<String> {
-        let Some(columns) = self.columns.filter(|_| !is_command(line)) else {
-            return vec![line.to_owned()];
-        };
-        let indent = " ".repeat(indentation(line).min(columns / 2));
-        let options = Options::new(columns)
-            .break_words(false)
-            .subsequent_indent(&indent)
-            .word_separator(WordSeparator::AsciiSpace)
-            .word_splitter(WordSplitter::NoHyphenation)
-            .wrap_algorithm(WrapAlgorithm::FirstFit);
-        let folded = textwrap::wrap(line, options);
-        folded.into_iter().map(Into::into).collect()
-    }
-
-    fn paint(self, line: &str) -> String {
-        if !self.has_colours {
-            return line.to_owned();
-        }
-        let is_heading = line.ends_with(':') && !line.starts_with([' ', '*']);
-        let style = if is_heading {
-            Style::new().bold()
-        } else if is_command(line) {
-            AnsiColor::Cyan.on_default()
-        } else {
-            return line.to_owned();
-        };
-        format!("{style}{line}{style:#}")
-    }
-}
-
-/// Whether `NO_COLOR` (<https://no-color.org>) and `TERM` permit colours.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the environment is read here, in src/"
-)]
-fn wants_colours() -> bool {
-    let value = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    value("NO_COLOR").is_none() && value("TERM").is_some_and(|term| term != "dumb")
+    let indent = " ".repeat(indentation(line).min(columns / 2));
+    let options = Options::new(columns)
+        .break_words(false)
+        .subsequent_indent(&indent)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::fill(line, options)
 }
 
 /// Whether a line is a suggested command.
@@ -137,13 +70,6 @@ fn indentation(line: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn on(columns: usize) -> Layout {
-        Layout {
-            columns: Some(columns),
-            has_colours: false,
-        }
-    }
-
     #[test]
     fn continuation_lines_are_indented() {
         let text = "\
@@ -154,7 +80,7 @@ mod tests {
 heap          104448       104448  100.0%  thp
 ";
         assert_eq!(
-            on(40).apply(text),
+            wrap(text, Some(40)),
             "\
 1. the pool of 2MB pages has no page
    left
@@ -170,7 +96,7 @@ heap          104448       104448
         let words =
             |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         for columns in 1..200 {
-            let laid_out = on(columns).apply(text);
+            let laid_out = wrap(text, Some(columns));
             assert_eq!(words(&laid_out), words(text), "{columns}");
         }
     }

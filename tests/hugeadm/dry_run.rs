@@ -79,7 +79,6 @@ const CHANGES: &[&str] = &[
 /// Options that show something or modify others.
 const SHOWS: &[&str] = &[
     "--bug-report",
-    "--color=never",
     "--explain",
     "--json",
     "--list-all-mounts",

@@ -117,7 +117,7 @@ fn nothing_is_wider_than_the_terminal() {
             "--no-such-option",
             "--size-for sh",
         ] {
-            let line = format!("stty rows 24 cols {columns}; NO_COLOR=1 {hugeadm} {args}");
+            let line = format!("stty rows 24 cols {columns}; {hugeadm} {args}");
             let ran = Command::new("script")
                 .args(["-qec", &line, "/dev/null"])
                 .output();

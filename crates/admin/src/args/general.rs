@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ColorChoice, ValueHint};
+use clap::{ArgAction, Args, ValueHint};
 
 /// Options that apply to the whole run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
@@ -26,16 +26,6 @@ pub struct General {
     /// Print the result as one JSON document
     #[arg(long)]
     pub json: bool,
-
-    /// Colour the text output: auto (default; on a terminal unless NO_COLOR is
-    /// set), always or never
-    #[arg(
-        long, value_name = "WHEN", value_enum,
-        num_args = 0..=1, require_equals = true,
-        default_value = "auto", default_missing_value = "always",
-        hide_possible_values = true, hide_default_value = true,
-    )]
-    pub color: ColorChoice,
 
     /// Work on a recorded /proc and /sys below DIR instead of this machine
     ///

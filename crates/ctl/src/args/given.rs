@@ -23,7 +23,7 @@ pub(crate) const PID_TOO: &[&str] = &[
 ];
 
 /// Options that `--status`, `--pid` and a start accept.
-pub(crate) const ANY: &[&str] = &["--json", "--color", "--verbose", "--sysroot"];
+pub(crate) const ANY: &[&str] = &["--json", "--verbose", "--sysroot"];
 
 /// Start options that `--emit` rejects.
 pub(crate) const NOT_EMITTED: &[&str] = &[

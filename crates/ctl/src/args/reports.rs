@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ColorChoice, ValueHint};
+use clap::{Args, ValueHint};
 
 use super::TERMINAL;
 use super::running::RUNNING;
@@ -67,17 +67,6 @@ pub struct Reports {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
-
-    /// Colours: auto, always or never
-    ///
-    /// auto, the default, means on a terminal, unless NO_COLOR is set.
-    #[arg(
-        long, value_name = "WHEN", value_enum,
-        num_args = 0..=1, require_equals = true,
-        default_value = "auto", default_missing_value = "always",
-        hide_possible_values = true, hide_default_value = true,
-    )]
-    pub color: ColorChoice,
 
     /// Print shell commands; start nothing
     #[arg(long, alias = "dr")]
