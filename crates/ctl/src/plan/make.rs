@@ -61,7 +61,6 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     // --anon calls madvise, so the THP mode `always` isn't needed.
     let policy = findings.policy_short.iter().filter(|_| run.anon.is_none());
     maker.notes.extend(policy.map(Note::warning));
-    maker.lower_inherited();
     let required = maker.required(&prediction);
     Plan {
         refusals: required::refusals(run, findings.decision.engine, &required, &maker.notes),

@@ -97,28 +97,6 @@ impl Maker<'_> {
         Path::new(name.unwrap_or_default()).display().to_string()
     }
 
-    /// Lowers warnings about inherited requests if an inherited list leaves the program out: those
-    /// requests are meant for other programs.
-    pub(super) fn lower_inherited(&mut self) {
-        if self.run.only.is_some() || !self.is_left_out {
-            return;
-        }
-        let (run, segments) = (self.run, &self.run.segments);
-        let asked = Subject::HEAP.when(run.heap.is_some())
-            | Subject::SHM.when(run.shm.is_some())
-            | Subject::ANON.when(run.anon.is_some())
-            | Subject::STACK.when(run.stack.is_some())
-            | Subject::TEXT.when(segments.text.is_some() || segments.libraries)
-            | Subject::DATA.when(segments.writable().is_some());
-        for note in &mut self.notes {
-            let short = note.shortfall.as_ref();
-            let is_inherited = short.is_some_and(|short| !short.subject.meets(asked));
-            if note.level == Level::Warning && is_inherited {
-                note.level = Level::Info;
-            }
-        }
-    }
-
     /// Returns the option or variable that names the programs with huge pages.
     pub(super) fn list_name(&self) -> &'static str {
         match self.run.only {
