@@ -8,22 +8,13 @@ use std::sync::{Arc, OnceLock};
 use crate::ignored_signals::IgnoredSignals;
 use crate::terminal::wrap_message;
 
-/// The reader of standard output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
-    /// The output was accepted.
-    Present,
-    /// The pipe is closed.
-    Gone,
-}
-
 /// Writes text to standard output.
-pub fn out(text: &str) -> io::Result<Reader> {
+pub fn out(text: &str) -> io::Result<()> {
     out_bytes(text.as_bytes())
 }
 
 /// Writes bytes to standard output.
-pub fn out_bytes(bytes: &[u8]) -> io::Result<Reader> {
+pub fn out_bytes(bytes: &[u8]) -> io::Result<()> {
     let _ignored = IgnoredSignals::begin();
     write_all(&mut Output, bytes)
 }
@@ -60,10 +51,9 @@ pub fn err(text: &str) {
     };
 }
 
-fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<Reader> {
+fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     match to.write_all(bytes).and_then(|()| to.flush()) {
-        Ok(()) => Ok(Reader::Present),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
-        Err(error) => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }

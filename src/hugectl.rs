@@ -114,7 +114,7 @@ fn fail(failure: &Failure, level: u8) -> u8 {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    console::out(text).map(|_| ()).map_err(unwritable)
+    console::out(text).map_err(unwritable)
 }
 
 fn unwritable(error: std::io::Error) -> Failure {
@@ -186,7 +186,7 @@ fn start_on(
         let comment = run.thp_policy.map(ThpPolicy::comment).unwrap_or_default();
         let shell = [comment.into_bytes(), plan.to_shell()].concat();
         let printed = console::out_bytes(&shell);
-        return printed.map(|_| 0).map_err(unwritable);
+        return printed.map(|()| 0).map_err(unwritable);
     }
     if Level::Info.is_shown(findings.verbosity) {
         let lines = plan.to_shell();

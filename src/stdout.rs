@@ -5,7 +5,7 @@ use std::io;
 use hugetools_model::root::error::describe_errno;
 use serde::Serialize;
 
-use crate::console::{Reader, out};
+use crate::console::out;
 use crate::log::Log;
 
 /// Writes text to standard output. Returns the exit status; logs an error if it is 1.
@@ -19,9 +19,9 @@ pub fn out_json(log: &Log, document: &impl Serialize) -> u8 {
     written(log, text.and_then(|text| out(&(text + "\n"))))
 }
 
-fn written(log: &Log, result: io::Result<Reader>) -> u8 {
+fn written(log: &Log, result: io::Result<()>) -> u8 {
     match result {
-        Ok(_) => 0,
+        Ok(()) => 0,
         Err(error) => {
             unwritable(log, &error);
             1
