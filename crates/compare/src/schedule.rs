@@ -28,8 +28,7 @@ pub fn compare(
     let value = Value::choose(settings, load.is_some());
     let mut ways = warm_up(&runner)?;
     let began = Instant::now();
-    let mut clock = Clock::default();
-    while !sys::is_interrupted() && !is_over(&settings.stop, &ways, &clock, began.elapsed()) {
+    while !sys::is_interrupted() && !is_over(&settings.stop, &ways, began.elapsed()) {
         let Some(runs) = round(&runner, &ways)? else {
             break;
         };
@@ -38,10 +37,6 @@ pub fn compare(
             compared.runs.push(run);
         }
         update_ratios(&mut ways);
-        clock.longest = clock
-            .longest
-            .max(began.elapsed().saturating_sub(clock.last));
-        clock.last = began.elapsed();
         progress(Progress {
             rounds: rounds(&ways),
             width: width(&ways),
@@ -57,13 +52,6 @@ pub fn compare(
             .as_ref()
             .is_some_and(|metric| metric.higher_is_better),
     })
-}
-
-/// The end of the last round, and the longest round.
-#[derive(Debug, Default)]
-struct Clock {
-    last: Duration,
-    longest: Duration,
 }
 
 fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
@@ -154,12 +142,11 @@ fn width(ways: &[Compared]) -> Option<f64> {
         .reduce(f64::max)
 }
 
-fn is_over(stop: &Stop, ways: &[Compared], clock: &Clock, elapsed: Duration) -> bool {
+fn is_over(stop: &Stop, ways: &[Compared], elapsed: Duration) -> bool {
     let rounds = rounds(ways);
     if stop.rounds.is_some_and(|most| rounds >= most.max(1)) {
         return true;
     }
     rounds >= Stop::LEAST
-        && (width(ways).is_some_and(|width| width < stop.within)
-            || elapsed + clock.longest > stop.time)
+        && (width(ways).is_some_and(|width| width < stop.within) || elapsed > stop.time)
 }
