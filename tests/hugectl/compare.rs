@@ -43,7 +43,7 @@ fn a_ratio_shows_half_the_work() {
 
 #[test]
 fn failures_end_the_comparison() {
-    let ran = compare(&["--compare=plain,thp", "sh", "-c", "echo lost; exit 3"]);
+    let ran = compare(&["--compare=plain,thp", "sh", "-c", "echo lost >&2; exit 3"]);
     assert_eq!((ran.status, ran.out.as_str()), (3, ""), "{ran:?}");
     assert!(
         ran.err

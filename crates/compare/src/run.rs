@@ -39,7 +39,7 @@ impl Runner<'_> {
 
     fn measure(&self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
         let Settings { metric, server, .. } = self.settings;
-        let keep = warm_up || self.settings.same_output || metric.is_some() || server.is_some();
+        let keep = self.settings.same_output || metric.is_some() || server.is_some();
         if let Some(why) = server.as_ref().and_then(server::obstacle) {
             return Err(failed(way, 125, why, String::new()));
         }
