@@ -56,7 +56,7 @@ pub(crate) fn start() -> io::Result<Option<Child>> {
 
 /// Makes orphaned descendants children of this process, or of init again.
 pub(crate) fn adopt_orphans(adopt: bool) {
-    // Before Linux 3.4 there are no subreapers, so orphans are not reported.
+    // A seccomp filter may refuse it. Then orphans are not reported.
     let _ = set_child_subreaper(adopt);
 }
 

@@ -65,14 +65,15 @@ pub(super) fn reports(
     json: bool,
     warns: bool,
 ) -> Vec<String> {
-    let with = eldest(all, |pid| library(root, pid) == Some(true));
+    let libraries = all.keys().map(|pid| (*pid, library(root, *pid)));
+    let libraries: BTreeMap<u32, Option<bool>> = libraries.collect();
+    let has_library = |pid: u32| libraries.get(&pid).copied().flatten();
+    let with = eldest(all, |pid| has_library(pid) == Some(true));
     let mut reports: Vec<String> = with.iter().map(|pid| report(root, *pid, json)).collect();
     if warns {
-        for has_library in [Some(false), None] {
-            let without = eldest(all, |pid| library(root, pid) == has_library);
-            let warning = |pid| warning(root, pid, json, has_library.is_none());
-            reports.extend(without.into_iter().map(warning));
-        }
+        let without = eldest(all, |pid| has_library(pid) != Some(true));
+        let warning = |pid| warning(root, pid, json, has_library(pid).is_none());
+        reports.extend(without.into_iter().map(warning));
     }
     reports
 }
