@@ -67,7 +67,7 @@ fn fail(failed: Failed, program: &str, json: bool) -> Result<u8, Failure> {
             Ok(status)
         }
         status => {
-            super::say(&[super::Note::error(text)], 1);
+            LOG.error(&text);
             Ok(status)
         }
     }

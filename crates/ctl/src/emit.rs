@@ -65,19 +65,13 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
     })
 }
 
-/// Warns about a unit whose starter drops the environment.
+/// Warns about Debian's starter for PostgreSQL, which drops the environment.
 #[must_use]
 pub fn warning(emit: &Emit) -> Option<String> {
-    let unit = emit.name.as_deref()?;
-    match emit.kind {
-        EmitKind::Systemd => of_unit(unit),
-        _ => None,
+    let unit = emit.name.as_deref()?.to_string_lossy();
+    if emit.kind != EmitKind::Systemd {
+        return None;
     }
-}
-
-/// Warns about Debian's starter for PostgreSQL.
-fn of_unit(unit: &OsStr) -> Option<String> {
-    let unit = unit.to_string_lossy();
     let cluster = unit.strip_prefix("postgresql@")?;
     let cluster = cluster.strip_suffix(".service").unwrap_or(cluster);
     let (version, cluster) = cluster.split_once('-').unwrap_or(("VERSION", "CLUSTER"));
