@@ -20,22 +20,13 @@ pub(super) fn open(place: &Place, name: &str, user: u32) -> io::Result<PathBuf> 
     Ok(dir)
 }
 
-/// Creates a directory that others can read, or checks an existing one.
+/// Creates a directory that others can read, unless it exists, and checks it.
 fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
-    let metadata = match fs::symlink_metadata(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            match DirBuilder::new().mode(0o755).create(dir) {
-                // The umask may have removed permissions.
-                Ok(()) => return fs::set_permissions(dir, Permissions::from_mode(0o755)),
-                // Another start was first.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    fs::symlink_metadata(dir)?
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        found => found?,
-    };
+    match DirBuilder::new().mode(0o755).create(dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(dir)?;
     let obstacle = match (metadata.is_dir(), metadata.uid() == user) {
         (false, _) => Some("it is not a directory"),
         (true, false) => Some("it belongs to another user"),
@@ -44,6 +35,7 @@ fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
     if let Some(why) = obstacle {
         return Err(io::Error::other(why));
     }
+    // The umask may have removed permissions.
     match metadata.mode() & 0o755 == 0o755 {
         true => Ok(()),
         false => fs::set_permissions(dir, Permissions::from_mode(0o755)),
