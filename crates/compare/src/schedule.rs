@@ -144,7 +144,7 @@ fn width(ways: &[Compared]) -> Option<f64> {
 
 fn is_over(stop: &Stop, ways: &[Compared], elapsed: Duration) -> bool {
     let rounds = rounds(ways);
-    if stop.rounds.is_some_and(|most| rounds >= most.max(1)) {
+    if stop.rounds.is_some_and(|most| rounds >= most) {
         return true;
     }
     rounds >= Stop::LEAST
