@@ -24,7 +24,7 @@ const LOG: Log = Log {
 
 const FAILED: u8 = 1;
 
-/// The JSON document of a run. hugeedit(8) describes its fields.
+/// The JSON document of a run. hugetools-json(7) describes its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Document {
     #[serde(flatten)]

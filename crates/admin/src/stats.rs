@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use hugetools_model::PageSize;
 use serde::Serialize;
 
-pub use counters::names;
 pub use memory::Memory;
 pub use snapshot::Snapshot;
 pub use text::text;

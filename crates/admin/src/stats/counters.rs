@@ -1,5 +1,4 @@
-//! The table of counters by the kernel's names. hugeadm(8) has the same table with the
-//! kernel version of each.
+//! The table of counters by the kernel's names.
 
 use hugetools_model::memory::vmstat;
 use hugetools_model::{PageSize, thp};
@@ -131,10 +130,4 @@ pub(super) fn all(sizes: &[PageSize]) -> impl Iterator<Item = Counter> + '_ {
         OF_SIZES.iter().map(move |(name, _)| Counter { name, size })
     });
     of_all.chain(of_sizes)
-}
-
-/// Returns the kernel's names of all counters.
-pub fn names() -> Vec<&'static str> {
-    let of_all = GROUPS.iter().flat_map(|group| group.counters);
-    of_all.chain(&OF_SIZES).map(|(name, _)| *name).collect()
 }
