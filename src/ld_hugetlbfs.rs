@@ -26,17 +26,17 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         }
     }
     let caller = Caller::this(argv, std::env::vars_os());
-    let end = ld::run(&caller, &|warning| LOG.warning(warning));
-    for warning in &end.warnings {
-        LOG.warning(warning);
+    if caller.recursion {
+        LOG.error(&ld::recursive_call().to_string());
+        return ld::RECURSION;
     }
-    if let Some(failure) = &end.failure {
-        LOG.error(&failure.to_string());
+    match ld::run(&caller, &|warning| LOG.warning(warning)) {
+        Ok(status) => status,
+        Err(failure) => {
+            LOG.error(&failure.to_string());
+            ld::FAILED
+        }
     }
-    if let Some(signal) = end.signal {
-        ld::die(signal);
-    }
-    end.status
 }
 
 /// Returns our part of the help or the version. A compiler calls us as `ld` and parses the real

@@ -117,8 +117,11 @@ impl Table {
         })
     }
 
-    /// Returns the requested roles without a segment. Fails if nothing remains to mark.
-    fn missing(&self, marks: Marks) -> Result<Vec<Role>, Refusal> {
+    /// Returns the requested roles without a segment.
+    ///
+    /// # Errors
+    /// Nothing remains to mark.
+    pub fn missing(&self, marks: Marks) -> Result<Vec<Role>, Refusal> {
         let wanted = [(marks.text, Role::Text), (marks.data, Role::Data)];
         let wanted = wanted.iter().filter(|(wanted, _)| *wanted);
         let has = |role| self.segments.iter().any(|s| s.role == Some(role));

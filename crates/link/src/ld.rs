@@ -13,14 +13,9 @@ mod response;
 mod run;
 mod target;
 
-pub use run::die;
-
 use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-
-use hugetools_model::Bytes;
 
 use crate::change::Align;
 use crate::failure::Failure;
@@ -36,45 +31,19 @@ pub const RECURSION: u8 = 99;
 /// Exit status of our own failures, the same as the linkers'.
 pub const FAILED: u8 = 1;
 
-/// How a run ended. Not returned after exec of the real linker.
-#[derive(Debug, Default)]
-pub struct End {
-    /// The exit status.
-    pub status: u8,
-    /// The signal that killed the linker.
-    pub signal: Option<i32>,
-    /// Warnings to print.
-    pub warnings: Vec<String>,
-    /// Our own failure. The linker prints its own.
-    pub failure: Option<Failure>,
+/// The error of a recursive call.
+pub fn recursive_call() -> Failure {
+    Failure::new(
+        "LD_HUGETLBFS_RECURSION is set: the linker found in the path calls ld.hugetlbfs again",
+    )
+    .next("LD=PATH names the real linker")
 }
 
-impl End {
-    fn failed(failure: Failure) -> End {
-        End {
-            status: FAILED,
-            failure: Some(failure),
-            ..End::default()
-        }
-    }
-}
-
-/// Links. `warn` prints warnings before the linker runs.
-pub fn run(caller: &Caller, warn: &dyn Fn(&str)) -> End {
-    if caller.recursion {
-        let failure = Failure::new(
-            "LD_HUGETLBFS_RECURSION is set: the linker found in the path calls ld.hugetlbfs again",
-        )
-        .next("LD=PATH names the real linker");
-        return End {
-            status: RECURSION,
-            ..End::failed(failure)
-        };
-    }
-    link(caller, warn).unwrap_or_else(End::failed)
-}
-
-fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
+/// Links and returns the exit status. `warn` prints warnings.
+///
+/// # Errors
+/// Our own failure. The linker prints its own.
+pub fn run(caller: &Caller, warn: &dyn Fn(&str)) -> Result<u8, Failure> {
     let linker = find::linker(caller)?;
     let given = caller.argv.get(1..).unwrap_or_default();
     let line = response::expand(given.to_vec(), &read);
@@ -92,36 +61,18 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
         (Kind::Relocatable, _) | (_, None) => None,
         (_, Some(align)) => Some(facts(caller, &request, &linker, align)?),
     };
-    if let (Some(facts), Some(size)) = (&facts, &request.max_page_size) {
-        warn(&format!(
-            "-z max-page-size={size} is replaced by {}\n  \
-             --hugetlbfs-align=SIZE sets another size",
-            facts.size
-        ));
-    }
     let args = match &facts {
         None => request.args.clone(),
         Some(facts) => plan::plan(&request, facts),
     };
     let output = Output::new(&request.output);
     let status = run::run(&linker, &args)?;
-    Ok(match facts {
-        Some(facts) if status.success() => End {
-            warnings: output.finish(facts.size, request.marks)?,
-            ..End::default()
-        },
-        facts => End {
-            status: run::status(status),
-            signal: status.signal(),
-            warnings: facts
-                .filter(|facts| facts.size >= FAR && status.signal().is_none())
-                .map(|facts| far_apart(facts.size))
-                .into_iter()
-                .collect(),
-            // A linker that exits has removed incomplete output itself.
-            failure: status.signal().and_then(|_| output.clean()),
-        },
-    })
+    if let (Some(facts), true) = (&facts, status.success()) {
+        for warning in output.finish(facts.size, request.marks)? {
+            warn(&warning);
+        }
+    }
+    Ok(run::status(status))
 }
 
 fn facts(
@@ -147,18 +98,6 @@ fn facts(
         base: target.map(|target| target.base),
         library: ident.ok().and_then(|ident| find::library(caller, ident)),
     })
-}
-
-/// Distance between segments (bytes) from which relative addresses may overflow.
-const FAR: u64 = 512 << 20;
-
-/// Explains a failed link of segments that are `size` bytes apart.
-fn far_apart(size: u64) -> String {
-    format!(
-        "segments {} apart may not fit: on most machines code can address only 2GB\n  \
-         --hugetlbfs-align=SIZE sets a smaller size",
-        Bytes::new(size)
-    )
 }
 
 /// Reads a response file.

@@ -49,14 +49,11 @@ pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
 
 /// Returns the linker in `LD`, with its arguments; `None` if that is blank or this program.
 fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> {
-    let whole = [ld.to_owned()];
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let words = ld.as_bytes().split(blank).filter(|word| !word.is_empty());
     let words: Vec<OsString> = words
         .map(|word| OsStr::from_bytes(word).to_owned())
         .collect();
-    let is_file = Path::new(ld).is_file();
-    let words = if is_file { whole.to_vec() } else { words };
     let Some((name, rest)) = words.split_first() else {
         return Ok(None);
     };
@@ -239,15 +236,10 @@ mod tests {
         place.link("first/mine");
         place.program("second/ld", 0o755);
         place.program("second/other", 0o755);
-        place.program("with blank/ld", 0o755);
         assert_eq!(place.found("ld", Some("other")), "DIR/second/other");
         assert_eq!(
             place.found("ld", Some("DIR/second/other -m x")),
             "DIR/second/other -m x"
-        );
-        assert_eq!(
-            place.found("ld", Some("DIR/with blank/ld")),
-            "DIR/with blank/ld"
         );
         for own in ["", " ", "mine", "DIR/first/mine"] {
             assert_eq!(place.found("ld", Some(own)), "DIR/second/ld", "{own}");

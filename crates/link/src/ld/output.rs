@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_elf::{Load, Marks, Role, Table};
+use hugetools_elf::{Load, Marks, Table};
 use hugetools_model::Bytes;
 
 use crate::change::Change;
@@ -56,7 +56,7 @@ impl Output {
 
     fn mark(&self, marks: Marks) -> Result<Vec<String>, Failure> {
         // No error: options such as -N request a program without such segments.
-        if file::read(&self.path).is_ok_and(|table| !has_any(&table, marks)) {
+        if file::read(&self.path).is_ok_and(|table| table.missing(marks).is_err()) {
             let path = self.path.display();
             return Ok(vec![format!("{path}: no segment to mark")]);
         }
@@ -67,34 +67,11 @@ impl Output {
         match file::change(&self.path, &change) {
             Ok(changed) => Ok(Report::changed(&self.path, &changed).notes),
             Err(failure) => {
-                self.remove();
+                let _ = fs::remove_file(&self.path);
                 Err(failure)
             }
         }
     }
-
-    /// Removes incomplete output after a signal killed the linker.
-    pub(crate) fn clean(&self) -> Option<Failure> {
-        match self.is_made() {
-            true => self.remove(),
-            false => None,
-        }
-    }
-
-    fn remove(&self) -> Option<Failure> {
-        let error = fs::remove_file(&self.path).err()?;
-        let what = "is incomplete and cannot be removed";
-        Some(Failure::io(&self.path, what, &error))
-    }
-}
-
-/// Whether any segment has one of the roles to mark.
-fn has_any(table: &Table, marks: Marks) -> bool {
-    table.segments.iter().any(|segment| match segment.role {
-        Some(Role::Text) => marks.text,
-        Some(Role::Data) => marks.data,
-        None => false,
-    })
 }
 
 /// Warns about segments that are not aligned to `size`, because of other options or a linker

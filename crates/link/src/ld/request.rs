@@ -34,8 +34,6 @@ pub(crate) struct Request {
     pub(crate) is_static: bool,
     /// Whether the command line sets addresses (`-T...`, `--script`, `--image-base`).
     pub(crate) sets_addresses: bool,
-    /// The last `-z max-page-size` of the line. Ours overrides it.
-    pub(crate) max_page_size: Option<String>,
     /// The last emulation (`-m`).
     pub(crate) emulation: Option<String>,
     pub(crate) output: PathBuf,
@@ -68,7 +66,6 @@ impl Request {
             kind: Kind::Fixed,
             is_static: false,
             sets_addresses: false,
-            max_page_size: None,
             emulation: None,
             output: PathBuf::from("a.out"),
             args: Vec::with_capacity(line.len()),
@@ -144,8 +141,6 @@ impl Request {
                     request.emulation = Some(value.to_string_lossy().into_owned());
                 });
             }
-            b"-z" => return Some(|request, value| request.note_keyword(value.as_bytes())),
-            [b'-', b'z', keyword @ ..] => self.note_keyword(keyword),
             b"-r" | b"-i" | b"-Ur" => self.kind = Kind::Relocatable,
             b"-dn" => self.is_static = true,
             b"-dy" => self.is_static = false,
@@ -154,12 +149,6 @@ impl Request {
             _ => self.record_long(bytes),
         }
         None
-    }
-
-    fn note_keyword(&mut self, keyword: &[u8]) {
-        if let Some(size) = keyword.strip_prefix(b"max-page-size=") {
-            self.max_page_size = Some(String::from_utf8_lossy(size).into_owned());
-        }
     }
 
     /// Only known emulations count, because other options begin with `-m` too.
@@ -242,17 +231,6 @@ mod tests {
         assert_eq!(output("--output x --omagic"), "x");
         assert_eq!(output("a.o -o"), "a.out");
         assert_eq!(read("a -o -- -r").kind, Kind::Relocatable);
-    }
-
-    #[test]
-    fn parses_max_page_size() {
-        let size = |line| read(line).max_page_size;
-        assert_eq!(
-            size("-z max-page-size=0x1000 a.o").as_deref(),
-            Some("0x1000")
-        );
-        assert_eq!(size("-zmax-page-size=4096 -z now").as_deref(), Some("4096"));
-        assert_eq!(size("-z now a.o -o -zmax"), None);
     }
 
     #[test]

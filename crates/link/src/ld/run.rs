@@ -6,8 +6,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
-use nix::sys::signal::{Signal, raise};
-
 use crate::failure::Failure;
 
 /// Set for the linker, so that ld.hugetlbfs detects a call of itself.
@@ -40,16 +38,9 @@ pub(crate) fn start_failure(linker: &[OsString], error: &io::Error) -> Failure {
     Failure::io(&name, "cannot be started", error)
 }
 
-/// Returns the linker's exit status, as a shell reports it.
+/// Returns the linker's exit status, or 128 plus the signal that killed it.
 pub(crate) fn status(status: ExitStatus) -> u8 {
     let signal = status.signal().map(|signal| signal.saturating_add(128));
     let code = status.code().or(signal);
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
-}
-
-/// Kills this process by the linker's signal. Returns only if the signal is ignored or blocked.
-pub fn die(signal: i32) {
-    if let Ok(signal) = Signal::try_from(signal) {
-        let _ = raise(signal);
-    }
 }
