@@ -238,7 +238,7 @@ fn a_foreign_program_is_reported() {
     place.file("damaged", &bytes[..60], 0o755);
     let done = place.shell("hugectl --heap=thp ./damaged");
     assert_eq!(done.status, 126);
-    assert!(done.err.contains("cut off in its header"), "{}", done.err);
+    assert!(done.err.contains("its header is cut off"), "{}", done.err);
 }
 
 #[test]

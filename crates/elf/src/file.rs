@@ -1,17 +1,16 @@
 //! An ELF file: headers and dynamic section.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
+use object::Endianness;
 use object::elf::{self, Dyn32, Dyn64};
 use object::read::elf::Dyn;
-use object::{Endianness, pod};
+use object::read::{ReadCache, ReadRef, StringTable};
 
+use crate::Source;
 use crate::error::ElfError;
 use crate::header::{self, Headers, Kind, Load, Place};
 use crate::ident::{Class, Ident};
-use crate::source::{Reader, Source};
-use crate::symbols::Symbols;
 
 /// The dynamic section (`PT_DYNAMIC`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,48 +28,38 @@ pub struct Dynamic {
     pie: bool,
 }
 
-/// The address and size of the string table.
-#[derive(Debug, Clone, Copy, Default)]
-struct Strings {
-    address: u64,
-    len: u64,
-}
-
 /// An ELF file. Symbols are read on demand.
 #[derive(Debug)]
-pub struct Elf<S> {
-    pub(crate) reader: Reader<S>,
+pub struct Elf<S: Source> {
+    pub(crate) data: ReadCache<S>,
     pub(crate) headers: Headers,
-    pub(crate) symbols: OnceCell<Symbols>,
     interpreter: Option<Vec<u8>>,
     dynamic: Option<Dynamic>,
 }
 
-/// Longest library name or search path (bytes). Longer strings are an error.
-const MAX_STRING: u64 = 64 << 10;
 const DYNAMIC: &str = "dynamic section";
+const INTERPRETER: &str = "loader's name";
 const STRINGS: &str = "string table";
 
 impl<S: Source> Elf<S> {
     /// Reads headers and dynamic section.
     ///
     /// # Errors
-    /// The file is not ELF, or a part is missing, invalid or too large.
+    /// The file is not ELF, or a part is missing or invalid.
     pub fn read(source: S) -> Result<Elf<S>, ElfError> {
-        let reader = Reader::new(source)?;
-        let headers = header::read(&reader)?;
+        let data = ReadCache::new(source);
+        let headers = header::read(&data)?;
         let interpreter = match headers.interpreter {
             None => None,
-            Some(place) => Some(read_interpreter(&reader, place)?),
+            Some(place) => Some(read_interpreter(&data, place)?),
         };
         let dynamic = match headers.dynamic {
             None => None,
-            Some(place) => Some(read_dynamic(&reader, &headers, place)?),
+            Some(place) => Some(read_dynamic(&data, &headers, place)?),
         };
         Ok(Elf {
-            reader,
+            data,
             headers,
-            symbols: OnceCell::new(),
             interpreter,
             dynamic,
         })
@@ -130,47 +119,50 @@ impl<S: Source> Elf<S> {
     }
 }
 
-fn read_interpreter<S: Source>(reader: &Reader<S>, place: Place) -> Result<Vec<u8>, ElfError> {
-    const WHAT: &str = "loader's name";
-    // The kernel's own limit is PATH_MAX, the final zero included.
-    if place.len > 4096 {
-        return Err(ElfError::TooLarge(WHAT));
-    }
-    let bytes = reader.bytes(place.offset, place.len, WHAT)?;
-    let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-    match name.is_empty() {
-        true => Err(ElfError::Invalid(WHAT)),
-        false => Ok(name.to_vec()),
+fn read_interpreter<S: Source>(data: &ReadCache<S>, place: Place) -> Result<Vec<u8>, ElfError> {
+    let bytes = data.read_bytes_at(place.offset, place.len);
+    let bytes = bytes.map_err(|()| ElfError::Invalid(INTERPRETER))?;
+    match bytes.split(|byte| *byte == 0).next() {
+        None | Some([]) => Err(ElfError::Invalid(INTERPRETER)),
+        Some(name) => Ok(name.to_vec()),
     }
 }
 
 fn read_dynamic<S: Source>(
-    reader: &Reader<S>,
+    data: &ReadCache<S>,
     headers: &Headers,
     place: Place,
 ) -> Result<Dynamic, ElfError> {
-    let bytes = reader.bytes(place.offset, place.len, DYNAMIC)?;
     let endian = headers.ident.endian;
     let entries = match headers.ident.class {
-        Class::Elf32 => entries::<Dyn32<Endianness>>(&bytes, endian),
-        Class::Elf64 => entries::<Dyn64<Endianness>>(&bytes, endian),
+        Class::Elf32 => entries::<Dyn32<Endianness>, S>(data, place, endian),
+        Class::Elf64 => entries::<Dyn64<Endianness>, S>(data, place, endian),
     };
-    let (mut dynamic, mut strings) = (Dynamic::default(), Strings::default());
+    let mut dynamic = Dynamic::default();
+    let (mut address, mut len) = (0, 0);
     let (mut needed, mut soname, mut rpath, mut runpath) = (Vec::new(), None, None, None);
-    for (tag, value) in entries {
+    for (tag, value) in entries? {
         match elf::DynamicTag(tag) {
             elf::DT_NEEDED => needed.push(value),
             elf::DT_SONAME => soname = Some(value),
             elf::DT_RPATH => rpath = Some(value),
             elf::DT_RUNPATH => runpath = Some(value),
-            elf::DT_STRTAB => strings.address = value,
-            elf::DT_STRSZ => strings.len = value,
+            elf::DT_STRTAB => address = value,
+            elf::DT_STRSZ => len = value,
             elf::DT_SYMTAB => dynamic.has_symbols = true,
             elf::DT_FLAGS_1 => dynamic.pie = value & elf::DF_1_PIE.0 != 0,
             _ => {}
         }
     }
-    let string = |value| read_string(reader, headers, strings, value);
+    let strings = headers.place_of(address).map(|place| {
+        let end = place.offset.saturating_add(place.len.min(len));
+        StringTable::new(data, place.offset, end)
+    });
+    let string = |at: u64| {
+        let found = strings.zip(u32::try_from(at).ok());
+        let found = found.and_then(|(strings, at)| strings.get(at).ok());
+        found.map(<[u8]>::to_vec).ok_or(ElfError::Invalid(STRINGS))
+    };
     let needed = needed.into_iter().map(string).collect::<Result<_, _>>()?;
     let (soname, rpath, runpath) = (
         soname.map(string).transpose()?,
@@ -187,36 +179,16 @@ fn read_dynamic<S: Source>(
 }
 
 /// Returns the entries before `DT_NULL`.
-fn entries<D: Dyn<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<(i64, u64)> {
-    let count = bytes.len() / size_of::<D>();
-    let Ok((entries, _)) = pod::slice_from_bytes::<D>(bytes, count) else {
-        return Vec::new();
-    };
+fn entries<D: Dyn<Endian = Endianness>, S: Source>(
+    data: &ReadCache<S>,
+    place: Place,
+    endian: Endianness,
+) -> Result<Vec<(i64, u64)>, ElfError> {
+    let count = usize::try_from(place.len).unwrap_or(usize::MAX) / size_of::<D>();
+    let entries = data.read_slice_at::<D>(place.offset, count);
+    let entries = entries.map_err(|()| ElfError::Invalid(DYNAMIC))?;
     let plain = entries.iter().map(|d| (d.tag(endian).0, d.val(endian)));
-    plain
+    Ok(plain
         .take_while(|(tag, _)| *tag != elf::DT_NULL.0)
-        .collect()
-}
-
-fn read_string<S: Source>(
-    reader: &Reader<S>,
-    headers: &Headers,
-    strings: Strings,
-    at: u64,
-) -> Result<Vec<u8>, ElfError> {
-    let address = strings.address.checked_add(at).filter(|_| at < strings.len);
-    let place = address.and_then(|address| headers.place_of(address));
-    let place = place.ok_or(ElfError::Invalid(STRINGS))?;
-    let limit = place.len.min(strings.len - at).min(MAX_STRING);
-    let mut len = limit.min(256);
-    loop {
-        let bytes = reader.up_to(place.offset, len, STRINGS)?;
-        if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
-            return Ok(bytes[..end].to_vec());
-        }
-        if len == limit || (bytes.len() as u64) < len {
-            return Err(ElfError::Invalid(STRINGS));
-        }
-        len = limit.min(len * 8);
-    }
+        .collect())
 }

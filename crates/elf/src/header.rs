@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endianness, pod};
+use object::{Endianness, FileKind};
 
+use crate::Source;
 use crate::error::ElfError;
 use crate::ident::{Class, Ident, Machine};
-use crate::source::{Reader, Source};
 
 /// How a file is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,14 +76,13 @@ pub(crate) struct Headers {
     pub(crate) file_type: u16,
     /// File offset of the program header table.
     pub(crate) table: u64,
-    pub(crate) count: u16,
+    /// Its length in bytes.
+    pub(crate) table_len: u64,
     pub(crate) loads: Vec<Load>,
     /// For each load, its index in the program header table and its flags (`p_flags`).
     pub(crate) flags: Vec<(usize, u32)>,
     /// Data that the loader write-protects after relocation.
     pub(crate) relro: Option<Range<u64>>,
-    /// The section header table. A program may have none.
-    pub(crate) sections: Place,
     /// The `PT_NOTE` segments.
     pub(crate) notes: Vec<Place>,
     pub(crate) interpreter: Option<Place>,
@@ -95,29 +95,26 @@ pub const MARK: u32 = 0x0010_0000;
 const HEADER: &str = "header";
 const TABLE: &str = "program header table";
 
-pub(crate) fn read<S: Source>(reader: &Reader<S>) -> Result<Headers, ElfError> {
-    let magic = reader.up_to(0, 16, HEADER)?;
-    if !magic.starts_with(&elf::ELFMAG) {
-        return Err(ElfError::NotElf);
-    }
-    match magic.get(4) {
-        Some(1) => read_class::<FileHeader32<Endianness>, S>(reader, Class::Elf32),
-        Some(2) => read_class::<FileHeader64<Endianness>, S>(reader, Class::Elf64),
-        Some(_) => Err(ElfError::Invalid(HEADER)),
-        None => Err(ElfError::Truncated(HEADER)),
+pub(crate) fn read<S: Source>(data: &ReadCache<S>) -> Result<Headers, ElfError> {
+    match FileKind::parse(data) {
+        Ok(FileKind::Elf32) => read_class::<FileHeader32<Endianness>, S>(data, Class::Elf32),
+        Ok(FileKind::Elf64) => read_class::<FileHeader64<Endianness>, S>(data, Class::Elf64),
+        _ => Err(ElfError::NotElf),
     }
 }
 
-fn read_class<H, S>(reader: &Reader<S>, class: Class) -> Result<Headers, ElfError>
+fn read_class<H, S>(data: &ReadCache<S>, class: Class) -> Result<Headers, ElfError>
 where
     H: FileHeader<Endian = Endianness>,
     S: Source,
 {
-    let bytes = reader.bytes(0, size_of::<H>() as u64, HEADER)?;
-    let header = H::parse(&bytes[..]).map_err(|_error| ElfError::Invalid(HEADER))?;
+    let header = H::parse(data).map_err(|_error| ElfError::Invalid(HEADER))?;
     let endian = header
         .endian()
         .map_err(|_error| ElfError::Invalid(HEADER))?;
+    let programs = header
+        .program_headers(endian, data)
+        .map_err(|_error| ElfError::Invalid(TABLE))?;
     let mut headers = Headers {
         ident: Ident {
             class,
@@ -127,49 +124,18 @@ where
         header_size: size_of::<H>() as u64,
         file_type: header.e_type(endian).0,
         table: header.e_phoff(endian).into(),
-        count: header.e_phnum(endian),
+        table_len: size_of_val(programs) as u64,
         loads: Vec::new(),
         flags: Vec::new(),
         relro: None,
-        sections: Place {
-            offset: header.e_shoff(endian).into(),
-            len: u64::from(header.e_shnum(endian)) * size_of::<H::SectionHeader>() as u64,
-        },
         notes: Vec::new(),
         interpreter: None,
         dynamic: None,
     };
-    let programs = programs::<H, S>(reader, header, endian)?;
     for (index, program) in programs.iter().enumerate() {
         headers.take(index, program, endian);
     }
     Ok(headers)
-}
-
-fn programs<H, S>(
-    reader: &Reader<S>,
-    header: &H,
-    endian: Endianness,
-) -> Result<Vec<H::ProgramHeader>, ElfError>
-where
-    H: FileHeader<Endian = Endianness>,
-    S: Source,
-{
-    let count = header.e_phnum(endian);
-    let size = size_of::<H::ProgramHeader>();
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    // 0xffff (PN_XNUM) means that the count is in a section header. The kernel accepts at most
-    // 64 KiB of program headers, which is far fewer.
-    if usize::from(header.e_phentsize(endian)) != size || count == u16::MAX {
-        return Err(ElfError::Invalid(TABLE));
-    }
-    let len = u64::from(count) * size as u64;
-    let bytes = reader.bytes(header.e_phoff(endian).into(), len, TABLE)?;
-    let (programs, _) = pod::slice_from_bytes(&bytes, usize::from(count))
-        .map_err(|_error| ElfError::Truncated(TABLE))?;
-    Ok(programs.to_vec())
 }
 
 impl Headers {

@@ -11,8 +11,9 @@
 //! | marks and alignment of segments | [`Table`], [`Table::edit`] |
 //!
 //! Files are not trusted. Every query returns a value or an [`ElfError`], and reads no more than it
-//! needs. Dynamic symbols are found through the section headers, since the dynamic section doesn't
-//! give the size of their table. If section headers are stripped, queries for symbols fail.
+//! needs, through the cache of the crate object. Dynamic symbols are found through the section
+//! headers, since the dynamic section doesn't give the size of their table. If section headers are
+//! stripped, queries for symbols fail.
 #![forbid(unsafe_code)]
 
 mod edit;
@@ -21,8 +22,6 @@ mod file;
 mod header;
 mod ident;
 mod sections;
-mod source;
-mod symbols;
 mod table;
 
 pub use edit::{Edit, Edited, Marks, Patch, Refusal, Unaligned};
@@ -31,7 +30,7 @@ pub use file::{Dynamic, Elf};
 pub use header::{Kind, Load, MARK};
 pub use ident::{Class, Ident, Machine};
 pub use object::Endianness as Endian;
-pub use source::Source;
+pub use object::read::ReadCacheOps as Source;
 pub use table::{Placing, Role, Segment, Table};
 
 #[cfg(test)]

@@ -1,28 +1,38 @@
 //! Dynamic symbols, and owners of notes.
 
-use object::elf::{self, FileHeader64, SectionHeader32, SectionHeader64};
-use object::read::elf::{NoteIterator, SectionHeader};
-use object::{Endianness, pod};
+use object::Endianness;
+use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::ReadRef;
+use object::read::elf::{FileHeader, NoteIterator, SectionHeader, Sym};
 
+use crate::Source;
 use crate::error::ElfError;
 use crate::file::Elf;
-use crate::header::Place;
 use crate::ident::Class;
-use crate::source::Source;
-use crate::symbols::Symbols;
 
 const SECTIONS: &str = "section header table";
 const NOTES: &str = "notes";
 const SYMBOLS: &str = "symbol table";
 
-/// Bytes to read of each `PT_NOTE` segment; real ones have a few hundred.
-const MAX_NOTES: u64 = 4096;
+struct Symbol<'a> {
+    /// The string table from the symbol's name on.
+    names: &'a [u8],
+    is_defined: bool,
+    is_global: bool,
+}
 
-struct Section {
-    kind: elf::SectionType,
-    /// For a symbol table, the index of its string table (`sh_link`).
-    link: u32,
-    place: Place,
+impl<'a> Symbol<'a> {
+    fn is_named(&self, name: &str) -> bool {
+        let rest = self.names.strip_prefix(name.as_bytes());
+        rest.is_some_and(|rest| rest.first() == Some(&0))
+    }
+
+    fn name(&self) -> &'a [u8] {
+        self.names
+            .split(|byte| *byte == 0)
+            .next()
+            .unwrap_or_default()
+    }
 }
 
 impl<S: Source> Elf<S> {
@@ -31,7 +41,8 @@ impl<S: Source> Elf<S> {
     /// # Errors
     /// The tables are missing or invalid.
     pub fn defines(&self, name: &str) -> Result<bool, ElfError> {
-        Ok(self.symbols()?.defines(name))
+        let is_it = |it: &Symbol<'_>| it.is_defined && it.is_global && it.is_named(name);
+        Ok(self.find_symbol(is_it)?.is_some())
     }
 
     /// Returns the name of the first wanted symbol that the file needs but doesn't define.
@@ -42,8 +53,7 @@ impl<S: Source> Elf<S> {
         &self,
         is_wanted: impl Fn(&[u8]) -> bool,
     ) -> Result<Option<Vec<u8>>, ElfError> {
-        let found = self.symbols()?.refers_to(is_wanted);
-        Ok(found.map(<[u8]>::to_vec))
+        self.find_symbol(|it| !it.is_defined && is_wanted(it.name()))
     }
 
     /// Whether the file has a note with this owner (`PT_NOTE`). Stripping keeps notes.
@@ -52,12 +62,11 @@ impl<S: Source> Elf<S> {
     /// The notes cannot be read.
     pub fn has_note(&self, owner: &[u8]) -> Result<bool, ElfError> {
         for place in &self.headers.notes {
-            let bytes = self
-                .reader
-                .up_to(place.offset, place.len.min(MAX_NOTES), NOTES)?;
+            let bytes = (&self.data).read_bytes_at(place.offset, place.len);
+            let bytes = bytes.map_err(|()| ElfError::Invalid(NOTES))?;
             // Notes are the same in both classes.
             let notes =
-                NoteIterator::<FileHeader64<Endianness>>::new(self.headers.ident.endian, 4, &bytes);
+                NoteIterator::<FileHeader64<Endianness>>::new(self.headers.ident.endian, 4, bytes);
             let mut notes = notes.into_iter().flatten().flatten();
             // `name()` drops trailing zeros: Go counts the padding as a part of the name.
             if notes.any(|note| note.name() == owner) {
@@ -67,57 +76,44 @@ impl<S: Source> Elf<S> {
         Ok(false)
     }
 
-    /// Returns the dynamic symbols; none in a file without a dynamic section.
-    fn symbols(&self) -> Result<&Symbols, ElfError> {
-        if let Some(symbols) = self.symbols.get() {
-            return Ok(symbols);
-        }
-        let sections = self.sections()?;
-        let table = sections.iter().find(|it| it.kind == elf::SHT_DYNSYM);
-        let symbols = match table {
-            None if self.dynamic().is_some_and(|it| it.has_symbols) => {
-                return Err(ElfError::Invalid(SECTIONS));
-            }
-            None => Symbols::default(),
-            Some(Section { place, link, .. }) => {
-                let bytes = self.reader.bytes(place.offset, place.len, SYMBOLS)?;
-                let strings = usize::try_from(*link).ok().and_then(|at| sections.get(at));
-                let strings = strings.ok_or(ElfError::Invalid(SYMBOLS))?.place;
-                let strings = self.reader.bytes(strings.offset, strings.len, SYMBOLS)?;
-                Symbols::decode(&bytes, strings, self.headers.ident)
-            }
-        };
-        Ok(self.symbols.get_or_init(|| symbols))
-    }
-
-    fn sections(&self) -> Result<Vec<Section>, ElfError> {
+    /// Returns the name of the first dynamic symbol that fits.
+    fn find_symbol(&self, fits: impl Fn(&Symbol<'_>) -> bool) -> Result<Option<Vec<u8>>, ElfError> {
         match self.ident().class {
-            Class::Elf32 => self.sections_of::<SectionHeader32<Endianness>>(),
-            Class::Elf64 => self.sections_of::<SectionHeader64<Endianness>>(),
+            Class::Elf32 => self.find_symbol_of::<FileHeader32<Endianness>>(fits),
+            Class::Elf64 => self.find_symbol_of::<FileHeader64<Endianness>>(fits),
         }
     }
 
-    fn sections_of<H>(&self) -> Result<Vec<Section>, ElfError>
-    where
-        H: SectionHeader<Endian = Endianness>,
-    {
-        let table = self.headers.sections;
-        let count = usize::try_from(table.len).unwrap_or(0) / size_of::<H>();
-        if table.offset == 0 || count == 0 {
-            return Ok(Vec::new());
-        }
-        let bytes = self.reader.bytes(table.offset, table.len, SECTIONS)?;
-        let (headers, _) = pod::slice_from_bytes::<H>(&bytes, count)
-            .map_err(|_error| ElfError::Invalid(SECTIONS))?;
-        let endian = self.headers.ident.endian;
-        let section = |header: &H| Section {
-            kind: header.sh_type(endian),
-            link: header.sh_link(endian),
-            place: Place {
-                offset: header.sh_offset(endian).into(),
-                len: header.sh_size(endian).into(),
-            },
+    fn find_symbol_of<H: FileHeader<Endian = Endianness>>(
+        &self,
+        fits: impl Fn(&Symbol<'_>) -> bool,
+    ) -> Result<Option<Vec<u8>>, ElfError> {
+        let (data, endian) = (&self.data, self.headers.ident.endian);
+        let sections = H::parse(data).and_then(|header| header.section_headers(endian, data));
+        let sections = sections.map_err(|_error| ElfError::Invalid(SECTIONS))?;
+        let is_table = |it: &&H::SectionHeader| it.sh_type(endian) == elf::SHT_DYNSYM;
+        let Some(table) = sections.iter().find(is_table) else {
+            return match self.dynamic().is_some_and(|it| it.has_symbols) {
+                true => Err(ElfError::Invalid(SECTIONS)),
+                false => Ok(None),
+            };
         };
-        Ok(headers.iter().map(section).collect())
+        let invalid = || ElfError::Invalid(SYMBOLS);
+        let link = usize::try_from(table.sh_link(endian)).ok();
+        let strings = link
+            .and_then(|link| sections.get(link))
+            .ok_or_else(invalid)?;
+        let strings = strings.data(endian, data).map_err(|_error| invalid())?;
+        let symbols = table.data_as_array::<H::Sym, _>(endian, data);
+        let symbols = symbols.map_err(|_error| invalid())?.iter();
+        let mut symbols = symbols.filter_map(|symbol| {
+            let name = usize::try_from(symbol.st_name(endian)).ok()?;
+            Some(Symbol {
+                names: strings.get(name..)?,
+                is_defined: symbol.st_shndx(endian) != elf::SHN_UNDEF,
+                is_global: symbol.st_bind() != elf::STB_LOCAL,
+            })
+        });
+        Ok(symbols.find(fits).map(|symbol| symbol.name().to_vec()))
     }
 }

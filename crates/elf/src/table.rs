@@ -4,11 +4,12 @@ use std::mem::offset_of;
 
 use object::Endianness;
 use object::elf::{self, ProgramHeader32, ProgramHeader64};
+use object::read::{ReadCache, ReadRef};
 
+use crate::Source;
 use crate::error::ElfError;
 use crate::header::{self, Load};
 use crate::ident::{Class, Ident};
-use crate::source::{Reader, Source};
 
 /// Text or data, as options name segments. Other segments, such as read-only ones, have no role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,17 +83,18 @@ impl Segment {
 }
 
 impl Table {
-    /// Reads the table of a file of `len` bytes and checks that every segment could be loaded.
+    /// Reads the table of a file and checks that every segment could be loaded.
     ///
     /// # Errors
     /// The file is not ELF, or a part is missing or invalid.
-    pub fn read<S: Source>(source: S, len: u64) -> Result<Table, ElfError> {
-        let reader = Reader::new(source)?;
-        let headers = header::read(&reader)?;
-        let size = u64::from(headers.count) * Layout::of(headers.ident.class).entry as u64;
-        if size > 0 && headers.table < headers.header_size {
+    pub fn read<S: Source>(source: S) -> Result<Table, ElfError> {
+        let data = &ReadCache::new(source);
+        let headers = header::read(data)?;
+        if headers.table_len > 0 && headers.table < headers.header_size {
             return Err(ElfError::Invalid(TABLE));
         }
+        let invalid = |()| ElfError::Invalid(TABLE);
+        let bytes = data.read_bytes_at(headers.table, headers.table_len);
         let segments = headers.loads.iter().zip(&headers.flags);
         let table = Table {
             ident: headers.ident,
@@ -110,11 +112,9 @@ impl Table {
                 })
                 .collect(),
             offset: headers.table,
-            bytes: match size {
-                0 => Vec::new(),
-                size => reader.bytes(headers.table, size, TABLE)?,
-            },
+            bytes: bytes.map_err(invalid)?.to_vec(),
         };
+        let len = data.len().map_err(invalid)?;
         for segment in &table.segments {
             segment.check(len, table.ident.class)?;
         }

@@ -52,8 +52,7 @@ pub fn change(path: &Path, change: &Change) -> Result<Changed, Failure> {
 }
 
 fn table(path: &Path, file: &File) -> Result<Table, Failure> {
-    let len = file.metadata().map_err(|error| failed(path, &error))?.len();
-    Table::read(file, len).map_err(|why| Failure::of(path, why))
+    Table::read(file).map_err(|why| Failure::of(path, why))
 }
 
 /// Opens a regular file. Checks the type first, since opening a FIFO can block and

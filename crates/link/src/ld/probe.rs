@@ -76,8 +76,7 @@ fn object(path: &Path) -> Option<Ident> {
         return None;
     }
     let file = file::open(path, false).ok()?;
-    let len = file.metadata().ok()?.len();
-    Table::read(file, len).ok().map(|table| table.ident)
+    Table::read(file).ok().map(|table| table.ident)
 }
 
 #[cfg(test)]
