@@ -15,7 +15,8 @@ pub struct Dirs {
     pub libdir: PathBuf,
     /// The directory of zsh completions below `share`.
     pub zsh: &'static str,
-    /// Whether the loader searches the library directory by default.
+    /// Whether the loader is known to search the library directory. Otherwise programs that are
+    /// linked through pkg-config get its path (rpath).
     pub is_searched: bool,
 }
 
@@ -31,7 +32,7 @@ pub enum Part {
 /// The source of a file's contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
-    /// A stripped copy of a build result.
+    /// A copy of a build result.
     Built(&'static str),
     /// A copy of a file in the source tree.
     Tree(String),
@@ -174,7 +175,7 @@ fn man_pages(tree: &Tree) -> Result<Vec<(Part, String, Contents)>, Failure> {
     Ok(entries.flatten().map(page).collect())
 }
 
-/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library directory.
+/// Formats `hugetlbfs.pc`.
 fn pkg_config(dirs: &Dirs, version: &str) -> String {
     let rpath = match dirs.is_searched {
         true => "",

@@ -12,7 +12,6 @@ pub mod deb;
 mod failure;
 pub mod install;
 pub mod layout;
-pub mod loader;
 pub mod manifest;
 pub mod packages;
 pub mod rpm;

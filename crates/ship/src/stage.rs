@@ -4,11 +4,9 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::failure::Failure;
 use crate::layout::{Contents, Item};
-use crate::run;
 use crate::tree::Tree;
 
 /// Maps an absolute path to a path below `root`.
@@ -31,10 +29,7 @@ pub fn put(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
         Err(error) => Err(Failure::of(from, error)),
     };
     match &item.contents {
-        Contents::Built(name) => {
-            copy(&tree.built.join(name))?;
-            strip(&new)?;
-        }
+        Contents::Built(name) => copy(&tree.built.join(name))?,
         Contents::Tree(name) => copy(&tree.path(name))?,
         Contents::Link(to) => symlink(to, &new).map_err(fail)?,
         Contents::Text(text) => fs::write(&new, text).map_err(fail)?,
@@ -56,14 +51,4 @@ fn make_dirs(dir: &Path) -> Result<(), Failure> {
             .map_err(|error| Failure::of(dir, error))?;
     }
     Ok(())
-}
-
-/// Strips all symbols but dynamic ones, if `strip` is installed.
-fn strip(path: &Path) -> Result<(), Failure> {
-    if !run::has("strip") {
-        return Ok(());
-    }
-    let mut command = Command::new("strip");
-    command.args(["--strip-unneeded", "--remove-section=.comment"]);
-    run::output_of(command.arg(path)).map(|_| ())
 }
