@@ -126,7 +126,7 @@ fn images() {
             dynamic.map(|d| {
                 (
                     d.needed.len().min(4),
-                    d.soname.is_some(),
+                    d.rpath.is_some(),
                     d.runpath.is_some(),
                 )
             }),

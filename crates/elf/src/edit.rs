@@ -206,7 +206,7 @@ impl Ident {
     /// Returns the huge page size for file mappings on this architecture, with its
     /// smallest common base page size. `None` if unknown.
     pub fn file_page_size(self) -> Option<u64> {
-        match elf::Machine(self.machine.0) {
+        match self.machine {
             elf::EM_386
             | elf::EM_X86_64
             | elf::EM_ARM

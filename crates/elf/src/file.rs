@@ -17,8 +17,6 @@ use crate::ident::{Class, Ident};
 pub struct Dynamic {
     /// The needed libraries (`DT_NEEDED`), in order.
     pub needed: Vec<Vec<u8>>,
-    /// The library's own name (`DT_SONAME`).
-    pub soname: Option<Vec<u8>>,
     /// Search path before `LD_LIBRARY_PATH` (`DT_RPATH`).
     pub rpath: Option<Vec<u8>>,
     /// Search path after `LD_LIBRARY_PATH` (`DT_RUNPATH`).
@@ -140,11 +138,10 @@ fn read_dynamic<S: Source>(
     };
     let mut dynamic = Dynamic::default();
     let (mut address, mut len) = (0, 0);
-    let (mut needed, mut soname, mut rpath, mut runpath) = (Vec::new(), None, None, None);
+    let (mut needed, mut rpath, mut runpath) = (Vec::new(), None, None);
     for (tag, value) in entries? {
         match elf::DynamicTag(tag) {
             elf::DT_NEEDED => needed.push(value),
-            elf::DT_SONAME => soname = Some(value),
             elf::DT_RPATH => rpath = Some(value),
             elf::DT_RUNPATH => runpath = Some(value),
             elf::DT_STRTAB => address = value,
@@ -164,16 +161,10 @@ fn read_dynamic<S: Source>(
         found.map(<[u8]>::to_vec).ok_or(ElfError::Invalid(STRINGS))
     };
     let needed = needed.into_iter().map(string).collect::<Result<_, _>>()?;
-    let (soname, rpath, runpath) = (
-        soname.map(string).transpose()?,
-        rpath.map(string).transpose()?,
-        runpath.map(string).transpose()?,
-    );
     Ok(Dynamic {
         needed,
-        soname,
-        rpath,
-        runpath,
+        rpath: rpath.map(string).transpose()?,
+        runpath: runpath.map(string).transpose()?,
         ..dynamic
     })
 }

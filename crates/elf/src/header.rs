@@ -9,7 +9,7 @@ use object::{Endianness, FileKind};
 
 use crate::Source;
 use crate::error::ElfError;
-use crate::ident::{Class, Ident, Machine};
+use crate::ident::{Class, Ident};
 
 /// How a file is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ where
         ident: Ident {
             class,
             endian,
-            machine: Machine(header.e_machine(endian).0),
+            machine: header.e_machine(endian),
         },
         header_size: size_of::<H>() as u64,
         file_type: header.e_type(endian).0,

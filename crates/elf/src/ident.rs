@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use object::{Endianness, elf};
+use object::Endianness;
+use object::elf::{self, Machine};
 
 /// The address size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,10 +13,6 @@ pub enum Class {
     /// 64 bits.
     Elf64,
 }
-
-/// The ELF machine number (`e_machine`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Machine(pub u16);
 
 /// Class, byte order and machine. A loader accepts only libraries with the same values as the
 /// program.
@@ -29,18 +26,15 @@ pub struct Ident {
     pub machine: Machine,
 }
 
-const NAMES: &[(elf::Machine, &str)] = &[
+const NAMES: &[(Machine, &str)] = &[
     (elf::EM_386, "i386"),
     (elf::EM_PPC, "ppc"),
     (elf::EM_PPC64, "ppc64"),
     (elf::EM_S390, "s390x"),
     (elf::EM_ARM, "arm"),
-    (elf::EM_SPARCV9, "sparc64"),
-    (elf::EM_IA_64, "ia64"),
     (elf::EM_X86_64, "x86_64"),
     (elf::EM_AARCH64, "aarch64"),
     (elf::EM_RISCV, "riscv"),
-    (elf::EM_MIPS, "mips"),
     (elf::EM_LOONGARCH, "loongarch"),
 ];
 
@@ -59,27 +53,28 @@ impl Ident {
         Ident {
             class: Class::Elf64,
             endian: Endianness::default(),
-            machine: Machine(machine.0),
+            machine,
+        }
+    }
+
+    /// Returns the machine without class and byte order, as in `ppc64`.
+    pub fn machine_name(&self) -> String {
+        match NAMES.iter().find(|(machine, _)| *machine == self.machine) {
+            Some((_, name)) => (*name).to_owned(),
+            None => format!("machine {}", self.machine.0),
         }
     }
 
     /// Returns the machine as directories of libraries name it: `powerpc64le` in
     /// `/usr/lib/powerpc64le-linux-gnu`.
     pub fn directory_name(&self) -> String {
-        match (elf::Machine(self.machine.0), self.class, self.endian) {
+        match (self.machine, self.class, self.endian) {
             (elf::EM_PPC64, _, Endianness::Little) => "powerpc64le".to_owned(),
             (elf::EM_PPC64, _, Endianness::Big) => "powerpc64".to_owned(),
-            (elf::EM_RISCV | elf::EM_LOONGARCH, Class::Elf64, _) => format!("{}64", self.machine),
-            _ => self.machine.to_string(),
-        }
-    }
-}
-
-impl fmt::Display for Machine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match NAMES.iter().find(|(machine, _)| machine.0 == self.0) {
-            Some((_, name)) => f.write_str(name),
-            None => write!(f, "machine {}", self.0),
+            (elf::EM_RISCV | elf::EM_LOONGARCH, Class::Elf64, _) => {
+                format!("{}64", self.machine_name())
+            }
+            _ => self.machine_name(),
         }
     }
 }
@@ -95,6 +90,6 @@ impl fmt::Display for Ident {
             Endianness::Big => " big-endian",
             Endianness::Little => "",
         };
-        write!(f, "{bits}-bit{order} {}", self.machine)
+        write!(f, "{bits}-bit{order} {}", self.machine_name())
     }
 }

@@ -28,8 +28,9 @@ pub use edit::{Edit, Edited, Marks, Patch, Refusal, Unaligned};
 pub use error::ElfError;
 pub use file::{Dynamic, Elf};
 pub use header::{Kind, Load, MARK};
-pub use ident::{Class, Ident, Machine};
+pub use ident::{Class, Ident};
 pub use object::Endianness as Endian;
+pub use object::elf as constants;
 pub use object::read::ReadCacheOps as Source;
 pub use table::{Placing, Role, Segment, Table};
 

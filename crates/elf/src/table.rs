@@ -159,7 +159,7 @@ fn role(load: &Load, flags: u32, ident: Ident) -> Option<Role> {
     const TEXT: u32 = R | X;
     const DATA: u32 = R | W;
     const ALL: u32 = R | W | X;
-    let powerpc = ident.class == Class::Elf32 && ident.machine.0 == elf::EM_PPC.0;
+    let powerpc = ident.class == Class::Elf32 && ident.machine == elf::EM_PPC;
     match flags & ALL {
         TEXT if load.memory_size == load.file_size => Some(Role::Text),
         DATA => Some(Role::Data),

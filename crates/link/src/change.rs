@@ -38,7 +38,7 @@ impl Change {
             None => None,
             Some(Align::To(size)) => Some(size),
             Some(Align::Usual) => Some(ident.file_page_size().ok_or_else(|| {
-                let machine = ident.machine;
+                let machine = ident.machine_name();
                 Failure::of(
                     path,
                     format_args!("the huge page size of {machine} is not known"),

@@ -1,6 +1,7 @@
 //! Target architectures and their huge page sizes.
 
-use hugetools_elf::{Class, Endian, Ident, Machine};
+use hugetools_elf::constants::{self as elf, Machine};
+use hugetools_elf::{Class, Endian, Ident};
 
 /// Layout of programs for huge pages on one architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,31 +12,21 @@ pub(crate) struct Target {
     pub(crate) base: u64,
 }
 
-const ELF_386: u16 = 3;
-const ELF_PPC: u16 = 20;
-const ELF_PPC64: u16 = 21;
-const ELF_S390: u16 = 22;
-const ELF_ARM: u16 = 40;
-const ELF_X86_64: u16 = 62;
-const ELF_AARCH64: u16 = 183;
-const ELF_RISCV: u16 = 243;
-const ELF_LOONGARCH: u16 = 258;
-
 const MIB: u64 = 1 << 20;
 
 impl Target {
     /// Returns the layout for an architecture; `None` if its huge page size is unknown.
     /// ld.hugetlbfs(1) has the reasons.
     pub(crate) fn of(ident: Ident) -> Option<Target> {
-        let (size, base) = match (ident.machine.0, ident.class) {
-            (ELF_X86_64, _) => (2 * MIB, 0x40_0000),
-            (ELF_386, _) => (4 * MIB, 0x804_8000),
-            (ELF_AARCH64, _) => (2 * MIB, 0x40_0000),
-            (ELF_ARM | ELF_RISCV, _) => (2 * MIB, 0x1_0000),
-            (ELF_PPC | ELF_PPC64, _) => (256 * MIB, 0x1000_0000),
-            (ELF_S390, Class::Elf64) => (MIB, 0x100_0000),
-            (ELF_S390, Class::Elf32) => (MIB, 0x40_0000),
-            (ELF_LOONGARCH, _) => (32 * MIB, 0x1_2000_0000),
+        let (size, base) = match (ident.machine, ident.class) {
+            (elf::EM_X86_64, _) => (2 * MIB, 0x40_0000),
+            (elf::EM_386, _) => (4 * MIB, 0x804_8000),
+            (elf::EM_AARCH64, _) => (2 * MIB, 0x40_0000),
+            (elf::EM_ARM | elf::EM_RISCV, _) => (2 * MIB, 0x1_0000),
+            (elf::EM_PPC | elf::EM_PPC64, _) => (256 * MIB, 0x1000_0000),
+            (elf::EM_S390, Class::Elf64) => (MIB, 0x100_0000),
+            (elf::EM_S390, Class::Elf32) => (MIB, 0x40_0000),
+            (elf::EM_LOONGARCH, _) => (32 * MIB, 0x1_2000_0000),
             _ => return None,
         };
         Some(Target { size, base })
@@ -46,20 +37,20 @@ impl Target {
 pub(crate) fn ident(emulation: &str) -> Option<Ident> {
     use Class::{Elf32, Elf64};
     use Endian::{Big, Little};
-    const NAMES: &[(&str, Class, Endian, u16)] = &[
-        ("elf_x86_64", Elf64, Little, ELF_X86_64),
-        ("elf32_x86_64", Elf32, Little, ELF_X86_64),
-        ("elf_i386", Elf32, Little, ELF_386),
-        ("elf64lppc", Elf64, Little, ELF_PPC64),
-        ("elf64ppc", Elf64, Big, ELF_PPC64),
-        ("elf32ppc", Elf32, Big, ELF_PPC),
-        ("elf64_s390", Elf64, Big, ELF_S390),
-        ("elf_s390", Elf32, Big, ELF_S390),
-        ("armelf", Elf32, Little, ELF_ARM),
-        ("elf64lriscv", Elf64, Little, ELF_RISCV),
-        ("elf64loongarch", Elf64, Little, ELF_LOONGARCH),
-        ("aarch64linux", Elf64, Little, ELF_AARCH64),
-        ("aarch64elf", Elf64, Little, ELF_AARCH64),
+    const NAMES: &[(&str, Class, Endian, Machine)] = &[
+        ("elf_x86_64", Elf64, Little, elf::EM_X86_64),
+        ("elf32_x86_64", Elf32, Little, elf::EM_X86_64),
+        ("elf_i386", Elf32, Little, elf::EM_386),
+        ("elf64lppc", Elf64, Little, elf::EM_PPC64),
+        ("elf64ppc", Elf64, Big, elf::EM_PPC64),
+        ("elf32ppc", Elf32, Big, elf::EM_PPC),
+        ("elf64_s390", Elf64, Big, elf::EM_S390),
+        ("elf_s390", Elf32, Big, elf::EM_S390),
+        ("armelf", Elf32, Little, elf::EM_ARM),
+        ("elf64lriscv", Elf64, Little, elf::EM_RISCV),
+        ("elf64loongarch", Elf64, Little, elf::EM_LOONGARCH),
+        ("aarch64linux", Elf64, Little, elf::EM_AARCH64),
+        ("aarch64elf", Elf64, Little, elf::EM_AARCH64),
     ];
     // A system name may follow: elf_x86_64_fbsd, armelf_linux_eabi.
     let rest = |name: &str| emulation.strip_prefix(name);
@@ -71,7 +62,7 @@ pub(crate) fn ident(emulation: &str) -> Option<Ident> {
     Some(Ident {
         class: *class,
         endian: *endian,
-        machine: Machine(*machine),
+        machine: *machine,
     })
 }
 
