@@ -7,7 +7,6 @@
 use hugetools_kernfs::cgroup::{self as text, Group, Version, groups};
 
 use crate::memory::vmstat;
-use crate::mount::{self, Mount};
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::root::{Root, not_a_number};
@@ -36,7 +35,7 @@ impl Limit {
     }
 }
 
-/// The files of a limit and of the usage, without their prefix.
+/// The files of a limit and of the usage, without their prefix (`memory.` or `hugetlb.2MB.`).
 type Names = (&'static str, &'static str);
 
 const V1: [Names; 2] = [
@@ -46,32 +45,6 @@ const V1: [Names; 2] = [
 
 const V2: [Names; 2] = [("max", "current"), ("rsvd.max", "rsvd.current")];
 
-const MEMORY_V1: [Names; 1] = [("memory.limit_in_bytes", "memory.usage_in_bytes")];
-
-const MEMORY_V2: [Names; 1] = [("memory.max", "memory.current")];
-
-/// A controller: its name in version 1, and the location of its files.
-struct Controller<'a> {
-    name: &'static str,
-    /// The usual mount point of its version 1 hierarchy.
-    v1_mount_point: &'static str,
-    /// The prefix of its file names.
-    prefix: &'a str,
-    v1_files: &'static [Names],
-    v2_files: &'static [Names],
-}
-
-/// Returns the hugetlb controller. `prefix` contains the page size, as `hugetlb.2MB.`.
-fn hugetlb(prefix: &str) -> Controller<'_> {
-    Controller {
-        name: "hugetlb",
-        v1_mount_point: "/sys/fs/cgroup/hugetlb",
-        prefix,
-        v1_files: &V1,
-        v2_files: &V2,
-    }
-}
-
 /// Returns the huge page limit with the fewest unused bytes. Considers all visible groups that
 /// `membership` (such as `/proc/self/cgroup`) lists, and their ancestors. A limit with unknown
 /// usage counts as the tightest.
@@ -80,7 +53,7 @@ pub fn tightest(
     membership: &KPath,
     size: PageSize,
 ) -> Result<Option<Limit>, FileError> {
-    tightest_of(root, membership, &hugetlb(&format!("hugetlb.{size}.")))
+    tightest_of(root, membership, "hugetlb", &format!("hugetlb.{size}."))
 }
 
 /// Whether the process's memory group is outside the reader's cgroup namespace, so that its limit
@@ -96,14 +69,7 @@ pub fn is_memory_hidden(root: &Root, membership: &KPath) -> Result<bool, FileErr
 /// Returns the tightest memory limit: `memory.max` or `memory.limit_in_bytes`. Its usage
 /// includes the page cache, which the kernel reclaims first.
 pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>, FileError> {
-    let controller = Controller {
-        name: "memory",
-        v1_mount_point: "/sys/fs/cgroup/memory",
-        prefix: "",
-        v1_files: &MEMORY_V1,
-        v2_files: &MEMORY_V2,
-    };
-    tightest_of(root, membership, &controller)
+    tightest_of(root, membership, "memory", "memory.")
 }
 
 /// The pages of one size that a group uses.
@@ -123,7 +89,7 @@ const LEVELS: usize = 2;
 /// Returns the version 2 groups that use pool pages, from the first levels of the hierarchy.
 pub fn usage(root: &Root, sizes: &[PageSize]) -> Result<Vec<Usage>, FileError> {
     let mut found = Vec::new();
-    let Some(top) = mount_point(root, Version::Two, &hugetlb(""))? else {
+    let Some(top) = mount_point(root, Version::Two, "hugetlb") else {
         return Ok(found);
     };
     let mut groups = vec![(top, String::new(), 0)];
@@ -168,31 +134,26 @@ pub fn inactive_cache(root: &Root, limit: &Limit) -> Bytes {
 fn tightest_of(
     root: &Root,
     membership: &KPath,
-    controller: &Controller<'_>,
+    controller: &str,
+    prefix: &str,
 ) -> Result<Option<Limit>, FileError> {
     let Some(bytes) = root.read_opt(membership)? else {
         return Ok(None);
     };
     let mut found: Option<Limit> = None;
     // Files of groups outside the reader's namespace are invisible.
-    let groups = groups(&bytes, controller.name).filter(|group| !group.is_outside_namespace());
+    let groups = groups(&bytes, controller).filter(|group| !group.is_outside_namespace());
     for group in groups {
-        // The real root group has no limits: don't read the mount table for it. In a container, a
-        // limited group may appear as the root: still try the usual mount point.
-        let mount = match group.names().next().is_none() {
-            true => usual_mount_point(root, group.version, controller),
-            false => mount_point(root, group.version, controller)?,
-        };
-        let Some(mount) = mount else {
+        let Some(mount) = mount_point(root, group.version, controller) else {
             continue;
         };
         let names = match group.version {
-            Version::One => controller.v1_files,
-            Version::Two => controller.v2_files,
+            Version::One => V1,
+            Version::Two => V2,
         };
         for dir in dirs(root, &mount, &group) {
             for names in names {
-                let limit = read_limit(root, &dir, *names, controller.prefix)?;
+                let limit = read_limit(root, &dir, names, prefix)?;
                 let tighter =
                     |limit: &Limit| found.as_ref().is_none_or(|f| limit.rest() < f.rest());
                 found = limit.filter(tighter).or(found);
@@ -202,45 +163,17 @@ fn tightest_of(
     Ok(found)
 }
 
-/// Returns the usual mount point of a hierarchy, if it exists.
-fn usual_mount_point(root: &Root, version: Version, controller: &Controller<'_>) -> Option<KPath> {
-    let usual_dirs: &[&'static str] = match version {
-        Version::One => &[controller.v1_mount_point],
-        Version::Two => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
-    };
-    let exists = |dir: &KPath| match version {
-        Version::One => root.exists(dir),
-        Version::Two => root.exists(&dir.join("cgroup.controllers")),
-    };
-    usual_dirs.iter().map(|dir| KPath::from(*dir)).find(exists)
-}
-
-/// Returns a hierarchy's mount point: the usual one, otherwise from the mount table.
-fn mount_point(
-    root: &Root,
-    version: Version,
-    controller: &Controller<'_>,
-) -> Result<Option<KPath>, FileError> {
-    let found = usual_mount_point(root, version, controller);
-    if found.is_some() {
-        return Ok(found);
-    }
-    let is_it = |mount: &&Mount| match version {
-        Version::One => {
-            mount.fs_type == "cgroup" && mount.options.split(',').any(|o| o == controller.name)
+/// Returns the mount point of a hierarchy, if it exists; the libraries know the same ones.
+fn mount_point(root: &Root, version: Version, controller: &str) -> Option<KPath> {
+    let top = KPath::from("/sys/fs/cgroup");
+    match version {
+        Version::One => Some(top.join(controller)).filter(|dir| root.exists(dir)),
+        Version::Two => {
+            let dirs = [top.clone(), top.join("unified")];
+            let is_v2 = |dir: &KPath| root.exists(&dir.join("cgroup.controllers"));
+            dirs.into_iter().find(is_v2)
         }
-        Version::Two => mount.fs_type == "cgroup2",
-    };
-    let mounts = mount::read(root)?;
-    let point = mounts
-        .iter()
-        .find(is_it)
-        .and_then(|mount| mount.point.to_str());
-    let names = |point: &str| {
-        let names = point.split('/').filter(|name| !name.is_empty());
-        names.fold(KPath::from("/"), |path, name| path.join(name))
-    };
-    Ok(point.map(names))
+    }
 }
 
 /// Returns the visible directories of the group and its ancestors. A container's mount may
@@ -371,23 +304,6 @@ mod tests {
         let found = found.unwrap().unwrap();
         assert_eq!(found.file.as_str(), "/sys/fs/cgroup/a/memory.max");
         assert_eq!((found.used, found.rest()), (None, None));
-    }
-
-    #[test]
-    fn an_unusual_mount_point_is_found_in_the_mount_table() {
-        let tree = tree(&[
-            ("/proc/self/cgroup", "0::/a\n"),
-            (
-                "/proc/self/mountinfo",
-                "30 1 0:27 / /cg rw - cgroup2 cgroup2 rw\n",
-            ),
-            ("/cg/a/hugetlb.2MB.max", "4194304\n"),
-            ("/cg/a/hugetlb.2MB.current", "0\n"),
-        ]);
-        assert_eq!(
-            find(&tree),
-            Some(("/cg/a/hugetlb.2MB.max".to_owned(), 4 << 20))
-        );
     }
 
     #[test]
