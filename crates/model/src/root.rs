@@ -213,7 +213,7 @@ impl Root {
 
     /// Writes a value with one `write(2)`, without creating the file. In a recorded tree,
     /// appends a newline as the kernel does, pads to the old length with newlines, then
-    /// truncates: a reader always sees the old or the new value.
+    /// truncates: a reader always sees the old or the new value, even after SIGKILL.
     pub fn write(&self, path: &KPath, value: &str) -> Result<(), FileError> {
         self.write_io(path, value).map_err(|error| FileError {
             value: Some(value.to_owned()),
@@ -222,22 +222,10 @@ impl Root {
     }
 
     fn read_io(&self, path: &KPath) -> io::Result<Vec<u8>> {
-        let mut file = self.open_io(path)?;
-        // Kernel files report no length; most fit into this buffer.
-        let mut bytes = vec![0; 4096];
-        let mut filled = 0;
-        loop {
-            match file.read(&mut bytes[filled..]) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-            if filled == bytes.len() {
-                bytes.resize(filled * 2, 0);
-            }
-        }
-        bytes.truncate(filled);
+        let mut bytes = Vec::with_capacity(4096);
+        // Without `take`, std first asks for the length, which kernel files don't report.
+        let file = self.open_io(path)?;
+        file.take(u64::MAX).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
