@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Class, Elf, Ident, Kind};
+use crate::{Class, Elf, Endian, Ident, Kind};
 
 /// Compiles C source with `cc`.
 fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
@@ -133,6 +133,25 @@ fn reads_files_of_other_architectures() {
         (Class::Elf32, Kind::Static)
     );
     assert!(!elf.defines("malloc").unwrap());
+}
+
+#[test]
+fn directories_name_byte_order_and_class() {
+    use crate::constants::{EM_PPC64, EM_RISCV, EM_S390};
+    for (machine, endian, name) in [
+        (EM_PPC64, Endian::Little, "powerpc64le"),
+        (EM_PPC64, Endian::Big, "powerpc64"),
+        (EM_RISCV, Endian::Little, "riscv64"),
+        (EM_S390, Endian::Big, "s390x"),
+    ] {
+        let class = Class::Elf64;
+        let ident = Ident {
+            class,
+            endian,
+            machine,
+        };
+        assert_eq!(ident.directory_name(), name);
+    }
 }
 
 #[test]

@@ -81,22 +81,18 @@ fn facts(
     linker: &[OsString],
     align: Align,
 ) -> Result<Facts, Failure> {
-    let linker = probe::ask(linker)?;
-    let ident = probe::ident(caller, request, &linker);
-    let target = ident.as_ref().ok().copied().and_then(target::Target::of);
-    let size = match (align, target, &ident) {
-        (Align::To(size), ..) => size,
-        (Align::Usual, Some(target), _) => target.size,
-        (Align::Usual, None, Ok(ident)) => {
-            return Err(probe::unknown_page_size(&ident.to_string()));
-        }
-        (Align::Usual, None, Err(failure)) => return Err(failure.clone()),
+    let ident = probe::ident(request);
+    let target = ident.and_then(target::Target::of);
+    let size = match (align, target) {
+        (Align::To(size), _) => size,
+        (Align::Usual, Some(target)) => target.size,
+        (Align::Usual, None) => return Err(probe::unknown_page_size(ident)),
     };
     Ok(Facts {
-        dialect: linker.dialect,
+        dialect: probe::dialect(linker)?,
         size,
         base: target.map(|target| target.base),
-        library: ident.ok().and_then(|ident| find::library(caller, ident)),
+        library: ident.and_then(|ident| find::library(caller, ident)),
     })
 }
 

@@ -16,8 +16,6 @@ pub struct Caller {
     pub compiler_path: Option<OsString>,
     /// `PATH`
     pub path: Option<OsString>,
-    /// `LDEMULATION`: the emulation if the command line has no `-m`.
-    pub emulation: Option<String>,
     /// Whether `LD_HUGETLBFS_RECURSION` is set: ld.hugetlbfs has called itself.
     pub recursion: bool,
     /// Whether `HUGETLB_DEPRECATED_LINK` silences the warning about `--hugetlbfs-link`.
@@ -40,7 +38,6 @@ impl Caller {
                 b"LD" => caller.ld = Some(value),
                 b"COMPILER_PATH" => caller.compiler_path = Some(value),
                 b"PATH" => caller.path = Some(value),
-                b"LDEMULATION" => caller.emulation = value.into_string().ok(),
                 b"LD_HUGETLBFS_RECURSION" => caller.recursion = true,
                 b"HUGETLB_DEPRECATED_LINK" => caller.deprecated_link = true,
                 _ => {}

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use hugetools_elf::Marks;
 use hugetools_model::PageSize;
 
-use super::target;
 use crate::change::Align;
 use crate::failure::Failure;
 
@@ -34,8 +33,6 @@ pub(crate) struct Request {
     pub(crate) is_static: bool,
     /// Whether the command line sets addresses (`-T...`, `--script`, `--image-base`).
     pub(crate) sets_addresses: bool,
-    /// The last emulation (`-m`).
-    pub(crate) emulation: Option<String>,
     pub(crate) output: PathBuf,
     /// The line without our own options.
     pub(crate) args: Vec<OsString>,
@@ -66,7 +63,6 @@ impl Request {
             kind: Kind::Fixed,
             is_static: false,
             sets_addresses: false,
-            emulation: None,
             output: PathBuf::from("a.out"),
             args: Vec::with_capacity(line.len()),
             options_end: 0,
@@ -136,27 +132,13 @@ impl Request {
         let bytes = arg.as_bytes();
         match bytes {
             b"-o" | b"--output" => return Some(|request, value| request.output = value.into()),
-            b"-m" => {
-                return Some(|request, value| {
-                    request.emulation = Some(value.to_string_lossy().into_owned());
-                });
-            }
             b"-r" | b"-i" | b"-Ur" => self.kind = Kind::Relocatable,
             b"-dn" => self.is_static = true,
             b"-dy" => self.is_static = false,
             [b'-', b'o', name @ ..] => self.output = OsString::from_vec(name.to_vec()).into(),
-            [b'-', b'm', name @ ..] => self.emulate(name),
             _ => self.record_long(bytes),
         }
         None
-    }
-
-    /// Only known emulations count, because other options begin with `-m` too.
-    fn emulate(&mut self, name: &[u8]) {
-        let name = String::from_utf8_lossy(name);
-        if target::ident(&name).is_some() {
-            self.emulation = Some(name.into_owned());
-        }
     }
 
     /// Records an option of several letters, which may begin with one dash or two.
@@ -234,20 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_emulations() {
+    fn kinds_of_output() {
         let kind = |line| read(line).kind;
         assert_eq!(kind("a.o"), Kind::Fixed);
         assert_eq!(kind("-pie a.o"), Kind::PositionIndependent);
         assert_eq!(kind("--pie --no-pie"), Kind::Fixed);
         assert_eq!(kind("-shared -r -pie"), Kind::Relocatable);
         assert_eq!(kind("-rpath=/x -retain-symbols-file"), Kind::Fixed);
-        let emulation = |line| read(line).emulation;
-        assert_eq!(emulation("-m elf_x86_64").as_deref(), Some("elf_x86_64"));
-        assert_eq!(
-            emulation("-melf_i386 -maarch64linux").as_deref(),
-            Some("aarch64linux")
-        );
-        assert_eq!(emulation("-max-cache-size=8 -mri-script"), None);
     }
 
     #[test]
