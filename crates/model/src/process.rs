@@ -8,11 +8,11 @@
 
 use std::path::PathBuf;
 
-pub use hugetools_kernfs::auxv::Words;
+pub use hugetools_kernfs::auxv;
 pub use hugetools_kernfs::environ::variable;
+use hugetools_kernfs::keyed;
 pub use hugetools_kernfs::pagemap::Entry;
 pub use hugetools_kernfs::stat::Stat;
-use hugetools_kernfs::{auxv, keyed};
 
 use crate::root::Root;
 use crate::root::error::{FileError, Op};
@@ -104,29 +104,10 @@ pub fn thp_enabled(root: &Root, pid: Pid) -> Result<Option<bool>, FileError> {
     Ok(value.map(|value| value != b"0"))
 }
 
-/// Values of the auxiliary vector (`/proc/<pid>/auxv`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Auxv {
-    /// `AT_PHDR`: address of the executable's program headers.
-    pub phdr: Option<u64>,
-    /// `AT_PAGESZ`: size of a base page in bytes.
-    pub page_size: Option<u64>,
-}
-
 /// Whether exec raised the process's privileges (`AT_SECURE`). Its loader then ignores
 /// `LD_PRELOAD`. `None` if unknown or unreadable.
 pub fn is_secure(root: &Root, pid: Pid) -> Option<bool> {
     auxv::is_secure(&root.read(&pid.path("auxv")).ok()?)
-}
-
-impl Auxv {
-    /// Parses the contents of the file.
-    pub fn parse(bytes: &[u8], words: Words) -> Auxv {
-        Auxv {
-            phdr: auxv::value(bytes, words, auxv::PHDR),
-            page_size: auxv::value(bytes, words, auxv::PAGE_SIZE),
-        }
-    }
 }
 
 #[cfg(test)]

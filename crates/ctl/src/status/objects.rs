@@ -9,7 +9,7 @@ use std::path::Path;
 use hugetools_contract::segment::{Extent, Segment};
 use hugetools_elf::{Class, Elf, Endian, Load};
 use hugetools_model::Root;
-use hugetools_model::process::{Auxv, Pid, Words};
+use hugetools_model::process::{Pid, auxv};
 use hugetools_model::smaps::Record;
 
 use crate::files;
@@ -95,16 +95,16 @@ fn by_headers<'s>(
     elf: &Elf<File>,
     is_exe: bool,
 ) -> Option<Vec<Extent<'s>>> {
-    let words = Words {
+    let words = auxv::Words {
         wide: elf.ident().class == Class::Elf64,
         big_endian: elf.ident().endian == Endian::Big,
     };
-    let auxv = Auxv::parse(auxv, words);
-    let bias = match (is_exe, auxv.phdr, elf.header_address()) {
+    let value = |key| auxv::value(auxv, words, key);
+    let bias = match (is_exe, value(auxv::PHDR), elf.header_address()) {
         (true, Some(loaded), Some(address)) => loaded.wrapping_sub(address),
         _ => bias(&object.mappings, elf.loads())?,
     };
-    let page = auxv.page_size.filter(|page| page.is_power_of_two());
+    let page = value(auxv::PAGE_SIZE).filter(|page| page.is_power_of_two());
     let page = page.unwrap_or(1);
     let parts = elf.loads().iter().flat_map(|load| parts(load, bias, page));
     let parts = parts.filter(|(start, end, _)| start < end);
