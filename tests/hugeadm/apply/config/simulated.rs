@@ -89,7 +89,7 @@ fn pools() -> impl Strategy<Value = String> {
         amount().prop_map(|amount| format!("nodes = {{ 0 = {amount} }}\n")),
         amount().prop_map(|amount| format!("spread = {amount}\n")),
     ];
-    let max = prop_oneof![Just(""), Just("max = 350\n")];
+    let max = prop_oneof![Just(""), Just("max = 600\n")];
     let mount = prop_oneof![Just(""), Just(MOUNT)];
     (pages, max, mount).prop_map(|(pages, max, mount)| {
         format!("[[pool]]\nsize = \"DEFAULT\"\n{pages}{max}{mount}")
