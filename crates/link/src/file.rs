@@ -7,7 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use hugetools_elf::{Edited, Patch, Table};
@@ -58,21 +58,15 @@ fn table(path: &Path, file: &File) -> Result<Table, Failure> {
 /// Opens a regular file. Checks the type first, since opening a FIFO can block and
 /// opening a device can have side effects.
 pub(crate) fn open(path: &Path, write: bool) -> Result<File, Failure> {
-    let check = |kind: std::fs::Metadata| match kind.is_file() {
-        true => Ok(()),
-        false if kind.is_dir() => Err(Failure::of(path, "is a directory")),
-        false => Err(Failure::of(path, "is not a regular file")),
-    };
     let kind = std::fs::metadata(path).map_err(|error| failed(path, &error))?;
-    check(kind)?;
-    let file = OpenOptions::new()
-        .read(true)
-        .write(write)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
-        .map_err(|error| open_failure(path, write, &error))?;
-    check(file.metadata().map_err(|error| failed(path, &error))?)?;
-    Ok(file)
+    if kind.is_dir() {
+        return Err(Failure::of(path, "is a directory"));
+    }
+    if !kind.is_file() {
+        return Err(Failure::of(path, "is not a regular file"));
+    }
+    let file = OpenOptions::new().read(true).write(write).open(path);
+    file.map_err(|error| open_failure(path, write, &error))
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {

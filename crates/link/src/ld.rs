@@ -99,10 +99,7 @@ fn facts(
 /// Reads a response file.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut contents = Vec::new();
-    let file = file::open(path, false).map_err(std::io::Error::other)?;
-    file.take(MAX_RESPONSE_FILE).read_to_end(&mut contents)?;
+    let mut file = file::open(path, false).map_err(std::io::Error::other)?;
+    file.read_to_end(&mut contents)?;
     Ok(contents)
 }
-
-/// Size limit of a response file (bytes).
-const MAX_RESPONSE_FILE: u64 = 1 << 30;

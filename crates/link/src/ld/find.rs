@@ -116,11 +116,8 @@ pub(crate) struct Library {
 /// its installation.
 pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
     let beside = caller.exe.as_deref()?.parent()?;
-    let prefix = match beside.file_name().map(OsStr::as_bytes) {
-        Some(b"bin" | b"sbin") => beside.parent(),
-        Some(b"libhugetlbfs" | b"hugetools") => beside.parent().and_then(Path::parent),
-        _ => None,
-    };
+    let is_bin = beside.file_name() == Some(OsStr::new("bin"));
+    let prefix = beside.parent().filter(|_| is_bin);
     let triplet = format!("lib/{}-linux-gnu", ident.directory_name());
     let below = [&triplet, "lib64", "lib"];
     let own = below.map(|dir| format!("{dir}/hugetools"));
