@@ -248,40 +248,23 @@ fn pages_on_an_invisible_mount_have_holders() {
     drop(holders);
 }
 
-/// Surplus pages, a mount with reserved pages, and all kinds of holders together.
+/// Surplus pages and all kinds of holders together.
 #[test]
 fn all_reserved_pages_are_named() {
     let Some(live) = machine("reserved pages") else {
         return;
     };
-    if !mounts("reserved pages") {
-        return;
-    }
-    live.set_pool(32);
+    live.set_pool(28);
     succeeds(&live, &["--pool-pages-max", "DEFAULT:40"]);
-    let dir = tempfile::tempdir().unwrap();
-    let at = dir.path().display().to_string();
-    let bytes = 4 * live.default_size().get();
-    let mounting = format!("mount -t hugetlbfs -o min_size={bytes} none {at}");
-    assert_eq!(sh(&mounting).status, 0);
     let global = live.global_mount();
     let Some(holders) = Holders::start(&live, &global) else {
         return;
     };
     let found = account(&live);
     assert_eq!(found["surplus"], 4, "{found:#}");
-    assert_eq!(found["reserved"], 16, "{found:#}");
+    assert_eq!(found["reserved"], 12, "{found:#}");
     assert_eq!(found["unaccounted"], 0, "{found:#}");
     assert_eq!(found["unaccounted_reserved"], 0, "{found:#}");
-    let mount = found["holders"].as_array().unwrap().iter();
-    let mut mount = mount.filter(|holder| holder["kind"] == "mount");
-    let mount = mount.next().unwrap();
-    assert_eq!(
-        (&mount["path"], &mount["pages"]),
-        (&Value::from(at.clone()), &Value::from(4))
-    );
     drop(holders);
-    sh(&format!(
-        "rm '{global}/kept' '{global}/or phan'; umount {at}"
-    ));
+    sh(&format!("rm '{global}/kept' '{global}/or phan'"));
 }

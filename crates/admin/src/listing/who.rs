@@ -24,8 +24,6 @@ pub struct Snapshot {
     pub pools: Vec<Pool>,
     /// Files and shared memory segments.
     pub objects: Vec<Object>,
-    /// Mounts with reserved pages (`min_size`), by device number.
-    pub mount_reservations: Vec<(u64, MountReservation)>,
     /// Processes with private pages.
     pub processes: Vec<Private>,
     /// Objects that could not be read, and why.
@@ -40,8 +38,6 @@ pub struct Snapshot {
 pub struct Object {
     /// Its kind.
     pub kind: Kind,
-    /// The device number of its file system.
-    pub device: u64,
     /// The page size.
     pub size: PageSize,
     /// Its pages in the page cache.
@@ -52,17 +48,6 @@ pub struct Object {
     pub users: BTreeSet<u32>,
     /// Indexes of pages that mappings reserved, whether touched or not.
     pub reserved_indexes: BTreeSet<u64>,
-}
-
-/// A mount that reserves pages of the pool (`min_size`) until its files use as many.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MountReservation {
-    /// The mount point.
-    pub point: String,
-    /// The page size.
-    pub size: PageSize,
-    /// The number of reserved pages.
-    pub pages: u64,
 }
 
 /// The kind of a file.
@@ -115,8 +100,7 @@ pub struct PoolAccount {
 /// A user of pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Holder {
-    /// `process`, `file`, `shm`; `reservation`: reserved pages that were never
-    /// touched; `mount`: pages reserved by a mount.
+    /// `process`, `file`, `shm`; `reservation`: reserved pages that were never touched.
     pub kind: &'static str,
     /// The process of private pages.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,7 +108,7 @@ pub struct Holder {
     /// Processes that map a file or have it open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
-    /// The file, the program of the process, or the mount point.
+    /// The file, or the program of the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The id of a System V segment.
@@ -192,20 +176,6 @@ impl Private {
     }
 }
 
-impl MountReservation {
-    /// Returns the reserved pages that its files don't use.
-    fn holder<'s>(&self, device: u64, objects: impl Iterator<Item = &'s Object>) -> Holder {
-        let of_it = objects.filter(|object| object.device == device);
-        let taken: u64 = of_it.map(|it| it.pages + it.reserved()).sum();
-        Holder {
-            kind: "mount",
-            path: Some(self.point.clone()),
-            pages: self.pages.saturating_sub(taken),
-            ..Holder::default()
-        }
-    }
-}
-
 /// Returns the same user with reserved pages instead.
 fn reservation(holder: Holder, pages: u64) -> Holder {
     Holder {
@@ -218,7 +188,7 @@ fn reservation(holder: Holder, pages: u64) -> Holder {
 impl Holder {
     /// Whether its pages are only reserved.
     fn is_reserved(&self) -> bool {
-        matches!(self.kind, "reservation" | "mount")
+        self.kind == "reservation"
     }
 }
 
@@ -232,12 +202,8 @@ pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
             .collect();
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.pages));
         let of_processes = processes.map(|it| reservation(it.holder(), it.reserved));
-        let of_objects =
-            (objects.clone()).map(|it| reservation(it.holder(seen.incomplete), it.reserved()));
-        let of_mounts = (seen.mount_reservations.iter())
-            .filter(|(_, it)| it.size == pool.size)
-            .map(|(device, it)| it.holder(*device, objects.clone()));
-        holders.extend(of_processes.chain(of_objects).chain(of_mounts));
+        let of_objects = objects.map(|it| reservation(it.holder(seen.incomplete), it.reserved()));
+        holders.extend(of_processes.chain(of_objects));
         holders.retain(|holder| holder.pages > 0);
         let sum = |reserved: bool| -> u64 {
             let those = holders.iter();

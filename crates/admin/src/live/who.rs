@@ -13,7 +13,7 @@ use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
-use crate::listing::who::{Kind, MountReservation, Object, Snapshot};
+use crate::listing::who::{Kind, Object, Snapshot};
 use process::Page;
 
 /// Maximum number of scans while the pools keep changing. The last is reported as inconsistent.
@@ -33,8 +33,6 @@ struct Scan<'r> {
     private: BTreeSet<Page>,
     /// Private mappings found so far. The first process owns the reservation.
     owners: BTreeSet<(Key, u64)>,
-    /// Mounts that reserve pages (`min_size`), by device.
-    mount_reservations: BTreeMap<u64, MountReservation>,
     /// Whether a device is a hugetlbfs, as far as known. Lazily unmounted ones are
     /// in no mount table.
     devices: BTreeMap<u64, bool>,
@@ -83,7 +81,6 @@ impl<'r> Scan<'r> {
             objects: BTreeMap::new(),
             private: BTreeSet::new(),
             owners: BTreeSet::new(),
-            mount_reservations: BTreeMap::new(),
             devices: BTreeMap::new(),
             points: BTreeSet::new(),
         }
@@ -98,7 +95,6 @@ impl<'r> Scan<'r> {
         }
         self.processes();
         self.segments();
-        self.seen.mount_reservations = self.mount_reservations.into_iter().collect();
         self.seen.objects = self.objects.into_values().collect();
         self.seen.processes.retain(|it| it.pages + it.reserved > 0);
         self.seen
@@ -113,7 +109,6 @@ impl<'r> Scan<'r> {
     fn object(&mut self, key: Key, size: PageSize, kind: Kind, stat: Stat) -> &mut Object {
         self.objects.entry(key).or_insert_with(|| Object {
             kind,
-            device: key.0,
             size,
             pages: stat.allocated / size.get(),
             length: stat.length.div_ceil(size.get()),

@@ -49,9 +49,6 @@ fn rest(out: &mut String, pages: i64, how: &str) {
 
 fn name(holder: &Holder) -> String {
     let path = holder.path.as_deref().unwrap_or_default();
-    if holder.kind == "mount" {
-        return format!("reserved for files on the mount {path} (min_size)");
-    }
     let mut name = match (holder.pid, holder.id) {
         (Some(pid), _) => format!("process {pid} ({path})"),
         (None, Some(id)) => format!("shared memory segment {id}"),

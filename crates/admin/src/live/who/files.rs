@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::{KPath, PageSize, Root};
+use hugetools_model::{KPath, Root};
 
 use super::{Scan, Stat};
-use crate::listing::who::{Kind, MountReservation};
+use crate::listing::who::Kind;
 
 /// A mount, and the path by which this process reaches it.
 #[derive(Debug)]
@@ -20,8 +20,6 @@ pub(super) struct Place {
     pub(super) path: PathBuf,
     /// The device number, if the kernel shows it.
     pub(super) device: Option<u64>,
-    /// Pages that the mount reserves (`min_size`), and their size.
-    min_size: Option<(PageSize, u64)>,
 }
 
 /// The mounts that processes can see.
@@ -72,15 +70,9 @@ impl Places {
                 path: above.map_or_else(|| mount.point.clone(), |above| above.join(inside)),
                 point: mount.point.clone(),
                 device: mount.device,
-                min_size: min_size(mount),
             });
         }
     }
-}
-
-fn min_size(mount: &Mount) -> Option<(PageSize, u64)> {
-    let (size, bytes) = (mount.page_size()?, mount.option("min_size")?);
-    Some((size, bytes.parse::<u64>().ok()? / size.get()))
 }
 
 /// Files, and errors of unreadable directories.
@@ -125,11 +117,6 @@ impl Scan<'_> {
         };
         self.devices.insert(device, true);
         self.points.insert(place.point.clone());
-        if let Some((size, pages)) = place.min_size {
-            let point = place.point.to_string_lossy().into_owned();
-            self.mount_reservations
-                .insert(device, MountReservation { point, size, pages });
-        }
         if top != Some(device) {
             return self.unread(format!(
                 "the files on {}, which is covered by another mount",
