@@ -85,10 +85,6 @@ _hugeadm() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --min-size)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --max-inodes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -228,7 +224,6 @@ _hugeadm_value_of() {
     --create-user-mounts | '--create-user-mounts ') echo 'USER' ;;
     --create-group-mounts | '--create-group-mounts ') echo 'GROUP' ;;
     --max-size | '--max-size ') echo 'SIZE' ;;
-    --min-size | '--min-size ') echo 'SIZE' ;;
     --max-inodes | '--max-inodes ') echo 'N' ;;
     --mount-mode | '--mount-mode ') echo 'OCTAL' ;;
     --thp-khugepaged-pages | '--thp-khugepaged-pages ') echo 'PAGES' ;;

@@ -10,8 +10,7 @@ complete -c hugeadm -l hvo -d 'Free the kernel\'s descriptors of new huge pages 
 off\t''"
 complete -c hugeadm -l create-user-mounts -d 'Mount each page size on /var/lib/hugetlbfs/user/USER/pagesize-SIZE' -r
 complete -c hugeadm -l create-group-mounts -d 'Mount each page size on /var/lib/hugetlbfs/group/GROUP/pagesize-SIZE' -r
-complete -c hugeadm -l max-size -d 'Limit each new mount to SIZE, or to a share of its pool (50%); 0 is no limit' -r
-complete -c hugeadm -l min-size -d 'Reserve SIZE of the pool, or a share of it (10%), for each new mount' -r
+complete -c hugeadm -l max-size -d 'Limit each new mount to SIZE; 0 is no limit' -r
 complete -c hugeadm -l max-inodes -d 'Limit each new mount to N files and directories; 0 is no limit' -r
 complete -c hugeadm -l mount-mode -d 'Set this mode on the mounts instead of the default one' -r
 complete -c hugeadm -l thp-khugepaged-pages -d 'Set how many base pages khugepaged scans at a time' -r
@@ -115,7 +114,6 @@ complete -c hugeadm -l pool-spread -x -a "DEFAULT:1GB DEFAULT:10% DEFAULT:25% DE
 complete -c hugeadm -l create-user-mounts -x -a "(__fish_complete_users)"
 complete -c hugeadm -l create-group-mounts -x -a "(__fish_complete_groups)"
 complete -c hugeadm -l max-size -x -a "(__hugeadm_sizes)"
-complete -c hugeadm -l min-size -x -a "(__hugeadm_sizes)"
 complete -c hugeadm -l mount-mode -x -a "0700 0750 0770 0755 1777"
 complete -c hugeadm -l thp-size -x -a "(__hugeadm_modes)"
 complete -c hugeadm -l set-shm-group -x -a "(__fish_complete_groups)"

@@ -29,7 +29,6 @@ const WORDS: &[&str] = &[
     "--create-mounts",
     "--create-user-mounts=daemon",
     "--max-size",
-    "--min-size",
     "--mount-mode",
     "--unmount",
     "--force",

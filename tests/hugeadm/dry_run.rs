@@ -49,7 +49,6 @@ const CHANGES: &[&str] = &[
     "--hvo=on",
     "--max-inodes=9",
     "--max-size=64M",
-    "--min-size=32M",
     "--mount-mode=0755",
     "--obey-mempolicy",
     "--obey-numa-mempol",

@@ -82,7 +82,7 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
     let stay = stay.filter(|mount| !request.unmount.contains(&mount.point));
     let stay: Vec<_> = stay.cloned().collect();
     for set in &request.mounts {
-        plan.tasks.push(mounts::plan(machine, &stay, set, request));
+        plan.tasks.push(mounts::plan(machine, &stay, set));
     }
     plan.tasks.extend(request.boot.iter().flat_map(boot::plan));
     plan

@@ -2,12 +2,11 @@
 //!
 //! **Invariants.** A step uses the kernel's paths, and contains everything needed to execute it.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hugetools_model::hugetlb::node::{NodeId, node_pool_path, node_surplus_path};
-use hugetools_model::{Bytes, KPath, PageCount, PageSize};
+use hugetools_model::{Bytes, KPath, PageSize};
 
 /// The directory of permanent swap files.
 pub const SWAP_DIR: &str = "/var/lib/hugetlbfs/swap";
@@ -198,50 +197,6 @@ pub struct MakeDir {
     pub parents: bool,
 }
 
-/// The size limit or reservation of a mount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MountSize {
-    /// Bytes.
-    Bytes(Bytes),
-    /// A percentage of the pool at the time of the mount.
-    Percent(u64),
-}
-
-impl MountSize {
-    /// Whether it is 0: no limit, or no reservation.
-    pub fn is_zero(self) -> bool {
-        matches!(self, MountSize::Bytes(Bytes::ZERO) | MountSize::Percent(0))
-    }
-
-    /// Converts it to whole pages, for a pool of `pool` pages.
-    pub fn pages(self, size: PageSize, pool: PageCount) -> PageCount {
-        match self {
-            MountSize::Bytes(bytes) => bytes.pages(size).0,
-            MountSize::Percent(percent) => {
-                let pages = u128::from(pool.get()) * u128::from(percent) / 100;
-                PageCount::new(u64::try_from(pages).unwrap_or(u64::MAX))
-            }
-        }
-    }
-
-    /// Formats the value of a mount option.
-    fn option(self) -> String {
-        match self {
-            MountSize::Bytes(bytes) => bytes.get().to_string(),
-            MountSize::Percent(percent) => format!("{percent}%"),
-        }
-    }
-}
-
-impl fmt::Display for MountSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MountSize::Bytes(bytes) => bytes.fmt(f),
-            MountSize::Percent(percent) => write!(f, "{percent}%"),
-        }
-    }
-}
-
 /// A hugetlbfs to mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
@@ -252,9 +207,7 @@ pub struct Mount {
     /// Its owner and mode, set as mount options, so that nobody else ever owns the mount.
     pub owner: Owner,
     /// The size limit.
-    pub max_size: Option<MountSize>,
-    /// The pages reserved for it.
-    pub min_size: Option<MountSize>,
+    pub max_size: Option<Bytes>,
     /// The limit of files and directories.
     pub max_inodes: Option<u64>,
 }
@@ -265,12 +218,8 @@ impl Mount {
         let Owner { uid, gid, mode } = self.owner;
         let size = self.size.get();
         let limits = [
-            ("size", self.max_size.map(MountSize::option)),
-            ("min_size", self.min_size.map(MountSize::option)),
-            (
-                "nr_inodes",
-                self.max_inodes.map(|inodes| inodes.to_string()),
-            ),
+            ("size", self.max_size.map(Bytes::get)),
+            ("nr_inodes", self.max_inodes),
         ];
         let limits = limits
             .into_iter()

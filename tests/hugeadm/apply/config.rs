@@ -149,7 +149,7 @@ fn files() -> impl Strategy<Value = String> {
     ];
     let mount = prop_oneof![
         Just(""),
-        Just("[[mount]]\nfor = \"root\"\nmax_size = \"50%\"\n")
+        Just("[[mount]]\nfor = \"root\"\nmax_size = \"64MB\"\n")
     ];
     let thp = prop_oneof![
         Just(""),

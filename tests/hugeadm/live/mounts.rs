@@ -137,11 +137,8 @@ fn limits_of_mounts() {
         return;
     };
     let size = live.default_size();
-    let page = size.get();
-    live.set_pool(8);
     let limits = [
         format!("--max-size={}", 1u64 << 31),
-        format!("--min-size={}", 4 * page),
         "--max-inodes=10".to_owned(),
         "--mount-mode=0750".to_owned(),
     ];
@@ -155,10 +152,7 @@ fn limits_of_mounts() {
     let mount = mounted_at(&mounts, &point).unwrap();
     let option = |name: &str| mount.option(name).unwrap().to_owned();
     assert_eq!(option("size"), (1u64 << 31).to_string());
-    assert_eq!(option("min_size"), (4 * page).to_string());
     assert_eq!(option("nr_inodes"), "10");
-    // `min_size` reserves pages of the pool.
-    assert!(live.now().pool(size).unwrap().reserved.get() >= 4);
 
     let ran = live.hugeadm(&[&args[..], &["-v"]].concat());
     assert_eq!(ran.status, 0, "{ran:?}");
@@ -169,19 +163,6 @@ fn limits_of_mounts() {
             .contains("there has nr_inodes=10, not nr_inodes=11\n  umount "),
         "{ran:?}"
     );
-
-    // A `min_size` above the free pages fails until the pool grows.
-    let free = live.now().pool(size).unwrap().available().get();
-    let min = format!("--min-size={}", (free + 3) * page);
-    let ran = live.hugeadm(&["--create-global-mounts", &min]);
-    assert_eq!(ran.status, 1, "{ran:?}");
-    let spec = format!("{size}:+3");
-    let told = "(ENOMEM)\n  the pool has too few free pages for --min-size: see hugeadm \
-                --pool-list=long\n";
-    assert!(ran.err.contains(told), "{ran:?}");
-    succeeds(&live, &["--pool-pages-min", &spec]);
-    let ran = live.hugeadm(&["--create-global-mounts", &min]);
-    assert_eq!(ran.status, 0, "{ran:?}");
 }
 
 #[test]
@@ -234,10 +215,7 @@ fn clear_leaves_the_pages_in_use() {
         &live,
         &["--pool-pages-min=DEFAULT:8", "--pool-pages-max=DEFAULT:12"],
     );
-    // --clear also frees pages that our mount reserves.
-    let min = format!("--min-size={}", 2 * size.get());
-    let ran = live.hugeadm(&["--create-mounts", &min]);
-    assert_eq!(ran.status, 0, "{ran:?}");
+    succeeds(&live, &["--create-mounts"]);
     let held = memfd_create(c"held", MFdFlags::MFD_HUGETLB).unwrap();
     let length = i64::try_from(3 * size.get()).unwrap();
     fallocate(&held, FallocateFlags::empty(), 0, length).unwrap();

@@ -1,10 +1,8 @@
 //! Options that mount hugetlbfs.
 
 use clap::Args;
-use hugetools_model::PageSize;
-use hugetools_model::units::size::{Quantity, SizeError};
-
-use crate::step::MountSize;
+use hugetools_model::units::size::Quantity;
+use hugetools_model::{Bytes, PageSize};
 
 /// Options that mount or unmount.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
@@ -35,15 +33,11 @@ pub struct Mounts {
     #[arg(long)]
     pub create_global_mounts: bool,
 
-    /// Limit each new mount to SIZE, or to a share of its pool (50%); 0 is no limit
+    /// Limit each new mount to SIZE; 0 is no limit
     ///
     /// Page sizes larger than SIZE are not mounted.
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub max_size: Option<MountSize>,
-
-    /// Reserve SIZE of the pool, or a share of it (10%), for each new mount
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub min_size: Option<MountSize>,
+    pub max_size: Option<Bytes>,
 
     /// Limit each new mount to N files and directories; 0 is no limit
     #[arg(long, value_name = "N")]
@@ -81,24 +75,14 @@ impl Mounts {
 
     /// Whether any option sets details of mounts.
     pub(super) fn sets_details(&self) -> bool {
-        self.max_size.is_some()
-            || self.min_size.is_some()
-            || self.max_inodes.is_some()
-            || self.mount_mode.is_some()
+        self.max_size.is_some() || self.max_inodes.is_some() || self.mount_mode.is_some()
     }
 }
 
-pub(crate) fn size(text: &str) -> Result<MountSize, String> {
-    let quantity = |text: &str| text.parse::<Quantity>().map_err(|why| why.to_string());
-    let Some(percent) = text.strip_suffix('%') else {
-        let bytes = quantity(text)?.bytes();
-        return bytes.map(MountSize::Bytes).map_err(|why| why.to_string());
-    };
-    match quantity(percent)?.plain() {
-        Some(percent @ 0..=100) => Ok(MountSize::Percent(percent)),
-        Some(_) => Err("more than 100% of the pool".to_owned()),
-        None => Err(SizeError::UnknownUnit.to_string()),
-    }
+pub(crate) fn size(text: &str) -> Result<Bytes, String> {
+    let quantity = text.parse::<Quantity>();
+    let bytes = quantity.and_then(|quantity| quantity.bytes());
+    bytes.map_err(|why| why.to_string())
 }
 
 /// Parses a mode. hugetlbfs ignores set-id bits, so they are an error.

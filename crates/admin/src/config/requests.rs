@@ -68,13 +68,10 @@ pub fn request(
             matching.push(source);
         }
     }
-    // A mount's limit may be a share of a pool in another file.
-    let mut rounds = [RequestBuilder::pools, RequestBuilder::others].into_iter();
-    let done = rounds.try_for_each(|round| {
-        let mut matching = matching.iter();
-        matching.try_for_each(|source| round(&mut builder, source))
-    });
-    done.map_err(|why| printable(&why))?;
+    let mut files = matching.iter();
+    files
+        .try_for_each(|source| builder.file(source))
+        .map_err(|why| printable(&why))?;
     // A pool that shrinks gives its memory to one that grows.
     let grows = |change: &PoolChange| {
         machine.pool(change.size).is_some_and(|pool| {
@@ -99,17 +96,13 @@ struct RequestBuilder<'a> {
 }
 
 impl RequestBuilder<'_> {
-    fn pools(&mut self, source: &Source) -> Result<(), String> {
-        for pool in &source.file.pool {
+    fn file(&mut self, source: &Source) -> Result<(), String> {
+        let file = &source.file;
+        for pool in &file.pool {
             if self.facts.matches(pool.when.as_ref(), source)? {
                 self.pool(pool, source)?;
             }
         }
-        Ok(())
-    }
-
-    fn others(&mut self, source: &Source) -> Result<(), String> {
-        let file = &source.file;
         for mount in &file.mount {
             if self.facts.matches(mount.when.as_ref(), source)? {
                 self.mount(mount, source)?;

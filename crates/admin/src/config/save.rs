@@ -137,18 +137,14 @@ fn mounts(machine: &Machine) -> String {
             let point = mount::escape(&mount.point);
             return Some(format!("\n# {point} has another owner: left out.\n"));
         }
-        let quoted = |name: &str| {
-            let value = mount
-                .option(name)
-                .filter(|value| *value != "0" || name == "size");
-            value.map(|value| format!("{value:?}"))
-        };
         let mode = format!("\"{:0>4}\"", mount.option("mode").unwrap_or("755"));
         let lines = [
             line("for", Some(format!("{name:?}"))),
             line("size", Some(format!("\"{}\"", pool.size))),
-            line("max_size", quoted("size")),
-            line("min_size", quoted("min_size")),
+            line(
+                "max_size",
+                mount.option("size").map(|size| format!("{size:?}")),
+            ),
             line("max_inodes", mount.option("nr_inodes")),
             line("mode", Some(mode)),
         ];

@@ -64,7 +64,6 @@ pub(super) struct Mount {
     pub(super) r#for: Spanned<String>,
     pub(super) size: Option<Spanned<String>>,
     pub(super) max_size: Option<Spanned<Amount>>,
-    pub(super) min_size: Option<Spanned<Amount>>,
     pub(super) max_inodes: Option<u64>,
     pub(super) mode: Option<Spanned<String>>,
     pub(super) when: Option<When>,

@@ -8,13 +8,13 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::machine::NONE_OFFERED;
 use hugetools_model::mount::{self, mounted_at};
 use hugetools_model::units::size::Quantity;
-use hugetools_model::{Bytes, Machine, PageCount, PageSize};
+use hugetools_model::{Bytes, Machine, PageSize};
 
 use super::Task;
 use super::shell::quote_text;
 use crate::args::Mounts;
-use crate::request::{BASE, MountSet, NewMounts, Request, minimum_after};
-use crate::step::{MakeDir, Mount, MountSize, Owner, SetOwner, Step};
+use crate::request::{BASE, MountSet, NewMounts, Request};
+use crate::step::{MakeDir, Mount, Owner, SetOwner, Step};
 
 /// Everybody may search the directories that no set of mounts owns.
 pub(super) const BASE_OWNER: Owner = Owner {
@@ -52,12 +52,7 @@ impl MountSet {
 }
 
 /// Plans one set of mounts. `mounts` are the existing mounts that stay.
-pub(super) fn plan(
-    machine: &Machine,
-    mounts: &[mount::Mount],
-    new: &NewMounts,
-    request: &Request,
-) -> Task {
+pub(super) fn plan(machine: &Machine, mounts: &[mount::Mount], new: &NewMounts) -> Task {
     let NewMounts {
         option,
         set,
@@ -70,12 +65,11 @@ pub(super) fn plan(
     let mut steps = Vec::new();
     for pool in pools
         .into_iter()
-        .filter(|pool| limits.concerns(pool) && !request.holds_nothing(limits, pool))
+        .filter(|pool| limits.concerns(pool) && !limits.holds_nothing(pool))
     {
         let dir = own.as_ref().unwrap_or(&base);
         let point = dir.join(format!("pagesize-{}", pool.size));
-        let pages = minimum_after(machine, pool, request.pool_min.iter());
-        steps.extend(mount(mounts, point, (pool.size, pages), owner, limits));
+        steps.extend(mount(mounts, point, pool.size, owner, limits));
     }
     if steps.is_empty() {
         steps.push(Step::impossible(
@@ -113,18 +107,16 @@ fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {
 fn mount(
     mounts: &[mount::Mount],
     point: PathBuf,
-    (size, pages): (PageSize, PageCount),
+    size: PageSize,
     owner: Owner,
     limits: &Mounts,
 ) -> Vec<Step> {
-    let limit = |size: Option<MountSize>| size.filter(|size| !size.is_zero());
     let Some(found) = mounted_at(mounts, &point) else {
         let mount = Mount {
             point: point.clone(),
             size,
             owner,
-            max_size: limit(limits.max_size),
-            min_size: limit(limits.min_size),
+            max_size: limits.max_size.filter(|size| *size > Bytes::ZERO),
             max_inodes: limits.max_inodes.filter(|inodes| *inodes > 0),
         };
         return vec![directory(point, owner, false), Step::Mount(mount)];
@@ -133,7 +125,7 @@ fn mount(
         Some(other) if other != size => Some(format!(
             "a hugetlbfs with pages of {other} is mounted there"
         )),
-        _ => other_limits(found, limits, size, pages),
+        _ => other_limits(found, limits, size),
     };
     match why {
         None => vec![Step::SetOwner(SetOwner { point, owner })],
@@ -147,34 +139,22 @@ fn mount(
 
 /// Describes the first limit in which an existing mount differs. Limits cannot be changed
 /// without unmounting.
-fn other_limits(
-    found: &mount::Mount,
-    limits: &Mounts,
-    size: PageSize,
-    minimum: PageCount,
-) -> Option<String> {
-    let whole = |limit: MountSize| {
-        let pages = limit.pages(size, minimum);
-        size.of(pages).map_or(u64::MAX, Bytes::get)
-    };
+fn other_limits(found: &mount::Mount, limits: &Mounts, size: PageSize) -> Option<String> {
+    // `size=0` is a mount without any space.
     let has = |name: &str| -> Option<u64> {
         let quantity: Quantity = found.option(name)?.parse().ok()?;
-        // `size=0` is a mount without any space; `min_size=0` reserves nothing.
-        let bytes = quantity.bytes().ok().map(Bytes::get);
-        bytes.filter(|bytes| *bytes > 0 || name == "size")
+        quantity.bytes().ok().map(Bytes::get)
     };
+    let whole = |limit: Bytes| limit.get() - limit.pages(size).1.get();
     let asked = [
         ("size", limits.max_size.map(whole)),
-        ("min_size", limits.min_size.map(whole)),
         ("nr_inodes", limits.max_inodes),
     ];
     // 0 requests no limit.
     let wanted = |asked: u64| Some(asked).filter(|asked| *asked > 0);
-    let asked = asked
-        .into_iter()
-        .filter_map(|(name, asked)| Some((name, wanted(asked?))));
     let (name, asked) = asked
         .into_iter()
+        .filter_map(|(name, asked)| Some((name, wanted(asked?))))
         .find(|(name, asked)| has(name) != *asked)?;
     let limit = |limit: Option<u64>| match limit {
         Some(limit) => format!("{name}={limit}"),

@@ -5,7 +5,7 @@ use hugetools_model::hugetlb::node::NodeId;
 
 use crate::plan::shell::quote_text;
 use crate::report::Outcome;
-use crate::step::{Mount, NumberKind, Pages, Step, Value, Write};
+use crate::step::{NumberKind, Pages, Step, Value, Write};
 
 /// Returns the advice for a step, the second line of its message.
 pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
@@ -62,7 +62,9 @@ fn failure_hint(step: &Step, errno: i32, is_root: bool) -> Option<String> {
                              or where it is writable"
             .to_owned(),
         (libc::EINVAL, Step::Write(write)) => einval_hint(write)?,
-        (_, Step::Mount(mount)) => mount_hint(mount, errno)?,
+        (libc::ENODEV, Step::Mount(_)) => {
+            "this kernel has no hugetlbfs (CONFIG_HUGETLBFS)".to_owned()
+        }
         (libc::EBUSY, Step::Unmount(point)) => {
             let point = quote_text(&point.to_string_lossy());
             format!(
@@ -83,17 +85,6 @@ fn failure_hint(step: &Step, errno: i32, is_root: bool) -> Option<String> {
         _ => return None,
     };
     Some(text)
-}
-
-fn mount_hint(mount: &Mount, errno: i32) -> Option<String> {
-    match errno {
-        libc::ENODEV => Some("this kernel has no hugetlbfs (CONFIG_HUGETLBFS)".to_owned()),
-        libc::ENOMEM if mount.min_size.is_some() => Some(
-            "the pool has too few free pages for --min-size: see hugeadm --pool-list=long"
-                .to_owned(),
-        ),
-        _ => None,
-    }
 }
 
 fn einval_hint(write: &Write) -> Option<String> {

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::{Machine, PageCount, PageSize};
+use hugetools_model::{Bytes, Machine, PageSize};
 
 use super::{MountSet, NewMounts, Request, shown};
 use crate::args::Mounts;
 use crate::effects::{Account, Effects};
-use crate::step::MountSize;
 
 /// Directory of the mounts that the create options make.
 pub(crate) const BASE: &str = "/var/lib/hugetlbfs";
@@ -67,48 +66,18 @@ fn account(
     }
 }
 
-impl Request {
-    /// Whether `--max-size` is less than one page, so that a mount couldn't hold any file. False
-    /// for a percentage of a pool that changes in this run, because it is not yet known.
-    pub(crate) fn holds_nothing(&self, limits: &Mounts, pool: &Pool) -> bool {
-        let Some(size) = limits.max_size.filter(|size| !size.is_zero()) else {
-            return false;
-        };
-        let changes = self.pool_min.iter().chain(&self.pool_max);
-        let is_known = match size {
-            MountSize::Bytes(_) => true,
-            MountSize::Percent(_) => !changes.clone().any(|change| change.size == pool.size),
-        };
-        is_known && size.pages(pool.size, pool.minimum()) == PageCount::ZERO
+/// Notes mounts that are not made or get a smaller limit. An error if no page size fits.
+fn check_limits(limits: &Mounts, machine: &Machine, request: &mut Request) -> Option<String> {
+    let size = limits.max_size.filter(|size| *size > Bytes::ZERO)?;
+    let pools = || machine.pools.iter().filter(|pool| limits.concerns(pool));
+    if pools().next().is_some() && pools().all(|pool| limits.holds_nothing(pool)) {
+        return Some(format!(
+            "--max-size {size}: less than one page of each size"
+        ));
     }
-}
-
-fn check_limits(limits: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String> {
-    let mut errors = Vec::new();
-    for (option, size) in [
-        ("--max-size", limits.max_size),
-        ("--min-size", limits.min_size),
-    ] {
-        let Some(size) = size.filter(|size| !size.is_zero()) else {
-            continue;
-        };
-        let pools = || machine.pools.iter().filter(|pool| limits.concerns(pool));
-        let is_short = |pool: &Pool| match (option, size) {
-            ("--max-size", _) => request.holds_nothing(limits, pool),
-            (_, MountSize::Bytes(bytes)) => bytes.get() < pool.size.get(),
-            (_, MountSize::Percent(_)) => false,
-        };
-        if pools().next().is_some() && pools().all(is_short) {
-            errors.push(format!("{option} {size}: less than one page of each size"));
-            continue;
-        }
-        let notes: Vec<String> = pools()
-            .filter(|pool| option == "--max-size" || !request.holds_nothing(limits, pool))
-            .filter_map(|pool| rounding(option, size, pool.size, is_short(pool)))
-            .collect();
-        request.notes.extend(notes);
-    }
-    errors
+    let notes = pools().filter_map(|pool| rounding(size, pool.size));
+    request.notes.extend(notes);
+    None
 }
 
 impl Mounts {
@@ -116,24 +85,27 @@ impl Mounts {
     pub(crate) fn concerns(&self, pool: &Pool) -> bool {
         self.only.is_none_or(|size| size == pool.size)
     }
+
+    /// Whether `--max-size` is less than one page, so that a mount couldn't hold any file.
+    pub(crate) fn holds_nothing(&self, pool: &Pool) -> bool {
+        let size = self.max_size.unwrap_or_default();
+        size > Bytes::ZERO && size.get() < pool.size.get()
+    }
 }
 
-/// Returns a note about a size that is not a whole number of pages.
-fn rounding(option: &str, size: MountSize, pages: PageSize, is_short: bool) -> Option<String> {
-    match (is_short, option, size) {
-        (true, "--max-size", _) => Some(format!(
-            "{option} {size}: less than one page of {pages}, so no mount for {pages} pages is created"
+/// Returns a note about a limit that is not a whole number of pages.
+fn rounding(size: Bytes, pages: PageSize) -> Option<String> {
+    let (whole, rest) = size.pages(pages);
+    match (whole.get(), rest.get()) {
+        (0, _) => Some(format!(
+            "--max-size {size}: less than one page of {pages}, so no mount for {pages} pages is created"
         )),
-        (true, ..) => Some(format!(
-            "{option} {size}: less than one page of {pages}, so the mount for {pages} pages reserves nothing"
-        )),
-        (false, _, MountSize::Percent(_)) => None,
-        (false, _, MountSize::Bytes(bytes)) => {
-            let (whole, rest) = bytes.pages(pages);
-            (rest.get() > 0).then(|| {
-                let whole = whole.with_noun();
-                format!("{option} {size}: rounded down to {whole} for the mount of {pages} pages")
-            })
+        (_, 0) => None,
+        _ => {
+            let whole = whole.with_noun();
+            Some(format!(
+                "--max-size {size}: rounded down to {whole} for the mount of {pages} pages"
+            ))
         }
     }
 }

@@ -1,13 +1,10 @@
 //! `[[mount]]`: sets of mounts.
 
-use toml::Spanned;
-
 use super::RequestBuilder;
 use crate::args::{Args, Mounts, mount_mode, mount_size};
 use crate::config::source::Source;
-use crate::config::table::{Amount, Mount};
+use crate::config::table::Mount;
 use crate::request::page_size;
-use crate::step::MountSize;
 
 impl RequestBuilder<'_> {
     pub(super) fn mount(&mut self, mount: &Mount, source: &Source) -> Result<(), String> {
@@ -49,16 +46,11 @@ impl RequestBuilder<'_> {
             self.once(&format!("the mount of {size} for {set}"), &key)?;
         }
         let mut names = vec![(option, key)];
-        args.max_size = limit("max_size", mount.max_size.as_ref(), source)?;
-        args.min_size = limit("min_size", mount.min_size.as_ref(), source)?;
-        for (option, name, value, size) in [
-            ("--max-size", "max_size", &mount.max_size, args.max_size),
-            ("--min-size", "min_size", &mount.min_size, args.min_size),
-        ] {
-            if let (Some(value), Some(size)) = (value, size) {
-                let key = source.key(name, &value.span());
-                names.push((format!("{option} {size}"), key));
-            }
+        if let Some(limit) = &mount.max_size {
+            let key = source.key("max_size", &limit.span());
+            let size = mount_size(&limit.get_ref().0).map_err(|why| format!("{key}: {why}"))?;
+            args.max_size = Some(size);
+            names.push((format!("--max-size {size}"), key));
         }
         args.max_inodes = mount.max_inodes;
         if let Some(mode) = &mount.mode {
@@ -72,15 +64,4 @@ impl RequestBuilder<'_> {
         };
         self.add(&args, &names)
     }
-}
-
-fn limit(
-    name: &str,
-    value: Option<&Spanned<Amount>>,
-    source: &Source,
-) -> Result<Option<MountSize>, String> {
-    let Some(value) = value else { return Ok(None) };
-    let key = source.key(name, &value.span());
-    let size = mount_size(&value.get_ref().0);
-    size.map(Some).map_err(|why| format!("{key}: {why}"))
 }
