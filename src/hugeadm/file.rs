@@ -10,7 +10,8 @@ use hugetools_admin::live::Live;
 use hugetools_admin::live::files;
 use hugetools_admin::plan::{Plan, Refusal};
 use hugetools_admin::report::{self, Failure, Status};
-use hugetools_admin::request::{Request, boot};
+use hugetools_admin::request::Request;
+use hugetools_admin::request::boot::kernel;
 use hugetools_contract::level::Level;
 use hugetools_model::{FileError, KPath, Machine};
 
@@ -38,8 +39,9 @@ impl Run {
         }
     }
 
-    /// Adds the pools of `hugetools.toml` to `--install-boot`. Without the file, adds a note.
-    pub(super) fn add_pools_of_the_file(
+    /// Adds notes to `--install-boot`: the kernel parameters for gigantic pages, or that there is
+    /// no `hugetools.toml`.
+    pub(super) fn add_boot_notes(
         &mut self,
         machine: &Machine,
         request: &mut Request,
@@ -59,7 +61,8 @@ impl Run {
             requests::request(&sources, machine, host.as_deref(), &mut effects)
         });
         let pools = pools.map_err(|error| self.failed(Status::Usage, &error))?;
-        boot::add_parameters(request, machine, &pools.pool_min, &mut effects);
+        let pools = [&pools.pool_min[..], &request.pool_min].concat();
+        request.notes.extend(kernel::advice(machine, &pools));
         Ok(())
     }
 

@@ -118,7 +118,7 @@ impl Run {
             Status::Usage
         })?;
         if self.args.config.install_boot {
-            self.add_pools_of_the_file(machine, &mut request)?;
+            self.add_boot_notes(machine, &mut request)?;
         }
         Ok(plan::plan(machine, &request))
     }

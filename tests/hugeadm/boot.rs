@@ -18,7 +18,6 @@ use crate::support::tree;
 use super::world::World;
 
 const UNIT: &str = "etc/systemd/system/hugetools.service";
-const SCRIPT: &str = "etc/init.d/hugetools";
 
 /// Returns a machine with these directories.
 fn machine(dirs: &[&str]) -> TempDir {
@@ -41,14 +40,13 @@ fn each_init_system_gets_its_service_and_loses_it_again() {
         (
             "lib/systemd/systemd",
             UNIT,
-            Some("etc/systemd/system/sysinit.target.wants/hugetools.service"),
+            "etc/systemd/system/sysinit.target.wants/hugetools.service",
         ),
         (
             "sbin/openrc-run",
-            SCRIPT,
-            Some("etc/runlevels/boot/hugetools"),
+            "etc/init.d/hugetools",
+            "etc/runlevels/boot/hugetools",
         ),
-        ("etc/init.d", SCRIPT, None),
     ] {
         let dir = machine(&[
             init,
@@ -60,12 +58,10 @@ fn each_init_system_gets_its_service_and_loses_it_again() {
         ok(&dir, "--install-boot");
         let text = fs::read_to_string(dir.path().join(service)).unwrap();
         assert!(text.contains("/usr/bin/hugeadm --apply"), "{text}");
-        if let Some(link) = link {
-            let to = fs::read_link(dir.path().join(link)).unwrap();
-            assert_eq!(to, Path::new("/").join(service));
-        }
+        let to = fs::read_link(dir.path().join(link)).unwrap();
+        assert_eq!(to, Path::new("/").join(service));
         let after = tree::snapshot(dir.path());
-        assert_eq!(after.len(), before.len() + 1 + usize::from(link.is_some()));
+        assert_eq!(after.len(), before.len() + 2);
         ok(&dir, "--install-boot");
         assert_eq!(tree::snapshot(dir.path()), after, "a second time");
         ok(&dir, "--uninstall-boot");
@@ -107,8 +103,7 @@ fn the_commands_of_a_dry_run_write_the_same_files() {
     assert_eq!(tree::snapshot(one.path()), tree::snapshot(other.path()));
 }
 
-/// The parameters are printed, and written to GRUB's drop-in if its directory exists. They have a
-/// count for each node if the request names nodes.
+/// The parameters are printed. They have a count for each node if the request names nodes.
 #[test]
 fn gigantic_pages_become_kernel_parameters() {
     let pools = [
@@ -118,30 +113,15 @@ fn gigantic_pages_become_kernel_parameters() {
         "--pool-pages-min=2MB:9",
     ];
     let words = "hugepagesz=1G hugepages=0:2";
-    for (dir, next) in [
-        ("etc/default/grub.d", "now run: update-grub"),
-        ("etc/kernel/cmdline", "then run: kernel-install add-all"),
-        ("etc", "the boot loader's configuration"),
-    ] {
-        let dir = machine(&["lib/systemd/systemd", dir]);
-        let ran = hugeadm(dir.path(), &pools);
-        assert_eq!(ran.status, 0, "{ran:?}");
-        let note = ran.err.split_once(&format!("{words}\n  "));
-        assert!(note.is_some_and(|(_, then)| then.contains(next)), "{ran:?}");
-        let grub = dir.path().join("etc/default/grub.d/hugetools.cfg");
-        let text = fs::read_to_string(&grub).unwrap_or_default();
-        assert_eq!(
-            text.contains(&format!("$GRUB_CMDLINE_LINUX {words}\"\n")),
-            next.contains("grub")
-        );
-        // No advice if the kernel command line has them already.
-        fs::write(dir.path().join("proc/cmdline"), words).unwrap();
-        let ran = hugeadm(dir.path(), &pools);
-        assert!(!ran.err.contains(words), "{ran:?}");
-        // A request without gigantic pages removes the drop-in.
-        ok(&dir, "--install-boot");
-        assert!(!grub.exists());
-    }
+    let dir = machine(&["lib/systemd/systemd"]);
+    let ran = hugeadm(dir.path(), &pools);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let told = format!("{words}\n  add them to the boot loader's configuration");
+    assert!(ran.err.contains(&told), "{ran:?}");
+    // No advice if the kernel command line has them already.
+    fs::write(dir.path().join("proc/cmdline"), words).unwrap();
+    let ran = hugeadm(dir.path(), &pools);
+    assert!(!ran.err.contains(words), "{ran:?}");
 }
 
 #[test]
@@ -226,7 +206,7 @@ fn shellcheck_accepts_the_scripts() {
     let share = project("crates/admin/share");
     let mut command = Command::new("shellcheck");
     command.current_dir(share);
-    let scripts = ["hugetools.sysv", "slurm/prolog", "slurm/epilog"];
+    let scripts = ["slurm/prolog", "slurm/epilog"];
     let ran: Ran = command.args(scripts).output().unwrap().into();
     assert_eq!((ran.status, ran.out.as_str()), (0, ""));
     // shellcheck doesn't know openrc-run.

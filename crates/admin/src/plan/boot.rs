@@ -1,85 +1,62 @@
 //! `--install-boot` writes the service and enables it; `--uninstall-boot` reverses that.
-//! A file that an administrator changed stays, and is reported last in its own task.
+//! A service that an administrator changed stays, and is reported last in its own task.
 
 use std::path::PathBuf;
 
 use super::Task;
 use super::mounts::BASE_OWNER;
-use crate::request::boot::kernel::{GRUB, grub};
 use crate::request::boot::{Boot, mark};
 use crate::step::{Install, Installed, MakeDir, Step};
 
 pub(super) fn plan(boot: &Boot) -> Vec<Task> {
-    let steps = match boot.install {
+    let mut steps = match boot.install {
         true => install(boot),
         false => uninstall(boot),
     };
-    let changed = boot.changed.iter().map(|path| {
-        Step::impossible(
-            *path,
+    steps.extend(boot.init.command().map(Step::Run));
+    let mut tasks = vec![Task::new(boot.option, steps)];
+    if boot.changed {
+        let path = boot.init.path();
+        let changed = Step::impossible(
+            path,
             "was changed, or was not written by --install-boot: it stays",
             format!("to give it up: rm {path}"),
-        )
-    });
-    let tasks = std::iter::once(steps).chain(changed.map(|step| vec![step]));
-    let tasks = tasks.filter(|steps| !steps.is_empty());
-    tasks.map(|steps| Task::new(boot.option, steps)).collect()
+        );
+        tasks.push(Task::new(boot.option, vec![changed]));
+    }
+    tasks
 }
 
 fn install(boot: &Boot) -> Vec<Step> {
-    let (text, mode) = boot.init.service(&boot.program);
-    let mut steps = write(boot, boot.init.path(), &text, mode);
-    if let Some(link) = boot.init.link() {
-        let to = Installed::Link(PathBuf::from(boot.init.path()));
-        steps.extend(put(link, to));
+    let path = boot.init.path();
+    let mut steps = Vec::new();
+    if !boot.changed {
+        let (text, mode) = boot.init.service(&boot.program);
+        let text = mark::marked(&text);
+        steps.extend(put(path, Installed::Text { text, mode }));
     }
-    match &boot.parameters {
-        Some(parameters) => steps.extend(write(boot, GRUB, &grub(parameters), 0o644)),
-        None => steps.extend(remove(boot, GRUB)),
-    }
-    steps.extend(boot.init.command(true).map(Step::Run));
+    let to = Installed::Link(PathBuf::from(path));
+    steps.extend(put(boot.init.link(), to));
     steps
 }
 
 fn uninstall(boot: &Boot) -> Vec<Step> {
-    let link = boot.init.link();
-    let mut steps: Vec<Step> = link.map(remove_file).into_iter().collect();
-    steps.extend(remove(boot, boot.init.path()));
-    steps.extend(remove(boot, GRUB));
-    steps.extend(boot.init.command(false).map(Step::Run));
-    steps
+    let service = (!boot.changed).then(|| boot.init.path());
+    let paths = std::iter::once(boot.init.link()).chain(service);
+    paths
+        .map(|path| Step::RemoveFile(PathBuf::from(path)))
+        .collect()
 }
 
-/// Writes a file with its mark, unless an administrator changed it.
-fn write(boot: &Boot, path: &'static str, text: &str, mode: u32) -> Vec<Step> {
-    match boot.changed.contains(&path) {
-        true => Vec::new(),
-        false => {
-            let text = mark::marked(text);
-            put(path, Installed::Text { text, mode })
-        }
-    }
-}
-
-fn put(path: &str, contents: Installed) -> Vec<Step> {
+fn put(path: &str, contents: Installed) -> [Step; 2] {
     let path = PathBuf::from(path);
-    let above = path.parent().unwrap_or(&path).to_owned();
     let dir = MakeDir {
-        path: above,
+        path: path.parent().unwrap_or(&path).to_owned(),
         owner: BASE_OWNER,
         parents: true,
     };
-    vec![
+    [
         Step::MakeDir(dir),
         Step::Install(Install { path, contents }),
     ]
-}
-
-fn remove(boot: &Boot, path: &'static str) -> Option<Step> {
-    let is_ours = !boot.changed.contains(&path);
-    is_ours.then(|| remove_file(path))
-}
-
-fn remove_file(path: &str) -> Step {
-    Step::RemoveFile(PathBuf::from(path))
 }

@@ -12,16 +12,10 @@ pub enum Init {
     },
     /// OpenRC.
     OpenRc,
-    /// Scripts in `/etc/init.d`, which `update-rc.d` may enable.
-    Sysv {
-        /// Whether `update-rc.d` exists and may run.
-        update_rc: bool,
-    },
 }
 
 const UNIT: &str = include_str!("../../../share/hugetools.service");
 const OPENRC: &str = include_str!("../../../share/hugetools.openrc");
-const SYSV: &str = include_str!("../../../share/hugetools.sysv");
 
 impl Init {
     /// Finds the init system. `live` is false below `--sysroot`, where nothing is run.
@@ -31,18 +25,14 @@ impl Init {
         if running || systemd.into_iter().any(&mut *exists) {
             return Some(Init::Systemd { running });
         }
-        if exists("/sbin/openrc-run") {
-            return Some(Init::OpenRc);
-        }
-        let update_rc = live && exists("/usr/sbin/update-rc.d");
-        exists("/etc/init.d").then_some(Init::Sysv { update_rc })
+        exists("/sbin/openrc-run").then_some(Init::OpenRc)
     }
 
     /// Returns the path of its service.
     pub fn path(self) -> &'static str {
         match self {
             Init::Systemd { .. } => "/etc/systemd/system/hugetools.service",
-            Init::OpenRc | Init::Sysv { .. } => "/etc/init.d/hugetools",
+            Init::OpenRc => "/etc/init.d/hugetools",
         }
     }
 
@@ -51,33 +41,23 @@ impl Init {
         let (text, mode) = match self {
             Init::Systemd { .. } => (UNIT, 0o644),
             Init::OpenRc => (OPENRC, 0o755),
-            Init::Sysv { .. } => (SYSV, 0o755),
         };
         let program = program.to_string_lossy();
         (text.replace("/usr/bin/hugeadm", &program), mode)
     }
 
     /// Returns the link that enables the service.
-    pub fn link(self) -> Option<&'static str> {
+    pub fn link(self) -> &'static str {
         match self {
-            Init::Systemd { .. } => {
-                Some("/etc/systemd/system/sysinit.target.wants/hugetools.service")
-            }
-            Init::OpenRc => Some("/etc/runlevels/boot/hugetools"),
-            Init::Sysv { .. } => None,
+            Init::Systemd { .. } => "/etc/systemd/system/sysinit.target.wants/hugetools.service",
+            Init::OpenRc => "/etc/runlevels/boot/hugetools",
         }
     }
 
     /// Returns the command that makes the init system see the change.
-    pub fn command(self, install: bool) -> Option<&'static [&'static str]> {
-        match (self, install) {
-            (Init::Systemd { running: true }, _) => Some(&["systemctl", "daemon-reload"]),
-            (Init::Sysv { update_rc: true }, true) => {
-                Some(&["update-rc.d", "hugetools", "defaults"])
-            }
-            (Init::Sysv { update_rc: true }, false) => {
-                Some(&["update-rc.d", "hugetools", "remove"])
-            }
+    pub fn command(self) -> Option<&'static [&'static str]> {
+        match self {
+            Init::Systemd { running: true } => Some(&["systemctl", "daemon-reload"]),
             _ => None,
         }
     }

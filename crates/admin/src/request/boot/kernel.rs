@@ -9,44 +9,23 @@ use hugetools_model::{Machine, PageCount, PageSize};
 
 use crate::request::{Place, PoolChange};
 
-/// The drop-in for GRUB.
-pub const GRUB: &str = "/etc/default/grub.d/hugetools.cfg";
-
-pub(super) const GRUB_DIR: &str = "/etc/default/grub.d";
-
-/// The command line that kernel-install gives to new kernels.
-const CMDLINE: &str = "/etc/kernel/cmdline";
-
-/// Returns the drop-in for GRUB.
-pub fn grub(parameters: &str) -> String {
-    format!(
-        "# Gigantic pages of /etc/hugetools: the kernel finds memory for them only at boot.\n\
-         GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {parameters}\"\n"
-    )
-}
-
-/// Returns the step left to the administrator, unless the kernel has these parameters.
-pub(super) fn advice(
-    machine: &Machine,
-    parameters: &str,
-    exists: &mut dyn FnMut(&str) -> bool,
-) -> Option<String> {
+/// Returns the step left to the administrator, unless the kernel has the parameters for the
+/// gigantic pages of these pools.
+pub fn advice(machine: &Machine, pools: &[PoolChange]) -> Option<String> {
+    let parameters = parameters(machine, pools)?;
     let mut words = parameters.split(' ');
     if words.all(|word| machine.boot.words.iter().any(|has| has == word)) {
         return None;
     }
-    let next = match (exists(GRUB_DIR), exists(CMDLINE)) {
-        (true, _) => "now run: update-grub".to_owned(),
-        (false, true) => format!("append them to {CMDLINE}, then run: kernel-install add-all"),
-        (false, false) => "add them to the boot loader's configuration".to_owned(),
-    };
     Some(format!(
-        "gigantic pages need these kernel parameters from the next boot on: {parameters}\n  {next}"
+        "gigantic pages need these kernel parameters from the next boot on: {parameters}\n  \
+         add them to the boot loader's configuration, such as GRUB_CMDLINE_LINUX in \
+         /etc/default/grub"
     ))
 }
 
 /// Returns the parameters for these pools, if any of them has gigantic pages.
-pub(super) fn parameters(machine: &Machine, pools: &[PoolChange]) -> Option<String> {
+fn parameters(machine: &Machine, pools: &[PoolChange]) -> Option<String> {
     let mut words: Vec<String> = Vec::new();
     for pool in machine
         .pools
