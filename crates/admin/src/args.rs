@@ -25,7 +25,7 @@ pub use mounts::Mounts;
 pub(crate) use mounts::{mode as mount_mode, size as mount_size};
 pub use pools::Pools;
 pub use show::{PoolList, Show};
-pub use thp::Thp;
+pub use thp::{DEFRAG, ENABLED, SHMEM, Thp};
 
 /// The parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Parser)]

@@ -2,6 +2,15 @@
 
 use clap::Args;
 
+/// Modes of transparent huge pages.
+pub const ENABLED: [&str; 3] = ["always", "madvise", "never"];
+
+/// Words of `--thp-defrag`.
+pub const DEFRAG: [&str; 5] = ["always", "defer", "defer+madvise", "madvise", "never"];
+
+/// Words of `--thp-shmem`.
+pub const SHMEM: [&str; 6] = ["always", "within_size", "advise", "never", "deny", "force"];
+
 /// Options for transparent huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "Transparent huge pages")]
@@ -34,13 +43,11 @@ pub struct Thp {
     pub thp_khugepaged_scan_sleep: Option<u32>,
 
     /// Set how hard a page fault tries to get one
-    #[arg(long, value_name = "MODE",
-        value_parser = ["always", "defer", "defer+madvise", "madvise", "never"])]
+    #[arg(long, value_name = "MODE", value_parser = DEFRAG)]
     pub thp_defrag: Option<String>,
 
     /// Set which shared memory and tmpfs files get them
-    #[arg(long, value_name = "MODE",
-        value_parser = ["always", "within_size", "advise", "never", "deny", "force"])]
+    #[arg(long, value_name = "MODE", value_parser = SHMEM)]
     pub thp_shmem: Option<String>,
 
     /// Set the mode of one size of multi-size THP (64kB:always); may be repeated

@@ -67,7 +67,8 @@ impl Source {
                 place: source.place(&span),
                 text: short(line.unwrap_or("").trim()),
             };
-            format!("{key}: {}", mistake(error.message()))
+            let why = error.message().trim_end().replace('\n', "; ");
+            format!("{key}: {}", printable(&why))
         })?;
         Ok(source)
     }
@@ -105,27 +106,5 @@ fn short(text: &str) -> String {
     match line.len() < text.len() || line.chars().count() > SHOWN {
         true => shown + " ...",
         false => shown,
-    }
-}
-
-/// Rewords an error of serde. Suggests the key or word that may be meant.
-fn mistake(message: &str) -> String {
-    let message = printable(&message.trim_end().replace('\n', "; "));
-    let message = message.replace("missing field", "missing key");
-    let mut words = message.split('`').skip(1).step_by(2);
-    let what = match message.split_once(" `") {
-        Some(("unknown field", _)) => "unknown key",
-        Some(("unknown variant", _)) => "unknown word",
-        _ => {
-            let message = message.replace("a nonzero u32", "a number from 1 to 4294967295");
-            return message.replace("expected u32", "expected a number up to 4294967295");
-        }
-    };
-    let word = words.next().unwrap_or("");
-    let known: Vec<&str> = words.collect();
-    let distance = |other: &&&str| strsim::damerau_levenshtein(word, other);
-    match known.iter().min_by_key(distance) {
-        Some(best) if distance(&best) <= 2 => format!("{what} {word}; do you mean {best}?"),
-        _ => format!("{what} {word}; write one of {}", known.join(", ")),
     }
 }

@@ -1,11 +1,9 @@
 //! The keys of a configuration file.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroU32;
 
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use toml::Spanned;
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -72,40 +70,16 @@ pub(super) struct Mount {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Thp {
-    pub(super) enabled: Option<Spanned<Enabled>>,
-    pub(super) defrag: Option<Spanned<Defrag>>,
-    pub(super) shmem: Option<Spanned<Shmem>>,
+    pub(super) enabled: Option<Spanned<String>>,
+    pub(super) defrag: Option<Spanned<String>>,
+    pub(super) shmem: Option<Spanned<String>>,
     pub(super) use_zero_page: Option<Spanned<bool>>,
     pub(super) max_ptes_none: Option<Spanned<u32>>,
     pub(super) khugepaged_pages: Option<Spanned<NonZeroU32>>,
     pub(super) khugepaged_alloc_sleep: Option<Spanned<u32>>,
     pub(super) khugepaged_scan_sleep: Option<Spanned<u32>>,
-    pub(super) sizes: Map<SizeMode>,
+    pub(super) sizes: Map<String>,
 }
-
-macro_rules! words {
-    ($name:ident: $($variant:ident = $word:literal),*) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-        pub(super) enum $name {
-            $(#[serde(rename = $word)] $variant),*
-        }
-
-        impl $name {
-            pub(super) fn word(self) -> &'static str {
-                match self {
-                    $($name::$variant => $word),*
-                }
-            }
-        }
-    };
-}
-
-words!(Enabled: Always = "always", Madvise = "madvise", Never = "never");
-words!(Defrag: Always = "always", Defer = "defer", DeferMadvise = "defer+madvise",
-    Madvise = "madvise", Never = "never");
-words!(Shmem: Always = "always", WithinSize = "within_size", Advise = "advise",
-    Never = "never", Deny = "deny", Force = "force");
-words!(SizeMode: Always = "always", Inherit = "inherit", Madvise = "madvise", Never = "never");
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -128,36 +102,25 @@ pub(super) struct Memory {
 }
 
 /// A number or a text, as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "NumberOrText")]
 pub(super) struct Amount(pub(super) String);
 
-impl<'de> Deserialize<'de> for Amount {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
-        deserializer.deserialize_any(AmountVisitor)
-    }
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "write a number from 0, or a text such as \"2048MB\" or \"50%\""
+)]
+enum NumberOrText {
+    Number(u64),
+    Text(String),
 }
 
-struct AmountVisitor;
-
-impl Visitor<'_> for AmountVisitor {
-    type Value = Amount;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, or a text such as \"2048MB\" or \"50%\"")
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Amount, E> {
-        match u64::try_from(number) {
-            Ok(number) => self.visit_u64(number),
-            Err(_) => Err(E::custom("it must not be negative")),
+impl From<NumberOrText> for Amount {
+    fn from(amount: NumberOrText) -> Amount {
+        match amount {
+            NumberOrText::Number(number) => Amount(number.to_string()),
+            NumberOrText::Text(text) => Amount(text),
         }
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Amount, E> {
-        Ok(Amount(number.to_string()))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Amount, E> {
-        Ok(Amount(text.to_owned()))
     }
 }

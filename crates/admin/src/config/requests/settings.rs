@@ -9,7 +9,7 @@ use hugetools_model::{Bytes, KPath, thp};
 use toml::Spanned;
 
 use super::RequestBuilder;
-use crate::args::Args;
+use crate::args::{Args, DEFRAG, ENABLED, SHMEM};
 use crate::config::source::{Key, Source};
 use crate::config::table::{Amount, File, Thp};
 use crate::request::settings::{self, THP_NUMBERS};
@@ -29,18 +29,17 @@ impl RequestBuilder<'_> {
     pub(super) fn thp(&mut self, thp: &Thp, source: &Source) -> Result<(), String> {
         let machine = self.facts.machine;
         let words = [
-            given(&thp.enabled, |it| it.word()),
-            given(&thp.defrag, |it| it.word()),
-            given(&thp.shmem, |it| it.word()),
+            ("enabled", "enabled", &ENABLED[..], &thp.enabled),
+            ("defrag", "defrag", &DEFRAG, &thp.defrag),
+            ("shmem", "shmem_enabled", &SHMEM, &thp.shmem),
         ];
-        let files = [
-            ("enabled", "enabled"),
-            ("defrag", "defrag"),
-            ("shmem", "shmem_enabled"),
-        ];
-        for ((name, file), given) in files.into_iter().zip(words) {
-            if let Some((span, word)) = given {
-                let key = self.key("thp", name, &span, source)?.to_string();
+        for (name, file, words, given) in words {
+            if let Some(word) = given {
+                let key = self.key("thp", name, &word.span(), source)?.to_string();
+                let word = word.get_ref().as_str();
+                if !words.contains(&word) {
+                    return Err(format!("{key}: write one of {}", words.join(", ")));
+                }
                 let setting = settings::word(machine, key, thp::dir().join(file), word);
                 self.request.settings.push(setting);
             }
@@ -63,7 +62,7 @@ impl RequestBuilder<'_> {
         for (size, mode) in &thp.sizes {
             let size = size.get_ref();
             let key = self.key("thp", size, &mode.span(), source)?.to_string();
-            let spec = format!("{size}:{}", mode.get_ref().word());
+            let spec = format!("{size}:{}", mode.get_ref());
             let setting = settings::thp_size(machine, key.clone(), &spec);
             let setting = setting.map_err(|why| format!("{key}: {why}"))?;
             self.request.settings.push(setting);
