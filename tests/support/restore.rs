@@ -112,7 +112,6 @@ impl Before {
                 sysctl::optimize_vmemmap_path(),
                 limits.hugetlb_optimize_vmemmap,
             ),
-            (sysctl::movable_path(), limits.hugepages_treat_as_movable),
         ] {
             set(path, value.map(|value| value.to_string()));
         }

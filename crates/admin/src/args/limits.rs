@@ -35,11 +35,11 @@ pub struct Limits {
     #[arg(long = "set-recommended-min_free_kbytes")]
     pub set_recommended_min_free_kbytes: bool,
 
-    /// Let pools allocate from ZONE_MOVABLE; Linux before 4.16
+    /// Reported as an error: Linux 4.16 removed this setting
     #[arg(long, overrides_with = "disable_zone_movable")]
     pub enable_zone_movable: bool,
 
-    /// Don't let pools allocate from ZONE_MOVABLE; Linux before 4.16
+    /// Reported as an error: Linux 4.16 removed this setting
     #[arg(long, overrides_with = "enable_zone_movable")]
     pub disable_zone_movable: bool,
 }

@@ -51,24 +51,16 @@ pub(super) fn check(
     errors: &mut Vec<String>,
 ) {
     let settings = &mut request.settings;
-    for (is_given, option, value) in [
-        (args.limits.enable_zone_movable, "--enable-zone-movable", 1),
-        (
-            args.limits.disable_zone_movable,
-            "--disable-zone-movable",
-            0,
-        ),
-    ] {
-        if is_given {
-            let lack = machine.sysctl.hugepages_treat_as_movable.is_none();
-            let lack = lack.then_some(NOT_MOVABLE);
-            settings.push(number(
-                option.to_owned(),
-                sysctl::movable_path(),
-                value,
-                lack,
-            ));
-        }
+    let zone_movable = [
+        (args.limits.enable_zone_movable, "--enable-zone-movable"),
+        (args.limits.disable_zone_movable, "--disable-zone-movable"),
+    ];
+    for (_, option) in zone_movable.into_iter().filter(|(is_given, _)| *is_given) {
+        let (why, hint) = NOT_MOVABLE;
+        settings.push(Setting {
+            option: option.to_owned(),
+            step: Step::impossible("/proc/sys/vm/hugepages_treat_as_movable", why, hint),
+        });
     }
     settings.extend(modes(&args.thp, machine));
     settings.extend(numbers(&args.thp, machine));

@@ -16,8 +16,6 @@ pub struct Sysctl {
     /// `vm.hugetlb_optimize_vmemmap`: whether the kernel frees the struct pages of new
     /// huge pages, since Linux 5.19.
     pub hugetlb_optimize_vmemmap: Option<u64>,
-    /// `vm.hugepages_treat_as_movable`: whether pools may use ZONE_MOVABLE; before Linux 4.16.
-    pub hugepages_treat_as_movable: Option<u64>,
 }
 
 /// `/proc/sys/vm/hugetlb_shm_group`
@@ -40,11 +38,6 @@ pub fn optimize_vmemmap_path() -> KPath {
     KPath::from("/proc/sys/vm/hugetlb_optimize_vmemmap")
 }
 
-/// `/proc/sys/vm/hugepages_treat_as_movable`
-pub fn movable_path() -> KPath {
-    KPath::from("/proc/sys/vm/hugepages_treat_as_movable")
-}
-
 impl Sysctl {
     /// Reads the values.
     pub fn read(root: &Root) -> Result<Sysctl, FileError> {
@@ -53,7 +46,6 @@ impl Sysctl {
             shmmax: root.number_opt(&shmmax_path())?,
             min_free_kbytes: root.number_opt(&min_free_path())?,
             hugetlb_optimize_vmemmap: root.number_opt(&optimize_vmemmap_path())?,
-            hugepages_treat_as_movable: root.number_opt(&movable_path())?,
         })
     }
 }
