@@ -181,44 +181,6 @@ fn an_ordinary_user_sees_which_processes_are_hidden() {
     sh(&format!("rm '{dir}/kept' '{dir}/or phan'"));
 }
 
-/// A mount in another namespace is reached through a process there.
-#[test]
-fn files_in_another_mount_namespace_can_be_removed() {
-    let Some(live) = machine("files of another mount namespace") else {
-        return;
-    };
-    if !mounts("files of another mount namespace") {
-        return;
-    }
-    live.set_pool(8);
-    let dir = tempfile::tempdir().unwrap();
-    let at = dir.path().display();
-    let script = format!(
-        "mount -t hugetlbfs none {at} && fallocate -l {} {at}/apart && echo made && read word",
-        2 * live.default_size().get()
-    );
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", &script]);
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut line = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut line).unwrap();
-    assert_eq!(line, "made\n");
-    let commands = || -> Vec<String> {
-        let account = account(&live);
-        let holders = account["holders"].as_array().unwrap().iter();
-        let commands = holders.filter_map(|holder| holder["command"].as_str());
-        commands.map(str::to_owned).collect()
-    };
-    let found = commands();
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(sh(&found[0]).status, 0, "{found:?}");
-    assert_eq!(commands(), [""; 0]);
-    drop(child.stdin.take());
-    let _ = child.wait();
-}
-
 /// The file system is unmounted lazily while a process maps its files.
 #[test]
 fn pages_on_an_invisible_mount_have_holders() {

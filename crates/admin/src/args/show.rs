@@ -52,10 +52,10 @@ pub struct Show {
     ///
     /// Lists processes with private pages; files on hugetlbfs mounts, with deleted
     /// ones that are still open or mapped; System V segments; reserved but
-    /// untouched pages. The sums match the kernel's counters, or a
-    /// line shows how many pages are unaccounted for. Objects that no process uses
-    /// are listed with the command that removes them. Root sees all processes,
-    /// other users see their own.
+    /// untouched pages. The sums match the kernel's counters, or a line shows how many
+    /// pages are unaccounted for, such as those of unused files on a container's own
+    /// mount. Objects that no process uses are listed with the command that removes
+    /// them. Root sees all processes, other users see their own.
     #[arg(long)]
     pub who: bool,
 

@@ -53,13 +53,8 @@ pub struct Object {
 /// The kind of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// A file with a path on a mount.
-    File {
-        /// The path in the mount's namespace.
-        path: String,
-        /// The path in this process' namespace.
-        local_path: String,
-    },
+    /// A file with this path on a mount.
+    File(String),
     /// A file without a path: deleted or never linked.
     Nameless(String),
     /// A System V segment: its id, and the number of attachments.
@@ -141,14 +136,12 @@ impl Object {
 
     fn holder(&self, incomplete: bool) -> Holder {
         let (kind, path, id) = match &self.kind {
-            Kind::File { path, .. } | Kind::Nameless(path) => ("file", Some(path.clone()), None),
+            Kind::File(path) | Kind::Nameless(path) => ("file", Some(path.clone()), None),
             Kind::Segment(id, _) => ("shm", None, Some(*id)),
         };
         let command = match &self.kind {
             _ if incomplete || !self.is_orphan() => None,
-            Kind::File { local_path, .. } => {
-                Some(format!("rm {}", crate::plan::shell::quote_text(local_path)))
-            }
+            Kind::File(path) => Some(format!("rm {}", crate::plan::shell::quote_text(path))),
             Kind::Segment(id, _) => Some(format!("ipcrm -m {id}")),
             Kind::Nameless(_) => None,
         };

@@ -87,12 +87,7 @@ impl<'r> Scan<'r> {
     }
 
     fn all(mut self) -> Snapshot {
-        let mounts = files::all_mounts(self.root);
-        let others = mounts.others.into_iter();
-        self.devices.extend(others.map(|device| (device, false)));
-        for mount in &mounts.huge {
-            self.walk(mount);
-        }
+        self.mounts();
         self.processes();
         self.segments();
         self.seen.objects = self.objects.into_values().collect();
