@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hugetools_admin::config::check::{self, Difference};
-use hugetools_admin::config::source::Source;
+use hugetools_admin::config::source::{DEFAULT, Source};
 use hugetools_admin::config::{EXAMPLE, record, requests, save};
 use hugetools_admin::effects::Effects;
 use hugetools_admin::live::Live;
@@ -46,22 +46,19 @@ impl Run {
         machine: &Machine,
         request: &mut Request,
     ) -> Result<(), Status> {
-        let sources = match files::read_config(None) {
-            Err(why) if files::config_files().is_empty() => {
-                request
-                    .notes
-                    .push(format!("nothing is applied at boot: {why}"));
-                Ok(Vec::new())
-            }
-            sources => sources,
-        };
-        let mut effects = Live::new(self.root.clone());
-        let host = self.host();
-        let pools = sources.and_then(|sources| {
-            requests::request(&sources, machine, host.as_deref(), &mut effects)
-        });
-        let pools = pools.map_err(|error| self.failed(Status::Usage, &error))?;
-        let pools = [&pools.pool_min[..], &request.pool_min].concat();
+        let sources = files::read_config(None);
+        let sources = sources.map_err(|error| self.failed(Status::Usage, &error))?;
+        let mut pools = request.pool_min.clone();
+        if sources.is_empty() {
+            let note = format!("nothing is applied at boot: {}", no_file());
+            request.notes.push(note);
+        } else {
+            let mut effects = Live::new(self.root.clone());
+            let host = self.host();
+            let file = requests::request(&sources, machine, host.as_deref(), &mut effects);
+            let file = file.map_err(|error| self.failed(Status::Usage, &error))?;
+            pools = [file.pool_min, pools].concat();
+        }
         request.notes.extend(kernel::advice(machine, &pools));
         Ok(())
     }
@@ -75,7 +72,11 @@ impl Run {
     }
 
     fn sources(&mut self, path: Option<&Path>) -> Result<Vec<Source>, Status> {
-        files::read_config(path).map_err(|error| self.failed(Status::Usage, &error))
+        match files::read_config(path) {
+            Ok(sources) if sources.is_empty() => Err(self.failed(Status::Usage, &no_file())),
+            Ok(sources) => Ok(sources),
+            Err(error) => Err(self.failed(Status::Usage, &error)),
+        }
     }
 
     fn plan_of(
@@ -172,4 +173,8 @@ impl Run {
         self.out(&differences.iter().map(line).collect::<String>());
         self.document.differences = Some(differences);
     }
+}
+
+fn no_file() -> String {
+    format!("there is no {DEFAULT}\n  hugeadm --save={DEFAULT} writes the present state")
 }

@@ -47,41 +47,41 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Reads the given file, or the default file and its directory. An error is the first mistake, with
-/// its position.
+/// Reads the given file, or the default file and its directory; none if there are none. An error
+/// is the first mistake, with its position.
 #[expect(
     clippy::disallowed_methods,
     reason = "the file of pools is no kernel file"
 )]
 pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
-    let read = |path: &Path| match fs::read_to_string(path) {
-        Ok(text) => Source::new(path.to_owned(), text),
-        Err(error) => Err(Failure::call(&format!("read {}", path.display()), &error).error),
+    let paths = match path {
+        Some(path) => vec![path.to_owned()],
+        None => config_files().map_err(|error| unreadable(Path::new(DIRECTORY), &error))?,
     };
-    if let Some(path) = path {
-        return Ok(vec![read(path)?]);
-    }
-    let paths = config_files();
-    if paths.is_empty() {
-        return Err(format!(
-            "there is no {DEFAULT}\n  hugeadm --save={DEFAULT} writes the present state"
-        ));
-    }
-    paths.iter().map(|path| read(path)).collect()
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+        Source::new(path, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    Failure::call(&format!("read {}", path.display()), error).error
 }
 
 /// Returns the configuration files that exist: the default one, then others by name.
-pub fn config_files() -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = match fs::read_dir(DIRECTORY) {
+fn config_files() -> io::Result<Vec<PathBuf>> {
+    let mut paths = match fs::read_dir(DIRECTORY) {
         Ok(entries) => entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect(),
-        Err(_) => Vec::new(),
+            .map(|entry| Ok(entry?.path()))
+            .collect::<io::Result<Vec<PathBuf>>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
     };
     paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     paths.sort();
     let default = Some(PathBuf::from(DEFAULT)).filter(|path| path.exists());
-    default.into_iter().chain(paths).collect()
+    Ok(default.into_iter().chain(paths).collect())
 }
 
 /// Writes a world-readable file of the host. A reader sees the old or the new one.
