@@ -63,7 +63,7 @@ complete -c hugeadm -l set-recommended-shmmax -d 'Raise kernel.shmmax to the siz
 complete -c hugeadm -l set-recommended-min_free_kbytes -d 'Raise vm.min_free_kbytes so that free memory fragments less'
 complete -c hugeadm -l enable-zone-movable -d 'Reported as an error: Linux 4.16 removed this setting'
 complete -c hugeadm -l disable-zone-movable -d 'Reported as an error: Linux 4.16 removed this setting'
-complete -c hugeadm -l rollback -d 'Take back what the last --apply changed'
+complete -c hugeadm -l rollback -d 'Undo what the last --apply changed'
 complete -c hugeadm -l example-config -d 'Print a file with all keys, explained'
 complete -c hugeadm -l install-boot -d 'Apply /etc/hugetools at boot, before programs that need its pools'
 complete -c hugeadm -l uninstall-boot -d 'Remove what --install-boot wrote, except files that were changed since'

@@ -46,7 +46,7 @@ pub enum Step {
     RemoveFile(PathBuf),
     /// Runs this command if an earlier step of the task changed anything.
     Run(&'static [&'static str]),
-    /// Cannot be done on this machine, as known in advance.
+    /// A step that this machine cannot do.
     Impossible(Impossible),
 }
 
@@ -272,7 +272,7 @@ pub enum Installed {
     Link(PathBuf),
 }
 
-/// A step that cannot be done.
+/// A step that this machine cannot do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Impossible {
     /// The subject: a path or an option.

@@ -303,7 +303,7 @@ const WRONG: [(&str, &str); 41] = [
     ),
     (
         "[[mount]]\nfor = \"all\"\n",
-        "2:7: for = \"all\": no set of mounts; write \"root\"",
+        "2:7: for = \"all\": not a set of mounts; write \"root\"",
     ),
     (
         "[[mount]]\nfor = \"user:no-such-user\"\n",
@@ -351,7 +351,7 @@ const WRONG: [(&str, &str); 41] = [
     ),
     (
         "[when]\nmemory = \"much\"\n",
-        "2:10: memory = \"much\": no comparison",
+        "2:10: memory = \"much\": not a comparison",
     ),
     ("[[pool]\n", "1:8: [[pool]: "),
     ("[shm]\nmax = 3\nmax = 4\n", "3:1: max = 4: duplicate key"),

@@ -111,7 +111,7 @@ fn descriptors(machine: &Machine) -> Option<Finding> {
         sum.saturating_add(each.saturating_mul(pool.total.get()))
     });
     (machine.sysctl.hugetlb_optimize_vmemmap == Some(0) && saved >= REPORT_FROM_BYTES).then(|| {
-        let saved = Bytes::new(saved).get() >> 20;
+        let saved = saved >> 20;
         Finding::new(
             "memory",
             format!("the kernel uses {saved} MB for descriptors of the pools' pages"),

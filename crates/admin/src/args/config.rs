@@ -20,7 +20,7 @@ pub struct Config {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub save: Option<Option<PathBuf>>,
 
-    /// Take back what the last --apply changed
+    /// Undo what the last --apply changed
     #[arg(long)]
     pub rollback: bool,
 

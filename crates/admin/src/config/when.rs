@@ -28,7 +28,7 @@ impl HostFacts<'_> {
             let compared = compare(memory.get_ref(), total, bytes);
             holds &= compared.ok_or_else(|| {
                 let key = source.key("memory", &memory.span());
-                format!("{key}: no comparison; write one, as in \">=64GB\"")
+                format!("{key}: not a comparison; write one, as in \">=64GB\"")
             })?;
         }
         if let Some(nodes) = &when.nodes {
@@ -36,7 +36,7 @@ impl HostFacts<'_> {
             let compared = compare(&nodes.get_ref().0, count, |text| text.parse().ok());
             holds &= compared.ok_or_else(|| {
                 let key = source.key("nodes", &nodes.span());
-                format!("{key}: no comparison; write a number, or one as in \">=2\"")
+                format!("{key}: not a comparison; write a number, or one as in \">=2\"")
             })?;
         }
         Ok(holds)

@@ -199,7 +199,7 @@ fn of_postgres(
             ))
         }
         Err(why) if why.contains("postmaster.pid") => Err(
-            "the server runs\n  psql -c 'SHOW shared_memory_size_in_huge_pages' tells how many"
+            "the server is running\n  psql -c 'SHOW shared_memory_size_in_huge_pages' shows the number"
                 .to_owned(),
         ),
         Err(why) => Err(why),

@@ -20,7 +20,7 @@ pub(super) fn plan(boot: &Boot) -> Vec<Task> {
         let changed = Step::impossible(
             path,
             "was changed, or was not written by --install-boot: it stays",
-            format!("to give it up: rm {path}"),
+            format!("to discard it: rm {path}"),
         );
         tasks.push(Task::new(boot.option, vec![changed]));
     }

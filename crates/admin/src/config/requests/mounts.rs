@@ -30,7 +30,7 @@ impl RequestBuilder<'_> {
             }
             _ => {
                 let forms = "\"root\", \"global\", \"user:NAME\" or \"group:NAME\"";
-                return Err(format!("{key}: no set of mounts; write {forms}"));
+                return Err(format!("{key}: not a set of mounts; write {forms}"));
             }
         };
         if let Some(size) = &mount.size {
