@@ -191,10 +191,6 @@ fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str)
     match sizes.contains(&size) {
         true => Ok((size, mode)),
         false => {
-            let meant = PageSize::from_kib(size.get()).filter(|meant| sizes.contains(meant));
-            if let Some(meant) = meant {
-                return Err(format!("the size is in bytes; {}kB?", meant.kib()));
-            }
             let sizes: Vec<String> = sizes.iter().map(PageSize::to_string).collect();
             Err(format!(
                 "this machine has no transparent huge pages of {size}, only of {}",
