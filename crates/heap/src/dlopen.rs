@@ -1,32 +1,61 @@
-//! Libraries opened with `RTLD_DEEPBIND` share our heap. `dlopen` itself is in `libhugetlbfs`;
-//! `rebind` redirects libc's malloc family to ours; `plugin` has the functions that take blocks.
+//! Code that takes the malloc family from libc although the program has ours, and exchanges blocks
+//! with it: libraries opened with `RTLD_DEEPBIND`, and `dlsym` with a handle of libc. So before the
+//! first `dlopen`, libc's names are redefined as ours. `dlopen` itself is in `libhugetlbfs`.
 //!
-//! **Invariants.** `dlopen` loads the same file and returns the same result as the loader's. libc's
-//! tables change in this process only, one word at a time.
+//! **Invariants.** libc's table changes in this process only, one word at a time.
 //!
-//! **Locks.** None of ours; the loader's.
+//! **Locks.** The loader's, which serialises threads.
 //!
-//! **At a fork.** The child has the changed tables.
+//! **At a fork.** The child has the changed table.
 #![expect(unsafe_code, reason = "exports a function")]
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::AtomicBool;
 
 use hugetlbfs::dlopen::RTLD_DEEPBIND;
+use hugetlbfs::loader::rebind;
 
-use crate::dlopen::rebind::Reach;
-pub(crate) mod plugin;
-pub(crate) mod rebind;
+use crate::host_malloc::{self, Heap};
 
-/// Binds libc's malloc family to ours, as far as a library opened with these flags needs it.
-/// Returns the flags, without `RTLD_DEEPBIND` if that fails: libc's `free` would get our blocks.
+/// The malloc family; ours have the same names.
+const NAMES: [&CStr; 18] = [
+    c"malloc",
+    c"calloc",
+    c"aligned_alloc",
+    c"memalign",
+    c"posix_memalign",
+    c"valloc",
+    c"pvalloc",
+    c"malloc_trim",
+    c"mallopt",
+    c"free",
+    c"cfree",
+    c"__libc_free",
+    c"free_sized",
+    c"free_aligned_sized",
+    c"realloc",
+    c"reallocarray",
+    c"__libc_realloc",
+    c"malloc_usable_size",
+];
+
+/// Redefines libc's malloc family. Returns the flags of a `dlopen`, without `RTLD_DEEPBIND` if that
+/// fails: libc's `free` would get our blocks.
 #[unsafe(no_mangle)]
 extern "C" fn hugetools_bind_malloc(flags: c_int) -> c_int {
-    if flags & RTLD_DEEPBIND == 0 {
-        rebind::prepare(Reach::Free);
-        return flags;
-    }
-    match rebind::prepare(Reach::All) {
+    match bind() {
         true => flags,
         false => flags & !RTLD_DEEPBIND,
     }
+}
+
+/// Redefines [`NAMES`]; returns false if libc's table can't be written.
+fn bind() -> bool {
+    static BOUND: AtomicBool = AtomicBool::new(false);
+    if host_malloc::heap() != Heap::Ours {
+        return true;
+    }
+    // A look-up after the change would find our functions.
+    host_malloc::find();
+    rebind::to_ours(NAMES, &BOUND)
 }

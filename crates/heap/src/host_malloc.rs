@@ -1,10 +1,9 @@
-//! A malloc that the program keeps: all calls go there. It is a sanitizer's, which must know every
-//! block, or one that the program also calls by other names.
+//! The other malloc: the next definition of each function, mostly libc's. It frees and resizes
+//! the blocks that it made.
 //!
-//! A sanitizer calls malloc before look-ups work. Its functions have second names, whose addresses
-//! the loader puts into words.
-//!
-//! [`mod@next`]: look-up of the next definition; [`foreign`]: single blocks of another malloc.
+//! All calls go there if the program keeps its malloc: a sanitizer's, which must know every block,
+//! or one that the program also calls by other names. A sanitizer calls malloc before look-ups
+//! work. Its functions have second names, whose addresses the loader puts into words.
 //!
 //! **Invariants.** The decision never changes. A block returns to the malloc that made it; if that
 //! can't be found, it leaks.
@@ -14,17 +13,14 @@
 //! **At a fork.** The child has the same malloc.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use hugetlbfs::loader::host_malloc;
+use hugetlbfs::next::dlsym_next;
 use hugetools_pages::rt::weak::function;
 use hugetools_pages::word;
-
-use crate::host_malloc::next::next;
-
-pub(crate) mod foreign;
-pub(crate) mod next;
 
 word!(hugetools_checker_malloc);
 word!(hugetools_checker_calloc);
@@ -50,13 +46,42 @@ const THEIRS: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(NEW);
 
-/// Addresses of the other malloc's functions.
-static MALLOC: AtomicUsize = AtomicUsize::new(0);
-static CALLOC: AtomicUsize = AtomicUsize::new(0);
-static REALLOC: AtomicUsize = AtomicUsize::new(0);
-static MEMALIGN: AtomicUsize = AtomicUsize::new(0);
-static FREE: AtomicUsize = AtomicUsize::new(0);
-static USABLE_SIZE: AtomicUsize = AtomicUsize::new(0);
+/// A function of the other malloc.
+struct Function {
+    name: &'static CStr,
+    /// 0 before the first use.
+    address: AtomicUsize,
+}
+
+impl Function {
+    const fn named(name: &'static CStr) -> Function {
+        Function {
+            name,
+            address: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns its address, looked up at the first use; 0 if it is missing.
+    fn address(&self) -> usize {
+        if self.address.load(Ordering::Relaxed) == 0 {
+            self.set(dlsym_next(self.name));
+        }
+        self.address.load(Ordering::Relaxed)
+    }
+
+    /// Sets the address, unless it is known: once another thread has changed libc's table
+    /// (`crate::dlopen`), a look-up finds our function.
+    fn set(&self, address: usize) {
+        let _ = (self.address).compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+static MALLOC: Function = Function::named(c"malloc");
+static CALLOC: Function = Function::named(c"calloc");
+static REALLOC: Function = Function::named(c"realloc");
+static MEMALIGN: Function = Function::named(c"memalign");
+static FREE: Function = Function::named(c"free");
+static USABLE_SIZE: Function = Function::named(c"malloc_usable_size");
 
 /// Returns whose malloc the program uses; the first call decides.
 #[cold]
@@ -76,7 +101,7 @@ pub(crate) fn heap() -> Heap {
 }
 
 /// Looks all functions up; returns whether all exist.
-fn find() -> bool {
+pub(crate) fn find() -> bool {
     // SAFETY: words of this library that the loader wrote before any code ran.
     let words = unsafe {
         [
@@ -89,68 +114,51 @@ fn find() -> bool {
         ]
     };
     let functions = [&MALLOC, &CALLOC, &REALLOC, &MEMALIGN, &FREE, &USABLE_SIZE];
-    let names = [
-        c"malloc",
-        c"calloc",
-        c"realloc",
-        c"memalign",
-        c"free",
-        c"malloc_usable_size",
-    ];
     let mut all = true;
-    for ((function, word), name) in functions.into_iter().zip(words).zip(names) {
-        let address = match word.load(Ordering::Relaxed) {
-            0 => next(name),
-            address => address,
-        };
-        function.store(address, Ordering::Relaxed);
-        all &= address != 0;
+    for (function, word) in functions.into_iter().zip(words) {
+        function.set(word.load(Ordering::Relaxed));
+        all &= function.address() != 0;
     }
     all
 }
 
-type Malloc = extern "C" fn(usize) -> *mut c_void;
-type Pair = extern "C" fn(usize, usize) -> *mut c_void;
-type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
-type Free = extern "C" fn(*mut c_void);
-type UsableSize = extern "C" fn(*const c_void) -> usize;
-
-/// Reads a function; `None` if its address is unknown.
-macro_rules! function {
-    ($function:ident as $type:ty) => {{
-        let address = $function.load(Ordering::Relaxed);
+/// Calls a function, or evaluates the expression after `else` if it is missing.
+macro_rules! call {
+    ($function:ident as fn($($type:ty),*) $(-> $result:ty)?, ($($argument:expr),*), else $otherwise:expr) => {{
+        type Function = extern "C" fn($($type),*) $(-> $result)?;
         // SAFETY: the address of the function of that name and type.
-        unsafe { function::<$type>(address) }
+        let function = unsafe { function::<Function>($function.address()) };
+        function.map_or($otherwise, |function| function($($argument),*))
     }};
 }
 
 #[cold]
 pub(crate) fn malloc(size: usize) -> *mut c_void {
-    function!(MALLOC as Malloc).map_or(core::ptr::null_mut(), |malloc| malloc(size))
+    call!(MALLOC as fn(usize) -> *mut c_void, (size), else null_mut())
 }
 
 #[cold]
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
-    function!(CALLOC as Pair).map_or(core::ptr::null_mut(), |calloc| calloc(count, size))
+    call!(CALLOC as fn(usize, usize) -> *mut c_void, (count, size), else null_mut())
 }
 
 #[cold]
 pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    function!(REALLOC as Realloc).map_or(core::ptr::null_mut(), |realloc| realloc(block, size))
+    call!(REALLOC as fn(*mut c_void, usize) -> *mut c_void, (block, size), else null_mut())
 }
 
 #[cold]
 pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    let memalign = function!(MEMALIGN as Pair);
-    memalign.map_or(core::ptr::null_mut(), |memalign| memalign(alignment, size))
+    call!(MEMALIGN as fn(usize, usize) -> *mut c_void, (alignment, size), else null_mut())
+}
+
+/// Frees a block; leaks it if there is no `free`.
+#[cold]
+pub(crate) fn free(block: *mut c_void) {
+    call!(FREE as fn(*mut c_void), (block), else ())
 }
 
 #[cold]
-pub(crate) fn free() -> Option<Free> {
-    function!(FREE as Free)
-}
-
-#[cold]
-pub(crate) fn usable_size() -> Option<UsableSize> {
-    function!(USABLE_SIZE as UsableSize)
+pub(crate) fn usable_size(block: *const c_void) -> usize {
+    call!(USABLE_SIZE as fn(*const c_void) -> usize, (block), else 0)
 }

@@ -5,7 +5,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `host_malloc` | the program's own malloc, if it stays; foreign blocks |
+//! | `host_malloc` | the other malloc: the program's own, if it stays, or libc's |
 //! | `mimalloc` | mimalloc's C interface |
 //! | `owner` | owners of blocks |
 //! | `state` | state of the heap |
@@ -14,7 +14,7 @@
 //! | `wrappers` | functions of libc that mimalloc calls through us |
 //! | `malloc` | the malloc family |
 //! | `exports` | the exported functions: malloc family, C++ operators |
-//! | [`dlopen`](mod@dlopen) | libraries that bind to libc's malloc |
+//! | [`dlopen`](mod@dlopen) | code that takes malloc from libc |
 #![no_std]
 
 mod arena;

@@ -13,7 +13,7 @@ use core::ffi::{c_int, c_void};
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
-use crate::host_malloc::{self, foreign};
+use crate::host_malloc;
 use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_malloc_small, mi_realloc, mi_usable_size,
 };
@@ -149,7 +149,7 @@ pub(crate) unsafe fn free_with_care(block: *mut c_void) {
     }
     match owner::is_foreign(block) {
         _ if block.is_null() => {}
-        true => foreign::free(block),
+        true => host_malloc::free(block),
         // SAFETY: a live block of mimalloc's.
         false => unsafe { mi_free(block) },
     }
@@ -158,11 +158,8 @@ pub(crate) unsafe fn free_with_care(block: *mut c_void) {
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    if !is_ours() {
+    if !is_ours() || owner::is_foreign(block) {
         return host_malloc::realloc(block, size);
-    }
-    if owner::is_foreign(block) {
-        return foreign::realloc(block, size);
     }
     // SAFETY: a live block of mimalloc's.
     let grown = unsafe { mi_realloc(block, size) };
@@ -229,7 +226,7 @@ pub(crate) fn pvalloc(size: usize) -> *mut c_void {
 /// `block` must be null or a block.
 pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
     if owner::is_foreign(block) {
-        return foreign::usable_size(block);
+        return host_malloc::usable_size(block);
     }
     // SAFETY: upheld by the caller; null or mimalloc's.
     unsafe { mi_usable_size(block) }

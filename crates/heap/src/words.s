@@ -11,9 +11,6 @@ weak_word hugetools_checker_memalign, __interceptor_memalign
 weak_word hugetools_checker_free, __interceptor_free
 weak_word hugetools_checker_usable_size, __interceptor_malloc_usable_size
 
-/* For `host_malloc/next.rs`. */
-weak_word hugetools_dlsym_heap, dlsym
-
 /* libc's functions behind the linker's `--wrap`: for `wrappers.rs`. */
 weak_word hugetools_key_create, __real_pthread_key_create
 weak_word hugetools_setspecific, __real_pthread_setspecific

@@ -65,7 +65,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
 
 /// Binds libc's names to ours as needed. Returns the flags, without `RTLD_DEEPBIND` if libc's
 /// table can't be changed.
-pub fn prepare(flags: c_int) -> c_int {
+fn prepare(flags: c_int) -> c_int {
     let flags = match weak_function!(hugetools_dlopen_of_heap as Flags) {
         Some(malloc_bound) => malloc_bound(flags),
         None => flags,
@@ -76,28 +76,21 @@ pub fn prepare(flags: c_int) -> c_int {
     }
 }
 
-/// Binds [`NAMES`] once; returns false if libc's table can't be written.
+/// Binds [`NAMES`]; returns false if libc's table can't be written.
 fn bind_memory() -> bool {
     static BOUND: AtomicBool = AtomicBool::new(false);
-    if BOUND.load(Ordering::Acquire) {
-        return true;
-    }
     // A look-up after the change would find our functions.
     later::find_all();
-    let all = rebind::own(NAMES);
-    let mut is_bound = true;
-    rebind::with_glibc(|libc| is_bound = rebind::change(libc, &all));
-    BOUND.store(is_bound, Ordering::Release);
-    is_bound
+    rebind::to_ours(NAMES, &BOUND)
 }
 
 /// Returns the address of the loader's function of this name; 0 if there is none.
 #[inline(never)]
-pub fn real(known: &AtomicUsize, name: &CStr) -> usize {
+fn real(known: &AtomicUsize, name: &CStr) -> usize {
     if known.load(Ordering::Relaxed) == 0 {
         let found = match next::dlsym_next(name) {
-            None | Some(0) => search(name),
-            Some(found) => found,
+            0 => search(name),
+            found => found,
         };
         known.store(found, Ordering::Relaxed);
     }

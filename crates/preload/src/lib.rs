@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `rt` | functions that the compiler calls, the first copy's marker, memory for reports |
 //! | [`loader`] | loaded objects and their symbols |
-//! | `next` | the next definitions of replaced functions, mostly libc's |
+//! | [`next`] | the next definitions of replaced functions, mostly libc's |
 //! | `sysv_shm` | System V shared memory |
 //! | [`unmap_notice`] | hooks of `madvise` |
 //! | [`api`] | the C interface |
@@ -26,7 +26,7 @@ pub mod api;
 pub mod dlopen;
 mod exports;
 pub mod loader;
-mod next;
+pub mod next;
 pub mod process;
 mod program_segments;
 mod report;

@@ -58,8 +58,9 @@ impl Next {
 
     /// Looks it up by `dlsym`.
     fn resolve(&self) {
-        if let Some(address) = dlsym_next(self.name) {
-            self.address.store(address, Ordering::Relaxed);
+        match dlsym_next(self.name) {
+            0 => {}
+            address => self.address.store(address, Ordering::Relaxed),
         }
     }
 }
@@ -119,7 +120,7 @@ pub(crate) fn find() {
     }
     // A sanitizer's memset would check memory that it hasn't allocated.
     if !host_malloc::has_checker() {
-        let memset = dlsym_next(c"memset").unwrap_or(0);
+        let memset = dlsym_next(c"memset");
         // SAFETY: the address of the function of that name.
         unsafe { mem::know_memset(memset) };
     }
@@ -141,11 +142,12 @@ fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
     is_sure
 }
 
-/// `dlsym(RTLD_NEXT)`; `None` without `dlsym`, which before glibc 2.34 needs libdl.
-pub(crate) fn dlsym_next(name: &CStr) -> Option<usize> {
+/// `dlsym(RTLD_NEXT)`: 0 if there is no such function, or no `dlsym`, which before glibc 2.34 needs
+/// libdl.
+pub fn dlsym_next(name: &CStr) -> usize {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-    let dlsym = weak_function!(hugetools_dlsym as Dlsym)?;
-    Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
+    weak_function!(hugetools_dlsym as Dlsym)
+        .map_or(0, |dlsym| dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
 }
 
 /// Calls the next function, or evaluates the expression after `else`.

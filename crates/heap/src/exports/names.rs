@@ -4,9 +4,9 @@
 
 use core::ffi::{c_int, c_void};
 
+use hugetlbfs::next::dlsym_next;
 use hugetools_pages::rt::weak::function;
 
-use crate::host_malloc::next::next;
 use crate::host_malloc::{Heap, heap};
 use crate::malloc as ours;
 
@@ -21,7 +21,7 @@ macro_rules! internal_names {
             if heap() == Heap::Theirs {
                 let name = const { cstr(concat!(stringify!($name), "\0")) };
                 // SAFETY: the address of the function of that name.
-                if let Some(function) = unsafe { function::<Function>(next(name)) } {
+                if let Some(function) = unsafe { function::<Function>(dlsym_next(name)) } {
                     // SAFETY: upheld by the caller.
                     return unsafe { function($($arg),*) };
                 }

@@ -4,9 +4,9 @@
 
 use core::ffi::{CStr, c_void};
 
+use hugetlbfs::next::dlsym_next;
 use hugetools_pages::rt::weak::function;
 
-use crate::host_malloc::next::next;
 use crate::host_malloc::{self, Heap};
 use crate::malloc as ours;
 use crate::{mimalloc, owner};
@@ -16,7 +16,7 @@ use crate::{mimalloc, owner};
 fn next_new(name: &CStr, size: usize) -> *mut c_void {
     type New = extern "C-unwind" fn(usize) -> *mut c_void;
     // SAFETY: the address of the function of that name.
-    let new = unsafe { function::<New>(next(name)) };
+    let new = unsafe { function::<New>(dlsym_next(name)) };
     new.map_or(core::ptr::null_mut(), |new| new(size))
 }
 
@@ -54,7 +54,7 @@ unsafe fn delete_with_care(name: &CStr, block: *mut c_void) {
 fn next_delete(name: &CStr, block: *mut c_void) {
     type Delete = extern "C" fn(*mut c_void);
     // SAFETY: the address of the function of that name.
-    if let Some(delete) = unsafe { function::<Delete>(next(name)) } {
+    if let Some(delete) = unsafe { function::<Delete>(dlsym_next(name)) } {
         delete(block);
     }
 }

@@ -1,4 +1,4 @@
-//! Redefines symbols of a loaded object in this process: later loads bind to the new addresses.
+//! Redefines glibc's symbols in this process: later loads bind to the new addresses.
 //!
 //! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and its constructors
 //! run before `dlopen` returns. So libc's symbol table is changed before the call.
@@ -6,7 +6,7 @@
 
 use core::ffi::{CStr, c_int};
 use core::ops::ControlFlow;
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use hugetools_pages::sys;
 
@@ -14,11 +14,14 @@ use crate::loader::objects::{self, Object};
 use crate::loader::symbols::{LOCAL_ENTRY, Symbol};
 
 /// A name and its new address.
-pub type Meaning = (&'static CStr, usize);
+type Meaning = (&'static CStr, usize);
 
-/// Returns the addresses of our exported functions; 0 if not exported. They are looked up here,
-/// since references in code would cost a look-up each at every start.
-pub fn own<const N: usize>(names: [&'static CStr; N]) -> [Meaning; N] {
+/// Redefines glibc's functions of these names as ours, which must be exported. `is_done` makes this
+/// happen once. Returns false if glibc's table can't be written.
+pub fn to_ours<const N: usize>(names: [&'static CStr; N], is_done: &AtomicBool) -> bool {
+    if is_done.load(Ordering::Acquire) {
+        return true;
+    }
     let mut all = names.map(|name| (name, 0));
     objects::each(|object| {
         if !object.is_ours() {
@@ -29,23 +32,21 @@ pub fn own<const N: usize>(names: [&'static CStr; N]) -> [Meaning; N] {
         }
         ControlFlow::Break(())
     });
-    all
-}
-
-/// Calls `visit` with glibc, if loaded, under the loader's lock.
-pub fn with_glibc(mut visit: impl FnMut(&Object<'_>)) {
+    let mut is_changed = true;
     objects::each(|object| match object.own_name() {
         Some(name) if name == c"libc.so.6" && object.address_of(c"malloc").is_some() => {
-            visit(object);
+            is_changed = change(object, &all);
             ControlFlow::Break(())
         }
         _ => ControlFlow::Continue(()),
     });
+    is_done.store(is_changed, Ordering::Release);
+    is_changed
 }
 
 /// Redefines symbols of an object, except those with address 0. Returns false if its table can't
 /// be written or has none of the names.
-pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
+fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     let (mut first, mut last) = (usize::MAX, 0);
     for (name, _) in meanings {
         object.definitions(name, |symbol| {
