@@ -20,6 +20,7 @@ use hugetools_pages::{weak_function, word};
 
 use crate::loader::{objects, rebind};
 use crate::next::{self, later};
+use crate::program_segments;
 
 /// `RTLD_DEEPBIND`: the library and its dependencies are searched before the program.
 pub const RTLD_DEEPBIND: c_int = 8;
@@ -54,7 +55,8 @@ type Flags = extern "C" fn(c_int) -> c_int;
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     static DLOPEN: AtomicUsize = AtomicUsize::new(0);
-    let flags = prepare(flags);
+    program_segments::libraries_loaded();
+    let flags = bind(flags);
     // SAFETY: the address of the function of that name.
     match unsafe { function::<Dlopen>(real(&DLOPEN, c"dlopen")) } {
         // SAFETY: upheld by the caller.
@@ -65,7 +67,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
 
 /// Binds libc's names to ours as needed. Returns the flags, without `RTLD_DEEPBIND` if libc's
 /// table can't be changed.
-fn prepare(flags: c_int) -> c_int {
+fn bind(flags: c_int) -> c_int {
     let flags = match weak_function!(hugetools_dlopen_of_heap as Flags) {
         Some(malloc_bound) => malloc_bound(flags),
         None => flags,

@@ -21,7 +21,6 @@ use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
 use crate::next;
-use crate::program_segments;
 
 mod ends;
 mod mremap;
@@ -37,7 +36,6 @@ unsafe extern "C" fn mmap(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
-    program_segments::watch();
     if let Some(pages) = map_shared::wants(addr as usize, len, prot, flags, offset) {
         return sys::c_address(map_shared::map(len, prot, flags, pages));
     }

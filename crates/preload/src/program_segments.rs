@@ -10,10 +10,9 @@
 //! **Invariants.** The program's segments move before its first instruction. The reason for which
 //! a segment stays is reported once.
 //!
-//! **Locks.** A flag: one thread at a time checks for new libraries.
+//! **Locks.** The loader's, while the process has one thread.
 //!
-//! **At a fork.** After it neither parent nor child checks for libraries, nor does a process with
-//! other threads: the loader's lock may be held.
+//! **At a fork.** Nothing.
 
 use core::fmt;
 use core::ops::ControlFlow;
@@ -33,9 +32,8 @@ use hugetools_pages::sys;
 
 use crate::loader::objects::{self, Object};
 
-mod perf_map;
-
 mod libraries;
+mod perf_map;
 mod share_dir;
 
 /// Puts segments on huge pages. Called before the program begins.
@@ -50,14 +48,13 @@ pub(crate) fn remap() {
         }
         ControlFlow::Break(())
     });
-    if config.text_libs {
-        libraries::check(config, put_library);
-    }
+    libraries_loaded();
 }
 
-/// Puts newly loaded libraries on huge pages. Called when the program maps memory.
-pub(crate) fn watch() {
-    libraries::watch(put_library);
+/// Puts newly loaded libraries on huge pages, if requested. Called before the program loads further
+/// ones, and before its second thread.
+pub(crate) fn libraries_loaded() {
+    libraries::check(put_library);
 }
 
 /// Returns the requested pages for a segment.
@@ -67,11 +64,6 @@ pub(crate) fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
         true => config.elfmap.data,
         false => config.elfmap.text,
     }
-}
-
-/// Checks for libraries before the second thread.
-pub(crate) fn before_threads() {
-    libraries::check_last(put_library);
 }
 
 fn put_program(object: &Object<'_>, config: &Config) {

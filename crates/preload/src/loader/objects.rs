@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "reads what the loader knows")]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::mem::offset_of;
 use core::ops::{ControlFlow, Range};
 
 use hugetools_pages::segment::load;
@@ -18,8 +17,6 @@ pub struct Object<'a> {
     pub headers: &'a [libc::Elf64_Phdr],
     /// Whether it is the program itself.
     pub is_program: bool,
-    /// Number of objects loaded so far; 0 if unknown.
-    pub loads: u64,
 }
 
 /// Tags of the dynamic section.
@@ -193,12 +190,11 @@ fn callback_of<F: FnMut(&Object<'_>) -> ControlFlow<()>>(_: &State<F>) -> Callba
 
 unsafe extern "C" fn trampoline<F: FnMut(&Object<'_>) -> ControlFlow<()>>(
     info: *mut libc::dl_phdr_info,
-    size: usize,
+    _size: usize,
     state: *mut c_void,
 ) -> c_int {
     // SAFETY: the state that `each` passed; nobody else uses it.
     let state = unsafe { &mut *state.cast::<State<F>>() };
-    let knows_loads = size > offset_of!(libc::dl_phdr_info, dlpi_adds);
     // SAFETY: the loader gives a valid description.
     let info = unsafe { &*info };
     let name = match info.dlpi_name.is_null() {
@@ -218,7 +214,6 @@ unsafe extern "C" fn trampoline<F: FnMut(&Object<'_>) -> ControlFlow<()>>(
         name,
         headers,
         is_program: state.seen == 0,
-        loads: if knows_loads { info.dlpi_adds } else { 0 },
     };
     state.seen += 1;
     c_int::from((state.visit)(&object).is_break())

@@ -72,7 +72,7 @@ static TASKS: [Slot; SLOTS] = [const {
 fn before_create() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Relaxed) && !DONE.swap(true, Ordering::Relaxed) {
-        program_segments::before_threads();
+        program_segments::libraries_loaded();
         later::find_all();
         lock::note_threads();
     }
