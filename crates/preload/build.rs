@@ -41,6 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     link_argument("-Wl,-soname,libhugetlbfs.so.0");
     link_argument(&format!("-B{}", out.display()));
     link_argument("-fuse-ld=bfd");
+    // The table in which the library looks up its own symbols.
+    link_argument("-Wl,--hash-style=gnu");
     let script = source.join("nodes.map");
     link_argument(&format!("-Wl,--version-script={}", script.display()));
     link_argument(&format!("-Wl,-T,{}", source.join("start.ld").display()));

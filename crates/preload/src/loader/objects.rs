@@ -122,21 +122,11 @@ impl Object<'_> {
 
     /// Returns the address of a table that the dynamic section names.
     pub(crate) fn table(&self, tag: i64) -> Option<usize> {
-        let [table] = self.tables_of([tag]);
-        table
-    }
-
-    /// Returns the addresses of several tables.
-    pub(crate) fn tables_of<const N: usize>(&self, tags: [i64; N]) -> [Option<usize>; N] {
-        let entries = self.dynamic();
-        tags.map(|tag| {
-            let value = entries.iter().find(|entry| entry.tag == tag)?.value;
-            let table = usize::try_from(value).ok()?;
-            // glibc adds the load bias to these values on most machines, musl never.
-            Some(match table < self.base {
-                true => self.base + table,
-                false => table,
-            })
+        let table = self.value(tag)?;
+        // glibc adds the load bias to these values on most machines, musl never.
+        Some(match table < self.base {
+            true => self.base + table,
+            false => table,
         })
     }
 
@@ -155,10 +145,12 @@ impl Object<'_> {
 
 /// Calls `visit` for each object, the program first, until it breaks. The loader's list is locked
 /// meanwhile.
-pub fn each(visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
-    let mut state = State { visit, seen: 0 };
+pub fn each(mut visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
+    let mut state = State {
+        visit: &mut visit,
+        seen: 0,
+    };
     let data = (&raw mut state).cast::<c_void>();
-    let callback = callback_of(&state);
     // SAFETY: the callback takes this state, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(callback), data) };
 }
@@ -176,25 +168,18 @@ pub(crate) fn each_behind_ours(mut visit: impl FnMut(&Object<'_>)) {
     });
 }
 
-struct State<F> {
-    visit: F,
+struct State<'a> {
+    visit: &'a mut dyn FnMut(&Object<'_>) -> ControlFlow<()>,
     seen: usize,
 }
 
-type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
-
-/// Returns the callback for a closure, whose type has no name.
-fn callback_of<F: FnMut(&Object<'_>) -> ControlFlow<()>>(_: &State<F>) -> Callback {
-    trampoline::<F>
-}
-
-unsafe extern "C" fn trampoline<F: FnMut(&Object<'_>) -> ControlFlow<()>>(
+unsafe extern "C" fn callback(
     info: *mut libc::dl_phdr_info,
     _size: usize,
     state: *mut c_void,
 ) -> c_int {
     // SAFETY: the state that `each` passed; nobody else uses it.
-    let state = unsafe { &mut *state.cast::<State<F>>() };
+    let state = unsafe { &mut *state.cast::<State<'_>>() };
     // SAFETY: the loader gives a valid description.
     let info = unsafe { &*info };
     let name = match info.dlpi_name.is_null() {

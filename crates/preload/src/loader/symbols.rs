@@ -5,7 +5,6 @@ use core::ffi::CStr;
 
 use crate::loader::objects::{Object, STRTAB, SYMTAB};
 
-const HASH: i64 = 4;
 const GNU_HASH: i64 = 0x6fff_fef5;
 
 /// An entry of a symbol table.
@@ -13,24 +12,17 @@ pub type Symbol = libc::Elf64_Sym;
 
 /// The tables needed to find symbols.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tables<'a> {
-    object: &'a Object<'a>,
+pub(crate) struct Tables {
+    base: usize,
     strings: usize,
     symbols: usize,
-    hash: Hash,
+    hash: usize,
 }
 
-/// A hash table of either kind.
-#[derive(Debug, Clone, Copy)]
-enum Hash {
-    Gnu(usize),
-    Old(usize),
-}
-
-impl Tables<'_> {
-    /// Calls `visit` with each definition of a name.
+impl Tables {
+    /// Calls `visit` with each definition of a name, whose [`gnu_hash`] is `hash`.
     fn definitions(&self, name: &CStr, hash: u32, mut visit: impl FnMut(*mut Symbol)) {
-        let mut check = |index: usize| {
+        let check = |index: usize| {
             let symbol = (self.symbols + index * size_of::<Symbol>()) as *mut Symbol;
             // SAFETY: one of the object's symbols, which stay while it is loaded.
             let known = unsafe { &*symbol };
@@ -40,15 +32,8 @@ impl Tables<'_> {
                 visit(symbol);
             }
         };
-        match self.hash {
-            // SAFETY: the object's table, which stays while it is loaded.
-            Hash::Gnu(table) => unsafe { each_of_chain(table, hash, &mut check) },
-            Hash::Old(table) => {
-                // SAFETY: likewise.
-                let count = unsafe { count_of_symbols(table) };
-                (1..count).for_each(check);
-            }
-        }
+        // SAFETY: the object's table, which stays while it is loaded.
+        unsafe { each_of_chain(self.hash, hash, check) };
     }
 
     /// Returns the first definition of a name, whose [`gnu_hash`] is `hash`.
@@ -60,7 +45,7 @@ impl Tables<'_> {
             let value = usize::try_from(symbol.st_value).unwrap_or(0);
             found.get_or_insert(match symbol.st_info & 0xf {
                 INDIRECT => Function::Indirect,
-                _ => Function::At(self.object.base.wrapping_add(value)),
+                _ => Function::At(self.base.wrapping_add(value)),
             });
         });
         found
@@ -80,14 +65,13 @@ pub(crate) enum Function {
 }
 
 impl Object<'_> {
-    pub(crate) fn tables(&self) -> Option<Tables<'_>> {
-        let [gnu, strings, symbols] = self.tables_of([GNU_HASH, STRTAB, SYMTAB]);
-        let old = || self.table(HASH).map(Hash::Old);
+    /// Returns its tables. Objects without `DT_GNU_HASH` count as without symbols.
+    pub(crate) fn tables(&self) -> Option<Tables> {
         Some(Tables {
-            object: self,
-            strings: strings?,
-            symbols: symbols?,
-            hash: gnu.map(Hash::Gnu).or_else(old)?,
+            base: self.base,
+            strings: self.table(STRTAB)?,
+            symbols: self.table(SYMTAB)?,
+            hash: self.table(GNU_HASH)?,
         })
     }
 
@@ -98,16 +82,12 @@ impl Object<'_> {
         }
     }
 
-    /// Returns the address of the first definition.
+    /// Returns the address of the first definition; `None` if a resolver returns it.
     pub fn address_of(&self, name: &CStr) -> Option<usize> {
-        let mut found = None;
-        self.definitions(name, |symbol| {
-            // SAFETY: one of the object's symbols, which stay while it is loaded.
-            let value = unsafe { (*symbol).st_value };
-            let value = usize::try_from(value).unwrap_or(0);
-            found.get_or_insert(self.base.wrapping_add(value));
-        });
-        found
+        match self.tables()?.function(name, gnu_hash(name))? {
+            Function::At(address) => Some(address),
+            Function::Indirect => None,
+        }
     }
 }
 
@@ -142,7 +122,7 @@ pub(crate) const fn gnu_hash(name: &CStr) -> u32 {
 ///
 /// # Safety
 /// `table` must be a loaded object's `DT_GNU_HASH`.
-unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) {
+unsafe fn each_of_chain(table: usize, hash: u32, mut visit: impl FnMut(usize)) {
     // SAFETY: upheld by the caller; so for all of these.
     let word = |at: usize| unsafe { (at as *const u32).read() };
     let [buckets, first, filter] = [0, 4, 8].map(|at| word(table + at) as usize);
@@ -165,18 +145,4 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
         }
         index += 1;
     }
-}
-
-/// Returns the number of symbols from `DT_HASH`, which has 8-byte words on s390x.
-///
-/// # Safety
-/// `table` must be a loaded object's `DT_HASH`.
-unsafe fn count_of_symbols(table: usize) -> usize {
-    if cfg!(target_arch = "s390x") {
-        // SAFETY: upheld by the caller.
-        let count = unsafe { ((table + 8) as *const u64).read() };
-        return usize::try_from(count).unwrap_or(0);
-    }
-    // SAFETY: upheld by the caller.
-    unsafe { ((table + 4) as *const u32).read() as usize }
 }
