@@ -45,11 +45,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     link_argument("-Wl,--hash-style=gnu");
     let script = source.join("nodes.map");
     link_argument(&format!("-Wl,--version-script={}", script.display()));
-    link_argument(&format!("-Wl,-T,{}", source.join("start.ld").display()));
     let files = ["src/words.s", "src/rt/marker.s"];
     assemble("hugetools_preload", &files)?;
     emit("cargo::rerun-if-changed=nodes.map");
-    emit("cargo::rerun-if-changed=start.ld");
     Ok(())
 }
 
