@@ -53,7 +53,7 @@ void free_huge_pages(void *ptr);
 
 /*
  * Memory of any length. GHR_FALLBACK: other pages if there are no huge pages.
- * GHR_COLOR: begins at a random cache line, if the length leaves room.
+ * GHR_COLOR: begins at another cache line each time, if the length leaves room.
  * GHR_STRICT: neither.
  */
 typedef unsigned long ghr_t;

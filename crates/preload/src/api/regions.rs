@@ -24,7 +24,7 @@ use crate::next;
 const GHP_MASK: c_ulong = 0x01;
 /// `get_hugepage_region`: fall back to other pages.
 const GHR_FALLBACK: c_ulong = 0x2000_0000;
-/// `get_hugepage_region`: begin at a random cache line.
+/// `get_hugepage_region`: begin at another cache line each time.
 const GHR_COLOR: c_ulong = 0x4000_0000;
 /// All flags of `get_hugepage_region`; the third one, `GHR_STRICT`, means neither.
 const GHR_MASK: c_ulong = 0x7000_0000;
