@@ -7,7 +7,6 @@ use core::ffi::{CStr, c_int, c_long};
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::kernel::hugetlb_pool;
 use hugetools_pages::rt::message::{Level, say};
-use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, Result};
 
 use super::calls;
@@ -30,7 +29,11 @@ pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
     let file = match dir.is_null() {
         true => without_mount(size),
         // SAFETY: that function returns a static C string.
-        false => on_mount(unsafe { CStr::from_ptr(dir) }),
+        false => match on_mount(unsafe { CStr::from_ptr(dir) }) {
+            // Linux before 5.1.
+            Err(Errno(libc::EOPNOTSUPP)) => without_mount(size),
+            result => result,
+        },
     };
     file.unwrap_or_else(|error| sys::c_result(Err(error)))
 }
@@ -58,36 +61,13 @@ fn without_mount(size: c_long) -> Result<c_int> {
 
 fn on_mount(dir: &CStr) -> Result<c_int> {
     let nameless = libc::O_TMPFILE | libc::O_RDWR;
-    let file = match sys::open_inherited(dir, nameless, 0o600) {
-        // Linux before 5.1, or another file system, if the program has its own `test_path`.
-        Err(Errno(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) => named_and_removed(dir),
-        result => result,
-    };
-    file.inspect_err(|error| {
+    sys::open_inherited(dir, nameless, 0o600).inspect_err(|Errno(number)| {
         let dir = dir.to_str().unwrap_or("the mount");
-        let number = error.0;
-        say(
-            Level::Error,
-            format_args!("no file can be made on {dir}: errno {number}"),
-        );
-    })
-}
-
-/// Creates a file with a unique name and removes the name.
-fn named_and_removed(dir: &CStr) -> Result<c_int> {
-    const TRIES: u64 = 100;
-    let dir = dir.to_str().map_err(|_| Errno(libc::EINVAL))?;
-    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
-    let start = sys::random() ^ sys::now() << 20 ^ u64::from(sys::gettid());
-    for n in start..start.saturating_add(TRIES) {
-        let number = n & 0xffff_ffff_ffff;
-        let path = Path::of(format_args!("{dir}/libhugetlbfs.tmp.{number:012x}"));
-        let path = path.ok_or(Errno(libc::ENAMETOOLONG))?;
-        match sys::open_inherited(path.c_str(), flags, 0o600) {
-            Err(Errno(libc::EEXIST)) => {}
-            Err(error) => return Err(error),
-            Ok(fd) => return sys::unlink(path.c_str()).map(|()| fd),
+        if *number != libc::EOPNOTSUPP {
+            say(
+                Level::Error,
+                format_args!("no file can be made on {dir}: errno {number}"),
+            );
         }
-    }
-    Err(Errno(libc::EEXIST))
+    })
 }

@@ -6,7 +6,7 @@
 )]
 
 use core::ffi::{CStr, c_char, c_int, c_long};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use hugetools_kernfs::mount_scanner::PATH_MAX;
 use hugetools_kernfs::size_name::SizeName;
@@ -33,9 +33,6 @@ struct Table {
 }
 
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
-
-/// The thread that is building the table; of several, the first.
-static MAKER: AtomicU32 = AtomicU32::new(0);
 
 /// `hugetlbfs_test_path`
 ///
@@ -87,26 +84,13 @@ pub fn find(size: usize) -> Option<&'static CStr> {
 }
 
 /// Returns the table, built at the first call. No lock is held, since the program's own functions
-/// may run: of two threads' tables one is kept. `None` without memory, or if this thread is the
-/// [`MAKER`]: an outer frame is building the table.
+/// may run: of two threads' tables one is kept. `None` without memory.
 fn table() -> Option<&'static Table> {
     let known = TABLE.load(Ordering::Acquire);
     // SAFETY: a published table is complete and stays for ever.
     if let Some(table) = unsafe { known.as_ref() } {
         return Some(table);
     }
-    let me = sys::gettid();
-    if MAKER.load(Ordering::Relaxed) == me {
-        return None;
-    }
-    let _ = MAKER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed);
-    let made = make();
-    let _ = MAKER.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed);
-    made
-}
-
-/// Builds and publishes the table.
-fn make() -> Option<&'static Table> {
     let at = sys::map_new(size_of::<Table>()).ok()?;
     let new = at as *mut Table;
     // SAFETY: all bits zero are an empty table, and nobody else uses the mapping.

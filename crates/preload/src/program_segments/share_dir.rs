@@ -1,7 +1,5 @@
 //! Chooses the directory of shared copies.
 
-use core::fmt;
-
 use hugetools_contract::env::{Pages, SHARE_PATH};
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
@@ -9,7 +7,6 @@ use hugetools_pages::extent::page_sizes::asked_size;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::segment::share::{ShareDir, ShareDirError};
-use hugetools_pages::sys::geteuid;
 
 use crate::api::mounts;
 use crate::loader::objects::Object;
@@ -61,24 +58,11 @@ fn own(size: usize) -> Option<ShareDir> {
                 Level::Warning,
                 format_args!(
                     "text: not shared, since no hugetlbfs with pages of {} can be written to \
-                     (to mount one: hugeadm {})",
-                    SizeName(size),
-                    Mounts(geteuid())
+                     (to mount one, as root: hugeadm --create-global-mounts)",
+                    SizeName(size)
                 ),
             );
             None
-        }
-    }
-}
-
-/// Formats the option of hugeadm that mounts hugetlbfs for a user.
-struct Mounts(u32);
-
-impl fmt::Display for Mounts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("--create-mounts"),
-            uid => write!(f, "--create-user-mounts {uid}"),
         }
     }
 }
