@@ -20,14 +20,8 @@ address_word hugetools_free_hugepage_region, free_hugepage_region
 address_word hugetools_next_touch, huge_next_touch
 address_word hugetools_cachecolor, cachecolor
 
-/* Marks of allocators that a program keeps: for `loader/host_malloc.rs`. */
-weak_word hugetools_kept_checker, __interceptor_malloc
-weak_word hugetools_kept_jemalloc, mallocx
-weak_word hugetools_kept_je_jemalloc, je_mallocx
-weak_word hugetools_kept_tcmalloc, tc_malloc
-weak_word hugetools_kept_mimalloc, mi_malloc
-weak_word hugetools_kept_rpmalloc, rpmalloc
-weak_word hugetools_kept_tbb, scalable_malloc
+/* A sanitizer's malloc: for `loader/host_malloc.rs`. */
+weak_word hugetools_checker, __interceptor_malloc
 
 /* For `next.rs`. */
 weak_word hugetools_dlsym, dlsym

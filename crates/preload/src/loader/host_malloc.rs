@@ -15,33 +15,10 @@ use hugetools_pages::rt::message::say;
 use hugetools_pages::rt::weak;
 use hugetools_pages::word;
 
-use crate::loader::{lock, objects};
+use crate::loader::lock;
+use crate::loader::objects::{self, Object};
 
-word!(hugetools_kept_checker);
-
-// The marks of `ALLOCATORS`, in that order.
-word!(hugetools_kept_jemalloc);
-word!(hugetools_kept_je_jemalloc);
-word!(hugetools_kept_tcmalloc);
-word!(hugetools_kept_mimalloc);
-word!(hugetools_kept_rpmalloc);
-word!(hugetools_kept_tbb);
-
-/// Returns the addresses of the marks of `ALLOCATORS`; 0 if absent.
-fn marks() -> [usize; ALLOCATORS.len()] {
-    // SAFETY: words of this library that the loader wrote before any code ran.
-    let words = unsafe {
-        [
-            &hugetools_kept_jemalloc,
-            &hugetools_kept_je_jemalloc,
-            &hugetools_kept_tcmalloc,
-            &hugetools_kept_mimalloc,
-            &hugetools_kept_rpmalloc,
-            &hugetools_kept_tbb,
-        ]
-    };
-    words.map(|word| word.load(Ordering::Relaxed))
-}
+word!(hugetools_checker);
 
 /// The reason for which a program keeps its malloc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +43,7 @@ impl fmt::Display for Reason {
 /// Whether the process runs under a sanitizer.
 pub(crate) fn has_checker() -> bool {
     // SAFETY: a word of this library that the loader wrote before any code ran.
-    let checker = unsafe { hugetools_kept_checker.load(Ordering::Relaxed) };
+    let checker = unsafe { hugetools_checker.load(Ordering::Relaxed) };
     checker != 0
 }
 
@@ -75,15 +52,11 @@ pub fn reason() -> Option<Reason> {
     if has_checker() {
         return Some(Reason::Sanitizer);
     }
-    let marks = marks();
     // musl may call malloc while it holds the lock of its list: no look at the list then.
-    if marks == [0; ALLOCATORS.len()] || !weak::is_glibc() {
+    if !weak::is_glibc() {
         return None;
     }
-    let mut present = ALLOCATORS.iter().zip(marks).filter(|(_, mark)| *mark != 0);
-    present
-        .find_map(|(allocator, mark)| called_function(allocator, of_another(allocator, mark)?))
-        .map(Reason::Caller)
+    called_function(loaded_allocator()?).map(Reason::Caller)
 }
 
 /// Whether the program's file defines malloc, or the program keeps its malloc; false if unknown.
@@ -99,38 +72,37 @@ pub(crate) fn is_of_program() -> bool {
     is_in_program || reason().is_some()
 }
 
-/// Returns the address of an allocator's mark outside this library. If this library defines the
-/// mark (mimalloc's), the word has our address.
-fn of_another(allocator: &Allocator, mark: usize) -> Option<usize> {
-    let (mut is_own, mut other) = (false, None);
-    objects::each(|object| {
-        if object.is_ours() {
-            is_own = object.contains(mark);
-        } else if other.is_none() && !object.is_vdso() {
-            other = object.address_of(allocator.mark);
-        }
-        ControlFlow::Continue(())
-    });
-    match is_own {
-        true => other,
-        false => Some(mark),
-    }
+/// Whether an object may define or call another allocator.
+fn is_other(object: &Object<'_>) -> bool {
+    !object.is_ours() && !object.is_vdso()
 }
 
-/// Returns the function of an allocator that a loaded file calls, if the object with the
-/// allocator's mark also defines malloc.
-fn called_function(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {
-    let mut has_malloc = false;
+/// Returns the first loaded allocator that also defines malloc.
+fn loaded_allocator() -> Option<&'static Allocator> {
     let mut found = None;
     objects::each(|object| {
-        if object.contains(mark) {
-            has_malloc = object.address_of(c"malloc").is_some();
-        } else if found.is_none() && !object.is_vdso() && !object.is_ours() {
+        if is_other(object) && object.address_of(c"malloc").is_some() {
+            let mut all = ALLOCATORS.iter();
+            found = all.find(|allocator| object.address_of(allocator.mark).is_some());
+        }
+        match found {
+            None => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+        }
+    });
+    found
+}
+
+/// Returns the function of an allocator that another loaded file calls.
+fn called_function(allocator: &Allocator) -> Option<&'static CStr> {
+    let mut found = None;
+    objects::each(|object| {
+        if found.is_none() && is_other(object) && object.address_of(allocator.mark).is_none() {
             found = object.find_undefined(|name| allocator.has(name.to_bytes()));
         }
         ControlFlow::Continue(())
     });
-    found.filter(|_| has_malloc)
+    found
 }
 
 /// AddressSanitizer's default options: accept this library before the sanitizer's, since our
