@@ -1,17 +1,15 @@
 //! New threads. If huge pages are requested for stacks, a thread made by `pthread_create` prepares
 //! its stack before its function runs.
 //!
-//! One of [`SLOTS`] slots passes the function to the thread, which frees the slot first. Without a
-//! slot its stack isn't prepared. `pthread_exit` and exceptions unwind through [`begin`].
+//! A mapping passes the function to the thread, which unmaps it first. `pthread_exit` and
+//! exceptions unwind through [`begin`].
 #![expect(
     unsafe_code,
     reason = "exports functions of libc and calls them by address"
 )]
 
-use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::fork::admission;
@@ -35,17 +33,6 @@ type Attributes = libc::pthread_attr_t;
 /// `thrd_error` of C11, in glibc and musl.
 const THRD_ERROR: c_int = 2;
 
-/// Maximum number of threads with prepared stacks that start at the same time.
-const SLOTS: usize = 64;
-
-struct Slot {
-    is_taken: AtomicBool,
-    task: UnsafeCell<Option<Task>>,
-}
-
-// SAFETY: the slot's taker owns the task: the creating thread, then the created one.
-unsafe impl Sync for Slot {}
-
 #[derive(Debug, Clone, Copy)]
 struct Task {
     start: Start,
@@ -59,13 +46,6 @@ struct Shape {
     len: usize,
     guard: usize,
 }
-
-static TASKS: [Slot; SLOTS] = [const {
-    Slot {
-        is_taken: AtomicBool::new(false),
-        task: UnsafeCell::new(None),
-    }
-}; SLOTS];
 
 /// Called before the program creates a thread. The first call looks all functions up, usually
 /// while no other thread can hold the loader's lock.
@@ -102,22 +82,22 @@ unsafe extern "C" fn pthread_create(
     if shape.is_some_and(|Shape { len, guard }| !stack::may_begin(len, guard)) {
         return libc::EAGAIN;
     }
-    let place = shape.and_then(|shape| {
+    let task = shape.and_then(|shape| {
         store(Task {
             start,
             argument,
             shape,
         })
     });
-    let Some(place) = place else {
+    let Some(task) = task else {
         // SAFETY: upheld by the caller.
         return unsafe { next(thread, attributes, start, argument) };
     };
-    let passed = ptr::from_ref(place).cast_mut().cast();
     // SAFETY: likewise; `begin` calls the program's function.
-    let result = unsafe { next(thread, attributes, begin, passed) };
+    let result = unsafe { next(thread, attributes, begin, task.cast()) };
     if result != 0 {
-        place.is_taken.store(false, Ordering::Release);
+        // SAFETY: stored above, and no thread has it.
+        unsafe { take(task) };
     }
     result
 }
@@ -137,24 +117,21 @@ unsafe extern "C" fn thrd_create(
     )
 }
 
-fn store(task: Task) -> Option<&'static Slot> {
-    let is_free = |place: &&Slot| !place.is_taken.swap(true, Ordering::Acquire);
-    let place = TASKS.iter().find(is_free)?;
-    // SAFETY: taken above.
-    unsafe { *place.task.get() = Some(task) };
+/// Maps a task.
+fn store(task: Task) -> Option<*mut Task> {
+    let place = sys::map_new(size_of::<Task>()).ok()? as *mut Task;
+    // SAFETY: a new mapping of that length.
+    unsafe { place.write(task) };
     Some(place)
 }
 
-/// The first function of a thread with a slot.
+/// The first function of a thread with a task.
 ///
 /// # Safety
-/// `place` must be a slot taken for this thread.
-unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
+/// `task` must come from [`store`], for this thread.
+unsafe extern "C-unwind" fn begin(task: *mut c_void) -> *mut c_void {
     // SAFETY: upheld by the caller.
-    let task = unsafe { take(place.cast()) };
-    let Some(task) = task else {
-        return ptr::null_mut();
-    };
+    let task = unsafe { take(task.cast()) };
     let Shape { len, guard } = task.shape;
     if let Some(end) = thread_descriptor() {
         stack::prepare_thread(end, len, guard);
@@ -163,16 +140,15 @@ unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
     unsafe { (task.start)(task.argument) }
 }
 
-/// Frees a slot and returns its task.
+/// Unmaps a task and returns it.
 ///
 /// # Safety
-/// The slot must be taken for this thread.
-unsafe fn take(place: *const Slot) -> Option<Task> {
-    // SAFETY: a static slot.
-    let place = unsafe { &*place };
+/// `place` must come from [`store`] and be used no more.
+unsafe fn take(place: *mut Task) -> Task {
     // SAFETY: upheld by the caller.
-    let task = unsafe { *place.task.get() };
-    place.is_taken.store(false, Ordering::Release);
+    let task = unsafe { place.read() };
+    // SAFETY: likewise.
+    let _ = unsafe { sys::munmap(place as usize, size_of::<Task>()) };
     task
 }
 
