@@ -1,8 +1,7 @@
 //! Reports on a program: `--require` before it begins ([`required`]), and its memory at the
 //! [`end`].
 //!
-//! * [`extents`]: memory known by address; [`own_memory`]: the kernel's figures;
-//!   [`past_malloc`]: memory that the program mapped past malloc.
+//! * [`extents`]: memory known by address; [`own_memory`]: the kernel's figures.
 //! * [`report_file`]: the report's file; [`shared_page`]: the page through which hugectl prints it.
 //!
 //! **Invariants.** Figures come from the kernel. A failure never keeps a program from ending.
@@ -16,7 +15,6 @@
 pub(crate) mod end;
 pub(crate) mod extents;
 mod own_memory;
-pub(crate) mod past_malloc;
 pub(crate) mod report_file;
 pub(crate) mod required;
 pub(crate) mod shared_page;

@@ -24,13 +24,12 @@ fn an_allocator_of_the_program_is_named() {
 }
 
 #[test]
-fn memory_without_malloc_is_named_even_if_given_back() {
+fn memory_without_malloc_is_named() {
     let Some(program) = build("own_memory", Libc::Glibc, &["-fno-builtin"]) else {
         return;
     };
     for (how, segment, reason) in [
         ("map", "anon", "mapped by the program itself"),
-        ("unmap", "anon", "freed by now"),
         ("brk", "heap", "(brk)"),
         ("malloc", "heap", ""),
     ] {

@@ -9,7 +9,7 @@ use hugetools_contract::report::reasons;
 use hugetools_contract::report::{self, Ended, Life, Origin, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
-use hugetools_pages::extent::usage::SMALL_HEAP;
+use hugetools_pages::extent::usage::{self, SMALL_HEAP};
 use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::process::Process;
 use hugetools_pages::next_touch;
@@ -24,7 +24,7 @@ use hugetools_pages::sys::{self, Filter};
 use crate::loader::host_malloc;
 use crate::report::extents::Extents;
 use crate::report::own_memory::{Mappings, most_resident};
-use crate::report::{past_malloc, report_file, required, shared_page};
+use crate::report::{report_file, required, shared_page};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
 use hugetools_pages::vmops::anon;
@@ -126,7 +126,6 @@ fn compose(ended: Ended) -> Option<Text> {
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
-    past_malloc::explain(rows, peak);
     let mut stat = [0; 1024];
     let own = Process::own_and_name(&mut stat);
     let mut met = required::NONE;
@@ -197,7 +196,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Data | Segment::Bss if is_program => {
             segment_reason(&reason::DATA, config.elfmap.data.is_some())
         }
-        Segment::Heap if config.heap.is_some() && past_malloc::is_most(row) => {
+        Segment::Heap if config.heap.is_some() && exceeds_own_heap(row) => {
             Some(reasons::PAST_MALLOC)
         }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
@@ -233,6 +232,12 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let is_requested = asked.is_some_and(|pages| pages != Pages::Thp);
     let applies = row.thp > 0 || !is_fork;
     shortfall.reason().filter(|_| is_requested && applies)
+}
+
+/// Whether a heap row has more bytes on base pages than our heap ever used.
+fn exceeds_own_heap(row: &Row<'_>) -> bool {
+    let base = row.resident.saturating_sub(row.huge_bytes());
+    base > (usage::peak() as u64).saturating_add(usage::REPORT_TOLERANCE as u64)
 }
 
 /// Whether more of it is on base pages than thread stacks would take.
