@@ -3,12 +3,6 @@
 
 _Static_assert(MI_SMALL_SIZE_MAX >= 128 * sizeof(void *), "SMALL in src/malloc.rs");
 
-/* Makes mimalloc return pages as soon as they are free. */
-void hugetools_purge_at_once(void)
-{
-  mi_option_set(mi_option_purge_delay, 0);
-}
-
 /* Lets mimalloc create no arenas of its own. `strict`: it never takes memory from the kernel.
  * `at_once`: it returns pages as soon as they are free. */
 void hugetools_set_options(bool strict, bool at_once)
@@ -17,5 +11,5 @@ void hugetools_set_options(bool strict, bool at_once)
   mi_option_set(mi_option_arena_max_object_size, 16 << 20); /* KiB: as large as an arena */
   if (strict) mi_option_set(mi_option_disallow_os_alloc, 1);
   mi_option_set(mi_option_page_commit_on_demand, 0);
-  if (at_once) hugetools_purge_at_once();
+  if (at_once) mi_option_set(mi_option_purge_delay, 0);
 }

@@ -111,6 +111,6 @@ extern "C" fn malloc_trim(_pad: usize) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mallopt(parameter: c_int, value: c_int) -> c_int {
-    mallopt::set(parameter, value)
+extern "C" fn mallopt(parameter: c_int, _value: c_int) -> c_int {
+    mallopt::set(parameter)
 }

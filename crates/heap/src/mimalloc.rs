@@ -39,9 +39,6 @@ unsafe extern "C" {
     /// See `options.c`.
     pub(crate) safe fn hugetools_set_options(strict: bool, at_once: bool);
 
-    /// See `options.c`.
-    pub(crate) safe fn hugetools_purge_at_once();
-
     fn mi_register_error(function: ErrorFun, argument: *mut c_void);
 
     pub(crate) fn mi_manage_memory(

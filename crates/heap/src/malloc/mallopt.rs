@@ -17,15 +17,10 @@ pub(crate) fn trim() -> c_int {
     c_int::from(usage::in_use() < before)
 }
 
-/// `mallopt(3)`: returns 1 if a setting is accepted. Most tune glibc's malloc and have no effect. A
-/// trim threshold of 0 returns free pages at once. `M_PERTURB` fails: blocks aren't filled.
-pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
-    /// Parameters of glibc's `<malloc.h>`.
-    const M_TRIM_THRESHOLD: c_int = -1;
+/// `mallopt(3)`: returns 1 if a setting is accepted. They tune glibc's malloc and have no effect.
+/// `M_PERTURB` fails: blocks aren't filled.
+pub(crate) fn set(parameter: c_int) -> c_int {
+    /// As in glibc's `<malloc.h>`.
     const M_PERTURB: c_int = -6;
-    if parameter == M_TRIM_THRESHOLD && value == 0 && is_ours() {
-        mimalloc::mi_collect(true);
-        mimalloc::hugetools_purge_at_once();
-    }
     c_int::from(parameter != M_PERTURB)
 }
