@@ -55,29 +55,6 @@ fn pages_are_huge_and_are_freed() {
     });
 }
 
-/// Although `get_hugepage_region` calls `get_huge_pages`.
-#[test]
-fn an_error_names_the_called_function() {
-    let Some(live) = machine("which function fails") else {
-        return;
-    };
-    live.set_pool(8);
-    each("api", |program, with| {
-        for (scene, called) in [
-            ("pages", "get_huge_pages"),
-            ("regions", "get_hugepage_region"),
-        ] {
-            let ran = run(program, with, &[("HUGETLB_VERBOSE", "2")], &[scene]);
-            let mut lines = ran
-                .err
-                .lines()
-                .filter(|line| line.contains("no huge pages for"));
-            let line = lines.next().expect(&ran.err);
-            assert!(line.contains(&format!(" {called}: ")), "{with:?} {ran:?}");
-        }
-    });
-}
-
 /// `mmap` succeeds under such a limit; the first touch would kill the program.
 #[test]
 fn a_limit_of_the_hugetlb_group_is_an_error() {

@@ -6,7 +6,6 @@
 
 use core::ffi::{c_int, c_ulong, c_void};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
@@ -40,7 +39,7 @@ pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
         start_facts::take();
         let page = default_page();
         let result = page.and_then(|page| hand_out(len, page));
-        let start = result.inspect_err(|error| failed(called_function(), *error, len, page))?;
+        let start = result.inspect_err(|error| failed(*error, len, page))?;
         Ok(start as *mut c_void)
     })
 }
@@ -153,37 +152,25 @@ fn last_error() -> Errno {
     }
 }
 
-/// The thread in `get_hugepage_region`, which calls `get_huge_pages`; 0 for none.
-static IN_REGION: AtomicU32 = AtomicU32::new(0);
-
-/// Returns the name of the function that the program has called.
-fn called_function() -> &'static str {
-    match IN_REGION.load(Ordering::Relaxed) == sys::gettid() {
-        true => "get_hugepage_region",
-        false => "get_huge_pages",
-    }
-}
-
-/// Says why there is no memory.
-fn failed(call: &str, error: Errno, len: usize, page: Result<usize>) {
+/// Says why there are no huge pages.
+fn failed(error: Errno, len: usize, page: Result<usize>) {
     let amount = Amount(len);
     match (error, page) {
         _ if len == 0 => say(
             Level::Warning,
-            format_args!("{call}: a length of 0 makes no sense"),
+            format_args!("no huge pages: a length of 0 makes no sense"),
         ),
         (_, Err(_)) => say(
             Level::Warning,
-            format_args!("{call}: {amount}: there is no default huge page size"),
+            format_args!("no huge pages for {amount}: there is no default huge page size"),
         ),
         (Errno(libc::ENOMEM), Ok(size)) => {
-            let (pages, free) = (len.div_ceil(size), hugetlb_pool::free(size));
-            let (name, needed) = (SizeName(size), pages);
+            let (needed, free) = (len.div_ceil(size), hugetlb_pool::free(size));
             say(
                 Level::Warning,
                 format_args!(
-                    "{call}: no huge pages for {amount}: {pages} pages of {name} are needed, \
-                     {free}{}",
+                    "no huge pages for {amount}: {needed} pages of {} are needed, {free}{}",
+                    SizeName(size),
                     WholeHint(GrowHint { size, needed, free })
                 ),
             );
@@ -191,7 +178,7 @@ fn failed(call: &str, error: Errno, len: usize, page: Result<usize>) {
         (Errno(number), Ok(size)) => say(
             Level::Warning,
             format_args!(
-                "{call}: no huge pages for {amount}: {} pages fail with errno {number}",
+                "no huge pages for {amount}: {} pages fail with errno {number}",
                 SizeName(size)
             ),
         ),
@@ -243,11 +230,9 @@ struct Room {
 fn on_huge_pages(len: usize) -> Result<Room> {
     let page = default_page();
     let whole = page.and_then(|page| len.checked_next_multiple_of(page).ok_or(NO_MEMORY));
-    let whole = whole.inspect_err(|error| failed("get_hugepage_region", *error, len, page))?;
-    IN_REGION.store(sys::gettid(), Ordering::Relaxed);
+    let whole = whole.inspect_err(|error| failed(*error, len, page))?;
     // SAFETY: takes numbers.
     let start = unsafe { calls::get_huge_pages(whole, GHP_MASK) };
-    IN_REGION.store(0, Ordering::Relaxed);
     if start.is_null() {
         return Err(last_error());
     }
