@@ -9,14 +9,22 @@ use hugetools_pages::sys;
 
 use crate::loader::lock;
 use crate::loader::objects::{self, Object};
-use crate::rt::scratch::{self, List};
+use crate::rt::scratch;
 
 /// Ranges whose segment is known.
 pub(crate) struct Extents {
-    list: List<Extent<'static>>,
+    list: &'static mut [Extent<'static>],
+    len: usize,
     exe: &'static [u8],
     names: &'static mut [u8],
 }
+
+const UNUSED: Extent<'static> = Extent {
+    start: 0,
+    end: 0,
+    segment: Segment::File,
+    object: None,
+};
 
 /// Bytes for all names of libraries. A library whose name does not fit is reported without it.
 const NAMES: usize = 64 << 10;
@@ -26,7 +34,8 @@ impl Extents {
     /// `None` without memory.
     pub(crate) fn collect(most: usize, exe: &'static [u8]) -> Option<Extents> {
         let mut known = Extents {
-            list: List::with_room(most)?,
+            list: scratch::values(most, UNUSED)?,
+            len: 0,
             exe,
             names: scratch::bytes(NAMES).unwrap_or_default(),
         };
@@ -52,16 +61,19 @@ impl Extents {
     }
 
     pub(crate) fn all(&self) -> &[Extent<'static>] {
-        self.list.all()
+        &self.list[..self.len]
     }
 
     fn put(&mut self, start: usize, end: usize, segment: Segment, object: Option<&'static [u8]>) {
-        self.list.push(Extent {
-            start: start as u64,
-            end: end as u64,
-            segment,
-            object,
-        });
+        if let Some(place) = self.list.get_mut(self.len) {
+            *place = Extent {
+                start: start as u64,
+                end: end as u64,
+                segment,
+                object,
+            };
+            self.len += 1;
+        }
     }
 
     fn copy_name(&mut self, name: &[u8]) -> Option<&'static [u8]> {

@@ -124,8 +124,9 @@ const SEGMENTS: [Segment; 3] = [Segment::Text, Segment::Data, Segment::Bss];
 /// Segments that are measured before the program begins.
 const MEASURABLE: [Segment; 4] = [Segment::Text, Segment::Data, Segment::Bss, Segment::Stack];
 
-/// Bytes of [`MEASURABLE`]: all, in whole huge pages, on huge pages.
-static MEASURED: [[AtomicU64; 3]; 4] = [const { [const { AtomicU64::new(0) }; 3] }; 4];
+/// Bytes of each of [`MEASURABLE`]: all, in whole huge pages, on huge pages.
+static MEASURED: [[AtomicU64; 3]; segment::ALL.len()] =
+    [const { [const { AtomicU64::new(0) }; 3] }; segment::ALL.len()];
 
 /// Bytes of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -138,19 +139,15 @@ pub(crate) struct Measure {
 impl Measure {
     /// Returns the measurement made before the program began.
     pub(crate) fn of(segment: Segment) -> Measure {
-        let at = MEASURABLE.iter().position(|other| *other == segment);
-        let [all, whole, huge] = at.map_or([0; 3], |at| {
-            MEASURED[at]
-                .each_ref()
-                .map(|word| word.load(Ordering::Relaxed))
-        });
+        let words = MEASURED[segment as usize].each_ref();
+        let [all, whole, huge] = words.map(|word| word.load(Ordering::Relaxed));
         Measure { all, whole, huge }
     }
 
     fn note(self, segment: Segment) {
-        if let Some(at) = MEASURABLE.iter().position(|other| *other == segment) {
-            let words = MEASURED[at].iter().zip([self.all, self.whole, self.huge]);
-            words.for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+        let words = MEASURED[segment as usize].iter();
+        for (word, bytes) in words.zip([self.all, self.whole, self.huge]) {
+            word.store(bytes, Ordering::Relaxed);
         }
     }
 
@@ -262,12 +259,14 @@ fn measure(object: &Object<'_>, config: &Config) {
     let (mut in_file, mut is_of_file) = (0, false);
     let loads = || loads(object.headers, object.base, sys::page_size());
     for load in loads() {
+        for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
+            sums[sum].all += part.len() as u64;
+        }
         let Some(pages) = pages_for(&load, config) else {
             continue;
         };
         let page = Rungs::of(pages).sizes().1;
-        let [from_file, bss] = parts(&load);
-        for (part, sum) in [from_file, bss].into_iter().zip(places(&load)) {
+        for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
             let whole = tail::extended(&load, page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
             sums[sum].whole += part.len() as u64;
@@ -299,15 +298,9 @@ fn measure(object: &Object<'_>, config: &Config) {
     if is_of_file {
         sums[0].whole = in_file;
     }
-    for load in loads() {
-        for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
-            sums[sum].all += part.len() as u64;
-        }
+    for (segment, measure) in SEGMENTS.into_iter().zip(sums) {
+        measure.note(segment);
     }
-    SEGMENTS
-        .into_iter()
-        .zip(sums)
-        .for_each(|(segment, measure)| measure.note(segment));
 }
 
 /// Returns the part from the file, and the bss.

@@ -20,36 +20,6 @@ pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'stat
     Some(unsafe { &mut *values })
 }
 
-/// A list of bounded length.
-pub(crate) struct List<T: Copy + 'static> {
-    places: &'static mut [MaybeUninit<T>],
-    len: usize,
-}
-
-impl<T: Copy + 'static> List<T> {
-    /// Maps room for `count` values.
-    pub(crate) fn with_room(count: usize) -> Option<List<T>> {
-        let at = sys::map_new(count.checked_mul(size_of::<T>())?).ok()? as *mut MaybeUninit<T>;
-        // SAFETY: a new mapping of that length.
-        let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
-        Some(List { places, len: 0 })
-    }
-
-    /// Adds a value, if there is room.
-    pub(crate) fn push(&mut self, value: T) {
-        if let Some(place) = self.places.get_mut(self.len) {
-            place.write(value);
-            self.len += 1;
-        }
-    }
-
-    pub(crate) fn all(&self) -> &[T] {
-        let written = core::ptr::from_ref(&self.places[..self.len]) as *const [T];
-        // SAFETY: the first `len` values were written.
-        unsafe { &*written }
-    }
-}
-
 /// Maps `len` zero bytes.
 pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
     let at = sys::map_new(len).ok()? as *mut u8;
