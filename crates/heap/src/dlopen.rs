@@ -9,10 +9,9 @@
 //! **At a fork.** The child has the changed table.
 #![expect(unsafe_code, reason = "exports a function")]
 
-use core::ffi::{CStr, c_int};
+use core::ffi::CStr;
 use core::sync::atomic::AtomicBool;
 
-use hugetlbfs::dlopen::RTLD_DEEPBIND;
 use hugetlbfs::loader::rebind;
 
 use crate::host_malloc::{self, Heap};
@@ -39,18 +38,10 @@ const NAMES: [&CStr; 18] = [
     c"malloc_usable_size",
 ];
 
-/// Redefines libc's malloc family. Returns the flags of a `dlopen`, without `RTLD_DEEPBIND` if that
-/// fails: libc's `free` would get our blocks.
+/// Redefines [`NAMES`]; returns false if libc's table can't be written: libc's `free` would get our
+/// blocks.
 #[unsafe(no_mangle)]
-extern "C" fn hugetools_bind_malloc(flags: c_int) -> c_int {
-    match bind() {
-        true => flags,
-        false => flags & !RTLD_DEEPBIND,
-    }
-}
-
-/// Redefines [`NAMES`]; returns false if libc's table can't be written.
-fn bind() -> bool {
+extern "C" fn hugetools_bind_malloc() -> bool {
     static BOUND: AtomicBool = AtomicBool::new(false);
     if host_malloc::heap() != Heap::Ours {
         return true;

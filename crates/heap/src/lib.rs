@@ -14,11 +14,11 @@
 //! | `wrappers` | functions of libc that mimalloc calls through us |
 //! | `malloc` | the malloc family |
 //! | `exports` | the exported functions: malloc family, C++ operators |
-//! | [`dlopen`](mod@dlopen) | code that takes malloc from libc |
+//! | `dlopen` | code that takes malloc from libc |
 #![no_std]
 
 mod arena;
-pub mod dlopen;
+mod dlopen;
 mod exports;
 mod host_malloc;
 mod idle;

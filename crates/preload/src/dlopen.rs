@@ -15,6 +15,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use hugetools_pages::rt::message::{Level, say_once};
 use hugetools_pages::rt::weak::function;
 use hugetools_pages::{weak_function, word};
 
@@ -23,7 +24,7 @@ use crate::next::{self, later};
 use crate::program_segments;
 
 /// `RTLD_DEEPBIND`: the library and its dependencies are searched before the program.
-pub const RTLD_DEEPBIND: c_int = 8;
+const RTLD_DEEPBIND: c_int = 8;
 
 /// Names to bind to ours: memory calls, and thread creation, since memory may have to leave a pool
 /// before a thread starts.
@@ -47,35 +48,39 @@ const NAMES: [&CStr; 17] = [
     c"thrd_create",
 ];
 
-word!(hugetools_dlopen_of_heap);
-
-type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
-type Flags = extern "C" fn(c_int) -> c_int;
+word!(hugetools_bind_malloc_word);
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
-    static DLOPEN: AtomicUsize = AtomicUsize::new(0);
+    type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
     program_segments::libraries_loaded();
     let flags = bind(flags);
     // SAFETY: the address of the function of that name.
-    match unsafe { function::<Dlopen>(real(&DLOPEN, c"dlopen")) } {
+    match unsafe { function::<Dlopen>(real()) } {
         // SAFETY: upheld by the caller.
         Some(real) => unsafe { real(file, flags) },
         None => core::ptr::null_mut(),
     }
 }
 
-/// Binds libc's names to ours as needed. Returns the flags, without `RTLD_DEEPBIND` if libc's
-/// table can't be changed.
+/// Binds libc's names to ours as needed: those of malloc even without `RTLD_DEEPBIND`. Returns the
+/// flags, without `RTLD_DEEPBIND` if libc's table can't be changed.
 fn bind(flags: c_int) -> c_int {
-    let flags = match weak_function!(hugetools_dlopen_of_heap as Flags) {
-        Some(malloc_bound) => malloc_bound(flags),
-        None => flags,
-    };
-    match flags & RTLD_DEEPBIND != 0 && !bind_memory() {
-        true => flags & !RTLD_DEEPBIND,
-        false => flags,
+    static SAID: AtomicBool = AtomicBool::new(false);
+    type BindMalloc = extern "C" fn() -> bool;
+    let bind_malloc = weak_function!(hugetools_bind_malloc_word as BindMalloc);
+    let has_malloc = bind_malloc.is_none_or(|bind_malloc| bind_malloc());
+    if flags & RTLD_DEEPBIND == 0 || has_malloc && bind_memory() {
+        return flags;
     }
+    say_once(
+        &SAID,
+        Level::Warning,
+        format_args!(
+            "dlopen: without RTLD_DEEPBIND, since libc's symbols cannot be redefined here"
+        ),
+    );
+    flags & !RTLD_DEEPBIND
 }
 
 /// Binds [`NAMES`]; returns false if libc's table can't be written.
@@ -86,27 +91,28 @@ fn bind_memory() -> bool {
     rebind::to_ours(NAMES, &BOUND)
 }
 
-/// Returns the address of the loader's function of this name; 0 if there is none.
+/// Returns the address of the loader's `dlopen`; 0 if there is none.
 #[inline(never)]
-fn real(known: &AtomicUsize, name: &CStr) -> usize {
-    if known.load(Ordering::Relaxed) == 0 {
-        let found = match next::dlsym_next(name) {
-            0 => search(name),
+fn real() -> usize {
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    if KNOWN.load(Ordering::Relaxed) == 0 {
+        let found = match next::dlsym_next(c"dlopen") {
+            0 => search(),
             found => found,
         };
-        known.store(found, Ordering::Relaxed);
+        KNOWN.store(found, Ordering::Relaxed);
     }
-    known.load(Ordering::Relaxed)
+    KNOWN.load(Ordering::Relaxed)
 }
 
 /// Searches all objects: before glibc 2.34 the function is in libdl, which the program may have
 /// loaded later.
 #[cold]
-fn search(name: &CStr) -> usize {
+fn search() -> usize {
     let mut found = 0;
     objects::each(|object| {
         if !object.is_a_copy() {
-            found = object.address_of(name).unwrap_or(0);
+            found = object.address_of(c"dlopen").unwrap_or(0);
         }
         match found {
             0 => ControlFlow::Continue(()),

@@ -13,9 +13,9 @@
 //! | [`api`] | the C interface |
 //! | `program_segments` | code, data and bss of the program, code of its libraries |
 //! | `report` | `--require` before the program begins; the report at its end |
-//! | [`process`] | forks, threads, seccomp filters |
+//! | `process` | forks, threads, seccomp filters |
 //! | `exports` | replaced functions of libc |
-//! | [`dlopen`](mod@dlopen) | libraries opened with `RTLD_DEEPBIND` |
+//! | `dlopen` | libraries opened with `RTLD_DEEPBIND` |
 //! | `start` | the constructor |
 //!
 //! `hugetools_pages::vmops` implements the memory calls. `libhugetlbfs_heap.so` contains all of
@@ -23,11 +23,11 @@
 #![no_std]
 
 pub mod api;
-pub mod dlopen;
+mod dlopen;
 mod exports;
 pub mod loader;
 pub mod next;
-pub mod process;
+mod process;
 mod program_segments;
 mod report;
 mod rt;

@@ -8,7 +8,7 @@
 //!
 //! **At a fork.** See `hugetools_pages::fork`.
 
-pub mod atfork;
+mod atfork;
 mod threads;
 
-pub mod seccomp;
+pub(crate) mod seccomp;

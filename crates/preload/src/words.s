@@ -28,7 +28,7 @@ weak_word hugetools_dlsym, dlsym
 
 /* Defined by libhugetlbfs_heap.so: for `dlopen.rs`. */
 .hidden hugetools_bind_malloc
-weak_word hugetools_dlopen_of_heap, hugetools_bind_malloc
+weak_word hugetools_bind_malloc_word, hugetools_bind_malloc
 
 .popsection
 .purgem weak_word
