@@ -1,7 +1,7 @@
 //! The next definitions of replaced functions, mostly libc's. Calls that don't concern us go there.
 //!
 //! They are looked up at the start: a program may call `mmap` inside its own allocator or a signal
-//! handler. A missing function becomes a direct system call. [`later`] looks up the rest at the
+//! handler. A missing function becomes a direct system call. `later` looks up the rest at the
 //! first call.
 //!
 //! **Invariants.** An address is that of the next definition in the loader's order; the search of
@@ -9,7 +9,7 @@
 //!
 //! **Locks.** None: each address is one word.
 //!
-//! **At a fork.** All, those of [`later`] too, are looked up before the second thread starts: in a
+//! **At a fork.** All, those of `later` too, are looked up before the second thread starts: in a
 //! forked child the loader's lock may be held for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
