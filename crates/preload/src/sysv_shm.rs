@@ -39,24 +39,37 @@ extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     if let Some(request) = HugetlbRequest::of_segment(size, flags) {
         return get_shm_hugetlb(request, key, size, flags);
     }
-    let Some(pages) = config::get().shm else {
+    let pages = config::get().shm.filter(|_| creates(key, flags));
+    let Some(pages) = pages.filter(|_| flags & libc::SHM_HUGETLB == 0) else {
         return next::shmget(key, size, flags);
     };
     start_facts::take();
-    match page_for(pages, key, size, flags) {
-        None if must_refuse(pages, key, size, flags) => {
-            lacks_thp("shmget", size, false);
-            sys::c_result(Err(Errno(libc::ENOMEM)))
-        }
-        None => get_small(pages, key, size, flags),
+    match huge_size(pages).filter(|page| size >= *page) {
         Some(page) => get(key, size, flags, page),
+        None => get_small(pages, key, size, flags),
     }
 }
 
+/// Whether the call may create a segment.
+fn creates(key: c_int, flags: c_int) -> bool {
+    key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0
+}
+
+/// Whether no segment has this key.
+fn is_new(key: c_int) -> bool {
+    key == libc::IPC_PRIVATE || sys::shmget(key, 0, 0) == Err(Errno(libc::ENOENT))
+}
+
 /// Creates a segment without pool pages, or looks up an existing one. Reports a new one that is
-/// smaller than a pool page, but not than a transparent huge page.
+/// smaller than a pool page, but not than a transparent huge page; refuses it if it requires
+/// transparent huge pages and the machine has none.
 fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
-    let is_new = creates_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
+    let is_new = is_new(key);
+    let lacks_required = is_new && required::shm_lacks_thp(pages, size);
+    if lacks_required && !required::shm_may_fall_back(size) {
+        lacks_thp("shmget", size, false);
+        return sys::c_result(Err(Errno(libc::ENOMEM)));
+    }
     let id = next::shmget(key, size, flags);
     if is_new && id >= 0 {
         report_small("shmget", size, pages);
@@ -91,8 +104,7 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
 /// Creates and populates a segment for the program's own `SHM_HUGETLB` below a limit, or looks up an
 /// existing one.
 fn get_shm_hugetlb(request: HugetlbRequest, key: c_int, size: usize, flags: c_int) -> c_int {
-    let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
-    if !creates || key != libc::IPC_PRIVATE && exists(key) {
+    if !creates(key, flags) || !is_new(key) {
         return next::shmget(key, size, flags);
     }
     if let Err(error) = request.admit() {
@@ -104,27 +116,6 @@ fn get_shm_hugetlb(request: HugetlbRequest, key: c_int, size: usize, flags: c_in
         true => sys::c_result(Err(request.refused())),
         false => id,
     }
-}
-
-/// Returns the pool's page size for a new segment; `None` for look-ups without `IPC_CREAT`, for
-/// `SHM_HUGETLB`, for segments smaller than a huge page, and without a pool ([`huge_size`]).
-fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
-    let page = huge_size(pages)?;
-    (creates_plain(key, flags) && size >= page).then_some(page)
-}
-
-fn creates_plain(key: c_int, flags: c_int) -> bool {
-    let creates = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
-    creates && flags & libc::SHM_HUGETLB == 0
-}
-
-/// Whether a new segment requires transparent huge pages and the machine has none.
-fn must_refuse(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
-    let is_new = || key == libc::IPC_PRIVATE || !exists(key);
-    creates_plain(key, flags)
-        && required::shm_lacks_thp(pages, size)
-        && is_new()
-        && !required::shm_may_fall_back(size)
 }
 
 /// Creates a segment, or fails if not all of its pages are available.
@@ -139,15 +130,11 @@ fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int
         return make_populated(key, size, new, page);
     }
     // Other processes see a keyed segment at once: first populate a private one as a trial.
-    if !exists(key) {
+    if is_new(key) {
         let trial = make_populated(libc::IPC_PRIVATE, size, new, page)?;
         sys::shm_remove(trial)?;
     }
     make_populated(key, size, new, page)
-}
-
-fn exists(key: c_int) -> bool {
-    sys::shmget(key, 0, 0) != Err(Errno(libc::ENOENT))
 }
 
 fn make_populated(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
