@@ -11,7 +11,6 @@
 use core::ffi::{c_int, c_void};
 
 use crate::malloc as ours;
-use crate::malloc::mallopt;
 
 mod names;
 mod operators;
@@ -107,10 +106,10 @@ unsafe extern "C" fn cfree(block: *mut c_void) {
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc_trim(_pad: usize) -> c_int {
-    mallopt::trim()
+    ours::malloc_trim()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mallopt(parameter: c_int, _value: c_int) -> c_int {
-    mallopt::set(parameter)
+    ours::mallopt(parameter)
 }

@@ -11,16 +11,16 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_pages::extent::slice_bitmap::SLICE;
+use hugetools_pages::extent::usage;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
 use crate::host_malloc;
 use crate::mimalloc::{
-    mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_malloc_small, mi_realloc, mi_usable_size,
+    mi_calloc, mi_collect, mi_free, mi_malloc, mi_malloc_aligned, mi_malloc_small, mi_realloc,
+    mi_usable_size,
 };
 use crate::state::{self, Due};
 use crate::{arena, idle, owner};
-
-pub(crate) mod mallopt;
 
 /// Up to this size (bytes) mimalloc has a faster function; at most its `MI_SMALL_SIZE_MAX`.
 const SMALL: usize = 128 * size_of::<usize>();
@@ -30,7 +30,7 @@ const LARGE: usize = 1 << 20;
 
 /// Whether the heap is ours; starts it if necessary, and purges it if due.
 #[inline(always)]
-pub(crate) fn is_ours() -> bool {
+fn is_ours() -> bool {
     state::due().is_none_or(handle)
 }
 
@@ -230,6 +230,24 @@ pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
     }
     // SAFETY: upheld by the caller; null or mimalloc's.
     unsafe { mi_usable_size(block) }
+}
+
+/// `malloc_trim(3)`: gives free memory back to the kernel; returns 1 if there was any.
+pub(crate) fn malloc_trim() -> c_int {
+    if !is_ours() {
+        return 0;
+    }
+    let before = usage::in_use();
+    mi_collect(true);
+    c_int::from(usage::in_use() < before)
+}
+
+/// `mallopt(3)`: returns 1 if a setting is accepted. They tune glibc's malloc and have no effect.
+/// `M_PERTURB` fails: blocks aren't filled.
+pub(crate) fn mallopt(parameter: c_int) -> c_int {
+    /// As in glibc's `<malloc.h>`.
+    const M_PERTURB: c_int = -6;
+    c_int::from(parameter != M_PERTURB)
 }
 
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
