@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "reads what the loader knows")]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ops::{ControlFlow, Range};
+use core::ops::ControlFlow;
 
 use hugetools_pages::segment::load;
 
@@ -64,41 +64,41 @@ impl Object<'_> {
     }
 
     /// Returns its SONAME.
-    pub fn own_name(&self) -> Option<&CStr> {
+    pub(crate) fn own_name(&self) -> Option<&CStr> {
         const SONAME: i64 = 14;
-        let at = self.table(STRTAB)? + self.value(SONAME)?;
-        // SAFETY: a C string in the object's string table, which stays while it is loaded.
-        Some(unsafe { CStr::from_ptr(at as *const c_char) })
-    }
-
-    /// Returns the protection of the segment that contains an address.
-    pub fn protection_of(&self, addr: usize) -> Option<c_int> {
-        let header = self.headers.iter().find(|header| {
-            header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr)
-        })?;
-        Some(load::prot(header.p_flags))
-    }
-
-    /// Returns the address range of a segment.
-    fn range_of(&self, header: &libc::Elf64_Phdr) -> Range<usize> {
-        let word = |value: u64| usize::try_from(value).unwrap_or(0);
-        let start = self.base.wrapping_add(word(header.p_vaddr));
-        start..start.saturating_add(word(header.p_memsz))
+        self.strings_of(SONAME).next()
     }
 
     /// Whether it needs (`DT_NEEDED`) a library whose name starts with `name`.
     pub(crate) fn needs(&self, name: &CStr) -> bool {
         const NEEDED: i64 = 1;
-        let Some(table) = self.table(STRTAB) else {
-            return false;
-        };
-        let needed = self.dynamic().iter().filter(|entry| entry.tag == NEEDED);
-        let mut names = needed.map(|entry| table + usize::try_from(entry.value).unwrap_or(0));
-        names.any(|at| {
+        let mut needed = self.strings_of(NEEDED);
+        needed.any(|needed| needed.to_bytes().starts_with(name.to_bytes()))
+    }
+
+    /// Returns the strings with this tag of the dynamic section.
+    fn strings_of(&self, tag: i64) -> impl Iterator<Item = &CStr> {
+        let entries = self.dynamic().iter().filter(move |entry| entry.tag == tag);
+        entries.filter_map(|entry| {
+            let at = self.table(STRTAB)? + usize::try_from(entry.value).ok()?;
             // SAFETY: a C string in the object's string table, which stays while it is loaded.
-            let needed = unsafe { CStr::from_ptr(at as *const c_char) };
-            needed.to_bytes().starts_with(name.to_bytes())
+            Some(unsafe { CStr::from_ptr(at as *const c_char) })
         })
+    }
+
+    /// Returns the segment that contains an address.
+    fn load_of(&self, addr: usize) -> Option<&libc::Elf64_Phdr> {
+        let word = |value: u64| usize::try_from(value).unwrap_or(0);
+        self.headers.iter().find(|header| {
+            let start = self.base.wrapping_add(word(header.p_vaddr));
+            let range = start..start.saturating_add(word(header.p_memsz));
+            header.p_type == libc::PT_LOAD && range.contains(&addr)
+        })
+    }
+
+    /// Returns the protection of the segment that contains an address.
+    pub(crate) fn protection_of(&self, addr: usize) -> Option<c_int> {
+        self.load_of(addr).map(|header| load::prot(header.p_flags))
     }
 
     /// Whether it is this library.
@@ -108,9 +108,8 @@ impl Object<'_> {
     }
 
     /// Whether it contains an address.
-    pub fn contains(&self, addr: usize) -> bool {
-        let mut loads = self.headers.iter();
-        loads.any(|header| header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr))
+    fn contains(&self, addr: usize) -> bool {
+        self.load_of(addr).is_some()
     }
 
     /// Returns a value of the dynamic section.
