@@ -84,33 +84,26 @@ fn put_program(object: &Object<'_>, config: &Config) {
         let (sum, got) = match load.is_writable() {
             true => (&mut data, data::put(&load, &rungs)),
             false => {
-                let share_dir = match fits {
-                    true => share_dir
-                        .get_or_insert_with(|| share_dir::open(object, pages))
-                        .as_ref(),
-                    false => None,
-                };
-                (&mut text, text::put(&load, &rungs, true, share_dir))
+                let open = || share_dir::open(object, pages);
+                let share_dir = fits.then(|| share_dir.get_or_insert_with(open).as_ref());
+                (
+                    &mut text,
+                    text::put(&load, &rungs, true, share_dir.flatten()),
+                )
             }
         };
         if got.bytes() == 0 {
             tail::give_back(&linked, &load);
         }
-        sum.get_or_insert_with(Placement::default).add(got);
+        let (sum, _) = sum.get_or_insert_with(|| (Placement::default(), pages));
+        sum.add(got);
         map_for_perf(object, &load, got, config);
     }
-    let (of_text, of_data) = match config.elfmap.heeds_marks() {
-        true => (Some(Pages::Default), Some(Pages::Default)),
-        false => (config.elfmap.text, config.elfmap.data),
-    };
-    let all = [
-        ("text", text, &reason::TEXT, of_text, Kind::Text),
-        ("data", data, &reason::DATA, of_data, Kind::Data),
-    ];
-    for (name, got, outcome, pages, kind) in all {
-        if let (Some(got), Some(pages)) = (got, pages) {
-            report(name, got, outcome, pages, kind);
-        }
+    if let Some((got, pages)) = text {
+        report("text", got, &reason::TEXT, pages, Kind::Text);
+    }
+    if let Some((got, pages)) = data {
+        report("data", got, &reason::DATA, pages, Kind::Data);
     }
 }
 
