@@ -46,10 +46,8 @@ impl Object<'_> {
 
     /// Whether it is the vDSO, which has no file. musl gives it no name.
     pub(crate) fn is_vdso(&self) -> bool {
-        let names: [&[u8]; 2] = [b"linux-vdso", b"linux-gate"];
         let name = self.name.to_bytes();
-        let named = names.iter().any(|vdso| name.starts_with(vdso));
-        !self.is_program && (name.is_empty() || named)
+        !self.is_program && (name.is_empty() || name.starts_with(b"linux-vdso"))
     }
 
     /// Whether the loader relocates its code: it may not have finished.
