@@ -43,8 +43,7 @@ pub use policy::{mbind, page_nodes, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wait_for, futex_wake, getegid,
     geteuid, getpid, getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size,
-    probe_read, program_break, random, set_blocked_signals, sleep, thp_disabled, touched,
-    yield_now,
+    probe_read, program_break, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,

@@ -6,7 +6,6 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::call::{Errno, Result, call, file_call, filled, unfiltered_call};
-use super::clock::now;
 use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::{extended, int, unsigned};
 
@@ -248,18 +247,6 @@ pub fn touched() -> usize {
 /// Whether the process is set-user-id or the like and must not trust its environment.
 pub fn is_secure() -> bool {
     auxv(libc::AT_SECURE) != 0
-}
-
-/// A random number for unique names.
-pub fn random() -> u64 {
-    const NO_WAIT: usize = 1;
-    let mut number = 0_u64;
-    let at = core::ptr::from_mut(&mut number) as usize;
-    match unfiltered_call(libc::SYS_getrandom, [at, size_of::<u64>(), NO_WAIT]) {
-        Ok(_) => number,
-        // Before Linux 3.17, or forbidden by a filter.
-        Err(_) => now() << 20 ^ u64::from(getpid()) ^ at as u64,
-    }
 }
 
 fn auxv(tag: libc::c_ulong) -> usize {
