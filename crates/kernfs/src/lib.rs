@@ -10,8 +10,7 @@
 //! | [`escape`] | `\040` in mount tables |
 //! | [`keyed`] | lines of a name and a value: `meminfo`, `status`, fields of `smaps` |
 //! | [`list`] | `0-3,8` |
-//! | [`mountinfo`] | lines of `/proc/<pid>/mountinfo` |
-//! | [`mount_scanner`] | hugetlbfs in `/proc/mounts`, byte by byte |
+//! | [`mountinfo`] | lines of `/proc/<pid>/mountinfo` and `mounts` |
 //! | [`number`] | numbers, decimal and hexadecimal |
 //! | [`pagemap`] | entries of `/proc/<pid>/pagemap` |
 //! | [`pool`] | names of directories such as `hugepages-2048kB` |
@@ -31,7 +30,6 @@ pub mod environ;
 pub mod escape;
 pub mod keyed;
 pub mod list;
-pub mod mount_scanner;
 pub mod mountinfo;
 pub mod number;
 pub mod pagemap;

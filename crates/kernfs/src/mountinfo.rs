@@ -1,7 +1,7 @@
-//! Lines of `/proc/<pid>/mountinfo`.
+//! Lines of `/proc/<pid>/mountinfo` and `/proc/<pid>/mounts`. Escapes are not decoded; see
+//! [`decode`](crate::escape::decode).
 
-/// One mount, as the kernel writes it. Escapes are not decoded; see
-/// [`decode`](crate::escape::decode).
+/// One mount, as the kernel writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mount<'a> {
     /// The device, as `98:0`.
@@ -41,9 +41,35 @@ impl<'a> Mount<'a> {
     }
 }
 
+/// Returns the mount point in a line of `/proc/<pid>/mounts`, such as `none /mnt hugetlbfs rw 0 0`;
+/// `None` for other file systems.
+pub fn hugetlbfs_point(line: &[u8]) -> Option<&[u8]> {
+    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t'));
+    let point = words.nth(1)?;
+    (words.next()? == b"hugetlbfs").then_some(point)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_hugetlbfs_has_a_point() {
+        let point = Some(&b"/mnt/a\\040b"[..]);
+        assert_eq!(
+            hugetlbfs_point(b"none /mnt/a\\040b hugetlbfs rw 0 0"),
+            point
+        );
+        assert_eq!(hugetlbfs_point(b"/\t/mnt/a\\040b\thugetlbfs"), point);
+        for other in [
+            &b"/dev/sda1 /mnt/hugetlbfs ext4 rw 0 0"[..],
+            b"hugetlbfs /mnt/c hugetlbfs2 rw 0 0",
+            b"none /mnt",
+            b"",
+        ] {
+            assert_eq!(hugetlbfs_point(other), None);
+        }
+    }
 
     #[test]
     fn optional_fields_end_at_a_dash() {

@@ -44,8 +44,12 @@ pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
 const LINE: usize = 4608;
 
 /// Calls `visit` with each line until it returns a value.
-pub fn each_line<T>(path: &CStr, mut visit: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
-    let file = sys::File::open(path, libc::O_RDONLY).ok()?;
+pub fn each_line<T>(path: &CStr, visit: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+    each_line_of(&sys::File::open(path, libc::O_RDONLY).ok()?, visit)
+}
+
+/// Like [`each_line`], for an open file.
+pub fn each_line_of<T>(file: &sys::File, mut visit: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
     let mut buffer = [0; LINE];
     let mut filled = 0;
     loop {

@@ -3,6 +3,8 @@
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 
+use hugetools_kernfs::escape;
+
 /// A formatted path on the stack.
 #[derive(Debug)]
 pub struct Path {
@@ -13,23 +15,31 @@ pub struct Path {
 impl Path {
     const ROOM: usize = 1024;
 
+    const EMPTY: Path = Path {
+        bytes: [0; Path::ROOM],
+        len: 0,
+    };
+
     /// Formats a path; `None` if it is too long.
     pub fn of(pieces: fmt::Arguments<'_>) -> Option<Path> {
-        let mut path = Path {
-            bytes: [0; Path::ROOM],
-            len: 0,
-        };
+        let mut path = Path::EMPTY;
         path.write_fmt(pieces).ok()?;
         Some(path)
     }
 
     /// Copies a path; `None` if it is too long.
     pub fn of_bytes(bytes: &[u8]) -> Option<Path> {
-        let mut path = Path {
-            bytes: [0; Path::ROOM],
-            len: 0,
-        };
+        let mut path = Path::EMPTY;
         path.add(bytes).ok()?;
+        Some(path)
+    }
+
+    /// Decodes a path of a mount table; `None` if it is too long.
+    pub fn of_escaped(word: &[u8]) -> Option<Path> {
+        let mut path = Path::EMPTY;
+        let mut fits = Ok(());
+        escape::decode(word, |byte| fits = fits.and(path.add(&[byte])));
+        fits.ok()?;
         Some(path)
     }
 
@@ -67,6 +77,8 @@ mod tests {
         assert!(Path::of(format_args!("{}", "x".repeat(1024))).is_none());
         assert_eq!(Path::of_bytes(b"/\xff").unwrap().c_str(), c"/\xff");
         assert!(Path::of_bytes(&[b'x'; 1024]).is_none());
+        assert_eq!(Path::of_escaped(b"/a\\040b").unwrap().c_str(), c"/a b");
+        assert!(Path::of_escaped(&[b'x'; 1024]).is_none());
         assert_eq!(Path::of(format_args!("a\0b")).unwrap().c_str(), c"");
     }
 }

@@ -5,9 +5,10 @@
 use core::ffi::CStr;
 
 use hugetools_kernfs::keyed;
-use hugetools_kernfs::mount_scanner::Scanner;
+use hugetools_kernfs::mountinfo::hugetlbfs_point;
 use hugetools_kernfs::pool::kib_of_dir;
 use hugetools_pages::kernel::procfile;
+use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{Errno, File, Result, errno};
 
 const SIZES: &CStr = c"/sys/kernel/mm/hugepages/";
@@ -66,21 +67,14 @@ fn size_of_name(name: &CStr) -> Option<usize> {
     kib.checked_mul(1024)
 }
 
-/// Calls `each` for every hugetlbfs mount point.
+/// Calls `each` for every hugetlbfs mount point, as far as readable.
 pub(crate) fn each_mount(mut each: impl FnMut(&CStr)) -> Result<()> {
     let table = open(c"/proc/mounts").or_else(|_| open(c"/etc/mtab"))?;
-    let mut scanner = Scanner::new();
-    let mut buffer = [0; 1024];
-    loop {
-        match table.read(&mut buffer) {
-            Ok(0) | Err(_) => return Ok(()),
-            Ok(len) => {
-                for byte in &buffer[..len] {
-                    if scanner.take(*byte) {
-                        each(scanner.point());
-                    }
-                }
-            }
+    procfile::each_line_of(&table, |line| {
+        if let Some(path) = hugetlbfs_point(line).and_then(Path::of_escaped) {
+            each(path.c_str());
         }
-    }
+        None::<()>
+    });
+    Ok(())
 }

@@ -8,7 +8,7 @@
 use core::ffi::{CStr, c_char, c_int, c_long};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use hugetools_kernfs::mount_scanner::PATH_MAX;
+use hugetools_contract::env::PATH_MAX;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::rt::message::{Level, say};
