@@ -151,11 +151,11 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
 }
 
 fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
-    let Some((field, value)) = field(line) else {
+    let Some(colon) = line.iter().position(|byte| *byte == b':') else {
         return;
     };
-    let value = value.trim_ascii_start();
-    if field == Field::Flags {
+    let (field, value) = (&line[..colon], line[colon + 1..].trim_ascii_start());
+    if field == b"VmFlags" {
         record.flags = value;
         return;
     }
@@ -163,54 +163,17 @@ fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
         return;
     };
     let bytes = kib.saturating_mul(1024);
-    match field {
-        Field::Rss => record.rss = bytes,
-        Field::Shared => record.shared_pages = record.shared_pages.saturating_add(bytes),
-        Field::AnonHuge => record.anon_huge = bytes,
-        Field::ShmemHuge => record.shmem_huge = bytes,
-        Field::FileHuge => record.file_huge = bytes,
-        Field::Hugetlb => record.hugetlb = record.hugetlb.saturating_add(bytes),
-        Field::PageSize => record.kernel_page_size = bytes,
-        Field::Flags => {}
-    }
-}
-
-/// The fields that we use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Rss,
-    Shared,
-    AnonHuge,
-    ShmemHuge,
-    FileHuge,
-    Hugetlb,
-    PageSize,
-    Flags,
-}
-
-/// Returns the field and value of a line. Compares the first letters first: most lines differ.
-fn field(line: &[u8]) -> Option<(Field, &[u8])> {
-    match line {
-        [b'R', b's', ..] => Some((Field::Rss, line.strip_prefix(b"Rss:")?)),
-        [b'S', b'h', _, _, _, _, _, b'C', ..] => {
-            Some((Field::Shared, line.strip_prefix(b"Shared_Clean:")?))
-        }
-        [b'S', b'h', _, _, _, _, _, b'D', ..] => {
-            Some((Field::Shared, line.strip_prefix(b"Shared_Dirty:")?))
-        }
-        [b'S', b'h', _, _, _, _, _, b'H', ..] => {
-            Some((Field::Hugetlb, line.strip_prefix(b"Shared_Hugetlb:")?))
-        }
-        [b'S', b'h', ..] => Some((Field::ShmemHuge, line.strip_prefix(b"ShmemPmdMapped:")?)),
-        [b'P', b'r', _, _, _, _, _, _, b'H', ..] => {
-            Some((Field::Hugetlb, line.strip_prefix(b"Private_Hugetlb:")?))
-        }
-        [b'A', ..] => Some((Field::AnonHuge, line.strip_prefix(b"AnonHugePages:")?)),
-        [b'F', ..] => Some((Field::FileHuge, line.strip_prefix(b"FilePmdMapped:")?)),
-        [b'K', b'e', ..] => Some((Field::PageSize, line.strip_prefix(b"KernelPageSize:")?)),
-        [b'V', ..] => Some((Field::Flags, line.strip_prefix(b"VmFlags:")?)),
-        _ => None,
-    }
+    let place = match field {
+        b"Rss" => &mut record.rss,
+        b"Shared_Clean" | b"Shared_Dirty" => &mut record.shared_pages,
+        b"AnonHugePages" => &mut record.anon_huge,
+        b"ShmemPmdMapped" => &mut record.shmem_huge,
+        b"FilePmdMapped" => &mut record.file_huge,
+        b"Shared_Hugetlb" | b"Private_Hugetlb" => &mut record.hugetlb,
+        b"KernelPageSize" => &mut record.kernel_page_size,
+        _ => return,
+    };
+    *place = place.saturating_add(bytes);
 }
 
 #[cfg(test)]
