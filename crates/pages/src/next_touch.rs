@@ -7,11 +7,10 @@
 //!
 //! * [`request`]: entry points; `commands`: hands requests to the service
 //! * `ranges`: memory that qualifies; `figures`: counters for the report
-//! * `survey`: whether a move pays; `nodes`: nodes of CPUs, threads and pages
+//! * `nodes`: nodes of CPUs and threads
 //! * `service`: the thread; `mover`: parks pieces and brings them back; `area`: the mappings
 //!   that hold parked pieces; `regions`: table of origins and parking addresses; `resident`: pages
 //!   in memory
-//! * `balancing`: the fallback without the rights or before Linux 6.8: the kernel's NUMA balancing
 //!
 //! **Invariants.** A page is either at its origin or parked; the origin holds only the program's
 //! pages. The kernel reports each unmap, move or drop by the program, raw system calls included,
@@ -24,7 +23,6 @@
 //! raw `clone` or of `_Fork` finds zeros in place of parked pieces.
 
 mod area;
-mod balancing;
 mod commands;
 mod figures;
 mod mover;
@@ -34,7 +32,6 @@ mod regions;
 pub mod request;
 mod resident;
 mod service;
-mod survey;
 
 pub use figures::figures;
 pub use ranges::each as each_range;

@@ -39,7 +39,7 @@ pub use memory::{
 };
 pub use move_fault::{Bell, Message, MoveFault, run_anywhere, unshare_files_except};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
-pub use policy::{mbind, page_nodes, thread_policy};
+pub use policy::{mbind, page_node, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wait_for, futex_wake, getegid,
     geteuid, getpid, getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size,

@@ -19,7 +19,7 @@ pub(crate) struct Scope {
     /// Happens once, when the number of threads has stayed the same for a second, for private
     /// mappings of at least SIZE, 64MB by default. Each huge page goes to the node of the thread
     /// that touches it next. Needs several memory nodes, Linux 6.8 and the right to
-    /// userfaultfd(2); without these it is left to NUMA balancing.
+    /// userfaultfd(2).
     #[arg(
         long, value_name = "SIZE",
         num_args = 0..=1, require_equals = true, default_missing_value = "64MB",

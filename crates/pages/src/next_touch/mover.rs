@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::area::{Area, NEW, SETTLED, WAITING};
 use super::figures::count;
-use super::nodes::{self, FaultingThread, Mask, Nodes};
+use super::nodes::Nodes;
 use super::regions::{Region, Regions};
 use super::resident::{has_page, make_exclusive};
 use crate::sys::{self, Errno, Message, MoveFault, Result};
@@ -18,7 +18,6 @@ const AREAS: usize = 64;
 pub(super) struct Mover {
     fault: MoveFault,
     nodes: Nodes,
-    faulting_thread: FaultingThread,
     areas: [Option<Area>; AREAS],
     regions: Regions,
     /// Number of parked pieces.
@@ -30,7 +29,6 @@ impl Mover {
         Ok(Mover {
             fault,
             nodes: Nodes::read(),
-            faulting_thread: FaultingThread::default(),
             areas: [const { None }; AREAS],
             regions: Regions::new()?,
             waiting: 0,
@@ -212,9 +210,8 @@ impl Mover {
         let piece = self.areas[at].as_ref().map(|area| area.piece(index));
         let piece = piece.unwrap_or_default();
         if self.take_waiting(at, index) {
-            let node = self.faulting_thread.node(thread, &self.nodes);
-            if let Some(node) = node {
-                let is_local = || nodes::of_page(parked) == Some(node);
+            if let Some(node) = self.nodes.of_thread(thread) {
+                let is_local = || sys::page_node(parked) == Some(node);
                 let was_local = is_local();
                 migrate(&piece, node);
                 count(piece.len(), was_local, is_local());
@@ -302,8 +299,10 @@ impl Mover {
 fn migrate(piece: &Range<usize>, node: u32) {
     const MPOL_BIND: usize = 2;
     const MPOL_MF_MOVE: usize = 1 << 1;
-    let mut mask = Mask::default();
-    nodes::put(&mut mask, node);
+    let mut mask = [0_u64; 16];
+    if let Some(word) = mask.get_mut(node as usize / 64) {
+        *word |= 1 << (node % 64);
+    }
     let (at, len, mask) = (piece.start, piece.len(), mask.as_ptr() as usize);
     // SAFETY: the mask has that many bits; the policy is set on a mapping of ours.
     let _ = unsafe { sys::mbind(at, len, MPOL_BIND, mask, 1024, MPOL_MF_MOVE) };

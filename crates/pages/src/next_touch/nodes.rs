@@ -1,13 +1,10 @@
-//! Nodes of CPUs, threads and pages.
-
-use core::ffi::c_int;
+//! Nodes of CPUs and threads.
 
 use hugetools_kernfs::list;
 use hugetools_kernfs::stat::Stat;
 
 use crate::kernel::procfile;
 use crate::rt::path::Path;
-use crate::sys::{self, File};
 
 /// CPUs in the table; the node of a thread on another CPU is unknown.
 const CPUS: usize = 4096;
@@ -30,21 +27,6 @@ pub(super) fn are_many() -> bool {
     count > 1
 }
 
-/// A node mask for `mbind(2)`.
-pub(super) type Mask = [u64; 16];
-
-pub(super) fn all() -> Mask {
-    let mut mask = Mask::default();
-    each(|node| put(&mut mask, node));
-    mask
-}
-
-pub(super) fn put(mask: &mut Mask, node: u32) {
-    if let Some(word) = mask.get_mut(node as usize / 64) {
-        *word |= 1 << (node % 64);
-    }
-}
-
 impl Nodes {
     pub(super) fn read() -> Nodes {
         let mut nodes = Nodes([NONE; CPUS]);
@@ -63,44 +45,13 @@ impl Nodes {
         }
     }
 
-    /// The node where a thread last ran, by its `stat` file; `None` if unknown.
-    pub(super) fn of_thread(&self, stat: &File) -> Option<u32> {
+    /// The node where a thread of this process last ran; `None` if unknown.
+    pub(super) fn of_thread(&self, thread: u32) -> Option<u32> {
+        let path = Path::of(format_args!("/proc/self/task/{thread}/stat"))?;
         let mut buffer = [0; 1024];
-        let len = stat.read_at(&mut buffer, 0).ok()?;
-        let cpu = Stat::parse(&buffer[..len])?.processor()?;
+        let stat = procfile::head(path.c_str(), &mut buffer);
+        let cpu = Stat::parse(stat)?.processor()?;
         let node = *self.0.get(cpu as usize)?;
         (node != NONE).then_some(u32::from(node))
     }
-}
-
-/// Opens the `stat` file of a thread of this process.
-pub(super) fn stat_of(thread: u32) -> Option<File> {
-    let path = Path::of(format_args!("/proc/self/task/{thread}/stat"))?;
-    File::open(path.c_str(), libc::O_RDONLY).ok()
-}
-
-/// The last thread that faulted, and its `stat` file: mostly the same thread faults next.
-#[derive(Debug, Default)]
-pub(super) struct FaultingThread(Option<(u32, File)>);
-
-impl FaultingThread {
-    pub(super) fn node(&mut self, thread: u32, nodes: &Nodes) -> Option<u32> {
-        if self.0.as_ref().is_none_or(|(last, _)| *last != thread) {
-            self.0 = Some((thread, stat_of(thread)?));
-        }
-        let (_, stat) = self.0.as_ref()?;
-        let node = nodes.of_thread(stat);
-        if node.is_none() {
-            // The thread may have ended and its ID be reused.
-            self.0 = None;
-        }
-        node
-    }
-}
-
-/// The node of a page; `None` if it isn't in memory.
-pub(super) fn of_page(page: usize) -> Option<u32> {
-    let mut node = [c_int::MIN];
-    sys::page_nodes(&[page], &mut node).ok()?;
-    u32::try_from(node[0]).ok()
 }

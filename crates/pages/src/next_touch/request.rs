@@ -3,13 +3,13 @@
 
 use core::ffi::c_void;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::commands::{self, Command};
-use super::{balancing, nodes, ranges, service, survey};
+use super::{nodes, ranges, service};
 use crate::kernel::{dma_users, facts};
 use crate::rt::lock::{Held, Lock};
-use crate::rt::message::{Amount, Level, say};
+use crate::rt::message::{Amount, Level, say, say_once};
 use crate::sys::{self, Errno, MoveFault, NoSignals, Result};
 
 /// A thread's function.
@@ -22,54 +22,51 @@ static CALLERS: Lock = Lock::new();
 /// Number of forks in progress, during which no service starts.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the pages of a range move to the node of the next thread that touches them. `survey`
-/// ignores thread `except`; 0 for none.
+/// Makes the pages of a range move to the node of the next thread that touches them.
 ///
 /// # Errors
-/// `ENOTSUP` with one node, or if neither userfaultfd nor NUMA balancing works; `EINVAL` if no part
-/// of the range qualifies (`ranges`). Other errors are those of the
-/// setup, the service or `spawn`.
-pub fn request(range: &Range<usize>, except: u32, spawn: Spawn) -> Result<()> {
+/// `ENOTSUP` with one node, or, after one message, if userfaultfd can't be used; `EINVAL` if no part
+/// of the range qualifies (`ranges`). Other errors are those of the setup, the service or `spawn`.
+pub fn request(range: &Range<usize>, spawn: Spawn) -> Result<()> {
     if !nodes::are_many() {
         return Err(Errno(libc::ENOTSUP));
     }
     let range = whole_pages(range).ok_or(Errno(libc::EINVAL))?;
-    if survey::is_local(&range, except) {
-        let why = "all pages and threads are on one node";
-        say(
-            Level::Info,
-            format_args!("next touch: nothing to gain, since {why}"),
-        );
-        return Ok(());
-    }
     if facts::has_filter() {
-        return balancing::ask(&range, "a seccomp filter is in force");
+        return refuse("a seccomp filter is in force");
     }
     if dma_users::may_write() {
-        return balancing::ask(&range, "DMA or io_uring may be writing");
+        return refuse("DMA or io_uring may be writing");
     }
     match ask(&range, spawn) {
         Ok(bytes) => {
             say(
                 Level::Info,
                 format_args!(
-                    "next touch: {} can move to the node of the next thread that touches them \
-                     (userfaultfd)",
+                    "next touch: {} can move to the node of the next thread that touches them",
                     Amount(bytes)
                 ),
             );
             Ok(())
         }
-        Err(Errno(libc::EPERM | libc::EACCES)) => {
-            balancing::ask(&range, "userfaultfd(2) is not permitted")
-        }
-        Err(Errno(libc::ENOSYS)) => {
-            let why =
-                "UFFDIO_MOVE isn't available (it needs Linux 6.8 and doesn't work under valgrind)";
-            balancing::ask(&range, why)
-        }
+        Err(Errno(libc::EPERM | libc::EACCES)) => refuse(
+            "userfaultfd(2) is not permitted (to permit it: hugeadm --set-userfaultfd-group GROUP)",
+        ),
+        Err(Errno(libc::ENOSYS)) => refuse(
+            "UFFDIO_MOVE isn't available (it needs Linux 6.8 and doesn't work under valgrind)",
+        ),
         Err(error) => Err(error),
     }
+}
+
+fn refuse(why: &str) -> Result<()> {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    say_once(
+        &SAID,
+        Level::Warning,
+        format_args!("next touch: no pages will move, since {why}"),
+    );
+    Err(Errno(libc::ENOTSUP))
 }
 
 /// Rounds to pages; `None` if the range has no memory that qualifies.

@@ -27,13 +27,11 @@ pub fn thread_policy() -> Result<c_int> {
     unfiltered_call(libc::SYS_get_mempolicy, [at, 0, 0, 0, 0]).map(|_| mode)
 }
 
-/// Stores the node of each page (`move_pages(2)`), or a negative errno, such as `-ENOENT` for a
-/// page that isn't populated.
-///
-/// # Errors
-/// `EPERM` under a filter; `ENOSYS` without nodes.
-pub fn page_nodes(pages: &[usize], nodes: &mut [c_int]) -> Result<()> {
-    let count = pages.len().min(nodes.len());
-    let (pages, nodes) = (pages.as_ptr() as usize, nodes.as_mut_ptr() as usize);
-    unfiltered_call(libc::SYS_move_pages, [0, count, pages, 0, nodes, 0]).map(drop)
+/// The node of a page (`move_pages(2)`); `None` if it isn't in memory, or under a filter.
+pub fn page_node(page: usize) -> Option<u32> {
+    let mut node = c_int::MIN;
+    let (pages, nodes) = ((&raw const page) as usize, (&raw mut node) as usize);
+    unfiltered_call(libc::SYS_move_pages, [0, 1, pages, 0, nodes, 0]).ok()?;
+    // A negative number is an error.
+    u32::try_from(node).ok()
 }

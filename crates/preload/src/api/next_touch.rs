@@ -24,7 +24,7 @@ pub(crate) fn touch(addr: usize, len: usize) -> c_int {
     fork::watch();
     start_facts::take();
     let end = addr.checked_add(len).ok_or(Errno(libc::EINVAL));
-    let result = end.and_then(|end| request(&(addr..end), 0, spawn));
+    let result = end.and_then(|end| request(&(addr..end), spawn));
     sys::set_errno(before);
     sys::c_result(result)
 }
@@ -105,14 +105,17 @@ fn touch_all() {
         }
     });
     for range in &all[..count] {
-        if let Err(Errno(error)) = request(range, sys::gettid(), spawn) {
-            say(
+        match request(range, spawn) {
+            Ok(()) => {}
+            // `request` has said why.
+            Err(Errno(libc::ENOTSUP)) => return,
+            Err(Errno(error)) => say(
                 Level::Warning,
                 format_args!(
                     "next touch: memory at {:x} doesn't move: error {error}",
                     range.start
                 ),
-            );
+            ),
         }
     }
 }
