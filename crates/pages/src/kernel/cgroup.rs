@@ -49,19 +49,28 @@ pub fn memory_left() -> Headroom {
     procfile::if_allowed(|| Some(find_memory())).unwrap_or(Headroom::Unknown)
 }
 
+/// Reads `/proc/self/cgroup`.
+///
+/// # Errors
+/// The headroom if it can't be read.
+fn own_groups(buffer: &mut [u8]) -> Result<&[u8], Headroom> {
+    match sys::File::open(c"/proc/self/cgroup", libc::O_RDONLY) {
+        Ok(file) => Ok(procfile::fill(&file, buffer)),
+        Err(Errno(libc::ENOENT)) => Err(match sys::links(c"/proc/self") {
+            // The kernel has no control groups.
+            Some(_) => Headroom::NoLimit,
+            None => Headroom::Hidden,
+        }),
+        // For example, no descriptor is left.
+        Err(_) => Err(Headroom::Unknown),
+    }
+}
+
 fn find_memory() -> Headroom {
     let mut buffer = [0; 4096];
-    let text = match sys::File::open(c"/proc/self/cgroup", libc::O_RDONLY) {
-        Ok(file) => procfile::fill(&file, &mut buffer),
-        Err(Errno(libc::ENOENT)) => {
-            return match sys::links(c"/proc/self") {
-                // The kernel has no control groups.
-                Some(_) => Headroom::NoLimit,
-                None => Headroom::Hidden,
-            };
-        }
-        // For example, no descriptor is left.
-        Err(_) => return Headroom::Unknown,
+    let text = match own_groups(&mut buffer) {
+        Ok(text) => text,
+        Err(unread) => return unread,
     };
     // A controller belongs to one hierarchy at a time.
     let (roots, path, files): (&[&str], _, _) =
@@ -80,29 +89,11 @@ fn find_memory() -> Headroom {
     }
 }
 
-/// Whether a control group may limit hugetlb pages of this size. `false` only if there is no group,
-/// or all groups up to the root are readable and have no limit.
+/// Whether a control group may limit hugetlb pages of this size at a page fault: not if there is no
+/// group, or all groups up to the root are readable and have no limit. A limit of reservations
+/// (`rsvd`) acts before.
 pub fn may_limit_hugetlb(size: usize) -> bool {
-    procfile::if_allowed(|| find_hugetlb_limit(size)).unwrap_or(true)
-}
-
-fn find_hugetlb_limit(size: usize) -> Option<bool> {
-    let mut buffer = [0; 4096];
-    let text = procfile::known_head(c"/proc/self/cgroup", &mut buffer)?;
-    if text.is_empty() {
-        // No control groups, or no /proc.
-        return sys::links(c"/proc/self").map(|_| false);
-    }
-    if !in_initial_namespace() {
-        return Some(true);
-    }
-    Some(groups(text, "hugetlb").any(|group| {
-        let roots: &[&str] = match group.version {
-            Version::One => &HUGETLB_V1_ROOTS,
-            Version::Two => &V2_ROOTS,
-        };
-        has_limit(roots, group.path, size, group.version)
-    }))
+    hugetlb_left(size) != Headroom::NoLimit || !in_initial_namespace()
 }
 
 /// Bytes of huge pages of this size that the control groups leave this process.
@@ -112,7 +103,10 @@ pub fn hugetlb_left(size: usize) -> Headroom {
 
 fn find_hugetlb_left(size: usize) -> Headroom {
     let mut buffer = [0; 4096];
-    let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
+    let text = match own_groups(&mut buffer) {
+        Ok(text) => text,
+        Err(unread) => return unread,
+    };
     let all = groups(text, "hugetlb").map(|group| {
         let (roots, limit, usage): (&[&str], _, _) = match group.version {
             Version::One => (&HUGETLB_V1_ROOTS, "limit_in_bytes", "usage_in_bytes"),
@@ -130,35 +124,12 @@ fn in_initial_namespace() -> bool {
     sys::inode(c"/proc/self/ns/cgroup").is_none_or(|inode| inode == INITIAL)
 }
 
-/// Whether a group on the path to the root has a limit or can't be read.
-fn has_limit(roots: &[&str], path: &[u8], size: usize, version: Version) -> bool {
-    let Ok(path) = core::str::from_utf8(path) else {
-        return true;
-    };
-    let path = path.trim_end_matches('/');
-    let Some(root) = roots.iter().find(|root| exists(root, path, "cgroup.procs")) else {
-        return true;
-    };
-    let files: [&str; 2] = match version {
-        Version::One => ["limit_in_bytes", "rsvd.limit_in_bytes"],
-        Version::Two => ["max", "rsvd.max"],
-    };
-    with_ancestors(path).any(|path| files.iter().any(|file| limits(root, path, size, file)))
-}
-
 /// A group's path and those of its ancestors, up to the root's, which is empty.
 fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
     core::iter::successors(Some(path), |path| {
         let slash = path.rfind('/')?;
         Some(&path[..slash])
     })
-}
-
-/// Whether a file such as `hugetlb.2MB.max` holds a limit; `true` if it can't be read.
-fn limits(root: &str, path: &str, size: usize, file: &str) -> bool {
-    let name = SizeName(size);
-    let path = Path::of(format_args!("{root}{path}/hugetlb.{name}.{file}"));
-    path.and_then(|path| limit(path.c_str())) != Some(Limit::None)
 }
 
 fn exists(root: &str, path: &str, file: &str) -> bool {
