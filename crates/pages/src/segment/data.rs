@@ -18,7 +18,7 @@ use crate::config;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::fork;
-use crate::kernel::{facts, hugetlb_pool, populate};
+use crate::kernel::{facts, hugetlb_pool};
 use crate::migrate::staging::Staging;
 use crate::policy::thp;
 use crate::sys::{self, Errno, NoSignals};
@@ -100,7 +100,6 @@ unsafe fn fill_and_replace(
 ) -> Result<usize, Reason> {
     let done = staging.fill(|offset, to, len| {
         let part = start + offset..start + offset + len;
-        read_ahead(load, &part);
         // SAFETY: a readable segment; `staging` is ours and writable.
         unsafe { contents::copy(load, &part, to) };
     });
@@ -108,16 +107,6 @@ unsafe fn fill_and_replace(
     // SAFETY: upheld by the caller; the contents are the same.
     unsafe { staging.replace(start) }.map_err(Reason::of_replace)?;
     Ok(done)
-}
-
-/// Populates the file's part at once instead of page by page.
-fn read_ahead(load: &Load, range: &Range<usize>) {
-    let end = load.file_end.clamp(range.start, range.end);
-    let len = (end - range.start).next_multiple_of(sys::page_size());
-    if len > 0 {
-        let len = len.min(range.len());
-        populate::for_reading(range.start, len, sys::page_size());
-    }
 }
 
 /// Puts a range on transparent huge pages: copies huge pages with contents, advises the others.
