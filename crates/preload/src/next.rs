@@ -118,11 +118,11 @@ pub(crate) fn find() {
     if !is_sure || MMAP.address() == 0 {
         ALL.iter().for_each(|next| next.resolve());
     }
-    // A sanitizer's memset would check memory that it hasn't allocated.
+    // A sanitizer's functions would check memory that it hasn't allocated.
     if !host_malloc::has_checker() {
-        let memset = dlsym_next(c"memset");
-        // SAFETY: the address of the function of that name.
-        unsafe { mem::know_memset(memset) };
+        let [memmove, memset] = [c"memmove", c"memset"].map(dlsym_next);
+        // SAFETY: the addresses of the functions of these names.
+        unsafe { mem::know_libcs(memmove, memset) };
     }
 }
 

@@ -8,18 +8,21 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetools_pages::rt::mem;
 use hugetools_pages::rt::weak::function;
 
-/// libc's `memset`, or 0 before it is bound. Its wide stores speed up `calloc` of larger blocks.
+/// libc's `memmove` and `memset`, or 0 before they are bound. Their wide loads and stores speed up
+/// `realloc` and `calloc` of larger blocks.
+static LIBCS_MEMMOVE: AtomicUsize = AtomicUsize::new(0);
 static LIBCS_MEMSET: AtomicUsize = AtomicUsize::new(0);
 
-/// Fills up to this length (bytes) don't call libc's `memset`.
-const SHORT_FILL: usize = 128;
+/// Copies and fills up to this length (bytes) don't call libc.
+const SHORT: usize = 128;
 
-/// Sets the address of libc's `memset`.
+/// Sets the addresses of libc's `memmove` and `memset`.
 ///
 /// # Safety
-/// It must be the address of such a function, or 0.
-pub(crate) unsafe fn know_memset(address: usize) {
-    LIBCS_MEMSET.store(address, Ordering::Relaxed);
+/// They must be the addresses of such functions, or 0.
+pub(crate) unsafe fn know_libcs(memmove: usize, memset: usize) {
+    LIBCS_MEMMOVE.store(memmove, Ordering::Relaxed);
+    LIBCS_MEMSET.store(memset, Ordering::Relaxed);
 }
 
 /// # Safety
@@ -27,12 +30,20 @@ pub(crate) unsafe fn know_memset(address: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
     // SAFETY: upheld by the caller.
-    unsafe { mem::copy(to.cast(), from.cast(), len) };
-    to
+    unsafe { memmove(to, from, len) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
+    type Memmove = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
+    if len > SHORT {
+        let libcs = LIBCS_MEMMOVE.load(Ordering::Relaxed);
+        // SAFETY: as the caller of `know_libcs` promised.
+        if let Some(memmove) = unsafe { function::<Memmove>(libcs) } {
+            // SAFETY: upheld by the caller.
+            return unsafe { memmove(to, from, len) };
+        }
+    }
     // SAFETY: upheld by the caller.
     unsafe { mem::copy(to.cast(), from.cast(), len) };
     to
@@ -41,9 +52,10 @@ unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut c_void, value: c_int, len: usize) -> *mut c_void {
     type Memset = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
-    if len > SHORT_FILL {
-        // SAFETY: as the caller of `know_memset` promised.
-        if let Some(memset) = unsafe { function::<Memset>(LIBCS_MEMSET.load(Ordering::Relaxed)) } {
+    if len > SHORT {
+        let libcs = LIBCS_MEMSET.load(Ordering::Relaxed);
+        // SAFETY: as the caller of `know_libcs` promised.
+        if let Some(memset) = unsafe { function::<Memset>(libcs) } {
             // SAFETY: upheld by the caller.
             return unsafe { memset(to, value, len) };
         }

@@ -1,7 +1,7 @@
 //! memmove, also used as memcpy.
 //!
 //! Up to 128 bytes are all read before one is written, so that overlap doesn't matter. Longer
-//! copies use blocks of four vectors or, on `x86_64` from 2 KiB and without overlap, `rep movsq`.
+//! copies use blocks of four vectors.
 #![expect(unsafe_code, reason = "copies memory by address")]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
@@ -29,9 +29,6 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     } else if ahead < len {
         // SAFETY: upheld by the caller.
         unsafe { backwards(to, from, len) };
-    } else if is_much(len) && ahead.wrapping_neg() >= len {
-        // SAFETY: upheld by the caller, and they do not overlap.
-        unsafe { copy_much(to, from, len) };
     } else {
         // SAFETY: upheld by the caller, and `to` is not within `from`.
         unsafe { forwards(to, from, len) };
@@ -51,7 +48,7 @@ unsafe fn get<T>(from: *const u8, at: usize) -> T {
 /// # Safety
 /// The value must be writable, at any alignment.
 #[inline(always)]
-unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
+pub(super) unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
     // SAFETY: upheld by the caller.
     let to = unsafe { to.add(at) };
     // SAFETY: upheld by the caller.
@@ -130,59 +127,13 @@ unsafe fn backwards(to: *mut u8, from: *const u8, len: usize) {
     unsafe { put(to, 0, start) };
 }
 
-/// Whether `rep movsq` is faster.
-#[inline(always)]
-fn is_much(len: usize) -> bool {
-    cfg!(target_arch = "x86_64") && len >= 2048
-}
-
-/// Copies by `rep movsq`: unlike `rep movsb` it is fast on all processors.
-///
-/// # Safety
-/// As for [`copy`]; more than a block, without overlap.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
-    const WORD: usize = size_of::<u64>();
-    let last = len - BLOCK;
-    // SAFETY: within the length, as the caller says.
-    let start: [Vector; 4] = unsafe { get(from, 0) };
-    // SAFETY: likewise.
-    let end: [Vector; 4] = unsafe { get(from, last) };
-    // Writes aligned to cache lines are much faster.
-    let lead = BLOCK - (to as usize) % BLOCK;
-    let words = (len - lead) / WORD;
-    // SAFETY: likewise.
-    let (inner_to, inner_from) = unsafe { (to.add(lead), from.add(lead)) };
-    // SAFETY: likewise; the direction flag is clear by the calling convention.
-    unsafe {
-        core::arch::asm!(
-            "rep movsq",
-            inout("rcx") words => _,
-            inout("rdi") inner_to => _,
-            inout("rsi") inner_from => _,
-            options(nostack, preserves_flags),
-        );
-    }
-    // SAFETY: likewise.
-    unsafe { put(to, 0, start) };
-    // SAFETY: likewise.
-    unsafe { put(to, last, end) };
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: upheld by the caller.
-    unsafe { forwards(to, from, len) };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Lengths around those at which the method changes.
     fn lengths() -> impl Iterator<Item = usize> {
-        let changes = [128, 192, 256, 2048, 4096, 65536];
+        let changes = [128, 192, 256, 4096, 65536];
         let around = changes.into_iter().flat_map(|n| n - 9..n + 70);
         (0..300).chain(around)
     }

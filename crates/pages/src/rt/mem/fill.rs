@@ -7,6 +7,8 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
+use super::copy::put;
+
 type Vector = u128;
 
 const BLOCK: usize = 4 * size_of::<Vector>();
@@ -32,16 +34,6 @@ pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
             _ => fill_blocks(to, word, len),
         }
     }
-}
-
-/// # Safety
-/// `to + at` must be writable for a `T`, but need not be aligned.
-#[inline(always)]
-unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
-    // SAFETY: upheld by the caller.
-    let to = unsafe { to.add(at) };
-    // SAFETY: upheld by the caller.
-    unsafe { to.cast::<T>().write_unaligned(value) };
 }
 
 /// Writes the first and the last `T`. The length is at least one `T` and at most two.
