@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hugetools_contract::segment::{Extent, Segment};
-use hugetools_elf::{Class, Elf, Endian, Load};
+use hugetools_elf::{Class, Elf, Load};
 use hugetools_model::Root;
 use hugetools_model::process::{Pid, auxv};
 use hugetools_model::smaps::Record;
@@ -95,11 +95,11 @@ fn by_headers<'s>(
     elf: &Elf<File>,
     is_exe: bool,
 ) -> Option<Vec<Extent<'s>>> {
-    let words = auxv::Words {
-        wide: elf.ident().class == Class::Elf64,
-        big_endian: elf.ident().endian == Endian::Big,
+    let width = match elf.ident().class {
+        Class::Elf64 => 8,
+        Class::Elf32 => 4,
     };
-    let value = |key| auxv::value(auxv, words, key);
+    let value = |key| auxv::value(auxv, width, key);
     let bias = match (is_exe, value(auxv::PHDR), elf.header_address()) {
         (true, Some(loaded), Some(address)) => loaded.wrapping_sub(address),
         _ => bias(&object.mappings, elf.loads())?,

@@ -129,9 +129,9 @@ fn nearest_power(bytes: u64) -> Option<Bytes> {
         .map(Bytes::new)
 }
 
-/// Returns `AT_PAGESZ` of an auxiliary vector in this machine's word format.
+/// Returns `AT_PAGESZ` of an auxiliary vector of a process of this machine's word size.
 fn parse_page_size(bytes: &[u8]) -> Option<Bytes> {
-    let size = auxv::value(bytes, auxv::Words::NATIVE, auxv::PAGE_SIZE);
+    let size = auxv::value(bytes, size_of::<usize>(), auxv::PAGE_SIZE);
     size.filter(|size| size.is_power_of_two()).map(Bytes::new)
 }
 
