@@ -37,7 +37,7 @@ pub use memory::{
     free_memory, knows_advice, madvise, map_new, mincore, mlock, mlock2, mlockall, mmap, mprotect,
     mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
-pub use move_fault::{Bell, Message, MoveFault, run_anywhere, unshare_files_except};
+pub use move_fault::{Message, MoveFault, run_anywhere, unshare_files_except};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use policy::{mbind, page_node, thread_policy};
 pub use process::{

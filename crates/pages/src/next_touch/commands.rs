@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
-use crate::sys::{self, Bell, Errno, Result};
+use crate::sys::{self, Errno, Result};
 
 #[derive(Debug)]
 pub(super) enum Command {
@@ -34,8 +34,6 @@ static ERROR: AtomicI32 = AtomicI32::new(0);
 
 /// The service's userfaultfd.
 static FAULTS: AtomicI32 = AtomicI32::new(-1);
-/// Its bell, which is kept for the next service.
-static BELL: AtomicI32 = AtomicI32::new(-1);
 
 pub(super) fn is_running() -> bool {
     STATE.load(Ordering::Acquire) != ABSENT
@@ -46,7 +44,6 @@ pub(super) fn give(command: &Command) -> Option<Result<usize>> {
     let pending = prepare(command);
     let given = STATE.compare_exchange(IDLE, pending, Ordering::AcqRel, Ordering::Relaxed);
     given.ok()?;
-    Bell::ring(BELL.load(Ordering::Relaxed));
     Some(wait(pending))
 }
 
@@ -56,9 +53,6 @@ pub(super) fn start(
     faults: c_int,
     begin: impl FnOnce() -> Result<()>,
 ) -> Result<usize> {
-    if BELL.load(Ordering::Relaxed) < 0 {
-        BELL.store(Bell::new()?.into_fd(), Ordering::Relaxed);
-    }
     FAULTS.store(faults, Ordering::Relaxed);
     let pending = prepare(command);
     STATE.store(pending, Ordering::Release);
@@ -90,16 +84,11 @@ fn wait(pending: u32) -> Result<usize> {
 /// Forgets the parent's service in the child of a fork.
 pub(super) fn forget() {
     STATE.store(ABSENT, Ordering::Relaxed);
-    let bell = BELL.swap(-1, Ordering::Relaxed);
-    if bell >= 0 {
-        drop(Bell::from_fd(bell));
-    }
 }
 
-/// The service's descriptors: userfaultfd and bell.
-pub(super) fn files() -> (c_int, c_int) {
-    let load = |file: &AtomicI32| file.load(Ordering::Relaxed);
-    (load(&FAULTS), load(&BELL))
+/// The service's userfaultfd.
+pub(super) fn faults() -> c_int {
+    FAULTS.load(Ordering::Relaxed)
 }
 
 /// The command to execute, if any.

@@ -6,24 +6,28 @@ use core::ops::Range;
 use super::commands::{self, Command};
 use super::mover::Mover;
 use super::ranges;
-use crate::sys::{self, Bell, Errno, MoveFault, Result};
+use crate::sys::{self, Errno, MoveFault, Result};
 
 /// How long (ms) after the last request untouched pieces come back.
 const TIMEOUT: u64 = 60_000;
+
+/// How long (ms) a command waits at most: the service polls, since a descriptor that wakes it could
+/// be closed by the program and its number reused.
+const LATENCY: u64 = 10;
 
 /// libc's own signals, which the thread doesn't block: `setuid` waits for all threads.
 const LIBCS: u64 = 0b111 << 31;
 
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
     sys::set_blocked_signals(!(sys::FAULTS | LIBCS));
-    let (faults, bell) = commands::files();
+    let faults = commands::faults();
     // The program may close all descriptors, and forked children would keep them open. On failure
     // the caller closes its own.
-    let unshared = sys::unshare_files_except([faults, bell]);
+    let unshared = sys::unshare_files_except(faults);
     // The inherited affinity may be a busy CPU.
     sys::run_anywhere();
     match unshared.and_then(|()| Mover::new(MoveFault::from_fd(faults))) {
-        Ok(mut mover) => serve(&mut mover, &Bell::from_fd(bell)),
+        Ok(mut mover) => serve(&mut mover),
         Err(error) => {
             commands::answer(Err(error));
             while !commands::try_end() {
@@ -35,7 +39,7 @@ pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
 }
 
 /// Serves commands and faults until no piece is parked or `TIMEOUT` is over.
-fn serve(mover: &mut Mover, bell: &Bell) {
+fn serve(mover: &mut Mover) {
     let mut end = 0;
     loop {
         match commands::next() {
@@ -57,8 +61,7 @@ fn serve(mover: &mut Mover, bell: &Bell) {
                 return;
             }
         }
-        mover.messages().wait(bell, left);
-        bell.quiet();
+        mover.messages().wait(left.min(LATENCY));
         mover.serve();
     }
 }

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::call::{Errno, READS, Result, WRITES, call, unfiltered_call};
 use super::cast::{extended, int};
-use super::file::{File, write};
+use super::file::File;
 use super::userfault::{API, UFFDIO_API, UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE};
 use super::userfault::{descriptor, ioctl};
 
@@ -162,55 +162,21 @@ impl MoveFault {
         })
     }
 
-    /// Waits for a message or the bell, at most `milliseconds`.
-    pub fn wait(&self, bell: &Bell, milliseconds: u64) {
-        let entry = |file: &File| libc::pollfd {
-            fd: file.fd(),
+    /// Waits for a message, at most `milliseconds`.
+    pub fn wait(&self, milliseconds: u64) {
+        let mut file = libc::pollfd {
+            fd: self.0.fd(),
             events: libc::POLLIN,
             revents: 0,
         };
-        let mut files = [entry(&self.0), entry(&bell.0)];
         // The kernel overwrites it with the remaining time.
         let mut time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
-        let (files, time) = (files.as_mut_ptr() as usize, time.as_mut_ptr() as usize);
-        let _ = call(libc::SYS_ppoll, [files, 2, time, 0]);
+        let (file, time) = ((&raw mut file) as usize, time.as_mut_ptr() as usize);
+        let _ = call(libc::SYS_ppoll, [file, 1, time, 0]);
     }
 
     fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
         ioctl(&self.0, request, argument)
-    }
-}
-
-/// Wakes a thread that waits for messages (`eventfd(2)`).
-#[derive(Debug)]
-pub struct Bell(File);
-
-impl Bell {
-    /// Creates a bell.
-    pub fn new() -> Result<Bell> {
-        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
-        let fd = unfiltered_call(libc::SYS_eventfd2, [0, flags])?;
-        Ok(Bell(File::from_fd(int(fd))))
-    }
-
-    /// Takes ownership of a descriptor.
-    pub fn from_fd(fd: c_int) -> Bell {
-        Bell(File::from_fd(fd))
-    }
-
-    /// Its descriptor, left open.
-    pub fn into_fd(self) -> c_int {
-        self.0.into_fd()
-    }
-
-    /// Rings the bell of this descriptor.
-    pub fn ring(fd: c_int) {
-        let _ = write(fd, &1_u64.to_ne_bytes());
-    }
-
-    /// Resets the bell.
-    pub fn quiet(&self) {
-        let _ = self.0.read(&mut [0; 8]);
     }
 }
 
@@ -221,21 +187,18 @@ pub fn run_anywhere() {
     let _ = unfiltered_call(libc::SYS_sched_setaffinity, args);
 }
 
-/// Gives this thread a descriptor table of its own that has only these two (Linux 5.9). If it fails,
+/// Gives this thread a descriptor table of its own that has only this one (Linux 5.9). If it fails,
 /// the table is still the program's.
-pub fn unshare_files_except(keep: [c_int; 2]) -> Result<()> {
+pub fn unshare_files_except(keep: c_int) -> Result<()> {
     const UNSHARE: usize = 1 << 1;
     const LAST: usize = c_int::MAX as usize;
-    let [a, b] = keep.map(extended);
-    let (a, b) = (a.min(b), a.max(b));
+    let keep = extended(keep);
     let close = |first: usize, last: usize, flags: usize| {
         unfiltered_call(libc::SYS_close_range, [first, last, flags]).map(drop)
     };
-    close(b + 1, LAST, UNSHARE)?;
-    // `EINVAL` for an empty range.
-    let _ = close(a + 1, b.saturating_sub(1), 0);
-    if a > 0 {
-        let _ = close(0, a - 1, 0);
+    close(keep + 1, LAST, UNSHARE)?;
+    if keep > 0 {
+        let _ = close(0, keep - 1, 0);
     }
     Ok(())
 }
