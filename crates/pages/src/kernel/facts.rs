@@ -34,16 +34,8 @@ impl Lazy {
 /// The kernel's default huge page size in bytes.
 pub fn default_huge_size() -> Option<usize> {
     static SIZE: Lazy = Lazy::new();
-    let size = SIZE.get(|| memory(b"Hugepagesize:").unwrap_or_else(none_or_unknown));
-    (size.is_power_of_two() && size != Lazy::UNKNOWN).then_some(size)
-}
-
-/// Returns 0, which is cached, if `/proc/meminfo` is readable but lacks the line.
-fn none_or_unknown() -> usize {
-    match available_memory() {
-        Some(_) => 0,
-        None => Lazy::UNKNOWN,
-    }
+    let size = SIZE.get(|| memory(b"Hugepagesize:").unwrap_or(Lazy::UNKNOWN));
+    size.is_power_of_two().then_some(size)
 }
 
 /// The size of a transparent huge page in bytes.
@@ -54,7 +46,7 @@ pub fn thp_size() -> usize {
         let size = procfile::if_allowed(|| procfile::number(path));
         match size.and_then(|size| usize::try_from(size).ok()) {
             Some(size) if size.is_power_of_two() => size,
-            // Old kernels lack the file: assume the memory that one page table maps.
+            // The file is invisible, as in a chroot: assume the memory that one page table maps.
             _ => sys::page_size() * (sys::page_size() / size_of::<u64>()),
         }
     })

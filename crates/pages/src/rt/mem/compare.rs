@@ -9,46 +9,21 @@ use core::cmp::Ordering;
 use core::ffi::c_char;
 use core::sync::atomic::{self, compiler_fence};
 
-const WORD: usize = size_of::<u64>();
-
-/// Compares bytes as unsigned numbers.
+/// Compares bytes as unsigned numbers. Nothing long is compared, so it goes byte by byte.
 ///
 /// # Safety
 /// Both must be readable for that length.
 #[inline]
 pub unsafe fn compare(a: *const u8, b: *const u8, len: usize) -> Ordering {
-    let mut at = 0;
-    while at + WORD <= len {
+    for at in 0..len {
         // SAFETY: within the length, as the caller says.
-        let (x, y) = unsafe { (word(a, at), word(b, at)) };
-        if x != y {
-            return x.cmp(&y);
-        }
-        compiler_fence(atomic::Ordering::SeqCst);
-        at += WORD;
-    }
-    while at < len {
-        // SAFETY: likewise.
         let (x, y) = unsafe { (a.add(at).read(), b.add(at).read()) };
         if x != y {
             return x.cmp(&y);
         }
         compiler_fence(atomic::Ordering::SeqCst);
-        at += 1;
     }
     Ordering::Equal
-}
-
-/// Reads eight bytes as a number that compares like the bytes.
-///
-/// # Safety
-/// They must be readable.
-#[inline(always)]
-unsafe fn word(from: *const u8, at: usize) -> u64 {
-    // SAFETY: upheld by the caller.
-    let from = unsafe { from.add(at) };
-    // SAFETY: upheld by the caller.
-    u64::from_be(unsafe { from.cast::<u64>().read_unaligned() })
 }
 
 /// The length of a C string.
