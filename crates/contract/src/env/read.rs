@@ -8,7 +8,7 @@ use super::value::{Pages, number, split_at_colon};
 use super::{DEFAULT_VERBOSITY, DefaultSize, Fallback, Report, Starter, TextCopy, Watcher};
 use crate::{ledger, size};
 
-/// Maximum length of a report's path in bytes, including the terminating NUL.
+/// Maximum length of a path in bytes, including the terminating NUL.
 pub const PATH_MAX: usize = 4096;
 
 pub(super) fn verbosity_or_debug(

@@ -7,14 +7,11 @@ use hugetools_kernfs::cgroup::{Limit, Version, groups};
 
 use crate::kernel::procfile;
 use crate::rt::path::Path;
-use crate::sys::{self, Errno};
+use crate::sys;
 use hugetools_kernfs::size_name::SizeName;
 
 /// Mount points of version 2, alone or beside version 1.
 const V2_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-
-/// Mount points of version 1's hugetlb controller.
-const HUGETLB_V1_ROOTS: [&str; 1] = ["/sys/fs/cgroup/hugetlb"];
 
 /// Limit and usage of memory in version 1.
 const MEMORY_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
@@ -54,15 +51,15 @@ pub fn memory_left() -> Headroom {
 /// # Errors
 /// The headroom if it can't be read.
 fn own_groups(buffer: &mut [u8]) -> Result<&[u8], Headroom> {
-    match sys::File::open(c"/proc/self/cgroup", libc::O_RDONLY) {
-        Ok(file) => Ok(procfile::fill(&file, buffer)),
-        Err(Errno(libc::ENOENT)) => Err(match sys::links(c"/proc/self") {
+    match procfile::known_head(c"/proc/self/cgroup", buffer) {
+        // For example, no descriptor is left.
+        None => Err(Headroom::Unknown),
+        Some([]) => Err(match sys::links(c"/proc/self") {
             // The kernel has no control groups.
             Some(_) => Headroom::NoLimit,
             None => Headroom::Hidden,
         }),
-        // For example, no descriptor is left.
-        Err(_) => Err(Headroom::Unknown),
+        Some(text) => Ok(text),
     }
 }
 
@@ -109,7 +106,11 @@ fn find_hugetlb_left(size: usize) -> Headroom {
     };
     let all = groups(text, "hugetlb").map(|group| {
         let (roots, limit, usage): (&[&str], _, _) = match group.version {
-            Version::One => (&HUGETLB_V1_ROOTS, "limit_in_bytes", "usage_in_bytes"),
+            Version::One => (
+                &["/sys/fs/cgroup/hugetlb"],
+                "limit_in_bytes",
+                "usage_in_bytes",
+            ),
             Version::Two => (&V2_ROOTS, "max", "current"),
         };
         left(roots, group.path, Some(SizeName(size)), [limit, usage])

@@ -90,28 +90,18 @@ pub(crate) struct Line {
     len: usize,
 }
 
-impl Default for Line {
-    fn default() -> Line {
-        Line {
-            bytes: [0; 512],
-            len: 0,
-        }
-    }
-}
-
 impl Line {
     /// Formats a line.
     pub(crate) fn of(text: fmt::Arguments<'_>) -> Line {
-        let mut line = Line::default();
+        let mut line = Line {
+            bytes: [0; 512],
+            len: 0,
+        };
         let _ = line.write_fmt(text);
-        line.end();
+        let at = line.len.min(line.bytes.len() - 1);
+        line.bytes[at] = b'\n';
+        line.len = at + 1;
         line
-    }
-
-    fn end(&mut self) {
-        let at = self.len.min(self.bytes.len() - 1);
-        self.bytes[at] = b'\n';
-        self.len = at + 1;
     }
 
     /// The line, including the line feed.
@@ -150,9 +140,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_and_ended() {
-        let mut line = Line::default();
-        write!(line, "{}", "x".repeat(600)).unwrap();
-        line.end();
+        let line = Line::of(format_args!("{}", "x".repeat(600)));
         assert_eq!(line.bytes().len(), 512);
         assert_eq!(line.bytes()[511], b'\n');
     }
