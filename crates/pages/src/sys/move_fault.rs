@@ -5,11 +5,10 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use super::call::{Errno, READS, Result, WRITES, call, unfiltered_call};
-use super::cast::{extended, int};
+use super::call::{READS, Result, WRITES, call, unfiltered_call};
+use super::cast::extended;
 use super::file::File;
-use super::userfault::{API, UFFDIO_API, UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE};
-use super::userfault::{descriptor, ioctl};
+use super::userfault::{UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE, ioctl, open};
 
 const MODE_MISSING: u64 = 1 << 0;
 const DONT_WAKE: u64 = 1 << 0;
@@ -68,33 +67,31 @@ impl MoveFault {
     /// Opens a userfaultfd that also stops accesses by the kernel.
     ///
     /// # Errors
-    /// `EPERM` without the rights; `EINVAL` before Linux 6.8.
+    /// `EPERM` without the rights; `EINVAL` before Linux 6.8; `ENOSYS` under valgrind.
     pub fn open() -> Result<MoveFault> {
-        if super::is_under_valgrind() {
-            return Err(Errno(libc::ENOSYS));
-        }
-        let fd = descriptor(extended(libc::O_CLOEXEC | libc::O_NONBLOCK))?;
-        let new = MoveFault(File::from_fd(int(fd)));
-        new.ioctl(UFFDIO_API, &mut [API, FEATURES, 0])?;
-        Ok(new)
+        open(FEATURES).map(MoveFault)
     }
 
     /// Watches a range: from now on a thread that touches a missing page waits. `EBUSY` if another
     /// userfaultfd watches it.
     pub fn watch(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = (range.start as u64, range.len() as u64);
-        self.ioctl(UFFDIO_REGISTER, &mut [start, len, MODE_MISSING, 0])
+        ioctl(&self.0, UFFDIO_REGISTER, &mut [start, len, MODE_MISSING, 0])
     }
 
     /// Ends the watch; waiting threads go on. `EINVAL` if nothing is mapped there.
     pub fn forget(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = (range.start as u64, range.len() as u64);
-        self.ioctl(UFFDIO_UNREGISTER, &mut [start, len])
+        ioctl(&self.0, UFFDIO_UNREGISTER, &mut [start, len])
     }
 
     /// Wakes threads that wait for this page; they fault again.
     pub fn wake(&self, page: usize) {
-        let _ = self.ioctl(UFFDIO_WAKE, &mut [page as u64, super::page_size() as u64]);
+        let _ = ioctl(
+            &self.0,
+            UFFDIO_WAKE,
+            &mut [page as u64, super::page_size() as u64],
+        );
     }
 
     /// Moves pages to a watched range; returns the bytes moved, holes included. Wakes no thread.
@@ -128,7 +125,7 @@ impl MoveFault {
         mode: u64,
     ) -> (usize, Result<()>) {
         let mut words = [to as u64, from.start as u64, from.len() as u64, mode, 0];
-        let result = self.ioctl(request, &mut words);
+        let result = ioctl(&self.0, request, &mut words);
         // If the kernel moved nothing, it stores a negative errno.
         let done = usize::try_from(words[4]).unwrap_or(0);
         let done = if done > from.len() { 0 } else { done };
@@ -173,10 +170,6 @@ impl MoveFault {
         let mut time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
         let (file, time) = ((&raw mut file) as usize, time.as_mut_ptr() as usize);
         let _ = call(libc::SYS_ppoll, [file, 1, time, 0]);
-    }
-
-    fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
-        ioctl(&self.0, request, argument)
     }
 }
 

@@ -7,12 +7,12 @@ use super::file::File;
 use super::{seccomp_filter, valgrind};
 use crate::sys::cast::{extended, int};
 
-pub(super) const API: u64 = 0xaa;
+const API: u64 = 0xaa;
 /// Write protection of hugetlb memory, since Linux 5.19.
 const WP_HUGETLBFS_SHMEM: u64 = 1 << 12;
 const MODE_WP: u64 = 1 << 1;
 
-pub(super) const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
+const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
 pub(super) const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
 pub(super) const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
 pub(super) const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
@@ -29,40 +29,28 @@ impl WriteProtection {
     /// `vm.unprivileged_userfaultfd` or `/dev/userfaultfd`.
     ///
     /// # Errors
-    /// `EPERM`; `EINVAL` if the kernel lacks it for hugetlb memory.
+    /// `EPERM`; `EINVAL` if the kernel lacks it for hugetlb memory; `ENOSYS` under valgrind.
     pub fn open() -> Result<WriteProtection> {
-        if valgrind::is_under_valgrind() {
-            // Valgrind doesn't support the call and prints a warning each time.
-            return Err(Errno(libc::ENOSYS));
-        }
-        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
-        let fd = descriptor(flags)?;
-        let new = WriteProtection(File::from_fd(int(fd)));
-        new.ioctl(UFFDIO_API, &mut [API, WP_HUGETLBFS_SHMEM, 0])?;
-        Ok(new)
+        open(WP_HUGETLBFS_SHMEM).map(WriteProtection)
     }
 
     /// Write-protects a range.
     pub fn protect(&self, range: &Range<usize>) -> Result<()> {
         let (start, len) = words(range);
-        self.ioctl(UFFDIO_REGISTER, &mut [start, len, MODE_WP, 0])?;
-        self.ioctl(UFFDIO_WRITEPROTECT, &mut [start, len, 1])
+        ioctl(&self.0, UFFDIO_REGISTER, &mut [start, len, MODE_WP, 0])?;
+        ioctl(&self.0, UFFDIO_WRITEPROTECT, &mut [start, len, 1])
     }
 
     /// Ends the protection; waiting writers go on.
     pub fn release(&self, range: &Range<usize>) {
         let (start, len) = words(range);
-        let _ = self.ioctl(UFFDIO_WRITEPROTECT, &mut [start, len, 0]);
+        let _ = ioctl(&self.0, UFFDIO_WRITEPROTECT, &mut [start, len, 0]);
     }
 
     /// Wakes writers of a range that has been replaced.
     pub fn replaced(&self, range: &Range<usize>) {
         let (start, len) = words(range);
-        let _ = self.ioctl(UFFDIO_WAKE, &mut [start, len]);
-    }
-
-    fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
-        ioctl(&self.0, request, argument)
+        let _ = ioctl(&self.0, UFFDIO_WAKE, &mut [start, len]);
     }
 }
 
@@ -72,20 +60,24 @@ pub(super) fn ioctl(file: &File, request: usize, argument: &mut [u64]) -> Result
     call(libc::SYS_ioctl, [extended(file.fd()), request, argument]).map(drop)
 }
 
-/// Opens a userfaultfd that also stops accesses by the kernel.
-pub(super) fn descriptor(flags: usize) -> Result<usize> {
-    match unfiltered_call(libc::SYS_userfaultfd, [flags]) {
-        Err(Errno(libc::EPERM)) if seccomp_filter::may_make_any_call() => from_device(flags),
-        other => other,
+/// Opens a userfaultfd that also stops accesses by the kernel. A missing feature is `EINVAL`.
+pub(super) fn open(features: u64) -> Result<File> {
+    if valgrind::is_under_valgrind() {
+        // Valgrind doesn't support the call and prints a warning each time.
+        return Err(Errno(libc::ENOSYS));
     }
-}
-
-fn from_device(flags: usize) -> Result<usize> {
-    let device = File::open(c"/dev/userfaultfd", libc::O_RDWR)?;
-    call(
-        libc::SYS_ioctl,
-        [extended(device.fd()), USERFAULTFD_IOC_NEW, flags],
-    )
+    let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
+    let fd = match unfiltered_call(libc::SYS_userfaultfd, [flags]) {
+        Err(Errno(libc::EPERM)) if seccomp_filter::may_make_any_call() => {
+            let device = File::open(c"/dev/userfaultfd", libc::O_RDWR)?;
+            let args = [extended(device.fd()), USERFAULTFD_IOC_NEW, flags];
+            call(libc::SYS_ioctl, args)?
+        }
+        other => other?,
+    };
+    let file = File::from_fd(int(fd));
+    ioctl(&file, UFFDIO_API, &mut [API, features, 0])?;
+    Ok(file)
 }
 
 fn words(range: &Range<usize>) -> (u64, u64) {
