@@ -107,7 +107,7 @@ fn touch_all() {
     for range in &all[..count] {
         match request(range, spawn) {
             Ok(()) => {}
-            // `request` has said why.
+            // `request` has said why, or there is one node.
             Err(Errno(libc::ENOTSUP)) => return,
             Err(Errno(error)) => say(
                 Level::Warning,
