@@ -118,46 +118,6 @@ fn a_limited_hugetlb_group_gets_base_pages() {
     assert_eq!(live.wait_for_free_pages(40), 40);
 }
 
-/// A program's own request for huge pages fails with ENOMEM if its control group doesn't
-/// allow it. Without us the first touch would kill the program.
-#[test]
-fn the_programs_own_request_fails_in_a_limited_group() {
-    let test = "the program's own request under a limit";
-    let Some(live) = machine(test) else { return };
-    let Some(group) = live.hugetlb_group(test) else {
-        return;
-    };
-    let Some(program) = build("own_huge", Libc::Glibc, &[]) else {
-        return;
-    };
-    live.set_pool(12);
-    let run = |option: &str, args: &[&str]| -> Ran {
-        let mut command = group.enter(tool("hugectl").arg(option));
-        let ran = command.arg(&program).args(args).output();
-        ran.unwrap().into()
-    };
-    let mib = |pages: u64| ((pages * live.default_size().get()) >> 20).to_string();
-    for (option, kind) in [
-        ("--shm", "shared"),
-        ("--anon", "private"),
-        ("--shm", "segment"),
-    ] {
-        for (limit, out) in [("4M", "ENOMEM ok\n"), ("max", "huge ok\n")] {
-            group.limit(live.default_size(), "max", limit);
-            let ran = run(option, &[kind, &mib(4)]);
-            let what = format!("{option} {kind} {limit}: {ran:?}");
-            assert_eq!((ran.status, ran.out.as_str()), (0, out), "{what}");
-            let warnings = ran.err.matches("own request").count();
-            assert_eq!(warnings, usize::from(limit != "max"), "{what}");
-        }
-        // Two requests; both are mapped before either is touched.
-        group.limit(live.default_size(), "max", "10M");
-        let ran = run(option, &[kind, &mib(3), "2"]);
-        let found = (ran.status, ran.out.as_str());
-        assert_eq!(found, (0, "huge ENOMEM ok\n"), "{option} {kind}: {ran:?}");
-    }
-}
-
 #[test]
 fn transparent_pages_and_fallbacks() {
     let Some(live) = machine("shared THP") else {

@@ -10,7 +10,6 @@
 
 pub(crate) mod fresh_copy;
 pub mod pool_backoff;
-pub mod program_hugetlb;
 pub mod quota;
 pub(crate) mod release;
 pub mod required;

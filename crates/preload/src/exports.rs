@@ -16,7 +16,6 @@
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use hugetools_pages::extent::mlocked;
-use hugetools_pages::policy::program_hugetlb;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
@@ -52,7 +51,7 @@ unsafe extern "C" fn mmap(
         }
     }
     // SAFETY: upheld by the caller.
-    let map = |addr, flags| unsafe { map_next(addr, len, prot, flags, fd, offset) };
+    let map = |addr, flags| unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
     let is_eligible = call.is_eligible();
     let at = match is_eligible {
         true => sys::c_address(anon::map(&call, |addr, flags| {
@@ -70,29 +69,6 @@ unsafe extern "C" fn mmap(
         map_file::mapped(at as usize, len, fd);
     }
     at
-}
-
-/// Calls the next `mmap`. With `--shm` or `--anon`, a `MAP_HUGETLB` request beyond a control
-/// group's limit fails.
-///
-/// # Safety
-/// As for `mmap`.
-unsafe fn map_next(
-    addr: *mut c_void,
-    len: usize,
-    prot: c_int,
-    flags: c_int,
-    fd: c_int,
-    offset: libc::off_t,
-) -> *mut c_void {
-    // SAFETY: upheld by the caller.
-    let map = || unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
-    match flags & libc::MAP_HUGETLB {
-        0 => map(),
-        _ => sys::c_address(program_hugetlb::map(len, prot, flags, || {
-            sys::address(map())
-        })),
-    }
 }
 
 #[unsafe(no_mangle)]

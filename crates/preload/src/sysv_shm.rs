@@ -4,7 +4,7 @@
 //! success proves that the segment is ours.
 //!
 //! **Invariants.** `shmget` fails only if it would fail without us, or for lack of huge pages that
-//! `--require` or the program's own `SHM_HUGETLB` demands.
+//! `--require` demands.
 //!
 //! **Locks.** The registry's, for each segment recorded.
 //!
@@ -23,7 +23,6 @@ use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool;
 use hugetools_pages::kernel::{constraints, facts, populate};
 use hugetools_pages::policy::pool_backoff::Shortfall;
-use hugetools_pages::policy::program_hugetlb::HugetlbRequest;
 use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
@@ -36,9 +35,6 @@ use crate::next;
 
 #[unsafe(no_mangle)]
 extern "C" fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
-    if let Some(request) = HugetlbRequest::of_segment(size, flags) {
-        return get_shm_hugetlb(request, key, size, flags);
-    }
     let pages = config::get().shm.filter(|_| creates(key, flags));
     let Some(pages) = pages.filter(|_| flags & libc::SHM_HUGETLB == 0) else {
         return next::shmget(key, size, flags);
@@ -101,23 +97,6 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     id
 }
 
-/// Creates and populates a segment for the program's own `SHM_HUGETLB` below a limit, or looks up an
-/// existing one.
-fn get_shm_hugetlb(request: HugetlbRequest, key: c_int, size: usize, flags: c_int) -> c_int {
-    if !creates(key, flags) || !is_new(key) {
-        return next::shmget(key, size, flags);
-    }
-    if let Err(error) = request.admit() {
-        return sys::c_result(Err(error));
-    }
-    let id = next::shmget(key, size, flags);
-    let is_short = id >= 0 && populate_segment(id, |at| request.populate(at)).is_err();
-    match is_short && remove_unused(id) {
-        true => sys::c_result(Err(request.refused())),
-        false => id,
-    }
-}
-
 /// Creates a segment, or fails if not all of its pages are available.
 fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int> {
     // Always with a reservation: otherwise the first touch could raise SIGBUS.
@@ -139,8 +118,7 @@ fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int
 
 fn make_populated(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
     let id = sys::shmget(key, size, new)?;
-    let len = size.next_multiple_of(page);
-    match populate_segment(id, |at| populate::shared(at, len, page)) {
+    match populate_segment(id, size.next_multiple_of(page), page) {
         Err(_) if remove_unused(id) => Err(Errno(libc::ENOMEM)),
         _ => Ok(id),
     }
@@ -153,9 +131,9 @@ fn remove_unused(id: c_int) -> bool {
 }
 
 /// Populates a new segment.
-fn populate_segment(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
+fn populate_segment(id: c_int, len: usize, page: usize) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
-    let result = populate(addr);
+    let result = populate::shared(addr, len, page);
     // SAFETY: attached above; no other code has the address.
     unsafe { sys::shmdt(addr)? };
     result

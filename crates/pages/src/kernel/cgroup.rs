@@ -94,7 +94,7 @@ pub fn may_limit_hugetlb(size: usize) -> bool {
 }
 
 /// Bytes of huge pages of this size that the control groups leave this process.
-pub fn hugetlb_left(size: usize) -> Headroom {
+fn hugetlb_left(size: usize) -> Headroom {
     procfile::if_allowed(|| Some(find_hugetlb_left(size))).unwrap_or(Headroom::Unknown)
 }
 
