@@ -61,7 +61,6 @@ pub struct Extent {
     units: &'static [Unit],
     slices: &'static [AtomicU64],
     used: AtomicUsize,
-    tables: usize,
 }
 
 impl Extent {
@@ -125,8 +124,7 @@ impl Extent {
         let words = Slices::words(len / SLICE);
         let units_at = size_of::<Extent>().next_multiple_of(8);
         let words_at = (units_at + units * size_of::<Unit>()).next_multiple_of(8);
-        let tables = words_at + words * size_of::<AtomicU64>();
-        let at = sys::map_new(tables)?;
+        let at = sys::map_new(words_at + words * size_of::<AtomicU64>())?;
         let extent = Extent {
             base,
             len,
@@ -134,15 +132,14 @@ impl Extent {
             holds,
             prot,
             lead: lead / layout.unit,
-            // SAFETY: `units` zero words, each an empty unit, in the new mapping, which lives
-            // until `free`.
+            // SAFETY: `units` zero words, each an empty unit, in the new mapping, which is
+            // never unmapped.
             units: unsafe { core::slice::from_raw_parts((at + units_at) as *const Unit, units) },
             // SAFETY: likewise, the aligned words that follow.
             slices: unsafe {
                 core::slice::from_raw_parts((at + words_at) as *const AtomicU64, words)
             },
             used: AtomicUsize::new(0),
-            tables,
         };
         let place = at as *mut Extent;
         // SAFETY: the mapping is page aligned, large enough and ours alone.
@@ -159,18 +156,10 @@ impl Extent {
         }
     }
 
-    /// Frees the extent and its tables. Nobody may use them any more. Adopted memory stays.
-    pub fn free(&'static self) {
-        self.free_memory();
-        // SAFETY: from here on nobody uses the tables, which contain `self`.
-        let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
-    }
-
-    /// Like [`Extent::free`], but keeps the tables.
-    pub fn free_memory(&self) {
+    /// Unmaps an unused extent. Adopted memory stays.
+    fn unmap(&self) {
         if self.holds == Holds::Heap {
-            usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
-            // SAFETY: the allocator has returned all of the extent.
+            // SAFETY: the allocator hasn't taken it.
             let _ = unsafe { sys::munmap(self.base, self.len) };
         }
     }

@@ -63,7 +63,7 @@ extern "C" fn prepare() {
     pool_backoff::pause();
     Guard::begin();
     next_touch::pause();
-    index::read(leave_pools);
+    leave_pools();
 }
 
 /// Moves private memory off the pools.
@@ -106,7 +106,6 @@ extern "C" fn parent() {
 extern "C" fn child() {
     lock::forget_others();
     fork_gate::GATE.forget_others();
-    index::forget_readers();
     index::adopt_units();
     admission::forget();
     next_touch::in_child();

@@ -182,15 +182,13 @@ pub fn unlocked(addr: usize, len: usize) {
 /// Records a successful `mlockall(2)`.
 pub fn all_locked(flags: c_int) {
     mlocked::set_lock_future(flags & libc::MCL_FUTURE != 0);
-    index::read(|| {
-        for extent in index::extents() {
-            let used = extent.used_range();
-            if flags & libc::MCL_CURRENT != 0 {
-                mlocked::add(&used);
-            }
-            mlocked::note_mapping(&(used.end..extent.base + extent.len));
+    for extent in index::extents() {
+        let used = extent.used_range();
+        if flags & libc::MCL_CURRENT != 0 {
+            mlocked::add(&used);
         }
-    });
+        mlocked::note_mapping(&(used.end..extent.base + extent.len));
+    }
     if flags & libc::MCL_CURRENT != 0 {
         open().each(|region| mlocked::add(&region.known()));
     }

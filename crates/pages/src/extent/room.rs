@@ -18,12 +18,10 @@ pub fn reservation_limit() -> usize {
 
 fn reservation_limit_under(limit: usize) -> usize {
     let (mut reserved, mut used) = (0, 0);
-    index::read(|| {
-        for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
-            reserved += extent.len;
-            used += extent.used_slices() * SLICE;
-        }
-    });
+    for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
+        reserved += extent.len;
+        used += extent.used_slices() * SLICE;
+    }
     let taken = facts::address_space().unwrap_or(0).max(reserved);
     let (free, unused) = (limit.saturating_sub(taken), reserved.saturating_sub(used));
     (free.saturating_add(unused) / PART).saturating_sub(unused)

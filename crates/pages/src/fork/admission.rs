@@ -46,7 +46,7 @@ pub(super) fn forget() {
 }
 
 fn may_have_pages() -> bool {
-    let has_data = || index::read(|| index::extents().any(|extent| extent.holds == Holds::Data));
+    let has_data = || index::extents().any(|extent| extent.holds == Holds::Data);
     config::heap_is_of_pool() || has_data()
 }
 
@@ -59,15 +59,11 @@ fn leave_pools() {
     }
     let moved = {
         let _quiet = NoSignals::where_allowed();
-        index::read(|| {
-            let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
-            match total {
-                0 => 0,
-                _ => {
-                    shield_for(total).map_or(0, |shield| evacuate(runs::writable(), total, &shield))
-                }
-            }
-        })
+        let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
+        match total {
+            0 => 0,
+            _ => shield_for(total).map_or(0, |shield| evacuate(runs::writable(), total, &shield)),
+        }
     };
     if moved > 0 {
         pool_backoff::say_threads(moved);

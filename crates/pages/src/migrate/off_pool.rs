@@ -28,12 +28,10 @@ pub enum Outcome {
 pub fn step_down(addr: usize, len: usize) -> Outcome {
     let range = addr..addr.saturating_add(len);
     let _pass = fork_gate::GATE.pass();
-    index::read(|| {
-        if pages_in(&range).next().is_none() {
-            return Outcome::Moved;
-        }
-        move_pages(pages_in(&range))
-    })
+    match pages_in(&range).next() {
+        None => Outcome::Moved,
+        Some(_) => move_pages(pages_in(&range)),
+    }
 }
 
 /// The hugetlb pages that overlap a range, with their states.

@@ -44,10 +44,8 @@ struct HeapBytes {
 impl HeapBytes {
     /// Counts the heap without its first [`SMALL_HEAP`] bytes, which are on base pages.
     fn take() -> HeapBytes {
-        let all = index::read(|| {
-            let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
-            extents.fold(HeapBytes::default(), HeapBytes::with)
-        });
+        let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
+        let all = extents.fold(HeapBytes::default(), HeapBytes::with);
         HeapBytes {
             other: all.other.saturating_sub(SMALL_HEAP as u64),
             ..all

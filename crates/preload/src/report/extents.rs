@@ -39,12 +39,9 @@ impl Extents {
             exe,
             names: scratch::bytes(NAMES).unwrap_or_default(),
         };
-        index::read(|| {
-            let heap = index::extents().filter(|extent| extent.holds == Holds::Heap);
-            for extent in heap {
-                known.put(extent.base, extent.base + extent.len, Segment::Heap, None);
-            }
-        });
+        for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
+            known.put(extent.base, extent.base + extent.len, Segment::Heap, None);
+        }
         shared::open().each(|region| {
             let range = region.mapped();
             known.put(range.start, range.end, Segment::Shm, None);
