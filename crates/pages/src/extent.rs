@@ -7,8 +7,7 @@
 //! **Invariants.** Extents don't overlap. Use is counted once when taken and once when returned
 //! ([`usage`]). Nothing here asks a pool for pages.
 //!
-//! **Locks.** Only the thread that marked a unit busy changes it; readers take no lock. [`mlocked`]
-//! has a lock.
+//! **Locks.** Only the thread that marked a unit busy changes it; readers take no lock.
 //!
 //! **At a fork.** The tables are copied. The child finishes changes of other threads
 //! (`Unit::adopt`).
@@ -167,13 +166,6 @@ impl Extent {
     /// Whether an address lies in the extent.
     pub fn contains(&self, addr: usize) -> bool {
         addr >= self.base && addr - self.base < self.len
-    }
-
-    /// The range up to the last unit that has memory.
-    pub fn used_range(&self) -> Range<usize> {
-        let is_used = |unit: &Unit| !unit.load().0.is_empty();
-        let used = self.units.iter().rposition(is_used);
-        self.base..self.address(used.map_or(0, |last| last + 1))
     }
 
     /// The units.

@@ -5,16 +5,15 @@
 //! | heap, segments on pool pages | [`crate::extent::index`] | allocator, `crate::segment` |
 //! | shared mappings, System V segments | [`shared`] | [`crate::vmops`] |
 //! | large private mappings on transparent huge pages | [`anon`] | [`crate::vmops`] |
-//! | locked ranges | [`crate::extent::mlocked`] | [`crate::vmops`] |
 //!
 //! **Invariants.** The program's calls on memory outside of these tables go to the kernel
 //! unchanged. Memory shared with other processes is never replaced.
 //!
-//! **Locks.** [`shared`] and the locked ranges have one lock each, taken through a
-//! [`table_guard`](crate::rt::table_guard). [`anon`] and tests for overlap take none.
+//! **Locks.** [`shared`] has a lock, taken through a [`table_guard`](crate::rt::table_guard).
+//! [`anon`] and tests for overlap take none.
 //!
 //! **At a fork.** The fork waits for changes of tables. The child has the same tables and shared
-//! memory, but no locked memory.
+//! memory.
 
 use core::ops::Range;
 

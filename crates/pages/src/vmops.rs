@@ -1,5 +1,5 @@
-//! The program's memory calls: `mmap`, `munmap`, `mprotect`, `madvise`, `mremap`, `mbind`, `mlock`
-//! and its siblings, `shmat`, `shmdt`. The program passes the lengths that it requested; they
+//! The program's memory calls: `mmap`, `munmap`, `mprotect`, `madvise`, `mremap`, `mbind`, `mlock`,
+//! `shmat`, `shmdt`. The program passes the lengths that it requested; they
 //! needn't be whole huge pages.
 //!
 //! The [`registry`] finds the owner of a range:
@@ -14,7 +14,7 @@
 //!
 //! **Invariants.** Errors are the kernel's; the first failure due to huge pages is reported.
 //!
-//! **Locks.** Each changed table's lock; shared memory's is taken before [`mlocked`]'s.
+//! **Locks.** Shared memory's.
 //!
 //! **At a fork.** The fork waits for a call that changes a table.
 #![expect(unsafe_code, reason = "changes the program's mappings for it")]
@@ -22,7 +22,7 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use crate::extent::{index, mlocked};
+use crate::extent::index;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
@@ -53,16 +53,9 @@ fn step_down_private(addr: usize, len: usize) -> Option<Range<usize>> {
 /// Calls `each` for every part of the range, with its region, or with `None` between regions.
 fn divide(
     range: &Range<usize>,
-    each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
-) -> Result<()> {
-    divide_in(&mut open(), range, each)
-}
-
-fn divide_in(
-    open: &mut Open,
-    range: &Range<usize>,
     mut each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
 ) -> Result<()> {
+    let mut open = open();
     let mut at = range.start;
     while at < range.end {
         let rest = at..range.end;
@@ -73,7 +66,7 @@ fn divide_in(
             None => rest,
         };
         let inside = region.filter(|region| region.base <= at);
-        each(open, inside, part.clone())?;
+        each(&mut open, inside, part.clone())?;
         at = part.end;
     }
     Ok(())
@@ -89,9 +82,6 @@ pub fn mprotect_range(addr: usize, len: usize) -> (usize, usize) {
 
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
-    if let Ok(range) = pages(addr, len) {
-        mlocked::remove(&range);
-    }
     let range = step_down_private(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
         Some(region) => shared::munmap(open, region, &part),
@@ -164,33 +154,11 @@ pub unsafe fn mbind(
     })
 }
 
-/// Records a successful `mlock(2)` or `mlock2(2)`.
-pub fn locked(addr: usize, len: usize) {
-    let range = touched(addr, len).filter(registry::overlaps);
-    if let Some(range) = range {
-        mlocked::add(&range);
-    }
-}
-
-/// Records a successful `munlock(2)`.
-pub fn unlocked(addr: usize, len: usize) {
+/// Call it before `mlock(2)` or `mlock2(2)`. Private memory of ours becomes ordinary memory: the
+/// kernel records no lock of hugetlb pages, and a fork would move them.
+pub fn before_lock(addr: usize, len: usize) {
     if let Some(range) = touched(addr, len) {
-        mlocked::remove(&range);
-    }
-}
-
-/// Records a successful `mlockall(2)`.
-pub fn all_locked(flags: c_int) {
-    mlocked::set_lock_future(flags & libc::MCL_FUTURE != 0);
-    for extent in index::extents() {
-        let used = extent.used_range();
-        if flags & libc::MCL_CURRENT != 0 {
-            mlocked::add(&used);
-        }
-        mlocked::note_mapping(&(used.end..extent.base + extent.len));
-    }
-    if flags & libc::MCL_CURRENT != 0 {
-        open().each(|region| mlocked::add(&region.known()));
+        private::before_change(&range);
     }
 }
 
@@ -206,19 +174,12 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     })
 }
 
-/// Forgets shared memory and mlocks that a mapping at a fixed address has replaced.
+/// Forgets shared memory that a mapping at a fixed address has replaced.
 pub fn after_fixed(addr: usize, len: usize) {
-    let Some(range) = touched(addr, len) else {
+    let Some(range) = touched(addr, len).filter(registry::shared::overlaps) else {
         return;
     };
-    mlocked::remove(&range);
-    if registry::shared::overlaps(&range) {
-        shared_replaced(&mut open(), &range);
-    }
-}
-
-fn shared_replaced(open: &mut Open, range: &Range<usize>) {
-    let _ = divide_in(open, range, |open, region, part| {
+    let _ = divide(&range, |open, region, part| {
         if let Some(region) = region {
             shared::replaced(open, region, &part);
         }
@@ -230,7 +191,6 @@ fn shared_replaced(open: &mut Open, range: &Range<usize>) {
 pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
     let done = remap::mremap(*call).or_else(|| anon::growth(call).err().map(Err));
     if let Some(Ok(to)) = done {
-        unlock_moved(call, to);
         anon::remapped(call, to);
     }
     done
@@ -238,20 +198,8 @@ pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
 
 /// Records an `mremap` that was passed on.
 pub fn moved(call: &remap::Call, to: usize) {
-    unlock_moved(call, to);
     replaced_by(call);
     anon::remapped(call, to);
-}
-
-/// Forgets mlocks at old addresses. The kernel unlocks those that `MREMAP_DONTUNMAP` keeps.
-fn unlock_moved(call: &remap::Call, to: usize) {
-    let kept = if to == call.addr { call.new_len } else { 0 };
-    let (old, kept) = (touched(call.addr, call.old_len), touched(call.addr, kept));
-    if let (Some(old), Some(kept)) = (old, kept) {
-        if kept.end < old.end {
-            mlocked::remove(&(kept.end..old.end));
-        }
-    }
 }
 
 /// Forgets memory that a move to a fixed address has replaced.

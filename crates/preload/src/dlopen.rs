@@ -28,7 +28,7 @@ const RTLD_DEEPBIND: c_int = 8;
 
 /// Names to bind to ours: memory calls, and thread creation, since memory may have to leave a pool
 /// before a thread starts.
-const NAMES: [&CStr; 17] = [
+const NAMES: [&CStr; 16] = [
     c"mmap",
     c"mmap64",
     c"munmap",
@@ -38,7 +38,6 @@ const NAMES: [&CStr; 17] = [
     c"madvise",
     c"mlock",
     c"mlock2",
-    c"munlock",
     c"mlockall",
     c"munlockall",
     c"shmget",

@@ -150,39 +150,23 @@ unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
+    vmops::before_lock(addr as usize, len);
     // SAFETY: upheld by the caller.
-    let result = unsafe { next::mlock(addr, len) };
-    if result == 0 {
-        vmops::locked(addr as usize, len);
-    }
-    result
+    unsafe { next::mlock(addr, len) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
+    vmops::before_lock(addr as usize, len);
     // SAFETY: upheld by the caller.
-    let result = unsafe { next::mlock2(addr, len, flags) };
-    if result == 0 {
-        vmops::locked(addr as usize, len);
-    }
-    result
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
-    // SAFETY: upheld by the caller.
-    let result = unsafe { next::munlock(addr, len) };
-    if result == 0 {
-        vmops::unlocked(addr as usize, len);
-    }
-    result
+    unsafe { next::mlock2(addr, len, flags) }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mlockall(flags: c_int) -> c_int {
     let result = next::mlockall(flags);
     if result == 0 {
-        vmops::all_locked(flags);
+        mlocked::all_locked(flags);
     }
     result
 }

@@ -77,7 +77,6 @@ static SHMDT: Next = Next::named(c"shmdt");
 static PKEY_MPROTECT: Next = Next::named(c"pkey_mprotect");
 static MLOCK: Next = Next::named(c"mlock");
 static MLOCK2: Next = Next::named(c"mlock2");
-static MUNLOCK: Next = Next::named(c"munlock");
 static MLOCKALL: Next = Next::named(c"mlockall");
 static MUNLOCKALL: Next = Next::named(c"munlockall");
 static PRCTL: Next = Next::named(c"prctl");
@@ -90,7 +89,7 @@ pub(crate) fn register_atfork() -> usize {
 }
 
 /// All functions looked up at the start.
-static ALL: [&Next; 17] = [
+static ALL: [&Next; 16] = [
     &MMAP,
     &MUNMAP,
     &MPROTECT,
@@ -103,7 +102,6 @@ static ALL: [&Next; 17] = [
     &PKEY_MPROTECT,
     &MLOCK,
     &MLOCK2,
-    &MUNLOCK,
     &MLOCKALL,
     &MUNLOCKALL,
     &PRCTL,
@@ -268,13 +266,6 @@ pub(crate) unsafe fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c
     type Mlock = unsafe extern "C" fn(*const c_void, usize, c_uint) -> c_int;
     call!(MLOCK2 as Mlock, (addr, len, flags), else {
         sys::c_result(sys::mlock2(addr as usize, len, flags))
-    })
-}
-
-pub(crate) unsafe fn munlock(addr: *const c_void, len: usize) -> c_int {
-    type Munlock = unsafe extern "C" fn(*const c_void, usize) -> c_int;
-    call!(MUNLOCK as Munlock, (addr, len), else {
-        sys::c_result(sys::munlock(addr as usize, len))
     })
 }
 

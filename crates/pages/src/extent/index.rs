@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::extent::page_sizes::Layout;
 use crate::extent::unit::State;
-use crate::extent::{Extent, Holds, mlocked};
+use crate::extent::{Extent, Holds};
 use crate::sys::{Errno, Result};
 
 /// Maximum number of extents.
@@ -45,7 +45,6 @@ fn used() -> &'static [AtomicPtr<Extent>] {
 pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&'static Extent> {
     let extent = Extent::reserve(lead, len, align, layout)?;
     if enter(extent) {
-        mlocked::note_mapping(&(extent.base..extent.base + extent.len));
         return Ok(extent);
     }
     extent.unmap();
@@ -66,7 +65,6 @@ pub fn adopt(
 
 /// Removes an unused extent. Its tables are leaked, since other threads may be reading them.
 pub fn destroy(extent: &'static Extent) {
-    mlocked::remove(&(extent.base..extent.base + extent.len));
     let sought = core::ptr::from_ref(extent).cast_mut();
     let slot = (used().iter()).find(|slot| slot.load(Ordering::Relaxed) == sought);
     slot.inspect(|slot| slot.store(core::ptr::null_mut(), Ordering::SeqCst));

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use super::map_shared::advise;
 use crate::config;
-use crate::extent::{mlocked, page_sizes};
+use crate::extent::page_sizes;
 use crate::policy::start_facts;
 use crate::registry::region::Backing;
 use crate::registry::shared::{had_any, open};
@@ -39,7 +39,6 @@ fn enter(at: usize, (len, page): (usize, usize), flags: c_int) {
     if flags & libc::SHM_EXEC != 0 {
         prot |= libc::PROT_EXEC;
     }
-    mlocked::note_mapping(&(at..at + len));
     let shape = (len, len.next_multiple_of(page), page);
     // Without a free slot, calls on it are left to the kernel.
     let _ = open().add(at, shape, prot, Backing::Segment);
@@ -67,7 +66,6 @@ pub fn shmdt(addr: usize) -> Option<Result<()>> {
     // SAFETY: the program detaches it.
     let result = unsafe { sys::shmdt(addr) };
     if result.is_ok() {
-        mlocked::remove(&(addr..addr + found.whole));
         while let Some(piece) = open.find(|piece| piece.origin == found.origin) {
             open.update(piece.base, None);
         }

@@ -6,7 +6,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::{self, starter_message};
-use crate::extent::{mlocked, page_sizes};
+use crate::extent::page_sizes;
 use crate::fork;
 use crate::kernel::hugetlb_pool::{self, GrowHint, WholeHint};
 use crate::kernel::{constraints, facts, populate};
@@ -108,7 +108,6 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     let shape = (known, mapped, size);
     if filled.is_ok() && open().add(base, shape, prot, Backing::Anonymous) {
         facts::cache_room();
-        mlocked::note_mapping(&(base..base + known));
         return Ok(base);
     }
     // SAFETY: mapped above, and nobody knows it.

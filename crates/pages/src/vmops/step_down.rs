@@ -64,8 +64,6 @@ fn replace_piece(piece: &Region, copy: usize) -> Result<()> {
     }
     unmap_tail(&(piece.known().end..piece.mapped().end))?;
     mlocked::restore(&piece.known());
-    // The kernel records locks on ordinary memory.
-    mlocked::remove(&piece.known());
     Ok(())
 }
 
