@@ -55,7 +55,7 @@ fn replace_piece(piece: &Region, copy: usize) -> Result<()> {
     // SAFETY: the piece is ours to change, and no other process shares it.
     unsafe { sys::mprotect(piece.base, piece.mapped, piece.prot | libc::PROT_READ)? };
     // SAFETY: two mappings of this length; nobody writes to the first.
-    unsafe { fresh_copy::copy_nonzero(piece.base, copy, piece.len) };
+    unsafe { fresh_copy::copy(piece.base, copy, piece.len) };
     let put = put_over(piece, copy);
     if put.is_err() {
         // SAFETY: the access that the program gave it.
