@@ -19,42 +19,15 @@ pub fn remapped(call: &Call, now: usize) {
         return;
     };
     let known = registry::holding(&old);
-    let parts = Parts::of(&old);
     if call.flags & MREMAP_DONTUNMAP == 0 {
         registry::cut(&old);
     }
     match known {
-        Some(known) => {
-            registry::enter(&Known {
-                range: new.clone(),
-                is_advised: known.is_advised,
-            });
-        }
-        None => {
-            become_large(&old, new.clone());
-            parts.enter(&old, &new);
-        }
-    }
-}
-
-/// Up to eight registered parts of a range.
-struct Parts([Option<Known>; 8]);
-
-impl Parts {
-    fn of(range: &Range<usize>) -> Parts {
-        let mut parts = registry::parts(range);
-        Parts(core::array::from_fn(|_| parts.next()))
-    }
-
-    /// Enters them at the new address.
-    fn enter(self, old: &Range<usize>, new: &Range<usize>) {
-        for Known { range, is_advised } in self.0.into_iter().flatten() {
-            let at = |at: usize| (new.start + (at - old.start)).min(new.end);
-            let range = at(range.start)..at(range.end);
-            if !range.is_empty() {
-                registry::enter(&Known { range, is_advised });
-            }
-        }
+        Some(known) => registry::enter(&Known {
+            range: new,
+            ..known
+        }),
+        None => become_large(&old, new),
     }
 }
 
