@@ -94,12 +94,10 @@ fn without_control_groups_a_heap_tries_transparent_pages() {
     };
     let program = build("steps", Libc::Glibc, &[]).unwrap();
     let mut command = after("mount -t tmpfs none /sys/fs/cgroup", "hugectl");
-    command.args(["-v", "--heap=thp"]).arg(&program);
+    command.arg("--heap=thp").arg(&program);
     let ran: Ran = command.args(["+300", "=full"]).output().unwrap().into();
     let full = HeapPages::find(&ran.out, "full");
     assert!(full.share(full.thp) >= 90, "{ran:?}");
-    let message = "the memory control group's limit is unreadable";
-    assert_eq!(ran.err.matches(message).count(), 1, "{ran:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use hugetools_kernfs::choice::chosen;
 use crate::extent::unit::State;
 use crate::kernel::cgroup::{self, Headroom};
 use crate::kernel::{facts, populate, procfile};
-use crate::rt::message::{Level, say_once, say_once_at};
+use crate::rt::message::{Level, say_once_at};
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
 
@@ -130,10 +130,7 @@ pub unsafe fn advise(addr: usize, len: usize) -> State {
     let (advice, state) = match config::get().fallback {
         Fallback::Base => BASE,
         Fallback::Thp | Fallback::None => match serves(len) {
-            Ok(()) => {
-                say_hidden();
-                (libc::MADV_HUGEPAGE, State::Thp)
-            }
+            Ok(()) => (libc::MADV_HUGEPAGE, State::Thp),
             Err(why) => {
                 say_why(why);
                 BASE
@@ -291,25 +288,11 @@ fn has_room(len: usize) -> bool {
 /// the group is invisible: half of the machine's free memory or, if unknown, no limit, since the
 /// kernel gives base pages by itself in a full group.
 fn room() -> usize {
-    let left = cgroup::memory_left();
-    HIDDEN.store(left == Headroom::Hidden, Ordering::Relaxed);
-    match left {
+    match cgroup::memory_left() {
         Headroom::NoLimit => usize::MAX / 2,
         Headroom::Bytes(left) => left / 2,
         Headroom::Hidden => sys::free_memory().unwrap_or(usize::MAX) / 2,
         Headroom::Unknown => 0,
-    }
-}
-
-/// Whether the control groups were invisible at the last read.
-static HIDDEN: AtomicBool = AtomicBool::new(false);
-
-fn say_hidden() {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if HIDDEN.load(Ordering::Relaxed) {
-        let text = "the memory control group's limit is unreadable: the machine's free memory limits \
-                    transparent huge pages instead";
-        say_once(&SAID, Level::Info, format_args!("{text}"));
     }
 }
 
