@@ -31,8 +31,7 @@ use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::thp;
 use crate::rt::message::{Level, say};
 use crate::rt::{fork_gate, lock, weak};
-
-use guard::Guard;
+use crate::sys::NoSignals;
 
 pub mod admission;
 mod blocker;
@@ -61,7 +60,7 @@ pub fn watch() {
 extern "C" fn prepare() {
     fork_gate::note_fork();
     pool_backoff::pause();
-    Guard::begin();
+    guard::begin();
     next_touch::pause();
     leave_pools();
 }
@@ -75,6 +74,8 @@ fn leave_pools() {
     if total == 0 {
         return;
     }
+    // A signal handler in this thread that writes there would deadlock.
+    let _quiet = NoSignals::where_allowed();
     match blocker::shield_for(total) {
         Ok(shield) => {
             pool_backoff::MOVED.store(true, Ordering::Relaxed);
@@ -98,9 +99,7 @@ fn note_move() {
 extern "C" fn parent() {
     next_touch::resume();
     pool_backoff::resume();
-    if let Some(guard) = Guard::of_this_thread() {
-        guard.end();
-    }
+    guard::end();
 }
 
 extern "C" fn child() {
@@ -113,7 +112,5 @@ extern "C" fn child() {
     thp::discard_room();
     // A child inherits no memory locks.
     mlocked::clear();
-    if let Some(guard) = Guard::of_this_thread() {
-        guard.end_in_child();
-    }
+    guard::end();
 }

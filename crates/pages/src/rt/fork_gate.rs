@@ -116,13 +116,18 @@ impl Gate {
         taken
     }
 
+    /// Whether this thread has closed the gate.
+    pub fn is_closed_by_this_thread(&self) -> bool {
+        self.closer.load(Ordering::SeqCst) == sys::thread_key()
+    }
+
     /// Opens the gate.
     pub fn open(&self) {
         self.closer.store(0, Ordering::SeqCst);
         self.wait_queue.wake_all();
     }
 
-    /// Resets the gate in the child of a fork.
+    /// Resets the gate in the child of a fork, except what this thread did.
     pub fn forget_others(&self) {
         let me = sys::thread_key();
         for id in &self.ids {
@@ -131,7 +136,9 @@ impl Gate {
             }
         }
         self.without_id.store(0, Ordering::SeqCst);
-        self.closer.store(0, Ordering::SeqCst);
+        if !self.is_closed_by_this_thread() {
+            self.closer.store(0, Ordering::SeqCst);
+        }
     }
 }
 
