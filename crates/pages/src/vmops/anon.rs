@@ -72,7 +72,7 @@ fn plan(call: &Call) -> Plan {
 
 /// Makes a mapping; `map` calls `mmap` with the address and flags that it gets. `ENOMEM` if a
 /// required huge page is missing.
-pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Result<usize> {
+pub fn map(call: &Call, map: impl Fn(usize, c_int) -> Result<usize>) -> Result<usize> {
     start_facts::take();
     let plan = plan(call);
     required::before(call, plan)?;
@@ -84,7 +84,7 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     };
     let mut at = map(call.addr, flags)?;
     if plan.advise {
-        at = align::aligned(call, at, facts::thp_size());
+        at = align::aligned(call, at, facts::thp_size(), || map(0, flags))?;
         advise(at, call.len);
     }
     required::after(call, plan, at)?;

@@ -1,44 +1,37 @@
 //! Aligns a new mapping to the huge page if that gains a huge page. Linux does so itself since 6.7,
 //! later versions only for lengths of whole huge pages.
-#![expect(
-    unsafe_code,
-    reason = "replaces mappings that nobody knows yet, and moves others"
-)]
+#![expect(unsafe_code, reason = "replaces mappings that nobody knows yet")]
 
 use core::ffi::c_int;
 
 use super::call::Call;
 use crate::extent::{address_space, mlocked};
-use crate::kernel::procfile;
-use crate::sys::{self, SpaceLimit};
+use crate::sys::{self, Result};
 
 /// Flags of mappings that may get another address.
 const ANYWHERE: c_int =
     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE;
 
 /// Replaces a new mapping by an aligned one if the program gave no address; returns the final
-/// address.
+/// address. If there is no room for an aligned one, `map_again` makes the mapping anew.
 ///
-/// It doesn't call `mremap`, which would move the page table along: a huge page needs a place
-/// without one.
-pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
+/// The new mapping is unmapped first, so that limits never count both. It isn't moved by `mremap`,
+/// which would move the page table along: a huge page needs a place without one.
+pub(super) fn aligned(
+    call: &Call,
+    at: usize,
+    size: usize,
+    map_again: impl FnOnce() -> Result<usize>,
+) -> Result<usize> {
     let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.wants_populate();
     let is_movable = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
-    let is_scarce = || {
-        // MCL_FUTURE populates both mappings.
-        mlocked::locks_future()
-            || is_space_limited()
-            || is_data_limited(call)
-            || may_lack_memory(call)
-    };
-    if !is_movable || !gains(at, call.len, size) || is_scarce() {
-        return at;
+    // MCL_FUTURE has populated it.
+    let may_gain = is_movable && gains(at, call.len, size) && !mlocked::locks_future();
+    // SAFETY: mapped just now, and nobody knows it.
+    if !may_gain || unsafe { sys::munmap(at, call.len) }.is_err() {
+        return Ok(at);
     }
-    map_aligned(call, size).map_or(at, |aligned| {
-        // SAFETY: mapped above, and nobody knows it.
-        let _ = unsafe { sys::munmap(at, call.len) };
-        aligned
-    })
+    map_aligned(call, size).map_or_else(map_again, Ok)
 }
 
 fn map_aligned(call: &Call, size: usize) -> Option<usize> {
@@ -53,26 +46,10 @@ fn map_aligned(call: &Call, size: usize) -> Option<usize> {
     mapped.ok()
 }
 
-/// Whether overcommit is limited: a second mapping could starve another thread.
-fn may_lack_memory(call: &Call) -> bool {
-    let find = || procfile::number(c"/proc/sys/vm/overcommit_memory");
-    call.is_writable() && !matches!(procfile::if_allowed(find), Some(0 | 1))
-}
-
 /// Whether an aligned mapping contains more huge pages.
 fn gains(at: usize, len: usize, size: usize) -> bool {
     let inside = (at + len) / size - at.div_ceil(size).min((at + len) / size);
     len / size > inside
-}
-
-/// Whether address space is limited: a second mapping could starve another thread.
-fn is_space_limited() -> bool {
-    matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
-}
-
-/// Whether writable memory is limited. The limit may be new, so it isn't cached.
-fn is_data_limited(call: &Call) -> bool {
-    call.is_writable() && matches!(sys::data_limit(), SpaceLimit::Bytes(_))
 }
 
 #[cfg(test)]
