@@ -77,7 +77,7 @@ fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
 fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     let error = match make_huge(key, size, flags, page) {
         Ok(id) => {
-            required::count_shm(size, false);
+            required::SHM.count(size, false);
             facts::cache_room();
             return id;
         }
@@ -91,7 +91,7 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     }
     let id = next::shmget(key, size, flags);
     if id >= 0 {
-        required::count_shm(size, true);
+        required::SHM.count(size, true);
         report_shortfall(error, size, page, true);
     }
     id

@@ -1,7 +1,7 @@
 //! Segments that must be on huge pages (`HUGETLB_REQUIRE`): whether a request may use a lower rung,
 //! and the error if not.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::AtomicBool;
 
 use hugetools_contract::env::{Fallback, Pages, Required, Share};
 use hugetools_contract::ledger::Kind;
@@ -69,33 +69,14 @@ impl HeapBytes {
     }
 }
 
-/// Whether the heap has failed its requirement.
-static HEAP_REFUSED: AtomicBool = AtomicBool::new(false);
-
-/// Whether a growing segment has met its requirement so far.
+/// Whether a segment has met its requirement so far.
 pub fn is_met(segment: Segment) -> bool {
-    match segment {
-        Segment::Heap => !HEAP_REFUSED.load(Ordering::Relaxed),
-        segment => account(segment).is_none_or(Account::is_met),
-    }
+    !unmet::is_noted(bit(segment))
 }
 
-/// Notes that a growing segment doesn't meet its requirement.
+/// Notes that a segment doesn't meet its requirement.
 pub fn note_refused(segment: Segment) {
-    HEAP_REFUSED.fetch_or(segment == Segment::Heap, Ordering::Relaxed);
-    match account(segment) {
-        Some(account) => account.note_refused(),
-        None => unmet::note(bit(segment)),
-    }
-}
-
-fn account(segment: Segment) -> Option<&'static Account> {
-    match segment {
-        Segment::Shm => Some(&SHM),
-        Segment::Anon => Some(&ANON),
-        Segment::Stack => Some(&STACK),
-        _ => None,
-    }
+    unmet::note(bit(segment));
 }
 
 /// Reports once that the heap can't grow as required. Must run inside the fork gate.
@@ -143,12 +124,9 @@ pub(crate) fn heap_moves() {
 /// Reports once that a required heap has moved off its pool.
 pub(crate) fn heap_moved(moved: usize, when: &str) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    let Some(share) = config::share_of_heap() else {
+    let Some(share) = config::share_of_heap().filter(|_| !is_met(Segment::Heap)) else {
         return;
     };
-    if !HEAP_REFUSED.load(Ordering::Relaxed) {
-        return;
-    }
     say_once(
         &SAID,
         Level::Error,
@@ -176,17 +154,12 @@ pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
     pages == Pages::Thp && SHM.share().is_some() && is_large() && thp::serves_shared().is_err()
 }
 
-/// Counts shared memory; `is_other` means that it isn't on the requested pages.
-pub fn count_shm(len: usize, is_other: bool) {
-    SHM.count(len, is_other);
-}
-
 /// Reports shared memory off the requested pages: an error if it is required and can't fall back.
 pub fn report_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
     match SHM.share().filter(|_| !may_follow) {
         None => starter_message::warn(kind, text),
         Some(share) => {
-            SHM.note_refused();
+            note_refused(Segment::Shm);
             let what = Required(Segment::Shm, share);
             starter_message::say(
                 Level::Error,

@@ -1,13 +1,15 @@
-//! Bits for unmet requirements in a page shared with hugectl, which reads them even after this
-//! process was killed.
+//! Bits for unmet requirements: in this process, and in a page shared with hugectl, which reads them
+//! even after this process was killed.
 #![expect(unsafe_code, reason = "refers to memory that is mapped later")]
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+static BITS: AtomicU32 = AtomicU32::new(0);
+
 static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
-/// Sets the word that holds the bits.
+/// Sets the word in the shared page.
 pub fn set(word: Option<&'static AtomicU32>) {
     let at = word.map_or(ptr::null(), ptr::from_ref);
     WORD.store(at.cast_mut(), Ordering::Release);
@@ -15,8 +17,14 @@ pub fn set(word: Option<&'static AtomicU32>) {
 
 /// Sets a bit.
 pub(crate) fn note(bit: u32) {
+    BITS.fetch_or(bit, Ordering::Relaxed);
     // SAFETY: null, or a reference with static lifetime.
     if let Some(word) = unsafe { WORD.load(Ordering::Acquire).as_ref() } {
         word.fetch_or(bit, Ordering::Relaxed);
     }
+}
+
+/// Whether a bit was set.
+pub(crate) fn is_noted(bit: u32) -> bool {
+    BITS.load(Ordering::Relaxed) & bit != 0
 }

@@ -63,7 +63,7 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
     let size = huge_size(pages).filter(|size| *size <= len);
     let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
     if let Some(Ok(addr)) = huge {
-        required::count_shm(len, false);
+        required::SHM.count(len, false);
         return Ok(addr);
     }
     let falls = huge.is_some() || required::shm_lacks_thp(pages, len);
@@ -82,7 +82,7 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
     }
     if let Ok(addr) = result {
         if len >= facts::thp_size() {
-            required::count_shm(len, falls);
+            required::SHM.count(len, falls);
         }
         report_small("shared memory", len, pages);
         advise(addr, len);

@@ -18,7 +18,6 @@ pub struct Account {
     segment: Segment,
     all: AtomicU64,
     other: AtomicU64,
-    is_broken: AtomicBool,
     said: AtomicBool,
 }
 
@@ -35,7 +34,6 @@ impl Account {
             segment,
             all: AtomicU64::new(0),
             other: AtomicU64::new(0),
-            is_broken: AtomicBool::new(false),
             said: AtomicBool::new(false),
         }
     }
@@ -66,13 +64,7 @@ impl Account {
 
     /// Notes that the requirement isn't met.
     pub fn note_refused(&self) {
-        self.is_broken.store(true, Ordering::Relaxed);
         unmet::note(bit(self.segment));
-    }
-
-    /// Whether the requirement was met so far.
-    pub fn is_met(&self) -> bool {
-        !self.is_broken.load(Ordering::Relaxed)
     }
 
     /// Counts a request; returns whether it gets transparent huge pages or may use base pages.
