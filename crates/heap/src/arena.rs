@@ -15,7 +15,6 @@ use hugetlbfs::unmap_notice;
 use hugetools_contract::env::Pages;
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
-use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, room, usage};
 use hugetools_pages::heap::commit;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
@@ -106,7 +105,7 @@ fn add(len: usize, _held: &Held<'_>) {
 }
 
 fn add_exactly(lead: usize, len: usize, layout: Layout) -> bool {
-    let Ok(extent) = index::create(lead, len, SLICE, layout) else {
+    let Ok(extent) = index::create(lead, len, layout) else {
         return false;
     };
     let argument = core::ptr::from_ref(extent).cast_mut().cast();

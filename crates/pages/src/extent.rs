@@ -64,20 +64,15 @@ pub struct Extent {
 
 impl Extent {
     /// Reserves `lead` bytes for the allocator's tables, then `len` bytes aligned to the larger
-    /// page size; both are rounded up. Without a lead the extent is aligned to `align`, too.
-    pub fn reserve(
-        lead: usize,
-        len: usize,
-        align: usize,
-        layout: Layout,
-    ) -> Result<&'static Extent> {
+    /// page size; both are rounded up.
+    pub fn reserve(lead: usize, len: usize, layout: Layout) -> Result<&'static Extent> {
         let no_memory = Errno(libc::ENOMEM);
         let granule = layout.unit.max(layout.big);
         let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
         let before = lead.next_multiple_of(layout.unit);
         // One granule more makes room for the lead before an aligned rest.
         let start = match before {
-            0 => address_space::reserve(len, align.max(granule))?,
+            0 => address_space::reserve(len, granule)?,
             _ => address_space::reserve(len.checked_add(granule).ok_or(no_memory)?, granule)?,
         };
         let base = if before == 0 {

@@ -42,8 +42,8 @@ fn used() -> &'static [AtomicPtr<Extent>] {
 ///
 /// # Errors
 /// If there is no address space, no memory for its tables, or no slot.
-pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&'static Extent> {
-    let extent = Extent::reserve(lead, len, align, layout)?;
+pub fn create(lead: usize, len: usize, layout: Layout) -> Result<&'static Extent> {
+    let extent = Extent::reserve(lead, len, layout)?;
     if enter(extent) {
         return Ok(extent);
     }

@@ -208,8 +208,7 @@ pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
 
 /// Reports at the start if the heap stays off pools because of valgrind.
 pub fn begin() {
-    let heap = config::get().heap;
-    if heap.is_some_and(|pages| pages != Pages::Thp) && sys::is_under_valgrind() {
+    if config::heap_is_of_pool() && sys::is_under_valgrind() {
         BACKOFF.note(Shortfall::Valgrind);
         say(
             config::level(Kind::Heap),

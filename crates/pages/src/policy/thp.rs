@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::Fallback;
 pub use hugetools_contract::ladder::NoThp;
 use hugetools_contract::ladder::{Mode, ThpFacts, wants_thp};
 use hugetools_contract::ledger::Kind;
@@ -312,8 +312,7 @@ pub(crate) fn serves_copy(len: usize) -> Result<(), NoThp> {
 fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let level = || level_of(why, Kind::Thp);
-    let heap = config::get().heap;
-    let next = match heap.is_some_and(|pages| pages != Pages::Thp) {
+    let next = match config::heap_is_of_pool() {
         // Pools may still serve the heap.
         true => "memory without pool pages is on base pages",
         false => "base pages follow",

@@ -167,12 +167,11 @@ unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::rungs::PageCache;
 
     const THP: Rungs = Rungs {
         first: None,
         second: None,
-        page_cache: PageCache::First,
+        page_cache_first: true,
         thp: true,
     };
 

@@ -10,15 +10,6 @@ use crate::config;
 use crate::extent::page_sizes;
 use crate::kernel::facts;
 
-/// When to try the file's own huge pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PageCache {
-    /// Before pool pages.
-    First,
-    /// After pool pages, since a page size was requested.
-    Second,
-}
-
 /// The kinds of pages to try for a segment, in order (rungs of the ladder).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rungs {
@@ -26,8 +17,9 @@ pub struct Rungs {
     pub first: Option<usize>,
     /// Page size of the pool to try for the rest.
     pub second: Option<usize>,
-    /// When to try the file's own huge pages.
-    pub page_cache: PageCache,
+    /// Whether to try the file's own huge pages first. If a page size was requested, they come
+    /// after pool pages.
+    pub page_cache_first: bool,
     /// Whether to try transparent huge pages last.
     pub thp: bool,
 }
@@ -40,10 +32,7 @@ impl Rungs {
         Rungs {
             first: asked,
             second: facts::default_huge_size().filter(smaller),
-            page_cache: match pages {
-                Pages::Size(_) => PageCache::Second,
-                Pages::Default | Pages::Thp => PageCache::First,
-            },
+            page_cache_first: !matches!(pages, Pages::Size(_)),
             thp: match config::get().fallback {
                 Fallback::Thp => true,
                 Fallback::Base => false,
@@ -89,7 +78,7 @@ mod tests {
         let rungs = Rungs {
             first: Some(GIB),
             second: Some(2 * MIB),
-            page_cache: PageCache::Second,
+            page_cache_first: false,
             thp: true,
         };
         let piece = Piece {

@@ -54,16 +54,7 @@ fn map(addr: usize, len: usize, prot: c_int) -> bool {
         flags |= libc::MAP_NORESERVE;
     }
     // SAFETY: replaces nothing.
-    match unsafe { sys::mmap(addr, len, prot, flags | libc::MAP_FIXED_NOREPLACE, -1, 0) } {
-        Ok(at) if at == addr => true,
-        Ok(elsewhere) => {
-            // Linux before 4.17 ignores the flag.
-            // SAFETY: mapped above.
-            let _ = unsafe { sys::munmap(elsewhere, len) };
-            false
-        }
-        Err(_) => false,
-    }
+    unsafe { sys::mmap(addr, len, prot, flags | libc::MAP_FIXED_NOREPLACE, -1, 0) }.is_ok()
 }
 
 #[cfg(test)]

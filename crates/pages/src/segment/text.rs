@@ -7,7 +7,7 @@ use super::divide::{Piece, divide};
 use super::load::{Load, inner};
 use super::placement::Placement;
 use super::reason::Reason;
-use super::rungs::{PageCache, Rungs};
+use super::rungs::Rungs;
 use super::share::{self, ShareDir};
 use super::{page_cache, pool_file, private_copy};
 use crate::config;
@@ -33,7 +33,7 @@ pub fn put(load: &Load, rungs: &Rungs, stays: bool, share_dir: Option<&ShareDir>
     }
     let none = load.range.start..load.range.start;
     let all = from_file(load, &load.range);
-    let done = match rungs.page_cache == PageCache::First && take_page_cache(load, &all, &mut got) {
+    let done = match rungs.page_cache_first && take_page_cache(load, &all, &mut got) {
         true => all,
         false => share_dir.map_or(none, |share_dir| take_shared(load, share_dir, &mut got)),
     };
@@ -124,7 +124,7 @@ fn put_piece(load: &Load, rungs: &Rungs, piece: &Piece, stays: bool, got: &mut P
     };
     let mut rest = inner(&rest, facts::thp_size());
     let own = from_file(load, &rest);
-    if rungs.page_cache == PageCache::Second && take_page_cache(load, &own, got) {
+    if !rungs.page_cache_first && take_page_cache(load, &own, got) {
         rest.start = own.end;
     }
     if rest.is_empty() {
