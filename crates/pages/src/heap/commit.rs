@@ -61,14 +61,29 @@ fn commit_slices(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bo
         }
         let run = claim(extent, unit..last, state);
         let (done, result) = fill(extent, run.clone(), state, huge, part);
-        for left in done..run.end {
-            // Perhaps a hugetlb mapping by now, but not handed out.
-            extent.units()[left].publish(State::EmptyHuge, 0);
+        if let Err(error) = result {
+            give_up(extent, done..run.end);
+            return Err(error);
         }
-        result?;
         unit = run.end;
     }
     Ok(zero)
+}
+
+/// Publishes claimed units that got no pages. Some may have a hugetlb mapping by now.
+fn give_up(extent: &Extent, units: Range<usize>) {
+    let (addr, len) = (
+        extent.address(units.start),
+        units.len() * extent.layout.unit,
+    );
+    // SAFETY: claimed and not handed out.
+    let state = match unsafe { address_space::clear(addr, len) } {
+        Ok(()) => State::Empty,
+        Err(_) => State::EmptyHuge,
+    };
+    for unit in units {
+        extent.units()[unit].publish(state, 0);
+    }
 }
 
 /// Marks slices of a unit that has pages; `false` if it has none any more.
