@@ -19,7 +19,7 @@
 
 #define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
 
-static int is_block, probe[2];
+static int is_block, is_shared, probe[2];
 static char *memory;
 
 static void fail(const char *what, int line)
@@ -179,6 +179,9 @@ static void step(int number)
 		result = madvise(memory + at, len, detail);
 		break;
 	case 5:
+		/* Shared memory loses locks when it becomes ordinary memory. */
+		if (is_shared)
+			break;
 		detail = (int)draw(2);
 		result = detail ? mlock(memory + at + 100, len - 200) : munlock(memory + at + 100, len - 200);
 		break;
@@ -229,6 +232,7 @@ static void get_memory(const char *word)
 	} else {
 		int type = strcmp(word, "private") ? MAP_SHARED : MAP_PRIVATE;
 
+		is_shared = type == MAP_SHARED;
 		memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, type | MAP_ANONYMOUS, -1, 0);
 		CHECK(memory != MAP_FAILED);
 	}
