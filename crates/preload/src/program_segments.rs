@@ -21,7 +21,9 @@ use hugetools_contract::env::{Pages, RefusedCalls};
 use hugetools_contract::ledger::Kind;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint};
+use hugetools_pages::policy::pool_backoff::Shortfall;
 use hugetools_pages::policy::start_facts;
+use hugetools_pages::policy::thp::NoThp;
 use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::placement::Placement;
@@ -159,7 +161,9 @@ fn is_loss(got: Placement, why: Reason) -> bool {
 /// group), or nothing is lost.
 fn level(got: Placement, why: Option<Reason>, kind: Kind) -> Level {
     match why {
-        None | Some(Reason::Small | Reason::Quota | Reason::Scarce) => Level::Info,
+        None | Some(Reason::Small | Reason::Pool(Shortfall::Own) | Reason::Thp(NoThp::Scarce)) => {
+            Level::Info
+        }
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(why) if !is_loss(got, why) => Level::Info,
         Some(Reason::MremapRejected | Reason::MemfdRejected) if is_tried() => Level::Info,
@@ -168,6 +172,7 @@ fn level(got: Placement, why: Option<Reason>, kind: Kind) -> Level {
             Reason::Threads
             | Reason::OtherFile
             | Reason::NoMemory
+            | Reason::Thp(NoThp::Unknown)
             | Reason::MremapRejected
             | Reason::FilterUntested
             | Reason::MemfdRejected,
@@ -184,7 +189,7 @@ fn is_tried() -> bool {
 
 fn say_got(name: &str, got: Placement, level: Level, why: Option<Reason>, pages: Pages) {
     let (all, whole) = (Amount(got.bytes()), Amount(got.whole));
-    let is_empty = why == Some(Reason::PoolEmpty);
+    let is_empty = why == Some(Reason::POOL_EMPTY);
     let lacking = is_empty.then(|| lacking(got, pages)).flatten();
     let why = Because { why, lacking };
     match got.whole {
@@ -247,7 +252,7 @@ impl fmt::Display for Because {
         };
         write!(f, ": {}", why.reason())?;
         match why {
-            Reason::PoolEmpty => self.lacking.iter().try_for_each(|lacking| lacking.fmt(f)),
+            Reason::POOL_EMPTY => self.lacking.iter().try_for_each(|lacking| lacking.fmt(f)),
             why if why.is_of_copy() => {
                 f.write_str(" (hugeedit --align lets a program use huge pages of its own file)")
             }

@@ -81,18 +81,15 @@ impl Shortfall {
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
             Shortfall::Valgrind => Some(VALGRIND),
             Shortfall::Forks => Some(FORKS_SEEN),
-            Shortfall::PoolUnread => Some(POOL_UNREAD),
+            Shortfall::PoolUnread => Some("the pool gave no page, and its counters are unreadable"),
             Shortfall::Threads => Some(THREADS),
             Shortfall::ShmGroup => Some("this user is not in the group of vm.hugetlb_shm_group"),
         }
     }
 }
 
-/// Reason if a pool's counters are unreadable.
-pub const POOL_UNREAD: &str = "the pool gave no page, and its counters are unreadable";
-
 /// Reason under valgrind.
-pub const VALGRIND: &str = "off pools under valgrind";
+const VALGRIND: &str = "off pools under valgrind";
 
 /// Reason after several forks that moved memory.
 pub const FORKS_SEEN: &str = "off pools: two forks had to move its pages";

@@ -20,7 +20,8 @@ use crate::extent::{Holds, index};
 use crate::fork;
 use crate::kernel::{facts, hugetlb_pool};
 use crate::migrate::staging::Staging;
-use crate::policy::thp;
+use crate::policy::pool_backoff::Shortfall;
+use crate::policy::thp::{self, NoThp};
 use crate::sys::{self, Errno, NoSignals};
 
 /// Puts a segment on huge pages, unless part of it was mapped or protected anew since the load.
@@ -69,7 +70,7 @@ pub fn touch(load: &Load) {
 fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let (range, size) = (&piece.range, piece.size);
     if sys::is_under_valgrind() {
-        return Err(Reason::Valgrind);
+        return Err(Reason::Pool(Shortfall::Valgrind));
     }
     if hugetlb_pool::has_address_slices(size) {
         return Err(Reason::AddressSlices);
@@ -120,7 +121,7 @@ fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got:
         return;
     }
     if let Err(why) = thp::serves_private() {
-        got.why = Some(why.into());
+        got.why = Some(Reason::Thp(why));
         return;
     }
     let size = facts::thp_size();
@@ -149,8 +150,8 @@ fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Reason> {
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(range.start, range.len(), advice) };
     advised.map_err(|error| match error {
-        Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Reason::MadviseRejected,
-        _ => Reason::ThpAbsent,
+        Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Reason::Thp(NoThp::Refused),
+        _ => Reason::Thp(NoThp::Absent),
     })
 }
 

@@ -18,7 +18,10 @@ pub struct Piece {
 impl Piece {
     /// Why its pool doesn't provide `bytes` bytes.
     pub(super) fn shortfall(&self, bytes: usize) -> Reason {
-        pool_backoff::private_shortfall_of(self.size, bytes / self.size).into()
+        Reason::Pool(pool_backoff::private_shortfall_of(
+            self.size,
+            bytes / self.size,
+        ))
     }
 }
 

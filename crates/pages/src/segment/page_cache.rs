@@ -10,6 +10,7 @@ use super::load::Load;
 use super::reason::Reason;
 use crate::kernel::pagemap::{self, Page};
 use crate::kernel::{facts, file_mapping, populate};
+use crate::policy::thp::NoThp;
 use crate::sys::{self, Errno};
 
 /// Linux 6.1.
@@ -30,7 +31,7 @@ pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     // offset is a program header's.
     advise(&load.range, libc::MADV_HUGEPAGE)
         .or_else(|_| advise(range, libc::MADV_HUGEPAGE))
-        .map_err(|_| Reason::ThpAbsent)?;
+        .map_err(|_| Reason::Thp(NoThp::Absent))?;
     // Tries one page before all of a large program is read.
     let first = range.start..range.start + size;
     remap(&first, size);

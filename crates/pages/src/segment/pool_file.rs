@@ -28,7 +28,7 @@ pub unsafe fn replace_by_file(
 ) -> core::result::Result<usize, Reason> {
     let taken = quota::take(size, range.len());
     if taken == 0 {
-        return Err(Reason::PoolEmpty);
+        return Err(Reason::POOL_EMPTY);
     }
     let range = range.start..range.start + taken;
     // SAFETY: upheld by the caller.
@@ -46,16 +46,16 @@ unsafe fn map_file(
     name: &CStr,
     mut write: impl FnMut(usize, usize, usize),
 ) -> core::result::Result<usize, Reason> {
-    let no_page = |_| Reason::PoolEmpty;
+    let no_page = |_| Reason::POOL_EMPTY;
     let file = hugetlb_pool::file(name, size).map_err(|error| match error {
         Errno(libc::EPERM) => Reason::MemfdRejected,
-        _ => Reason::PoolEmpty,
+        _ => Reason::POOL_EMPTY,
     })?;
     file.set_len(range.len()).map_err(no_page)?;
     let view = View::of(&file, range.len()).map_err(no_page)?;
     let filled = view.fill(size, |offset, len| write(offset, view.addr + offset, len));
     if filled == 0 {
-        return Err(Reason::PoolEmpty);
+        return Err(Reason::POOL_EMPTY);
     }
     drop(view);
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;

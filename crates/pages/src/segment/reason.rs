@@ -1,83 +1,68 @@
 //! Why segments are not on the requested huge pages.
 
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::policy::pool_backoff::{self, Shortfall};
+use crate::policy::pool_backoff::Shortfall;
 use crate::policy::thp::{self, NoThp};
 use crate::sys::{self, Call, Errno};
 
 /// Why a segment is not on huge pages, or not on the best ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Reason {
+    /// It gets no pages of the pool.
+    Pool(Shortfall),
+    /// It gets no transparent huge pages.
+    Thp(NoThp),
     /// It has no whole huge page.
-    Small = 1,
+    Small,
     /// The page cache holds the file in small pages.
-    SmallPages = 2,
+    SmallPages,
     /// It was changed in memory, by relocations or a debugger.
-    Changed = 3,
+    Changed,
     /// Other threads ran already.
-    Threads = 4,
-    /// The pool has no free page.
-    PoolEmpty = 5,
-    /// The pool has pages, but this process is limited.
-    Limited = 6,
+    Threads,
     /// The kernel cannot move hugetlb memory (before Linux 5.16).
-    OldKernel = 7,
+    OldKernel,
     /// No memory, address space or VMA left.
-    NoMemory = 8,
+    NoMemory,
     /// The system forbids executing a copy.
-    ExecDenied = 9,
-    /// Transparent huge pages are off for all.
-    ThpNever = 10,
-    /// Transparent huge pages are off for this process.
-    ThpDisabled = 11,
-    /// The kernel has no transparent huge pages.
-    ThpAbsent = 12,
+    ExecDenied,
     /// Only pool pages were requested.
-    NoFallback = 13,
+    NoFallback,
     /// The mapped file is not the executed one.
-    OtherFile = 14,
+    OtherFile,
     /// Another process is still making the shared copy.
-    Busy = 15,
+    Busy,
     /// The directory of shared copies can't be used.
-    NoShareDir = 16,
+    NoShareDir,
     /// Each address slice holds pages of one size (powerpc64).
-    AddressSlices = 17,
+    AddressSlices,
     /// Its address differs at each start, modulo the huge page.
-    RandomAddress = 18,
-    /// The quota of this process is used up.
-    Quota = 19,
+    RandomAddress,
     /// Only a private copy was left, and hugectl didn't start this program.
-    Wrapper = 20,
+    Wrapper,
     /// Private copies would take too much memory.
-    TooMuch = 21,
+    TooMuch,
     /// The available memory is unknown.
-    MemoryUnknown = 22,
-    /// Valgrind runs the program.
-    Valgrind = 23,
-    /// The pool gave no page, and its counters are unreadable.
-    PoolUnread = 24,
+    MemoryUnknown,
     /// The system rejects `mremap`.
-    MremapRejected = 25,
-    /// The memory control group (or, if it is invisible, the machine) has too little left for a
-    /// copy.
-    Scarce = 26,
+    MremapRejected,
     /// Its offset in the file differs from its address, modulo the huge page.
-    Misaligned = 27,
-    /// A seccomp filter rejects `madvise`.
-    MadviseRejected = 28,
+    Misaligned,
     /// A seccomp filter was set after hugectl's check.
-    FilterUntested = 29,
+    FilterUntested,
     /// A seccomp filter may reject `memfd_create`.
-    MemfdRejected = 30,
+    MemfdRejected,
     /// It is execute-only.
-    Unreadable = 31,
+    Unreadable,
     /// A library's constructor has mapped or protected part of it anew.
-    Modified = 32,
+    Modified,
 }
 
 impl Reason {
+    /// The pool has no free page.
+    pub const POOL_EMPTY: Reason = Reason::Pool(Shortfall::PoolEmpty);
+
     /// Whether it rules out the file's own pages only, not a copy.
     pub fn is_of_file(self) -> bool {
         matches!(
@@ -105,9 +90,7 @@ impl Reason {
 
     /// Why a copy gets no transparent huge pages.
     pub(super) fn of_no_thp() -> Reason {
-        thp::serves_private()
-            .err()
-            .map_or(Reason::Scarce, Reason::from)
+        Reason::Thp(thp::serves_private().err().unwrap_or(NoThp::Scarce))
     }
 
     /// Why a copy could not be moved into place.
@@ -152,19 +135,12 @@ impl Reason {
             }
             Reason::Changed => "changed in memory, so not the file's own pages",
             Reason::Threads => "threads ran before it could be moved",
-            Reason::PoolEmpty => "the pool has no free page",
-            Reason::Limited => {
-                "a hugetlb cgroup, cpuset or memory policy allows no more of the pool's pages"
-            }
+            Reason::Pool(why) => why.reason().unwrap_or_default(),
+            Reason::Thp(why) => why.reason(),
             Reason::OldKernel => "this kernel cannot move hugetlb memory",
             Reason::NoMemory => "no memory for a copy",
-            Reason::Scarce => NoThp::Scarce.reason(),
             Reason::MremapRejected => "mremap is refused: a seccomp filter, or sealed memory",
             Reason::ExecDenied => "the system does not allow a copy to be executed",
-            Reason::ThpNever => NoThp::Never.reason(),
-            Reason::ThpDisabled => NoThp::Disabled.reason(),
-            Reason::ThpAbsent => NoThp::Absent.reason(),
-            Reason::MadviseRejected => NoThp::Refused.reason(),
             Reason::MemfdRejected => "no pool pages: a seccomp filter refuses memfd_create",
             Reason::FilterUntested => "a seccomp filter came after hugectl; start hugectl after it",
             Reason::Unreadable => "it may be executed but not read or copied",
@@ -175,7 +151,6 @@ impl Reason {
             Reason::RandomAddress => {
                 "not shared: its address is random; hugeedit --align mends that"
             }
-            Reason::Quota => "the limit of this process (HUGETLB_LIMIT) is reached",
             Reason::AddressSlices => {
                 "this processor cannot mix pool pages and base pages in one address range"
             }
@@ -187,68 +162,42 @@ impl Reason {
                 "not copied, since the copy would take more than 1/16 of the memory available"
             }
             Reason::MemoryUnknown => "not copied, since the available memory cannot be read",
-            Reason::Valgrind => pool_backoff::VALGRIND,
-            Reason::PoolUnread => pool_backoff::POOL_UNREAD,
             Reason::NoShareDir => "not shared: no file can be made in the directory",
         }
     }
 }
 
-impl From<Shortfall> for Reason {
-    fn from(shortfall: Shortfall) -> Reason {
-        match shortfall {
-            Shortfall::Limited => Reason::Limited,
-            Shortfall::Own => Reason::Quota,
-            Shortfall::Valgrind => Reason::Valgrind,
-            Shortfall::PoolUnread => Reason::PoolUnread,
-            _ => Reason::PoolEmpty,
-        }
-    }
-}
-
-impl From<NoThp> for Reason {
-    fn from(why: NoThp) -> Reason {
-        match why {
-            NoThp::Absent => Reason::ThpAbsent,
-            NoThp::Never | NoThp::SharedNever | NoThp::SizeNever => Reason::ThpNever,
-            NoThp::Disabled => Reason::ThpDisabled,
-            NoThp::Scarce => Reason::Scarce,
-            NoThp::Unknown => Reason::NoMemory,
-            NoThp::Refused => Reason::MadviseRejected,
-        }
-    }
-}
-
-/// All variants, by number, from 1.
-const ALL: [Reason; 32] = [
+/// All reasons that occur.
+const ALL: [Reason; 33] = [
     Reason::Small,
     Reason::SmallPages,
     Reason::Changed,
     Reason::Threads,
-    Reason::PoolEmpty,
-    Reason::Limited,
+    Reason::Pool(Shortfall::PoolEmpty),
+    Reason::Pool(Shortfall::Limited),
     Reason::OldKernel,
     Reason::NoMemory,
     Reason::ExecDenied,
-    Reason::ThpNever,
-    Reason::ThpDisabled,
-    Reason::ThpAbsent,
+    Reason::Thp(NoThp::Never),
+    Reason::Thp(NoThp::Disabled),
+    Reason::Thp(NoThp::Absent),
     Reason::NoFallback,
     Reason::OtherFile,
     Reason::Busy,
     Reason::NoShareDir,
     Reason::AddressSlices,
     Reason::RandomAddress,
-    Reason::Quota,
+    Reason::Pool(Shortfall::Own),
     Reason::Wrapper,
     Reason::TooMuch,
     Reason::MemoryUnknown,
-    Reason::Valgrind,
-    Reason::PoolUnread,
+    Reason::Pool(Shortfall::Valgrind),
+    Reason::Pool(Shortfall::PoolUnread),
     Reason::MremapRejected,
-    Reason::Scarce,
+    Reason::Thp(NoThp::Scarce),
     Reason::Misaligned,
-    Reason::MadviseRejected,
+    Reason::Thp(NoThp::Refused),
+    Reason::Thp(NoThp::Unknown),
     Reason::FilterUntested,
     Reason::MemfdRejected,
     Reason::Unreadable,
@@ -257,27 +206,28 @@ const ALL: [Reason; 32] = [
 
 /// The last reason, for the report.
 #[derive(Debug)]
-pub struct Outcome(AtomicU8);
+pub struct Outcome(AtomicUsize);
 
 impl Outcome {
     /// Records a reason.
     pub fn note(&self, why: Reason) {
-        self.0.store(why as u8, Ordering::Relaxed);
+        let number = (1..).zip(ALL).find(|(_, known)| *known == why);
+        self.0
+            .store(number.map_or(0, |(number, _)| number), Ordering::Relaxed);
     }
 
     /// The last reason.
     pub fn why(&self) -> Option<Reason> {
-        let noted = self.0.load(Ordering::Relaxed);
-        let why = usize::from(noted).checked_sub(1).and_then(|at| ALL.get(at));
-        why.copied()
+        let number = self.0.load(Ordering::Relaxed);
+        number.checked_sub(1).and_then(|at| ALL.get(at)).copied()
     }
 }
 
 /// For code and read-only data.
-pub static TEXT: Outcome = Outcome(AtomicU8::new(0));
+pub static TEXT: Outcome = Outcome(AtomicUsize::new(0));
 
 /// For data and bss.
-pub static DATA: Outcome = Outcome(AtomicU8::new(0));
+pub static DATA: Outcome = Outcome(AtomicUsize::new(0));
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +235,7 @@ mod tests {
 
     #[test]
     fn noted_reasons_are_returned() {
-        let outcome = Outcome(AtomicU8::new(0));
+        let outcome = Outcome(AtomicUsize::new(0));
         assert_eq!(outcome.why(), None);
         for why in ALL {
             outcome.note(why);

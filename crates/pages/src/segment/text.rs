@@ -172,7 +172,7 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let done =
         unsafe { pool_file::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
     done.map_err(|why| match why {
-        Reason::PoolEmpty => piece.shortfall(range.len()),
+        Reason::POOL_EMPTY => piece.shortfall(range.len()),
         why => why,
     })
 }
@@ -192,7 +192,7 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
 
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     Reason::of_filter()?;
-    thp::serves_copy(range.len())?;
+    thp::serves_copy(range.len()).map_err(Reason::Thp)?;
     private_copy::take_memory(range.len())?;
     let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
     // A copy on base pages would only cost memory.

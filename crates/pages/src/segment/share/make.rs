@@ -104,12 +104,12 @@ fn still_has_name(share_dir: &ShareDir, names: &Names, file: &File) -> bool {
 
 /// Fills the file from the start: an earlier maker may have been killed.
 fn fill(file: &File, size: usize, program: &Program<'_>, part: &Part) -> Result<(), Reason> {
-    let no_page = |_: Errno| Reason::PoolEmpty;
+    let no_page = |_: Errno| Reason::POOL_EMPTY;
     file.set_len(0).map_err(no_page)?;
     file.set_len(part.len).map_err(no_page)?;
     let view = View::of(file, part.len).map_err(no_page)?;
     if view.fill(size, |_, _| {}) < part.len {
-        return Err(Reason::PoolEmpty);
+        return Err(Reason::POOL_EMPTY);
     }
     // SAFETY: mapped with this length, writable, and nobody else uses it.
     let bytes = unsafe { core::slice::from_raw_parts_mut(view.addr as *mut u8, part.len) };
