@@ -149,28 +149,15 @@ impl PoolBackoff {
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
             _ => config::level(Kind::Heap),
         };
-        let (before, after) = match shortfall {
-            Shortfall::Own => ("HUGETLB_LIMIT allows no more", "pages"),
-            Shortfall::Limited => (
-                "no more pages of",
-                "for this process although the pool has some (hugetlb cgroup, cpuset or memory \
-                 policy)",
-            ),
-            Shortfall::PoolUnread => (
-                "the pool of",
-                "pages: the pool gave no page, and its counters are unreadable",
-            ),
-            _ => ("the pool of", "pages has no page left"),
-        };
         let cure = match shortfall {
-            Shortfall::Own | Shortfall::Limited | Shortfall::PoolUnread => "",
-            _ => " (see hugeadm --size-for)",
+            Shortfall::PoolEmpty => " (see hugeadm --size-for)",
+            _ => "",
         };
-        let next = next_rung(bytes);
+        let (why, next) = (shortfall.reason().unwrap_or_default(), next_rung(bytes));
         say_once_at(
             &self.said,
             level,
-            format_args!("heap: {before} {size} {after}; {next}{cure}"),
+            format_args!("heap: no more pages of {size}: {why}; {next}{cure}"),
         );
     }
 
