@@ -17,9 +17,6 @@ pub enum Kind {
     Kernel,
 }
 
-const MADV_COLD: c_int = 20;
-const MADV_PAGEOUT: c_int = 21;
-const MADV_DONTNEED_LOCKED: c_int = 24;
 const MADV_COLLAPSE: c_int = 25;
 const MADV_GUARD_INSTALL: c_int = 102;
 const MADV_GUARD_REMOVE: c_int = 103;
@@ -39,10 +36,10 @@ impl Kind {
             | libc::MADV_DODUMP
             // It undoes `MADV_WIPEONFORK`, which pool memory never has.
             | libc::MADV_KEEPONFORK
-            | MADV_COLD
-            | MADV_PAGEOUT
+            | libc::MADV_COLD
+            | libc::MADV_PAGEOUT
             | MADV_COLLAPSE => Kind::Hint,
-            libc::MADV_DONTNEED | MADV_DONTNEED_LOCKED => Kind::Discard,
+            libc::MADV_DONTNEED | libc::MADV_DONTNEED_LOCKED => Kind::Discard,
             libc::MADV_FREE | libc::MADV_WIPEONFORK => Kind::OnlyPrivate,
             libc::MADV_REMOVE
             | libc::MADV_DONTFORK

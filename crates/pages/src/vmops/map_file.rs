@@ -18,14 +18,12 @@ use crate::policy::thp::{self, NoThp};
 use crate::rt::message::Amount;
 use crate::sys;
 
-const MAP_TYPE: c_int = 0xf;
-
 /// Whether to advise a mapping if its file turns out to be on a tmpfs.
 #[inline]
 pub fn is_eligible(len: usize, prot: c_int, flags: c_int) -> bool {
     let config = config::get();
     let is_shared = matches!(
-        flags & MAP_TYPE,
+        flags & libc::MAP_TYPE,
         libc::MAP_SHARED | libc::MAP_SHARED_VALIDATE
     );
     let is_file = flags & (libc::MAP_ANONYMOUS | libc::MAP_HUGETLB) == 0;

@@ -12,7 +12,7 @@ use crate::sys::{self, Errno, Result};
 
 pub(super) mod call;
 
-pub use call::{Call, MREMAP_DONTUNMAP};
+pub use call::Call;
 
 /// `mremap(2)`; `None` if it doesn't concern shared memory of ours.
 pub fn mremap(call: Call) -> Option<Result<usize>> {

@@ -19,7 +19,7 @@ unsafe extern "C" fn mremap(
     new_addr: *mut c_void,
 ) -> *mut c_void {
     // musl reads it with MREMAP_FIXED only.
-    let keeps_old = flags & remap::MREMAP_DONTUNMAP != 0 && weak::is_glibc();
+    let keeps_old = flags & libc::MREMAP_DONTUNMAP != 0 && weak::is_glibc();
     let has_new = flags & libc::MREMAP_FIXED != 0 || keeps_old;
     let new_addr = if has_new {
         new_addr

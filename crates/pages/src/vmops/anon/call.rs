@@ -25,8 +25,6 @@ pub struct Call {
     pub flags: c_int,
 }
 
-const MAP_TYPE: c_int = 0xf;
-
 /// Flags of mappings to skip: hugetlb, and stacks, which use only their first pages.
 const SKIPPED: c_int = libc::MAP_HUGETLB | libc::MAP_GROWSDOWN | libc::MAP_STACK;
 
@@ -59,7 +57,7 @@ impl Call {
     }
 
     pub(super) fn is_private_memory(&self) -> bool {
-        self.flags & MAP_TYPE == libc::MAP_PRIVATE
+        self.flags & libc::MAP_TYPE == libc::MAP_PRIVATE
             && self.flags & libc::MAP_ANONYMOUS != 0
             && self.flags & SKIPPED == 0
     }

@@ -8,7 +8,7 @@ use super::call::{advise, is_active, large, range};
 use crate::kernel::procfile;
 use crate::policy::{start_facts, thp};
 use crate::registry::anon::{self as registry, Known};
-use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
+use crate::vmops::remap::call::Call;
 
 /// Updates the entries after a successful `mremap`.
 pub fn remapped(call: &Call, now: usize) {
@@ -19,7 +19,7 @@ pub fn remapped(call: &Call, now: usize) {
         return;
     };
     let known = registry::holding(&old);
-    if call.flags & MREMAP_DONTUNMAP == 0 {
+    if call.flags & libc::MREMAP_DONTUNMAP == 0 {
         registry::cut(&old);
     }
     match known {

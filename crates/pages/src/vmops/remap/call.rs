@@ -7,9 +7,7 @@ use core::ops::Range;
 use crate::sys::{self, Result};
 use crate::vmops::range::{overlap, pages};
 
-const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
-/// Linux 5.7.
-pub const MREMAP_DONTUNMAP: c_int = 4;
+const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
 
 /// The arguments of `mremap`.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +36,7 @@ impl Call {
 
     /// The old range; `None` if the kernel rejects the flags, the lengths or a fixed target.
     pub(crate) fn old(&self) -> Option<Range<usize>> {
-        let keeps_old = self.flags & MREMAP_DONTUNMAP != 0;
+        let keeps_old = self.flags & libc::MREMAP_DONTUNMAP != 0;
         let is_known = self.flags & !KNOWN == 0 && self.new_len > 0;
         let has_maymove = !self.is_fixed() && !keeps_old || self.flags & libc::MREMAP_MAYMOVE != 0;
         let old = pages(self.addr, self.old_len).ok()?;
