@@ -78,7 +78,6 @@ fn leave_pools() {
     let _quiet = NoSignals::where_allowed();
     match blocker::shield_for(total) {
         Ok(shield) => {
-            pool_backoff::MOVED.store(true, Ordering::Relaxed);
             let moved = evacuate::evacuate(runs::writable(), total, &shield);
             evacuate::report(moved);
             note_move();

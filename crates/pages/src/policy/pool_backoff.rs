@@ -297,9 +297,6 @@ pub(crate) fn say_threads(moved: usize) {
     }
 }
 
-/// Whether memory has moved off hugetlb pages before a fork.
-pub static MOVED: AtomicBool = AtomicBool::new(false);
-
 /// Number of forks in progress.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
@@ -318,17 +315,10 @@ pub(crate) fn resume_in_child() {
     FORKS.store(0, Ordering::SeqCst);
 }
 
-/// Whether a fork is in progress.
-pub(crate) fn is_forking() -> bool {
-    FORKS.load(Ordering::SeqCst) > 0
-}
-
-/// Whether the heap may take hugetlb pages now. It may not under valgrind, during a fork, once the
-/// pools are closed, or, after a fork that moved memory, while the process has an unreaped child.
+/// Whether the heap may take hugetlb pages now. It may not under valgrind, during a fork, or once
+/// the pools are closed.
 pub fn may_have_hugetlb() -> bool {
-    // If unknown, a child is assumed.
-    let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
-    !is_forking() && !is_closed() && !is_parent() && !sys::is_under_valgrind()
+    FORKS.load(Ordering::SeqCst) == 0 && !is_closed() && !sys::is_under_valgrind()
 }
 
 /// Whether the pools are closed; reports it if threads are the reason.
