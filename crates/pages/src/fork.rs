@@ -78,7 +78,7 @@ fn leave_pools() {
     let _quiet = NoSignals::where_allowed();
     match blocker::shield_for(total) {
         Ok(shield) => {
-            let moved = evacuate::evacuate(runs::writable(), total, &shield);
+            let moved = evacuate::evacuate(total, &shield);
             evacuate::report(moved);
             note_move();
         }

@@ -62,7 +62,7 @@ fn leave_pools() {
         let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
         match total {
             0 => 0,
-            _ => shield_for(total).map_or(0, |shield| evacuate(runs::writable(), total, &shield)),
+            _ => shield_for(total).map_or(0, |shield| evacuate(total, &shield)),
         }
     };
     if moved > 0 {

@@ -1,26 +1,20 @@
 //! Moves private hugetlb memory to ordinary memory.
 
 use crate::extent::{Extent, Holds};
-use crate::migrate::off_pool;
 use crate::migrate::shield::Shield;
+use crate::migrate::{off_pool, runs};
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::required;
-
-use crate::migrate::runs;
 
 /// Maximum number of pieces: each is a VMA of its own, and a process may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves the hugetlb memory of these extents, `total` bytes; returns how many moved. Moves it in
-/// pieces, to limit the memory that exists twice.
-pub(super) fn evacuate(
-    extents: impl Iterator<Item = &'static Extent>,
-    total: usize,
-    shield: &Shield,
-) -> usize {
+/// Moves all of it, `total` bytes; returns how many moved. Moves it in pieces, to limit the memory
+/// that exists twice.
+pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
     let piece = shield.piece().max(total / MOST_PIECES);
     let mut moved = 0;
-    for extent in extents {
+    for extent in runs::writable() {
         if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {
             // Noted before the move: a report may be written meanwhile.
             required::heap_moves();
