@@ -12,16 +12,15 @@ use crate::config::{self, starter_message};
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::usage::SMALL_HEAP;
-use crate::extent::{Extent, Holds, index, page_sizes};
+use crate::extent::{Extent, Holds, index};
 use crate::policy::{pool_backoff, thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
-use hugetools_kernfs::size_name::SizeName;
 
 mod account;
 
 pub use account::{ANON, Account, SHM, STACK};
 
-/// Whether `more` bytes of the heap may use a lower rung. Must run inside the fork gate.
+/// Whether `more` bytes of the heap may use a lower rung.
 pub(crate) fn heap_may_fall_back(more: usize) -> bool {
     match config::share_of_heap() {
         None => config::get().fallback != Fallback::None,
@@ -79,7 +78,7 @@ pub fn note_refused(segment: Segment) {
     unmet::note(bit(segment));
 }
 
-/// Reports once that the heap can't grow as required. Must run inside the fork gate.
+/// Reports once that the heap can't grow as required.
 pub(crate) fn heap_refused(more: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
@@ -88,28 +87,23 @@ pub(crate) fn heap_refused(more: usize) {
     note_refused(Segment::Heap);
     let huge = usize::try_from(HeapBytes::take().huge).unwrap_or(usize::MAX);
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
-    let asked = config::get().heap.and_then(page_sizes::asked_size);
-    match asked {
-        Some(size) => say_once(
-            &SAID,
-            Level::Error,
-            format_args!(
-                "--require={what} is not met: {huge} are on huge pages, and there are none for {more} \
-                 more: {}; the request fails (to grow the pool of {} pages: hugeadm --pool-pages-min)",
-                pool_backoff::shortfall().reason().unwrap_or(NO_PAGE),
-                SizeName(size),
-            ),
+    let why = match config::heap_is_of_pool() {
+        true => pool_backoff::shortfall().reason(),
+        false => thp::serves_private().err().map(thp::NoThp::reason),
+    };
+    let cure = match config::heap_is_of_pool() {
+        true => " (to grow the pool: hugeadm --pool-pages-min)",
+        false => "",
+    };
+    say_once(
+        &SAID,
+        Level::Error,
+        format_args!(
+            "--require={what} is not met: beyond {huge} of huge pages there are none for {more} \
+             more: {}; the request fails{cure}",
+            why.unwrap_or(NO_PAGE),
         ),
-        None => say_once(
-            &SAID,
-            Level::Error,
-            format_args!(
-                "--require={what} is not met: {huge} may be on huge pages, and there are none for \
-                 {more} more: {}; the request fails",
-                thp::serves_private().map_or_else(thp::NoThp::reason, |()| NO_PAGE),
-            ),
-        ),
-    }
+    );
 }
 
 const NO_PAGE: &str = "the kernel has no huge page left";
