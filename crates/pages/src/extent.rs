@@ -189,6 +189,20 @@ impl Extent {
         self.address(units.start)..self.address(units.end)
     }
 
+    /// Makes units inaccessible, whatever is mapped there; returns their new state.
+    ///
+    /// # Safety
+    /// They must be unused, and nobody else may change them.
+    pub unsafe fn clear(&self, units: &Range<usize>) -> State {
+        let range = self.range_of(units);
+        // SAFETY: upheld by the caller.
+        match unsafe { address_space::clear(range.start, range.len()) } {
+            Ok(()) => State::Empty,
+            // Perhaps a hugetlb mapping.
+            Err(_) => State::EmptyHuge,
+        }
+    }
+
     /// The unit that holds an address of the extent.
     pub fn unit_at(&self, addr: usize) -> usize {
         (addr - self.base) / self.layout.unit

@@ -5,7 +5,6 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::extent::page_sizes::Layout;
-use crate::extent::unit::State;
 use crate::extent::{Extent, Holds};
 use crate::sys::{Errno, Result};
 
@@ -93,11 +92,13 @@ pub fn overlaps(range: &Range<usize>) -> bool {
 /// Finishes, in the child of a fork, changes begun by other threads.
 pub(crate) fn adopt_units() {
     for extent in extents() {
-        let settle = |before: State| match before {
-            // Perhaps a hugetlb mapping by now, but not handed out.
-            State::Empty => State::EmptyHuge,
-            other => other,
-        };
-        extent.units().iter().for_each(|unit| unit.adopt(settle));
+        for (number, unit) in extent.units().iter().enumerate() {
+            unit.adopt(|before| match before.is_empty() {
+                #[expect(unsafe_code, reason = "unmaps what was not handed out")]
+                // SAFETY: unused before the change, and its thread doesn't exist here.
+                true => unsafe { extent.clear(&(number..number + 1)) },
+                false => before,
+            });
+        }
     }
 }

@@ -70,17 +70,10 @@ fn commit_slices(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bo
     Ok(zero)
 }
 
-/// Publishes claimed units that got no pages. Some may have a hugetlb mapping by now.
+/// Publishes claimed units that got no pages.
 fn give_up(extent: &Extent, units: Range<usize>) {
-    let (addr, len) = (
-        extent.address(units.start),
-        units.len() * extent.layout.unit,
-    );
     // SAFETY: claimed and not handed out.
-    let state = match unsafe { address_space::clear(addr, len) } {
-        Ok(()) => State::Empty,
-        Err(_) => State::EmptyHuge,
-    };
+    let state = unsafe { extent.clear(&units) };
     for unit in units {
         extent.units()[unit].publish(state, 0);
     }
