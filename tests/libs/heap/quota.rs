@@ -138,16 +138,16 @@ fn a_pool_that_is_filled_later_is_used_later() {
 }
 
 #[test]
-fn a_parent_returns_to_the_pool_once_after_its_child() {
+fn a_parent_returns_to_the_pool_once() {
     let Some((live, program)) = live("step up after a fork", 200) else {
         return;
     };
-    let steps = "+100 =first f =moved +60 =child_lives w +60 =alone F =twice +100 =never";
+    let steps = "+100 =first f =moved +60 =again w F =twice +100 =never";
     let ran = run("--heap", &program, steps);
     let at = |what: &str| HeapPages::find(&ran.out, what).hugetlb;
     assert!(at("first") >= 70 << 10, "{ran:?}");
-    assert!(at("alone") >= 50 << 10, "{ran:?}");
-    for what in ["moved", "child_lives", "child", "twice", "never"] {
+    assert!(at("again") >= 50 << 10, "{ran:?}");
+    for what in ["moved", "child", "twice", "never"] {
         assert_eq!(at(what), 0, "{what}: {ran:?}");
     }
     assert_eq!(live.wait_for_free_pages(200), 200);
