@@ -158,7 +158,7 @@ pub unsafe fn mbind(
 /// kernel records no lock of hugetlb pages, and a fork would move them.
 pub fn before_lock(addr: usize, len: usize) {
     if let Some(range) = touched(addr, len) {
-        private::before_change(&range);
+        private::before_lock(&range);
     }
 }
 
