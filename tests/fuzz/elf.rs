@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::{Cursor, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ fn check(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
         let at = usize::try_from(patch.offset).unwrap();
         changed[at..at + patch.new.len()].copy_from_slice(&patch.new);
     }
-    let again = Table::read(Cursor::new(&changed[..])).unwrap();
+    let again = Table::read(&changed[..]).unwrap();
     assert_eq!(again, *after);
     assert_eq!(before.segments.len(), after.segments.len());
     for (old, new) in before.segments.iter().zip(&after.segments) {
@@ -95,7 +95,7 @@ fn check(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
 #[test]
 fn tables() {
     fuzz("elf", kept("elf"), WORDS, |bytes| {
-        let table = Table::read(Cursor::new(bytes)).ok()?;
+        let table = Table::read(bytes).ok()?;
         let mut shape = Vec::new();
         for edit in edits() {
             match table.edit(&edit) {
@@ -113,7 +113,7 @@ fn tables() {
 #[test]
 fn images() {
     fuzz("elf", kept("elf"), WORDS, |bytes| {
-        let elf = Elf::read(Cursor::new(bytes)).ok()?;
+        let elf = Elf::read(bytes).ok()?;
         let dynamic = elf.dynamic();
         let names = ["mallocx", "gethugepagesize", ""];
         let found = names.map(|name| elf.defines(name).ok());
@@ -187,10 +187,7 @@ fn files() {
             }
             Ok(changed) => {
                 assert_eq!(now.len(), bytes.len());
-                assert_eq!(
-                    changed.edited.table,
-                    Table::read(Cursor::new(&now[..])).unwrap()
-                );
+                assert_eq!(changed.edited.table, Table::read(&now[..]).unwrap());
                 let differ = |(old, new): (&u8, &u8)| old != new;
                 Ok(bytes.iter().zip(&now).filter(|pair| differ(*pair)).count())
             }

@@ -32,7 +32,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
 }
 
 /// Reads the headers of an ELF file, if it is one and readable.
-pub(crate) fn open_elf(path: &Path) -> Option<Elf<File>> {
+pub(crate) fn open_elf(path: &Path) -> Option<Elf> {
     let (file, _) = open_regular(path).ok()?;
     Elf::read(file).ok()
 }

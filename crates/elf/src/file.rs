@@ -7,7 +7,7 @@ use object::elf::{self, Dyn32, Dyn64};
 use object::read::elf::Dyn;
 use object::read::{ReadCache, ReadRef, StringTable};
 
-use crate::Source;
+use crate::Input;
 use crate::error::ElfError;
 use crate::header::{self, Headers, Kind, Load, Place};
 use crate::ident::{Class, Ident};
@@ -28,8 +28,8 @@ pub struct Dynamic {
 
 /// An ELF file. Symbols are read on demand.
 #[derive(Debug)]
-pub struct Elf<S: Source> {
-    pub(crate) data: ReadCache<S>,
+pub struct Elf {
+    pub(crate) data: ReadCache<Input>,
     pub(crate) headers: Headers,
     interpreter: Option<Vec<u8>>,
     dynamic: Option<Dynamic>,
@@ -39,13 +39,13 @@ const DYNAMIC: &str = "dynamic section";
 const INTERPRETER: &str = "loader's name";
 const STRINGS: &str = "string table";
 
-impl<S: Source> Elf<S> {
+impl Elf {
     /// Reads headers and dynamic section.
     ///
     /// # Errors
     /// The file is not ELF, or a part is missing or invalid.
-    pub fn read(source: S) -> Result<Elf<S>, ElfError> {
-        let data = ReadCache::new(source);
+    pub fn read(input: impl Into<Input>) -> Result<Elf, ElfError> {
+        let data = ReadCache::new(input.into());
         let headers = header::read(&data)?;
         let interpreter = match headers.interpreter {
             None => None,
@@ -117,7 +117,7 @@ impl<S: Source> Elf<S> {
     }
 }
 
-fn read_interpreter<S: Source>(data: &ReadCache<S>, place: Place) -> Result<Vec<u8>, ElfError> {
+fn read_interpreter(data: &ReadCache<Input>, place: Place) -> Result<Vec<u8>, ElfError> {
     let bytes = data.read_bytes_at(place.offset, place.len);
     let bytes = bytes.map_err(|()| ElfError::Invalid(INTERPRETER))?;
     match bytes.split(|byte| *byte == 0).next() {
@@ -126,15 +126,15 @@ fn read_interpreter<S: Source>(data: &ReadCache<S>, place: Place) -> Result<Vec<
     }
 }
 
-fn read_dynamic<S: Source>(
-    data: &ReadCache<S>,
+fn read_dynamic(
+    data: &ReadCache<Input>,
     headers: &Headers,
     place: Place,
 ) -> Result<Dynamic, ElfError> {
     let endian = headers.ident.endian;
     let entries = match headers.ident.class {
-        Class::Elf32 => entries::<Dyn32<Endianness>, S>(data, place, endian),
-        Class::Elf64 => entries::<Dyn64<Endianness>, S>(data, place, endian),
+        Class::Elf32 => entries::<Dyn32<Endianness>>(data, place, endian),
+        Class::Elf64 => entries::<Dyn64<Endianness>>(data, place, endian),
     };
     let mut dynamic = Dynamic::default();
     let (mut address, mut len) = (0, 0);
@@ -170,8 +170,8 @@ fn read_dynamic<S: Source>(
 }
 
 /// Returns the entries before `DT_NULL`.
-fn entries<D: Dyn<Endian = Endianness>, S: Source>(
-    data: &ReadCache<S>,
+fn entries<D: Dyn<Endian = Endianness>>(
+    data: &ReadCache<Input>,
     place: Place,
     endian: Endianness,
 ) -> Result<Vec<(i64, u64)>, ElfError> {

@@ -7,7 +7,7 @@ use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind};
 
-use crate::Source;
+use crate::Input;
 use crate::error::ElfError;
 use crate::ident::{Class, Ident};
 
@@ -95,18 +95,17 @@ pub const MARK: u32 = 0x0010_0000;
 const HEADER: &str = "header";
 const TABLE: &str = "program header table";
 
-pub(crate) fn read<S: Source>(data: &ReadCache<S>) -> Result<Headers, ElfError> {
+pub(crate) fn read(data: &ReadCache<Input>) -> Result<Headers, ElfError> {
     match FileKind::parse(data) {
-        Ok(FileKind::Elf32) => read_class::<FileHeader32<Endianness>, S>(data, Class::Elf32),
-        Ok(FileKind::Elf64) => read_class::<FileHeader64<Endianness>, S>(data, Class::Elf64),
+        Ok(FileKind::Elf32) => read_class::<FileHeader32<Endianness>>(data, Class::Elf32),
+        Ok(FileKind::Elf64) => read_class::<FileHeader64<Endianness>>(data, Class::Elf64),
         _ => Err(ElfError::NotElf),
     }
 }
 
-fn read_class<H, S>(data: &ReadCache<S>, class: Class) -> Result<Headers, ElfError>
+fn read_class<H>(data: &ReadCache<Input>, class: Class) -> Result<Headers, ElfError>
 where
     H: FileHeader<Endian = Endianness>,
-    S: Source,
 {
     let header = H::parse(data).map_err(|_error| ElfError::Invalid(HEADER))?;
     let endian = header

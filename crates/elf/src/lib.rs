@@ -21,6 +21,7 @@ mod error;
 mod file;
 mod header;
 mod ident;
+mod input;
 mod sections;
 mod table;
 
@@ -29,9 +30,9 @@ pub use error::ElfError;
 pub use file::{Dynamic, Elf};
 pub use header::{Kind, Load, MARK};
 pub use ident::{Class, Ident};
+pub use input::Input;
 pub use object::Endianness as Endian;
 pub use object::elf as constants;
-pub use object::read::ReadCacheOps as Source;
 pub use table::{Placing, Role, Segment, Table};
 
 #[cfg(test)]

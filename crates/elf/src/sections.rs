@@ -5,7 +5,6 @@ use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::ReadRef;
 use object::read::elf::{FileHeader, NoteIterator, SectionHeader, Sym};
 
-use crate::Source;
 use crate::error::ElfError;
 use crate::file::Elf;
 use crate::ident::Class;
@@ -35,7 +34,7 @@ impl<'a> Symbol<'a> {
     }
 }
 
-impl<S: Source> Elf<S> {
+impl Elf {
     /// Whether the file exports the symbol.
     ///
     /// # Errors

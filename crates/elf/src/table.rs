@@ -6,7 +6,7 @@ use object::Endianness;
 use object::elf::{self, ProgramHeader32, ProgramHeader64};
 use object::read::{ReadCache, ReadRef};
 
-use crate::Source;
+use crate::Input;
 use crate::error::ElfError;
 use crate::header::{self, Load};
 use crate::ident::{Class, Ident};
@@ -87,8 +87,8 @@ impl Table {
     ///
     /// # Errors
     /// The file is not ELF, or a part is missing or invalid.
-    pub fn read<S: Source>(source: S) -> Result<Table, ElfError> {
-        let data = &ReadCache::new(source);
+    pub fn read(input: impl Into<Input>) -> Result<Table, ElfError> {
+        let data = &ReadCache::new(input.into());
         let headers = header::read(data)?;
         if headers.table_len > 0 && headers.table < headers.header_size {
             return Err(ElfError::Invalid(TABLE));

@@ -1,7 +1,7 @@
 //! Parses real files of every kind, intact and damaged.
 
 use std::fs::{self, OpenOptions};
-use std::io::{Cursor, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
     output
 }
 
-fn open(path: &Path) -> Elf<fs::File> {
+fn open(path: &Path) -> Elf {
     let file = OpenOptions::new().read(true).open(path).unwrap();
     Elf::read(file).unwrap()
 }
@@ -88,7 +88,7 @@ fn defined_and_undefined_symbols() {
     assert_eq!(refers_to(&user, &["sdallocx", "allocx", "user"]), None);
 }
 
-fn refers_to<S: crate::Source>(elf: &Elf<S>, names: &[&str]) -> Option<String> {
+fn refers_to(elf: &Elf, names: &[&str]) -> Option<String> {
     let is_wanted = |found: &[u8]| names.iter().any(|name| name.as_bytes() == found);
     let found = elf.refers_to(is_wanted).unwrap();
     found.map(|name| String::from_utf8(name).unwrap())
@@ -126,7 +126,7 @@ fn foreign() -> Vec<u8> {
 #[test]
 fn reads_files_of_other_architectures() {
     let bytes = foreign();
-    let elf = Elf::read(Cursor::new(bytes)).unwrap();
+    let elf = Elf::read(&bytes[..]).unwrap();
     assert_eq!(elf.ident().to_string(), "32-bit big-endian ppc");
     assert_eq!(
         (elf.ident().class, elf.kind()),
@@ -156,7 +156,7 @@ fn directories_name_byte_order_and_class() {
 
 #[test]
 fn errors_of_files_that_are_not_elf() {
-    let text = |bytes: &[u8]| Elf::read(Cursor::new(bytes)).unwrap_err().to_string();
+    let text = |bytes: &[u8]| Elf::read(bytes).unwrap_err().to_string();
     assert_eq!(text(b"#!/bin/sh\n"), "not an ELF file");
     assert_eq!(text(b""), "not an ELF file");
     assert_eq!(text(b"\x7fELF"), "not an ELF file");

@@ -52,6 +52,7 @@ pub fn change(path: &Path, change: &Change) -> Result<Changed, Failure> {
 }
 
 fn table(path: &Path, file: &File) -> Result<Table, Failure> {
+    let file = file.try_clone().map_err(|error| failed(path, &error))?;
     Table::read(file).map_err(|why| Failure::of(path, why))
 }
 

@@ -22,11 +22,14 @@ pub(super) fn open(place: &Place, name: &str, user: u32) -> io::Result<PathBuf> 
 
 /// Creates a directory that others can read, unless it exists, and checks it.
 fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
-    match DirBuilder::new().mode(0o755).create(dir) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+    let mut metadata = fs::symlink_metadata(dir);
+    if metadata.is_err() {
+        match DirBuilder::new().mode(0o755).create(dir) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => metadata = fs::symlink_metadata(dir),
+        }
     }
-    let metadata = fs::symlink_metadata(dir)?;
+    let metadata = metadata?;
     let obstacle = match (metadata.is_dir(), metadata.uid() == user) {
         (false, _) => Some("it is not a directory"),
         (true, false) => Some("it belongs to another user"),

@@ -5,7 +5,6 @@
 //! here: the preloaded library finds other allocators in the running process, and reports them.
 
 use std::fmt;
-use std::fs::File;
 
 use hugetools_contract::allocators::ALLOCATORS;
 use hugetools_elf::Elf;
@@ -51,7 +50,7 @@ impl fmt::Display for Own {
 const SANITIZERS: [&[u8]; 4] = [b"libasan.so", b"libtsan.so", b"libmsan.so", b"liblsan.so"];
 
 /// Returns why a program keeps its own allocator, if it does.
-pub(crate) fn find(program: &Elf<File>) -> Option<Own> {
+pub(crate) fn find(program: &Elf) -> Option<Own> {
     if matches!(program.defines("malloc"), Ok(true)) {
         return Some(Own::Defined);
     }

@@ -6,7 +6,6 @@ pub(crate) mod ld_preload;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +18,13 @@ use crate::probe::target::Libc;
 /// be found or read. Unlike the loader, applies a `DT_RPATH` to direct dependencies only.
 pub(crate) fn libraries(
     program: &Path,
-    elf: &Elf<File>,
+    elf: &Elf,
     libc: Libc,
     library_path: Option<&OsStr>,
-) -> Vec<(PathBuf, Elf<File>)> {
+) -> Vec<(PathBuf, Elf)> {
     let library_path = split_dirs(library_path.unwrap_or_default());
     let default_dirs = default_dirs(elf.ident(), libc);
-    let needed_by = |object: &Elf<File>, path: &Path| {
+    let needed_by = |object: &Elf, path: &Path| {
         let dynamic = object.dynamic();
         let names = dynamic.map(|dynamic| dynamic.needed.clone());
         // DT_RUNPATH replaces DT_RPATH, and is searched after LD_LIBRARY_PATH.
@@ -38,7 +37,7 @@ pub(crate) fn libraries(
         (names.unwrap_or_default(), dirs)
     };
     let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
-    let mut found: Vec<(PathBuf, Elf<File>)> = Vec::new();
+    let mut found: Vec<(PathBuf, Elf)> = Vec::new();
     let mut next = 0;
     let (mut names, mut dirs) = needed_by(elf, program);
     loop {
@@ -56,7 +55,7 @@ pub(crate) fn libraries(
 }
 
 /// Opens the first file of this name for the same machine.
-fn open(name: &[u8], dirs: &[PathBuf], ident: Ident) -> Option<(PathBuf, Elf<File>)> {
+fn open(name: &[u8], dirs: &[PathBuf], ident: Ident) -> Option<(PathBuf, Elf)> {
     // Joining an absolute path replaces the directory.
     let mut paths = dirs.iter().map(|dir| dir.join(OsStr::from_bytes(name)));
     paths.find_map(|path| {

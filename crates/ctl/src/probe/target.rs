@@ -47,7 +47,7 @@ pub(crate) struct Target {
 pub(crate) struct Opened {
     pub(crate) target: Target,
     /// The program, if its headers can be read.
-    pub(crate) elf: Option<Elf<File>>,
+    pub(crate) elf: Option<Elf>,
 }
 
 /// Why one candidate cannot run.

@@ -1,7 +1,6 @@
 //! Finds a process's text, data and bss by the program headers of its mapped files.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -68,7 +67,7 @@ fn objects<'s>(mappings: &[Record<'s>], exe: &'s [u8]) -> Vec<Object<'s>> {
 
 /// Opens a mapped file: by `/proc/PID/map_files`, which needs privileges, by `/proc/PID/exe`, or by
 /// name if that still has the same inode. A recorded tree has only names.
-fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<File>> {
+fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf> {
     let first = object.mappings.first();
     if root.is_live() {
         let mapped = first.map(|first| pid.map_file(first.start, first.end));
@@ -92,7 +91,7 @@ fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<
 fn by_headers<'s>(
     auxv: &[u8],
     object: &Object<'s>,
-    elf: &Elf<File>,
+    elf: &Elf,
     is_exe: bool,
 ) -> Option<Vec<Extent<'s>>> {
     let width = match elf.ident().class {

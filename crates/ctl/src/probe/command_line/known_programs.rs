@@ -4,7 +4,6 @@
 pub(crate) mod table;
 
 use std::ffi::OsString;
-use std::fs::File;
 
 use hugetools_contract::env::Pages;
 use hugetools_elf::Elf;
@@ -189,7 +188,7 @@ fn is_version_of(file: &[u8], name: &str) -> bool {
     rest.is_some_and(|rest| rest.iter().all(in_version))
 }
 
-fn needs(elf: &Elf<File>, prefix: &str) -> bool {
+fn needs(elf: &Elf, prefix: &str) -> bool {
     let needed = elf.dynamic().map(|dynamic| dynamic.needed.as_slice());
     let mut needed = needed.unwrap_or_default().iter();
     needed.any(|library| library.starts_with(prefix.as_bytes()))

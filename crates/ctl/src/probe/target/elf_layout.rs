@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hugetools_elf::{Elf, Kind, Load, Source};
+use hugetools_elf::{Elf, Kind, Load};
 use hugetools_model::{Bytes, PageSize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ pub(crate) enum Place {
 }
 
 impl Layout {
-    pub(crate) fn of<S: Source>(elf: &Elf<S>) -> Layout {
+    pub(crate) fn of(elf: &Elf) -> Layout {
         Layout {
             loads: elf.loads().to_vec(),
             relro: elf.relro(),

@@ -1,7 +1,7 @@
 //! The kind of a program, by its file.
 
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -72,7 +72,7 @@ impl SecureExec {
     }
 }
 
-pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
+pub(super) fn classify(path: &Path, elf: &Elf) -> Result<Image, Refused> {
     // Its loader is not checked: an emulator (binfmt_misc) finds it below another root.
     if elf.ident() != Ident::native() {
         return Ok(Image::Foreign(elf.ident()));
@@ -102,7 +102,7 @@ pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
     })
 }
 
-fn libc_of(elf: &Elf<File>) -> Libc {
+fn libc_of(elf: &Elf) -> Libc {
     let loader = elf.interpreter().unwrap_or_default();
     let name = loader
         .rsplit(|byte| *byte == b'/')
