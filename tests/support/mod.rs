@@ -11,7 +11,6 @@ pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod restore;
 pub(crate) mod session;
-pub(crate) mod svg;
 pub(crate) mod tool;
 pub(crate) mod traced;
 pub(crate) mod tree;
