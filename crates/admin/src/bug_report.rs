@@ -1,6 +1,6 @@
 //! `--bug-report`: the kernel's files about huge pages, without private data, in the format of
-//! `tests/fixtures/record.sh`. With `--sysroot` and an unpacked report, hugeadm acts as on the
-//! recorded machine.
+//! the archives in `tests/fixtures`. With `--sysroot` and an unpacked report, hugeadm acts as on
+//! the recorded machine.
 //!
 //! It names no process, user, host or directory: see `private`.
 //!

@@ -1,6 +1,14 @@
-//! Recorded machines: text archives that `tests/fixtures/record.sh` writes and describes.
+//! Recorded machines: text archives that `hugeadm --bug-report` writes. A line is one of
 //!
-//! **Invariants.** Recording the files of an unpacked archive reproduces it.
+//! ```text
+//! # comment
+//! /path = VALUE            a file of one line
+//! /path <<EOF              a file of several lines, up to a line EOF
+//! /path [empty]            an empty file
+//! /path [wo]               a file that can only be written
+//! ```
+//!
+//! **Invariants.** hugeadm prints the same on an unpacked archive as on the recorded machine.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
