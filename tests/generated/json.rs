@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::support::bless;
 use crate::support::live::skip;
-use crate::support::tool::{hugectl, tool};
+use crate::support::program::{Libc, build};
+use crate::support::tool::tool;
 use crate::support::tree::machine;
 
 /// The types of fields, by their paths.
@@ -136,8 +137,9 @@ fn samples(dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     let own = std::process::id();
     let explained = "--text --data --heap --shm --require=heap:1,text sh -c true";
     let copy = dir.join("copy");
-    std::fs::copy(hugectl(), &copy).unwrap();
-    let edit = format!("--json {}", copy.display());
+    let program = build("segments", Libc::Glibc, &["-pie", "-fPIE"]).unwrap();
+    std::fs::copy(program, &copy).unwrap();
+    let edit = format!("--json --align {}", copy.display());
     vec![
         ("hugeadm", of_hugeadm()),
         (
