@@ -111,26 +111,6 @@ fn a_module_uses_only_those_above_it_in_the_table() {
     }
 }
 
-#[test]
-fn modules_document_their_invariants_and_locks() {
-    for name in LAYERED {
-        let is_library = ["heap", "pages", "preload"].contains(&name);
-        let subjects: &[&str] = match is_library {
-            true => &["**Invariants.** ", "**Locks.** ", "**At a fork.** "],
-            false => &["**Invariants.** "],
-        };
-        let is_folder = |module: &String| sources(name).join(module).is_dir();
-        for module in layers(name).into_iter().filter(is_folder) {
-            let text = fs::read_to_string(sources(name).join(format!("{module}.rs"))).unwrap();
-            for subject in subjects {
-                let start = format!("//! {subject}");
-                let has = text.lines().any(|line| line.starts_with(&start));
-                assert!(has, "{name}/{module}.rs lacks {subject:?}");
-            }
-        }
-    }
-}
-
 /// Returns the modules in a folder, without `lib.rs`, `main.rs` and `mod.rs`.
 fn modules(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).unwrap();
