@@ -3,32 +3,10 @@
 mod config;
 mod growth;
 
-use std::path::Path;
-
 use hugetools_admin::report::{Outcome, Status, status};
-use hugetools_admin::step::Owner;
 use hugetools_model::KPath;
 
-use super::world::{EARLIER_FAILED, NODES, ROOT_DIR, World, lines, outcomes, size};
-
-#[test]
-fn the_maximum_is_preserved_if_possible() {
-    // The examples of libhugetlbfs' algorithm: 10 pages, overcommit 5.
-    for (option, spec, after) in [
-        ("--pool-pages-min", "2MB:12", (12, 15)),
-        ("--pool-pages-min", "2MB:8", (8, 15)),
-        ("--pool-pages-min", "2MB:20", (20, 20)),
-        ("--pool-pages-max", "2MB:30", (10, 30)),
-        ("--pool-pages-max", "2MB:4", (4, 4)),
-    ] {
-        let mut world = World::new(NODES, |sim| sim);
-        world.run(&["--pool-pages-min", "2MB:10", "--pool-pages-max", "2MB:15"]);
-        assert_eq!(world.pool(size("2M")), (10, 15));
-        let tasks = world.run(&[option, spec]);
-        assert_eq!(status(&tasks), Status::Done);
-        assert_eq!(world.pool(size("2M")), after, "{option} {spec}");
-    }
-}
+use super::world::{EARLIER_FAILED, NODES, World, lines, outcomes, size};
 
 #[test]
 fn a_shortage_is_reported_with_the_page_count() {
@@ -153,33 +131,6 @@ fn a_failed_step_ends_its_task_only() {
          run it as root; --dry-run prints the commands instead\n  \
          1 more step of --pool-pages-min 2MB:100 is skipped"
     );
-}
-
-#[test]
-fn mounts_are_made_once_and_repaired_later() {
-    let mut world = World::new("x86_64-no-1g", |sim| sim);
-    let point = Path::new("/var/lib/hugetlbfs/global/pagesize-2MB");
-    assert_eq!(
-        status(&world.run(&["--create-global-mounts"])),
-        Status::Done
-    );
-    let everybody = Owner {
-        uid: 0,
-        gid: 0,
-        mode: 0o1777,
-    };
-    assert_eq!(world.paths[point], everybody);
-    assert_eq!(
-        world.paths[Path::new("/var/lib/hugetlbfs/global")],
-        ROOT_DIR
-    );
-    let tasks = world.run(&["--create-global-mounts"]);
-    assert_eq!(outcomes(&tasks), [&Outcome::Unchanged { value: None }]);
-
-    world.paths.insert(point.to_owned(), ROOT_DIR);
-    let tasks = world.run(&["--create-global-mounts"]);
-    assert!(matches!(outcomes(&tasks)[..], [Outcome::Changed { .. }]));
-    assert_eq!(world.paths[point], everybody);
 }
 
 #[test]

@@ -153,31 +153,6 @@ fn a_running_systemd_is_reloaded_once_per_change() {
     assert!(world.installed.is_empty());
 }
 
-/// A mount namespace of its own would hide the unit's mounts.
-#[test]
-fn the_unit_has_no_mount_namespace() {
-    let unit = bless::text("crates/admin/share/hugetools.service");
-    assert!(unit.contains("[Service]"));
-    for begin in [
-        "Protect",
-        "Private",
-        "ReadOnly",
-        "ReadWrite",
-        "Inaccessible",
-        "Bind",
-        "Root",
-        "TemporaryFileSystem",
-        "NoExecPaths",
-        "ExecPaths",
-        "DynamicUser",
-        "ProcSubset",
-        "MountImages",
-    ] {
-        let found = unit.lines().find(|line| line.starts_with(begin));
-        assert_eq!(found, None);
-    }
-}
-
 #[test]
 fn systemd_accepts_the_unit() {
     let test = "systemd accepts the unit";

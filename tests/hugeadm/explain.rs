@@ -1,7 +1,6 @@
 //! Findings of `--explain`, on modified recorded machines.
 
 mod boot;
-mod commands;
 mod no_proc;
 
 use std::path::Path;
@@ -340,4 +339,22 @@ const TRANSPARENT: &[Case] = &[
 #[test]
 fn transparent_huge_pages() {
     all_found(TRANSPARENT);
+}
+
+#[test]
+fn a_kernel_without_huge_pages() {
+    let dir = tree::machine("s390x");
+    let facts = || document(dir.path())["facts"].clone();
+    let offered = facts()[0].clone();
+    let host = offered["consequence"].as_str().unwrap();
+    assert!(host.contains("kvm.hpage=1"), "{offered}");
+    std::fs::remove_file(dir.path().join(SHM_GROUP)).unwrap();
+    assert_eq!(findings(dir.path()), Vec::<Value>::new());
+    assert_eq!(facts()[0]["about"], "kernel");
+    assert!(
+        facts()[0]["fact"]
+            .as_str()
+            .unwrap()
+            .contains("CONFIG_HUGETLBFS")
+    );
 }

@@ -143,30 +143,6 @@ fn gigantic_pages() {
 }
 
 #[test]
-fn a_refusal_of_the_kernel_is_an_error() {
-    let Some(live) = machine("refusal") else {
-        return;
-    };
-    let machine = live.now();
-    let pool = machine.pools.iter().find(|pool| pool.overcommit.is_none());
-    let Some(pool) = pool else {
-        return skip("refusal", "all sizes of this machine have overcommit").unwrap_or(());
-    };
-    let spec = format!("{}:+4", pool.size);
-    let ran = live.hugeadm(&["--pool-pages-max", &spec, "--pool-pages-min", "DEFAULT:+3"]);
-    assert_eq!(ran.status, 1);
-    let told = "gigantic pages have no overcommit";
-    assert!(ran.err.contains(told), "{}", ran.err);
-    let size = live.default_size();
-    let before = machine.pool(size).unwrap().minimum().get();
-    assert_eq!(
-        live.pool(size).0,
-        before + 3,
-        "the other request was carried out"
-    );
-}
-
-#[test]
 fn an_ordinary_user_can_list_and_plan_only() {
     let Some(live) = machine("ordinary user") else {
         return;

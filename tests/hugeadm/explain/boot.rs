@@ -1,20 +1,14 @@
-//! `--explain` about the kernel command line and about pools of one page.
+//! `--explain` about the kernel command line.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use super::{ARM, Change, NODES, SMALL, change, document};
+use super::{ARM, NODES, SMALL, document};
 use crate::support::tree;
 
-const PAGES: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages";
-const FREE: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages";
-const RESERVED: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/resv_hugepages";
-const SURPLUS: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/surplus_hugepages";
-
-/// Returns facts and consequences on a modified machine with this command line.
-fn told(machine: &str, line: &str, changes: &[Change]) -> String {
+/// Returns facts and consequences on a machine with this command line.
+fn told(machine: &str, line: &str) -> String {
     let dir = tree::machine(machine);
-    changes.iter().for_each(|step| change(dir.path(), step));
     let path = dir.path().join("proc/cmdline");
     let file = OpenOptions::new()
         .write(true)
@@ -62,7 +56,7 @@ fn the_command_line_of_the_kernel_is_compared() {
             "asks for 80 pages of 2MB, but the pool's minimum is 74",
         ),
     ] {
-        let told = told(machine, line, &[]);
+        let told = told(machine, line);
         assert!(told.contains(fact), "{line}: {told}");
     }
     for line in [
@@ -70,33 +64,7 @@ fn the_command_line_of_the_kernel_is_compared() {
         "hugepages=74",
         "hugepagesz=2M hugepages=0:64,3:10 hugepagesz=1G",
     ] {
-        let told = told(NODES, line, &[]);
+        let told = told(NODES, line);
         assert!(!told.contains("command line"), "{line}: {told}");
-    }
-}
-
-#[test]
-fn one_page_is_singular() {
-    let pools: [&[Change]; 4] = [
-        &[(PAGES, "", "1"), (FREE, "", "1")],
-        &[(PAGES, "", "1"), (FREE, "", "1"), (RESERVED, "", "1")],
-        &[(PAGES, "", "1"), (FREE, "", "0")],
-        &[(PAGES, "", "2"), (FREE, "", "1"), (SURPLUS, "", "1")],
-    ];
-    for changes in pools {
-        let told = told(NODES, "", changes);
-        assert!(told.contains("1 page of 1GB"), "{told}");
-        let is_plural = |words: &str| {
-            ["are", "were", "have"]
-                .iter()
-                .any(|verb| words.starts_with(verb))
-        };
-        for (at, page) in told.match_indices("1 page of 1GB") {
-            let after = told[at + page.len()..]
-                .trim_start_matches(" (1GB)")
-                .trim_start();
-            assert!(!is_plural(after), "{told}");
-        }
-        assert!(!told.contains(" 1 pages"), "{told}");
     }
 }

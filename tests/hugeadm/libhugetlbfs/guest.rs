@@ -74,6 +74,10 @@ fn the_same_options_lead_to_the_same_state() {
     let cases = [
         "--pool-pages-min DEFAULT:12",
         "--pool-pages-min 2M:-3",
+        "--pool-pages-min 2M:+3",
+        "--pool-pages-min 2M:0x14",
+        "--pool-pages-min 2M:32M",
+        "--pool-pages-max 2M:+20",
         "--pool-pages-max 2M:4",
         "--pool-pages-max DEFAULT:0 --pool-pages-min DEFAULT:7",
         "--obey-mempolicy --pool-pages-min 2M:6 --set-shm-group daemon",
