@@ -114,12 +114,6 @@ pub(crate) fn warm_up(mib: u64) {
     drop(ran);
 }
 
-pub(crate) fn python(_: &Scratch, thousands: u64) -> Result<Job, String> {
-    needs("python3")?;
-    let words = ["python3", &source("keys.py"), &thousands.to_string()];
-    Ok(Job::of(&words))
-}
-
 pub(crate) fn java(scratch: &Scratch, thousands: u64) -> Result<Job, String> {
     needs("java").and(needs("javac"))?;
     let dir = scratch.path("");

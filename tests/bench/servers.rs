@@ -112,28 +112,3 @@ pub(crate) fn mariadb(scratch: &Scratch, size: u64) -> Result<Job, String> {
     let (fill, load) = (format!("{sysbench} prepare"), format!("{sysbench} run"));
     Ok(server(&words, "ready for connections", &data, &fill, &load))
 }
-
-/// redis-benchmark on a server. `size` is the number of requests in thousands.
-pub(crate) fn redis(scratch: &Scratch, size: u64) -> Result<Job, String> {
-    needs("redis-server").and(needs("redis-benchmark"))?;
-    let socket = scratch.path("redis");
-    let words = [
-        "redis-server",
-        "--port",
-        "0",
-        "--save",
-        "",
-        "--unixsocket",
-        &socket,
-    ];
-    let load = format!(
-        "redis-benchmark -s {socket} -q -t set,get -P 8 -c 20 -d 1000 -n {size}000 -r {size}000"
-    );
-    Ok(server(
-        &words,
-        "[Rr]eady to accept connections",
-        &socket,
-        "true",
-        &load,
-    ))
-}

@@ -9,17 +9,12 @@
 static uint64_t state = 88172645463325252u;
 
 /* xorshift64* */
-static inline uint64_t next_of(uint64_t *s)
-{
-	*s ^= *s >> 12;
-	*s ^= *s << 25;
-	*s ^= *s >> 27;
-	return *s * 2685821657736338717u;
-}
-
 static inline uint64_t next_number(void)
 {
-	return next_of(&state);
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return state * 2685821657736338717u;
 }
 
 /* Uniform in [0, n). */
@@ -35,12 +30,6 @@ static inline void *need(void *p)
 		exit(3);
 	}
 	return p;
-}
-
-static inline void damaged(const char *what, size_t where)
-{
-	fprintf(stderr, "%s %zu is damaged\n", what, where);
-	exit(4);
 }
 
 /* Converts the first argument from MiB to bytes. */
