@@ -3,8 +3,7 @@
 mod known;
 mod living;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -13,53 +12,6 @@ use crate::support::live::skip;
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 use crate::support::unchanged::{UnchangedMachine, without_pool};
-
-/// A running program, killed at the end of the test. It prints `ready` once its memory is filled.
-struct Subject {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
-    input: Option<ChildStdin>,
-}
-
-impl Subject {
-    /// Starts it and waits until its memory is filled.
-    fn start(command: &mut Command) -> Subject {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
-        let input = child.stdin.take();
-        let mut subject = Subject {
-            child,
-            lines,
-            input,
-        };
-        assert_eq!(subject.line(), "ready");
-        subject
-    }
-
-    fn pid(&self) -> String {
-        self.child.id().to_string()
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.lines.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
-    }
-
-    /// Closes its input and returns its last line: `same` if its memory is intact.
-    fn last(mut self) -> String {
-        drop(self.input.take());
-        self.line()
-    }
-}
-
-impl Drop for Subject {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// Returns the command of `adopt.c` for a kind of memory, and the machine with an empty pool.
 fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(UnchangedMachine, Command)> {

@@ -1,14 +1,14 @@
 //! Text on huge pages of its own file, and copied segments, according to the kernel.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use super::place::{as_nobody, is_root};
 use crate::support::live::{machine, skip};
 use crate::support::program::{self, Libc};
+use crate::support::running::Running;
 use crate::support::tool;
 
 const PAGE: u64 = 2 << 20;
@@ -49,52 +49,7 @@ impl Copies {
     }
 
     fn start(&self, options: &[&str], program: &Path, arguments: &[&str]) -> Running {
-        Running::start(self.command(options, program, arguments))
-    }
-}
-
-/// A program that runs until its input ends.
-struct Running {
-    child: Child,
-    out: ChildStdout,
-}
-
-impl Running {
-    fn start(mut command: Command) -> Running {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let out = child.stdout.take().unwrap();
-        Running { child, out }
-    }
-
-    /// Returns the first line that it prints.
-    fn line(&mut self) -> String {
-        let mut line = Vec::new();
-        let mut byte = [0];
-        while self.out.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
-            line.extend(byte);
-        }
-        if line.is_empty() {
-            let mut err = String::new();
-            let pipe = self.child.stderr.as_mut().unwrap();
-            pipe.read_to_string(&mut err).unwrap();
-            panic!("it ended: {:?} {err}", self.child.wait());
-        }
-        String::from_utf8(line).unwrap()
-    }
-
-    fn text_of(&self, program: &Path) -> Text {
-        Text::of(self.child.id(), program)
-    }
-
-    /// Ends it and returns its standard error.
-    fn end(mut self) -> String {
-        drop(self.child.stdin.take());
-        let mut err = String::new();
-        let mut pipe = self.child.stderr.take().unwrap();
-        pipe.read_to_string(&mut err).unwrap();
-        self.child.wait().unwrap();
-        err
+        Running::start(&mut self.command(options, program, arguments))
     }
 }
 
@@ -182,8 +137,11 @@ fn text_is_on_huge_pages_of_its_file() {
         // Not at once: a collapse unmaps the text in other processes until their next access.
         let mut second = copies.start(&["-v", "--text"], &program, &[]);
         second.line();
-        let texts = [first.text_of(&program), second.text_of(&program)];
-        let err = first.end();
+        let texts = [
+            Text::of(first.id(), &program),
+            Text::of(second.id(), &program),
+        ];
+        let err = first.end().err;
         second.end();
         if !has_huge_pages(test, &err) {
             return;
@@ -194,7 +152,7 @@ fn text_is_on_huge_pages_of_its_file() {
         }
         let mut third = copies.start(&["-v", "--text"], &program, &[]);
         third.line();
-        let err = third.end();
+        let err = third.end().err;
         assert!(
             err.contains("are huge pages of") && err.contains(" already"),
             "{err}"
@@ -241,8 +199,8 @@ fn text_of_a_static_program_is_huge() {
     let program = copies.copy(&segments(&["-static", "-no-pie"]));
     let mut running = copies.start(&["-v", "--text"], &program, &[]);
     running.line();
-    let text = running.text_of(&program);
-    let err = running.end();
+    let text = Text::of(running.id(), &program);
+    let err = running.end().err;
     if has_huge_pages(test, &err) {
         // The program does not touch all of its text.
         assert!(text.huge * 100 >= text.inner * 60, "{text:?}\n{err}");
@@ -295,7 +253,7 @@ fn a_file_system_without_huge_pages_is_named() {
         let options = ["-v", "--text=thp", "--report", "--json"];
         let mut running = copies.start(&options, &program, &[]);
         running.line();
-        let err = running.end();
+        let err = running.end().err;
         assert!(
             err.contains("its file system keeps it on base pages"),
             "{err}"
@@ -333,7 +291,7 @@ fn status_recognises_copied_segments() {
         let program = copies.copy(&segments(flags));
         let mut running = copies.start(&["--text=2MB", "--data"], &program, &[]);
         running.line();
-        let pid = running.child.id().to_string();
+        let pid = running.pid();
         let status = tool::tool("hugectl")
             .args(["--status", &pid, "--json"])
             .output()
@@ -363,7 +321,7 @@ fn status_recognises_copied_segments() {
         let is_aligned = flags == aligned;
         assert!(is_aligned || used == text + data + bss, "{flags:?}");
         assert!(used < text + data + bss + 3 * PAGE, "{flags:?}");
-        assert_eq!(running.end(), "");
+        assert_eq!(running.end().err, "");
     }
     assert_eq!(live.wait_for_free_pages(40), 40);
 }

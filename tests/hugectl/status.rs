@@ -3,10 +3,10 @@
 mod folios;
 mod several;
 
-use std::io::{Read, Write};
-use std::process::{Child, Stdio};
+use std::process::Command;
 
 use super::place::{Done, Place, as_nobody, done, is_root};
+use crate::support::running::Running;
 use crate::support::unchanged::without_pool;
 
 pub(super) const PROGRAM: &str = "
@@ -28,46 +28,8 @@ int main(void) {
     return getchar() == 'x';
 }";
 
-pub(super) struct Running(Child);
-
-impl Running {
-    fn start(place: &Place) -> Running {
-        Running::wait_for(std::process::Command::new(place.build(
-            "program",
-            PROGRAM,
-            &[],
-        )))
-    }
-
-    /// Starts a program and waits until its memory is touched.
-    pub(super) fn wait_for(mut command: std::process::Command) -> Running {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdout
-            .as_mut()
-            .unwrap()
-            .read_exact(&mut [0; 6])
-            .unwrap();
-        Running(child)
-    }
-
-    pub(super) fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let mut stdin = self.0.stdin.take().unwrap();
-        // It may have ended already.
-        let _ = stdin.write_all(b"y");
-        drop(stdin);
-        self.0.wait().unwrap();
-    }
+fn start(place: &Place) -> Running {
+    Running::ready(&mut Command::new(place.build("program", PROGRAM, &[])))
 }
 
 pub(super) fn json(done: &Done) -> serde_json::Value {
@@ -79,7 +41,7 @@ pub(super) fn json(done: &Done) -> serde_json::Value {
 #[test]
 fn a_table_for_people() {
     let place = Place::new();
-    let running = Running::start(&place);
+    let running = start(&place);
     let done = place.run(&["--status", &running.pid()]);
     assert_eq!((done.status, done.err.as_str()), (0, ""));
     let mut lines = done.out.lines();
@@ -99,7 +61,7 @@ fn a_table_for_people() {
 #[test]
 fn missing_and_foreign_processes_are_errors() {
     let place = Place::new();
-    let mut child = std::process::Command::new("/bin/true").spawn().unwrap();
+    let mut child = Command::new("/bin/true").spawn().unwrap();
     child.wait().unwrap();
     let pid = child.id().to_string();
     let why = format!("there is no process {pid}");
@@ -114,7 +76,7 @@ fn missing_and_foreign_processes_are_errors() {
         (&125.into(), &serde_json::json!([why]))
     );
     if is_root("the process of another user") {
-        let running = Running::start(&place);
+        let running = start(&place);
         let command = place.command(&["--status", &running.pid()]);
         let denied = done(&as_nobody(&command).output().unwrap());
         assert_eq!((denied.status, denied.out.as_str()), (125, ""));
@@ -132,7 +94,7 @@ fn missing_and_foreign_processes_are_errors() {
 #[test]
 fn a_process_in_a_recorded_tree() {
     let place = Place::new();
-    let running = Running::start(&place);
+    let running = start(&place);
     for file in ["smaps", "auxv", "environ", "status"] {
         let bytes = std::fs::read(format!("/proc/{}/{file}", running.pid())).unwrap();
         place.file(
@@ -187,7 +149,7 @@ fn the_reason_for_a_missing_library_is_named() {
     ] {
         let mut command = place.command(&options);
         command.args(starter).arg(&program);
-        let running = Running::wait_for(command);
+        let running = Running::ready(&mut command);
         let status = place.run(&["--status", &running.pid(), "--json"]);
         let value = json(&status);
         let segments = value["segments"].as_array().unwrap();

@@ -2,12 +2,12 @@
 //! huge pages are tried, and hidden files are not reported as missing.
 #![expect(clippy::disallowed_methods, reason = "reads /proc of a process")]
 
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::smaps::HeapPages;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
+use crate::support::running::Running;
 use crate::support::tool::{Ran, tool};
 use crate::support::unchanged::{with_thp, without_pool};
 
@@ -58,19 +58,15 @@ fn without_proc_a_heap_tries_transparent_pages() {
     let program = build("steps", Libc::Glibc, &[]).unwrap();
     let mut command = after(NO_PROC, "hugectl");
     command.arg("--heap=thp").arg(&program).args(["+100", "?"]);
-    command.stdin(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let running = Running::start(&mut command);
     // The program waits for a line once its blocks are filled.
     let is_filled = (0..200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        huge_kib(child.id()) >= 90 << 10
+        huge_kib(running.id()) >= 90 << 10
     });
-    child.stdin.take().unwrap().write_all(b"\n").unwrap();
-    let mut text = String::new();
-    let mut err = child.stderr.take().unwrap();
-    err.read_to_string(&mut text).unwrap();
-    assert!(child.wait().unwrap().success() && is_filled, "{text}");
-    assert!(!text.contains("base pages"), "{text}");
+    let ran = running.end();
+    assert!(ran.status == 0 && is_filled, "{ran:?}");
+    assert!(!ran.err.contains("base pages"), "{ran:?}");
 }
 
 /// Returns a process's transparent huge pages in KiB, seen from outside its namespace.

@@ -9,51 +9,13 @@ mod report_file;
 mod still_running;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::support::tool::tool;
-
-/// A program under hugectl that waits for a line of input.
-struct Running {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
-
-impl Running {
-    fn start(mut command: Command) -> Running {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Running { child, out }
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        line.trim().to_owned()
-    }
-
-    /// Waits until it is ready, and until hugectl has read its memory.
-    fn be_seen(&mut self) {
-        assert_eq!(self.line(), "ready");
-        std::thread::sleep(SEEN);
-    }
-
-    /// Lets it end. Returns its status and standard error.
-    fn end(mut self) -> (ExitStatus, String) {
-        let _ = self.child.stdin.take().unwrap().write_all(b"\n");
-        let mut text = String::new();
-        let mut err = self.child.stderr.take().unwrap();
-        let status = self.child.wait().unwrap();
-        err.read_to_string(&mut text).unwrap();
-        (status, text)
-    }
-}
 
 /// hugectl samples the program's memory at least once in this time.
 const SEEN: Duration = Duration::from_millis(1500);

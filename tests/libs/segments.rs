@@ -7,9 +7,8 @@ mod stack;
 mod text_copy;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -17,6 +16,7 @@ use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{machine, skip};
 use crate::support::long;
 use crate::support::program::{Libc, build};
+use crate::support::running::Running;
 use crate::support::tool::{Ran, tool};
 
 /// Returns the results of `stream`.
@@ -260,20 +260,13 @@ fn perf_map_names_moved_text() {
             .args(["--perf-map", "-q", option])
             .arg(&program)
             .arg("stay");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
-        assert!(
-            lines
-                .map_while(Result::ok)
-                .any(|line| line.starts_with("bss"))
-        );
-        let list = format!("/tmp/perf-{}.map", child.id());
+        let mut running = Running::start(&mut command);
+        running.skip_to("bss");
+        let list = format!("/tmp/perf-{}.map", running.id());
         let text = fs::read_to_string(&list).unwrap();
         fs::remove_file(&list).unwrap();
-        let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap();
-        drop(child.stdin.take());
-        assert!(child.wait().unwrap().success());
+        let maps = fs::read_to_string(format!("/proc/{}/maps", running.id())).unwrap();
+        assert_eq!(running.end().status, 0);
         let line = text.lines().find(|line| line.contains(" triad")).unwrap();
         let start = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
         let mapping = maps.lines().find(|line| {

@@ -10,6 +10,7 @@ pub(crate) mod needs;
 pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod restore;
+pub(crate) mod running;
 pub(crate) mod session;
 pub(crate) mod tool;
 pub(crate) mod traced;

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
-use super::{Subject, can_adopt, document, huge, number, only, share};
+use super::{can_adopt, document, huge, number, only, share};
 use crate::support::live::machine;
 use crate::support::needs;
+use crate::support::running::Running;
 
 /// 400 MB of objects, summed up before and after.
 const PYTHON: &str = r#"
@@ -38,7 +39,7 @@ fn a_python_of_400_megabytes() {
     if !can_adopt(name, live.thp_serves()) || !needs::programs(name, &["python3"]) {
         return;
     }
-    let subject = Subject::start(Command::new("python3").args(["-c", PYTHON]));
+    let subject = Running::ready(Command::new("python3").args(["-c", PYTHON]));
     let found = document(&["--pid", &subject.pid()]);
     let process = only(&found);
     assert!(
@@ -51,7 +52,7 @@ fn a_python_of_400_megabytes() {
     );
     // The default budget is 25 %.
     assert!(load(process) < 0.27, "{found:#}");
-    assert_eq!(subject.last(), "same");
+    assert_eq!(subject.end().out, "same\n");
 }
 
 #[test]
@@ -61,7 +62,7 @@ fn inspection_keeps_to_the_budget() {
     if !can_adopt(name, live.thp_serves()) || !needs::programs(name, &["python3"]) {
         return;
     }
-    let subject = Subject::start(Command::new("python3").args(["-c", SHARED]));
+    let subject = Running::ready(Command::new("python3").args(["-c", SHARED]));
     let found = document(&["--pid", &subject.pid(), "--stack", "--budget=2"]);
     assert!(load(only(&found)) < 0.1, "{found:#}");
 }

@@ -5,19 +5,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{
-    Subject, adoptable, can_adopt, check_sums, document, huge, hugectl, number, only, share,
-};
+use super::{adoptable, can_adopt, check_sums, document, huge, hugectl, number, only, share};
 use crate::hugectl::place::{Place, as_nobody, done, is_root};
 use crate::support::live::{Group, machine};
 use crate::support::program::{Libc, build};
+use crate::support::running::Running;
 
 #[test]
 fn memory_becomes_huge_and_keeps_its_contents() {
     let Some((_unchanged, mut program)) = adoptable("adopted memory", "anon", "64") else {
         return;
     };
-    let subject = Subject::start(&mut program);
+    let subject = Running::ready(&mut program);
     let predicted = document(&["--dry-run", "--pid", &subject.pid()]);
     let predicted = only(&predicted);
     assert_eq!(huge(&predicted["before"]), 0);
@@ -31,7 +30,7 @@ fn memory_becomes_huge_and_keeps_its_contents() {
     let again = document(&["--pid", &subject.pid()]);
     assert_eq!(only(&again)["before"]["huge"], adopted["after"]["huge"]);
     assert_eq!(again["status"], 0);
-    assert_eq!(subject.last(), "same");
+    assert_eq!(subject.end().out, "same\n");
 }
 
 #[test]
@@ -39,7 +38,7 @@ fn only_the_named_segments_are_collapsed() {
     let Some((_unchanged, mut program)) = adoptable("adopted segments", "anon", "32") else {
         return;
     };
-    let subject = Subject::start(&mut program);
+    let subject = Running::ready(&mut program);
     let heap = document(&["--pid", &subject.pid(), "--heap", "--stack"]);
     let heap = only(&heap);
     let mut names = heap["segments"].as_array().unwrap().iter();
@@ -67,14 +66,14 @@ fn memory_that_cannot_be_collapsed_has_a_reason() {
         let Some((_unchanged, mut program)) = adoptable("memory left as it is", kind, "16") else {
             return;
         };
-        let subject = Subject::start(&mut program);
+        let subject = Running::ready(&mut program);
         let found = document(&["--pid", &subject.pid(), option]);
         assert_eq!(found["status"], 3, "{kind}: {found:#}");
         let mut left = only(&found)["left"].as_array().unwrap().iter();
         let left = left.find(|left| left["reason"].as_str().unwrap().contains(reason));
         let left = left.unwrap_or_else(|| panic!("{kind}: {found:#}"));
         assert!(number(&left["bytes"]) >= 14 << 20, "{kind}: {found:#}");
-        assert_eq!(subject.last(), "same");
+        assert_eq!(subject.end().out, "same\n");
     }
 }
 
@@ -87,7 +86,7 @@ fn a_program_may_change_its_memory_meanwhile() {
         else {
             return;
         };
-        let mut subject = Subject::start(&mut program);
+        let subject = Running::ready(&mut program);
         let pid = subject.pid();
         let until = Instant::now() + Duration::from_secs(2);
         while Instant::now() < until {
@@ -101,8 +100,8 @@ fn a_program_may_change_its_memory_meanwhile() {
             check_sums(&value["processes"][0]);
         }
         match end {
-            "remaps" => assert_eq!(subject.last(), "same"),
-            _ => assert!(subject.child.wait().unwrap().success(), "{end}"),
+            "remaps" => assert_eq!(subject.end().out, "same\n"),
+            _ => assert_eq!(subject.end().status, 0, "{end}"),
         }
     }
 }
@@ -116,14 +115,14 @@ fn children_are_included_on_request() {
     shell
         .args(["-c", "exec 3<&0; \"$0\" anon 16 <&3; :"])
         .arg(program.get_program());
-    let subject = Subject::start(&mut shell);
+    let subject = Running::ready(&mut shell);
     let alone = document(&["--pid", &subject.pid()]);
     assert_eq!(huge(&only(&alone)["after"]), 0);
     let all = document(&["--pid", &subject.pid(), "--children"]);
     let all = all["processes"].as_array().unwrap();
     let sum: u64 = all.iter().map(|process| huge(&process["after"])).sum();
     assert!(all.len() == 2 && sum >= 14 << 20, "{all:?}");
-    assert_eq!(subject.last(), "same");
+    assert_eq!(subject.end().out, "same\n");
 }
 
 /// Untouched memory stays free unless `--touched` says otherwise.
@@ -133,7 +132,7 @@ fn sparse_memory_is_not_filled() {
         let Some((_unchanged, mut program)) = adoptable("adopted and sparse", kind, "64") else {
             return;
         };
-        let subject = Subject::start(&mut program);
+        let subject = Running::ready(&mut program);
         let pid = subject.pid();
         for words in [&["--dry-run"][..], &[]] {
             let found = document(&[&["--pid", &pid, "--anon"], words].concat());
@@ -152,7 +151,7 @@ fn sparse_memory_is_not_filled() {
             let again = document(&["--pid", &pid, "--anon", "--touched=1"]);
             assert_eq!(only(&again)["moved"], 0, "{again:#}");
         }
-        assert_eq!(subject.last(), "same");
+        assert_eq!(subject.end().out, "same\n");
     }
 }
 
@@ -174,7 +173,7 @@ fn the_limit_of_a_control_group_is_respected() {
         .args(["-c", "echo $$ >\"$1/cgroup.procs\"; exec \"$0\" sparse 256"])
         .arg(program)
         .arg(&group.path);
-    let subject = Subject::start(&mut shell);
+    let subject = Running::ready(&mut shell);
     let found = document(&["--pid", &subject.pid(), "--touched=1"]);
     assert_eq!(found["status"], 3, "{found:#}");
     let process = only(&found);
@@ -183,7 +182,7 @@ fn the_limit_of_a_control_group_is_respected() {
     assert!(after < 50 << 20, "{found:#}");
     assert!(huge(&process["after"]) >= 8 << 20, "{found:#}");
     assert!(found.to_string().contains("leaves no room"), "{found:#}");
-    assert_eq!(subject.last(), "same");
+    assert_eq!(subject.end().out, "same\n");
 }
 
 #[test]

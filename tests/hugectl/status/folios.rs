@@ -8,10 +8,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{Running, json};
+use super::json;
 use crate::hugectl::place::{Place, as_nobody, done, is_root};
 use crate::support::live::{Live, machine};
 use crate::support::long;
+use crate::support::running::Running;
 
 /// Maps transparent huge pages, base pages, folios of 64 kB if the kernel allows them, and
 /// pages of the pools of the given sizes.
@@ -116,7 +117,7 @@ const PMD: [&str; 3] = ["AnonHugePages", "ShmemPmdMapped", "FilePmdMapped"];
 fn check(place: &Place, sizes: &[u64], mut also: impl FnMut(&Sums)) {
     let mut command = Command::new(place.build("mixed", MIXED, &[]));
     command.args(sizes.iter().map(u64::to_string));
-    let running = Running::wait_for(command);
+    let running = Running::ready(&mut command);
     let stopped = Stopped::new(&running);
     let document = json(&place.run(&["--status", &running.pid(), "--sizes", "--json"]));
     let sums = sums(&document);
@@ -204,7 +205,11 @@ fn sizes_need_root() {
         return;
     }
     let place = Place::new();
-    let running = Running::wait_for(as_nobody(&Command::new(place.build("mixed", MIXED, &[]))));
+    let running = Running::ready(&mut as_nobody(&Command::new(place.build(
+        "mixed",
+        MIXED,
+        &[],
+    ))));
     let why = "no folio sizes, which only root can read: cannot read /proc/kpageflags: permission denied (EACCES)";
     let args = ["--status", &running.pid(), "--sizes"];
     let warned = done(&as_nobody(&place.command(&args)).output().unwrap());

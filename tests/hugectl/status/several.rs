@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
-use super::{PROGRAM, Running, json};
+use super::{PROGRAM, json};
 use crate::hugectl::place::Place;
+use crate::support::running::Running;
 
 /// Returns a process name that is unique on the machine.
 fn name(of: &str) -> String {
@@ -11,7 +12,7 @@ fn name(of: &str) -> String {
 }
 
 fn start(place: &Place, name: &str) -> Running {
-    Running::wait_for(Command::new(place.build(name, PROGRAM, &[])))
+    Running::ready(&mut Command::new(place.build(name, PROGRAM, &[])))
 }
 
 fn pids(value: &serde_json::Value) -> Vec<String> {
@@ -111,7 +112,7 @@ fn a_tree_contains_all_descendants() {
             "exec 3<&0; sh -c '\"$0\" <&3 & wait' \"$0\" & \"$0\"; wait",
         ])
         .arg(program);
-    let running = Running::wait_for(shell);
+    let running = Running::ready(&mut shell);
     let alone = json(&place.run(&["--json", "--status", &running.pid()]));
     assert!(alone["processes"].is_null());
     let mut count = 0;

@@ -1,13 +1,13 @@
 //! The share of a pool that one process takes (`--limit`), and a heap's return to the pool.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use crate::libs::smaps::HeapPages;
 use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
+use crate::support::running::Running;
 use crate::support::tool::{Ran, tool};
 
 /// Takes the machine, fills its pool and builds `steps`.
@@ -67,11 +67,11 @@ fn four_processes_share_a_pool() {
     };
     let page = live.default_size().kib();
     let options = "--heap --limit=1/4";
-    let started = [(); 4].map(|()| Interactive::start(hugectl(options, &program, "+200 =full ?")));
-    for mut interactive in started {
-        assert_eq!(interactive.pages("full").hugetlb, 25 * page);
-        interactive.go_on();
-        interactive.end();
+    let start = |()| Running::start(&mut hugectl(options, &program, "+200 =full ?"));
+    for mut running in [(); 4].map(start) {
+        let full = HeapPages::find(&running.line(), "full");
+        assert_eq!(full.hugetlb, 25 * page);
+        assert_eq!(running.end().status, 0);
     }
 }
 
@@ -124,17 +124,15 @@ fn a_pool_that_is_filled_later_is_used_later() {
         return;
     };
     let page = live.default_size().kib();
-    let steps = "+100 =empty ? +100 =little +200 =filled";
-    let mut interactive = Interactive::start(hugectl("--heap", &program, steps));
-    assert_eq!(interactive.pages("empty").hugetlb, 0);
+    let steps = "+100 =empty ? +300 =filled";
+    let mut running = Running::start(&mut hugectl("--heap", &program, steps));
+    assert_eq!(HeapPages::find(&running.line(), "empty").hugetlb, 0);
     live.set_pool(200);
-    interactive.go_on();
-    interactive.pages("little");
+    let ran = running.end();
     // The pool is tried again after at most 128 MiB.
-    let filled = interactive.pages("filled").hugetlb;
-    assert!(filled >= (300 - 128 - 10) << 10, "{filled}");
-    assert!(filled <= 200 * page, "{filled}");
-    interactive.end();
+    let filled = HeapPages::find(&ran.out, "filled").hugetlb;
+    assert!(filled >= (300 - 128 - 10) << 10, "{ran:?}");
+    assert!(filled <= 200 * page && ran.status == 0, "{ran:?}");
 }
 
 #[test]
@@ -151,36 +149,4 @@ fn a_parent_returns_to_the_pool_once() {
         assert_eq!(at(what), 0, "{what}: {ran:?}");
     }
     assert_eq!(live.wait_for_free_pages(200), 200);
-}
-
-/// A program that waits for a line of input.
-struct Interactive {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
-
-impl Interactive {
-    fn start(mut command: Command) -> Interactive {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Interactive { child, out }
-    }
-
-    /// Reads its next line, which begins with `what`.
-    fn pages(&mut self, what: &str) -> HeapPages {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        HeapPages::find(&line, what)
-    }
-
-    fn go_on(&mut self) {
-        let input = self.child.stdin.as_mut().unwrap();
-        input.write_all(b"\n").unwrap();
-    }
-
-    fn end(mut self) {
-        drop(self.child.stdin.take());
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-    }
 }

@@ -1,15 +1,15 @@
 //! However a program ends, its report has one line with the reason.
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Running, SEEN, child_of, hugectl, lines, resident, row};
+use super::{SEEN, child_of, hugectl, lines, resident, row};
 use crate::support::live::{Group, skip};
 use crate::support::needs::nobody_can_run;
 use crate::support::program::{Libc, build};
+use crate::support::running::Running;
 use crate::support::tool::tool;
 
 /// Ways to end, the reported reason and value, and whether memory was read at the very end.
@@ -43,20 +43,17 @@ fn each_end_has_one_line() {
             let size = SIZE.to_string();
             let mut command = hugectl(&report, &program, &[how, &size]);
             command.env("PMI_RANK", "12").env("SLURM_PROCID", "3");
-            let mut running = Running::start(command);
-            assert_eq!(running.line(), "ready", "{libc:?} {how}");
-            (running, file)
+            (Running::ready(&mut command), file)
         });
         std::thread::sleep(SEEN);
         for ((running, file), (how, ended, value, is_exact)) in started.into_iter().zip(ENDS) {
             let what = format!("{libc:?} {how}");
-            let parent = running.child.id();
+            let parent = running.id();
             let pid = child_of(parent);
-            let (status, err) = running.end();
-            assert_eq!(err, "", "{what}");
+            let ran = running.end();
             let signal = value.filter(|_| ended == "signal");
-            let code = signal.is_none().then_some(3);
-            assert_eq!((status.signal(), status.code()), (signal, code), "{what}");
+            let status = signal.map_or(3, |signal| 128 + signal);
+            assert_eq!((ran.status, ran.err.as_str()), (status, ""), "{what}");
             let all = lines(&file, 1);
             let [line] = &all[..] else {
                 panic!("{what}: {all:?}");
@@ -110,9 +107,9 @@ fn a_report_is_printed_after_a_signal() {
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
         return;
     };
-    let mut running = Running::start(hugectl("--report", &program, &["TERM", "1"]));
-    running.be_seen();
-    let (_, err) = running.end();
+    let running = Running::ready(&mut hugectl("--report", &program, &["TERM", "1"]));
+    std::thread::sleep(SEEN);
+    let err = running.end().err;
     assert!(err.contains("ended by signal 15 (SIGTERM) after "), "{err}");
     assert_eq!(err.matches("segment  ").count(), 1, "{err}");
     assert!(!row(&err, "text").is_empty(), "{err}");
@@ -137,9 +134,9 @@ fn a_confined_daemon_is_watched() {
     let report = format!("--report={}", file.display());
     let mut command = tool("hugectl");
     command.args(["-q", "--shm", &report, "perl", "-e", &program]);
-    let mut running = Running::start(command);
-    running.be_seen();
-    assert_eq!(running.end().0.signal(), Some(9));
+    let running = Running::ready(&mut command);
+    std::thread::sleep(SEEN);
+    assert_eq!(running.end().status, 128 + 9);
     let all = lines(&file, 1);
     assert_eq!(all.len(), 1, "{all:?}");
     assert_eq!(all[0]["ended"]["value"], 9);
@@ -155,10 +152,10 @@ fn lines_of_twenty_processes_do_not_mix() {
     };
     let report = format!("--report={}", file.display());
     let hows = ["exit", "_exit", "KILL", "itself"];
-    let start = |at: usize| Running::start(hugectl(&report, &program, &[hows[at % 4], "1"]));
+    let start = |at: usize| Running::start(&mut hugectl(&report, &program, &[hows[at % 4], "1"]));
     let mut all: Vec<Running> = (0..20).map(start).collect();
     assert!(all.iter_mut().all(|running| running.line() == "ready"));
-    let ids = all.iter().map(|running| child_of(running.child.id()));
+    let ids = all.iter().map(|running| child_of(running.id()));
     let mut pids: Vec<u64> = ids.map(u64::from).collect();
     std::thread::scope(|scope| {
         for running in all {
@@ -219,12 +216,12 @@ fn a_kill_for_lack_of_memory_is_named() {
         return;
     };
     let report = format!("--report={}", file.display());
-    let mut running = Running::start(hugectl(&report, &program, &["grow", "16"]));
-    running.be_seen();
+    let running = Running::ready(&mut hugectl(&report, &program, &["grow", "16"]));
+    std::thread::sleep(SEEN);
     // hugectl stays outside.
-    group.add(child_of(running.child.id()));
-    let (status, _) = running.end();
-    assert_eq!(status.signal(), Some(9), "{status:?}");
+    group.add(child_of(running.id()));
+    let ran = running.end();
+    assert_eq!(ran.status, 128 + 9, "{ran:?}");
     let all = lines(&file, 1);
     let ended = json!({"how": "signal", "value": 9, "out_of_memory": true});
     assert_eq!(all[0]["ended"], ended, "{all:?}");

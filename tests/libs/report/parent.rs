@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,7 +9,8 @@ use nix::pty::openpty;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{Running, child_of, hugectl};
+use super::{child_of, hugectl};
+use crate::support::running::Running;
 use crate::support::tool::tool;
 
 fn send(pid: u32, signal: Signal) {
@@ -19,10 +19,8 @@ fn send(pid: u32, signal: Signal) {
 
 /// Starts a Perl program under hugectl with a report to /dev/null.
 fn perl(program: &str) -> Running {
-    let command = hugectl("--report=/dev/null", Path::new("perl"), &["-e", program]);
-    let mut running = Running::start(command);
-    assert_eq!(running.line(), "ready");
-    running
+    let mut command = hugectl("--report=/dev/null", Path::new("perl"), &["-e", program]);
+    Running::ready(&mut command)
 }
 
 #[test]
@@ -30,7 +28,7 @@ fn signals_are_passed_on_and_the_status_is_returned() {
     let script = "$| = 1; $SIG{$_} = sub { print \"$_[0]\\n\" } for qw(HUP INT USR1 TERM ALRM); \
                 print \"ready\\n\"; sleep 60 while 1";
     let mut running = perl(script);
-    let pid = running.child.id();
+    let pid = running.id();
     for (signal, name) in [
         (Signal::SIGHUP, "HUP"),
         (Signal::SIGINT, "INT"),
@@ -42,17 +40,17 @@ fn signals_are_passed_on_and_the_status_is_returned() {
         assert_eq!(running.line(), name);
     }
     send(pid, Signal::SIGUSR2);
-    assert_eq!(running.end().0.signal(), Some(12));
+    assert_eq!(running.end().status, 128 + 12);
 }
 
 /// SIGKILL cannot be passed on.
 #[test]
 fn a_program_is_killed_with_hugectl() {
     let mut running = perl("$| = 1; print \"ready\\n\"; sleep 60");
-    send(running.child.id(), Signal::SIGKILL);
+    send(running.id(), Signal::SIGKILL);
     // The pipe is closed when the program has ended.
     assert_eq!(running.line(), "");
-    assert_eq!(running.end().0.signal(), Some(9));
+    assert_eq!(running.end().status, 128 + 9);
 }
 
 /// With SIGCHLD ignored at the start, hugectl still gets the status.
@@ -157,9 +155,9 @@ fn job_control_works() {
 #[test]
 fn the_program_stays_in_the_process_group() {
     let running = perl("$| = 1; print \"ready\\n\"; sleep 60");
-    let (pid, child) = (running.child.id(), child_of(running.child.id()));
+    let (pid, child) = (running.id(), child_of(running.id()));
     let group = |pid: u32| nix::unistd::getpgid(Some(Pid::from_raw(pid.try_into().unwrap())));
     assert_eq!(group(pid), group(child));
     send(pid, Signal::SIGTERM);
-    assert_eq!(running.end().0.signal(), Some(15));
+    assert_eq!(running.end().status, 128 + 15);
 }

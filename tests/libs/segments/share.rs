@@ -5,10 +5,8 @@
 )]
 
 use std::fs::{self, File, Permissions};
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -16,6 +14,7 @@ use nix::fcntl::{Flock, FlockArg};
 use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
+use crate::support::running::Running;
 use crate::support::tool::{Ran, copy, tool};
 
 const FLAGS: [&str; 3] = ["-DN=1000000", "-fno-pie", "-no-pie"];
@@ -72,25 +71,17 @@ fn result(out: &str) -> String {
 }
 
 /// Starts a program that waits for input after it has printed its segments.
-fn start(program: &Path) -> Child {
+fn start(program: &Path) -> Running {
     let mut command = tool("hugectl");
-    command
-        .args(["--text=2MB", "--share-text", "-q"])
-        .arg(program)
-        .arg("stay");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
-    let bss = lines
-        .map(Result::unwrap)
-        .find(|line| line.starts_with("bss"));
-    assert!(bss.is_some(), "{program:?} has ended");
-    child
+    command.args(["--text=2MB", "--share-text", "-q"]);
+    let mut running = Running::start(command.arg(program).arg("stay"));
+    running.skip_to("bss");
+    running
 }
 
 /// Returns the inodes of the copies that a process maps.
-fn inodes(child: &Child, copies_dir: &Path) -> Vec<String> {
-    let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap();
+fn inodes(running: &Running, copies_dir: &Path) -> Vec<String> {
+    let maps = fs::read_to_string(format!("/proc/{}/maps", running.id())).unwrap();
     let ours = maps
         .lines()
         .filter(|line| line.contains(copies_dir.to_str().unwrap()));
@@ -106,14 +97,13 @@ fn two_processes_share_one_copy() {
     let Some(program) = place.program("solver", &FLAGS) else {
         return;
     };
-    let mut both = [start(&program), start(&program)];
+    let both = [start(&program), start(&program)];
     let [one, other] = [0, 1].map(|at| inodes(&both[at], &place.copies_dir));
     assert!(!one.is_empty());
     assert_eq!(one, other);
     assert_eq!(place.copies().len(), 1);
-    for child in &mut both {
-        drop(child.stdin.take());
-        assert!(child.wait().unwrap().success());
+    for running in both {
+        assert_eq!(running.end().status, 0);
     }
     // The copy stays for the next process.
     let text = SegmentPages::find(&run(&program).out, "text");
