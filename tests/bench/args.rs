@@ -21,10 +21,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) time: u32,
 
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-
     /// Added by cargo.
     #[arg(long, hide = true)]
     bench: bool,

@@ -7,7 +7,6 @@ mod pool;
 mod prepare;
 mod servers;
 mod stop;
-mod table;
 mod work;
 
 #[path = "../support"]
@@ -25,26 +24,27 @@ use std::io::{self, Write};
 
 use args::Args;
 use clap::Parser;
-use serde_json::{Value, json};
 
 fn main() -> io::Result<()> {
     let args = Args::parse();
     stop::watch();
     let scratch = prepare::Scratch::new();
-    let mut documents: Vec<Value> = Vec::new();
+    if !nix::unistd::geteuid().is_root() {
+        let _ = writeln!(
+            io::stderr(),
+            "only root can fill the pool: it stays as it is"
+        );
+    }
     for work in work::ALL.iter().filter(|work| args.wants(work)) {
         if stop::is_requested() {
             break;
         }
-        let _ = writeln!(io::stderr(), "{}: {}", work.name, work.what);
-        documents.push(compare::run(work, &args, &scratch));
+        let size = work.sizes[usize::from(args.quick)].0;
+        writeln!(io::stdout(), "\n{}: {}, size {size}", work.name, work.what)?;
+        match compare::command(work, &args, &scratch, &[]) {
+            Err(why) => writeln!(io::stdout(), "not run: {why}")?,
+            Ok((_pool, mut command)) => stop::wait(&mut command.spawn()?)?,
+        }
     }
-    let text = match args.json {
-        true => format!(
-            "{:#}\n",
-            json!({"quick": args.quick, "workloads": documents})
-        ),
-        false => table::text(&documents),
-    };
-    io::stdout().write_all(text.as_bytes())
+    Ok(())
 }

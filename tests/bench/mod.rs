@@ -5,9 +5,6 @@ mod compare;
 mod pool;
 mod prepare;
 mod servers;
-#[expect(dead_code, reason = "the benchmark uses more of it")]
-mod stop;
-mod table;
 mod tests;
 mod work;
 

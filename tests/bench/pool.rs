@@ -9,19 +9,16 @@ pub(crate) struct Pool {
     _live: Option<Live>,
     /// The pool's name in `--compare`, such as 2MB.
     pub(crate) way: String,
-    /// A description for the table.
-    pub(crate) says: String,
 }
 
 impl Pool {
-    /// Waits for the machine, fills the pool and applies the workload's settings.
+    /// Waits for the machine, fills the pool and applies the workload's settings, if we are root.
     pub(crate) fn take(work: &Work, mib: u64) -> Result<Pool, String> {
         let is_root = nix::unistd::geteuid().is_root();
         let Some(live) = is_root.then(|| machine("cargo bench")).flatten() else {
             return Ok(Pool {
                 _live: None,
                 way: "heap".to_owned(),
-                says: "the machine as it is, since only root can fill a pool".to_owned(),
             });
         };
         let (size, amount) = (live.default_size(), format!("DEFAULT:{mib}MB"));
@@ -34,7 +31,6 @@ impl Pool {
         Ok(Pool {
             _live: Some(live),
             way: size.to_string(),
-            says: format!("pool of {mib} MB"),
         })
     }
 }

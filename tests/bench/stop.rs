@@ -1,9 +1,13 @@
 //! A signal ends the benchmark early, after the machine is restored.
 
+use std::io;
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
@@ -20,4 +24,17 @@ pub(crate) fn watch() {
 /// Whether a termination signal has arrived.
 pub(crate) fn is_requested() -> bool {
     ASKED.load(Ordering::Relaxed)
+}
+
+/// Waits for hugectl. A signal to the benchmark interrupts it.
+pub(crate) fn wait(child: &mut Child) -> io::Result<()> {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    while child.try_wait()?.is_none() {
+        thread::sleep(Duration::from_millis(20));
+        if is_requested() {
+            // It may have ended.
+            let _ = kill(pid, Signal::SIGINT);
+        }
+    }
+    Ok(())
 }
