@@ -6,13 +6,11 @@ mod library;
 mod shells;
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
-use crate::support::live::skip;
-use crate::support::{bless, tool, tree};
+use crate::support::{bless, needs, tool, tree};
 
 /// A tool with a man page and completions.
 struct Tool {
@@ -87,8 +85,8 @@ fn options(tool: &Tool) -> String {
 
 #[test]
 fn mandoc_has_no_warnings() {
-    if !Path::new("/usr/bin/mandoc").exists() {
-        return skip("mandoc_has_no_warnings", "there is no mandoc").unwrap_or(());
+    if !needs::programs("mandoc_has_no_warnings", &["mandoc"]) {
+        return;
     }
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "mandoc -T lint -W warning man/*"]);
@@ -100,8 +98,8 @@ fn mandoc_has_no_warnings() {
 /// Runs the same check as lintian.
 #[test]
 fn groff_has_no_warnings() {
-    if !Path::new("/usr/bin/man").exists() {
-        return skip("groff_has_no_warnings", "there is no man").unwrap_or(());
+    if !needs::programs("groff_has_no_warnings", &["man"]) {
+        return;
     }
     let each = "for page in man/*; do man --warnings -E UTF-8 -l -Tutf8 -Z $page; done >/dev/null";
     let mut command = std::process::Command::new("sh");

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::place::{Done, Place, as_nobody, done, is_root};
+use super::place::{Done, Place, as_nobody, done};
+use crate::support::needs;
 
 /// Prints a mapping of the loaded library, with its path at the end.
 const LOOK: &str = "grep -m1 libhugetlbfs /proc/self/maps";
@@ -35,7 +36,7 @@ fn loaded(place: &Place, done: &Done) -> PathBuf {
 
 #[test]
 fn the_bundled_library_is_written_and_loaded() {
-    if !is_root("a hugectl alone") {
+    if !needs::root("a hugectl alone") {
         return;
     }
     let place = without_libraries();
@@ -51,7 +52,7 @@ fn the_bundled_library_is_written_and_loaded() {
 
 #[test]
 fn a_modified_library_is_replaced() {
-    if !is_root("a changed library") {
+    if !needs::root("a changed library") {
         return;
     }
     let place = without_libraries();
@@ -71,7 +72,7 @@ fn a_modified_library_is_replaced() {
 
 #[test]
 fn eight_starts_may_write_it_at_once() {
-    if !is_root("many starts") {
+    if !needs::root("many starts") {
         return;
     }
     let place = without_libraries();
@@ -97,7 +98,7 @@ fn eight_starts_may_write_it_at_once() {
 /// hugectl tries.
 #[test]
 fn a_program_starts_without_the_library() {
-    if !is_root("no place") {
+    if !needs::root("no place") {
         return;
     }
     const USER: &str = "64001";

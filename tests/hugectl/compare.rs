@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::support::needs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
@@ -94,8 +95,7 @@ fn a_metric() {
 #[test]
 fn a_server_is_driven_and_stopped() {
     let server = "import socket,time\ns=socket.create_server((\"127.0.0.1\",0))\nprint(s.getsockname()[1],flush=True)\ntime.sleep(99)";
-    if !std::path::Path::new("/usr/bin/python3").exists() {
-        crate::support::live::skip::<()>("a server", "there is no python3");
+    if !needs::programs("a server", &["python3"]) {
         return;
     }
     let options = [

@@ -1,7 +1,8 @@
 //! The environment of the started program.
 
 use super::place::Place;
-use crate::support::live::{machine, skip};
+use crate::support::live::machine;
+use crate::support::needs;
 
 /// Variables that the classic tool does not set. Their values can begin with a PID.
 const OURS: [&str; 4] = [
@@ -187,13 +188,8 @@ fn existing_restrictions_are_respected() {
 #[test]
 fn variables_equal_those_of_libhugetlbfs() {
     let place = Place::new();
-    let classic = std::path::Path::new("/usr/bin/hugectl");
-    if !classic.exists() {
-        return skip(
-            "the classic tool",
-            "Debian's libhugetlbfs-bin is not installed",
-        )
-        .unwrap_or(());
+    if !needs::programs("the classic tool", &["/usr/bin/hugectl"]) {
+        return;
     }
     for options in [
         "--heap --shm",

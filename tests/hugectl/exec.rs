@@ -4,7 +4,8 @@ use std::process::{Command, Stdio};
 
 use crate::support::tool::tool;
 
-use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
+use super::place::{Done, PROGRAM, Place, as_nobody, done};
+use crate::support::needs;
 
 #[test]
 fn statuses_are_those_of_env() {
@@ -130,7 +131,7 @@ fn lost_messages_are_no_failure() {
 
 #[test]
 fn an_unreadable_program_runs() {
-    if !is_root("an_unreadable_program_runs") {
+    if !needs::root("an_unreadable_program_runs") {
         return;
     }
     let place = Place::new();
@@ -250,7 +251,7 @@ fn twelve_descriptors_are_enough() {
 /// A set-user-ID hugectl would pass its rights to the program.
 #[test]
 fn a_set_user_id_hugectl_starts_nothing() {
-    if !is_root("a_set_user_id_hugectl_starts_nothing") {
+    if !needs::root("a_set_user_id_hugectl_starts_nothing") {
         return;
     }
     let place = Place::new();

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use hugetools_elf::Ident;
 
-use super::place::{Place, as_nobody, done, is_root};
+use super::place::{Place, as_nobody, done};
+use crate::support::needs;
 
 /// Returns the value of `LD_PRELOAD` in a dry run.
 fn preloaded(place: &Place, line: &str) -> Option<String> {
@@ -65,7 +66,7 @@ fn a_library_that_others_can_change_is_not_taken() {
     fs::set_permissions(&library, fs::Permissions::from_mode(0o666)).unwrap();
     let found = preloaded(&place, DRY);
     assert_ne!(found.as_deref(), Some("DIR/prefix/lib/libhugetlbfs.so"));
-    if is_root("a_library_that_others_can_change_is_not_taken") {
+    if needs::root("a_library_that_others_can_change_is_not_taken") {
         fs::set_permissions(&library, fs::Permissions::from_mode(0o644)).unwrap();
         place.shell("chown 65534 prefix/lib/libhugetlbfs.so");
         assert_ne!(

@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::place::{as_nobody, is_root};
+use super::place::as_nobody;
 use crate::support::live::{machine, skip};
+use crate::support::needs;
 use crate::support::program::{self, Libc};
 use crate::support::running::Running;
 use crate::support::tool;
@@ -119,7 +120,7 @@ fn has_huge_pages(test: &str, err: &str) -> bool {
 #[test]
 fn text_is_on_huge_pages_of_its_file() {
     let test = "text on huge pages of its file";
-    if !is_root(test) {
+    if !needs::root(test) {
         return;
     }
     for (flags, is_aligned) in [(&["-no-pie"][..], false), (&["-pie", "-fPIE"], true)] {
@@ -192,7 +193,7 @@ fn explain_warns_of_lost_function_names() {
 #[test]
 fn text_of_a_static_program_is_huge() {
     let test = "text of a static program";
-    if !is_root(test) {
+    if !needs::root(test) {
         return;
     }
     let copies = Copies::new();

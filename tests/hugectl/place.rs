@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::live::skip;
 pub(super) use crate::support::tool::Ran as Done;
 use crate::support::tool::{copy, write};
 
@@ -181,11 +180,6 @@ impl Place {
 
 pub(super) fn done(output: &Output) -> Done {
     output.clone().into()
-}
-
-/// Whether the test can act as another user; otherwise reports a skipped test.
-pub(super) fn is_root(test: &str) -> bool {
-    nix::unistd::geteuid().is_root() || skip::<()>(test, "it needs root").is_some()
 }
 
 /// Returns the command that runs another one as nobody.

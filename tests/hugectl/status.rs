@@ -5,7 +5,8 @@ mod several;
 
 use std::process::Command;
 
-use super::place::{Done, Place, as_nobody, done, is_root};
+use super::place::{Done, Place, as_nobody, done};
+use crate::support::needs;
 use crate::support::running::Running;
 use crate::support::unchanged::without_pool;
 
@@ -75,7 +76,7 @@ fn missing_and_foreign_processes_are_errors() {
         (&value["status"], &value["errors"]),
         (&125.into(), &serde_json::json!([why]))
     );
-    if is_root("the process of another user") {
+    if needs::root("the process of another user") {
         let running = start(&place);
         let command = place.command(&["--status", &running.pid()]);
         let denied = done(&as_nobody(&command).output().unwrap());

@@ -5,7 +5,7 @@ mod known;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
+use super::place::{Done, PROGRAM, Place, as_nobody, done};
 use crate::support::live::skip;
 use crate::support::needs;
 use crate::support::program::{Libc, build};
@@ -154,7 +154,7 @@ fn behind_a_wrapper_the_program_counts() {
 
 #[test]
 fn a_set_user_id_program_gets_nothing() {
-    if !is_root("a_set_user_id_program_gets_nothing") {
+    if !needs::root("a_set_user_id_program_gets_nothing") {
         return;
     }
     let place = Place::new();
@@ -199,7 +199,7 @@ fn a_set_user_id_program_gets_nothing() {
 
 #[test]
 fn a_program_with_file_capabilities_gets_nothing() {
-    if !is_root("a_program_with_file_capabilities_gets_nothing") {
+    if !needs::root("a_program_with_file_capabilities_gets_nothing") {
         return;
     }
     let place = Place::new();

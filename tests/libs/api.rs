@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use crate::support::bless::project;
-use crate::support::live::skip;
+use crate::support::libhugetlbfs::is_installed;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::Ran;
 
@@ -66,16 +66,7 @@ impl With {
 
 /// Whether Debian's libhugetlbfs-dev 2.23 is installed; otherwise reports a skipped test.
 fn debian_is_here(test: &str) -> bool {
-    let mut query = Command::new("dpkg-query");
-    let output = query
-        .args(["-W", "-f", "${Version}", "libhugetlbfs-dev"])
-        .output();
-    let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let here = version.is_ok_and(|version| version.starts_with("2.23"));
-    if !here {
-        let _: Option<()> = skip(test, "libhugetlbfs-dev 2.23 is not installed");
-    }
-    here
+    is_installed(test, "libhugetlbfs-dev")
 }
 
 /// Builds a program of `tests/programs` with the header and the library of `built`.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::support::guest::{Guest, GuestNode, guest};
-use crate::support::live::skip;
+use crate::support::needs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::Ran;
 
@@ -23,8 +23,8 @@ fn machine(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
 
 /// Adds hugectl, numactl and `numa` to a machine.
 pub(super) fn equipped(test: &str, mut guest: Guest) -> Option<Guest> {
-    if !Path::new(NUMACTL).exists() {
-        return skip(test, "there is no numactl");
+    if !needs::programs(test, &[NUMACTL]) {
+        return None;
     }
     guest.install(Path::new(NUMACTL), "/bin/numactl");
     let libnuma = ["-Wl,--no-as-needed", "-l:libnuma.so.1"];

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::cpio::Archive;
 use super::live::skip;
+use super::needs;
 use super::tool::{Ran, hugectl, tool};
 
 const QEMU: &str = "qemu-system-x86_64";
@@ -60,11 +61,8 @@ pub(crate) fn guest_of(variable: &str, test: &str, nodes: &[GuestNode]) -> Optio
 }
 
 fn with_kernel(test: &str, nodes: &[GuestNode], kernel: PathBuf) -> Option<Guest> {
-    if !runs(QEMU) {
-        return skip(test, "there is no qemu-system-x86_64");
-    }
-    if !Path::new("/bin/busybox").exists() {
-        return skip(test, "there is no /bin/busybox");
+    if !needs::programs(test, &[QEMU, "/bin/busybox"]) {
+        return None;
     }
     let mut guest = Guest {
         kernel,
@@ -82,15 +80,6 @@ fn with_kernel(test: &str, nodes: &[GuestNode], kernel: PathBuf) -> Option<Guest
     );
     guest.text("/etc/group", "root:x:0:\ndaemon:x:1:\n");
     Some(guest)
-}
-
-fn runs(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok()
 }
 
 /// Returns the last file, by name, with this prefix and suffix.

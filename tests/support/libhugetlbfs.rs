@@ -5,31 +5,25 @@ use std::path::Path;
 use std::process::Command;
 
 use super::live::skip;
+use super::needs;
 use super::tool::Ran;
 
 /// Its path in Debian.
 pub(crate) const HUGEADM: &str = "/usr/bin/hugeadm";
 
-/// Whether it is installed and we are root; otherwise reports a skipped test.
-pub(crate) fn is_here(test: &str) -> bool {
+/// Whether version 2.23 of its package is installed; otherwise reports a skipped test.
+pub(crate) fn is_installed(test: &str, package: &str) -> bool {
     let mut query = Command::new("dpkg-query");
-    let output = query
-        .args(["-W", "-f", "${Version}", "libhugetlbfs-bin"])
-        .output();
+    let output = query.args(["-W", "-f", "${Version}", package]).output();
     let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let version = version.unwrap_or_default();
-    if !version.starts_with("2.23") || !Path::new(HUGEADM).exists() {
-        let _: Option<()> = skip(
-            test,
-            &format!("libhugetlbfs-bin 2.23 is not installed, but {version:?}"),
-        );
-        return false;
-    }
-    if !nix::unistd::geteuid().is_root() {
-        let _: Option<()> = skip(test, "a mount namespace needs root");
-        return false;
-    }
-    true
+    let why = || format!("{package} 2.23 is not installed, but {version:?}");
+    version.starts_with("2.23") || skip::<()>(test, &why()).is_some()
+}
+
+/// Whether its hugeadm is installed and we are root; otherwise reports a skipped test.
+pub(crate) fn is_here(test: &str) -> bool {
+    is_installed(test, "libhugetlbfs-bin") && needs::root(test)
 }
 
 /// Runs a program in a mount namespace: recorded `/proc` and `/sys`, empty `/var/lib`.

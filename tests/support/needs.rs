@@ -25,6 +25,11 @@ pub(crate) fn programs(test: &str, names: &[&str]) -> bool {
     }
 }
 
+/// Whether root runs the test, so that it can act as any user; otherwise reports a skipped test.
+pub(crate) fn root(test: &str) -> bool {
+    nix::unistd::geteuid().is_root() || skip::<()>(test, "it needs root").is_some()
+}
+
 /// Whether pseudo-terminals exist. A chroot without `/dev/pts` has none.
 pub(crate) fn terminal(test: &str) -> bool {
     let opened = OpenOptions::new().read(true).write(true).open("/dev/ptmx");

@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use super::place::{Place, has};
+use super::place::Place;
 use super::segments::segments;
-use crate::support::live::skip;
+use crate::support::needs;
 
 /// Prints its data, and its load address modulo the huge page size.
 const PROGRAM: &str = r#"
@@ -118,8 +118,8 @@ const AS_NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
 
 #[test]
 fn a_read_only_file_is_unchanged() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("a_read_only_file_is_unchanged", "it needs root").unwrap_or(());
+    if !needs::root("a_read_only_file_is_unchanged") {
+        return;
     }
     let place = Place::new();
     build(&place, "program", "");
@@ -142,12 +142,9 @@ fn a_read_only_file_is_unchanged() {
 /// A write would remove the bits and capabilities.
 #[test]
 fn programs_with_a_set_id_bit_or_capabilities_stay_unchanged() {
-    if !nix::unistd::geteuid().is_root() || !has("setcap") {
-        return skip(
-            "programs_with_a_set_id_bit_or_capabilities_stay_unchanged",
-            "it needs root and setcap",
-        )
-        .unwrap_or(());
+    let test = "programs_with_a_set_id_bit_or_capabilities_stay_unchanged";
+    if !needs::root(test) || !needs::programs(test, &["setcap"]) {
+        return;
     }
     let place = Place::new();
     build(&place, "program", "");
@@ -173,12 +170,8 @@ fn programs_with_a_set_id_bit_or_capabilities_stay_unchanged() {
 #[test]
 fn marks_equal_those_of_libhugetlbfs() {
     let tool = "/usr/bin/hugeedit";
-    if !std::path::Path::new(tool).exists() {
-        return skip(
-            "marks_equal_those_of_libhugetlbfs",
-            "there is no other hugeedit",
-        )
-        .unwrap_or(());
+    if !needs::programs("marks_equal_those_of_libhugetlbfs", &[tool]) {
+        return;
     }
     let place = Place::new();
     for (name, flags) in [

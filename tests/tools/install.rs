@@ -13,7 +13,7 @@ use hugetools_ship::tree::Tree;
 use hugetools_ship::{deb, install, layout, packages, rpm};
 
 use crate::support::bless;
-use crate::support::live::skip;
+use crate::support::needs;
 use crate::support::tool::{self, BUILT};
 
 /// A directory with the build results, and room for the prefix.
@@ -196,8 +196,8 @@ fn packages_contain_the_files_of_the_table() {
 fn debian_packages_match_their_lists() {
     let name = "debian_packages_match_their_lists";
     let place = Place::small();
-    if !Path::new("/usr/bin/dpkg-shlibdeps").exists() {
-        return skip(name, "there is no dpkg-shlibdeps").unwrap_or(());
+    if !needs::programs(name, &["dpkg-shlibdeps"]) {
+        return;
     }
     let tree = place.tree();
     // Without rpmbuild, the Debian packages are still made.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs::{self, Permissions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 pub(super) use crate::support::tool::Ran as Done;
@@ -162,10 +162,4 @@ fn changes(name: &str, old: &(u64, u32, Vec<u8>), now: &(u64, u32, Vec<u8>)) -> 
         }
     }
     out
-}
-
-/// Whether a command is installed.
-pub(super) fn has(command: &str) -> bool {
-    let mut dirs = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].iter();
-    dirs.any(|dir| Path::new(dir).join(command).exists())
 }

@@ -1,7 +1,8 @@
 //! Starts PostgreSQL by Debian's scripts and an MPI job, and checks `hugectl --emit`. The tools are
 //! installed, since paths in a build tree don't last. Changes to `/etc` are discarded.
 
-use crate::support::live::{machine, skip};
+use crate::support::live::machine;
+use crate::support::needs;
 
 use super::readme::{Place, blocks};
 
@@ -27,8 +28,8 @@ fn postgresql_by_debian_s_scripts() {
     let name = "postgresql_by_debian_s_scripts";
     let Some(live) = machine(name) else { return };
     let Some(place) = Place::new() else { return };
-    if !std::path::Path::new("/usr/bin/pg_createcluster").exists() {
-        return skip(name, "there is no pg_createcluster").unwrap_or(());
+    if !needs::programs(name, &["pg_createcluster"]) {
+        return;
     }
     live.set_pool(64);
     // The cluster's data is discarded, too.
@@ -59,8 +60,8 @@ fn an_mpi_job_of_two_ranks() {
     let name = "an_mpi_job_of_two_ranks";
     let Some(live) = machine(name) else { return };
     let Some(place) = Place::new() else { return };
-    if !std::path::Path::new("/usr/bin/mpirun").exists() {
-        return skip(name, "there is no mpirun").unwrap_or(());
+    if !needs::programs(name, &["mpirun"]) {
+        return;
     }
     live.set_pool(100);
     let page = crate::support::bless::text("man/hugetools.7").replace('\\', "");

@@ -6,6 +6,7 @@ use std::process::Command;
 use super::readme::Place;
 use crate::support::bless;
 use crate::support::live::skip;
+use crate::support::needs;
 
 /// Runs a shell's script in the project's directory. Returns the first field of each line.
 fn words(shell: &str, script: &str, line: &str) -> Vec<String> {
@@ -51,8 +52,8 @@ const CASES: [Case; 13] = [
 
 /// Tries all cases if the shell is installed.
 fn try_cases(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
-    if !Path::new("/usr/bin").join(shell).exists() {
-        return skip(test, &format!("there is no {shell}")).unwrap_or(());
+    if !needs::programs(test, &[shell]) {
+        return;
     }
     let has_pool = Path::new("/sys/kernel/mm/hugepages/hugepages-2048kB").exists();
     for (line, wanted, unwanted) in CASES {

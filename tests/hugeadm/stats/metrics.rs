@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::support::bless;
-use crate::support::live::skip;
+use crate::support::needs;
 use crate::support::tool::hugeadm;
 use crate::support::tree;
 
@@ -81,9 +81,8 @@ fn metrics_match_kernel_files() {
 
 #[test]
 fn promtool_has_no_complaint() {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if !std::env::split_paths(&path).any(|dir| dir.join("promtool").exists()) {
-        return skip("the check of metrics", "there is no promtool").unwrap_or(());
+    if !needs::programs("the check of metrics", &["promtool"]) {
+        return;
     }
     let mut child = Command::new("promtool")
         .args(["check", "metrics"])

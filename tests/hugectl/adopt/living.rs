@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{adoptable, can_adopt, check_sums, document, huge, hugectl, number, only, share};
-use crate::hugectl::place::{Place, as_nobody, done, is_root};
+use crate::hugectl::place::{Place, as_nobody, done};
 use crate::support::live::{Group, machine};
+use crate::support::needs;
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
 
@@ -187,7 +188,7 @@ fn the_limit_of_a_control_group_is_respected() {
 
 #[test]
 fn a_missing_capability_is_named() {
-    if !is_root("adopted as nobody") {
+    if !needs::root("adopted as nobody") {
         return;
     }
     let place = Place::new();

@@ -9,9 +9,10 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::json;
-use crate::hugectl::place::{Place, as_nobody, done, is_root};
+use crate::hugectl::place::{Place, as_nobody, done};
 use crate::support::live::{Live, machine};
 use crate::support::long;
+use crate::support::needs;
 use crate::support::running::Running;
 
 /// Maps transparent huge pages, base pages, folios of 64 kB if the kernel allows them, and
@@ -201,7 +202,7 @@ fn folios_of_64_kb() {
 
 #[test]
 fn sizes_need_root() {
-    if !is_root("sizes of folios as nobody") {
+    if !needs::root("sizes of folios as nobody") {
         return;
     }
     let place = Place::new();

@@ -9,6 +9,7 @@ use std::process::Command;
 use super::{Built, With, program, run};
 use crate::support::bless::compare;
 use crate::support::live::{machine, skip};
+use crate::support::needs;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::{Ran, copy};
 
@@ -171,8 +172,8 @@ fn mounts_of_other_users_are_not_used() {
 #[test]
 fn a_set_user_id_program_ignores_all_variables() {
     let test = "a set-user-id program";
-    if !nix::unistd::geteuid().is_root() {
-        return skip(test, "it needs root").unwrap_or(());
+    if !needs::root(test) {
+        return;
     }
     let Some(place) = Place::new(test, "api") else {
         return;

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{SEEN, child_of, hugectl, lines, resident, row};
-use crate::support::live::{Group, skip};
-use crate::support::needs::nobody_can_run;
+use crate::support::live::Group;
+use crate::support::needs::{self, nobody_can_run};
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
 use crate::support::tool::tool;
@@ -119,8 +119,8 @@ fn a_report_is_printed_after_a_signal() {
 /// shares with hugectl stays mapped.
 #[test]
 fn a_confined_daemon_is_watched() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("a daemon without rights", "it needs root").unwrap_or(());
+    if !needs::root("a daemon without rights") {
+        return;
     }
     let dir = tempfile::tempdir().unwrap();
     let empty = dir.path().join("empty");
@@ -173,8 +173,8 @@ fn lines_of_twenty_processes_do_not_mix() {
 /// hugectl writes the line.
 #[test]
 fn a_program_behind_a_starter_has_one_line() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("the lines of a starter", "it needs root").unwrap_or(());
+    if !needs::root("the lines of a starter") {
+        return;
     }
     if !nobody_can_run("the lines of a starter", Path::new(env!("HUGETOOLS_HEAP"))) {
         return;

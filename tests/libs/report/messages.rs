@@ -6,8 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::live::skip;
-use crate::support::needs::nobody_can_run;
+use crate::support::needs::{self, nobody_can_run};
 use crate::support::tool::{Ran, hugectl, tool};
 
 /// A variable with an invalid value, which every process reports.
@@ -96,8 +95,8 @@ fn messages_go_to_an_open_descriptor() {
 #[test]
 fn messages_survive_setuid() {
     let test = "messages after rights were dropped";
-    if !nix::unistd::geteuid().is_root() {
-        return skip(test, "it needs root").unwrap_or(());
+    if !needs::root(test) {
+        return;
     }
     if !nobody_can_run(test, Path::new(env!("HUGETOOLS_PRELOAD"))) {
         return;

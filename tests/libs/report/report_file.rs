@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::lines;
-use crate::support::live::skip;
-use crate::support::needs::{mounts, nobody_can_run};
+use crate::support::needs::{self, mounts, nobody_can_run};
 use crate::support::tool::{Ran, tool};
 
 /// Runs a Perl program under hugectl with a report to a file.
@@ -33,8 +32,8 @@ fn a_full_disk_is_a_warning() {
 #[test]
 fn a_file_of_another_user_is_a_warning() {
     let test = "a file of another user";
-    if !nix::unistd::geteuid().is_root() {
-        return skip(test, "it needs root").unwrap_or(());
+    if !needs::root(test) {
+        return;
     }
     if !nobody_can_run(test, Path::new(env!("HUGETOOLS_PRELOAD"))) {
         return;
@@ -69,8 +68,8 @@ fn a_file_of_another_user_is_a_warning() {
 /// Servers drop root, close all descriptors, and call chroot.
 #[test]
 fn a_confined_program_has_its_report() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("the report of a confined program", "it needs root").unwrap_or(());
+    if !needs::root("the report of a confined program") {
+        return;
     }
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report");
