@@ -1,9 +1,6 @@
-//! Files of the kernel: `meminfo`, `mountinfo`, `buddyinfo`, `vmstat`, `zoneinfo`, `smaps`.
+//! Files of the kernel that the libraries read, too: `meminfo`, `mountinfo`, `smaps`.
 
 use hugetools_model::memory::meminfo::{Meminfo, parse_node_line};
-use hugetools_model::memory::swap::parse_swaps;
-use hugetools_model::memory::zone::parse_zones;
-use hugetools_model::memory::{buddy, vmstat};
 use hugetools_model::mount::{self, Mount, escape};
 use hugetools_model::smaps;
 
@@ -39,7 +36,6 @@ fn meminfo() {
     corpus.extend(kept("meminfo"));
     fuzz("meminfo", corpus, &words, |text| {
         let _ = parse_node_line(text, "MemTotal:");
-        let _ = parse_swaps(text);
         let Ok(found) = Meminfo::parse(text) else {
             return None;
         };
@@ -122,64 +118,6 @@ fn mountinfo() {
         }
         shape.truncate(4);
         shape
-    });
-}
-
-/// Free blocks and counters: no line counts twice, and no sum overflows.
-#[test]
-fn counters() {
-    let words = ["Node 0, zone   Normal", " 18446744073709551615", "\n"];
-    let mut corpus = recorded(&["/buddyinfo", "/vmstat"]);
-    corpus.extend(kept("counters"));
-    fuzz("counters", corpus, &words, |text| {
-        let lines = text.split(|byte| *byte == b'\n').count();
-        let blocks = buddy::parse(text);
-        assert!(blocks.len() <= lines && vmstat::parse(text).len() <= lines);
-        for blocks in &blocks {
-            for order in 0..blocks.counts.len() {
-                assert!(
-                    blocks.of_order(order + 1) <= blocks.of_order(order),
-                    "{blocks:?}"
-                );
-            }
-        }
-        vec![blocks.len()]
-    });
-}
-
-#[test]
-fn zoneinfo() {
-    let words = [
-        "Node 0, zone   Normal",
-        "        managed  ",
-        "        present  ",
-        "\n",
-        "Movable",
-        "zone",
-    ];
-    let mut corpus = recorded(&["/zoneinfo"]);
-    corpus.extend(kept("zoneinfo"));
-    fuzz("zoneinfo", corpus, &words, |text| {
-        let zones = parse_zones(text);
-        let heads = text
-            .split(|byte| *byte == b'\n')
-            .filter(|line| line.starts_with(b"Node "));
-        assert!(zones.len() <= heads.count());
-        // Every number occurs in the text.
-        for zone in &zones {
-            for (name, number) in [("present", zone.present), ("managed", zone.managed)] {
-                let written = String::from_utf8_lossy(text).lines().any(|line| {
-                    let mut words = line.split_ascii_whitespace();
-                    words.next() == Some(name)
-                        && words.next().and_then(|n| n.parse().ok()) == Some(number)
-                });
-                assert!(number == 0 || written, "{zone:?}");
-            }
-        }
-        let shape = zones
-            .iter()
-            .map(|zone| (zone.is_low(), zone.present > 0, zone.managed > 0));
-        shape.take(6).collect::<Vec<_>>()
     });
 }
 
