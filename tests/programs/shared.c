@@ -1,6 +1,6 @@
 /* Calls on shared memory. Each mode checks contents and results, and prints "ok".
 
-   shared MODE [MiB] */
+   shared MODE */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #define PAGE 4096ul
 
-static size_t len = (9ul << 20) + 3 * PAGE;
+static const size_t len = (9ul << 20) + 3 * PAGE;
 
 #define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
 
@@ -339,8 +339,6 @@ int main(int argc, char **argv)
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGBUS, &action, NULL);
-	if (argc > 2)
-		len = ((size_t)atol(argv[2]) << 20) + 3 * PAGE;
 	for (i = 0; i < sizeof modes / sizeof *modes; i++)
 		if (argc > 1 && !strcmp(argv[1], modes[i].name)) {
 			modes[i].run();

@@ -42,8 +42,6 @@ pub(super) struct Situation {
     pub(super) fact: &'static str,
     /// Parts of errors, warnings and notes.
     pub(super) besides: &'static [&'static str],
-    /// The exit status of the run.
-    pub(super) ends: i32,
     pub(super) mend: Mend,
 }
 
@@ -58,7 +56,6 @@ const PLAIN: Situation = Situation {
     rungs: &[],
     fact: "",
     besides: &[],
-    ends: 0,
     mend: Mend::Command,
 };
 
@@ -127,16 +124,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--shm DIR/explained mmap 20",
         rungs: &[("shm", "base")],
         fact: "the control group allows 0 more of 2MB pages",
-        ..PLAIN
-    },
-    Situation {
-        name: "hugetlb.rsvd.max, for a mapping that is larger",
-        pool: 30,
-        group: Group::Hugetlb("rsvd.max", "8388608"),
-        before: INSIDE,
-        line: "--shm DIR/explained mmap 20",
-        rungs: &[("shm", "pool")],
-        fact: "the control group allows 8MB more of 2MB pages",
         ..PLAIN
     },
     Situation {
@@ -239,16 +226,6 @@ pub(super) const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
-        name: "for another machine",
-        pool: 20,
-        line: "--heap DIR/foreign heap 40",
-        rungs: &[("heap", "base")],
-        fact: "the start fails with status 126",
-        ends: 126,
-        mend: Mend::No,
-        ..PLAIN
-    },
-    Situation {
         name: "unreadable",
         pool: 20,
         before: NOBODY,
@@ -270,7 +247,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
     Situation {
         name: "an allocator of its own",
         pool: 20,
-        line: "--heap DIR/own",
+        line: "--heap DIR/own malloc",
         rungs: &[("heap", "base")],
         fact: "the program has its own allocator (it defines malloc itself)",
         mend: Mend::No,

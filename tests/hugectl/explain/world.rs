@@ -13,12 +13,6 @@ use crate::support::needs::programs;
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, copy, install, write};
 
-const OWN: &str = "
-static char pool[1 << 20]; static unsigned long used;
-void *malloc(unsigned long n) { void *p = pool + used; used += (n + 15) & ~15ul; return p; }
-void free(void *p) { (void)p; }
-int main(void) { return 0; }";
-
 const EARLY: &str = "
 #include <pthread.h>
 #include <unistd.h>
@@ -182,14 +176,9 @@ impl<'l> World<'l> {
             "two.sh",
             &format!("#!{}\n", self.path("segments").display()),
         );
-        self.foreign();
         self.early(&fixed);
-        self.text("own.c", OWN);
-        let own = format!(
-            "cc -fno-builtin {0}/own.c -o {0}/own",
-            self.dir.path().display()
-        );
-        self.shell(&own);
+        let flags = ["-fno-builtin", "-DOWN"];
+        self.put("own", build("own_memory", Libc::Glibc, &flags));
     }
 
     /// Creates a program whose library starts a thread before ours is initialised.
@@ -210,16 +199,6 @@ impl<'l> World<'l> {
                 &[fixed, &library].concat(),
             ),
         );
-    }
-
-    /// Creates a program for another architecture.
-    fn foreign(&self) {
-        const MACHINE: usize = 18;
-        let mut bytes = fs::read(self.path("explained")).unwrap();
-        bytes[MACHINE] = 0x08;
-        bytes[MACHINE + 1] = 0;
-        write(&self.path("foreign"), &bytes);
-        self.mode("foreign", 0o755);
     }
 
     fn path(&self, name: &str) -> PathBuf {

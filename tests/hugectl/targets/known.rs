@@ -3,10 +3,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::support::live::machine;
 use crate::support::needs::programs;
+use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool, write};
 
 /// A directory for scripts that stand in for programs.
@@ -71,16 +71,10 @@ fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
     let Some(_live) = machine("a choice for a program with its own malloc") else {
         return;
     };
-    const OWN: &str = "static char pool[1 << 20]; static unsigned long used;
-        void *malloc(unsigned long n) { void *p = pool + used; used += (n + 15) & ~15ul; return p; }
-        void free(void *p) { (void)p; }
-        int main(void) { return 0; }";
+    let Some(own) = build("own_memory", Libc::Glibc, &["-fno-builtin", "-DOWN"]) else {
+        return;
+    };
     let place = Place::new();
-    let (source, own) = (place.0.path().join("own.c"), place.0.path().join("own"));
-    write(&source, OWN.as_bytes());
-    let mut cc = Command::new("cc");
-    cc.arg("-fno-builtin").arg(&source).arg("-o").arg(&own);
-    assert!(cc.status().unwrap().success());
     let own = own.to_str().unwrap();
     let ran = place.run(&["--auto", "--explain", own]);
     assert_eq!(ran.status, 0, "{ran:?}");
