@@ -1,23 +1,11 @@
-//! Every option on every recorded machine.
+//! Every option has a transcript.
 
 use crate::support::bless;
-use crate::support::tool::hugeadm;
-use crate::support::tree::{self, machines};
 use clap::{Arg, CommandFactory};
 use hugetools_admin::args::Args;
 
 /// Machines whose transcripts contain every option: several nodes, and four page sizes.
 const TRANSCRIBED: [&str; 2] = ["aarch64-4k", "x86_64-8node"];
-
-fn transcript(machine: &str) -> String {
-    bless::text(format!("tests/expected/hugeadm/options-{machine}.txt"))
-}
-
-/// Returns the command lines of a transcript without the tool's name.
-fn commands(transcript: &str) -> impl Iterator<Item = Vec<&str>> {
-    let lines = transcript.lines();
-    lines.filter_map(|line| Some(line.strip_prefix("$ hugeadm ")?.split(' ').collect()))
-}
 
 #[test]
 fn the_transcripts_try_every_option() {
@@ -44,8 +32,9 @@ fn the_transcripts_try_every_option() {
         .collect();
     assert!(names.len() > 40, "{names:?}");
     for machine in TRANSCRIBED {
-        let text = transcript(machine);
-        let words: Vec<&str> = commands(&text).flatten().collect();
+        let text = bless::text(format!("tests/expected/hugeadm/options-{machine}.txt"));
+        let lines = text.lines().filter(|line| line.starts_with("$ hugeadm "));
+        let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
         for name in &names {
             let option = |word: &&str| {
                 let given = word.trim_start_matches("--").split('=').next();
@@ -53,29 +42,5 @@ fn the_transcripts_try_every_option() {
             };
             assert!(words.iter().any(option), "{machine}: --{name}");
         }
-    }
-}
-
-/// Runs the commands of one transcript on every machine, so that new recordings need no new
-/// test. Each must end with one of the four exit statuses; all must leave a readable tree.
-#[test]
-fn no_option_crashes_on_any_machine() {
-    let text = transcript("x86_64-8node");
-    for machine in machines() {
-        let dir = tree::machine(&machine);
-        for words in commands(&text) {
-            let ran = hugeadm(dir.path(), &words);
-            assert!(
-                (0..=3).contains(&ran.status),
-                "{machine}: {words:?} {ran:?}"
-            );
-            let said = ran.status == 0 || ran.err.contains("hugeadm:");
-            assert!(
-                said && !ran.err.contains("panicked"),
-                "{machine}: {words:?} {ran:?}"
-            );
-        }
-        let ran = hugeadm(dir.path(), &["--explain", "--pool-list"]);
-        assert_eq!(ran.status, 0, "{machine}: {ran:?}");
     }
 }

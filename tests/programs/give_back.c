@@ -1,8 +1,7 @@
 /* Allocates and frees MiB, then allocates and frees small blocks until 95 % is given back.
-   Prints the heap's pages when full, freed, and at the end. Exits with 2 after SECONDS.
+   Prints the heap's pages when full, freed, and at the end. Exits with 2 after 20 seconds.
 
-   give_back mixed|one|threads MiB SECONDS PAUSE
-   PAUSE is the time between two small blocks in milliseconds. */
+   give_back mixed|one|threads MiB */
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
@@ -118,7 +117,7 @@ int main(int argc, char **argv)
 	static char out[BUFSIZ];
 	time_t end;
 
-	if (argc != 5)
+	if (argc != 3)
 		return 1;
 	setvbuf(stdout, out, _IOFBF, sizeof out);
 	total = strtoul(argv[2], NULL, 0) << 20;
@@ -133,9 +132,9 @@ int main(int argc, char **argv)
 		by_main();
 	}
 	print_heap_pages("freed");
-	end = time(NULL) + atol(argv[3]);
+	end = time(NULL) + 20;
 	while (!is_given_back() && time(NULL) < end) {
-		usleep(atoi(argv[4]) * 1000);
+		usleep(20000);
 		free(filled(100));
 	}
 	print_heap_pages("later");

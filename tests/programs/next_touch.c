@@ -104,20 +104,6 @@ static void one_by_one(void)
 	}
 }
 
-static void at_once(void)
-{
-	size_t n = len / (2 * MB);
-	void **pages = block(n * sizeof *pages);
-	int *node = block(n * sizeof *node), *status = block(n * sizeof *status);
-
-	for (size_t i = 0; i < n; i++) {
-		pages[i] = memory + i * 2 * MB;
-		node[i] = 1;
-	}
-	if (syscall(SYS_move_pages, 0, n, pages, node, status, 2))
-		fail("move_pages");
-}
-
 /* Moves fresh memory and returns the time in ms. */
 static double moved(int advice, void (*how)(void), int by_us)
 {
@@ -146,9 +132,6 @@ static void speed(void)
 	for (int n = 0; n < 4; n++) {
 		ours = least(ours, moved(MADV_HUGEPAGE, touch, 1));
 		where("touched", memory, len);
-		unmap();
-		moved(MADV_HUGEPAGE, at_once, 0);
-		where("at once", memory, len);
 		unmap();
 	}
 	printf("ms touch %.0f\n", ours);

@@ -47,15 +47,3 @@ impl Archive {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 }
-
-#[test]
-fn an_archive_has_files_and_their_parent_directories() {
-    let mut archive = Archive::default();
-    archive.file("/a/b", 0o644, b"xyz");
-    archive.file("/a/c", 0o755, b"");
-    let bytes = archive.finish();
-    let text = String::from_utf8_lossy(&bytes);
-    assert_eq!(text.matches("070701").count(), 4);
-    assert_eq!(bytes.len() % 4, 0);
-    assert!(text.contains("a/b\0\0\0xyz\0"), "{text:?}");
-}

@@ -114,8 +114,3 @@ fn split(command: &str) -> Vec<String> {
     words.extend(word);
     words
 }
-
-#[test]
-fn words_are_split_as_in_a_shell() {
-    assert_eq!(split("a 'b c' ''  d"), ["a", "b c", "", "d"]);
-}

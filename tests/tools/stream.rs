@@ -7,42 +7,29 @@ use crate::support::bless::project;
 use crate::support::live::machine;
 use crate::support::needs;
 
-/// How the program is linked and started, and the segments expected on huge pages.
-struct Way {
-    options: &'static str,
-    variables: &'static str,
-    huge: &'static [&'static str],
-}
+/// The options by which the program is linked, the variables by which it is started, and the
+/// segments expected on huge pages.
+type Way = (&'static str, &'static str, &'static [&'static str]);
 
-const fn way(options: &'static str, variables: &'static str, huge: &'static [&'static str]) -> Way {
-    Way {
-        options,
-        variables,
-        huge,
-    }
-}
-
-impl Way {
-    /// Whether its linker is installed.
-    fn can_be_linked(&self) -> bool {
-        let linker = self.options.strip_prefix("-fuse-ld=");
-        let linker = linker.and_then(|rest| rest.split(' ').next());
-        linker.is_none_or(|linker| needs::linker("a_relinked_large_program", linker))
-    }
+/// Whether the linker is installed.
+fn can_be_linked(options: &str) -> bool {
+    let linker = options.strip_prefix("-fuse-ld=");
+    let linker = linker.and_then(|rest| rest.split(' ').next());
+    linker.is_none_or(|linker| needs::linker("a_relinked_large_program", linker))
 }
 
 const ALL: &[&str] = &["text", "data", "bss"];
 const NONE: &[&str] = &[];
 
 const WAYS: [Way; 8] = [
-    way("-L$PLACE/tools -lhugetlbfs", "HUGETLB_ELFMAP=no", NONE),
-    way("-Wl,--hugetlbfs-align", "HUGETLB_ELFMAP=no", NONE),
-    way("-Wl,--hugetlbfs-align", "HUGETLB_ELFMAP=RW", ALL),
-    way("-Wl,--hugetlbfs-link=B", "", &["data", "bss"]),
-    way("-Wl,--hugetlbfs-link=BDT", "", ALL),
-    way("-Wl,--hugetlbfs-link=BDT -no-pie", "", ALL),
-    way("-fuse-ld=gold -Wl,--hugetlbfs-link=BDT", "", ALL),
-    way("-fuse-ld=lld -Wl,--hugetlbfs-link=BDT", "", ALL),
+    ("-L$PLACE/tools -lhugetlbfs", "HUGETLB_ELFMAP=no", NONE),
+    ("-Wl,--hugetlbfs-align", "HUGETLB_ELFMAP=no", NONE),
+    ("-Wl,--hugetlbfs-align", "HUGETLB_ELFMAP=RW", ALL),
+    ("-Wl,--hugetlbfs-link=B", "", &["data", "bss"]),
+    ("-Wl,--hugetlbfs-link=BDT", "", ALL),
+    ("-Wl,--hugetlbfs-link=BDT -no-pie", "", ALL),
+    ("-fuse-ld=gold -Wl,--hugetlbfs-link=BDT", "", ALL),
+    ("-fuse-ld=lld -Wl,--hugetlbfs-link=BDT", "", ALL),
 ];
 
 /// Builds the program and returns its name.
@@ -69,11 +56,10 @@ fn result(done: &Done) -> String {
     line.unwrap().to_owned()
 }
 
-fn judge(done: &Done, way: &Way, pages: u64) {
-    let what = format!("{} {} {pages}: {done:?}", way.options, way.variables);
+fn judge(done: &Done, huge: &[&str], pages: u64, what: &str) {
     for segment in ALL {
         let part = SegmentPages::find(&done.out, segment);
-        let wanted = way.huge.contains(segment);
+        let wanted = huge.contains(segment);
         match wanted {
             true => assert!(part.is_huge(), "{segment} {what}"),
             false => assert_eq!(part.huge(), part.file, "{segment} {what}"),
@@ -86,8 +72,10 @@ fn judge(done: &Done, way: &Way, pages: u64) {
 #[test]
 fn a_relinked_large_program() {
     let place = Place::new();
-    let ways = WAYS.into_iter().filter(|way| way.can_be_linked());
-    let programs: Vec<_> = ways.map(|way| (build(&place, way.options), way)).collect();
+    let ways = WAYS
+        .into_iter()
+        .filter(|(options, ..)| can_be_linked(options));
+    let programs: Vec<_> = ways.map(|way| (build(&place, way.0), way)).collect();
     let Some(live) = machine("a_relinked_large_program") else {
         return;
     };
@@ -97,9 +85,10 @@ fn a_relinked_large_program() {
         let spec = format!("DEFAULT:{pages}");
         let ran = live.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
         assert_eq!(ran.status, 0, "{ran:?}");
-        for (program, way) in &programs {
-            let done = run(&place, way.variables, program);
-            judge(&done, way, pages);
+        for (program, (options, variables, huge)) in &programs {
+            let done = run(&place, variables, program);
+            let what = format!("{options} {variables} {pages}: {done:?}");
+            judge(&done, huge, pages, &what);
             assert_eq!(live.wait_for_free_pages(pages), pages, "{program}");
             let expected = expected.get_or_insert_with(|| result(&done));
             assert_eq!(result(&done), *expected, "{program}");

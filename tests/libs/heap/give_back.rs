@@ -11,10 +11,8 @@ use crate::support::unchanged::without_pool;
 fn run(libc: Libc, mode: &str) -> Option<Ran> {
     let program = build("give_back", libc, &[])?;
     let mut command = tool("hugectl");
-    command.arg("--heap").arg(program);
-    let ran: Ran = (command.args([mode, "300", "20", "20"]).output())
-        .unwrap()
-        .into();
+    command.arg("--heap").arg(program).args([mode, "300"]);
+    let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{libc:?} {mode}: {ran:?}");
     Some(ran)
 }
