@@ -14,5 +14,4 @@ mod output;
 mod plan;
 mod properties;
 mod stats;
-mod transcripts;
 mod world;

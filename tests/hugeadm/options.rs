@@ -1,11 +1,16 @@
-//! Every option has a transcript.
+//! Transcripts on recorded machines; every option has one.
 
-use crate::support::bless;
+use crate::support::{bless, session};
 use clap::{Arg, CommandFactory};
 use hugetools_admin::args::Args;
 
 /// Machines whose transcripts contain every option: several nodes, and four page sizes.
 const TRANSCRIBED: [&str; 2] = ["aarch64-4k", "x86_64-8node"];
+
+#[test]
+fn transcripts() {
+    session::run_all("hugeadm");
+}
 
 #[test]
 fn the_transcripts_try_every_option() {

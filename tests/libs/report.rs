@@ -57,8 +57,8 @@ fn resident(line: &Value) -> u64 {
         .sum()
 }
 
-/// Returns the row of a segment in a printed report.
-fn row<'a>(report: &'a str, segment: &str) -> &'a str {
+/// Returns the row of a segment in a printed report or explanation.
+pub(super) fn row<'a>(report: &'a str, segment: &str) -> &'a str {
     let begins = |line: &&str| line.split(' ').next() == Some(segment);
     report.lines().find(begins).unwrap_or_default()
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::libs::report::row;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
@@ -135,12 +136,6 @@ fn a_filter_is_explained_and_reported() {
             }
         }
     }
-}
-
-/// Returns the line of a segment.
-fn row<'a>(text: &'a str, segment: &str) -> &'a str {
-    let begins = |line: &&str| line.split(' ').next() == Some(segment);
-    text.lines().find(begins).unwrap_or_default()
 }
 
 /// Text on the pool needs memfd_create, which most filters allow.
