@@ -66,9 +66,11 @@ impl Snapshot {
         pid: Pid,
         frames: Option<Result<&mut Frames, &mut FileError>>,
     ) -> Result<Snapshot, Failure> {
+        // Before smaps: a process that is ending loses all of it at once.
+        let origin = OwnOrigin::find(root, pid);
+        let exe = exe(root, pid);
         let text = smaps(root, pid)?;
         let mappings: Vec<Record<'_>> = hugetools_model::smaps::records(&text).collect();
-        let exe = exe(root, pid);
         let extents = extents(root, pid, &exe, &mappings);
         let thp = Thp::read_pmd_modes(root, true)?;
         let pmd_size = pmd_size(root, thp.as_ref())?;
@@ -99,7 +101,7 @@ impl Snapshot {
         };
         Ok(Snapshot {
             pid,
-            origin: OwnOrigin::find(root, pid),
+            origin,
             name: name(root, pid, &exe),
             rows: rows.iter().map(own).collect(),
             reports_by_itself: mappings.iter().any(is_library)
