@@ -13,11 +13,13 @@ use assembly::{assemble, emit};
 #[path = "build/assembly.rs"]
 mod assembly;
 
-const WRAPPED: [&str; 5] = [
+const WRAPPED: [&str; 7] = [
     "clock_gettime",
     "prctl",
     "pthread_key_create",
     "pthread_key_delete",
+    "pthread_mutex_lock",
+    "pthread_mutex_unlock",
     "pthread_setspecific",
 ];
 

@@ -3,6 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use hugetools_pages::rt::fork_gate::GATE;
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::{weak_function, word};
 
@@ -43,6 +44,35 @@ extern "C" fn __wrap_pthread_setspecific(key: Key, value: *const c_void) -> c_in
     type Set = extern "C" fn(Key, *const c_void) -> c_int;
     let set = weak_function!(hugetools_setspecific as Set);
     set.map_or(libc::ENOSYS, |set| set(key, value))
+}
+
+type Mutex = libc::pthread_mutex_t;
+
+unsafe extern "C" {
+    fn __real_pthread_mutex_lock(mutex: *mut Mutex) -> c_int;
+    fn __real_pthread_mutex_unlock(mutex: *mut Mutex) -> c_int;
+}
+
+/// mimalloc's locks are held inside the gate: a fork waits for them, since in the child nobody
+/// would release the lock of another thread.
+///
+/// # Safety
+/// As for `pthread_mutex_lock(3)`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
+    GATE.enter();
+    // SAFETY: upheld by the caller.
+    unsafe { __real_pthread_mutex_lock(mutex) }
+}
+
+/// # Safety
+/// As for `pthread_mutex_unlock(3)`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: upheld by the caller.
+    let result = unsafe { __real_pthread_mutex_unlock(mutex) };
+    GATE.leave();
+    result
 }
 
 unsafe extern "C" {

@@ -1,4 +1,5 @@
-//! A gate that a fork closes. A thread passes it to change memory that we handed out.
+//! A gate that a fork closes. A thread passes it to change memory that we handed out, or to take a
+//! lock of mimalloc's.
 //!
 //! A closed gate only delays: a thread waits for at most `PASS_TIMEOUT`, then passes, since the
 //! closer may be waiting for a lock of libc that the thread holds. The closer passes at once; so
@@ -49,8 +50,15 @@ impl Gate {
         }
     }
 
-    /// Enters; while another thread keeps the gate closed, waits for at most `PASS_TIMEOUT` first.
+    /// Enters, until the result is dropped.
     pub fn pass(&self) -> Pass<'_> {
+        self.enter();
+        Pass(self)
+    }
+
+    /// Enters, until [`Gate::leave`]; while another thread keeps the gate closed, waits for at most
+    /// `PASS_TIMEOUT` first.
+    pub fn enter(&self) {
         let me = sys::thread_key();
         let is_inside = self.is_inside(me);
         self.count_in(me);
@@ -58,7 +66,14 @@ impl Gate {
         if closer != 0 && closer != me && !is_inside {
             self.wait_outside(me);
         }
-        Pass(self)
+    }
+
+    /// Leaves after [`Gate::enter`].
+    pub fn leave(&self) {
+        self.count_out(sys::thread_key());
+        if !self.is_open() {
+            self.wait_queue.wake_all();
+        }
     }
 
     #[cold]
@@ -149,11 +164,7 @@ fn change(word: &AtomicUsize, from: usize, to: usize) -> bool {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        let gate = self.0;
-        gate.count_out(sys::thread_key());
-        if !gate.is_open() {
-            gate.wait_queue.wake_all();
-        }
+        self.0.leave();
     }
 }
 
