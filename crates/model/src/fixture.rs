@@ -8,7 +8,8 @@
 //! /path [wo]               a file that can only be written
 //! ```
 //!
-//! **Invariants.** hugeadm prints the same on an unpacked archive as on the recorded machine.
+//! **Invariants.** hugeadm prints the same on an unpacked archive as on the recorded machine, except
+//! for the names of mount points.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

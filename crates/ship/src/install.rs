@@ -112,7 +112,7 @@ fn check(root: &Path, items: &[Item], old: &Manifest) -> Result<(), Failure> {
     }
 }
 
-/// Copies all files. Writes the manifest first, so that `uninstall` works after a failure half-way.
+/// Returns the new installation's files, and all directories that an installation has made.
 fn manifest(root: &Path, prefix: &Path, items: &[Item], old: &Manifest) -> Manifest {
     let mut new = old.clone();
     new.files = items.iter().map(|item| item.path.clone()).collect();

@@ -137,6 +137,9 @@ fn mounts(machine: &Machine) -> String {
             let point = mount::escape(&mount.point);
             return Some(format!("\n# {point} has another owner: left out.\n"));
         }
+        let min_size = mount.option("min_size").filter(|size| *size != "0");
+        let left_out =
+            min_size.map(|size| format!("# min_size={size} is left out: see fstab(5).\n"));
         let mode = format!("\"{:0>4}\"", mount.option("mode").unwrap_or("755"));
         let lines = [
             line("for", Some(format!("{name:?}"))),
@@ -148,7 +151,8 @@ fn mounts(machine: &Machine) -> String {
             line("max_inodes", mount.option("nr_inodes")),
             line("mode", Some(mode)),
         ];
-        Some(format!("\n[[mount]]\n{}", lines.concat()))
+        let left_out = left_out.unwrap_or_default();
+        Some(format!("\n{left_out}[[mount]]\n{}", lines.concat()))
     });
     texts.collect()
 }

@@ -36,8 +36,10 @@ struct Scan<'r> {
     /// Whether a device is a hugetlbfs, as far as known. Lazily unmounted ones are
     /// in no mount table.
     devices: BTreeMap<u64, bool>,
-    /// Mount points of hugetlbfs.
+    /// Mount points of hugetlbfs, in all mount namespaces.
     points: BTreeSet<PathBuf>,
+    /// Mount namespaces whose mount points are known.
+    namespaces: BTreeSet<PathBuf>,
 }
 
 /// Scans the machine, again if the pools changed during the scan.
@@ -83,6 +85,7 @@ impl<'r> Scan<'r> {
             owners: BTreeSet::new(),
             devices: BTreeMap::new(),
             points: BTreeSet::new(),
+            namespaces: BTreeSet::new(),
         }
     }
 

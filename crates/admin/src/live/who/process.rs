@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
+use hugetools_model::mount::{self, Mount};
 use hugetools_model::process::{self, Entry, Pid, hidepid};
 use hugetools_model::smaps::{Record, records};
 use hugetools_model::{KPath, PageSize, Root, keyed};
@@ -111,8 +112,21 @@ impl Scan<'_> {
                 }
             }
         }
+        self.add_points(pid);
         self.descriptors(pid);
         true
+    }
+
+    /// Adds the mount points of another mount namespace, such as a container's: its processes' open
+    /// files are named by them.
+    fn add_points(&mut self, pid: Pid) {
+        let namespace = fs::read_link(self.root.host_path(pid.path("ns/mnt").as_str()));
+        if namespace.is_ok_and(|namespace| self.namespaces.insert(namespace)) {
+            let mounts = self.root.read(&pid.path("mountinfo")).unwrap_or_default();
+            let mounts = mount::parse_mountinfo(&mounts).into_iter();
+            let huge = mounts.filter(Mount::is_hugetlbfs);
+            self.points.extend(huge.map(|mount| mount.point));
+        }
     }
 
     fn mapping(
