@@ -5,7 +5,7 @@ use std::ops::Range;
 use object::Endianness;
 use object::elf::{self, Dyn32, Dyn64};
 use object::read::elf::Dyn;
-use object::read::{ReadCache, ReadRef, StringTable};
+use object::read::{ReadCache, ReadRef};
 
 use crate::Input;
 use crate::error::ElfError;
@@ -35,6 +35,8 @@ pub struct Elf {
     dynamic: Option<Dynamic>,
 }
 
+/// Longest library name or search path (bytes).
+const MAX_STRING: u64 = 64 << 10;
 const DYNAMIC: &str = "dynamic section";
 const INTERPRETER: &str = "loader's name";
 const STRINGS: &str = "string table";
@@ -151,14 +153,15 @@ fn read_dynamic(
             _ => {}
         }
     }
-    let strings = headers.place_of(address).map(|place| {
-        let end = place.offset.saturating_add(place.len.min(len));
-        StringTable::new(data, place.offset, end)
-    });
+    let strings = headers.place_of(address);
     let string = |at: u64| {
-        let found = strings.zip(u32::try_from(at).ok());
-        let found = found.and_then(|(strings, at)| strings.get(at).ok());
-        found.map(<[u8]>::to_vec).ok_or(ElfError::Invalid(STRINGS))
+        let place = strings.ok_or(ElfError::Invalid(STRINGS))?;
+        let rest = place.len.min(len).saturating_sub(at).min(MAX_STRING);
+        let bytes = data.read_bytes_at(place.offset.saturating_add(at), rest);
+        let bytes = bytes.map_err(|()| ElfError::Invalid(STRINGS))?;
+        let end = bytes.iter().position(|byte| *byte == 0);
+        let end = end.ok_or(ElfError::Invalid(STRINGS))?;
+        Ok(bytes[..end].to_vec())
     };
     let needed = needed.into_iter().map(string).collect::<Result<_, _>>()?;
     Ok(Dynamic {

@@ -8,6 +8,10 @@ use object::read::ReadCacheOps;
 /// Bytes read at once from the front. They hold the program headers of nearly every file.
 const FRONT: usize = 4096;
 
+/// Largest part (bytes) that is read: files are not trusted. The largest real string tables have
+/// about 10 MiB.
+const MOST: usize = 64 << 20;
+
 /// A file, or bytes in memory.
 #[derive(Debug)]
 pub struct Input {
@@ -72,6 +76,9 @@ impl ReadCacheOps for Input {
     }
 
     fn read_exact(&mut self, buffer: &mut [u8]) -> Result<(), ()> {
+        if buffer.len() > MOST {
+            return Err(());
+        }
         let mut filled = 0;
         while filled < buffer.len() {
             match self.read(&mut buffer[filled..])? {

@@ -150,9 +150,10 @@ impl Extent {
         }
     }
 
-    /// Unmaps an unused extent. Adopted memory stays.
+    /// Unmaps an extent that the allocator gave up. Adopted memory stays.
     fn unmap(&self) {
         if self.holds == Holds::Heap {
+            usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
             // SAFETY: the allocator hasn't taken it.
             let _ = unsafe { sys::munmap(self.base, self.len) };
         }

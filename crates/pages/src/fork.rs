@@ -15,7 +15,8 @@
 //! **At a fork.** Our handlers are registered first ([`watch`]): `prepare` runs last before
 //! the fork, `parent` and `child` run first after it. In between:
 //!
-//! * The forking thread has signals blocked. It may allocate: its own closed gate lets it pass.
+//! * The forking thread has signals blocked, if it could close the gate. It may allocate: its own
+//!   closed gate lets it pass.
 //! * Other threads run. A thread that would change pages waits briefly at the gate, then passes:
 //!   it may hold a lock of libc that the forking thread needs. It gets no pool pages.
 //! * The child has one thread. It finishes changes of other threads (`Unit::adopt`); their locks

@@ -22,7 +22,7 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use crate::extent::index;
+use crate::extent::{index, mlocked};
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
@@ -154,11 +154,12 @@ pub unsafe fn mbind(
     })
 }
 
-/// Call it before `mlock(2)` or `mlock2(2)`. Private memory of ours becomes ordinary memory: the
-/// kernel records no lock of hugetlb pages, and a fork would move them.
-pub fn before_lock(addr: usize, len: usize) {
-    if let Some(range) = touched(addr, len) {
-        private::before_lock(&range);
+/// Records a successful `mlock(2)` or `mlock2(2)`.
+pub fn locked(addr: usize, len: usize) {
+    let is_huge =
+        |range: &Range<usize>| private::has_huge_pages(range) || registry::shared::overlaps(range);
+    if touched(addr, len).is_some_and(|range| is_huge(&range)) {
+        mlocked::note();
     }
 }
 

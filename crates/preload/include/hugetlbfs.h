@@ -70,8 +70,8 @@ void free_hugepage_region(void *ptr);
 /*
  * Moves private anonymous memory once, a huge page at a time, to the node of the
  * thread that touches it next. Returns 0, or -1 with errno: ENOTSUP on one node,
- * or if neither userfaultfd(2) nor NUMA balancing works; EINVAL for a range
- * without such memory. See huge_next_touch(3).
+ * or without userfaultfd(2) in full (Linux 6.8); EINVAL for a range without
+ * such memory. See huge_next_touch(3).
  */
 int huge_next_touch(void *addr, size_t len);
 

@@ -150,16 +150,22 @@ unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
-    vmops::before_lock(addr as usize, len);
     // SAFETY: upheld by the caller.
-    unsafe { next::mlock(addr, len) }
+    let result = unsafe { next::mlock(addr, len) };
+    if result == 0 {
+        vmops::locked(addr as usize, len);
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
-    vmops::before_lock(addr as usize, len);
     // SAFETY: upheld by the caller.
-    unsafe { next::mlock2(addr, len, flags) }
+    let result = unsafe { next::mlock2(addr, len, flags) };
+    if result == 0 {
+        vmops::locked(addr as usize, len);
+    }
+    result
 }
 
 #[unsafe(no_mangle)]

@@ -162,6 +162,8 @@ fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&st
     let mut path = path.trim_end_matches('/');
     let root_of = |path: &str| roots.iter().find(|root| exists(root, path, "cgroup.procs"));
     let root = match root_of(path) {
+        // Its parents may have a limit of huge pages, which must be known.
+        None if pages.is_some() => None,
         None => {
             path = "";
             root_of(path)

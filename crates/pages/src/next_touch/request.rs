@@ -116,9 +116,9 @@ pub fn finish() {
     }
 }
 
-/// Brings all pieces back before a fork; nothing is parked until [`resume`]. Call it with signals
-/// blocked.
+/// Brings all pieces back before a fork; nothing is parked until [`resume`].
 pub fn pause() {
+    let _quiet = NoSignals::but_faults();
     let _held = CALLERS.lock();
     FORKS.fetch_add(1, Ordering::AcqRel);
     commands::give(&Command::Finish);

@@ -5,15 +5,12 @@
 
 use core::ffi::c_int;
 use core::ops::Range;
-use core::sync::atomic::AtomicBool;
 
 use super::advice::Kind;
 use super::range::overlap;
 use super::shared::Access;
 use crate::extent::{Extent, index};
-use crate::kernel::facts;
 use crate::migrate::off_pool::{self, Outcome};
-use crate::rt::message::{Amount, Level, say_once};
 use crate::sys::{self, Errno, Result};
 
 /// Moves memory of ours in a range to ordinary memory before a call that changes it.
@@ -21,22 +18,6 @@ pub(super) fn before_change(range: &Range<usize>) {
     if index::overlaps(range) {
         off_pool::step_down(range.start, range.len());
     }
-}
-
-/// Moves memory of ours to ordinary memory before `mlock`; says so if whole huge pages leave a pool.
-pub(super) fn before_lock(range: &Range<usize>) {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if range.len() >= facts::thp_size() && has_huge_pages(range) {
-        say_once(
-            &SAID,
-            Level::Warning,
-            format_args!(
-                "mlock: {} leave the pool, since the kernel records no lock of its pages",
-                Amount(range.len())
-            ),
-        );
-    }
-    before_change(range);
 }
 
 /// `mprotect`; `None` for memory that isn't ours.
@@ -65,7 +46,7 @@ pub(super) fn madvise(range: &Range<usize>, advice: c_int) -> Result<()> {
 }
 
 /// Whether a range contains hugetlb pages.
-fn has_huge_pages(range: &Range<usize>) -> bool {
+pub(super) fn has_huge_pages(range: &Range<usize>) -> bool {
     let has = |extent: &Extent| {
         let part = overlap(range, &(extent.base..extent.base + extent.len));
         let is_huge = |at| extent.units()[extent.unit_at(at)].settled().0.is_hugetlb();

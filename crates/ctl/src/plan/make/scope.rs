@@ -68,7 +68,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Notes that `--only` leaves the program out, and warns if it names a script instead.
+    /// Notes that `--only` leaves the program out, which is a warning if it starts no other. Warns if
+    /// the option names a script.
     fn describe_only(&mut self) {
         if self.is_left_out {
             let name = self.process_name();
@@ -77,9 +78,11 @@ impl Maker<'_> {
                     "--only={script}: a script goes by the name of its interpreter, which is {name}"
                 ));
             }
-            self.info(format!(
-                "{name} itself gets no huge pages: --only does not name it"
-            ));
+            let text = format!("{name} itself gets no huge pages: --only does not name it");
+            match starts_no_other(self.findings) {
+                true => self.warn(text),
+                false => self.info(text),
+            }
         }
     }
 
@@ -147,12 +150,16 @@ pub(super) fn is_left_out(run: &Run, findings: &Findings) -> bool {
     !env::is_among(name.as_bytes(), names.as_bytes())
 }
 
-/// Whether an inherited list decides about this program alone. A shell or a wrapper starts another
-/// one, which the list may name.
+/// Whether an inherited list decides about this program alone.
 pub(super) fn is_last(run: &Run, findings: &Findings) -> bool {
+    run.only.is_none() && starts_no_other(findings)
+}
+
+/// Whether the program is no shell and no wrapper, which start others that a list may name.
+fn starts_no_other(findings: &Findings) -> bool {
     let target = findings.look.target.as_ref();
-    let is_last = target.is_some_and(|target| !is_shell(target.program.as_os_str().as_bytes()));
-    run.only.is_none() && findings.look.wrapped.is_none() && is_last
+    let is_program = |target: &Target| !is_shell(target.program.as_os_str().as_bytes());
+    findings.look.wrapped.is_none() && target.is_some_and(is_program)
 }
 
 /// Returns the name of the program's process: for a script, that of the interpreter.

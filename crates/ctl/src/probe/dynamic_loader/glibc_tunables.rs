@@ -1,7 +1,7 @@
 //! `GLIBC_TUNABLES`: settings of glibc's malloc.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
@@ -51,15 +51,29 @@ pub(crate) fn with(list: Option<&OsStr>, more: &[(&str, u64)]) -> OsString {
 /// Whether a static program or a loader has a glibc that knows [`HUGETLB`]: the file then
 /// contains this name. False if it cannot be read.
 pub(crate) fn is_known_to(program: &Path) -> bool {
-    let mut contents = Vec::new();
-    let read =
-        files::open_regular(program).and_then(|(mut file, _)| file.read_to_end(&mut contents));
-    read.is_ok() && memmem::find(&contents, HUGETLB.as_bytes()).is_some()
+    let file = files::open_regular(program);
+    file.is_ok_and(|(file, _)| contains(file, HUGETLB.as_bytes()).unwrap_or(false))
+}
+
+/// Searches a file in steps, since static programs may be large.
+fn contains(mut file: impl Read, text: &[u8]) -> io::Result<bool> {
+    const STEP: u64 = 1 << 18;
+    let mut window = Vec::new();
+    while file.by_ref().take(STEP).read_to_end(&mut window)? > 0 {
+        if memmem::find(&window, text).is_some() {
+            return Ok(true);
+        }
+        // The text may lie across the boundary.
+        let kept = window.len().min(text.len() - 1);
+        window.drain(..window.len() - kept);
+    }
+    Ok(false)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn tunables_are_added_and_found_by_their_whole_name() {
@@ -77,5 +91,17 @@ mod tests {
             with(Some(OsStr::new("a=1:")), &[(HUGETLB, 1)]),
             "a=1:glibc.malloc.hugetlb=1"
         );
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_found_wherever_it_lies(before in 0usize..600_000, behind in 0usize..10) {
+            let mut bytes = vec![b'g'; before];
+            bytes.extend(HUGETLB.bytes());
+            bytes.extend(vec![b'g'; behind]);
+            prop_assert!(contains(&bytes[..], HUGETLB.as_bytes()).unwrap());
+            bytes.truncate(before + HUGETLB.len() - 1);
+            prop_assert!(!contains(&bytes[..], HUGETLB.as_bytes()).unwrap());
+        }
     }
 }
