@@ -10,6 +10,7 @@ mod reason;
 pub(crate) mod select;
 mod totals;
 
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
@@ -19,6 +20,7 @@ use hugetools_model::machine::{self, MEMINFO};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::folio::Frames;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::root::error::Op;
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
 use hugetools_model::{FileError, PageSize, Root};
@@ -219,7 +221,12 @@ pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError>
 }
 
 pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
-    let text = process::read_smaps(root, pid).map_err(|why| unreadable(root, pid, &why))?;
+    let path = pid.path("smaps");
+    let failed = |error: FileError| unreadable(root, pid, &error);
+    let mut file = root.open(&path).map_err(failed)?;
+    let mut text = Vec::new();
+    let read = file.read_to_end(&mut text);
+    read.map_err(|error| failed(FileError::io(Op::Read, &path, &error)))?;
     match text.is_empty() {
         true => Err(no_memory(pid)),
         false => Ok(text),
@@ -237,8 +244,7 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
         Some(libc::ENOENT) if machine::missing_kernel_file(root) == Some(MEMINFO) => format!(
             "process {pid} cannot be looked at: /proc is not mounted here; mount -t proc proc /proc"
         ),
-        Some(libc::ESRCH) => return no_memory(pid),
-        Some(libc::ENOENT) => match select::hidepid(root) {
+        Some(libc::ENOENT | libc::ESRCH) => match select::hidepid(root) {
             Some(why) => format!("no process {pid} can be seen: {why}"),
             None => format!("there is no process {pid}"),
         },

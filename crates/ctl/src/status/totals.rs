@@ -1,10 +1,10 @@
-//! `--totals`: a process's memory as the kernel sums it up in `/proc/PID/smaps_rollup`, which is
-//! cheaper than a list of all mappings.
+//! `--totals`: a process's memory as the kernel sums it up in `/proc/PID/smaps_rollup` (Linux
+//! 4.14), which is cheaper than a list of all mappings.
 
 use std::fmt::Display;
 
 use hugetools_contract::report::{Lossy, Tenths};
-use hugetools_model::process::Pid;
+use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::records;
 use hugetools_model::{Head, Root};
 use serde::Serialize;
@@ -35,8 +35,15 @@ impl Totals {
     /// # Errors
     /// The process doesn't exist or may not be inspected.
     pub fn take(root: &Root, pid: Pid) -> Result<Totals, Failure> {
-        let text = root.read(&pid.path("smaps_rollup"));
+        let text = match root.read_opt(&pid.path("smaps_rollup")) {
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => process::read_smaps(root, pid),
+            Err(why) => Err(why),
+        };
         let text = text.map_err(|why| unreadable(root, pid, &why))?;
+        if text.is_empty() {
+            return Err(super::no_memory(pid));
+        }
         let mut totals = Sums::default();
         for record in records(&text) {
             totals.resident += record.resident();
