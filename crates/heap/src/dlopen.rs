@@ -1,6 +1,6 @@
-//! Code that takes the malloc family from libc although the program has ours, and exchanges blocks
-//! with it: libraries opened with `RTLD_DEEPBIND`, and `dlsym` with a handle of libc. So before the
-//! first `dlopen`, libc's names are redefined as ours. `dlopen` itself is in `libhugetlbfs`.
+//! Libraries opened with `RTLD_DEEPBIND` find the malloc family in libc although the program has
+//! ours, and exchange blocks with it. So before the first such `dlopen` libc's names are redefined
+//! as ours. `dlopen` itself is in `libhugetlbfs`.
 //!
 //! **Invariants.** libc's table changes in this process only, one word at a time.
 //!

@@ -158,8 +158,8 @@ pub unsafe fn mbind(
 pub fn locked(addr: usize, len: usize) {
     let is_huge =
         |range: &Range<usize>| private::has_huge_pages(range) || registry::shared::overlaps(range);
-    if touched(addr, len).is_some_and(|range| is_huge(&range)) {
-        mlocked::note();
+    if let Some(range) = touched(addr, len).filter(is_huge) {
+        mlocked::note(&range);
     }
 }
 

@@ -62,14 +62,16 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     }
 }
 
-/// Binds libc's names to ours as needed: those of malloc even without `RTLD_DEEPBIND`. Returns the
-/// flags, without `RTLD_DEEPBIND` if libc's table can't be changed.
+/// Redefines libc's functions as ours for `RTLD_DEEPBIND`. Returns the flags, without
+/// `RTLD_DEEPBIND` if libc's table can't be changed.
 fn bind(flags: c_int) -> c_int {
     static SAID: AtomicBool = AtomicBool::new(false);
     type BindMalloc = extern "C" fn() -> bool;
+    if flags & RTLD_DEEPBIND == 0 {
+        return flags;
+    }
     let bind_malloc = weak_function!(hugetools_bind_malloc_word as BindMalloc);
-    let has_malloc = bind_malloc.is_none_or(|bind_malloc| bind_malloc());
-    if flags & RTLD_DEEPBIND == 0 || has_malloc && bind_memory() {
+    if bind_malloc.is_none_or(|bind_malloc| bind_malloc()) && bind_memory() {
         return flags;
     }
     say_once(

@@ -1,32 +1,34 @@
 //! Locks of memory (`mlock(2)`, `mlockall(2)`). The kernel records no lock of hugetlb pages, so
-//! memory that replaces them is locked again: all of it, once the program has locked any.
+//! memory that replaces them is locked again: all between the first and the last locked byte.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::sys;
 
-/// Whether memory that moves off a pool is locked.
-static LOCK_MOVED: AtomicBool = AtomicBool::new(false);
+/// The first locked byte, and the end of the last one.
+static START: AtomicUsize = AtomicUsize::new(usize::MAX);
+static END: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether new mappings are locked (`MCL_FUTURE`).
 static LOCK_FUTURE: AtomicBool = AtomicBool::new(false);
 
-/// Records a lock of hugetlb pages. It counts for all of them: too much is locked rather than too
-/// little.
-pub fn note() {
-    LOCK_MOVED.store(true, Ordering::Release);
+/// Records a lock of hugetlb pages. Too much counts as locked rather than too little.
+pub fn note(range: &Range<usize>) {
+    START.fetch_min(range.start, Ordering::AcqRel);
+    END.fetch_max(range.end, Ordering::AcqRel);
 }
 
 /// Records a successful `mlockall(2)`.
 pub fn all_locked(flags: i32) {
-    note();
+    note(&(0..usize::MAX));
     LOCK_FUTURE.store(flags & libc::MCL_FUTURE != 0, Ordering::Release);
 }
 
 /// Records that nothing is locked (`munlockall(2)`).
 pub fn clear() {
-    LOCK_MOVED.store(false, Ordering::Release);
+    START.store(usize::MAX, Ordering::Release);
+    END.store(0, Ordering::Release);
     LOCK_FUTURE.store(false, Ordering::Release);
 }
 
@@ -35,10 +37,12 @@ pub fn locks_future() -> bool {
     LOCK_FUTURE.load(Ordering::Acquire)
 }
 
-/// Locks ordinary memory that has replaced hugetlb pages, if the program has locked any, as far as
-/// `RLIMIT_MEMLOCK` permits.
+/// Locks the ordinary memory that has replaced locked hugetlb pages, as far as `RLIMIT_MEMLOCK`
+/// permits.
 pub fn restore(range: &Range<usize>) {
-    if LOCK_MOVED.load(Ordering::Acquire) {
-        let _ = sys::mlock(range.start, range.len());
+    let start = START.load(Ordering::Acquire).max(range.start);
+    let end = END.load(Ordering::Acquire).min(range.end);
+    if start < end {
+        let _ = sys::mlock(start, end - start);
     }
 }

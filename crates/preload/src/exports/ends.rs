@@ -18,14 +18,18 @@ unsafe extern "C" fn exit(status: c_int) -> ! {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(status: c_int) -> ! {
-    end::at_once(status);
-    loop {
-        call_later!(EXIT_AT_ONCE, fn(c_int) -> (), (status), else sys::exit(status));
-    }
+    exit_at_once(status)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Exit(status: c_int) -> ! {
-    // SAFETY: upheld by the caller.
-    unsafe { _exit(status) }
+    exit_at_once(status)
+}
+
+/// Both names end here: a program may define `_exit` itself and call `_Exit` in it.
+fn exit_at_once(status: c_int) -> ! {
+    end::at_once(status);
+    loop {
+        call_later!(EXIT_AT_ONCE, fn(c_int) -> (), (status), else sys::exit(status));
+    }
 }

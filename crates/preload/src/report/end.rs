@@ -126,6 +126,12 @@ fn compose(ended: Ended) -> Option<Text> {
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
+    if peak.is_some_and(|peak| was_mapped_by_itself(rows, peak)) {
+        let mut unexplained = rows.iter_mut().filter(|row| row.reason.is_none());
+        let anon = unexplained.find(|row| row.segment == Segment::Anon);
+        anon.into_iter()
+            .for_each(|row| row.reason = Some(reasons::ITS_OWN));
+    }
     let mut stat = [0; 1024];
     let own = Process::own_and_name(&mut stat);
     let mut met = required::NONE;
@@ -232,6 +238,15 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let is_requested = asked.is_some_and(|pages| pages != Pages::Thp);
     let applies = row.thp > 0 || !is_fork;
     shortfall.reason().filter(|_| is_requested && applies)
+}
+
+/// Whether a program with our heap has had more memory than that and the rows of files explain.
+fn was_mapped_by_itself(rows: &[Row<'_>], peak: u64) -> bool {
+    let is_private = |row: &&Row<'_>| matches!(row.segment, Segment::Heap | Segment::Anon);
+    let others = rows.iter().filter(|row| !is_private(row));
+    let others: u64 = others.map(|row| row.resident).sum();
+    let own = (usage::peak() as u64).saturating_add(usage::REPORT_TOLERANCE as u64);
+    config::get().heap.is_some() && peak > others.saturating_add(own)
 }
 
 /// Whether a heap row has more bytes on base pages than our heap ever used.
