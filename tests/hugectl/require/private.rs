@@ -62,6 +62,15 @@ fn mappings_and_threads_fail() {
         "ENOMEM",
         place,
     );
+    // It counts once: alone, all of the memory is on base pages.
+    check(
+        "--require=anon:50",
+        &program,
+        "unaligned",
+        &["unaligned"],
+        "ENOMEM",
+        place,
+    );
     check("--anon", &program, "map unaligned", &[], none, none);
     check(
         "--require=anon:80",
