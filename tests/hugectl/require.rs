@@ -252,7 +252,7 @@ fn malloc_fails_once_the_pool_is_empty() {
         );
         // A fork moves the memory off the pool, which is reported in spite of -q.
         let ran = hugectl("-q --require=heap", &program, "40 later");
-        let moved = "MiB moved off pages of a pool before a fork";
+        let moved = "MiB moved off pool pages before a fork";
         assert_eq!(
             (ran.status, ran.out.as_str()),
             (0, "parent: all\n"),

@@ -323,5 +323,5 @@ fn hooks_of_madvise_learn_of_freed_blocks() {
         return;
     };
     let ran = hugectl(&["--heap=thp"], &program, &[]);
-    assert_eq!((ran.status, ran.out.as_str()), (0, "told\n"), "{ran:?}");
+    assert_eq!((ran.status, ran.out.as_str()), (0, "dropped\n"), "{ran:?}");
 }

@@ -1,5 +1,6 @@
-/* A library that watches madvise(2), as those of MPI do, and a program that frees a large block:
-   prints whether the library learnt that the pages go. */
+/* With LIBRARY: a library that intercepts madvise(2), as MPI libraries do, and adds up the
+   lengths of the calls that drop pages of a watched block. Otherwise: a program that frees a large
+   block and prints whether the library has seen all of its pages dropped. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +14,20 @@
 
 #ifdef LIBRARY
 volatile uintptr_t watched;
-volatile size_t told;
+volatile size_t dropped_bytes;
 
 int madvise(void *addr, size_t len, int advice)
 {
 	uintptr_t at = (uintptr_t)addr;
 
-	if ((advice == MADV_REMOVE || advice == MADV_DONTNEED) && at < watched + LEN && watched < at + len)
-		told += len;
+	if ((advice == MADV_REMOVE || advice == MADV_DONTNEED) && at < watched + LEN &&
+	    watched < at + len)
+		dropped_bytes += len;
 	return syscall(SYS_madvise, addr, len, advice);
 }
 #else
 extern volatile uintptr_t watched;
-extern volatile size_t told;
+extern volatile size_t dropped_bytes;
 
 int main(void)
 {
@@ -35,11 +37,11 @@ int main(void)
 	memset(block, 1, LEN);
 	watched = (uintptr_t)block;
 	free(block);
-	while (told < LEN && time(NULL) < end) {
+	while (dropped_bytes < LEN && time(NULL) < end) {
 		usleep(10000);
 		free(malloc(100));
 	}
-	puts(told >= LEN ? "told" : "not told");
+	puts(dropped_bytes >= LEN ? "dropped" : "not dropped");
 	return 0;
 }
 #endif

@@ -1,4 +1,4 @@
-//! Runs the rounds: in each, all ways in random order.
+//! Runs a comparison in rounds. Each round runs the program once in every way, in random order.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,11 @@ use crate::stats::Ratio;
 use crate::sys;
 use crate::way::Way;
 
-/// Runs the comparison. Calls `progress` after each round.
+/// Runs the comparison. Calls `progress` after each complete round.
 ///
 /// # Errors
-/// A program failed or printed no metric, or its output differs with `--same-output`.
+/// A run failed, or could not be started or measured. Its output has no metric or, with
+/// `--same-output`, differs from that of the first way.
 pub fn compare(
     settings: &Settings,
     root: &Root,
@@ -38,8 +39,8 @@ pub fn compare(
         }
         update_ratios(&mut ways);
         progress(Progress {
-            rounds: rounds(&ways),
-            width: width(&ways),
+            rounds: complete_rounds(&ways),
+            width: widest_interval(&ways),
         });
     }
     Ok(Comparison {
@@ -54,9 +55,10 @@ pub fn compare(
     })
 }
 
+/// Runs each way once to sample its memory; the time doesn't count. Stops if the user interrupts.
 fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
     let mut ways: Vec<Compared> = Vec::new();
-    let mut first = None;
+    let mut reference = None;
     for way in &runner.settings.ways {
         if sys::is_interrupted() {
             break;
@@ -66,7 +68,7 @@ fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
             break;
         }
         let mut run = run?;
-        check(runner.settings, way, &mut run, &mut first)?;
+        check(runner.settings, way, &mut run, &mut reference)?;
         ways.push(Compared {
             way: way.clone(),
             values: Vec::new(),
@@ -79,7 +81,7 @@ fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
     Ok(ways)
 }
 
-/// Runs all ways once; `None` if the user interrupts it.
+/// Runs each way once; `None` if the user interrupts it.
 fn round(runner: &Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Failed> {
     let mut order: Vec<usize> = (0..ways.len()).collect();
     fastrand::shuffle(&mut order);
@@ -93,23 +95,24 @@ fn round(runner: &Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Fai
     }
     runs.sort_by_key(|(at, _)| *at);
     let mut runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
-    let mut first = None;
+    let mut reference = None;
     for (compared, run) in ways.iter().zip(&mut runs) {
-        check(runner.settings, &compared.way, run, &mut first)?;
+        check(runner.settings, &compared.way, run, &mut reference)?;
     }
     Ok(Some(runs))
 }
 
-/// Compares the output with the first one, then drops it.
+/// Takes a run's output. With `--same-output`, returns an error if it differs from `reference`, the
+/// output of the first way.
 fn check(
     settings: &Settings,
     way: &Way,
     run: &mut Run,
-    first: &mut Option<Vec<u8>>,
+    reference: &mut Option<Vec<u8>>,
 ) -> Result<(), Failed> {
     let output = std::mem::take(&mut run.output);
-    let first = first.get_or_insert_with(|| output.clone());
-    if !settings.same_output || *first == output {
+    let reference = reference.get_or_insert_with(|| output.clone());
+    if !settings.same_output || *reference == output {
         return Ok(());
     }
     let why = "its output differs from that of plain".to_owned();
@@ -126,12 +129,13 @@ fn update_ratios(ways: &mut [Compared]) {
     }
 }
 
-fn rounds(ways: &[Compared]) -> u32 {
+fn complete_rounds(ways: &[Compared]) -> u32 {
     let len = ways.first().map_or(0, |way| way.values.len());
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
-fn width(ways: &[Compared]) -> Option<f64> {
+/// Returns the width of the widest interval; `None` while a way has no ratio.
+fn widest_interval(ways: &[Compared]) -> Option<f64> {
     let ratios = ways
         .iter()
         .skip(1)
@@ -143,10 +147,10 @@ fn width(ways: &[Compared]) -> Option<f64> {
 }
 
 fn is_over(stop: &Stop, ways: &[Compared], elapsed: Duration) -> bool {
-    let rounds = rounds(ways);
-    if stop.rounds.is_some_and(|most| rounds >= most) {
+    let rounds = complete_rounds(ways);
+    if stop.rounds.is_some_and(|limit| rounds >= limit) {
         return true;
     }
     rounds >= Stop::LEAST
-        && (width(ways).is_some_and(|width| width < stop.within) || elapsed > stop.time)
+        && (widest_interval(ways).is_some_and(|width| width < stop.within) || elapsed > stop.time)
 }

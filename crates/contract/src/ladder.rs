@@ -1,8 +1,8 @@
-//! The ladder: which pages the memory of a segment gets, and why not better ones. hugectl predicts
-//! with it. The libraries use its rules for the fallback and for transparent huge pages.
+//! The ladder decides which pages a segment's memory gets, and says why not better ones. hugectl
+//! predicts with it. The libraries share its rules for the fallback and for transparent huge pages.
 //!
 //! The rungs are the pool of the requested size, the pool of the default size if that is smaller,
-//! transparent huge pages, and base pages or a failed request. The caller reads the facts.
+//! transparent huge pages, and base pages or a failed request. The caller passes all facts.
 
 mod thp;
 
@@ -25,7 +25,7 @@ pub enum Rest {
 }
 
 impl Rest {
-    /// Returns the bytes.
+    /// Returns the bytes; `u64::MAX` without a limit.
     pub const fn bytes(self) -> u64 {
         match self {
             Rest::Unknown => 0,
@@ -40,7 +40,7 @@ impl Rest {
 pub struct Pool {
     /// Page size in bytes; never 0.
     pub size: u64,
-    /// Free unreserved pages on the nodes of the process, and pages that overcommit adds.
+    /// Free unreserved pages on the nodes of the process, and pages that overcommit can add.
     pub pages: u64,
     /// The bytes that the hugetlb control group leaves.
     pub group: Rest,
@@ -58,8 +58,8 @@ impl Pool {
         pages.saturating_sub(self.taken)
     }
 
-    /// Returns what limits [`Pool::obtainable`]. A quota larger than 0 is no reason: the
-    /// user set it.
+    /// Returns the tightest limit of [`Pool::obtainable`]; `None` if it is a quota of at least a
+    /// page, which is the user's choice.
     fn reason(&self) -> Option<Reason> {
         let size = self.size;
         if self.quota < self.pages.min(self.group.bytes() / size) {
@@ -83,9 +83,9 @@ impl Pool {
 pub struct Facts<'a> {
     /// The pool of the requested size, and the pool of the default size if it is smaller.
     pub pools: &'a [Pool],
-    /// The refused call without which pool pages cannot be placed.
+    /// A refused system call that is needed to use pool pages.
     pub pool_barred: Option<Call>,
-    /// The refused call without which a copy on transparent huge pages cannot be placed.
+    /// A refused system call that is needed to copy the segment to transparent huge pages.
     pub copy_barred: Option<Call>,
     /// Transparent huge pages.
     pub thp: ThpFacts,
@@ -100,12 +100,12 @@ pub struct Wish {
     pub fallback: Fallback,
     /// Whether a request fails instead of stepping down (`--require`).
     pub is_strict: bool,
-    /// The bytes in whole huge pages; the first bytes of memory that grows.
+    /// Bytes of a file's segment in whole huge pages, or the first bytes of memory that grows.
     pub bytes: u64,
     /// Whether the memory grows as the program runs.
     pub grows: bool,
-    /// Bytes that each byte on transparent huge pages takes, such as 4 for a copy. The memory
-    /// control group must leave twice the sum: see [`ThpFacts::has_room`].
+    /// Bytes of room that each byte on transparent huge pages needs, such as 4 for a copy. The
+    /// memory control group must leave twice the product: see [`ThpFacts::has_room`].
     pub room: u64,
 }
 
@@ -164,16 +164,16 @@ pub enum Reason {
 pub struct Step {
     /// The rung.
     pub rung: Rung,
-    /// The page size of a pool; 0 on other rungs, and if there is no pool.
+    /// The page size of the pool; 0 on other rungs, and if no pool can be used.
     pub size: u64,
-    /// The bytes that the segment gets here.
+    /// The bytes that the segment gets on this rung.
     pub bytes: u64,
-    /// Pages that the pool can give.
+    /// Pages that the pool can give; 0 on other rungs.
     pub pages: u64,
     /// Pages that a pool lacks. For [`NoThp::Scarce`], the bytes that the memory control group must
     /// leave.
     pub missing: u64,
-    /// Why it gives less than requested.
+    /// Why the rung gives less than requested.
     pub reason: Option<Reason>,
 }
 
@@ -203,7 +203,8 @@ impl Rungs {
         &self.steps[..self.len]
     }
 
-    /// Returns the step that takes the rest of the last short step; `None` if no step is short.
+    /// Returns the step that serves the bytes the last short step lacks; `None` if no step is
+    /// short.
     pub fn below_short(&self) -> Option<&Step> {
         let steps = self.steps();
         let short = steps.iter().rposition(|step| step.reason.is_some())?;
@@ -292,7 +293,7 @@ fn pools(facts: &Facts<'_>, wish: &Wish, mut left: u64, rungs: &mut Rungs) -> u6
     left
 }
 
-/// Whether transparent huge pages are tried: after the pools if `pool`, otherwise as requested.
+/// Whether transparent huge pages are tried: below the pools if `pool`, otherwise as first rung.
 pub const fn wants_thp(pool: bool, fallback: Fallback) -> bool {
     match fallback {
         Fallback::Thp => true,
@@ -312,8 +313,8 @@ pub fn below_pools(fallback: Fallback, is_strict: bool, has_thp: bool) -> Rung {
     }
 }
 
-/// Returns the last rung. Segments of a file end on base pages, and so does memory that grows if
-/// only transparent huge pages are requested and not required.
+/// Returns the last rung. It is base pages for segments of a file, and for memory that grows if
+/// only transparent huge pages are requested, but not required.
 fn last(wish: &Wish) -> Rung {
     match wish.pool || wish.is_strict {
         true if wish.grows => below_pools(wish.fallback, wish.is_strict, false),
@@ -354,7 +355,7 @@ mod tests {
         ..WISH
     };
 
-    fn climb(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Rungs {
+    fn ladder_for(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Rungs {
         let facts = Facts {
             pools,
             pool_barred: None,
@@ -365,13 +366,13 @@ mod tests {
     }
 
     fn rungs(pools: &[Pool], thp: ThpFacts, wish: Wish) -> Vec<(Rung, u64, Option<Reason>)> {
-        let rungs = climb(pools, thp, wish);
+        let rungs = ladder_for(pools, thp, wish);
         let steps = rungs.steps().iter();
         steps.map(|s| (s.rung, s.bytes / MIB, s.reason)).collect()
     }
 
     #[test]
-    fn a_short_pool_gives_what_it_has() {
+    fn the_next_rung_serves_the_pages_that_a_pool_lacks() {
         let short = Reason::Pool {
             size: 2 * MIB,
             pages: 8,
@@ -385,9 +386,9 @@ mod tests {
                 (Rung::Base, 0, None)
             ]
         );
-        let enough = climb(&[pool(2 * MIB, 8)], ThpFacts::OFF, HEAP);
+        let enough = ladder_for(&[pool(2 * MIB, 8)], ThpFacts::OFF, HEAP);
         assert!(enough.below_short().is_none(), "{enough:?}");
-        let short = climb(&[pool(2 * MIB, 7)], ThpFacts::OFF, HEAP);
+        let short = ladder_for(&[pool(2 * MIB, 7)], ThpFacts::OFF, HEAP);
         assert_eq!(short.below_short().map(|step| step.rung), Some(Rung::Base));
         let base = Wish {
             fallback: Fallback::Base,
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn transparent_huge_pages_alone() {
+    fn requests_without_a_pool_start_at_transparent_huge_pages() {
         let wish = |fallback, is_strict| Wish {
             pool: false,
             fallback,

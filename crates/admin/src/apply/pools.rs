@@ -14,7 +14,8 @@ use crate::report::{Failure, Outcome};
 use crate::step::{Effort, Pages, Write};
 
 impl Run<'_> {
-    /// Resizes a pool to a number of pages, or to as many as possible.
+    /// Resizes a pool, or a node's share, to `asked` pages. Returns [`Outcome::Short`] if it ends
+    /// up with another number.
     pub(super) fn resize(
         &mut self,
         write: &Write,
@@ -46,7 +47,8 @@ impl Run<'_> {
         }
     }
 
-    fn wants_more(&mut self, got: u64, asked: u64) -> bool {
+    /// Whether pages are missing and the user hasn't interrupted.
+    fn should_retry(&mut self, got: u64, asked: u64) -> bool {
         got < asked && !self.effects.interrupted()
     }
 }
@@ -60,8 +62,8 @@ fn surplus(pages: &Pages, root: &Root) -> u64 {
     root.number_opt(&path).ok().flatten().unwrap_or(0)
 }
 
-/// Returns the surplus pages that a shrinking pool gained. The kernel counts pages in use as
-/// surplus until they are free.
+/// Returns how many surplus pages a pool gained while it shrank. Pages in use become surplus pages
+/// until they are freed.
 fn surplus_since(before: u64, pages: &Pages, root: &Root) -> u64 {
     match root.has_kernel() {
         true => surplus(pages, root).saturating_sub(before),
@@ -72,7 +74,7 @@ fn surplus_since(before: u64, pages: &Pages, root: &Root) -> u64 {
 struct Resize<'a> {
     write: &'a Write,
     asked: u64,
-    /// Measures tried so far, for the report.
+    /// Further attempts so far, or their errors, for the report.
     tried: Vec<String>,
 }
 
@@ -86,21 +88,21 @@ impl Resize<'_> {
         }
     }
 
-    /// Retries for the missing pages, with rising effort.
+    /// Retries while pages are missing: after compaction, after dropping caches, at intervals.
     fn retry_with_effort(
         &mut self,
         effort: &Effort,
         mut got: u64,
         run: &mut Run<'_>,
     ) -> Result<u64, Failure> {
-        if run.wants_more(got, self.asked) {
+        if run.should_retry(got, self.asked) {
             self.trigger(&effort.compact, run.root);
             got = self.attempt(run.root)?;
         }
         if !effort.hard && effort.time.is_zero() {
             return Ok(got);
         }
-        if effort.hard && run.wants_more(got, self.asked) {
+        if effort.hard && run.should_retry(got, self.asked) {
             run.effects.sync();
             self.trigger(&KPath::from(DROP_CACHES), run.root);
             self.trigger(&effort.compact, run.root);
@@ -108,10 +110,10 @@ impl Resize<'_> {
         }
         let mut tries = TRIES;
         let mut left = effort.time;
-        while (tries > 0 || !left.is_zero()) && run.wants_more(got, self.asked) {
+        while (tries > 0 || !left.is_zero()) && run.should_retry(got, self.asked) {
             let pause = Duration::from_secs(PAUSE);
             run.effects.pause(pause);
-            self.tried("repeated attempts".to_owned());
+            self.note_attempt("repeated attempts".to_owned());
             left = left.saturating_sub(pause);
             self.trigger(&effort.compact, run.root);
             let now = self.attempt(run.root)?;
@@ -128,14 +130,14 @@ impl Resize<'_> {
     /// because old kernels lack some of these files.
     fn trigger(&mut self, path: &KPath, root: &Root) {
         match root.write(path, "1") {
-            Ok(()) => self.tried(path.to_string()),
-            Err(error) => self.tried(error.to_string()),
+            Ok(()) => self.note_attempt(path.to_string()),
+            Err(error) => self.note_attempt(error.to_string()),
         }
     }
 
-    fn tried(&mut self, what: String) {
-        if !self.tried.contains(&what) {
-            self.tried.push(what);
+    fn note_attempt(&mut self, attempt: String) {
+        if !self.tried.contains(&attempt) {
+            self.tried.push(attempt);
         }
     }
 }

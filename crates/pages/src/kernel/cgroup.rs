@@ -1,4 +1,4 @@
-//! Memory and hugetlb limits of the process's control groups. Versions 1 and 2, at the mount
+//! Memory and hugetlb limits of the process's control groups. Reads versions 1 and 2 at the mount
 //! points that every distribution uses.
 
 use core::ffi::CStr;
@@ -13,7 +13,7 @@ use hugetools_kernfs::size_name::SizeName;
 /// Mount points of version 2, alone or beside version 1.
 const V2_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
-/// Limit and usage of memory in version 1.
+/// Files with the limit and the usage of memory in version 1.
 const MEMORY_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
 
 /// Memory that the control groups leave this process.
@@ -30,7 +30,7 @@ pub enum Headroom {
 }
 
 impl Headroom {
-    /// The smaller one: unknown, then hidden, then bytes, then no limit.
+    /// Returns the smaller headroom. Unknown is the smallest, then hidden, bytes, and no limit.
     fn min(self, other: Headroom) -> Headroom {
         match (self, other) {
             (Headroom::Unknown, _) | (_, Headroom::Unknown) => Headroom::Unknown,
@@ -49,7 +49,7 @@ pub fn memory_left() -> Headroom {
 /// Reads `/proc/self/cgroup`.
 ///
 /// # Errors
-/// The headroom if it can't be read.
+/// The headroom to assume if the file is missing, unreadable or empty.
 fn own_groups(buffer: &mut [u8]) -> Result<&[u8], Headroom> {
     match procfile::known_head(c"/proc/self/cgroup", buffer) {
         // For example, no descriptor is left.
@@ -67,7 +67,7 @@ fn find_memory() -> Headroom {
     let mut buffer = [0; 4096];
     let text = match own_groups(&mut buffer) {
         Ok(text) => text,
-        Err(unread) => return unread,
+        Err(assumed) => return assumed,
     };
     // A controller belongs to one hierarchy at a time.
     let (roots, path, files): (&[&str], _, _) =
@@ -79,16 +79,16 @@ fn find_memory() -> Headroom {
         } else {
             return Headroom::NoLimit;
         };
-    match left(roots, path, None, files) {
+    match least_headroom(roots, path, None, files) {
         // The root group has no limit.
         Headroom::Hidden if path == b"/" && in_initial_namespace() => Headroom::NoLimit,
         left => left,
     }
 }
 
-/// Whether a control group may limit hugetlb pages of this size at a page fault: not if there is no
-/// group, or all groups up to the root are readable and have no limit. A limit of reservations
-/// (`rsvd`) acts before.
+/// Whether a control group may refuse hugetlb pages of this size at a page fault; `true` if
+/// unknown, as in a cgroup namespace, which hides outer groups. A limit of reservations (`rsvd`)
+/// acts earlier: it makes `mmap` or `shmget` fail.
 pub fn may_limit_hugetlb(size: usize) -> bool {
     hugetlb_left(size) != Headroom::NoLimit || !in_initial_namespace()
 }
@@ -102,7 +102,7 @@ fn find_hugetlb_left(size: usize) -> Headroom {
     let mut buffer = [0; 4096];
     let text = match own_groups(&mut buffer) {
         Ok(text) => text,
-        Err(unread) => return unread,
+        Err(assumed) => return assumed,
     };
     let all = groups(text, "hugetlb").map(|group| {
         let (roots, limit, usage): (&[&str], _, _) = match group.version {
@@ -113,19 +113,20 @@ fn find_hugetlb_left(size: usize) -> Headroom {
             ),
             Version::Two => (&V2_ROOTS, "max", "current"),
         };
-        left(roots, group.path, Some(SizeName(size)), [limit, usage])
+        least_headroom(roots, group.path, Some(SizeName(size)), [limit, usage])
     });
     all.fold(Headroom::NoLimit, Headroom::min)
 }
 
-/// Whether the process sees the whole hierarchy, not only the part of a namespace.
+/// Whether the process is in the initial cgroup namespace and thus sees all groups up to the root.
+/// Also `true` on kernels without cgroup namespaces.
 fn in_initial_namespace() -> bool {
     /// The kernel's `PROC_CGROUP_INIT_INO`.
     const INITIAL: u64 = 0xeffffffb;
     sys::inode(c"/proc/self/ns/cgroup").is_none_or(|inode| inode == INITIAL)
 }
 
-/// A group's path and those of its ancestors, up to the root's, which is empty.
+/// Yields the paths of a group and its ancestors. The root's path, the last one, is empty.
 fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
     core::iter::successors(Some(path), |path| {
         let slash = path.rfind('/')?;
@@ -144,7 +145,7 @@ fn path_of<'a>(text: &'a [u8], controller: &str, version: Version) -> Option<&'a
     Some(group.path)
 }
 
-/// Reads a limit. A missing file, as in the root group, is no limit; `None` if unreadable.
+/// Reads a limit; `None` if it is unreadable. A missing file, as in the root group, means no limit.
 fn limit(path: &CStr) -> Option<Limit> {
     let mut buffer = [0; 32];
     match procfile::head(path, &mut buffer) {
@@ -153,9 +154,14 @@ fn limit(path: &CStr) -> Option<Limit> {
     }
 }
 
-/// Returns the least headroom of the group and its ancestors. In a container the root of the mount
-/// may be the group itself.
-fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&str; 2]) -> Headroom {
+/// Returns the least headroom of a group and its ancestors. If the mount has no such path, as in a
+/// container, reads the mount's root, which may be the group itself.
+fn least_headroom(
+    roots: &[&str],
+    path: &[u8],
+    pages: Option<SizeName<usize>>,
+    files: [&str; 2],
+) -> Headroom {
     let Ok(path) = core::str::from_utf8(path) else {
         return Headroom::Unknown;
     };
@@ -173,12 +179,13 @@ fn left(roots: &[&str], path: &[u8], pages: Option<SizeName<usize>>, files: [&st
     let Some(root) = root else {
         return Headroom::Hidden;
     };
-    let all = with_ancestors(path).map(|path| left_in(root, path, pages, files));
+    let all = with_ancestors(path).map(|path| group_headroom(root, path, pages, files));
     all.fold(Headroom::NoLimit, Headroom::min)
 }
 
-/// Returns the difference of one group's limit and usage: of memory, or of hugetlb `pages`.
-fn left_in(
+/// Returns one group's limit minus its usage: of hugetlb pages of size `pages`, or of memory,
+/// where inactive page cache doesn't count as used.
+fn group_headroom(
     root: &str,
     path: &str,
     pages: Option<SizeName<usize>>,
@@ -215,12 +222,12 @@ mod tests {
     #[test]
     fn a_missing_file_is_no_limit() {
         assert_eq!(limit(c"/no/such/file"), Some(Limit::None));
-        // A readable file without a limit.
+        // A readable file that holds no limit.
         assert_eq!(limit(c"/proc/self/stat"), None);
     }
 
     #[test]
-    fn the_least_counts() {
+    fn the_smaller_headroom_counts() {
         let (some, more) = (Headroom::Bytes(5), Headroom::Bytes(6));
         assert_eq!(more.min(some), some);
         assert_eq!(Headroom::NoLimit.min(more), more);

@@ -1,12 +1,13 @@
-//! Copies to new, zero-filled memory. Skips base pages of zeros, so that they take no memory.
+//! Copies to new, zero-filled memory. Base pages of zeros stay unpopulated in the copy.
 #![expect(unsafe_code, reason = "copies memory by address")]
 
 use crate::sys;
 
-/// Copies `len` bytes.
+/// Copies `len` bytes, except base pages of zeros.
 ///
 /// # Safety
-/// `len` must be whole base pages, `from` readable, and `to` writable, zero and the caller's alone.
+/// Both ranges must be whole base pages. `from` must be readable and must not change. `to` must be
+/// writable, zero-filled, and used by nobody else.
 pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
     let page = sys::page_size();
     for at in (0..len).step_by(page) {
@@ -22,7 +23,7 @@ pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
 /// # Safety
 /// The range must be whole base pages and readable.
 unsafe fn is_zero(addr: usize, len: usize) -> bool {
-    /// Long enough for the compiler to use vector registers.
+    /// Long enough that the compiler uses vector registers.
     type Block = [usize; 64];
     let mut blocks = (addr..addr + len).step_by(size_of::<Block>());
     // SAFETY: upheld by the caller; a base page is whole blocks.
@@ -36,7 +37,7 @@ mod tests {
     use crate::kernel::pagemap;
 
     #[test]
-    fn base_pages_of_zeros_stay_holes() {
+    fn base_pages_of_zeros_are_not_populated() {
         let page = sys::page_size();
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;

@@ -26,7 +26,7 @@ pub(crate) fn heap_may_fall_back(more: usize) -> bool {
         None => config::get().fallback != Fallback::None,
         Some(Share::Whole) => false,
         Some(share) => {
-            let bytes_of_heap = HeapBytes::take();
+            let bytes_of_heap = HeapBytes::count();
             let (more, all) = (more as u64, bytes_of_heap.huge + bytes_of_heap.other);
             share.has_room(more, bytes_of_heap.other, all)
         }
@@ -41,8 +41,9 @@ struct HeapBytes {
 }
 
 impl HeapBytes {
-    /// Counts the heap without its first [`SMALL_HEAP`] bytes, which are on base pages.
-    fn take() -> HeapBytes {
+    /// Counts the heap. Ignores [`SMALL_HEAP`] bytes on other pages: a small heap may stay on base
+    /// pages.
+    fn count() -> HeapBytes {
         let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
         let all = extents.fold(HeapBytes::default(), HeapBytes::with);
         HeapBytes {
@@ -80,33 +81,33 @@ pub fn note_refused(segment: Segment) {
 
 /// Reports once that the heap can't grow as required.
 pub(crate) fn heap_refused(more: usize) {
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
         return;
     };
     note_refused(Segment::Heap);
-    let huge = usize::try_from(HeapBytes::take().huge).unwrap_or(usize::MAX);
+    let huge = usize::try_from(HeapBytes::count().huge).unwrap_or(usize::MAX);
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
     let why = match config::heap_is_of_pool() {
         true => pool_backoff::shortfall().reason(),
         false => thp::serves_private().err().map(thp::NoThp::reason),
     };
-    let cure = match config::heap_is_of_pool() {
+    let remedy = match config::heap_is_of_pool() {
         true => " (to grow the pool: hugeadm --pool-pages-min)",
         false => "",
     };
     say_once(
-        &SAID,
+        &REPORTED,
         Level::Error,
         format_args!(
-            "--require={what} is not met: beyond {huge} of huge pages there are none for {more} \
-             more: {}; the request fails{cure}",
-            why.unwrap_or(NO_PAGE),
+            "--require={what} is not met: the heap has {huge} on huge pages and gets none for \
+             {more} more: {}; the request fails{remedy}",
+            why.unwrap_or(NO_HUGE_PAGE_LEFT),
         ),
     );
 }
 
-const NO_PAGE: &str = "the kernel has no huge page left";
+const NO_HUGE_PAGE_LEFT: &str = "the kernel has no huge page left";
 
 /// Notes that a required heap is about to move off its pool.
 pub(crate) fn heap_moves() {
@@ -117,16 +118,16 @@ pub(crate) fn heap_moves() {
 
 /// Reports once that a required heap has moved off its pool.
 pub(crate) fn heap_moved(moved: usize, when: &str) {
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap().filter(|_| !is_met(Segment::Heap)) else {
         return;
     };
     say_once(
-        &SAID,
+        &REPORTED,
         Level::Error,
         format_args!(
-            "--require={} is not met any more: {} moved off pages of a pool {when} \
-             (--heap=thp stays where it is)",
+            "--require={} is not met any more: {} moved off pool pages {when} \
+             (with --heap=thp the heap doesn't move)",
             Required(Segment::Heap, share),
             Amount(moved)
         ),
@@ -141,16 +142,17 @@ pub fn shm_may_fall_back(len: usize) -> bool {
     }
 }
 
-/// Whether shared memory requires transparent huge pages and the machine's settings give none.
-/// `false` below the size of one.
+/// Whether shared memory must be on transparent huge pages and the machine's settings rule them
+/// out. `false` if it is smaller than one.
 pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
     let is_large = || len >= crate::kernel::facts::thp_size();
     pages == Pages::Thp && SHM.share().is_some() && is_large() && thp::serves_shared().is_err()
 }
 
-/// Reports shared memory off the requested pages: an error if it is required and can't fall back.
-pub fn report_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
-    match SHM.share().filter(|_| !may_follow) {
+/// Reports shared memory that isn't on the requested pages: as an error if they are required and it
+/// may not fall back, otherwise as a warning.
+pub fn report_shm(kind: Kind, may_fall_back: bool, text: core::fmt::Arguments<'_>) {
+    match SHM.share().filter(|_| !may_fall_back) {
         None => starter_message::warn(kind, text),
         Some(share) => {
             note_refused(Segment::Shm);
