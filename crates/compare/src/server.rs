@@ -15,8 +15,8 @@ use crate::settings::{Ready, Server};
 use crate::sys;
 use crate::way::Way;
 
-/// Timeout for a server to become ready, and to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout for a server to become ready, to end after SIGTERM, and to end after SIGKILL.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Polling interval.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -52,20 +52,20 @@ pub(crate) fn drive(
     Ok(run)
 }
 
-/// Returns why the server can't be started: another one would be measured.
+/// Returns why the server must not be started: the driver would use another server on its port.
 pub(crate) fn obstacle(server: &Server) -> Option<String> {
     match server.ready {
-        Ready::Port(port) if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() => {
-            Some(format!("port {port} is in use: stop what listens there"))
-        }
+        Ready::Port(port) if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() => Some(
+            format!("port {port} is in use: stop the server that listens there"),
+        ),
         _ => None,
     }
 }
 
-/// Waits until the server is ready. Returns the reason if it isn't.
+/// Waits until the server is ready. Returns the reason if it doesn't become ready.
 fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option<String>> {
     let began = Instant::now();
-    while began.elapsed() < PATIENCE && !sys::is_interrupted() {
+    while began.elapsed() < TIMEOUT && !sys::is_interrupted() {
         let is_ready = match &server.ready {
             Ready::Port(port) => TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok(),
             Ready::Line(regex) => {
@@ -89,12 +89,12 @@ fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option
         true => "interrupted while waiting for the server".to_owned(),
         false => format!(
             "the server was not ready after {} seconds",
-            PATIENCE.as_secs()
+            TIMEOUT.as_secs()
         ),
     }))
 }
 
-/// Runs the driver. Returns its run, and the reason if it failed.
+/// Runs the driver. Returns its measurements, and the reason if it failed.
 fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run, Option<String>)> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(&server.driver);
@@ -106,8 +106,11 @@ fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run
     Ok((run, failed.then(|| format!("the driver failed ({status})"))))
 }
 
-/// Ends the server by SIGTERM, or by SIGKILL if that takes too long. Returns its usage, and a
-/// reason if it had failed before.
+/// Ends the server by SIGTERM, or by SIGKILL after a timeout. Returns its usage, and the reason if
+/// it had already failed.
+///
+/// # Errors
+/// The server still runs after both timeouts, or can't be killed.
 fn stop(program: &mut Started) -> io::Result<(sys::Usage, Option<String>)> {
     if program.status.is_some() {
         return Ok((sys::Usage::default(), None));
@@ -118,7 +121,7 @@ fn stop(program: &mut Started) -> io::Result<(sys::Usage, Option<String>)> {
         return Ok((usage, (!status.success()).then_some(failure)));
     }
     let pid = Pid::from_raw(libc::pid_t::try_from(program.pid).map_err(io::Error::other)?);
-    // The server may be ending by itself.
+    // The loop reports a server that can't be killed, such as one that has changed its user.
     let _ = kill(pid, Signal::SIGTERM);
     let began = Instant::now();
     loop {
@@ -126,8 +129,21 @@ fn stop(program: &mut Started) -> io::Result<(sys::Usage, Option<String>)> {
             program.status = Some(status);
             return Ok((usage, None));
         }
-        if began.elapsed() > PATIENCE {
-            let _ = kill(pid, Signal::SIGKILL);
+        if began.elapsed() > TIMEOUT {
+            let seconds = began.elapsed().as_secs();
+            let still_runs = |why: &str| {
+                io::Error::other(format!(
+                    "the server (process {pid}) still runs {seconds} seconds after SIGTERM{why}"
+                ))
+            };
+            if let Err(error) = kill(pid, Signal::SIGKILL) {
+                return Err(still_runs(&format!(
+                    ", and cannot be killed ({error}): stop it as root"
+                )));
+            }
+            if began.elapsed() > 2 * TIMEOUT {
+                return Err(still_runs(", despite SIGKILL"));
+            }
         }
         sleep(PERIOD);
     }
