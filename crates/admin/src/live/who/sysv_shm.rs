@@ -1,13 +1,14 @@
-//! System V segments.
+//! System V shared memory segments.
 //!
 //! `/proc/sysvipc/shm` doesn't show whether a segment has huge pages, and its count of resident
-//! pages is wrong on some kernels (6.18: 512 times too many). So each unattached segment is
-//! attached for a moment, without touching it.
+//! pages is wrong on some kernels (6.18: 512 times too many). So each segment that no visible
+//! process has attached is attached for a moment, without touching its pages.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use hugetools_model::KPath;
+use nix::errno::Errno;
 
 use super::attached::Attached;
 use super::{Scan, Stat};
@@ -33,6 +34,7 @@ impl Line {
 }
 
 impl Scan<'_> {
+    /// Adds the segments. Those found in processes only get their attach count.
     pub(super) fn segments(&mut self) {
         let table = match self.root.read_opt(&KPath::from("/proc/sysvipc/shm")) {
             Ok(table) => table.unwrap_or_default(),
@@ -56,11 +58,17 @@ impl Scan<'_> {
 
     /// Adds a segment that no visible process has attached.
     fn attach(&mut self, line: &Line) {
-        let Ok(attached) = Attached::new(line.id) else {
-            return self.unread(format!(
-                "shared memory segment {}; run this as its owner or as root",
-                line.id
-            ));
+        let attached = match Attached::new(line.id) {
+            Ok(attached) => attached,
+            Err(error) => {
+                let why = match error.raw_os_error().map(Errno::from_raw) {
+                    // The segment was removed after the table was read.
+                    Some(Errno::EINVAL | Errno::EIDRM) => return,
+                    Some(Errno::EACCES) => "run this as its owner or as root".to_owned(),
+                    _ => error.to_string(),
+                };
+                return self.unread(format!("shared memory segment {}; {why}", line.id));
+            }
         };
         let Some(file) = attached.map_file(self.root) else {
             return;
