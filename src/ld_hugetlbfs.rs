@@ -75,7 +75,7 @@ pub fn command() -> Command {
                 .help("Put segments into huge pages of their own, and add the library")
                 .long_help(
                     "Put segments into huge pages of their own, and add the library\n\n\
-                     SIZE is a power of two, at least 64kB. Without it, it is that of the target \
+                     SIZE is a power of two, at least 64kB. The default depends on the target \
                      machine.",
                 ),
         )

@@ -5,7 +5,7 @@ use crate::support::bless;
 use crate::support::needs::programs;
 use crate::support::traced::{changes, strace_words};
 
-/// Returns the command lines of a transcript that start no program.
+/// Returns the command lines with `--dry-run` or `--explain` in a transcript.
 fn lines(name: &str) -> Vec<String> {
     let text = bless::text(format!("tests/expected/hugectl/{name}"));
     let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
@@ -14,7 +14,7 @@ fn lines(name: &str) -> Vec<String> {
 }
 
 fn trace_all(name: &str, min_lines: usize) {
-    let test = format!("a plan is printed without a change: {name}");
+    let test = format!("no system call changes anything: {name}");
     if !programs(&test, &["strace"]) {
         return;
     }
@@ -29,7 +29,7 @@ fn trace_all(name: &str, min_lines: usize) {
     let lines = lines(name);
     assert!(lines.len() >= min_lines, "{}", lines.len());
     for line in lines {
-        // Only the first match: a path may contain the word, too.
+        // Replaces only the first match, since a path may contain the word, too.
         let traced = line.replacen("hugectl ", &format!("{hugectl} "), 1);
         place.shell(&traced);
         let changes = changes(&trace);
@@ -47,7 +47,7 @@ fn explanations_change_nothing() {
     trace_all("explain.txt", 3);
 }
 
-/// A start would write the bundled library to disk.
+/// Without an installed library, a start would write the bundled one to disk.
 #[test]
 fn the_bundled_library_is_not_written() {
     if !programs("a dry run of hugectl alone", &["strace"]) {
@@ -57,12 +57,12 @@ fn the_bundled_library_is_not_written() {
     std::fs::remove_dir_all(place.path("prefix/lib")).unwrap();
     let trace = place.path("trace");
     let hugectl = format!("{} hugectl", strace_words(&trace));
-    for how in ["--dry-run", "--explain"] {
+    for mode in ["--dry-run", "--explain"] {
         let options = "--text --data --bss --heap --shm";
-        let done = place.shell(&format!("{hugectl} {how} {options} sh -c true"));
-        // 3: some segment falls short.
-        assert!([0, 3].contains(&done.status), "{done:?}");
+        let ran = place.shell(&format!("{hugectl} {mode} {options} sh -c true"));
+        // 3 means that a segment gets fewer huge pages than requested.
+        assert!([0, 3].contains(&ran.status), "{ran:?}");
         let changes = changes(&trace);
-        assert!(changes.is_empty(), "{how}: {changes:#?}");
+        assert!(changes.is_empty(), "{mode}: {changes:#?}");
     }
 }

@@ -142,7 +142,7 @@ fn the_reason_for_a_missing_library_is_named() {
     let program = place.build("program", &source, &[]);
     let options = ["-q", "--heap=thp", "--data=thp"];
     let secure = "the library is not loaded: exec raised its privileges (AT_SECURE: a set-user-id \
-                  file, or another effective user)";
+                  file, or different real and effective users)";
     let dropped = "its starter dropped LD_PRELOAD";
     for (starter, wanted, other) in [
         (&["setpriv", "--ruid=65534"][..], secure, dropped),

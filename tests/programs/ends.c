@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Exits by an inline system call instruction. */
-static void end_by_itself(int status)
+static void exit_inline(int status)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(status) : "rcx", "r11", "memory");
@@ -48,8 +48,8 @@ int main(int count, char **words)
 		_exit(3);
 	if (!strcmp(how, "syscall"))
 		syscall(SYS_exit_group, 3);
-	if (!strcmp(how, "itself"))
-		end_by_itself(3);
+	if (!strcmp(how, "inline-syscall"))
+		exit_inline(3);
 	if (!strcmp(how, "quick"))
 		quick_exit(3);
 	if (!strcmp(how, "TERM"))

@@ -1,13 +1,13 @@
-/* A thousand threads with four small blocks each, and a large block. Prints what smaps says
- * while all threads live. */
+/* Allocates a large block, and four small blocks in each of a thousand threads. Prints the heap's
+ * pages from smaps while all threads live. */
 #include <pthread.h>
 #include "heap_pages.h"
 
 enum { THREADS = 1000, BLOCKS = 4 };
 
-static pthread_barrier_t full, printed;
+static pthread_barrier_t allocated, printed;
 
-static void *few(void *unused)
+static void *allocate_few(void *unused)
 {
 	char *block[BLOCKS];
 
@@ -15,7 +15,7 @@ static void *few(void *unused)
 		block[i] = malloc(16 << i);
 		memset(block[i], 1, 16 << i);
 	}
-	pthread_barrier_wait(&full);
+	pthread_barrier_wait(&allocated);
 	pthread_barrier_wait(&printed);
 	for (int i = 0; i < BLOCKS; i++)
 		free(block[i]);
@@ -31,12 +31,12 @@ int main(void)
 	memset(large, 1, 40 << 20);
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
-	pthread_barrier_init(&full, NULL, THREADS + 1);
+	pthread_barrier_init(&allocated, NULL, THREADS + 1);
 	pthread_barrier_init(&printed, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(thread + i, &small, few, NULL))
+		if (pthread_create(thread + i, &small, allocate_few, NULL))
 			return 1;
-	pthread_barrier_wait(&full);
+	pthread_barrier_wait(&allocated);
 	print_heap_pages("full");
 	pthread_barrier_wait(&printed);
 	for (int i = 0; i < THREADS; i++)

@@ -3,9 +3,9 @@
 //! **Invariants.** Only [`populate`] and [`hugetlb_pool`] change memory. Unknown numbers are
 //! `None`, except [`facts::threads`] (0) and [`facts::thp_size`] (a guess).
 //!
-//! **Locks.** None: two threads may read a file at the same time.
+//! **Locks.** None. Two threads may read the same file at the same time.
 //!
-//! **At a fork.** Cached values describe the machine, or limits that the child inherits.
+//! **At a fork.** The child keeps cached values: they describe the machine or inherited limits.
 
 pub mod cgroup;
 pub mod constraints;

@@ -18,7 +18,7 @@ const ENDS: [(&str, &str, Option<i32>, bool); 10] = [
     ("exit", "exit", Some(3), true),
     ("_exit", "exit", Some(3), true),
     ("syscall", "exit", Some(3), true),
-    ("itself", "exit", Some(3), false),
+    ("inline-syscall", "exit", Some(3), false),
     ("quick", "exit", Some(3), false),
     ("TERM", "signal", Some(15), false),
     ("KILL", "signal", Some(9), false),
@@ -30,13 +30,13 @@ const ENDS: [(&str, &str, Option<i32>, bool); 10] = [
 const SIZE: u64 = 48;
 
 #[test]
-fn each_end_has_one_line() {
+fn each_way_to_end_reports_one_line() {
     let dir = tempfile::tempdir().unwrap();
     for libc in Libc::ALL {
         let Some(program) = build("ends", libc, &[]) else {
             continue;
         };
-        // All at once, since they mostly wait.
+        // All run at the same time, since they mostly wait.
         let started = ENDS.map(|(how, ..)| {
             let file = dir.path().join(format!("{libc:?}-{how}"));
             let report = format!("--report={}", file.display());
@@ -71,7 +71,7 @@ fn each_end_has_one_line() {
             assert!(peak >= Some(SIZE << 20), "{what}: {line}");
             let time = |name: &str| line[name].as_f64().unwrap();
             let (seen, end) = (time("seen"), time("end"));
-            // A sample may be in the millisecond of the end.
+            // The last sample may fall into the same millisecond as the end.
             assert!(seen == end || !is_exact && seen < end, "{what}: {line}");
             assert!(time("start") < time("seen"), "{what}: {line}");
         }
@@ -80,7 +80,7 @@ fn each_end_has_one_line() {
 
 /// A failed exec does not end a program, and a child has its own start time.
 #[test]
-fn a_shell_and_its_children_have_a_line_each() {
+fn a_shell_and_each_child_have_a_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report");
     let report = format!("--report={}", file.display());
@@ -101,7 +101,7 @@ fn a_shell_and_its_children_have_a_line_each() {
     assert!(time("true", "end") <= time("sh", "end"), "{all:?}");
 }
 
-/// Not after SIGKILL: that report depends on OOM kills, which another test causes.
+/// Doesn't use SIGKILL: its report may name an OOM kill that another test caused.
 #[test]
 fn a_report_is_printed_after_a_signal() {
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
@@ -115,11 +115,11 @@ fn a_report_is_printed_after_a_signal() {
     assert!(!row(&err, "text").is_empty(), "{err}");
 }
 
-/// A daemon closes its descriptors and drops its root and its rights. The page that it
-/// shares with hugectl stays mapped.
+/// A daemon closes its descriptors, calls chroot and drops its privileges. The page that it shares
+/// with hugectl stays mapped.
 #[test]
 fn a_confined_daemon_is_watched() {
-    if !needs::root("a daemon without rights") {
+    if !needs::root("a confined daemon") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -151,8 +151,9 @@ fn lines_of_twenty_processes_do_not_mix() {
         return;
     };
     let report = format!("--report={}", file.display());
-    let hows = ["exit", "_exit", "KILL", "itself"];
-    let start = |at: usize| Running::start(&mut hugectl(&report, &program, &[hows[at % 4], "1"]));
+    let ways = ["exit", "_exit", "KILL", "inline-syscall"];
+    let start =
+        |index: usize| Running::start(&mut hugectl(&report, &program, &[ways[index % 4], "1"]));
     let mut all: Vec<Running> = (0..20).map(start).collect();
     assert!(all.iter_mut().all(|running| running.line() == "ready"));
     let ids = all.iter().map(|running| child_of(running.id()));
@@ -162,15 +163,15 @@ fn lines_of_twenty_processes_do_not_mix() {
             scope.spawn(|| running.end());
         }
     });
-    let number = |line: &Value| line["pid"].as_u64().unwrap();
-    let mut found: Vec<u64> = lines(&file, 20).iter().map(number).collect();
+    let pid_of = |line: &Value| line["pid"].as_u64().unwrap();
+    let mut found: Vec<u64> = lines(&file, 20).iter().map(pid_of).collect();
     found.sort_unstable();
     pids.sort_unstable();
     assert_eq!(found, pids);
 }
 
-/// A starter becomes another user, who cannot use the shared page, or drops the library:
-/// hugectl writes the line.
+/// A starter changes its user, so that the program cannot map the shared page or lacks the library,
+/// or drops LD_PRELOAD. Then hugectl writes the line.
 #[test]
 fn a_program_behind_a_starter_has_one_line() {
     if !needs::root("the lines of a starter") {
@@ -206,8 +207,8 @@ fn a_program_behind_a_starter_has_one_line() {
 }
 
 #[test]
-fn a_kill_for_lack_of_memory_is_named() {
-    let Some(group) = Group::of_memory("the end for lack of memory", "64M") else {
+fn an_oom_kill_is_named() {
+    let Some(group) = Group::of_memory("the report of an OOM kill", "64M") else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();
@@ -218,7 +219,7 @@ fn a_kill_for_lack_of_memory_is_named() {
     let report = format!("--report={}", file.display());
     let running = Running::ready(&mut hugectl(&report, &program, &["grow", "16"]));
     std::thread::sleep(SEEN);
-    // hugectl stays outside.
+    // hugectl stays outside the group.
     group.add(child_of(running.id()));
     let ran = running.end();
     assert_eq!(ran.status, 128 + 9, "{ran:?}");

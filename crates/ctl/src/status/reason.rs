@@ -13,8 +13,9 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use crate::probe::kernel::{NoPools, hidden_settings};
 
-/// The reason for a requested segment without a huge page.
-const NOT_MOVED: &str = "neither its file's huge pages nor a copy; a line at its start said why";
+/// The reason for a requested segment without any huge page.
+const NOT_MOVED: &str = "neither mapped from huge pages of its file nor copied to huge pages; a \
+                         message at the program's start said why";
 
 /// The reason for each kind of memory, if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,8 +37,8 @@ pub(super) struct Reasons {
 }
 
 impl Reasons {
-    /// Returns the reason for a row. `None` if less than a huge page or a twentieth of it is on
-    /// base pages.
+    /// Returns the reason for a row, if known. `None` if less than a huge page, or less than a
+    /// twentieth of the row, is on base pages.
     pub(super) fn of(&self, row: &Row<'_>, exe: &[u8], pmd_size: u64) -> Option<String> {
         let (resident, huge) = (row.resident, row.huge_bytes());
         let rest = resident.saturating_sub(huge);
@@ -45,8 +46,8 @@ impl Reasons {
             return None;
         }
         let is_exe = row.object == Some(exe);
-        // A segment with any huge page has all that are possible, whether by the request, by a mark
-        // in the file, or from the page cache.
+        // A segment with any huge page has as many as fit, whether they come from a request, from
+        // marks in the file, or from the page cache.
         let of_file = |why: &'_ Option<String>| match why {
             Some(why) if huge == 0 => Some(why.clone()),
             None if huge == 0 && self.is_known => Some(NOT_MOVED.to_owned()),
@@ -71,6 +72,7 @@ impl Reasons {
         self.heap.clone().or_else(head)
     }
 
+    /// Finds the reasons in the environment, the mappings, the pools and the THP settings.
     pub(super) fn find(
         root: &Root,
         pid: Pid,
@@ -108,24 +110,24 @@ impl Reasons {
                 why => Ok(why),
             }
         };
-        let thp = |asked: bool, left: &str| match asked {
-            true => Ok(find(Some(Pages::Thp), "", &private)?.or(Some(left.to_owned()))),
+        let thp = |is_asked: bool, left_alone: &str| match is_asked {
+            true => Ok(find(Some(Pages::Thp), "", &private)?.or(Some(left_alone.to_owned()))),
             false => Ok(None),
         };
         let shared = hidden.or_else(|| shared_thp(thp_settings, enabled));
-        let left = || Some(reasons::SHM_LEFT_ALONE.to_owned());
-        let own = || asked.heap.map(|_| reasons::ITS_OWN.to_owned());
+        let shm_left_alone = || Some(reasons::SHM_LEFT_ALONE.to_owned());
+        let not_malloc = || asked.heap.map(|_| reasons::ITS_OWN.to_owned());
         let anon = thp(asked.anon.is_some(), reasons::ANON_LEFT_ALONE)?;
         Ok(Reasons {
             is_known: true,
             is_heap_asked: asked.heap.is_some(),
             heap: find(asked.heap, "--heap", &private)?,
-            shm: find(asked.shm, "--shm", &shared)?.or_else(left),
+            shm: find(asked.shm, "--shm", &shared)?.or_else(shm_left_alone),
             text: find(asked.elfmap.text, "--text", &private)?,
             data: find(asked.elfmap.data, "--data", &private)?,
             libraries: (!asked.text_libs).then(|| not_asked("--text-libs", has_variables)),
             stack: thp(asked.stack.is_some(), reasons::STACK_LEFT_ALONE)?,
-            anon: anon.or_else(|| private.clone()).or_else(own),
+            anon: anon.or_else(|| private.clone()).or_else(not_malloc),
         })
     }
 }
@@ -144,8 +146,8 @@ fn not_asked(option: &str, has_variables: bool) -> String {
 fn no_library(is_secure: bool) -> String {
     let why = match is_secure {
         true => {
-            "exec raised its privileges (AT_SECURE: a set-user-id file, or another effective \
-             user), so its loader ignores LD_PRELOAD; hugectl --pid, as root, reaches it"
+            "exec raised its privileges (AT_SECURE: a set-user-id file, or different real and \
+             effective users), so its loader ignores LD_PRELOAD; hugectl --pid, as root, reaches it"
         }
         false => {
             "its starter dropped LD_PRELOAD, or it is a static program; hugectl --pid reaches it"
@@ -191,7 +193,7 @@ fn setting(what: &str, word: &Option<String>) -> String {
     format!("{what} are set to {}", word.as_deref().unwrap_or("never"))
 }
 
-/// Why the process gets no more pages from the pool.
+/// Returns why the process gets no more pages from the pool; `None` if it gets more or needs none.
 fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileError> {
     let meminfo = Meminfo::read(root)?;
     let size = match pages {

@@ -1,4 +1,4 @@
-//! Relocations of a loaded object: they name the symbols that it needs from other objects.
+//! Finds the symbols that a loaded object needs from others, by its relocations.
 #![expect(unsafe_code, reason = "reads tables of loaded files")]
 
 use core::ffi::{CStr, c_char};
@@ -13,11 +13,13 @@ struct Relocation {
     _addend: i64,
 }
 
-/// Tags of a table and its length: `DT_JMPREL` with `DT_PLTRELSZ`, `DT_RELA` with `DT_RELASZ`.
+/// Tags of a table and its length in bytes: `DT_JMPREL` with `DT_PLTRELSZ`, and `DT_RELA` with
+/// `DT_RELASZ`.
 const TABLES: [(i64, i64); 2] = [(23, 2), (7, 8)];
 
 impl Object<'_> {
-    /// Calls `pick` with each undefined symbol of a relocation; returns its first result.
+    /// Calls `pick` with the name of each undefined symbol of a relocation until it returns a
+    /// value, and returns that.
     pub(crate) fn find_undefined<T>(&self, mut pick: impl FnMut(&CStr) -> Option<T>) -> Option<T> {
         let (strings, symbols) = (self.table(STRTAB)?, self.table(SYMTAB)?);
         for (table, len) in TABLES {
@@ -25,8 +27,9 @@ impl Object<'_> {
                 continue;
             };
             let count = len / size_of::<Relocation>();
-            // SAFETY: a table of the object, which stays while it is loaded.
+            // SAFETY: the object's table is mapped and aligned while the object is loaded.
             let entries = unsafe { core::slice::from_raw_parts(table as *const Relocation, count) };
+            // The upper half of `info` is the index of the symbol; 0 for none.
             for entry in entries.iter().filter(|entry| entry.info >> 32 != 0) {
                 let index = usize::try_from(entry.info >> 32).unwrap_or(0);
                 let at = symbols + index * size_of::<libc::Elf64_Sym>();

@@ -15,12 +15,13 @@ pub(crate) struct Parts {
     pub(crate) data: Option<Part>,
     /// Why the program's text cannot be on huge pages of its file.
     pub(crate) obstacle: Option<Obstacle>,
-    /// The files whose text may be on their own huge pages, the program first.
+    /// The files whose text may be on huge pages of the page cache, the program first.
     pub(crate) prepared: Vec<Prepared>,
 }
 
 impl Parts {
-    /// Measures the requested segments in pages of `size`, or of the requested size if smaller.
+    /// Measures the requested segments in huge pages of `size`, or of the requested size if that is
+    /// smaller.
     pub(crate) fn measure(target: &Target, wants: Wants, size: Option<PageSize>) -> Parts {
         let size = |pages: Option<Pages>| pages.and_then(|pages| smallest(pages, size));
         let layout = &target.layout;
@@ -31,6 +32,7 @@ impl Parts {
         }
     }
 
+    /// Drops requests for text or data that cannot have a huge page.
     pub(crate) fn possible(&self, wants: Wants) -> Wants {
         let has_page = |part: Option<Part>| part.is_some_and(|part| part.inner > Bytes::default());
         Wants {
@@ -47,7 +49,7 @@ impl Parts {
         own.map_or(Bytes::default(), |prepared| prepared.wanted)
     }
 
-    /// Returns the bytes of text that need other pages than the file's own.
+    /// Returns the bytes of text that need huge pages other than those of its file.
     pub(crate) fn needs(&self, target: &Target, wants: Wants) -> Bytes {
         let own = self.own(target);
         let part = self.text.filter(|_| wants.text.is_some());
@@ -58,18 +60,19 @@ impl Parts {
     }
 }
 
-/// Whether a library or the page cache can put the program's segments on huge pages.
+/// Whether our library or the page cache can put the program's segments on huge pages.
 pub(crate) fn is_reachable(target: &Target) -> bool {
     target.secure_exec.is_none() && matches!(target.image, Image::Dynamic(_) | Image::Static)
 }
 
-/// Returns the smallest huge pages that may serve a request.
+/// Returns the smallest page size that may serve a request. `size` is the THP size, otherwise the
+/// default huge page size.
 fn smallest(pages: Pages, size: Option<PageSize>) -> Option<PageSize> {
     match pages {
         Pages::Default | Pages::Thp => size,
         Pages::Size(bytes) => {
-            let asked = PageSize::new(bytes);
-            asked.map(|asked| size.map_or(asked, |size| size.min(asked)))
+            let requested = PageSize::new(bytes);
+            requested.map(|requested| size.map_or(requested, |size| size.min(requested)))
         }
     }
 }
