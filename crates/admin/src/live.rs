@@ -65,10 +65,11 @@ fn directory(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// Sets owner and mode of a device such as `/dev/userfaultfd`. Only root can replace it by a
-/// symlink. Reduces the mode first, so that nobody gets more access in between.
+/// Sets owner and mode of a device directly in `/dev`, such as `/dev/userfaultfd`. Only root can
+/// replace it by a symlink. Clears access for group and others first, so that the old group never
+/// gets the new group's access.
 fn own_device(path: &Path, owner: Owner) -> io::Result<()> {
-    if !path.starts_with("/dev") {
+    if path.parent() != Some(Path::new("/dev")) {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
     }
     fs::set_permissions(path, fs::Permissions::from_mode(0o600 & owner.mode))?;
