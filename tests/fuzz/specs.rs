@@ -1,4 +1,4 @@
-//! Pool specifications and the kernel's list syntax.
+//! Fuzz targets: pool specifications, the kernel's lists and its choices in brackets.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use hugetools_model::units::size::Quantity;
 
 use crate::engine::{fuzz, kept_lines, recorded};
 
-/// Returns the value of a number in 128 bits, and whether it has a unit.
+/// Parses a size as a reference for the tested parser. Returns its value and whether it has a unit.
 fn value_of(text: &str) -> Option<(u128, bool)> {
     let lower = text.to_ascii_lowercase();
     let (radix, digits) = match lower.strip_prefix("0x") {
@@ -38,7 +38,7 @@ fn value_of(text: &str) -> Option<(u128, bool)> {
     Some((number.checked_mul(factor)?, true))
 }
 
-fn judge(text: &str, amount: Amount) {
+fn check_amount(text: &str, amount: Amount) {
     match amount {
         Amount::Pages(pages) => assert_eq!(value_of(text), Some((u128::from(pages.get()), false))),
         Amount::Memory(bytes) => assert_eq!(value_of(text), Some((u128::from(bytes.get()), true))),
@@ -69,7 +69,7 @@ fn specs() {
         if let Ok(spec) = &spec {
             let amount = text.rsplit_once(':').unwrap().1;
             let signed = spec.direction != Direction::To;
-            judge(&amount[usize::from(signed)..], spec.amount);
+            check_amount(&amount[usize::from(signed)..], spec.amount);
             let size = text.split(['@', ':']).next().unwrap();
             match spec.size {
                 None => assert_eq!(size, "DEFAULT"),
@@ -146,7 +146,7 @@ fn lists() {
         };
         assert!(members.iter().all(|member| *member <= 65535));
         assert_eq!(parse_list(&format_list(&members)), Some(members.clone()));
-        // Without strides every number of a range is a member.
+        // Without a stride, every number of a range is a member.
         let parts: Vec<&str> = text
             .trim()
             .split(',')

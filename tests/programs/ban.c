@@ -1,5 +1,8 @@
-/* Disables transparent huge pages for itself: by prctl(), with `number` by syscall(). With `mapped`
-   it maps memory before and touches it after. Prints THP_enabled and PR_GET_THP_DISABLE. */
+/* Disables transparent huge pages for itself. Prints THP_enabled of /proc/self/status, and the
+   result of PR_GET_THP_DISABLE.
+
+   ban CALL   with CALL: function (by prctl()), number (by syscall()), mapped (by prctl(), between
+   mapping memory and touching it) */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-//! Effects on the live machine.
+//! Implements [`Effects`] on the running machine.
 //!
-//! **Invariants.** Most effects are one system call or a few related ones. Errors of the system are
-//! returned unchanged.
+//! **Invariants.** Errors of system calls are returned unchanged. Only account look-ups and
+//! commands return a text.
 
 mod accounts;
 pub mod files;
@@ -30,14 +30,14 @@ pub use sys::{catch_signals, caught_signal, end_by};
 use crate::effects::{Account, Effects, Found};
 use crate::step::{Install, Installed, Mount, Owner, Swap};
 
-/// Effects on the machine, or only on files and directories of a recorded tree.
+/// Operates on the running machine, or on files and directories of a recorded tree.
 #[derive(Debug)]
 pub struct Live {
     root: Root,
 }
 
 impl Live {
-    /// Returns the effects on the machine of `root`.
+    /// Returns the operations on `root`.
     pub fn new(root: Root) -> Live {
         Live { root }
     }
@@ -46,7 +46,8 @@ impl Live {
         self.root.checked_path(path)
     }
 
-    /// Returns the path of a file without following a symlink at its end.
+    /// Like `path`, but the last component may be a symlink out of the tree: callers don't follow
+    /// it.
     fn entry(&self, path: &Path) -> io::Result<PathBuf> {
         let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -57,7 +58,7 @@ impl Live {
 
 /// Opens a directory. All later operations use the descriptor, because the owner of the
 /// parent directory could replace the directory by a symlink.
-fn directory(path: &Path) -> io::Result<fs::File> {
+fn open_dir(path: &Path) -> io::Result<fs::File> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
     fs::OpenOptions::new()
         .read(true)
@@ -103,11 +104,11 @@ impl Effects for Live {
 
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
         let path = self.path(path)?;
-        // Without a umask, the mode is right from the start. No other thread creates files.
-        let before = umask(Mode::empty());
-        let made = fs::DirBuilder::new().mode(mode).create(&path);
-        umask(before);
-        made
+        // A umask would clear bits of the mode. No other thread creates files meanwhile.
+        let old_umask = umask(Mode::empty());
+        let result = fs::DirBuilder::new().mode(mode).create(&path);
+        umask(old_umask);
+        result
     }
 
     fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
@@ -115,7 +116,7 @@ impl Effects for Live {
     }
 
     fn own(&mut self, path: &Path, owner: Owner) -> io::Result<()> {
-        let dir = match directory(path) {
+        let dir = match open_dir(path) {
             Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
                 return own_device(path, owner);
             }
@@ -126,8 +127,8 @@ impl Effects for Live {
     }
 
     fn mount(&mut self, mount: &Mount) -> io::Result<()> {
-        let held = directory(&mount.point)?;
-        let point = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
+        let dir = open_dir(&mount.point)?;
+        let point = format!("/proc/self/fd/{}", dir.as_fd().as_raw_fd());
         let options = mount.options();
         let (source, kind) = (Some("none"), Some("hugetlbfs"));
         let flags = MsFlags::empty();
@@ -186,7 +187,7 @@ impl Effects for Live {
     }
 }
 
-/// Returns the modification time of a file; `None` if it is missing.
+/// Returns the modification time of a file; `None` if it can't be read.
 pub fn written(root: &Root, path: &str) -> Option<SystemTime> {
     let file = root.checked_path(path).ok()?;
     fs::metadata(file).ok()?.modified().ok()

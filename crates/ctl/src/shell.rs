@@ -15,8 +15,8 @@ pub(crate) fn quote(out: &mut Vec<u8>, word: &OsStr) {
     out.push(b'\'');
 }
 
-/// Returns a command line, quoted only where needed.
-pub(crate) fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
+/// Joins words with spaces and quotes them where a shell needs it. Replaces invalid UTF-8.
+pub(crate) fn join<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     let mut out = Vec::new();
     for word in words {
         let word = word.as_ref();

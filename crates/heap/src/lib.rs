@@ -1,20 +1,20 @@
-//! `libhugetlbfs_heap.so`: `libhugetlbfs.so`, plus unmodified mimalloc, whose arenas lie in our
-//! extents.
+//! `libhugetlbfs_heap.so`: all of `libhugetlbfs.so`, and unmodified mimalloc with its arenas in our
+//! extents (`hugetools_pages::extent`).
 //!
-//! Modules, from the ground up; each uses only those above it.
+//! Modules, lowest layer first; each uses only those listed before it.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `host_malloc` | the other malloc: the program's own, if it stays, or libc's |
+//! | `host_malloc` | the replaced malloc, mostly libc's; serves all calls if the program keeps it |
 //! | `mimalloc` | mimalloc's C interface |
-//! | `owner` | owners of blocks |
-//! | `state` | state of the heap |
+//! | `owner` | tells mimalloc's blocks from the replaced malloc's |
+//! | `state` | state of the heap: ready, purge due |
 //! | `idle` | purges an idle heap |
 //! | `arena` | mimalloc's arenas in our extents |
 //! | `wrappers` | functions of libc that mimalloc calls through us |
 //! | `malloc` | the malloc family |
 //! | `exports` | the exported functions: malloc family, C++ operators |
-//! | `dlopen` | code that takes malloc from libc |
+//! | `dlopen` | redefines libc's malloc as ours before a `dlopen` |
 #![no_std]
 
 mod arena;
@@ -28,7 +28,7 @@ mod owner;
 mod state;
 mod wrappers;
 
-/// Tells the other part of this library that malloc is here (`rt::marker`).
+/// Marks a library that contains malloc, for `rt::marker` of `libhugetlbfs`.
 #[unsafe(no_mangle)]
 #[expect(unsafe_code, reason = "a symbol that `rt/marker.s` refers to")]
 static hugetools_heap: u8 = 1;

@@ -1,14 +1,15 @@
-//! `dlopen(3)`: binds a library opened with `RTLD_DEEPBIND` to our memory calls, too.
+//! `dlopen(3)`: makes a library opened with `RTLD_DEEPBIND` use our memory calls instead of libc's,
+//! and puts the libraries loaded before it on huge pages.
 //!
-//! The loader identifies the caller of `dlopen` by the return address, so our function ends with a
-//! jump to the loader's.
+//! The loader identifies the caller of `dlopen` by the return address. So our function ends with a
+//! jump to the loader's: the last call, in an optimized build.
 //!
 //! **Invariants.** `dlopen` loads the same file and returns the same result as the loader's. libc's
-//! tables change in this process only, one word at a time.
+//! symbol table changes in this process only. The value of each symbol changes atomically.
 //!
-//! **Locks.** None of ours; the loader's.
+//! **Locks.** None of ours, but look-ups take the loader's.
 //!
-//! **At a fork.** The child has the changed tables.
+//! **At a fork.** The child inherits the changed table.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -23,11 +24,11 @@ use crate::loader::{objects, rebind};
 use crate::next::{self, later};
 use crate::program_segments;
 
-/// `RTLD_DEEPBIND`: the library and its dependencies are searched before the program.
+/// `RTLD_DEEPBIND`: symbols are looked up in the library and its dependencies first.
 const RTLD_DEEPBIND: c_int = 8;
 
-/// Names to bind to ours: memory calls, and thread creation, since memory may have to leave a pool
-/// before a thread starts.
+/// Functions of libc to redefine as ours: memory calls, and thread creation because private memory
+/// may have to leave the pool before the first thread is created.
 const NAMES: [&CStr; 16] = [
     c"mmap",
     c"mmap64",
@@ -55,9 +56,9 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     program_segments::libraries_loaded();
     let flags = bind(flags);
     // SAFETY: the address of the function of that name.
-    match unsafe { function::<Dlopen>(real()) } {
+    match unsafe { function::<Dlopen>(next_dlopen()) } {
         // SAFETY: upheld by the caller.
-        Some(real) => unsafe { real(file, flags) },
+        Some(next) => unsafe { next(file, flags) },
         None => core::ptr::null_mut(),
     }
 }
@@ -65,7 +66,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
 /// Redefines libc's functions as ours for `RTLD_DEEPBIND`. Returns the flags, without
 /// `RTLD_DEEPBIND` if libc's table can't be changed.
 fn bind(flags: c_int) -> c_int {
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static WARNED: AtomicBool = AtomicBool::new(false);
     type BindMalloc = extern "C" fn() -> bool;
     if flags & RTLD_DEEPBIND == 0 {
         return flags;
@@ -75,16 +76,16 @@ fn bind(flags: c_int) -> c_int {
         return flags;
     }
     say_once(
-        &SAID,
+        &WARNED,
         Level::Warning,
         format_args!(
-            "dlopen: without RTLD_DEEPBIND, since libc's symbols cannot be redefined here"
+            "dlopen: RTLD_DEEPBIND is ignored, because libc's symbol table cannot be changed"
         ),
     );
     flags & !RTLD_DEEPBIND
 }
 
-/// Binds [`NAMES`]; returns false if libc's table can't be written.
+/// Redefines [`NAMES`] as ours; returns false if libc's table can't be written.
 fn bind_memory() -> bool {
     static BOUND: AtomicBool = AtomicBool::new(false);
     // A look-up after the change would find our functions.
@@ -92,22 +93,22 @@ fn bind_memory() -> bool {
     rebind::to_ours(NAMES, &BOUND)
 }
 
-/// Returns the address of the loader's `dlopen`; 0 if there is none.
+/// Returns the address of the next `dlopen`, mostly the loader's; 0 if there is none.
 #[inline(never)]
-fn real() -> usize {
-    static KNOWN: AtomicUsize = AtomicUsize::new(0);
-    if KNOWN.load(Ordering::Relaxed) == 0 {
+fn next_dlopen() -> usize {
+    static ADDRESS: AtomicUsize = AtomicUsize::new(0);
+    if ADDRESS.load(Ordering::Relaxed) == 0 {
         let found = match next::dlsym_next(c"dlopen") {
             0 => search(),
             found => found,
         };
-        KNOWN.store(found, Ordering::Relaxed);
+        ADDRESS.store(found, Ordering::Relaxed);
     }
-    KNOWN.load(Ordering::Relaxed)
+    ADDRESS.load(Ordering::Relaxed)
 }
 
-/// Searches all objects: before glibc 2.34 the function is in libdl, which the program may have
-/// loaded later.
+/// Searches all objects. Before glibc 2.34, `dlopen` and `dlsym` are in libdl, which may have been
+/// loaded after the start.
 #[cold]
 fn search() -> usize {
     let mut found = 0;

@@ -1,8 +1,8 @@
-//! `cargo ship`: see the library crate.
+//! `cargo ship` installs, uninstalls and packages hugetools; see the library crate.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a tool of the tree"
+    reason = "a command-line tool"
 )]
 
 use std::process::ExitCode;
@@ -28,14 +28,14 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<String, Failure> {
     let from = cli.from.as_deref();
     match cli.task {
-        Task::Install(place) => {
+        Task::Install(destination) => {
             let tree = Tree::prepare(from)?;
-            install::may_write(&place)?;
-            install::install(&tree, &place)
+            install::may_write(&destination)?;
+            install::install(&tree, &destination)
         }
-        Task::Uninstall(place) => {
-            install::may_write(&place)?;
-            install::uninstall(&place)
+        Task::Uninstall(destination) => {
+            install::may_write(&destination)?;
+            install::uninstall(&destination)
         }
         Task::Packages { output } => packages::make(&Tree::prepare(from)?, output),
     }

@@ -1,4 +1,4 @@
-//! `--require` of private mappings and stacks.
+//! `hugectl --require=anon` and `--require=stack`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,9 +9,9 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 use crate::support::unchanged::without_pool;
 
-/// Returns the output of `required_anon` if these calls fail with this error.
-fn output(calls: &str, refused: &[&str], error: &str) -> String {
-    let line = |call: &str| match refused.contains(&call) {
+/// Returns the output of `required_anon` if the calls in `failing` fail with this error.
+fn output(calls: &str, failing: &[&str], error: &str) -> String {
+    let line = |call: &str| match failing.contains(&call) {
         true => format!("{call}: {error}\n"),
         false => format!("{call}: ok\n"),
     };
@@ -19,48 +19,50 @@ fn output(calls: &str, refused: &[&str], error: &str) -> String {
     calls.map(line).collect()
 }
 
-/// Runs the calls with and without `-q` and expects one error line if any call fails.
-fn check(options: &str, program: &Path, calls: &str, refused: &[&str], error: &str, why: &str) {
+/// Runs the calls with and without `-q`. If any are to fail, expects one error line that contains
+/// `why`.
+fn check(options: &str, program: &Path, calls: &str, failing: &[&str], error: &str, why: &str) {
     for quiet in ["", "-q "] {
         let ran = hugectl(&format!("{quiet}{options}"), program, calls);
-        let out = output(calls, refused, error);
+        let out = output(calls, failing, error);
         assert_eq!((ran.status, &ran.out), (0, &out), "{options} {ran:?}");
         let errors = ran.err.lines().filter(|line| line.contains(" error: "));
         let errors: Vec<&str> = errors.collect();
-        assert_eq!(errors.len(), usize::from(!refused.is_empty()), "{ran:?}");
+        assert_eq!(errors.len(), usize::from(!failing.is_empty()), "{ran:?}");
         let is_expected = |line: &&str| line.contains(" is not met: ") && line.contains(why);
         assert!(errors.iter().all(is_expected), "{ran:?}");
     }
 }
 
+/// All calls of `required_anon` except `unaligned` and `off`.
 const ALL: &str = "map small reserve grow thread tiny";
 
 #[test]
-fn mappings_and_threads_fail() {
-    let Some(_live) = without_pool("private mappings that are required") else {
+fn mappings_and_threads_fail_without_thp() {
+    let Some(_live) = without_pool("required private mappings") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
         return;
     };
-    let (none, off) = ("", "disabled by prctl; the request fails");
+    let (none, disabled) = ("", "disabled by prctl; the request fails");
     let large = ["map", "reserve", "grow"];
-    let banned = format!("map off {ALL}");
+    let off_after_map = format!("map off {ALL}");
     for share in ["anon", "anon:90"] {
         let require = format!("--require={share}");
         check(&require, &program, ALL, &[], none, none);
         let off_first = format!("off {ALL}");
-        check(&require, &program, &off_first, &large, "ENOMEM", off);
+        check(&require, &program, &off_first, &large, "ENOMEM", disabled);
     }
     // The mapping contains no whole huge page.
-    let place = "no room for a whole huge page";
+    let no_room = "no room for a whole huge page";
     check(
         "--require=anon",
         &program,
         "map unaligned",
         &["unaligned"],
         "ENOMEM",
-        place,
+        no_room,
     );
     // It counts once: alone, all of the memory is on base pages.
     check(
@@ -80,30 +82,30 @@ fn mappings_and_threads_fail() {
         none,
         none,
     );
-    // Half of the memory may be on base pages: as much as was mapped before the prctl.
+    // Half of the memory may be on base pages: one `map` after the prctl, but not two.
     let ran = hugectl("-q --require=anon:50", &program, "map off map map");
     assert_eq!(ran.out, "map: ok\nmap: ok\nmap: ENOMEM\n", "{ran:?}");
-    // Threads fail to start if their stacks cannot be huge.
+    // A thread with a large stack fails to start if the stack can't be on huge pages.
     check("--require=stack", &program, ALL, &[], none, none);
     check(
         "--require=stack",
         &program,
-        &banned,
+        &off_after_map,
         &["thread"],
         "EAGAIN",
-        off,
+        disabled,
     );
     starts(
         "-q --anon --stack",
         &program,
-        &banned,
-        &output(&banned, &[], none),
+        &off_after_map,
+        &output(&off_after_map, &[], none),
     );
 }
 
 #[test]
 fn the_main_stack_is_measured() {
-    let Some(_live) = without_pool("stacks that are required") else {
+    let Some(_live) = without_pool("required stacks") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
@@ -127,17 +129,17 @@ fn the_main_stack_is_measured() {
         let (status, out) = if met { (0, "small: ok\n") } else { (125, "") };
         assert_eq!((ran.status, &*ran.out), (status, out), "{options} {ran:?}");
         let cause = format!("a stack of {kb} kB is too small (to have a larger one: ulimit -s ");
-        let is_told =
+        let has_cause =
             ran.err.contains("is not started: --require=stack") && ran.err.contains(&cause);
-        assert_eq!(is_told, !met, "{options} {ran:?}");
+        assert_eq!(has_cause, !met, "{options} {ran:?}");
     }
     let parts = ["--require=stack and --fallback=base: --stack uses transparent"];
     refused("--require=stack --fallback=base", &program, "small", &parts);
 }
 
 #[test]
-fn transparent_huge_pages_that_are_switched_off() {
-    let Some(_live) = machine("private mappings where transparent huge pages are off") else {
+fn a_program_started_without_thp_is_refused() {
+    let Some(_live) = machine("required mappings of a program that is started without THP") else {
         return;
     };
     let (Some(program), Some(no_thp)) = (
@@ -146,7 +148,7 @@ fn transparent_huge_pages_that_are_switched_off() {
     ) else {
         return;
     };
-    // The prctl happens after hugectl's checks, so the library refuses.
+    // `no_thp` calls prctl after hugectl's checks, so the library refuses to start the program.
     for segment in ["anon", "stack"] {
         let options = format!("--require={segment} --only=required_anon-Glibc-pthread");
         let arguments = format!("{} small", program.display());
@@ -156,8 +158,8 @@ fn transparent_huge_pages_that_are_switched_off() {
 }
 
 #[test]
-fn the_report_names_each_requirement() {
-    let Some(_live) = without_pool("reports of private mappings that are required") else {
+fn the_report_says_which_requirements_are_met() {
+    let Some(_live) = without_pool("reports of required private mappings") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
@@ -170,10 +172,10 @@ fn the_report_names_each_requirement() {
         ("off thread", "met", "NOT met"),
     ] {
         let ran = hugectl(options, &program, arguments);
-        let find = |line: &&str| line.starts_with("required: ");
-        let line = ran.err.lines().find(find).unwrap_or("");
-        let says = |what: &str| line.contains(what);
-        let both = says(&format!("anon:50 {anon} (")) && says(&format!("stack:90 {stack} ("));
-        assert!(both, "{arguments} {ran:?}");
+        let is_required = |line: &&str| line.starts_with("required: ");
+        let line = ran.err.lines().find(is_required).unwrap_or("");
+        let has = |text: &str| line.contains(text);
+        let has_both = has(&format!("anon:50 {anon} (")) && has(&format!("stack:90 {stack} ("));
+        assert!(has_both, "{arguments} {ran:?}");
     }
 }

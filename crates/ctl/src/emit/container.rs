@@ -30,7 +30,7 @@ pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
     let variables = variables.iter();
     let variables = variables.map(|(name, value)| format!("--env={name}={value}"));
     let options = mount.into_iter().chain(variables);
-    let lines = options.map(|option| shell::line([option]) + "\n");
+    let lines = options.map(|option| shell::join([option]) + "\n");
     lines.collect::<String>() + "--ulimit=memlock=-1\n"
 }
 

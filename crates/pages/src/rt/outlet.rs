@@ -1,8 +1,9 @@
 //! The destination of messages: descriptor 2 while it is the same file as at the start, or the
 //! file of `hugectl --messages`.
 //!
-//! The latter is opened at the start, since the process may drop its rights or change its root. If
-//! the program closes it, each message opens it by name.
+//! The latter is inherited or opened at the start, since the process may drop privileges or change
+//! its root directory later. If the program closes the descriptor, each message opens the file by
+//! name.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -18,7 +19,7 @@ static OUTPUT: KeptFile = KeptFile::none();
 /// The destination if it isn't standard error; otherwise null.
 static REDIRECT: AtomicPtr<Messages<'static>> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Opens the destination, by default standard error. Called once, at the start.
+/// Sets the destination: standard error if `messages` is `None`. Called once, at the start.
 pub fn prepare(messages: Option<&'static Messages<'static>>) {
     match messages {
         None => {
@@ -31,14 +32,14 @@ pub fn prepare(messages: Option<&'static Messages<'static>>) {
     }
 }
 
-/// Whether messages go elsewhere than to standard error.
+/// Whether messages go to a destination other than standard error.
 pub fn is_redirected() -> bool {
     redirect().is_some()
 }
 
 fn redirect() -> Option<&'static Messages<'static>> {
     let messages = REDIRECT.load(Ordering::Acquire);
-    #[expect(unsafe_code, reason = "reads what was put there at the start")]
+    #[expect(unsafe_code, reason = "reads a reference that was stored at the start")]
     // SAFETY: null, or a reference with static lifetime.
     unsafe {
         messages.as_ref()
@@ -50,7 +51,7 @@ pub fn is_open() -> bool {
     OUTPUT.get().is_some() || is_redirected()
 }
 
-/// Writes to the destination, if there is one.
+/// Writes to the destination, if there is one. Ignores errors.
 pub fn write(bytes: &[u8]) {
     if let Some(fd) = OUTPUT.get() {
         let _ = sys::write_quietly(fd, bytes);
@@ -76,7 +77,7 @@ fn open_redirect(messages: &Messages<'_>) {
     }
 }
 
-/// Opens the file by name. Fails for a pipe without a reader.
+/// Opens the file by name. `O_NONBLOCK`: fails for a pipe without a reader instead of waiting.
 fn open(messages: &Messages<'_>) -> Option<File> {
     let path = Path::of_bytes(messages.path?)?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOCTTY | libc::O_NONBLOCK;

@@ -101,7 +101,7 @@ pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
     let fact = format!(
         "{name} starts its program without this environment, so that program gets no huge pages"
     );
-    let hugectl = shell::line(hugectl_words(run));
+    let hugectl = shell::join(hugectl_words(run));
     Some(Shortfall::new(Subject::ALL, fact).advise(cure.advice(&name, &hugectl)))
 }
 
