@@ -1,4 +1,4 @@
-//! Formats the statistics as tables of at most 80 columns.
+//! Formats the statistics as tables of at most 80 columns. Only a list of sizes may be longer.
 
 use std::fmt::Write;
 
@@ -29,10 +29,11 @@ fn group_table(out: &mut String, stats: &Stats, group: &Group) {
     let rows: Vec<(&Event, &str)> = rows.collect();
     let _ = writeln!(out, "{}", group.title);
     if rows.iter().all(|(event, _)| event.boot.is_none()) {
-        // Every kernel shows its uptime, so without it /proc is missing.
+        // Every kernel has /proc/uptime. Without it files are hidden, so this kernel may have the
+        // counters.
         out.push_str(match stats.since_boot {
-            None => "  unknown: the kernel's files are missing\n",
-            Some(_) => "  unknown: this kernel has none of these counters\n",
+            None => "  unknown: the kernel's files are missing or unreadable\n",
+            Some(_) => "  unknown: this kernel lacks or hides these counters\n",
         });
         return;
     }
@@ -59,12 +60,12 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(|| String::from("unknown"), |value| value.to_string())
 }
 
-/// Formats the nonzero counters of each size. Sizes with only zeros share a line, and so do sizes
-/// without known counters.
+/// Formats the nonzero counters of each size. Sizes without a nonzero counter share a line, and so
+/// do sizes of which no counter can be read.
 fn sizes(out: &mut String, stats: &Stats) {
     let mut all: Vec<PageSize> = stats.events.iter().filter_map(|it| it.size).collect();
     all.dedup();
-    let (mut none, mut unknown) = (Vec::new(), Vec::new());
+    let (mut zero, mut unknown) = (Vec::new(), Vec::new());
     for size in all {
         let of_size = |event: &&Event| event.size == Some(size);
         let events: Vec<&Event> = stats.events.iter().filter(of_size).collect();
@@ -72,7 +73,7 @@ fn sizes(out: &mut String, stats: &Stats) {
         if events.iter().all(|event| event.boot.is_none()) {
             unknown.push(size.to_string());
         } else if !events.iter().any(|event| is_nonzero(&event)) {
-            none.push(size.to_string());
+            zero.push(size.to_string());
         } else {
             let _ = writeln!(out, "Transparent huge pages of {size}");
             for event in events.iter().filter(|event| is_nonzero(event)) {
@@ -81,12 +82,12 @@ fn sizes(out: &mut String, stats: &Stats) {
             }
         }
     }
-    if !none.is_empty() {
-        let _ = writeln!(out, "All 0: transparent huge pages of {}", none.join(", "));
+    if !zero.is_empty() {
+        let _ = writeln!(out, "All 0: transparent huge pages of {}", zero.join(", "));
     }
     if !unknown.is_empty() {
         let unknown = unknown.join(", ");
-        let _ = writeln!(out, "No counters in this kernel: {unknown}");
+        let _ = writeln!(out, "No counters: transparent huge pages of {unknown}");
     }
 }
 
@@ -96,7 +97,7 @@ fn memory(out: &mut String, rows: &[Memory]) {
     }
     let _ = writeln!(
         out,
-        "\nFree memory, in pages of each size: available without compaction\n\
+        "\nFree memory in pages of each size, and pages available without compaction\n\
          {:>10} {:>6} {:>12} {:>12} {:>8}",
         "Size", "Node", "Free", "Available", "Share"
     );
