@@ -1,5 +1,6 @@
-//! Transcripts: `tests/expected/hugectl/*.txt` contain command lines, both outputs in
-//! order and the exit status. `HUGETOOLS_BLESS=1 cargo test` writes all but the commands.
+//! Replays the transcripts `tests/expected/hugectl/*.txt`: commands, each with its output (stdout
+//! and stderr in order) and its exit status. `HUGETOOLS_BLESS=1 cargo test` rewrites outputs and
+//! statuses; commands and comments stay.
 
 use super::place::Place;
 use crate::support::bless;
@@ -28,7 +29,7 @@ fn compare(name: &str) {
     let place = Place::new();
     place.others_library("others");
     place.file("bin/script", "#!/bin/sh\necho script\n", 0o755);
-    // Large segments, so that the linker's choices do not matter.
+    // Large segments hold whole huge pages wherever the linker puts them.
     let large = include_str!("../programs/segments.c");
     place.build("large", large, &["-pie", "-fPIE"]);
     place.build("fixed", large, &["-no-pie", "-fno-pie"]);

@@ -1,4 +1,4 @@
-//! Helpers for all tests.
+//! Helpers that several test modules share.
 
 pub(crate) mod bless;
 pub(crate) mod cpio;
@@ -17,7 +17,7 @@ pub(crate) mod traced;
 pub(crate) mod tree;
 pub(crate) mod unchanged;
 
-/// Returns a property test's configuration that writes no file into the project.
+/// Configures a property test: the number of cases, and no file of failed cases in the project.
 pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {
     proptest::test_runner::Config {
         failure_persistence: None,

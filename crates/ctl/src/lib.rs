@@ -1,17 +1,19 @@
-//! hugectl, from its arguments to the program that it starts.
+//! The work of hugectl, from reading the arguments to starting the program.
 //!
 //! ```text
 //! argv --args--> Args --request--> Request
-//!   Run:    probe (looks, changes nothing) --plan--> Plan
-//!           --> print as shell | apply --> exec; with a report: wait
-//!   Status: status --> Proof --> table | JSON
-//!   Adopt:  adopt (memory --plan--> steps --apply--> report)
+//!   Run:     probe (reads, changes nothing) --plan--> Plan
+//!            --> explain | print as shell or JSON | apply --> exec; with a report: fork, wait
+//!   Emit:    probe --plan--> Plan --emit--> settings for another starter
+//!   Status:  status --> Proof --> table | JSON
+//!   Adopt:   adopt (memory --plan--> steps --apply--> report)
+//!   Compare: the crate hugetools_compare
 //! ```
 //!
-//! `plan` is a pure function of what `probe` found. Except for messages and reports, a start
-//! changes the disk and the page cache only in `apply`, which no other module here calls: a dry run
-//! skips it. Nothing here prints: messages are returned as [`say::note::Note`]s and
-//! [`say::failure::Failure`]s.
+//! `plan` is a pure function of the request, the caller and the findings of `probe`. A start
+//! changes the disk and the page cache only in `apply`, apart from the files for messages and
+//! reports. No other module of this crate calls `apply`, and a dry run skips it. Only `wait` prints:
+//! the report. Messages are returned as [`say::note::Note`]s and [`say::failure::Failure`]s.
 
 pub mod adopt;
 pub mod apply;

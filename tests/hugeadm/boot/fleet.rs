@@ -1,5 +1,5 @@
-//! The Ansible role on this machine, with an overlay on `/etc` and hugeadm on a recorded tree; and
-//! the Kubernetes manifest, checked against its schema.
+//! Runs the Ansible role on this machine, but with an overlay over `/etc` and with hugeadm on a
+//! recorded machine. Checks the Kubernetes manifest against its schema.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::fs;
@@ -12,8 +12,8 @@ use crate::support::needs;
 use crate::support::tool::Ran;
 use crate::support::tree;
 
-/// Runs a playbook in check mode and twice for real, then again after a manual change. POOL is a
-/// file of the tree.
+/// Runs a playbook in check mode, twice for real and in check mode again; after a manual change of
+/// the pool, in check mode and for real. `POOL` is the recorded machine's `nr_hugepages`.
 const PLAY: &str = "
 mount -t overlay overlay -o lowerdir=/etc,upperdir=$PWD/up,workdir=$PWD/work /etc
 play() { ansible-playbook -i localhost, -c local -e 'ansible_python_interpreter={{ ansible_playbook_python }}' \"$@\" play.yml; }
@@ -42,17 +42,17 @@ const PLAYBOOK: &str = "
 ";
 
 #[test]
-fn the_role_is_idempotent_and_has_a_check_mode() {
-    let test = "the role of Ansible";
+fn the_ansible_role_is_idempotent_and_supports_check_mode() {
+    let test = "the Ansible role";
     if !needs::programs(test, &["ansible-playbook"]) || !needs::mounts(test) {
         return;
     }
     let tree = machine(&["lib/systemd/systemd"]);
-    // The upper directory of an overlay cannot be on an overlay.
-    let place = tempfile::tempdir_in("/dev/shm").unwrap();
-    let path = |name: &str| place.path().join(name);
-    for dir in ["up", "work", "bin"] {
-        fs::create_dir(path(dir)).unwrap();
+    // An overlay's upper directory cannot be on another overlay, as `/tmp` is in many containers.
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = |name: &str| dir.path().join(name);
+    for name in ["up", "work", "bin"] {
+        fs::create_dir(path(name)).unwrap();
     }
     fs::write(path("play.yml"), PLAYBOOK).unwrap();
     let hugeadm = env!("CARGO_BIN_EXE_hugeadm");
@@ -63,22 +63,20 @@ fn the_role_is_idempotent_and_has_a_check_mode() {
     fs::write(path("bin/hugeadm"), wrapper).unwrap();
     fs::set_permissions(path("bin/hugeadm"), fs::Permissions::from_mode(0o755)).unwrap();
     let pool = "proc/sys/vm/nr_hugepages";
-    let (_, search) = std::env::vars_os()
+    let (_, inherited) = std::env::vars_os()
         .find(|(name, _)| name == "PATH")
         .unwrap();
-    let search = format!("{}:{}", path("bin").display(), search.to_string_lossy());
+    let search_path = format!("{}:{}", path("bin").display(), inherited.to_string_lossy());
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-ec", PLAY]);
-    command.current_dir(place.path()).env("PATH", search);
+    command.current_dir(dir.path()).env("PATH", search_path);
     command.env("POOL", tree.path().join(pool));
     command.env("ANSIBLE_ROLES_PATH", project("crates/admin/share/ansible"));
-    command
-        .env("ANSIBLE_NOCOLOR", "1")
-        .env("HOME", place.path());
+    command.env("ANSIBLE_NOCOLOR", "1").env("HOME", dir.path());
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("+min = 80"), "no diff: {}", ran.out);
-    // The pool's size, and the number of tasks that changed or would change something.
+    // The pool's sizes, and the numbers of tasks that changed something or, in check mode, would.
     let lines = ran.out.lines().filter_map(|line| {
         let recap = line
             .split("changed=")
@@ -106,8 +104,8 @@ fn the_role_is_idempotent_and_has_a_check_mode() {
 }
 
 #[test]
-fn the_manifest_has_the_schema_of_kubernetes() {
-    if !needs::programs("the manifest of Kubernetes", &["kubernetes-validate"]) {
+fn the_kubernetes_manifest_matches_its_schema() {
+    if !needs::programs("the Kubernetes manifest", &["kubernetes-validate"]) {
         return;
     }
     let mut command = Command::new("kubernetes-validate");

@@ -1,4 +1,5 @@
-//! Compares all effects with the hugeadm of libhugetlbfs 2.23, on a real kernel.
+//! Compares our hugeadm with that of libhugetlbfs 2.23 by their effects on a real kernel, in a
+//! virtual machine.
 
 use std::path::Path;
 
@@ -6,7 +7,8 @@ use crate::support::guest::{Guest, GuestNode, guest};
 use crate::support::libhugetlbfs::{HUGEADM, is_here};
 use crate::support::tool::Ran;
 
-/// Ten pages, five on demand, no mounts, settings as at boot.
+/// Resets the kernel: ten pool pages, five surplus pages allowed, no hugetlbfs mounts, and fixed
+/// values for the other settings.
 const RESET: &str = "
 for point in $(grep ' hugetlbfs ' /proc/mounts | cut -d' ' -f2); do umount $point; done
 rm -rf /var/lib/hugetlbfs
@@ -22,7 +24,8 @@ cd khugepaged
 echo 4096 > pages_to_scan; echo 60000 > alloc_sleep_millisecs; echo 10000 > scan_sleep_millisecs
 ";
 
-/// Prints everything that the options change. Owner and mode of mounts are printed by stat only.
+/// Prints everything that the tested options change. Owner and mode of mounts come from `stat`:
+/// `/proc/mounts` shows them only if they were mount options.
 const STATE: &str = "
 cd /proc/sys
 grep -H . vm/nr_hugepages vm/nr_overcommit_hugepages vm/hugetlb_shm_group kernel/shmmax vm/min_free_kbytes
@@ -48,7 +51,7 @@ fn guest_with_both_tools(test: &str) -> Option<Guest> {
     Some(guest)
 }
 
-/// Returns the state and exit status of both tools for each case.
+/// Runs both tools for each case. Returns the resulting state and exit status, libhugetlbfs first.
 fn compare(guest: &Guest, cases: &[&str]) -> Vec<[(String, i32); 2]> {
     let command = |tool: &str, options: &str| {
         format!("sh /reset; {tool} {options} >/dev/null 2>&1; status=$?; sh /state; exit $status")
@@ -58,9 +61,9 @@ fn compare(guest: &Guest, cases: &[&str]) -> Vec<[(String, i32); 2]> {
         .flat_map(|case| ["theirs", "hugeadm"].map(|tool| command(tool, case)))
         .collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let answers = guest.run(&commands);
+    let results = guest.run(&commands);
     let state = |ran: &Ran| (ran.out.clone(), ran.status);
-    answers
+    results
         .chunks(2)
         .map(|pair| [state(&pair[0]), state(&pair[1])])
         .collect()

@@ -1,5 +1,5 @@
-//! Data and bss. They are copied only while no other thread or signal handler runs: a write between
-//! copy and move would be lost.
+//! Moves data and bss to huge pages. They are copied only while no other thread or signal handler
+//! runs: a write between the copy and its move into place would be lost.
 #![expect(unsafe_code, reason = "replaces the program's variables by a copy")]
 
 use core::ffi::c_int;
@@ -24,8 +24,8 @@ use crate::policy::pool_backoff::Shortfall;
 use crate::policy::thp::{self, NoThp};
 use crate::sys::{self, Errno, NoSignals};
 
-/// Puts a segment on huge pages, unless part of it was mapped or protected anew since the load.
-/// While other threads run, only advises its huge pages without contents.
+/// Puts a segment on huge pages, if its mappings are still as the loader made them. While other
+/// threads run, copies nothing and only advises transparent huge pages where it has no contents.
 pub fn put(load: &Load, rungs: &Rungs) -> Placement {
     let (first, second) = rungs.sizes();
     let mut got = Placement {
@@ -37,7 +37,7 @@ pub fn put(load: &Load, rungs: &Rungs) -> Placement {
         return got;
     }
     let is_alone = !facts::has_threads();
-    let _quiet = NoSignals::begin();
+    let _signals_blocked = NoSignals::begin();
     for piece in divide(&load.range, first, second) {
         let rest = match is_alone {
             true => rungs.take_from_pools(&piece, |piece| {
@@ -54,19 +54,19 @@ pub fn put(load: &Load, rungs: &Rungs) -> Placement {
     got
 }
 
-/// Touches each huge page of a segment to populate it.
+/// Populates each whole huge page of a writable segment.
 pub fn touch(load: &Load) {
     let range = load.inner(facts::thp_size());
     for at in range.step_by(facts::thp_size()) {
-        // SAFETY: a writable segment of the program; nothing changes.
+        // SAFETY: a writable segment of the program; its contents don't change.
         let byte = unsafe { AtomicU8::from_ptr(at as *mut u8) };
         let value = byte.load(Ordering::Relaxed);
-        // Writes the same value. If it fails, another thread has written.
+        // Writes the same value. If that fails, another thread's write has populated the page.
         let _ = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
-/// Moves a piece to pool pages, as far as there are any; returns the bytes moved.
+/// Moves as much of a piece as possible to pool pages; returns the bytes moved.
 fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     let (range, size) = (&piece.range, piece.size);
     if sys::is_under_valgrind() {
@@ -90,7 +90,8 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
     Ok(done)
 }
 
-/// Replaces memory at `start` by a copy; returns the bytes replaced.
+/// Copies memory of `load` from `start` into `staging` and moves the copy into place; returns the
+/// bytes replaced.
 ///
 /// # Safety
 /// Nobody may write to that memory meanwhile.
@@ -101,16 +102,17 @@ unsafe fn fill_and_replace(
 ) -> Result<usize, Reason> {
     let done = staging.fill(|offset, to, len| {
         let part = start + offset..start + offset + len;
-        // SAFETY: a readable segment; `staging` is ours and writable.
+        // SAFETY: a readable segment that nobody writes to; `staging` is ours, zero and writable.
         unsafe { contents::copy(load, &part, to) };
     });
     staging.protect(load.prot).map_err(Reason::of_access)?;
-    // SAFETY: upheld by the caller; the contents are the same.
+    // SAFETY: upheld by the caller; `staging` holds the same contents.
     unsafe { staging.replace(start) }.map_err(Reason::of_replace)?;
     Ok(done)
 }
 
-/// Puts a range on transparent huge pages: copies huge pages with contents, advises the others.
+/// Puts a range on transparent huge pages: copies the parts with contents, if no other thread runs,
+/// and advises the others.
 fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got: &mut Placement) {
     if !rungs.thp {
         got.why = Some(Reason::NoFallback);
@@ -127,15 +129,15 @@ fn to_thp(load: &Load, rungs: &Rungs, range: &Range<usize>, is_alone: bool, got:
     let size = facts::thp_size();
     let mut at = range.start;
     while at < range.end {
-        let holds = contents::any(load, &(at..at + size));
+        let has_contents = contents::any(load, &(at..at + size));
         let mut end = at + size;
-        while end < range.end && contents::any(load, &(end..end + size)) == holds {
+        while end < range.end && contents::any(load, &(end..end + size)) == has_contents {
             end += size;
         }
-        let result = match (holds, is_alone) {
+        let result = match (has_contents, is_alone) {
             (false, _) => advise(&(at..end), libc::MADV_HUGEPAGE),
             // SAFETY: no other thread runs, and signals are blocked.
-            (true, true) => unsafe { copy(load, &(at..end)) },
+            (true, true) => unsafe { copy_to_thp(load, &(at..end)) },
             (true, false) => Err(Reason::Threads),
         };
         match result {
@@ -155,9 +157,11 @@ fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Reason> {
     })
 }
 
+/// Replaces a range by a copy on transparent huge pages.
+///
 /// # Safety
 /// Nobody may write to the range meanwhile.
-unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
+unsafe fn copy_to_thp(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     Reason::of_filter()?;
     let staging = Staging::transparent(range.len()).map_err(|_| Reason::NoMemory)?;
     let staging = staging.ok_or_else(Reason::of_no_thp)?;
@@ -176,7 +180,7 @@ mod tests {
         thp: true,
     };
 
-    /// Data and bss: 3 MB of contents, then zeros, of which one word is written.
+    /// Maps data of one and a half huge pages, then bss with a single nonzero word.
     fn segment() -> Load {
         let size = facts::thp_size();
         let prot = libc::PROT_READ | libc::PROT_WRITE;
@@ -220,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn contents_stay_and_zeros_stay_untouched() {
-        if !thp::can_be_tried("contents_stay_and_zeros_stay_untouched") {
+    fn a_copy_keeps_contents_and_leaves_bss_unpopulated() {
+        if !thp::can_be_tried("a_copy_keeps_contents_and_leaves_bss_unpopulated") {
             return;
         }
         let load = segment();
@@ -230,19 +234,19 @@ mod tests {
         to_thp(&load, &THP, &range, true, &mut got);
         assert_eq!((got.thp, got.why), (range.len(), None));
         let mut populated = 0;
-        let untouched = load.file_end.next_multiple_of(facts::thp_size())
+        let bss_before_word = load.file_end.next_multiple_of(facts::thp_size())
             ..(load.range.start + 6 * facts::thp_size()) / facts::thp_size() * facts::thp_size();
-        crate::kernel::pagemap::scan(untouched, |_, page| {
+        crate::kernel::pagemap::scan(bss_before_word, |_, page| {
             populated += usize::from(page != crate::kernel::pagemap::Page::Absent);
         })
         .unwrap();
-        assert_eq!(populated, 0, "untouched zeros cost memory");
+        assert_eq!(populated, 0, "pages of bss were populated");
         check(&load);
     }
 
     #[test]
-    fn beside_other_threads_only_what_holds_nothing_is_advised() {
-        if !thp::can_be_tried("beside_other_threads_only_what_holds_nothing_is_advised") {
+    fn with_other_threads_only_parts_without_contents_are_advised() {
+        if !thp::can_be_tried("with_other_threads_only_parts_without_contents_are_advised") {
             return;
         }
         let load = segment();
