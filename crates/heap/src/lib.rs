@@ -14,7 +14,7 @@
 //! | `wrappers` | functions of libc that mimalloc calls through us |
 //! | `malloc` | the malloc family |
 //! | `exports` | the exported functions: malloc family, C++ operators |
-//! | `dlopen` | redefines libc's malloc as ours before a `dlopen` |
+//! | `dlopen` | redefines libc's malloc as ours for `RTLD_DEEPBIND` |
 #![no_std]
 
 mod arena;

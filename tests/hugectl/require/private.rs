@@ -71,7 +71,7 @@ fn mappings_and_threads_fail_without_thp() {
         "unaligned",
         &["unaligned"],
         "ENOMEM",
-        place,
+        no_room,
     );
     check("--anon", &program, "map unaligned", &[], none, none);
     check(
