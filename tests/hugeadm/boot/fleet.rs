@@ -73,6 +73,8 @@ fn the_ansible_role_is_idempotent_and_supports_check_mode() {
     command.env("POOL", tree.path().join(pool));
     command.env("ANSIBLE_ROLES_PATH", project("crates/admin/share/ansible"));
     command.env("ANSIBLE_NOCOLOR", "1").env("HOME", dir.path());
+    // Ansible refuses to run without UTF-8.
+    command.env("LC_ALL", "C.UTF-8");
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("+min = 80"), "no diff: {}", ran.out);
