@@ -1,5 +1,6 @@
 //! RPM packages, built by `rpmbuild` from the same table of files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,9 +88,10 @@ pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
         true => Part::Run,
         false => item.part,
     };
-    let list = |part: Part| -> String {
+    let list = |part: Part| {
         let own = items.iter().filter(|item| part_of(item) == part);
-        own.map(line).collect()
+        let dirs: BTreeSet<String> = own.clone().flat_map(own_dirs).collect();
+        dirs.into_iter().chain(own.map(line)).collect::<String>()
     };
     let (files, dev_files) = (list(Part::Run), list(Part::Dev));
     let (about, about_dev) = (
@@ -106,14 +108,23 @@ pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
          %description devel\n{about_dev}\n\n\
          %install\ncp -a '{}/.' %{{buildroot}}/\n\n\
          %post -p /sbin/ldconfig\n%postun -p /sbin/ldconfig\n\n\
-         %files\n%dir /usr/lib64/hugetools\n%dir /usr/share/doc/hugetools\n{files}\n\
-         %files devel\n%dir /usr/share/libhugetlbfs\n{dev_files}",
+         %files\n{files}\n%files devel\n{dev_files}",
         tree.version(),
         text::SUMMARY,
         text::HOMEPAGE,
         text::SUMMARY,
         stage.display(),
     )
+}
+
+/// Returns the lines of a file's directories that no other package has. RPM removes only these.
+fn own_dirs(item: &Item) -> impl Iterator<Item = String> {
+    let is_own = |dir: &&Path| {
+        let mut names = dir.iter();
+        names.any(|name| name == "hugetools" || name == "libhugetlbfs")
+    };
+    let dirs = item.path.ancestors().skip(1).filter(is_own);
+    dirs.map(|dir| format!("%dir {}\n", dir.display()))
 }
 
 fn line(item: &Item) -> String {
