@@ -8,7 +8,7 @@ use object::elf;
 
 use crate::header::MARK;
 use crate::ident::{Class, Ident};
-use crate::table::{Layout, Placing, Role, Segment, Table, put};
+use crate::table::{Placing, Role, Segment, Table};
 
 /// Which segments ask for huge pages. All others lose their mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,8 +95,9 @@ impl Table {
         let mut table = self.clone();
         for segment in &mut table.segments {
             let aligned = !unaligned.iter().any(|u| u.index == segment.index);
-            segment.set(edit, aligned, self.ident, &mut table.bytes);
+            segment.set(edit, aligned);
         }
+        table.encode();
         Ok(Edited {
             table,
             missing,
@@ -166,17 +167,8 @@ impl Table {
 }
 
 impl Segment {
-    /// Changes the fields of the segment, decoded and in the table's bytes.
-    fn set(&mut self, edit: &Edit, align: bool, ident: Ident, table: &mut [u8]) {
-        let layout = Layout::of(ident.class);
-        let start = self.index * layout.entry;
-        let mut field = |at: usize, len: usize, value: u64| {
-            put(
-                &mut table[start + at..start + at + len],
-                value,
-                ident.endian,
-            );
-        };
+    /// Changes the decoded fields.
+    fn set(&mut self, edit: &Edit, align: bool) {
         if let Some(marks) = edit.marks {
             self.load.marked = match self.role {
                 Some(Role::Text) => marks.text,
@@ -184,11 +176,9 @@ impl Segment {
                 None => false,
             };
             self.flags = self.flags & !MARK | if self.load.marked { MARK } else { 0 };
-            field(layout.flags, 4, self.flags.into());
         }
         if let (Some(size), true) = (edit.align, align) {
             self.load.align = size.max(self.load.align);
-            field(layout.align, layout.word, self.load.align);
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The program header table as hugeedit needs it: loadable segments and their marks.
 
-use std::mem::offset_of;
-
 use object::Endianness;
-use object::elf::{self, ProgramHeader32, ProgramHeader64};
+use object::elf::{self, ProgramFlags, ProgramHeader32, ProgramHeader64};
+use object::pod::slice_from_all_bytes_mut;
 use object::read::{ReadCache, ReadRef};
 
 use crate::Input;
@@ -120,34 +119,31 @@ impl Table {
         }
         Ok(table)
     }
-}
 
-/// The size of a program header, the offsets of the fields that an edit changes, and the
-/// size of `p_align`. `p_flags` has 4 bytes.
-pub(crate) struct Layout {
-    pub(crate) entry: usize,
-    pub(crate) flags: usize,
-    pub(crate) align: usize,
-    pub(crate) word: usize,
-}
-
-impl Layout {
-    pub(crate) fn of(class: Class) -> Layout {
-        type Header32 = ProgramHeader32<Endianness>;
-        type Header64 = ProgramHeader64<Endianness>;
-        match class {
-            Class::Elf32 => Layout {
-                entry: size_of::<Header32>(),
-                flags: offset_of!(Header32, p_flags),
-                align: offset_of!(Header32, p_align),
-                word: 4,
-            },
-            Class::Elf64 => Layout {
-                entry: size_of::<Header64>(),
-                flags: offset_of!(Header64, p_flags),
-                align: offset_of!(Header64, p_align),
-                word: 8,
-            },
+    /// Writes flags and alignments of the segments to the raw table.
+    pub(crate) fn encode(&mut self) {
+        let (endian, bytes) = (self.ident.endian, &mut self.bytes);
+        match self.ident.class {
+            Class::Elf32 => {
+                let headers: &mut [ProgramHeader32<Endianness>] =
+                    slice_from_all_bytes_mut(bytes).unwrap_or_default();
+                for segment in &self.segments {
+                    let header = &mut headers[segment.index];
+                    header.p_flags.set(endian, ProgramFlags(segment.flags));
+                    // `Table::edit` limits it to 4 MiB.
+                    let align = u32::try_from(segment.load.align).unwrap_or(u32::MAX);
+                    header.p_align.set(endian, align);
+                }
+            }
+            Class::Elf64 => {
+                let headers: &mut [ProgramHeader64<Endianness>] =
+                    slice_from_all_bytes_mut(bytes).unwrap_or_default();
+                for segment in &self.segments {
+                    let header = &mut headers[segment.index];
+                    header.p_flags.set(endian, ProgramFlags(segment.flags));
+                    header.p_align.set(endian, segment.load.align);
+                }
+            }
         }
     }
 }
@@ -165,15 +161,5 @@ fn role(load: &Load, flags: u32, ident: Ident) -> Option<Role> {
         DATA => Some(Role::Data),
         ALL if powerpc => Some(Role::Data),
         _ => None,
-    }
-}
-
-/// Encodes a number into `bytes`, at most 8.
-pub(crate) fn put(bytes: &mut [u8], value: u64, endian: Endianness) {
-    let all = value.to_le_bytes();
-    let len = bytes.len();
-    bytes.copy_from_slice(&all[..len]);
-    if endian == Endianness::Big {
-        bytes.reverse();
     }
 }
