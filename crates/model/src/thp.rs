@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use hugetools_kernfs::choice::{chosen, offered};
 
+use crate::hugetlb::pool::sizes_in;
 use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
@@ -174,15 +175,11 @@ impl Thp {
 }
 
 fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
-    let mut sizes = Vec::new();
-    for name in root.list(&dir())? {
-        if let Some(size) = crate::hugetlb::pool::size_of_dir(&name) {
-            let enabled = choice(root, &size_dir(size).join("enabled"))?;
-            sizes.push(ThpSize { size, enabled });
-        }
-    }
-    sizes.sort_by_key(|size| size.size);
-    Ok(sizes)
+    let read = |size| {
+        let enabled = choice(root, &size_dir(size).join("enabled"))?;
+        Ok(ThpSize { size, enabled })
+    };
+    sizes_in(root, &dir())?.into_iter().map(read).collect()
 }
 
 fn choice(root: &Root, path: &KPath) -> Result<Option<String>, FileError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hugetools_kernfs::pool::count;
 use serde::Serialize;
 
-use crate::hugetlb::pool::{NR_HUGEPAGES, size_of_dir};
+use crate::hugetlb::pool::{NR_HUGEPAGES, sizes_in};
 use crate::memory::meminfo::parse_node_line;
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -157,10 +157,7 @@ fn read_memory(root: &Root, id: NodeId) -> Result<(Bytes, Option<Bytes>), FileEr
 
 fn read_pools(root: &Root, id: NodeId) -> Result<Vec<NodePool>, FileError> {
     let mut pools = Vec::new();
-    for name in root.list(&node_dir().join(format_args!("node{id}/hugepages")))? {
-        let Some(size) = size_of_dir(&name) else {
-            continue;
-        };
+    for size in sizes_in(root, &node_dir().join(format_args!("node{id}/hugepages")))? {
         let dir = node_pool_dir(id, size);
         let number = |name: &str| root.number_opt(&dir.join(name));
         let count = |name: &str| Ok(number(name)?.map(count).map(PageCount::new));
@@ -174,6 +171,5 @@ fn read_pools(root: &Root, id: NodeId) -> Result<Vec<NodePool>, FileError> {
             surplus: count("surplus_hugepages")?.unwrap_or(PageCount::ZERO),
         });
     }
-    pools.sort_by_key(|pool| pool.size);
     Ok(pools)
 }

@@ -5,6 +5,8 @@
 //! `nr_hugepages` below `/sys` includes surplus pages; the sysctl of that name counts
 //! persistent pages only. Writing either of them sets the persistent pages.
 
+use std::ffi::OsString;
+
 use hugetools_kernfs::number;
 use hugetools_kernfs::pool::{self, kib_of_dir};
 
@@ -98,15 +100,17 @@ pub(crate) fn with_mempolicy(root: &Root, pools: &[Pool]) -> Vec<PageSize> {
     pools.iter().filter(file).map(|pool| pool.size).collect()
 }
 
-/// Returns the page size from a directory name such as `hugepages-2048kB`.
-pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
-    kib_of_dir(name.as_encoded_bytes()).and_then(PageSize::from_kib)
+/// Returns the page sizes of the subdirectories such as `hugepages-2048kB`, in ascending order.
+pub(crate) fn sizes_in(root: &Root, dir: &KPath) -> Result<Vec<PageSize>, FileError> {
+    let size = |name: OsString| kib_of_dir(name.as_encoded_bytes()).and_then(PageSize::from_kib);
+    let mut sizes: Vec<PageSize> = root.list(dir)?.into_iter().filter_map(size).collect();
+    sizes.sort_unstable();
+    Ok(sizes)
 }
 
 /// Returns the sizes of the machine's pools and the default size, in ascending order.
 pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, FileError> {
-    let names = root.list(&dir())?;
-    let mut sizes: Vec<PageSize> = names.iter().filter_map(|name| size_of_dir(name)).collect();
+    let mut sizes = sizes_in(root, &dir())?;
     sizes.extend(default);
     sizes.sort_unstable();
     sizes.dedup();
@@ -150,17 +154,9 @@ pub fn read_overcommit(root: &Root, pool: &Pool) -> Result<Option<PageCount>, Fi
 
 /// Reads all pools, smallest pages first.
 pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
-    let mut pools = Vec::new();
-    for name in root.list(&dir())? {
-        let Some(size) = size_of_dir(&name) else {
-            continue;
-        };
-        if let Some(pool) = read_size(root, size, meminfo)? {
-            pools.push(pool);
-        }
-    }
-    pools.sort_by_key(|pool| pool.size);
-    Ok(pools)
+    let sizes = sizes_in(root, &dir())?.into_iter();
+    let pools = sizes.map(|size| read_size(root, size, meminfo));
+    pools.filter_map(Result::transpose).collect()
 }
 
 /// Major and minor number of a kernel version.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::hugetlb::pool::sizes_in;
 use crate::memory::vmstat::Counters;
 use crate::root::Root;
 use crate::root::error::FileError;
@@ -13,10 +14,7 @@ use super::{dir, size_dir};
 /// Reads the counters of each size, named after their files. Omits a size without counters.
 pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> {
     let mut sizes = BTreeMap::new();
-    for name in root.list(&dir())? {
-        let Some(size) = crate::hugetlb::pool::size_of_dir(&name) else {
-            continue;
-        };
+    for size in sizes_in(root, &dir())? {
         let stats = size_dir(size).join("stats");
         let mut counters = Counters::new();
         for file in root.list(&stats)? {
