@@ -16,9 +16,9 @@ pub(crate) struct Segments {
 
     /// Code and read-only data
     ///
-    /// Tries the huge pages of the file itself, then pool pages of the default size or of SIZE,
-    /// then transparent huge pages. The latter two hold a copy of the code; some crash
-    /// reporters then lose function names. See hugeedit --align.
+    /// Tries the huge pages of the file itself, then pool pages, then transparent huge pages;
+    /// with SIZE, pool pages come first. Pool pages and transparent huge pages hold a copy of
+    /// the code; some crash reporters then lose function names. See hugeedit --align.
     #[arg(
         long, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
