@@ -1,7 +1,7 @@
 //! Code, data and bss of the program, and code of its libraries, on huge pages at the same
 //! addresses. The program's segments are replaced before it begins.
 //!
-//! * [`load`]: program headers; [`tail`]: the last, partial huge page; [`divide`]: page sizes.
+//! * [`load`]: program headers; [`tail`]: the last, partial huge page.
 //! * [`rungs`]: the pages to try; [`placement`] and [`reason`]: results.
 //! * [`text`]: code, by the file's [`page_cache`] or by a copy: [`share`], [`private_copy`],
 //!   [`pool_file`]; [`symbols`]: its functions, for perf.
@@ -18,7 +18,6 @@
 
 pub mod contents;
 pub mod data;
-pub mod divide;
 pub mod load;
 pub mod page_cache;
 pub mod placement;

@@ -77,9 +77,9 @@ fn put_program(object: &Object<'_>, config: &Config) {
             continue;
         };
         let rungs = Rungs::of(pages);
-        let load = tail::take(&linked, rungs.sizes().1);
+        let load = tail::take(&linked, rungs.smallest());
         // Without a whole huge page nothing is shared, and no facts are needed.
-        let fits = !load.inner(rungs.sizes().1).is_empty();
+        let fits = !load.inner(rungs.smallest()).is_empty();
         if fits {
             start_facts::take();
         }

@@ -9,11 +9,10 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use hugetools_contract::env::Fallback;
 
 use super::contents;
-use super::divide::{Piece, divide};
 use super::load::{Load, inner};
 use super::placement::Placement;
 use super::reason::Reason;
-use super::rungs::Rungs;
+use super::rungs::{Piece, Rungs};
 use crate::config;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
@@ -27,9 +26,8 @@ use crate::sys::{self, Errno, NoSignals};
 /// Puts a segment on huge pages, if its mappings are still as the loader made them. While other
 /// threads run, copies nothing and only advises transparent huge pages where it has no contents.
 pub fn put(load: &Load, rungs: &Rungs) -> Placement {
-    let (first, second) = rungs.sizes();
     let mut got = Placement {
-        whole: load.inner(second).len(),
+        whole: load.inner(rungs.smallest()).len(),
         ..Placement::default()
     };
     if got.whole > 0 && !load.loaded().is_unchanged() {
@@ -38,17 +36,13 @@ pub fn put(load: &Load, rungs: &Rungs) -> Placement {
     }
     let is_alone = !facts::has_threads();
     let _signals_blocked = NoSignals::begin();
-    for piece in divide(&load.range, first, second) {
-        let rest = match is_alone {
-            true => rungs.take_from_pools(&piece, |piece| {
-                let done = move_to_pool(load, piece);
-                got.add_from_pool(piece.range.len(), done, |left| piece.shortfall(left))
-            }),
-            false => piece.range,
-        };
-        let rest = inner(&rest, facts::thp_size());
-        if !rest.is_empty() {
-            to_thp(load, rungs, &rest, is_alone, &mut got);
+    let rest = rungs.take_from_pools(load.range.clone(), |piece| match is_alone {
+        true => got.add_from_pool(piece, move_to_pool(load, piece)),
+        false => 0,
+    });
+    for part in rest.map(|part| inner(&part, facts::thp_size())) {
+        if !part.is_empty() {
+            to_thp(load, rungs, &part, is_alone, &mut got);
         }
     }
     got

@@ -1,6 +1,7 @@
 //! The pages that a segment got.
 
 use super::reason::Reason;
+use super::rungs::Piece;
 
 /// Bytes of a segment by kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,15 +41,11 @@ impl Placement {
         self.why = self.why.or(other.why);
     }
 
-    /// Counts the result of asking a pool for `wanted` bytes; returns the bytes moved.
-    pub fn add_from_pool(
-        &mut self,
-        wanted: usize,
-        done: Result<usize, Reason>,
-        shortfall: impl FnOnce(usize) -> Reason,
-    ) -> usize {
+    /// Counts the result of asking a pool for a piece; returns the bytes moved.
+    pub fn add_from_pool(&mut self, piece: &Piece, done: Result<usize, Reason>) -> usize {
+        let wanted = piece.range.len();
         let (done, why) = match done {
-            Ok(done) if done < wanted => (done, Some(shortfall(wanted - done))),
+            Ok(done) if done < wanted => (done, Some(piece.shortfall(wanted - done))),
             Ok(done) => (done, None),
             Err(why) => (0, Some(why)),
         };

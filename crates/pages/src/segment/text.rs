@@ -3,11 +3,10 @@
 
 use core::ops::Range;
 
-use super::divide::{Piece, divide};
 use super::load::{Load, inner};
 use super::placement::Placement;
 use super::reason::Reason;
-use super::rungs::Rungs;
+use super::rungs::{Piece, Rungs};
 use super::share::{self, ShareDir};
 use super::{page_cache, pool_file, private_copy};
 use crate::config;
@@ -22,9 +21,8 @@ use crate::sys::{self, Errno};
 /// registered, so that operations on part of a page move that page to base pages first. A shared
 /// copy is preferred to a private one.
 pub fn put(load: &Load, rungs: &Rungs, stays: bool, share_dir: Option<&ShareDir>) -> Placement {
-    let (first, second) = rungs.sizes();
     let mut got = Placement {
-        whole: load.inner(second).len(),
+        whole: load.inner(rungs.smallest()).len(),
         ..Placement::default()
     };
     if let Err(why) = may_replace(load, got.whole) {
@@ -38,9 +36,7 @@ pub fn put(load: &Load, rungs: &Rungs, stays: bool, share_dir: Option<&ShareDir>
         false => share_dir.map_or(none, |share_dir| take_shared(load, share_dir, &mut got)),
     };
     for rest in [load.range.start..done.start, done.end..load.range.end] {
-        for piece in divide(&rest, first, second) {
-            put_piece(load, rungs, &piece, stays, &mut got);
-        }
+        put_rest(load, rungs, rest, stays, &mut got);
     }
     got
 }
@@ -113,31 +109,32 @@ fn take_page_cache(load: &Load, range: &Range<usize>, got: &mut Placement) -> bo
     }
 }
 
-fn put_piece(load: &Load, rungs: &Rungs, piece: &Piece, stays: bool, got: &mut Placement) {
+/// Puts a part that no shared pages serve on pages of this process or, if a pool was requested by
+/// its page size, on the file's.
+fn put_rest(load: &Load, rungs: &Rungs, range: Range<usize>, stays: bool, got: &mut Placement) {
     let may_copy = private_copy::may_copy();
-    let rest = match may_copy {
-        Ok(()) => rungs.take_from_pools(piece, |piece| {
-            let done = copy_to_pool(load, piece, stays);
-            got.add_from_pool(piece.range.len(), done, |left| piece.shortfall(left))
-        }),
-        Err(_) => piece.range.clone(),
-    };
-    let mut rest = inner(&rest, facts::thp_size());
-    let own = from_file(load, &rest);
-    if !rungs.page_cache_first && take_page_cache(load, &own, got) {
-        rest.start = own.end;
-    }
-    if rest.is_empty() {
-        return;
-    }
-    if let Err(why) = may_copy {
-        got.why = Some(why);
-    } else if !rungs.thp {
-        got.why = Some(Reason::NoFallback);
-    } else if let Err(why) = to_thp(load, &rest) {
-        got.why = Some(why);
-    } else {
-        got.thp += rest.len();
+    let rest = rungs.take_from_pools(range, |piece| match may_copy {
+        Ok(()) => got.add_from_pool(piece, copy_to_pool(load, piece, stays)),
+        Err(_) => 0,
+    });
+    for part in rest {
+        let mut part = inner(&part, facts::thp_size());
+        let own = from_file(load, &part);
+        if !rungs.page_cache_first && take_page_cache(load, &own, got) {
+            part.start = own.end;
+        }
+        if part.is_empty() {
+            continue;
+        }
+        if let Err(why) = may_copy {
+            got.why = Some(why);
+        } else if !rungs.thp {
+            got.why = Some(Reason::NoFallback);
+        } else if let Err(why) = to_thp(load, &part) {
+            got.why = Some(why);
+        } else {
+            got.thp += part.len();
+        }
     }
 }
 

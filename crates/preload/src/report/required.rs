@@ -265,7 +265,7 @@ fn measure(object: &Object<'_>, config: &Config) {
         let Some(pages) = pages_for(&load, config) else {
             continue;
         };
-        let page = Rungs::of(pages).sizes().1;
+        let page = Rungs::of(pages).smallest();
         for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
             let whole = tail::extended(&load, page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
