@@ -73,89 +73,68 @@ fn copy() -> Option<&'static [u8]> {
     Some(unsafe { core::slice::from_raw_parts(at as *const u8, len) })
 }
 
-/// Our variables, found in one pass through the environment.
+/// The values of our variables, in the order of [`env::VARIABLES`].
 #[derive(Debug)]
-pub struct Variables {
-    found: [(&'static str, &'static [u8]); env::VARIABLES.len()],
-    count: usize,
-}
+pub struct Variables([Option<&'static [u8]>; env::VARIABLES.len()]);
 
 impl Variables {
-    const NONE: Variables = Variables {
-        found: [("", &[]); env::VARIABLES.len()],
-        count: 0,
-    };
+    const NONE: Variables = Variables([None; env::VARIABLES.len()]);
 
-    /// Finds our variables; the first of several counts, as in `getenv`. `None` if the
+    /// Finds our variables in one pass; the first of several counts, as in `getenv`. `None` if the
     /// environment isn't known yet.
     pub fn find() -> Option<Variables> {
+        let mut found = Variables::NONE;
         let block = block();
         if !block.is_null() {
             // SAFETY: glibc's constructor argument, or libc's own word.
-            return Some(unsafe { Variables::in_block(block) });
+            unsafe { each_entry(block, |entry| found.put(entry)) };
+            return Some(found);
         }
         match copy() {
-            Some(copy) => Some(Variables::in_copy(copy)),
-            None => constructor_ran().then_some(Variables::NONE),
+            Some(copy) => copy
+                .split(|byte| *byte == 0)
+                .for_each(|entry| found.put(entry)),
+            None if constructor_ran() => {}
+            None => return None,
         }
-    }
-
-    /// # Safety
-    /// The block must be an array of C strings that ends with a null pointer.
-    unsafe fn in_block(mut at: *const *const c_char) -> Variables {
-        let mut found = Variables::NONE;
-        loop {
-            // SAFETY: the null entry has not been reached.
-            let entry = unsafe { *at };
-            if entry.is_null() {
-                return found;
-            }
-            if is_one_of_ours(entry) {
-                // SAFETY: each entry is a C string.
-                found.put(unsafe { CStr::from_ptr(entry) }.to_bytes());
-            }
-            // SAFETY: this entry isn't the null entry, so there is a next one.
-            at = unsafe { at.add(1) };
-        }
-    }
-
-    fn in_copy(copy: &'static [u8]) -> Variables {
-        let mut found = Variables::NONE;
-        copy.split(|byte| *byte == 0)
-            .for_each(|entry| found.put(entry));
-        found
+        Some(found)
     }
 
     fn put(&mut self, entry: &'static [u8]) {
-        let value = |name: &str| match entry.strip_prefix(name.as_bytes()) {
-            Some([b'=', value @ ..]) => Some(value),
-            _ => None,
-        };
-        let found = (env::VARIABLES.iter()).find_map(|name| Some((*name, value(name)?)));
-        let Some((name, value)) = found.filter(|(name, _)| self.get(name).is_none()) else {
+        if !entry.starts_with(b"HUGETLB_") {
             return;
-        };
-        if let Some(place) = self.found.get_mut(self.count) {
-            *place = (name, value);
-            self.count += 1;
+        }
+        for (name, place) in env::VARIABLES.iter().zip(&mut self.0) {
+            if let Some([b'=', value @ ..]) = entry.strip_prefix(name.as_bytes()) {
+                place.get_or_insert(value);
+            }
         }
     }
 
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&'static [u8]> {
-        let mut found = self.found.iter().take(self.count);
-        found.find_map(|(known, value)| (*known == name).then_some(*value))
+        let place = env::VARIABLES.iter().position(|known| *known == name)?;
+        self.0[place]
     }
 }
 
-/// Whether an entry has our prefix.
-fn is_one_of_ours(entry: *const c_char) -> bool {
-    b"HUGETLB_".iter().enumerate().all(|(i, letter)| {
-        // SAFETY: all earlier bytes matched, so none of them ends the string.
-        let byte = unsafe { entry.add(i) };
-        // SAFETY: likewise.
-        unsafe { byte.cast::<u8>().read() == *letter }
-    })
+/// Calls `visit` for each entry of an environment block.
+///
+/// # Safety
+/// The block must be an array of C strings that ends with a null pointer.
+unsafe fn each_entry(block: *const *const c_char, mut visit: impl FnMut(&'static [u8])) {
+    let mut at = block;
+    loop {
+        // SAFETY: the null entry has not been reached.
+        let entry = unsafe { *at };
+        if entry.is_null() {
+            return;
+        }
+        // SAFETY: each entry is a C string.
+        visit(unsafe { CStr::from_ptr(entry) }.to_bytes());
+        // SAFETY: this entry isn't the null entry, so there is a next one.
+        at = unsafe { at.add(1) };
+    }
 }
 
 #[cfg(test)]
@@ -170,7 +149,5 @@ mod tests {
         found.put(b"HUGETLB_SHM=no");
         assert_eq!(found.get(env::SHM), Some(&b"yes"[..]));
         assert_eq!(found.get(env::MORECORE), None);
-        assert!(is_one_of_ours(c"HUGETLB_SHM=1".as_ptr()));
-        assert!(!is_one_of_ours(c"HUGETLB".as_ptr()) && !is_one_of_ours(c"".as_ptr()));
     }
 }
