@@ -115,11 +115,7 @@ impl Open {
 
     /// The lowest region that overlaps the range.
     pub fn first(&mut self, range: &Range<usize>) -> Option<Region> {
-        let meets = |region: &&Region| {
-            region.base != 0 && region.base < range.end && range.start < region.mapped().end
-        };
-        let found = self.regions().iter().filter(meets);
-        found.min_by_key(|region| region.base).copied()
+        self.find(|region| region.base < range.end && range.start < region.mapped().end)
     }
 
     /// The lowest region that `wanted` accepts.
