@@ -90,11 +90,14 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
     let loads = headers
         .iter()
         .filter(|header| header.p_type == libc::PT_LOAD);
-    // Since Linux 5.10 the kernel aligns a program to the largest `p_align`.
+    // Since Linux 5.10 the kernel aligns a program to the largest `p_align`; before, to a page.
     let align = loads.clone().map(|header| word(header.p_align)).max();
     let modulus = match base {
         0 => usize::MAX,
-        _ => align.unwrap_or(page).max(page),
+        _ => match align {
+            Some(align) if base.checked_rem(align) == Some(0) => align.max(page),
+            _ => page,
+        },
     };
     loads.filter_map(move |header| {
         let load = load(header, base, page, relro.as_ref(), modulus)?;
@@ -236,6 +239,10 @@ mod tests {
         let plain = segment(read, 0x40_0000, 0x1234, 0x1234);
         let plain = loads(&[plain], 0, 0x1000).next().unwrap();
         assert_eq!(plain.with_tail(size), plain);
+        assert_eq!(all[0].modulus, size);
+        // A kernel that ignored `p_align` loaded it.
+        let unaligned = loads(&headers, 0x1000_1000, 0x1000).next().unwrap();
+        assert_eq!(unaligned.modulus, 0x1000);
     }
 
     /// As libhugetlbfs' linker scripts made it: aligned to a base page.
