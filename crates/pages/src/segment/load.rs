@@ -99,30 +99,32 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
             _ => page,
         },
     };
-    loads.filter_map(move |header| {
-        let load = load(header, base, page, relro.as_ref(), modulus)?;
-        let next = starts(headers, base, page).filter(|start| *start >= load.range.end);
-        let next = next.min().unwrap_or(usize::MAX);
-        Some(Load { next, ..load })
+    loads.clone().filter_map(move |header| {
+        let range = without_relro(pages_of(header, base, page), header, relro.as_ref())?;
+        let start = base.wrapping_add(word(header.p_vaddr));
+        let starts = loads
+            .clone()
+            .map(|header| pages_of(header, base, page).start);
+        let next = starts.filter(|start| *start >= range.end).min();
+        Some(Load {
+            range,
+            file_end: start.wrapping_add(word(header.p_filesz)),
+            file_start: start.wrapping_sub(word(header.p_offset)),
+            modulus,
+            align: word(header.p_align),
+            next: next.unwrap_or(usize::MAX),
+            prot: prot(header.p_flags),
+            is_marked: header.p_flags & MARK != 0,
+        })
     })
 }
 
-fn starts(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<Item = usize> {
-    let loads = headers
-        .iter()
-        .filter(|header| header.p_type == libc::PT_LOAD);
-    loads.map(move |header| pages_of(header, base, page).start)
-}
-
-fn load(
+/// The part of a segment behind RELRO; `None` if empty.
+fn without_relro(
+    mut range: Range<usize>,
     header: &Elf64_Phdr,
-    base: usize,
-    page: usize,
     relro: Option<&Range<usize>>,
-    modulus: usize,
-) -> Option<Load> {
-    let mut range = pages_of(header, base, page);
-    let start = base.wrapping_add(word(header.p_vaddr));
+) -> Option<Range<usize>> {
     let is_writable = header.p_flags & libc::PF_W != 0;
     if let Some(relro) = relro.filter(|relro| is_writable && meet(relro, &range)) {
         if relro.start > range.start {
@@ -131,16 +133,7 @@ fn load(
         }
         range.start = relro.end.min(range.end);
     }
-    (range.start < range.end).then_some(Load {
-        range,
-        file_end: start.wrapping_add(word(header.p_filesz)),
-        file_start: start.wrapping_sub(word(header.p_offset)),
-        modulus,
-        align: word(header.p_align),
-        next: usize::MAX,
-        prot: prot(header.p_flags),
-        is_marked: header.p_flags & MARK != 0,
-    })
+    (!range.is_empty()).then_some(range)
 }
 
 fn pages_of(header: &Elf64_Phdr, base: usize, page: usize) -> Range<usize> {
