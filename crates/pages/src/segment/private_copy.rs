@@ -30,14 +30,13 @@ pub fn take_memory(len: usize) -> Result<(), Reason> {
     if config::get().text_copy.is_none() {
         return Ok(());
     }
-    let most = facts::available_memory().ok_or(Reason::MemoryUnknown)? / PART;
-    match COPIED.load(Ordering::Relaxed).saturating_add(len) <= most {
-        true => {
-            COPIED.fetch_add(len, Ordering::Relaxed);
-            Ok(())
-        }
-        false => Err(Reason::TooMuch),
+    let most = facts::available_memory().unwrap_or(0) / PART;
+    let copied = COPIED.load(Ordering::Relaxed).saturating_add(len);
+    if copied > most {
+        return Err(Reason::TooMuch);
     }
+    COPIED.store(copied, Ordering::Relaxed);
+    Ok(())
 }
 
 fn is_running(program: &[u8]) -> bool {

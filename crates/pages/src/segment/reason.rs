@@ -41,10 +41,8 @@ pub enum Reason {
     RandomAddress,
     /// Only a private copy was left, and hugectl didn't start this program.
     Wrapper,
-    /// Private copies would take too much memory.
+    /// Private copies would take too much memory, or the available memory is unknown.
     TooMuch,
-    /// The available memory is unknown.
-    MemoryUnknown,
     /// The system rejects `mremap`.
     MremapRejected,
     /// Its offset in the file differs from its address, modulo the huge page.
@@ -73,10 +71,7 @@ impl Reason {
 
     /// Whether it rules out private copies only, not the file's own pages.
     pub fn is_of_copy(self) -> bool {
-        matches!(
-            self,
-            Reason::Wrapper | Reason::TooMuch | Reason::MemoryUnknown
-        )
+        matches!(self, Reason::Wrapper | Reason::TooMuch)
     }
 
     /// Fails if a seccomp filter may reject `mremap`, which moves a copy into place.
@@ -159,16 +154,15 @@ impl Reason {
                  would have a copy of its own"
             }
             Reason::TooMuch => {
-                "not copied, since the copy would take more than 1/16 of the memory available"
+                "not copied, since copies may take at most 1/16 of the memory available"
             }
-            Reason::MemoryUnknown => "not copied, since the available memory cannot be read",
             Reason::NoShareDir => "not shared: no file can be made in the directory",
         }
     }
 }
 
 /// All reasons that occur.
-const ALL: [Reason; 33] = [
+const ALL: [Reason; 32] = [
     Reason::Small,
     Reason::SmallPages,
     Reason::Changed,
@@ -190,7 +184,6 @@ const ALL: [Reason; 33] = [
     Reason::Pool(Shortfall::Own),
     Reason::Wrapper,
     Reason::TooMuch,
-    Reason::MemoryUnknown,
     Reason::Pool(Shortfall::Valgrind),
     Reason::Pool(Shortfall::PoolUnread),
     Reason::MremapRejected,
