@@ -151,9 +151,10 @@ fn report(name: &str, got: Placement, outcome: &Outcome, pages: Pages, kind: Kin
 }
 
 /// Whether the segment got less than requested. Pool pages and the file's own pages are equally
-/// good, unless a copy could not be shared.
+/// good, unless a copy could not be shared. A copy on transparent huge pages is as good as the
+/// file's own pages.
 fn is_loss(got: Placement, why: Reason) -> bool {
-    why.is_of_sharing() || got.bytes() != got.whole || got.thp != 0
+    why.is_of_sharing() || got.bytes() != got.whole || got.thp != 0 && !why.is_of_file()
 }
 
 /// Returns the level of the message: `Info` if hugectl has reported the reason (small program, file
@@ -164,7 +165,6 @@ fn level(got: Placement, why: Option<Reason>, kind: Kind) -> Level {
         None | Some(Reason::Small | Reason::Pool(Shortfall::Own) | Reason::Thp(NoThp::Scarce)) => {
             Level::Info
         }
-        Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(why) if !is_loss(got, why) => Level::Info,
         Some(Reason::MremapRejected | Reason::MemfdRejected) if is_tried() => Level::Info,
         // hugectl could not know these.
