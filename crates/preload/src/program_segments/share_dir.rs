@@ -1,5 +1,7 @@
 //! Chooses the directory of shared copies.
 
+use core::fmt;
+
 use hugetools_contract::env::{Pages, SHARE_PATH};
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
@@ -17,16 +19,20 @@ pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<ShareDir> {
     let config = config::get();
     let size = asked_size(pages).filter(|_| config.share_text)?;
     if maps_its_code(program) {
-        say(
-            Level::Warning,
-            format_args!("text: not shared, since the program maps its code again from its file"),
-        );
-        return None;
+        return refuse(format_args!(
+            "the program maps its code again from its file"
+        ));
     }
     match config.share_path {
         Some(path) => named(path, pages),
         None => own(size),
     }
+}
+
+/// Reports why the copy isn't shared.
+fn refuse(why: fmt::Arguments<'_>) -> Option<ShareDir> {
+    say(Level::Warning, format_args!("text: not shared: {why}"));
+    None
 }
 
 /// Whether the program contains Node.js: V8 maps its code again as `/proc/self/maps` describes it,
@@ -37,11 +43,7 @@ fn maps_its_code(program: &Object<'_>) -> bool {
 
 fn named(path: &[u8], pages: Pages) -> Option<ShareDir> {
     let Some(path) = Path::of_bytes(path) else {
-        say(
-            Level::Warning,
-            format_args!("text: {SHARE_PATH} is no path; not shared"),
-        );
-        return None;
+        return refuse(format_args!("{SHARE_PATH} is too long"));
     };
     let size = match pages {
         Pages::Size(_) => asked_size(pages),
@@ -53,27 +55,15 @@ fn named(path: &[u8], pages: Pages) -> Option<ShareDir> {
 fn own(size: usize) -> Option<ShareDir> {
     match mounts::share_dir(size) {
         Some(path) => opened(&path, ShareDir::make(path.c_str(), Some(size))),
-        None => {
-            say(
-                Level::Warning,
-                format_args!(
-                    "text: not shared, since no hugetlbfs with pages of {} can be written to \
-                     (to mount one, as root: hugeadm --create-global-mounts)",
-                    SizeName(size)
-                ),
-            );
-            None
-        }
+        None => refuse(format_args!(
+            "no hugetlbfs with pages of {} can be written to (to mount one, as root: \
+             hugeadm --create-global-mounts)",
+            SizeName(size)
+        )),
     }
 }
 
 fn opened(path: &Path, share_dir: Result<ShareDir, ShareDirError>) -> Option<ShareDir> {
     let path = path.c_str().to_str().unwrap_or("the directory");
-    if let Err(why) = &share_dir {
-        say(
-            Level::Warning,
-            format_args!("text: not shared: {path} {why}"),
-        );
-    }
-    share_dir.ok()
+    share_dir.map_or_else(|why| refuse(format_args!("{path} {why}")), Some)
 }
