@@ -23,7 +23,6 @@ use crate::sys;
 use environment::Variables;
 use hugetools_contract::ledger::Kind;
 use hugetools_contract::segment::Segment;
-use once::Printed;
 
 pub mod environment;
 pub mod leaked_copy;
@@ -79,7 +78,7 @@ pub fn level_unpredicted(kind: Kind) -> Level {
 
 /// Returns info if a process is known to have printed this kind, otherwise warning.
 pub fn level_once(kind: Kind) -> Level {
-    match may_look_up() && once::claim(kind) == Printed::Before {
+    match may_look_up() && once::claim(kind) == Some(false) {
         true => Level::Info,
         false => Level::Warning,
     }
@@ -87,7 +86,7 @@ pub fn level_once(kind: Kind) -> Level {
 
 /// Returns warning only if the shared record shows that no process has printed this kind.
 fn level_if_first(kind: Kind) -> Level {
-    match may_look_up() && outlet::is_open() && once::claim(kind) == Printed::Never {
+    match may_look_up() && outlet::is_open() && once::claim(kind) == Some(true) {
         true => Level::Warning,
         false => Level::Info,
     }

@@ -12,27 +12,13 @@ use crate::sys::{self, File};
 /// Kinds printed by this process, its ancestors, or others as far as known.
 static PRINTED: AtomicU64 = AtomicU64::new(0);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Printed {
-    /// No process has printed it.
-    Never,
-    /// It has been printed.
-    Before,
-    /// This process hasn't printed it; others are unknown.
-    Unknown,
-}
-
-/// Records a kind as printed; returns whether it was printed before.
-pub(super) fn claim(kind: Kind) -> Printed {
+/// Records a kind as printed; returns whether it is the first time. `None` if it is for this
+/// process, and others are unknown.
+pub(super) fn claim(kind: Kind) -> Option<bool> {
     if PRINTED.fetch_or(kind.bit(), Ordering::Relaxed) & kind.bit() != 0 {
-        return Printed::Before;
+        return Some(false);
     }
-    let place = config::get().starter.as_ref();
-    match place.and_then(|starter| is_first(starter.ledger.as_ref()?, kind)) {
-        None => Printed::Unknown,
-        Some(true) => Printed::Never,
-        Some(false) => Printed::Before,
-    }
+    is_first(config::get().starter?.ledger.as_ref()?, kind)
 }
 
 fn is_first(place: &Place, kind: Kind) -> Option<bool> {
