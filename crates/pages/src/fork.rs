@@ -32,7 +32,6 @@ use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::thp;
 use crate::rt::message::{Level, say};
 use crate::rt::{fork_gate, lock, weak};
-use crate::sys::NoSignals;
 
 pub mod admission;
 mod blocker;
@@ -66,24 +65,18 @@ extern "C" fn prepare() {
     leave_pools();
 }
 
-/// Moves private memory off the pools.
+/// Moves private memory off the pools, and reports it.
 fn leave_pools() {
     if config::get().kernel_fork {
         return;
     }
-    let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
-    if total == 0 {
-        return;
-    }
-    // A signal handler in this thread that writes there would deadlock.
-    let _quiet = NoSignals::where_allowed();
-    match blocker::shield_for(total) {
-        Ok(shield) => {
-            let moved = evacuate::evacuate(total, &shield);
+    match evacuate::leave_pools() {
+        None => {}
+        Some(Ok(moved)) => {
             evacuate::report(moved);
             note_move();
         }
-        Err(why) => pool_backoff::say_left(total, &why),
+        Some(Err(why)) => pool_backoff::say_left(runs::total_bytes(), &why),
     }
 }
 

@@ -10,14 +10,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::config;
 use crate::extent::{Holds, index};
 use crate::kernel::facts;
-use crate::migrate::runs;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::{required, start_facts};
-use crate::sys::NoSignals;
 
-use super::blocker::shield_for;
-use super::evacuate::evacuate;
+use super::evacuate;
 
 /// Whether the program has begun to create threads.
 static DECIDED: AtomicBool = AtomicBool::new(false);
@@ -57,15 +54,8 @@ fn leave_pools() {
     if facts::has_threads() {
         return;
     }
-    let moved = {
-        let _quiet = NoSignals::where_allowed();
-        let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
-        match total {
-            0 => 0,
-            _ => shield_for(total).map_or(0, |shield| evacuate(total, &shield)),
-        }
-    };
-    if moved > 0 {
+    let moved = evacuate::leave_pools().and_then(Result::ok);
+    if let Some(moved @ 1..) = moved {
         pool_backoff::say_threads(moved);
         required::heap_moved(moved, "before the first thread");
     }

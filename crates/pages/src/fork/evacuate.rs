@@ -5,13 +5,26 @@ use crate::migrate::shield::Shield;
 use crate::migrate::{off_pool, runs};
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::required;
+use crate::sys::NoSignals;
+
+use super::blocker::{Blocker, shield_for};
 
 /// Maximum number of pieces: each is a VMA of its own, and a process may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves all of it, `total` bytes; returns how many moved. Moves it in pieces, to limit the memory
-/// that exists twice.
-pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
+/// Moves all of it; returns the bytes moved. `None` if there is none.
+pub(super) fn leave_pools() -> Option<Result<usize, Blocker>> {
+    let total = runs::total_bytes();
+    if total == 0 {
+        return None;
+    }
+    // A signal handler in this thread that writes there would deadlock.
+    let _quiet = NoSignals::where_allowed();
+    Some(shield_for(total).map(|shield| move_all(total, &shield)))
+}
+
+/// Moves `total` bytes, in pieces to limit the memory that exists twice; returns how many moved.
+fn move_all(total: usize, shield: &Shield) -> usize {
     let piece = shield.piece().max(total / MOST_PIECES);
     let mut moved = 0;
     for extent in runs::writable() {
@@ -35,12 +48,13 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
         .sum()
 }
 
+/// Reports a move before a fork, and what it has left on the pools.
 pub(super) fn report(moved: usize) {
     if moved > 0 {
         pool_backoff::say_moved(moved);
         required::heap_moved(moved, "before a fork");
     }
-    let left: usize = runs::writable().map(runs::hugetlb_bytes).sum();
+    let left = runs::total_bytes();
     if left > 0 {
         let why = "since they are in use or there is no memory or address space for a copy";
         pool_backoff::say_left(left, &why);

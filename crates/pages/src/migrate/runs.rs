@@ -11,6 +11,11 @@ pub(crate) fn writable() -> impl Iterator<Item = &'static Extent> {
     index::extents().filter(|extent| extent.holds != Holds::Text)
 }
 
+/// Bytes of all these extents in use on hugetlb pages.
+pub(crate) fn total_bytes() -> usize {
+    writable().map(hugetlb_bytes).sum()
+}
+
 /// Bytes of an extent in use on hugetlb pages, busy units included.
 pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {
     let units = extent.units().iter();
