@@ -115,14 +115,11 @@ impl Staging {
         let other = address_space::reserve(self.len, align)?;
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         // SAFETY: both are ours, and nobody uses them.
-        match unsafe { sys::mremap(self.addr, self.len, self.len, flags, other) } {
-            Ok(_) => self.addr = other,
-            Err(error) => {
-                // SAFETY: reserved above, or unmapped already; no other thread could map there.
-                let _ = unsafe { sys::munmap(other, self.len) };
-                return Err(error);
-            }
-        }
+        let moved = unsafe { sys::mremap(self.addr, self.len, self.len, flags, other) };
+        self.addr = moved.inspect_err(|_| {
+            // SAFETY: reserved above, or unmapped already; no other thread could map there.
+            let _ = unsafe { sys::munmap(other, self.len) };
+        })?;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::sys;
 /// whose pagemap entry cannot be read, and all pages after it, count as contents.
 pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
     let page = sys::page_size();
-    let file_end = load.file_end.next_multiple_of(page);
+    let file_end = load.file_pages_end();
     let mut at = range.start;
     // The file's pages have contents even before they are populated.
     if file_end > at {

@@ -6,6 +6,7 @@ use core::ops::Range;
 use libc::Elf64_Phdr;
 
 use crate::kernel::loaded::Loaded;
+use crate::sys;
 
 /// `PF_LINUX_HUGETLB`, the mark of hugeedit and ld.hugetlbfs.
 pub const MARK: u32 = 0x0010_0000;
@@ -68,6 +69,11 @@ impl Load {
             file_start: self.file_start,
             prot: self.prot,
         }
+    }
+
+    /// End of the base pages with the file's contents.
+    pub(super) fn file_pages_end(&self) -> usize {
+        self.file_end.next_multiple_of(sys::page_size())
     }
 
     /// Its whole pages of this size.

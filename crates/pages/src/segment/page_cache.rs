@@ -20,8 +20,7 @@ const MADV_COLLAPSE: i32 = 25;
 /// unchanged.
 pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Reason> {
     let size = facts::thp_size();
-    let file_end = load.file_end.next_multiple_of(sys::page_size());
-    if load.file_start % size != 0 || range.is_empty() || range.end > file_end {
+    if load.file_start % size != 0 || range.is_empty() || range.end > load.file_pages_end() {
         return Err(Reason::Misaligned);
     }
     if !is_unchanged(range) {

@@ -12,11 +12,8 @@ use crate::sys;
 pub fn take(load: &Load, size: usize) -> Load {
     let with_tail = extended(load, size);
     let tail = load.range.end..with_tail.range.end;
-    if tail.is_empty() {
-        return load.clone();
-    }
     let prot = load.prot & (libc::PROT_READ | libc::PROT_WRITE);
-    match map(tail.start, tail.len(), prot) {
+    match tail.is_empty() || map(tail.start, tail.len(), prot) {
         true => with_tail,
         false => load.clone(),
     }

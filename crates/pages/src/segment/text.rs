@@ -15,7 +15,7 @@ use crate::extent::{Holds, index};
 use crate::kernel::facts;
 use crate::migrate::staging::Staging;
 use crate::policy::thp;
-use crate::sys::{self, Errno};
+use crate::sys::Errno;
 
 /// Puts a segment on huge pages. If it is never unloaded (`stays`), copies on pool pages are
 /// registered, so that operations on part of a page move that page to base pages first. A shared
@@ -29,12 +29,7 @@ pub fn put(load: &Load, rungs: &Rungs, stays: bool, share_dir: Option<&ShareDir>
         got.why = Some(why);
         return got;
     }
-    let none = load.range.start..load.range.start;
-    let all = from_file(load, &load.range);
-    let done = match rungs.page_cache_first && take_page_cache(load, &all, &mut got) {
-        true => all,
-        false => share_dir.map_or(none, |share_dir| take_shared(load, share_dir, &mut got)),
-    };
+    let done = take_common(load, rungs, share_dir, &mut got);
     for rest in [load.range.start..done.start, done.end..load.range.end] {
         put_rest(load, rungs, rest, stays, &mut got);
     }
@@ -49,8 +44,7 @@ fn may_replace(load: &Load, whole: usize) -> Result<(), Reason> {
     }
     let mut loaded = load.loaded();
     // The tail behind the file's end isn't mapped executable.
-    let end = load.file_end.next_multiple_of(sys::page_size());
-    loaded.range.end = loaded.range.end.min(end);
+    loaded.range.end = loaded.range.end.min(load.file_pages_end());
     match whole == 0 || loaded.range.is_empty() || loaded.is_unchanged() {
         true => Ok(()),
         false => Err(Reason::Modified),
@@ -59,38 +53,45 @@ fn may_replace(load: &Load, whole: usize) -> Result<(), Reason> {
 
 /// The whole huge pages of a range that the file backs.
 fn from_file(load: &Load, range: &Range<usize>) -> Range<usize> {
-    let end = load.file_end.next_multiple_of(sys::page_size());
-    inner(&(range.start..range.end.min(end)), facts::thp_size())
+    let end = range.end.min(load.file_pages_end());
+    inner(&(range.start..end), facts::thp_size())
 }
 
-/// Maps the shared copy; returns the range replaced, or an empty one.
-fn take_shared(load: &Load, share_dir: &ShareDir, got: &mut Placement) -> Range<usize> {
-    let range = load.inner(share_dir.page_size());
-    let none = load.range.start..load.range.start;
-    if range.is_empty() {
-        return none;
+/// Maps pages that processes have in common: the file's or, from a pool, the shared copy. Returns
+/// the range replaced, which may be empty.
+fn take_common(
+    load: &Load,
+    rungs: &Rungs,
+    share_dir: Option<&ShareDir>,
+    got: &mut Placement,
+) -> Range<usize> {
+    let all = from_file(load, &load.range);
+    if rungs.page_cache_first && take_page_cache(load, &all, got) {
+        return all;
     }
-    match share::put(load, &range, share_dir) {
-        Ok(()) => {
-            got.pool += range.len();
-            range
-        }
-        Err(why) => {
-            got.why = Some(why);
-            none
+    let shared = share_dir.map(|share_dir| (load.inner(share_dir.page_size()), share_dir));
+    if let Some((range, share_dir)) = shared.filter(|(range, _)| !range.is_empty()) {
+        match share::put(load, &range, share_dir) {
+            Ok(()) => {
+                got.pool += range.len();
+                return range;
+            }
+            Err(why) => got.why = Some(why),
         }
     }
+    load.range.start..load.range.start
 }
 
 /// Maps a segment by its file's own huge pages, if possible.
 pub fn put_page_cache(load: &Load) -> Placement {
-    let mut got = Placement::default();
     let range = load.inner(facts::thp_size());
-    if load.prot & libc::PROT_READ != 0 && take_page_cache(load, &range, &mut got) {
-        got.whole = range.len();
+    let is_taken = load.prot & libc::PROT_READ != 0 && page_cache::take(load, &range).is_ok();
+    let bytes = if is_taken { range.len() } else { 0 };
+    Placement {
+        whole: bytes,
+        page_cache: bytes,
+        ..Placement::default()
     }
-    got.why = None;
-    got
 }
 
 fn take_page_cache(load: &Load, range: &Range<usize>, got: &mut Placement) -> bool {
