@@ -33,11 +33,6 @@ pub unsafe fn remember(block: *const *const c_char) {
     BEGUN.store(true, Ordering::Release);
 }
 
-/// Whether this library's constructor has run.
-pub fn constructor_ran() -> bool {
-    BEGUN.load(Ordering::Acquire)
-}
-
 /// The block in the program's memory; null if it isn't known yet.
 fn block() -> *const *const c_char {
     let given = GIVEN.load(Ordering::Acquire);
@@ -94,7 +89,7 @@ impl Variables {
             Some(copy) => copy
                 .split(|byte| *byte == 0)
                 .for_each(|entry| found.put(entry)),
-            None if constructor_ran() => {}
+            None if BEGUN.load(Ordering::Acquire) => {}
             None => return None,
         }
         Some(found)
