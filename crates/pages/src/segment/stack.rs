@@ -28,9 +28,6 @@ const FIRST: usize = 64 << 10;
 /// vm.overcommit_memory=2 and `mlockall`.
 const LONG: usize = 64 << 20;
 
-/// The usual limit of the main stack in bytes.
-const ORDINARY: usize = 8 << 20;
-
 /// Whether stacks get huge pages.
 pub fn is_enabled() -> bool {
     let config = config::get();
@@ -74,10 +71,9 @@ pub fn prepare_main() {
     let (depth, size) = (depth_of_main(), facts::thp_size());
     let asked = ahead(&whole(0, here, size), here, depth, size);
     ASKED.store(asked.len(), Ordering::Relaxed);
-    let Some(mapping) = main_mapping(here) else {
+    let (Some(mapping), Ok(limit)) = (main_mapping(here), sys::stack_limit()) else {
         return;
     };
-    let limit = sys::stack_limit().unwrap_or(ORDINARY);
     // The depth counts from here, and its low end rounds down to a huge page.
     let reach = (mapping.end - here)
         .saturating_add(depth)
@@ -141,14 +137,8 @@ fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
         }
     }
     if ahead.start > whole.start {
-        // `ulimit -v` may forbid the full length; the usual one is tried next.
-        let lowest = whole
-            .end
-            .saturating_sub(ORDINARY / facts::thp_size() * facts::thp_size());
-        let _ = [whole.start, lowest.max(whole.start)].iter().any(|start| {
-            // SAFETY: likewise.
-            unsafe { sys::probe_write(start - sys::page_size()) }.is_ok()
-        });
+        // SAFETY: likewise.
+        let _ = unsafe { sys::probe_write(whole.start - sys::page_size()) };
     }
 }
 
