@@ -8,8 +8,6 @@
 //! **At a fork.** Nothing; `exec` starts anew.
 #![expect(unsafe_code, reason = "places a function among the constructors")]
 
-use core::ffi::{c_char, c_int};
-
 use hugetools_pages::config::{self, environment};
 use hugetools_pages::fork;
 use hugetools_pages::policy::pool_backoff;
@@ -25,17 +23,10 @@ use crate::{api, program_segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
+static START: extern "C" fn() = start;
 
-/// # Safety
-/// Called by the loader, with a constructor's arguments under glibc.
-unsafe extern "C" fn start(
-    _count: c_int,
-    _arguments: *const *const c_char,
-    variables: *const *const c_char,
-) {
-    // SAFETY: upheld by the caller.
-    unsafe { environment::remember(variables) };
+extern "C" fn start() {
+    environment::constructor_runs();
     next::find();
     if !marker::is_first() {
         return;

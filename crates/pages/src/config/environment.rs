@@ -1,44 +1,29 @@
 //! The environment block with which the program was started.
 //!
-//! libc's `environ` won't do: it is null until libc's constructor has run, and a program may
-//! define a variable of that name. Sources, in order: the block that glibc passes to
-//! constructors; libc's `__environ`; the kernel's copy.
+//! libc's `environ` won't do: a program may define a variable of that name. `__environ` is null
+//! until libc's constructor has run; until then the kernel's copy is read.
 #![expect(unsafe_code, reason = "reads the environment block")]
 
 use core::ffi::{CStr, c_char};
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env;
 
 use crate::kernel::procfile;
-use crate::rt::weak;
 use crate::{sys, word};
 
 word!(hugetools_environ);
 
-/// The block passed to the constructor.
-static GIVEN: AtomicPtr<*const c_char> = AtomicPtr::new(core::ptr::null_mut());
-
 /// Whether the constructor has run: an environment missing then stays missing.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Records that the constructor runs and, under glibc, the block passed to it.
-///
-/// # Safety
-/// Under glibc it must be null or an array of C strings that ends with a null pointer.
-pub unsafe fn remember(block: *const *const c_char) {
-    if weak::is_glibc() {
-        GIVEN.store(block.cast_mut(), Ordering::Release);
-    }
+/// Records that the constructor runs.
+pub fn constructor_runs() {
     BEGUN.store(true, Ordering::Release);
 }
 
-/// The block in the program's memory; null if it isn't known yet.
+/// The block in the program's memory; null if libc doesn't know it yet.
 fn block() -> *const *const c_char {
-    let given = GIVEN.load(Ordering::Acquire);
-    if !given.is_null() {
-        return given;
-    }
     // SAFETY: a word of this library, written by the loader before any of its code runs.
     match unsafe { hugetools_environ.load(Ordering::Relaxed) } {
         0 => core::ptr::null(),
@@ -81,7 +66,7 @@ impl Variables {
         let mut found = Variables::NONE;
         let block = block();
         if !block.is_null() {
-            // SAFETY: glibc's constructor argument, or libc's own word.
+            // SAFETY: libc's own.
             unsafe { each_entry(block, |entry| found.put(entry)) };
             return Some(found);
         }
