@@ -71,7 +71,7 @@ pub(crate) fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
 fn put_program(object: &Object<'_>, config: &Config) {
     let mut text = None;
     let mut data = None;
-    let mut share_dir = None;
+    let mut shared = None;
     for linked in loads(object.headers, object.base, sys::page_size()) {
         let Some(pages) = pages_for(&linked, config) else {
             continue;
@@ -83,21 +83,18 @@ fn put_program(object: &Object<'_>, config: &Config) {
         if fits {
             start_facts::take();
         }
-        let (sum, got) = match load.is_writable() {
-            true => (&mut data, data::put(&load, &rungs)),
-            false => {
-                let open = || share_dir::open(object, pages);
-                let share_dir = fits.then(|| share_dir.get_or_insert_with(open).as_ref());
-                (
-                    &mut text,
-                    text::put(&load, &rungs, true, share_dir.flatten()),
-                )
-            }
+        let (sum, got) = if load.is_writable() {
+            (&mut data, data::put(&load, &rungs))
+        } else {
+            let open = || share_dir::open(object, pages);
+            let share_dir = fits.then(|| shared.get_or_insert_with(open).as_ref());
+            let got = text::put(&load, &rungs, true, share_dir.flatten());
+            (&mut text, got)
         };
         if got.bytes() == 0 {
             tail::give_back(&linked, &load);
         }
-        let (sum, _) = sum.get_or_insert_with(|| (Placement::default(), pages));
+        let (sum, _) = sum.get_or_insert((Placement::default(), pages));
         sum.add(got);
         map_for_perf(object, &load, got, config);
     }
@@ -189,9 +186,7 @@ fn is_tried() -> bool {
 
 fn say_got(name: &str, got: Placement, level: Level, why: Option<Reason>, pages: Pages) {
     let (all, whole) = (Amount(got.bytes()), Amount(got.whole));
-    let is_empty = why == Some(Reason::POOL_EMPTY);
-    let lacking = is_empty.then(|| lacking(got, pages)).flatten();
-    let why = Because { why, lacking };
+    let why = Because { why, got, pages };
     match got.whole {
         0 => say(level, format_args!("{name}: on base pages{why}")),
         _ => say(
@@ -241,8 +236,8 @@ impl fmt::Display for Parts {
 /// Formats the reason and the cure.
 struct Because {
     why: Option<Reason>,
-    /// For an empty pool.
-    lacking: Option<GrowHint>,
+    got: Placement,
+    pages: Pages,
 }
 
 impl fmt::Display for Because {
@@ -251,12 +246,13 @@ impl fmt::Display for Because {
             return Ok(());
         };
         write!(f, ": {}", why.reason())?;
-        match why {
-            Reason::POOL_EMPTY => self.lacking.iter().try_for_each(|lacking| lacking.fmt(f)),
-            why if why.is_of_copy() => {
-                f.write_str(" (hugeedit --align lets a program use huge pages of its own file)")
-            }
-            _ => Ok(()),
+        if why == Reason::POOL_EMPTY {
+            let hint = lacking(self.got, self.pages);
+            hint.map_or(Ok(()), |hint| hint.fmt(f))?;
         }
+        if why.is_of_copy() {
+            f.write_str(" (hugeedit --align lets a program use huge pages of its own file)")?;
+        }
+        Ok(())
     }
 }
