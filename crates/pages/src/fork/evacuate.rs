@@ -1,4 +1,4 @@
-//! Moves private hugetlb memory to ordinary memory.
+//! Moves all private hugetlb memory to ordinary memory.
 
 use crate::extent::{Extent, Holds};
 use crate::migrate::shield::Shield;
@@ -12,7 +12,7 @@ use super::blocker::{Blocker, shield_for};
 /// Maximum number of pieces: each is a VMA of its own, and a process may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves all of it; returns the bytes moved. `None` if there is none.
+/// Moves it; returns the bytes moved. `None` if there is none.
 pub(super) fn leave_pools() -> Option<Result<usize, Blocker>> {
     let total = runs::total_bytes();
     if total == 0 {

@@ -2,7 +2,7 @@
 //! fails, the program's memory is unchanged.
 #![expect(unsafe_code, reason = "replaces parts of the program")]
 
-use core::ffi::{CStr, c_int};
+use core::ffi::c_int;
 use core::ops::Range;
 
 use super::reason::Reason;
@@ -23,7 +23,6 @@ pub unsafe fn replace_by_file(
     range: &Range<usize>,
     size: usize,
     prot: c_int,
-    name: &CStr,
     write: impl FnMut(usize, usize, usize),
 ) -> core::result::Result<usize, Reason> {
     let taken = quota::take(size, range.len());
@@ -32,7 +31,7 @@ pub unsafe fn replace_by_file(
     }
     let range = range.start..range.start + taken;
     // SAFETY: upheld by the caller.
-    let done = unsafe { map_file(&range, size, prot, name, write) };
+    let done = unsafe { map_file(&range, size, prot, write) };
     quota::give(size, taken - *done.as_ref().unwrap_or(&0));
     done
 }
@@ -43,11 +42,10 @@ unsafe fn map_file(
     range: &Range<usize>,
     size: usize,
     prot: c_int,
-    name: &CStr,
     mut write: impl FnMut(usize, usize, usize),
 ) -> core::result::Result<usize, Reason> {
     let no_page = |_| Reason::POOL_EMPTY;
-    let file = hugetlb_pool::file(name, size).map_err(|error| match error {
+    let file = hugetlb_pool::file(c"hugetlbfs-text", size).map_err(|error| match error {
         Errno(libc::EPERM) => Reason::MemfdRejected,
         _ => Reason::POOL_EMPTY,
     })?;
@@ -61,14 +59,9 @@ unsafe fn map_file(
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
     // SAFETY: upheld by the caller; the file has the same contents.
     let mapped = unsafe { sys::mmap(range.start, filled, prot, flags, file.fd(), 0) };
-    match mapped {
-        Ok(_) if prot & libc::PROT_READ != 0 => {
-            populate::for_reading(range.start, filled, size);
-            Ok(filled)
-        }
-        Ok(_) => Ok(filled),
-        Err(error) => Err(Reason::of_access(error)),
-    }
+    mapped.map_err(Reason::of_access)?;
+    populate::for_reading(range.start, filled, size);
+    Ok(filled)
 }
 
 /// A writable mapping of a file.

@@ -167,8 +167,7 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Reason> {
         unsafe { copy(range.start + offset, to, len) };
     };
     // SAFETY: the copy is exact, and nobody writes to the segment.
-    let done =
-        unsafe { pool_file::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
+    let done = unsafe { pool_file::replace_by_file(range, size, load.prot, copy) };
     done.map_err(|why| match why {
         Reason::POOL_EMPTY => piece.shortfall(range.len()),
         why => why,
