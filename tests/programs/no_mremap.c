@@ -1,5 +1,6 @@
 /* Executes a program under a seccomp filter for mremap, or for -DCALL=SYS_name. The call returns
-   EPERM or -DREFUSAL=error; with -DENDS it kills the process.
+   EPERM or -DREFUSAL=error; with -DENDS it kills the process. -DTHIRD=N: only if that is the call's
+   third argument.
 
    no_mremap COMMAND... */
 #include <errno.h>
@@ -28,7 +29,13 @@ int main(int argc, char **argv)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef THIRD
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIRD, 0, 1),
+#else
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
+#endif
 		BPF_STMT(BPF_RET | BPF_K, RESULT),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};

@@ -81,6 +81,26 @@ fn stacks_are_huge_and_keep_their_sizes_and_guards() {
     }
 }
 
+#[test]
+fn a_kernel_without_populate_write_prefaults_stacks() {
+    let Some(_live) = with_thp("prefaulted stacks on older kernels") else {
+        return;
+    };
+    // `MADV_POPULATE_WRITE`, since Linux 5.14.
+    let flags = ["-DCALL=SYS_madvise", "-DTHIRD=23", "-DREFUSAL=EINVAL"];
+    let older = build("no_mremap", Libc::Glibc, &flags);
+    let Some((older, program)) = older.zip(build("stack", Libc::Glibc, &[])) else {
+        return;
+    };
+    let mut command = Command::new(older);
+    command.arg(tool("hugectl").get_program());
+    command.args(["--stack", "--stack-depth=4MB"]);
+    let ran: Ran = command.arg(program).arg(USED).output().unwrap().into();
+    for (name, stack) in stacks(&ran) {
+        assert!(stack["before"] >= 2048, "{name}: {ran:?}");
+    }
+}
+
 /// A VMA that grows page by page has no room for a huge page, so the library lengthens it first.
 #[test]
 fn a_deep_main_stack_is_huge_up_to_its_limit() {

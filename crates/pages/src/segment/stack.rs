@@ -163,7 +163,8 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() && !ahead.is_empty() {
         // Pages that can't be populated now are populated at their first touch.
-        let populated = populate::shared(ahead.start, ahead.len(), sys::page_size());
+        // SAFETY: this thread's stack, below the part in use.
+        let populated = unsafe { populate::populate(ahead.start, ahead.len(), sys::page_size()) };
         if let Some(share) = STACK.share() {
             // SAFETY: this thread's stack, below the part in use.
             let is_huge = unsafe { thp::collapse(ahead.start, ahead.len()) };
