@@ -1,8 +1,8 @@
 /* Requests private memory by the named calls and prints each result.
 
-   required_anon CALL...   with CALL: map (16 MiB), small (1 MiB), unaligned (2 MiB without a whole
-   huge page), reserve (mprotect of PROT_NONE memory), grow (mremap), thread (stack of 8 MiB), tiny
-   (stack of 1 MiB); off disables transparent huge pages by prctl */
+   required_anon CALL...   with CALL: map (16 MiB), small (1 MiB), reserve (mprotect of PROT_NONE
+   memory), grow (mremap), thread (stack of 8 MiB), tiny (stack of 1 MiB); off disables transparent
+   huge pages by prctl */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -53,17 +53,6 @@ static int thread(size_t stack)
 	return error;
 }
 
-/* Maps an area that contains no whole huge page. */
-static int unaligned(char *room)
-{
-	size_t page = 2 * MIB;
-	char *at = (char *)(((size_t)room + page - 1) / page * page + 4096);
-
-	munmap(room, 16 * MIB);
-	at = mmap(at, page, OPEN, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	return error_of(at);
-}
-
 static int grow(void)
 {
 	char *at = map(NULL, MIB, OPEN), *now;
@@ -79,7 +68,6 @@ static int grow(void)
 int main(int argc, char **argv)
 {
 	char *reserved = map(NULL, 64 * MIB, PROT_NONE);
-	char *room = map(NULL, 16 * MIB, PROT_NONE);
 	int i;
 
 	for (i = 1; i < argc; i++) {
@@ -91,8 +79,6 @@ int main(int argc, char **argv)
 			say(what, error_of(map(NULL, 16 * MIB, OPEN)));
 		else if (!strcmp(what, "small"))
 			say(what, error_of(map(NULL, MIB, OPEN)));
-		else if (!strcmp(what, "unaligned"))
-			say(what, unaligned(room));
 		else if (!strcmp(what, "reserve"))
 			say(what, mprotect(reserved, 8 * MIB, OPEN) ? errno : 0);
 		else if (!strcmp(what, "grow"))

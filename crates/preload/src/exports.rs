@@ -102,11 +102,8 @@ unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_i
     let (at, whole) = vmops::mprotect_range(addr as usize, len);
     match vmops::mprotect(at, whole, prot, None) {
         Some(result) => sys::c_result(result),
-        None => {
-            // SAFETY: upheld by the caller.
-            let result = unsafe { next::mprotect(addr, len, prot) };
-            anon_committed(addr, len, prot, result)
-        }
+        // SAFETY: upheld by the caller.
+        None => unsafe { next::mprotect(addr, len, prot) },
     }
 }
 
@@ -119,20 +116,9 @@ unsafe extern "C" fn pkey_mprotect(
 ) -> c_int {
     match vmops::mprotect(addr as usize, len, prot, Some(key)) {
         Some(result) => sys::c_result(result),
-        None => {
-            // SAFETY: upheld by the caller.
-            let result = unsafe { next::pkey_mprotect(addr, len, prot, key) };
-            anon_committed(addr, len, prot, result)
-        }
+        // SAFETY: upheld by the caller.
+        None => unsafe { next::pkey_mprotect(addr, len, prot, key) },
     }
-}
-
-/// Advises memory that a successful call made accessible; returns the call's result.
-fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> c_int {
-    if result == 0 {
-        anon::committed(addr as usize, len, prot);
-    }
-    result
 }
 
 #[unsafe(no_mangle)]

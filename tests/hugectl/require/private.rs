@@ -34,7 +34,7 @@ fn check(options: &str, program: &Path, calls: &str, failing: &[&str], error: &s
     }
 }
 
-/// All calls of `required_anon` except `unaligned` and `off`.
+/// All calls of `required_anon` except `off`.
 const ALL: &str = "map small reserve grow thread tiny";
 
 #[test]
@@ -54,34 +54,6 @@ fn mappings_and_threads_fail_without_thp() {
         let off_first = format!("off {ALL}");
         check(&require, &program, &off_first, &large, "ENOMEM", disabled);
     }
-    // The mapping contains no whole huge page.
-    let no_room = "no room for a whole huge page";
-    check(
-        "--require=anon",
-        &program,
-        "map unaligned",
-        &["unaligned"],
-        "ENOMEM",
-        no_room,
-    );
-    // It counts once: alone, all of the memory is on base pages.
-    check(
-        "--require=anon:50",
-        &program,
-        "unaligned",
-        &["unaligned"],
-        "ENOMEM",
-        no_room,
-    );
-    check("--anon", &program, "map unaligned", &[], none, none);
-    check(
-        "--require=anon:80",
-        &program,
-        "map unaligned",
-        &[],
-        none,
-        none,
-    );
     // Half of the memory may be on base pages: one `map` after the prctl, but not two.
     let ran = hugectl("-q --require=anon:50", &program, "map off map map");
     assert_eq!(ran.out, "map: ok\nmap: ok\nmap: ENOMEM\n", "{ran:?}");

@@ -125,7 +125,8 @@ pub fn main_stack() -> Option<(Range<usize>, usize)> {
 pub fn may_begin(len: usize, guard: usize) -> bool {
     let size = facts::thp_size();
     let promised = depth().min(len.saturating_sub(guard)).max(size);
-    !is_enabled() || STACK.admits(promised)
+    let is_refused = |share| STACK.admit(share, promised).is_err();
+    !is_enabled() || !STACK.share().is_some_and(is_refused)
 }
 
 /// Populates huge pages from the top down, then extends the stack.

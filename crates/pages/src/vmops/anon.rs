@@ -13,7 +13,6 @@
 #![expect(unsafe_code, reason = "fills mappings by address")]
 
 use core::ffi::c_int;
-use core::ops::Range;
 
 use crate::kernel::{facts, populate};
 use crate::policy::{start_facts, thp};
@@ -30,103 +29,88 @@ mod required;
 pub use call::{Call, is_enabled};
 pub use program_break::break_moved;
 pub use remap::remapped;
-pub use required::{commit, growth};
+pub use required::growth;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Plan {
-    advise: bool,
-    entry: Entry,
-}
-
-/// What to do with the registry's entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entry {
-    Stays,
+/// A new mapping among the known ones.
+enum Place {
+    /// Replaces a part of a known mapping.
+    Within(Known),
+    /// Large, or continues a known one.
     New,
-    Gone,
+    /// Too small.
+    Small,
 }
 
-fn plan(call: &Call) -> Plan {
-    let within = match call.is_fixed() {
-        true => range(call.addr, call.len).and_then(|range| registry::holding(&range)),
-        false => None,
-    };
-    if let Some(known) = within {
-        return Plan {
-            advise: known.is_advised || call.is_writable() && required::serves(call.len),
-            entry: Entry::Stays,
-        };
+fn place(call: &Call) -> Place {
+    let range = range(call.addr, call.len).filter(|_| call.requires_addr());
+    let replaced = range.as_ref().filter(|_| call.is_fixed());
+    if let Some(known) = replaced.and_then(registry::holding) {
+        return Place::Within(known);
     }
     // A mapping that fills a gap beside an advised one merges with it.
-    let is_part = || range(call.addr, call.len).is_some_and(|range| registry::is_beside(&range));
-    let is_large = call.len >= large() || call.requires_addr() && is_part();
-    let serves = || match call.is_writable() {
-        true => required::serves(call.len),
-        false => thp::serves_reservation(),
-    };
-    Plan {
-        advise: is_large && serves(),
-        entry: if is_large { Entry::New } else { Entry::Gone },
+    match call.len >= large() || range.is_some_and(|range| registry::is_beside(&range)) {
+        true => Place::New,
+        false => Place::Small,
     }
 }
 
-/// Makes a mapping; `map` calls `mmap` with the address and flags that it gets. `ENOMEM` if a
-/// required huge page is missing.
+/// Whether to advise a mapping. `ENOMEM` if required huge pages are ruled out.
+fn is_advised(call: &Call, place: &Place) -> Result<bool> {
+    match place {
+        Place::Small => Ok(false),
+        Place::Within(known) if !call.is_writable() => Ok(known.is_advised),
+        Place::Within(known) => required::admit_part(call.len, known.is_advised),
+        Place::New if !call.is_writable() => Ok(thp::serves_reservation()),
+        // Smaller mappings don't count as required.
+        Place::New if call.len < facts::thp_size() => Ok(thp::serves_mapping(call.len)),
+        Place::New => required::admit(call.len),
+    }
+}
+
+/// Makes a mapping; `map` calls `mmap` with the address and flags that it gets. `ENOMEM` if
+/// required huge pages are ruled out.
 pub fn map(call: &Call, map: impl Fn(usize, c_int) -> Result<usize>) -> Result<usize> {
     start_facts::take();
-    let plan = plan(call);
-    required::before(call, plan)?;
+    let place = place(call);
+    let is_advised = is_advised(call, &place)?;
     // MAP_POPULATE would populate base pages before the advice.
-    let populates = plan.advise && call.wants_populate();
+    let populates = is_advised && call.wants_populate();
     let flags = match populates {
         true => call.flags & !libc::MAP_POPULATE,
         false => call.flags,
     };
     let mut at = map(call.addr, flags)?;
-    if plan.advise {
+    if is_advised {
         at = align::aligned(call, at, facts::thp_size(), || map(0, flags))?;
         advise(at, call.len);
     }
-    required::after(call, plan, at)?;
     if populates {
         // MAP_POPULATE doesn't report a failure either.
         // SAFETY: mapped above, writable, and nobody knows it.
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
-    if let Some(range) = range(at, call.len) {
-        enter(range, plan);
+    match (range(at, call.len), place) {
+        (Some(range), Place::New) => registry::enter(&Known { range, is_advised }),
+        (Some(range), Place::Small) => registry::cut(&range),
+        _ => {}
     }
     Ok(at)
 }
 
-fn enter(range: Range<usize>, plan: Plan) {
-    let is_advised = plan.advise;
-    match plan.entry {
-        Entry::New => registry::enter(&Known { range, is_advised }),
-        Entry::Gone => registry::cut(&range),
-        Entry::Stays => {}
+/// Advises parts of reservations before `mprotect` makes them writable, unless they were advised
+/// as a whole. `ENOMEM` if required huge pages are ruled out.
+pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
+    if prot & libc::PROT_WRITE == 0 || registry::is_empty() || !is_active() {
+        return Ok(());
     }
-}
-
-/// Advises parts of reservations that have become writable, unless they were advised before.
-pub fn committed(addr: usize, len: usize, prot: c_int) {
-    // `commit` has advised required memory.
-    if required::is_any() {
-        return;
-    }
-    for part in made_writable(addr, len, prot).filter(|part| !part.is_advised) {
-        let part = part.range;
-        if thp::serves_mapping(part.len()) {
-            advise(part.start, part.len());
+    let parts = range(addr, len).into_iter();
+    for part in parts.flat_map(|range| registry::parts(&range)) {
+        let range = part.range;
+        if required::admit_part(range.len(), part.is_advised)? && !part.is_advised {
+            advise(range.start, range.len());
         }
     }
-}
-
-/// Yields the registered parts that a call makes writable.
-fn made_writable(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
-    let applies = prot & libc::PROT_WRITE != 0 && !registry::is_empty() && is_active();
-    let range = range(addr, len).filter(|_| applies);
-    range.into_iter().flat_map(|range| registry::parts(&range))
+    Ok(())
 }
 
 /// Forgets a range that the program has unmapped or replaced.

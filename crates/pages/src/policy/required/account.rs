@@ -1,7 +1,6 @@
 //! Counts the bytes of a segment, and the bytes off the requested pages. Until memory is populated,
 //! the machine's settings decide how it counts.
 
-use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hugetools_contract::env::{Required, Share};
@@ -11,6 +10,7 @@ use hugetools_contract::segment::Segment;
 use crate::config;
 use crate::policy::{thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
+use crate::sys::{Errno, Result};
 
 /// Bytes requested for one segment.
 #[derive(Debug)]
@@ -67,27 +67,20 @@ impl Account {
         unmet::note(bit(self.segment));
     }
 
-    /// Counts a request; returns whether it gets transparent huge pages or may use base pages.
-    /// Reports why not.
-    pub fn admits(&self, len: usize) -> bool {
-        let Some(share) = self.share() else {
-            return true;
-        };
-        match thp::serves(len) {
-            Ok(()) => {
-                self.count(len, false);
-                true
+    /// Counts `len` bytes of which `share` is required; returns whether they get transparent huge
+    /// pages.
+    ///
+    /// # Errors
+    /// `ENOMEM`, reported once, if they get none and may not be on base pages.
+    pub fn admit(&self, share: Share, len: usize) -> Result<bool> {
+        let served = thp::serves(len);
+        let why = match served {
+            Err(why) if !self.has_room(share, len) => why.reason(),
+            _ => {
+                self.count(len, served.is_err());
+                return Ok(served.is_ok());
             }
-            Err(why) => self.allows_fallback(share, len, &why.reason()),
-        }
-    }
-
-    /// Counts a request on base pages if that is allowed; otherwise reports `why`.
-    pub fn allows_fallback(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
-        if self.has_room(share, len) {
-            self.count(len, true);
-            return true;
-        }
+        };
         self.note_refused();
         say_once(
             &self.said,
@@ -98,7 +91,7 @@ impl Account {
                 Amount(len)
             ),
         );
-        false
+        Err(Errno(libc::ENOMEM))
     }
 
     /// Reports memory that was handed out and turned out not to be on huge pages.
