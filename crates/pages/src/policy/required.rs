@@ -5,7 +5,6 @@ use core::sync::atomic::AtomicBool;
 
 use hugetools_contract::env::{Fallback, Pages, Required, Share};
 use hugetools_contract::ledger::Kind;
-use hugetools_contract::report_page::demands::bit;
 use hugetools_contract::segment::Segment;
 
 use crate::config::{self, starter_message};
@@ -69,23 +68,13 @@ impl HeapBytes {
     }
 }
 
-/// Whether a segment has met its requirement so far.
-pub fn is_met(segment: Segment) -> bool {
-    !unmet::is_noted(bit(segment))
-}
-
-/// Notes that a segment doesn't meet its requirement.
-pub fn note_refused(segment: Segment) {
-    unmet::note(bit(segment));
-}
-
 /// Reports once that the heap can't grow as required.
 pub(crate) fn heap_refused(more: usize) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
         return;
     };
-    note_refused(Segment::Heap);
+    unmet::note(Segment::Heap);
     let huge = usize::try_from(HeapBytes::count().huge).unwrap_or(usize::MAX);
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
     let why = match config::heap_is_of_pool() {
@@ -112,14 +101,14 @@ const NO_HUGE_PAGE_LEFT: &str = "the kernel has no huge page left";
 /// Notes that a required heap is about to move off its pool.
 pub(crate) fn heap_moves() {
     if config::share_of_heap().is_some() {
-        note_refused(Segment::Heap);
+        unmet::note(Segment::Heap);
     }
 }
 
 /// Reports once that a required heap has moved off its pool.
 pub(crate) fn heap_moved(moved: usize, when: &str) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
-    let Some(share) = config::share_of_heap().filter(|_| !is_met(Segment::Heap)) else {
+    let Some(share) = config::share_of_heap().filter(|_| unmet::is_noted(Segment::Heap)) else {
         return;
     };
     say_once(
@@ -155,7 +144,7 @@ pub fn report_shm(kind: Kind, may_fall_back: bool, text: core::fmt::Arguments<'_
     match SHM.share().filter(|_| !may_fall_back) {
         None => starter_message::warn(kind, text),
         Some(share) => {
-            note_refused(Segment::Shm);
+            unmet::note(Segment::Shm);
             let what = Required(Segment::Shm, share);
             starter_message::say(
                 Level::Error,

@@ -5,6 +5,9 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use hugetools_contract::report_page::demands::bit;
+use hugetools_contract::segment::Segment;
+
 static BITS: AtomicU32 = AtomicU32::new(0);
 
 static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
@@ -15,8 +18,9 @@ pub fn set(word: Option<&'static AtomicU32>) {
     WORD.store(at.cast_mut(), Ordering::Release);
 }
 
-/// Sets a bit.
-pub(crate) fn note(bit: u32) {
+/// Notes that a segment doesn't meet its requirement.
+pub fn note(segment: Segment) {
+    let bit = bit(segment);
     BITS.fetch_or(bit, Ordering::Relaxed);
     // SAFETY: null, or a reference with static lifetime.
     if let Some(word) = unsafe { WORD.load(Ordering::Acquire).as_ref() } {
@@ -24,7 +28,7 @@ pub(crate) fn note(bit: u32) {
     }
 }
 
-/// Whether a bit was set.
-pub(crate) fn is_noted(bit: u32) -> bool {
-    BITS.load(Ordering::Relaxed) & bit != 0
+/// Whether a segment doesn't meet its requirement.
+pub fn is_noted(segment: Segment) -> bool {
+    BITS.load(Ordering::Relaxed) & bit(segment) != 0
 }

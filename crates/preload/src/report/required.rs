@@ -19,7 +19,7 @@ use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, populate, process};
 use hugetools_pages::migrate::staging::Staging;
 use hugetools_pages::policy::thp::{self, NoThp};
-use hugetools_pages::policy::{required, start_facts};
+use hugetools_pages::policy::{start_facts, unmet};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::segment::data;
 use hugetools_pages::segment::load::{Load, loads};
@@ -67,7 +67,7 @@ pub(crate) fn is_met() -> bool {
 
 /// Reports an unmet requirement.
 fn refuse(segment: Segment, share: Share, why: &dyn fmt::Display) {
-    required::note_refused(segment);
+    unmet::note(segment);
     let mut name = [0; process::NAME];
     let name = process::name(sys::getpid(), &mut name).unwrap_or(b"the program");
     say(
@@ -110,7 +110,7 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Me
             required: Required(segment, share),
             bytes,
             huge,
-            met: required::is_met(segment)
+            met: !unmet::is_noted(segment)
                 && (!is_measured || share.is_met(measure.huge, measure.whole, measure.all)),
         };
         count += 1;

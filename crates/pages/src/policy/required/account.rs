@@ -4,7 +4,6 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hugetools_contract::env::{Required, Share};
-use hugetools_contract::report_page::demands::bit;
 use hugetools_contract::segment::Segment;
 
 use crate::config;
@@ -62,11 +61,6 @@ impl Account {
         }
     }
 
-    /// Notes that the requirement isn't met.
-    pub fn note_refused(&self) {
-        unmet::note(bit(self.segment));
-    }
-
     /// Counts `len` bytes of which `share` is required; returns whether they get transparent huge
     /// pages.
     ///
@@ -81,7 +75,7 @@ impl Account {
                 return Ok(served.is_ok());
             }
         };
-        self.note_refused();
+        unmet::note(self.segment);
         say_once(
             &self.said,
             Level::Error,
@@ -96,7 +90,7 @@ impl Account {
 
     /// Reports memory that was handed out and turned out not to be on huge pages.
     pub fn report_late(&self, share: Share, len: usize) {
-        self.note_refused();
+        unmet::note(self.segment);
         say_once(
             &self.said,
             Level::Error,

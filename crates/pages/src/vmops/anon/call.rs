@@ -5,10 +5,12 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use hugetools_contract::env::Fallback;
+use hugetools_contract::segment::Segment;
 
 use crate::config;
 use crate::kernel::facts;
 use crate::policy::required::ANON;
+use crate::policy::unmet;
 use crate::sys::{self, Filter};
 use crate::vmops::range::range_of;
 
@@ -51,7 +53,7 @@ impl Call {
     fn is_allowed(&self) -> bool {
         let is_allowed = is_active();
         if !is_allowed && self.is_writable() && self.len >= large() && ANON.share().is_some() {
-            ANON.note_refused();
+            unmet::note(Segment::Anon);
         }
         is_allowed
     }
