@@ -251,14 +251,16 @@ fn offered() -> Mode {
 /// Bytes that may be advised before the control group is read again.
 static ROOM: AtomicUsize = AtomicUsize::new(0);
 
-static SCARCE: AtomicBool = AtomicBool::new(false);
+/// Number of requests until the control group is read again, after it had too little left for huge
+/// pages; 0 if it had enough at the last read.
+static SCARCE: AtomicU32 = AtomicU32::new(0);
 
-/// Number of reads to skip after too little was left.
-static READS_TO_SKIP: AtomicU32 = AtomicU32::new(0);
+/// Value of [`SCARCE`] after such a read.
+const RETRY_AFTER: u32 = 17;
 
 /// Whether the control group had too little left for huge pages at the last read.
 pub(crate) fn is_scarce() -> bool {
-    SCARCE.load(Ordering::Relaxed)
+    SCARCE.load(Ordering::Relaxed) > 0
 }
 
 /// Takes `len` bytes of the memory control group's room; returns whether they fit. The first touch
@@ -269,19 +271,17 @@ fn has_room(len: usize) -> bool {
     if taken.is_ok() {
         return true;
     }
-    let one_less = |left: u32| left.checked_sub(1);
-    let skipped = READS_TO_SKIP.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+    let one_less = |left: u32| left.checked_sub(1).filter(|left| *left > 0);
+    let skipped = SCARCE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
     if skipped.is_ok() {
         return false;
     }
-    let room = room();
-    let is_enough = room >= len;
-    SCARCE.store(!is_enough, Ordering::Relaxed);
-    match is_enough {
-        true => ROOM.store(room - len, Ordering::Relaxed),
-        false => READS_TO_SKIP.store(16, Ordering::Relaxed),
+    let left = room().checked_sub(len);
+    SCARCE.store(left.map_or(RETRY_AFTER, |_| 0), Ordering::Relaxed);
+    if let Some(left) = left {
+        ROOM.store(left, Ordering::Relaxed);
     }
-    is_enough
+    left.is_some()
 }
 
 /// Reads how many bytes may be advised: half of what the control group leaves, or 0 if unknown. If
