@@ -21,7 +21,7 @@ use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool;
-use hugetools_pages::kernel::{constraints, facts, populate};
+use hugetools_pages::kernel::{constraints, populate};
 use hugetools_pages::policy::pool_backoff::Shortfall;
 use hugetools_pages::policy::{required, start_facts};
 use hugetools_pages::rt::message::Amount;
@@ -78,7 +78,6 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     let error = match make_huge(key, size, flags, page) {
         Ok(id) => {
             required::SHM.count(size, false);
-            facts::cache_room();
             return id;
         }
         // An existing segment.

@@ -38,7 +38,7 @@ impl fmt::Display for Blocker {
 /// Returns the protection against writers for a move of `total` bytes.
 pub(super) fn shield_for(total: usize) -> Result<Shield, Blocker> {
     // Not `sysinfo(2)`: a control group may leave less.
-    let room = facts::room_or_last().ok_or(Blocker::Unknown)?;
+    let room = facts::room().ok_or(Blocker::Unknown)?;
     if room < total.saturating_add(MARGIN) {
         return Err(Blocker::TooLittle(room));
     }

@@ -67,32 +67,10 @@ pub fn has_data_limit() -> bool {
 /// bytes; `None` if unknown. An invisible group, as in a chroot, counts as no limit.
 pub fn room() -> Option<usize> {
     let available = available_memory()?;
-    let room = match cgroup::memory_left() {
-        Headroom::NoLimit | Headroom::Hidden => available,
-        Headroom::Bytes(left) => available.min(left),
-        Headroom::Unknown => return None,
-    };
-    LAST_ROOM.store(room, Ordering::Relaxed);
-    Some(room)
-}
-
-/// The last known result of [`room`].
-static LAST_ROOM: AtomicUsize = AtomicUsize::new(0);
-
-/// Like [`room`]. If it is unknown now (no descriptor left): half of the last result, but not
-/// more than the machine's free memory.
-pub fn room_or_last() -> Option<usize> {
-    room().or_else(|| match LAST_ROOM.load(Ordering::Relaxed) {
-        0 => None,
-        last => sys::free_memory().map(|free| free.min(last / 2)),
-    })
-}
-
-/// Records [`room`] once for [`room_or_last`], in case the program later gives up the right to
-/// open files.
-pub fn cache_room() {
-    if LAST_ROOM.load(Ordering::Relaxed) == 0 {
-        let _ = room();
+    match cgroup::memory_left() {
+        Headroom::NoLimit | Headroom::Hidden => Some(available),
+        Headroom::Bytes(left) => Some(available.min(left)),
+        Headroom::Unknown => None,
     }
 }
 

@@ -107,7 +107,6 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     };
     let shape = (known, mapped, size);
     if filled.is_ok() && open().add(base, shape, prot, Backing::Anonymous) {
-        facts::cache_room();
         return Ok(base);
     }
     // SAFETY: mapped above, and nobody knows it.

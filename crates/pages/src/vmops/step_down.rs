@@ -26,7 +26,7 @@ pub(super) fn can_step_down(region: &Region) -> bool {
 
 /// Whether there is memory for a copy; `false` if unknown.
 fn has_room(len: usize) -> bool {
-    facts::room_or_last().is_some_and(|room| room >= len.saturating_add(MARGIN))
+    facts::room().is_some_and(|room| room >= len.saturating_add(MARGIN))
 }
 
 /// Turns all pieces of a mapping into ordinary memory and removes their entries. After an error the
