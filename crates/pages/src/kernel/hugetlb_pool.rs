@@ -94,8 +94,8 @@ pub fn free(size: usize) -> Free {
     Free(counts.map(|(free, reserved)| free.saturating_sub(reserved)))
 }
 
-/// Prints the command that adds the missing pages to a pool; nothing if none are missing or their
-/// number is unknown.
+/// Prints the cure for a request of whole pages that failed: the command that adds the missing ones
+/// to the pool, or limits if it has enough; nothing if that is unknown.
 pub struct GrowHint {
     /// Page size.
     pub size: usize,
@@ -110,27 +110,15 @@ impl fmt::Display for GrowHint {
         let size = SizeName(self.size);
         let Free(free) = self.free;
         match free.map(|free| (self.needed as u64).saturating_sub(free)) {
-            None | Some(0) => Ok(()),
+            None => Ok(()),
+            Some(0) => f.write_str(
+                " (the pool has enough pages: a hugetlb cgroup, cpuset or memory policy may limit \
+                 this process)",
+            ),
             Some(lacking) => write!(
                 f,
                 " (to grow the pool: hugeadm --pool-pages-min {size}:+{lacking})"
             ),
-        }
-    }
-}
-
-/// Like [`GrowHint`], for requests that get all pages or none. Names limits as the cause if the
-/// pool has enough free pages.
-pub struct WholeHint(pub GrowHint);
-
-impl fmt::Display for WholeHint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.free {
-            Free(Some(free)) if free >= self.0.needed as u64 => f.write_str(
-                " (the pool has enough pages: a hugetlb cgroup, cpuset or memory policy may limit \
-                 this process)",
-            ),
-            _ => self.0.fmt(f),
         }
     }
 }
@@ -168,7 +156,7 @@ mod tests {
         };
         let advice = "300 are free (to grow the pool: hugeadm --pool-pages-min 2MB:+237)";
         assert_eq!(text(537, Some(300)), advice);
-        assert_eq!(text(300, Some(300)), "300 are free");
+        assert!(text(300, Some(300)).starts_with("300 are free (the pool has enough pages"));
         assert_eq!(text(300, None), "the number of free pages is unreadable");
     }
 }

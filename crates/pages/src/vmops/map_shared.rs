@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::config::{self, starter_message};
 use crate::extent::page_sizes;
 use crate::fork;
-use crate::kernel::hugetlb_pool::{self, GrowHint, WholeHint};
+use crate::kernel::hugetlb_pool::{self, GrowHint};
 use crate::kernel::{constraints, facts, populate};
 use crate::policy::pool_backoff::{self, PoolBackoff};
 use crate::policy::thp::{self, NoThp};
@@ -128,7 +128,7 @@ pub fn lacks_pages(what: &str, len: usize, size: usize, may_follow: bool) {
             Amount(len),
             SizeName(size),
             next_rung(may_follow),
-            WholeHint(GrowHint { size, needed, free }),
+            GrowHint { size, needed, free },
         ),
     );
 }

@@ -10,7 +10,7 @@ use core::ptr::null_mut;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::extent::address_space;
-use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint, WholeHint};
+use hugetools_pages::kernel::hugetlb_pool::{self, GrowHint};
 use hugetools_pages::kernel::{facts, populate};
 use hugetools_pages::policy::{start_facts, thp};
 use hugetools_pages::rt::message::{Amount, Level, say};
@@ -171,7 +171,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
                 format_args!(
                     "no huge pages for {amount}: {needed} pages of {} are needed, {free}{}",
                     SizeName(size),
-                    WholeHint(GrowHint { size, needed, free })
+                    GrowHint { size, needed, free }
                 ),
             );
         }
