@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::live::Group;
+use crate::support::live::{Group, machine};
 use crate::support::needs::control_groups;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
@@ -166,4 +166,21 @@ fn a_report_names_huge_mappings_and_why_others_are_not() {
     assert!(anon(&ran).contains("disabled by prctl"), "{ran:?}");
     let warnings = ran.err.lines().filter(|line| line.contains("warning: "));
     assert_eq!(warnings.count(), 1, "{ran:?}");
+}
+
+#[test]
+fn a_report_says_that_the_size_is_set_to_never() {
+    let Some(live) = machine("transparent huge pages of one size") else {
+        return;
+    };
+    let Some(program) = build("anon", Libc::Glibc, &[]) else {
+        return;
+    };
+    let size = live.now().thp.and_then(|thp| thp.pmd_size).unwrap();
+    // Since Linux 6.8.
+    if live.hugeadm(&[&format!("--thp-size={size}:never")]).status == 0 {
+        let ran = run(&["--anon", "--report"], &program, &["map"]);
+        let reason = "(transparent huge pages of this size are set to never)";
+        assert!(ran.err.contains(reason), "{ran:?}");
+    }
 }

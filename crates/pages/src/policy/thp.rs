@@ -14,10 +14,11 @@ use crate::extent::unit::State;
 use crate::kernel::cgroup::{self, Headroom};
 use crate::kernel::{facts, populate, procfile};
 use crate::rt::message::{Level, say_once_at};
+use crate::rt::path::Path;
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
 
-const ENABLED: &CStr = c"/sys/kernel/mm/transparent_hugepage/enabled";
+const DIR: &str = "/sys/kernel/mm/transparent_hugepage";
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
 static DISABLED: AtomicBool = AtomicBool::new(false);
@@ -58,7 +59,7 @@ pub(crate) fn is_disabled() -> bool {
 
 /// Whether private memory gets transparent huge pages. Reads the kernel's setting.
 pub fn serves_private() -> Result<(), NoThp> {
-    thp_facts(read_mode(ENABLED)).verdict()?;
+    thp_facts(read_private_mode()).verdict()?;
     match is_scarce() {
         true => Err(NoThp::Scarce),
         false => Ok(()),
@@ -69,6 +70,7 @@ pub fn serves_private() -> Result<(), NoThp> {
 fn thp_facts(mode: Mode) -> ThpFacts {
     ThpFacts {
         mode,
+        is_size_never: SIZE_NEVER.load(Ordering::Relaxed),
         is_disabled: is_disabled(),
         is_barred: sys::is_rejected(Call::Madvise),
         ..ThpFacts::ON
@@ -88,6 +90,20 @@ pub(crate) fn can_be_tried(test: &str) -> bool {
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
     serves
+}
+
+/// Whether `hugepages-*kB/enabled` of this size (Linux 6.8) was `never` when it was last read.
+static SIZE_NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Reads the mode for private memory, and [`SIZE_NEVER`].
+fn read_private_mode() -> Mode {
+    let kib = facts::thp_size() >> 10;
+    let own = Path::of(format_args!("{DIR}/hugepages-{kib}kB/enabled"));
+    match own.map_or(Mode::Unknown, |path| read_mode(path.c_str())) {
+        Mode::Unknown => {}
+        mode => SIZE_NEVER.store(mode == Mode::Never, Ordering::Relaxed),
+    }
+    read_mode(c"/sys/kernel/mm/transparent_hugepage/enabled")
 }
 
 /// Reads the mode from `enabled` or `shmem_enabled`. Without the file the kernel has no transparent
@@ -116,6 +132,7 @@ pub fn serves_shared() -> Result<(), NoThp> {
     let mode = read_mode(c"/sys/kernel/mm/transparent_hugepage/shmem_enabled");
     let facts = ThpFacts {
         is_shared: true,
+        is_size_never: false,
         ..thp_facts(mode)
     };
     facts.verdict()
@@ -243,7 +260,7 @@ fn offered() -> Mode {
     if let Some(mode) = ALL.get(usize::from(KNOWN.load(Ordering::Relaxed))) {
         return *mode;
     }
-    let mode = read_mode(ENABLED);
+    let mode = read_private_mode();
     KNOWN.store(mode as u8, Ordering::Relaxed);
     mode
 }
