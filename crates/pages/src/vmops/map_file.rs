@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "advises mappings of the program's")]
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hugetools_contract::env::Fallback;
 use hugetools_contract::ledger::Kind;
@@ -51,10 +51,13 @@ pub fn mapped(addr: usize, len: usize, fd: c_int) {
     }
 }
 
-/// Reports once why a mapping gets no huge pages, if it gets none.
+/// Reports once why a mapping gets no huge pages, if it gets none. Checks a device only once in a
+/// row: to find its mount costs more than most mappings.
 fn say_why_not(device: (u64, u64), len: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if SAID.load(Ordering::Relaxed) {
+    static CHECKED: AtomicU64 = AtomicU64::new(u64::MAX);
+    let number = device.0 << 32 | device.1;
+    if SAID.load(Ordering::Relaxed) || CHECKED.swap(number, Ordering::Relaxed) == number {
         return;
     }
     let Some(why) = why_not(device) else {
