@@ -79,7 +79,7 @@ fn find_memory() -> Headroom {
         } else {
             return Headroom::NoLimit;
         };
-    match least_headroom(roots, path, None, files) {
+    match least_headroom(roots, path, files) {
         // The root group has no limit.
         Headroom::Hidden if path == b"/" && in_initial_namespace() => Headroom::NoLimit,
         left => left,
@@ -90,32 +90,34 @@ fn find_memory() -> Headroom {
 /// unknown, as in a cgroup namespace, which hides outer groups. A limit of reservations (`rsvd`)
 /// acts earlier: it makes `mmap` or `shmget` fail.
 pub fn may_limit_hugetlb(size: usize) -> bool {
-    hugetlb_left(size) != Headroom::NoLimit || !in_initial_namespace()
+    let is_unlimited = procfile::if_allowed(|| Some(is_hugetlb_unlimited(size)));
+    is_unlimited != Some(true) || !in_initial_namespace()
 }
 
-/// Bytes of huge pages of this size that the control groups leave this process.
-fn hugetlb_left(size: usize) -> Headroom {
-    procfile::if_allowed(|| Some(find_hugetlb_left(size))).unwrap_or(Headroom::Unknown)
-}
-
-fn find_hugetlb_left(size: usize) -> Headroom {
+/// Whether no group has a limit of huge pages of this size; `false` if unknown.
+fn is_hugetlb_unlimited(size: usize) -> bool {
     let mut buffer = [0; 4096];
     let text = match own_groups(&mut buffer) {
         Ok(text) => text,
-        Err(assumed) => return assumed,
+        Err(assumed) => return assumed == Headroom::NoLimit,
     };
-    let all = groups(text, "hugetlb").map(|group| {
-        let (roots, limit, usage): (&[&str], _, _) = match group.version {
-            Version::One => (
-                &["/sys/fs/cgroup/hugetlb"],
-                "limit_in_bytes",
-                "usage_in_bytes",
-            ),
-            Version::Two => (&V2_ROOTS, "max", "current"),
+    let size = SizeName(size);
+    groups(text, "hugetlb").all(|group| {
+        let (roots, file): (&[&str], _) = match group.version {
+            Version::One => (&["/sys/fs/cgroup/hugetlb"], "limit_in_bytes"),
+            Version::Two => (&V2_ROOTS, "max"),
         };
-        least_headroom(roots, group.path, Some(SizeName(size)), [limit, usage])
-    });
-    all.fold(Headroom::NoLimit, Headroom::min)
+        let Ok(path) = core::str::from_utf8(group.path) else {
+            return false;
+        };
+        let path = path.trim_end_matches('/');
+        root_of(roots, path).is_some_and(|root| {
+            with_ancestors(path).all(|path| {
+                let file = Path::of(format_args!("{root}{path}/hugetlb.{size}.{file}"));
+                file.and_then(|file| limit(file.c_str())) == Some(Limit::None)
+            })
+        })
+    })
 }
 
 /// Whether the process is in the initial cgroup namespace and thus sees all groups up to the root.
@@ -134,9 +136,13 @@ fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn exists(root: &str, path: &str, file: &str) -> bool {
-    let path = Path::of(format_args!("{root}{path}/{file}"));
-    path.is_some_and(|path| sys::inode(path.c_str()).is_some())
+/// Returns the mount point that shows this group.
+fn root_of<'a>(roots: &[&'a str], path: &str) -> Option<&'a str> {
+    let shows = |root: &&&str| {
+        let path = Path::of(format_args!("{root}{path}/cgroup.procs"));
+        path.is_some_and(|path| sys::inode(path.c_str()).is_some())
+    };
+    roots.iter().find(shows).copied()
 }
 
 fn path_of<'a>(text: &'a [u8], controller: &str, version: Version) -> Option<&'a [u8]> {
@@ -156,45 +162,23 @@ fn limit(path: &CStr) -> Option<Limit> {
 
 /// Returns the least headroom of a group and its ancestors. If the mount has no such path, as in a
 /// container, reads the mount's root, which may be the group itself.
-fn least_headroom(
-    roots: &[&str],
-    path: &[u8],
-    pages: Option<SizeName<usize>>,
-    files: [&str; 2],
-) -> Headroom {
+fn least_headroom(roots: &[&str], path: &[u8], files: [&str; 2]) -> Headroom {
     let Ok(path) = core::str::from_utf8(path) else {
         return Headroom::Unknown;
     };
-    let mut path = path.trim_end_matches('/');
-    let root_of = |path: &str| roots.iter().find(|root| exists(root, path, "cgroup.procs"));
-    let root = match root_of(path) {
-        // Its parents may have a limit of huge pages, which must be known.
-        None if pages.is_some() => None,
-        None => {
-            path = "";
-            root_of(path)
-        }
-        found => found,
-    };
-    let Some(root) = root else {
+    let path = path.trim_end_matches('/');
+    let found = |path| root_of(roots, path).map(|root| (root, path));
+    let Some((root, path)) = found(path).or_else(|| found("")) else {
         return Headroom::Hidden;
     };
-    let all = with_ancestors(path).map(|path| group_headroom(root, path, pages, files));
+    let all = with_ancestors(path).map(|path| group_headroom(root, path, files));
     all.fold(Headroom::NoLimit, Headroom::min)
 }
 
-/// Returns one group's limit minus its usage: of hugetlb pages of size `pages`, or of memory,
-/// where inactive page cache doesn't count as used.
-fn group_headroom(
-    root: &str,
-    path: &str,
-    pages: Option<SizeName<usize>>,
-    [limit_file, usage_file]: [&str; 2],
-) -> Headroom {
-    let file = |name: &str| match pages {
-        None => Path::of(format_args!("{root}{path}/{name}")),
-        Some(size) => Path::of(format_args!("{root}{path}/hugetlb.{size}.{name}")),
-    };
+/// Returns one group's limit minus its usage, where inactive page cache doesn't count: the kernel
+/// reclaims it first.
+fn group_headroom(root: &str, path: &str, [limit_file, usage_file]: [&str; 2]) -> Headroom {
+    let file = |name: &str| Path::of(format_args!("{root}{path}/{name}"));
     let cache_tag: &[u8] = match limit_file == MEMORY_V1[0] {
         true => b"total_inactive_file ",
         false => b"inactive_file ",
@@ -205,11 +189,7 @@ fn group_headroom(
         None => return Headroom::Unknown,
     };
     let usage = file(usage_file).and_then(|path| procfile::number(path.c_str()));
-    // The kernel reclaims inactive page cache first.
-    let cache = match pages {
-        None => file("memory.stat").and_then(|path| procfile::tagged_in(path.c_str(), cache_tag)),
-        Some(_) => None,
-    };
+    let cache = file("memory.stat").and_then(|path| procfile::tagged_in(path.c_str(), cache_tag));
     let usage = usage.map(|usage| usage.saturating_sub(cache.unwrap_or(0)));
     let left = usage.and_then(|usage| usize::try_from(limit.saturating_sub(usage)).ok());
     left.map_or(Headroom::Unknown, Headroom::Bytes)
