@@ -39,7 +39,7 @@ mod evacuate;
 mod guard;
 
 /// Number of forks that move memory; after them the heap stays off pools.
-/// [`pool_backoff::FORKS_SEEN`] names the number.
+/// The reason of [`Shortfall::Forks`] names the number.
 const MOVES: u32 = 2;
 
 /// Registers our fork handlers once. Call it outside of any allocation, before huge pages are

@@ -28,7 +28,7 @@ use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{
-    BACKOFF, huge_size, lacks_pages, lacks_thp, next_rung, report_small,
+    SHORTFALL, huge_size, lacks_pages, lacks_thp, next_rung, report_small,
 };
 
 use crate::next;
@@ -143,7 +143,7 @@ fn report_shortfall(error: Errno, size: usize, page: usize, falls_back: bool) {
     if error.0 != libc::EPERM {
         return lacks_pages("shmget", size, page, falls_back);
     }
-    BACKOFF.note(Shortfall::ShmGroup);
+    SHORTFALL.note(Shortfall::ShmGroup);
     let (page, amount, group) = (SizeName(page), Amount(size), sys::getegid());
     required::report_shm(
         Kind::Shm,

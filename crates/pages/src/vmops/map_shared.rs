@@ -10,7 +10,7 @@ use crate::extent::page_sizes;
 use crate::fork;
 use crate::kernel::hugetlb_pool::{self, GrowHint};
 use crate::kernel::{constraints, facts, populate};
-use crate::policy::pool_backoff::{self, PoolBackoff};
+use crate::policy::pool_backoff::{self, Noted};
 use crate::policy::thp::{self, NoThp};
 use crate::policy::{required, start_facts};
 use crate::rt::message::Amount;
@@ -23,7 +23,7 @@ use crate::registry::region::Backing;
 use crate::registry::shared::open;
 
 /// Records why shared memory isn't on hugetlb pages.
-pub static BACKOFF: PoolBackoff = PoolBackoff::new();
+pub static SHORTFALL: Noted = Noted::new();
 
 const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
@@ -117,7 +117,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
 /// Reports that a pool has too few pages. `what` is the request.
 pub fn lacks_pages(what: &str, len: usize, size: usize, may_follow: bool) {
     let pages = len.div_ceil(size);
-    BACKOFF.note(pool_backoff::shortfall_of(size, pages));
+    SHORTFALL.note(pool_backoff::shortfall_of(size, pages));
     let free = hugetlb_pool::free(size);
     let needed = pages;
     required::report_shm(

@@ -28,7 +28,7 @@ use crate::report::{report_file, required, shared_page};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
 use hugetools_pages::vmops::anon;
-use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
+use hugetools_pages::vmops::map_shared::SHORTFALL;
 
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -294,7 +294,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
 
 /// Returns why shared memory isn't on huge pages; missing rights for the pool come first.
 fn shm_reason(pages: Option<Pages>) -> Option<&'static str> {
-    match SHM_BACKOFF.shortfall() {
+    match SHORTFALL.get() {
         Shortfall::ShmGroup => Shortfall::ShmGroup.reason(),
         other => reason(other, pages, thp::serves_shared()).or(Some(reasons::SHM_LEFT_ALONE)),
     }
