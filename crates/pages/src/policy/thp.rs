@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "advises memory by address")]
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use hugetools_contract::env::Fallback;
 pub use hugetools_contract::ladder::NoThp;
@@ -11,12 +11,15 @@ use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::choice::chosen;
 
 use crate::extent::unit::State;
-use crate::kernel::cgroup::{self, Headroom};
 use crate::kernel::{facts, populate, procfile};
 use crate::rt::message::{Level, say_once_at};
 use crate::rt::path::Path;
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
+
+mod room;
+
+pub(crate) use room::{discard_room, is_scarce};
 
 const DIR: &str = "/sys/kernel/mm/transparent_hugepage";
 
@@ -32,19 +35,7 @@ pub(crate) fn begin(enabled: Option<u64>) {
     };
     DISABLED.store(is_off, Ordering::Relaxed);
     let _ = offered();
-    ROOM.store(room(), Ordering::Relaxed);
-}
-
-/// In a forked child, discards [`ROOM`] if it is limited: parent and child share the control group.
-pub(crate) fn discard_room() {
-    if is_limited() {
-        ROOM.store(0, Ordering::Relaxed);
-    }
-}
-
-/// Whether the last read of [`room`] found a limit.
-fn is_limited() -> bool {
-    ROOM.load(Ordering::Relaxed) < usize::MAX / 4
+    room::begin();
 }
 
 /// Notes that the program has disabled or enabled transparent huge pages for itself.
@@ -66,7 +57,7 @@ pub fn serves_private() -> Result<(), NoThp> {
     }
 }
 
-/// Returns the facts without the memory control group, which [`has_room`] reads only if needed.
+/// Returns the facts without the memory control group, which [`room`] reads only if needed.
 fn thp_facts(mode: Mode) -> ThpFacts {
     ThpFacts {
         mode,
@@ -82,7 +73,7 @@ fn thp_facts(mode: Mode) -> ThpFacts {
 #[cfg(test)]
 pub(crate) fn can_be_tried(test: &str) -> bool {
     use std::io::Write;
-    let serves = serves_private().is_ok() && room() >= crate::kernel::facts::thp_size();
+    let serves = serves_private().is_ok() && room::read() >= crate::kernel::facts::thp_size();
     if !serves {
         let text = format!(
             "\nSKIPPED {test}: no transparent huge pages, or no look at the control group\n"
@@ -232,14 +223,14 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
 /// Whether a reservation may be advised as a whole. In a limited control group it may not: how much
 /// of it will be touched is unknown.
 pub(crate) fn serves_reservation() -> bool {
-    !is_limited() && thp_facts(offered()).verdict().is_ok()
+    !room::is_limited() && thp_facts(offered()).verdict().is_ok()
 }
 
-/// Whether `len` bytes may be on transparent huge pages now; takes them from [`ROOM`]. The program
+/// Whether `len` bytes may be on transparent huge pages now; takes them from the [`room`]. The program
 /// may have disabled such pages, as Redis does.
 pub(crate) fn serves(len: usize) -> Result<(), NoThp> {
     thp_facts(offered()).verdict()?;
-    match has_room(len) {
+    match room::take(len) {
         true => Ok(()),
         false => Err(NoThp::Scarce),
     }
@@ -265,59 +256,11 @@ fn offered() -> Mode {
     mode
 }
 
-/// Bytes that may be advised before the control group is read again.
-static ROOM: AtomicUsize = AtomicUsize::new(0);
-
-/// Number of requests until the control group is read again, after it had too little left for huge
-/// pages; 0 if it had enough at the last read.
-static SCARCE: AtomicU32 = AtomicU32::new(0);
-
-/// Value of [`SCARCE`] after such a read.
-const RETRY_AFTER: u32 = 17;
-
-/// Whether the control group had too little left for huge pages at the last read.
-pub(crate) fn is_scarce() -> bool {
-    SCARCE.load(Ordering::Relaxed) > 0
-}
-
-/// Takes `len` bytes of the memory control group's room; returns whether they fit. The first touch
-/// of a huge page charges all of it.
-fn has_room(len: usize) -> bool {
-    let take = |room: usize| room.checked_sub(len);
-    let taken = ROOM.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
-    if taken.is_ok() {
-        return true;
-    }
-    let one_less = |left: u32| left.checked_sub(1).filter(|left| *left > 0);
-    let skipped = SCARCE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
-    if skipped.is_ok() {
-        return false;
-    }
-    let left = room().checked_sub(len);
-    SCARCE.store(left.map_or(RETRY_AFTER, |_| 0), Ordering::Relaxed);
-    if let Some(left) = left {
-        ROOM.store(left, Ordering::Relaxed);
-    }
-    left.is_some()
-}
-
-/// Reads how many bytes may be advised: half of what the control group leaves, or 0 if unknown. If
-/// the group is invisible: half of the machine's free memory or, if unknown, no limit, since the
-/// kernel gives base pages by itself in a full group.
-fn room() -> usize {
-    match cgroup::memory_left() {
-        Headroom::NoLimit => usize::MAX / 2,
-        Headroom::Bytes(left) => left / 2,
-        Headroom::Hidden => sys::free_memory().unwrap_or(usize::MAX) / 2,
-        Headroom::Unknown => 0,
-    }
-}
-
 /// Whether a copy beside the original gets transparent huge pages. It may take an eighth of what
 /// the control group has left, since the kernel kills a process beyond the limit.
 pub(crate) fn serves_copy(len: usize) -> Result<(), NoThp> {
     serves_private()?;
-    let is_enough = len <= room() / 4;
+    let is_enough = len <= room::read() / 4;
     if is_enough {
         return Ok(());
     }
