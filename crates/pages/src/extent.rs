@@ -71,16 +71,13 @@ impl Extent {
         let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
         let before = lead.next_multiple_of(layout.unit);
         // One granule more makes room for the lead before an aligned rest.
-        let start = match before {
-            0 => address_space::reserve(len, granule)?,
-            _ => address_space::reserve(len.checked_add(granule).ok_or(no_memory)?, granule)?,
-        };
-        let base = if before == 0 {
-            start
-        } else {
-            address_space::release(start, granule - before);
-            start + granule - before
-        };
+        let extra = if before == 0 { 0 } else { granule };
+        let room = len.checked_add(extra).ok_or(no_memory)?;
+        let start = address_space::reserve(room, granule)?;
+        let base = start + extra - before;
+        if base > start {
+            address_space::release(start, base - start);
+        }
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let range = base..base + before + len;
         let extent = Extent::with_tables(range, before, layout, Holds::Heap, prot);
