@@ -61,20 +61,21 @@ pub fn huge_size(pages: Pages) -> Option<usize> {
 pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
     start_facts::take();
     let size = huge_size(pages).filter(|size| *size <= len);
-    let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
-    if let Some(Ok(addr)) = huge {
-        required::SHM.count(len, false);
-        return Ok(addr);
-    }
-    let falls = huge.is_some() || required::shm_lacks_thp(pages, len);
-    let may_follow = !falls || required::shm_may_fall_back(len);
-    let result = match huge {
-        Some(Err((_, error))) if !may_follow => Err(error),
-        None if !may_follow => Err(Errno(libc::ENOMEM)),
+    let missing = match size.map(|size| map_huge(len, prot, flags, size)) {
+        Some(Ok(addr)) => {
+            required::SHM.count(len, false);
+            return Ok(addr);
+        }
+        Some(Err(error)) => Some(error),
+        None => required::shm_lacks_thp(pages, len).then_some(Errno(libc::ENOMEM)),
+    };
+    let may_follow = missing.is_none() || required::shm_may_fall_back(len);
+    let result = match missing {
+        Some(error) if !may_follow => Err(error),
         // SAFETY: the program's request, at no fixed address.
         _ => unsafe { sys::mmap(0, len, prot, flags, -1, 0) },
     };
-    if falls && (result.is_ok() || !may_follow) {
+    if missing.is_some() && (result.is_ok() || !may_follow) {
         match size {
             Some(size) => lacks_pages("shared memory", len, size, may_follow),
             None => lacks_thp("shared memory", len, may_follow),
@@ -82,7 +83,7 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
     }
     if let Ok(addr) = result {
         if len >= facts::thp_size() {
-            required::SHM.count(len, falls);
+            required::SHM.count(len, missing.is_some());
         }
         report_small("shared memory", len, pages);
         advise(addr, len);
