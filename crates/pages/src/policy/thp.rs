@@ -260,12 +260,11 @@ fn offered() -> Mode {
 /// the control group has left, since the kernel kills a process beyond the limit.
 pub(crate) fn serves_copy(len: usize) -> Result<(), NoThp> {
     serves_private()?;
-    let is_enough = len <= room::read() / 4;
-    if is_enough {
-        return Ok(());
+    if len > room::read() / 4 {
+        say_why(NoThp::Scarce);
+        return Err(NoThp::Scarce);
     }
-    say_why(NoThp::Scarce);
-    Err(NoThp::Scarce)
+    Ok(())
 }
 
 /// Reports once why memory gets no transparent huge pages.

@@ -35,9 +35,7 @@ pub fn break_moved(was: usize, grown: usize) {
     if end - from < large() || !thp::serves_mapping(grown) {
         return;
     }
-    let page = sys::page_size();
-    let low = if was - from < large() { from } else { was };
-    let low = low / page * page;
+    let low = from / sys::page_size() * sys::page_size();
     advise(low, end - low);
     // Memory below the old break is in use by now.
     let last = (was / size * size).max(done);
