@@ -79,22 +79,15 @@ fn may_unlock() -> bool {
     mlocked::locks_future() && sys::filter() != Filter::Own
 }
 
-/// Reserves address space that doesn't count as locked. With `MCL_FUTURE` the kernel counts even
-/// inaccessible memory, but not an unlocked page that `mremap` grows.
+/// Reserves address space. With `MCL_FUTURE` the kernel locks even inaccessible memory, and counts
+/// it until it is unlocked.
 fn map(hint: usize, len: usize) -> Result<usize> {
     // SAFETY: without MAP_FIXED nothing is replaced.
-    let map = |len| unsafe { sys::mmap(hint, len, libc::PROT_NONE, FLAGS, -1, 0) };
-    let page = sys::page_size();
-    if !may_unlock() || len <= page {
-        return map(len);
+    let addr = unsafe { sys::mmap(hint, len, libc::PROT_NONE, FLAGS, -1, 0)? };
+    if may_unlock() {
+        let _ = sys::munlock(addr, len);
     }
-    let first = map(page)?;
-    let unlocked = sys::munlock(first, page);
-    // SAFETY: mapped just now.
-    let grow = || unsafe { sys::mremap(first, page, len, libc::MREMAP_MAYMOVE, 0) };
-    unlocked
-        .and_then(|()| grow())
-        .inspect_err(|_| release(first, page))
+    Ok(addr)
 }
 
 /// The next address to try; `None` if the area is used up.
