@@ -9,9 +9,9 @@ use crate::config;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, address_space};
-use crate::heap::small_heap;
-use crate::kernel::{facts, hugetlb_pool, populate};
-use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
+use crate::heap::{big_page, small_heap};
+use crate::kernel::{facts, hugetlb_pool};
+use crate::policy::pool_backoff::BACKOFF;
 use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
 use crate::sys::{self, Errno, Result};
@@ -119,7 +119,7 @@ fn fill(
     };
     let mut at = run.start;
     if huge {
-        at = fill_big(extent, at..run.end, state, &publish);
+        at = big_page::fill(extent, at..run.end, state, &publish);
         at = fill_huge(extent, at..run.end, state, &publish);
         let left = (run.end - at) * extent.layout.unit;
         if at < run.end && wants_hugetlb(extent) && !required::heap_may_fall_back(left) {
@@ -162,82 +162,6 @@ fn wants_hugetlb(extent: &Extent) -> bool {
     extent.layout.huge || extent.layout.big > 0
 }
 
-fn may_try_hugetlb(backoff: &PoolBackoff, bytes: usize) -> bool {
-    backoff.is_worth_a_try(bytes) && pool_backoff::may_have_hugetlb()
-}
-
-/// Fills groups of units with a larger page each, up to the first group that gets none.
-fn fill_big(
-    extent: &Extent,
-    run: Range<usize>,
-    state: State,
-    publish: &impl Fn(Range<usize>, State),
-) -> usize {
-    let size = extent.layout.big;
-    let mut at = run.start;
-    if size == 0 || state != State::Empty {
-        return at;
-    }
-    while at < run.end && may_try_hugetlb(&BIG_BACKOFF, size) {
-        let Some(group) = extent.group_of(at) else {
-            break;
-        };
-        let ours = at..run.end.min(group.end);
-        if !fill_group(extent, group, ours.clone()) {
-            break;
-        }
-        publish(ours.clone(), State::Big);
-        at = ours.end;
-    }
-    at
-}
-
-/// Fills a group with one larger page. `ours` are claimed; the others must be empty.
-fn fill_group(extent: &Extent, group: Range<usize>, ours: Range<usize>) -> bool {
-    let others = || (group.start..ours.start).chain(ours.end..group.end);
-    let claimed = others().take_while(|unit| extent.units()[*unit].claim(State::Empty).is_some());
-    let claimed = claimed.count();
-    let all = claimed == others().count();
-    let (addr, size) = (extent.address(group.start), extent.layout.big);
-    // SAFETY: all units of the group are unused and claimed.
-    let filled = all && unsafe { fill_one_big(addr, size) };
-    let state = if filled { State::Big } else { State::Empty };
-    for unit in others().take(claimed) {
-        extent.units()[unit].publish(state, 0);
-    }
-    filled
-}
-
-/// # Safety
-/// The range must be unused and claimed.
-unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
-    // SAFETY: upheld by the caller.
-    let mut result = unsafe { hugetlb_pool::map_private_over(addr, size, size) };
-    if result.is_ok() {
-        // SAFETY: mapped just now.
-        result = unsafe { populate_within_quota(addr, size) };
-    }
-    if result.is_err() {
-        // SAFETY: upheld by the caller; nothing was handed out.
-        let _ = unsafe { address_space::clear(addr, size) };
-        BIG_BACKOFF.heap_failed(size);
-        return false;
-    }
-    true
-}
-
-/// Populates one hugetlb page within the quota.
-///
-/// # Safety
-/// It must be mapped, zero, and not handed out.
-unsafe fn populate_within_quota(addr: usize, size: usize) -> Result<()> {
-    if quota::take(size, size) == 0 {
-        return Err(Errno(libc::ENOMEM));
-    }
-    // SAFETY: upheld by the caller.
-    unsafe { populate::populate(addr, size, size) }.inspect_err(|_| quota::give(size, size))
-}
-
 /// Fills units with hugetlb pages, up to the first unit that gets none.
 fn fill_huge(
     extent: &Extent,
@@ -246,7 +170,7 @@ fn fill_huge(
     publish: &impl Fn(Range<usize>, State),
 ) -> usize {
     let size = extent.layout.unit;
-    if run.is_empty() || !extent.layout.huge || !may_try_hugetlb(&BACKOFF, run.len() * size) {
+    if run.is_empty() || !extent.layout.huge || !BACKOFF.may_ask(run.len() * size) {
         return run.start;
     }
     if state == State::Empty && !map_huge(extent, &run) {
@@ -254,7 +178,7 @@ fn fill_huge(
     }
     for unit in run.clone() {
         // SAFETY: claimed and mapped, not handed out yet.
-        let result = unsafe { populate_within_quota(extent.address(unit), size) };
+        let result = unsafe { quota::populate(extent.address(unit), size) };
         if result.is_err() {
             BACKOFF.heap_failed(size);
             return unit;
@@ -335,31 +259,10 @@ fn take_back_in(extent: &Extent, unit: usize, part: Range<usize>) {
             };
             word.publish(state, left);
             if left == 0 && state == State::Big {
-                free_group(extent, unit);
+                big_page::free(extent, unit);
             }
             return;
         }
-    }
-}
-
-/// Frees a larger page if all its units are unused. Claims units in order: two threads don't
-/// deadlock, and the second one sees the units that the first has freed.
-fn free_group(extent: &Extent, unit: usize) {
-    let Some(group) = extent.group_of(unit) else {
-        return;
-    };
-    let units = || extent.units()[group.clone()].iter();
-    let claimed = units().take_while(|unit| unit.claim_unused(State::Big));
-    let claimed = claimed.count();
-    let (addr, len) = (extent.address(group.start), extent.layout.big);
-    // SAFETY: all of the page is claimed, and nothing in it is used.
-    let freed = claimed == group.len() && unsafe { address_space::clear(addr, len) }.is_ok();
-    let state = if freed { State::Empty } else { State::Big };
-    if freed {
-        release::give_units(extent, State::Big, len);
-    }
-    for unit in units().take(claimed) {
-        unit.publish(state, 0);
     }
 }
 
@@ -367,7 +270,7 @@ fn free_group(extent: &Extent, unit: usize) {
 fn free(extent: &Extent, unit: usize, state: State) -> State {
     let (addr, len) = (extent.address(unit), extent.layout.unit);
     if state == State::Big {
-        // Other units share the page; see `free_group`.
+        // Other units share the page; see `big_page::free`.
         return state;
     }
     // MADV_DONTNEED keeps the mapping for the next page; it works for hugetlb since Linux 5.18.

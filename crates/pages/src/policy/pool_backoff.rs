@@ -16,11 +16,10 @@ use crate::{config, sys};
 mod closing;
 mod shortfall;
 
-use closing::closed;
-pub use closing::may_have_hugetlb;
 pub(crate) use closing::{
     close, pause, resume, resume_in_child, say_forks, say_left, say_moved, say_threads,
 };
+use closing::{closed, may_have_hugetlb};
 use shortfall::VALGRIND;
 pub use shortfall::{Noted, Shortfall, private_shortfall_of, shortfall_of};
 
@@ -46,8 +45,13 @@ impl PoolBackoff {
         }
     }
 
-    /// Whether to ask the pool for `bytes` (at least 1) now. If not, they count as skipped.
-    pub fn is_worth_a_try(&self, bytes: usize) -> bool {
+    /// Whether the heap may ask the pool for `bytes` (at least 1) now.
+    pub(crate) fn may_ask(&self, bytes: usize) -> bool {
+        self.is_worth_a_try(bytes) && may_have_hugetlb()
+    }
+
+    /// Whether the backoff is over. If not, the bytes count as skipped.
+    fn is_worth_a_try(&self, bytes: usize) -> bool {
         let count_down = |skip: usize| skip.checked_sub(bytes);
         let skip = &self.skip;
         let skipped = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count_down);

@@ -2,13 +2,15 @@
 //! and copies of code; not shared memory, shared code, or the program's own requests.
 //!
 //! Without a limit nothing is counted. A child inherits the counts.
+#![expect(unsafe_code, reason = "populates pages by address")]
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::Limit;
 
 use crate::config;
-use crate::kernel::hugetlb_pool;
+use crate::kernel::{hugetlb_pool, populate};
+use crate::sys::{Errno, Result};
 
 /// One entry per power of two: page sizes are powers of two.
 const SIZES: usize = usize::BITS as usize;
@@ -34,6 +36,18 @@ pub fn take(size: usize, wanted: usize) -> usize {
     }
     // The pool may have grown.
     first + take_of(taken, read_limit(limit, size), size, wanted - first)
+}
+
+/// Populates one hugetlb page within the quota.
+///
+/// # Safety
+/// It must be mapped, zero, and not handed out.
+pub unsafe fn populate(addr: usize, size: usize) -> Result<()> {
+    if take(size, size) == 0 {
+        return Err(Errno(libc::ENOMEM));
+    }
+    // SAFETY: upheld by the caller.
+    unsafe { populate::populate(addr, size, size) }.inspect_err(|_| give(size, size))
 }
 
 /// Gives bytes of pages of this size back to the quota.

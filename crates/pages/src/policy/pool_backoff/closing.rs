@@ -45,7 +45,7 @@ pub(crate) fn resume_in_child() {
 
 /// Whether the heap may take hugetlb pages now. It may not under valgrind, during a fork, or once
 /// the pools are closed.
-pub fn may_have_hugetlb() -> bool {
+pub(super) fn may_have_hugetlb() -> bool {
     FORKS.load(Ordering::SeqCst) == 0 && !is_closed() && !sys::is_under_valgrind()
 }
 
