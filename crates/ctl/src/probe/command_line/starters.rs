@@ -12,14 +12,12 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 use crate::shell;
 
-/// When a starter drops the environment. Options are separated by blanks.
+/// When a starter drops the environment, or `LD_PRELOAD`.
 #[derive(Clone, Copy)]
 enum Drops {
     Always,
-    /// If one of these options is on the command line.
+    /// If one of these is an argument. Blanks separate them; `-x=y` also stands for `-x y`.
     With(&'static str),
-    /// If one of these options is in front of the program.
-    WithLeading(&'static str),
 }
 
 /// How to start the program on huge pages instead.
@@ -46,10 +44,12 @@ const STARTERS: &[(&str, Drops, Cure)] = &[
         Drops::Always,
         Cure::Behind,
     ),
-    ("su runuser", Drops::With("- -l --login"), Cure::Behind),
+    ("su runuser", Drops::With("- -l -lc --login"), Cure::Behind),
     (
         "env",
-        Drops::WithLeading("- -i --ignore-environment"),
+        Drops::With(
+            "- -i --ignore-environment -u=LD_PRELOAD -uLD_PRELOAD --unset=LD_PRELOAD LD_PRELOAD=",
+        ),
         Cure::Behind,
     ),
     ("setpriv", Drops::With("--reset-env"), Cure::Behind),
@@ -95,7 +95,7 @@ const MANAGERS: [&str; 2] = ["/run/systemd/system", "/run/openrc"];
 /// Returns a warning if the command line contains a starter that drops the environment.
 pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
     let is_program = |name: &OsStr| target::is_program(name, caller);
-    let has_manager = MANAGERS.iter().any(|dir| Path::new(dir).exists());
+    let has_manager = || MANAGERS.iter().any(|dir| Path::new(dir).exists());
     let mut layers = layers(&run.command, &is_program);
     let (name, cure) = layers.find_map(|words| dropping(words, has_manager))?;
     let fact = format!(
@@ -105,32 +105,34 @@ pub(crate) fn warning(run: &Run, caller: &Caller) -> Option<Shortfall> {
     Some(Shortfall::new(Subject::ALL, fact).advise(cure.advice(&name, &hugectl)))
 }
 
-/// Returns name and cure if a command line begins with a starter that drops the environment.
-/// An init script does so under a service manager.
-fn dropping(words: &[OsString], has_manager: bool) -> Option<(String, Cure)> {
+/// Returns name and cure if these words are a starter that drops the environment, and its
+/// arguments. An init script does so under a service manager.
+fn dropping(words: &[OsString], has_manager: impl Fn() -> bool) -> Option<(String, Cure)> {
     let (first, arguments) = words.split_first()?;
     let name = file_name(first);
     let text = String::from_utf8_lossy(name).into_owned();
-    if has_manager && Path::new(first).parent()?.ends_with("init.d") {
+    if Path::new(first).parent()?.ends_with("init.d") && has_manager() {
         return Some((text, Cure::Unit));
     }
-    let is_in = |word: &[u8], list: &str| list.split(' ').any(|known| known.as_bytes() == word);
     let (_, drops, cure) = STARTERS.iter().find(|(names, ..)| is_in(name, names))?;
-    let has = |word: &OsString, options| is_in(word.as_bytes(), options);
     let drops = match drops {
         Drops::Always => true,
-        Drops::With(options) => arguments.iter().any(|word| has(word, options)),
-        Drops::WithLeading(options) => {
-            let mut leading = arguments.iter().take_while(|word| is_leading(word));
-            leading.any(|word| has(word, options))
+        Drops::With(options) => {
+            let pairs = arguments.windows(2);
+            let pairs = pairs.map(|pair| pair.join(OsStr::new("=")));
+            let mut words = arguments.iter().cloned().chain(pairs);
+            words.any(|word| is_in(word.as_bytes(), options))
         }
     };
     drops.then_some((text, *cure))
 }
 
-/// Whether a word in front of the program is an option or an assignment.
-fn is_leading(word: &OsStr) -> bool {
-    word.as_bytes().starts_with(b"-") || word.as_bytes().contains(&b'=')
+/// Whether a word is in a list. An entry that ends in `=` stands for all words that begin so.
+fn is_in(word: &[u8], list: &str) -> bool {
+    list.split(' ').any(|known| match known.ends_with('=') {
+        true => word.starts_with(known.as_bytes()),
+        false => word == known.as_bytes(),
+    })
 }
 
 impl Cure {
@@ -188,18 +190,23 @@ mod tests {
     fn starters_that_drop_the_environment() {
         let advice = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let (name, cure) = dropping(&words, line != "/etc/init.d/plain start")?;
+            let layer = layers(&words, &|word| word == "y").next()?;
+            let (name, cure) = dropping(layer, || line != "/etc/init.d/plain start")?;
             Some(cure.advice(&name, "hugectl --shm"))
         };
         for (line, expected) in [
             ("sudo -u x y", "sudo ... hugectl --shm PROGRAM"),
             ("/bin/su - x -c y", "su ... hugectl --shm PROGRAM"),
+            ("/bin/su -lc y x", "su ... hugectl --shm PROGRAM"),
             ("env -i A=b y", "env ... hugectl --shm PROGRAM"),
+            ("env -u A -u LD_PRELOAD y", "env ... hugectl --shm PROGRAM"),
+            ("env LD_PRELOAD=z y", "env ... hugectl --shm PROGRAM"),
             ("docker run x", "hugectl --emit=docker --shm"),
             ("systemctl start x", "hugectl --emit=systemd --shm UNIT"),
             ("/etc/init.d/x start", "--emit=environment --shm"),
             ("pg_ctlcluster 15 main start", "/CLUSTER/environment"),
             ("sbatch --export=NONE x", "in front of its program: hugectl"),
+            ("sbatch --export NONE x", "in front of its program: hugectl"),
         ] {
             let advice = advice(line).expect(line);
             assert!(advice.contains(expected), "{line}: {advice}");
@@ -207,6 +214,7 @@ mod tests {
         for line in [
             "su x -c y",
             "env A=b y -i",
+            "env -u A y",
             "sbatch x",
             "y --reset-env",
             "/etc/init.d/plain start",

@@ -18,24 +18,26 @@ pub(crate) fn file_name(word: &OsStr) -> &[u8] {
     Path::new(word).file_name().map_or(&[], OsStrExt::as_bytes)
 }
 
-/// Returns the command line and the command lines that its wrappers start, outermost first.
-/// The wrapped program is the first argument that is neither an option nor an assignment and for
-/// which `is_program` is true, since options may have values.
+/// Splits a command line: each wrapper with its own arguments, outermost first, then the program
+/// that they run. The wrapped program is the first argument that is neither an option nor an
+/// assignment and for which `is_program` is true, since options may have values.
 pub(crate) fn layers<'c>(
     command: &'c [OsString],
     is_program: &'c dyn Fn(&OsStr) -> bool,
 ) -> impl Iterator<Item = &'c [OsString]> {
-    let first = (!command.is_empty()).then_some(command);
-    std::iter::successors(first, |outer| {
-        let (wrapper, words) = outer.split_first()?;
-        let name = file_name(wrapper);
-        WRAPPERS.split(' ').find(|known| known.as_bytes() == name)?;
+    let mut rest = command;
+    std::iter::from_fn(move || {
+        let (first, words) = rest.split_first()?;
+        let name = file_name(first);
+        let is_wrapper = WRAPPERS.split(' ').any(|known| known.as_bytes() == name);
         let is_wrapped = |word: &OsString| {
             let bytes = word.as_bytes();
             !bytes.starts_with(b"-") && !bytes.contains(&b'=') && is_program(word)
         };
-        let at = words.iter().position(is_wrapped)?;
-        Some(&words[at..])
+        let at = words.iter().position(|word| is_wrapper && is_wrapped(word));
+        let (layer, inner) = rest.split_at(at.map_or(rest.len(), |at| at + 1));
+        rest = inner;
+        Some(layer)
     })
 }
 
