@@ -42,7 +42,7 @@ pub fn service(caller: &Caller) -> Caller {
 /// Formats the settings. `plan` was made for [`service`], without the library inside hugectl.
 ///
 /// # Errors
-/// The library is missing or not installed, or a value is not printable UTF-8.
+/// The library is missing or not installed, or the starter cannot take a value.
 pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Failure> {
     let library = match &findings.library {
         None => None,
@@ -57,7 +57,7 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
     Ok(match emit.kind {
         EmitKind::Systemd => systemd(&head, emit, &variables),
         EmitKind::Environment => environment(&head, &variables),
-        EmitKind::Docker => container::docker(&variables, library.as_deref()),
+        EmitKind::Docker => container::docker(&variables, library.as_deref())?,
         EmitKind::Kubernetes => {
             let sizes = container::pool_sizes(&findings.served, &findings.kernel);
             container::kubernetes(&head, &variables, library.as_deref(), &sizes)

@@ -7,9 +7,9 @@ use std::path::Path;
 use hugetools_contract::env::Pages;
 use hugetools_model::PageSize;
 
-use super::{Variable, real};
+use super::{Variable, fail, real};
 use crate::probe::kernel::{Kernel, Wants};
-use crate::shell;
+use crate::say::failure::Failure;
 
 pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
     let asked = [wants.heap, wants.shm, wants.text, wants.data];
@@ -20,8 +20,9 @@ pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
     of_pools.filter_map(|pages| kernel.size(pages)).collect()
 }
 
-/// Returns options for `docker run`, one per line.
-pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
+/// Returns options for `docker run`, one per line. They are not quoted, since the shell removes no
+/// quotes from the output of a command, only splits it at blanks.
+pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> Result<String, Failure> {
     let mount = library.map(|path| {
         let (from, to) = (real(path), path.display());
         let from = from.display();
@@ -29,9 +30,14 @@ pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
     });
     let variables = variables.iter();
     let variables = variables.map(|(name, value)| format!("--env={name}={value}"));
-    let options = mount.into_iter().chain(variables);
-    let lines = options.map(|option| shell::join([option]) + "\n");
-    lines.collect::<String>() + "--ulimit=memlock=-1\n"
+    let mut out = String::new();
+    for option in mount.into_iter().chain(variables) {
+        if option.contains(char::is_whitespace) {
+            return fail(&format!("the shell would split {option} at its blank"));
+        }
+        out += &(option + "\n");
+    }
+    Ok(out + "--ulimit=memlock=-1\n")
 }
 
 /// Returns the parts of a pod's specification.
@@ -96,10 +102,11 @@ mod tests {
     fn values_are_quoted_for_their_reader() {
         let variables = [("A", "yes".to_owned()), ("B", "a b".to_owned())];
         assert_eq!(
-            docker(&variables, Some(Path::new("/l/x.so"))),
+            docker(&variables[..1], Some(Path::new("/l/x.so"))).unwrap(),
             "--mount=type=bind,source=/l/x.so,target=/l/x.so,readonly\n--env=A=yes\n\
-             '--env=B=a b'\n--ulimit=memlock=-1\n"
+             --ulimit=memlock=-1\n"
         );
+        assert!(docker(&variables, None).is_err());
         let pod = kubernetes("#", &variables, None, &BTreeSet::new());
         assert!(pod.ends_with("env:\n- name: A\n  value: \"yes\"\n- name: B\n  value: \"a b\"\n"));
     }
