@@ -13,7 +13,7 @@ use crate::log::Log;
 use crate::stdout::{out_json, print};
 use crate::terminal::lay_out;
 
-use message::message;
+use message::{message, text};
 
 /// The exit status of a usage error.
 const USAGE: u8 = 2;
@@ -72,19 +72,15 @@ fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String 
     if let Some(text) = needs_equals(error, argv, command) {
         return text;
     }
-    let text = message(error);
+    let message = message(error);
     let meant = similar(error, command);
-    let lacks_value = |error: &clap::Error| {
-        let value = error
-            .get(ContextKind::InvalidValue)
-            .map(ToString::to_string);
-        value.is_none_or(|value| value.is_empty())
-    };
     match error.kind() {
-        ErrorKind::UnknownArgument if meant.is_empty() => see_help(text, command),
-        ErrorKind::InvalidValue if lacks_value(error) => see_help(text, command),
-        ErrorKind::MissingRequiredArgument => see_help(text, command),
-        _ => text + &meant,
+        ErrorKind::UnknownArgument if meant.is_empty() => see_help(message, command),
+        ErrorKind::InvalidValue if text(error, ContextKind::InvalidValue).is_empty() => {
+            see_help(message, command)
+        }
+        ErrorKind::MissingRequiredArgument => see_help(message, command),
+        _ => message + &meant,
     }
 }
 
@@ -132,20 +128,18 @@ fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
 /// Returns the intended option as a question, or an empty string. If clap suggests an abbreviation,
 /// names the first option that begins with it.
 fn similar(error: &clap::Error, command: &Command) -> String {
-    let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-    if let (Some(word), ErrorKind::UnknownArgument) = (unknown, error.kind()) {
-        let meant = suggest_option(&word, command);
-        if !meant.is_empty() {
-            return meant;
-        }
-    }
-    let suggested = error
-        .get(ContextKind::SuggestedArg)
-        .map(ToString::to_string);
-    let suggested = suggested.unwrap_or_default();
-    let Some(name) = suggested.strip_prefix("--") else {
+    if error.kind() != ErrorKind::UnknownArgument {
         return String::new();
-    };
+    }
+    let word = text(error, ContextKind::InvalidArg);
+    let meant = suggest_option(&word, command);
+    let suggested = text(error, ContextKind::SuggestedArg);
+    let name = suggested.trim_start_matches('-');
+    // clap also suggests options that have little in common with the word.
+    let is_close = word.trim_start_matches('-').chars().next() == name.chars().next();
+    if !meant.is_empty() || name.is_empty() || !is_close {
+        return meant;
+    }
     let mut longs = command.get_arguments().filter_map(Arg::get_long);
     let option = longs.find(|long| long.starts_with(name)).unwrap_or(name);
     format!("; --{option}?")
@@ -177,20 +171,17 @@ const STATUS_NEEDS_PROCESS: &str = "--status needs a process directly after it\n
     --status PID|NAME|all [--tree] [--sizes|--totals] [--json]";
 
 fn is_status_alone(error: &clap::Error) -> bool {
-    let of_status = |argument: &ContextValue| argument.to_string().starts_with("--status");
     error.kind() == ErrorKind::InvalidValue
-        && error.get(ContextKind::InvalidArg).is_some_and(of_status)
-        && error
-            .get(ContextKind::InvalidValue)
-            .is_some_and(|value| value.to_string().is_empty())
+        && text(error, ContextKind::InvalidArg).starts_with("--status")
+        && text(error, ContextKind::InvalidValue).is_empty()
 }
 
 /// Returns an ambiguous abbreviation and the options that it may stand for.
 fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)> {
-    let argument = error.get(ContextKind::InvalidArg)?.to_string();
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
+    let argument = text(error, ContextKind::InvalidArg);
     let meant = candidates(&argument, command);
     (meant.len() > 1).then(|| (argument, meant.join(", ")))
 }
@@ -277,6 +268,14 @@ mod tests {
         assert_eq!(
             explained(&["tool", "--status"]),
             "unexpected argument '--status' found; hugectl --status?"
+        );
+        assert_eq!(
+            explained(&["tool", "--dta"]),
+            "unexpected argument '--dta' found; --data?"
+        );
+        assert_eq!(
+            explained(&["tool", "--sable"]),
+            "unexpected argument '--sable' found (see tool --help)"
         );
         assert_eq!(
             explained(&["tool", "data"]),

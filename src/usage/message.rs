@@ -41,7 +41,7 @@ pub(super) fn message(error: &clap::Error) -> String {
 }
 
 /// Returns a part of the context as text; several values are separated by commas.
-fn text(error: &clap::Error, kind: ContextKind) -> String {
+pub(super) fn text(error: &clap::Error, kind: ContextKind) -> String {
     match error.get(kind) {
         Some(ContextValue::Strings(values)) => values.join(", "),
         Some(value) => value.to_string(),
