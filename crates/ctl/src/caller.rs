@@ -35,7 +35,12 @@ impl Caller {
 
     /// Returns this process with another environment.
     pub fn this(env: impl IntoIterator<Item = (OsString, OsString)>) -> Caller {
-        let entry = |(name, value)| [name, value].join(OsStr::new("="));
+        let entry = |(mut name, value): (OsString, OsString)| {
+            name.reserve_exact(1 + value.len());
+            name.push("=");
+            name.push(value);
+            name
+        };
         Caller {
             env: env.into_iter().map(entry).collect(),
             pid: std::process::id(),
