@@ -22,25 +22,20 @@ use crate::stdout;
 use crate::usage::{NOTHING_TO_DO, help_or_error, short, wants_json};
 
 /// The log until the verbosity is known.
-const LOG: Log = Log {
-    tool: "hugeadm",
-    verbosity: env::DEFAULT_VERBOSITY,
-};
+const LOG: Log = Log::new("hugeadm");
 
 /// Runs hugeadm. The first argument is the name of the tool. Returns the exit status.
-#[expect(clippy::disallowed_methods, reason = "the environment is read here")]
 pub fn main(argv: Vec<OsString>) -> u8 {
-    let status = run(argv, &|name| std::env::var_os(name));
+    let status = run(argv);
     if let Some(signal) = caught_signal() {
         end_by(signal);
     }
     status.code()
 }
 
-fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
-    let mut log = LOG;
-    let warning;
-    (log.verbosity, warning) = environment(env, log.verbosity);
+fn run(argv: Vec<OsString>) -> Status {
+    let (verbosity, warning) = inherited_verbosity();
+    let mut log = Log { verbosity, ..LOG };
     let args = match Args::read(argv.clone()) {
         Ok(args) => args,
         Err(stop) => {
@@ -124,12 +119,13 @@ impl Early {
 }
 
 /// Returns the verbosity from the environment. Parses it leniently, and warns if it is invalid.
-fn environment(env: &dyn Fn(&str) -> Option<OsString>, usual: u8) -> (u8, Option<String>) {
-    if env(env::DEBUG).is_some() {
-        return (4, None);
+#[expect(clippy::disallowed_methods, reason = "the environment is read here")]
+fn inherited_verbosity() -> (u8, Option<String>) {
+    if std::env::var_os(env::DEBUG).is_some() {
+        return (Level::Debug as u8, None);
     }
-    let Some(value) = env(env::VERBOSE) else {
-        return (usual, None);
+    let Some(value) = std::env::var_os(env::VERBOSE) else {
+        return (env::DEFAULT_VERBOSITY, None);
     };
     let verbosity = env::verbosity(value.as_bytes());
     let is_plain = value.to_str().and_then(|text| text.parse().ok()) == Some(verbosity);

@@ -16,11 +16,7 @@ use crate::stdout::{out_json, print};
 use crate::usage::no_args;
 use args::Args;
 
-/// The log shows warnings; hugeedit has no option for the verbosity.
-const LOG: Log = Log {
-    tool: "hugeedit",
-    verbosity: 2,
-};
+const LOG: Log = Log::new("hugeedit");
 
 const FAILED: u8 = 1;
 

@@ -11,10 +11,7 @@ use crate::console;
 use crate::log::Log;
 use crate::stdout;
 
-const LOG: Log = Log {
-    tool: "ld.hugetlbfs",
-    verbosity: 2,
-};
+const LOG: Log = Log::new("ld.hugetlbfs");
 
 /// Runs ld.hugetlbfs with this process's environment. The first argument is the name of the tool.
 pub fn main(argv: Vec<OsString>) -> u8 {

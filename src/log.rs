@@ -1,5 +1,6 @@
 //! Messages on standard error. The verbosity selects the levels to show.
 
+use hugetools_contract::env::DEFAULT_VERBOSITY;
 use hugetools_contract::level::Level;
 
 use crate::console;
@@ -14,6 +15,14 @@ pub struct Log {
 }
 
 impl Log {
+    /// A log at the default verbosity: warnings and errors.
+    pub(crate) const fn new(tool: &'static str) -> Log {
+        Log {
+            tool,
+            verbosity: DEFAULT_VERBOSITY,
+        }
+    }
+
     /// Logs a failure.
     pub fn error(&self, text: &str) {
         self.say(Level::Error, text);

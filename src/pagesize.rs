@@ -18,11 +18,7 @@ use crate::stdout::{out_json, print};
 use crate::usage::{no_args, wrong};
 use args::Args;
 
-/// The log; pagesize has no option for the verbosity.
-const LOG: Log = Log {
-    tool: "pagesize",
-    verbosity: 2,
-};
+const LOG: Log = Log::new("pagesize");
 
 const FAILED: u8 = 1;
 
@@ -69,8 +65,8 @@ pub fn main(argv: Vec<OsString>) -> u8 {
 
 fn print_json(sizes: Result<Vec<PageSize>, String>, no_size: &str) -> u8 {
     let mut head = match &sizes {
-        Ok(_) => Head::new("pagesize"),
-        Err(why) => Head::failed("pagesize", FAILED, why),
+        Ok(_) => Head::new(LOG.tool),
+        Err(why) => Head::failed(LOG.tool, FAILED, why),
     };
     if sizes.as_ref().is_ok_and(Vec::is_empty) {
         head.warnings.push(no_size.to_owned());
