@@ -39,10 +39,7 @@ use crate::{console, stdout};
 const TOOL: &str = "hugectl";
 
 /// The log at the default verbosity.
-const LOG: Log = Log {
-    tool: "hugectl",
-    verbosity: 2,
-};
+const LOG: Log = Log::new(TOOL);
 
 /// The embedded libraries, built by the build script.
 const BUNDLE: Bundle<'static> = Bundle {
@@ -174,14 +171,13 @@ fn start_on(
     if run.dry_run && run.json {
         return print(&plan.to_json()).map(|()| 0);
     }
-    let refused = plan.refusals.clone();
-    let refused = match run.starts() {
-        true => refuse(refused, run.json, findings.verbosity).map(|()| Vec::new())?,
-        false => refused.into_iter().map(Note::warning).collect(),
-    };
+    if run.starts() {
+        refuse(&plan.refusals, run.json, findings.verbosity)?;
+    }
     say_chosen(run, findings.verbosity);
     say(&plan.notes, findings.verbosity);
-    say(&refused, findings.verbosity);
+    let refusals = plan.refusals.iter().map(Note::warning);
+    say(&refusals.collect::<Vec<_>>(), findings.verbosity);
     if run.dry_run {
         let comment = run.thp_policy.map(ThpPolicy::comment).unwrap_or_default();
         let shell = [comment.into_bytes(), plan.to_shell()].concat();
@@ -284,16 +280,18 @@ fn emit_text(mut emit: Emit, caller: &Caller) -> Result<u8, Failure> {
 }
 
 /// Refuses to start the program if a requirement cannot be met.
-fn refuse(mut refused: Vec<String>, json: bool, verbosity: u8) -> Result<(), Failure> {
-    if json && !refused.is_empty() {
-        return Err(Failure::Own(refused.join("; ")));
-    }
-    let Some(last) = refused.pop() else {
+fn refuse(refusals: &[String], json: bool, verbosity: u8) -> Result<(), Failure> {
+    let Some((last, others)) = refusals.split_last() else {
         return Ok(());
     };
-    let others: Vec<Note> = refused.into_iter().map(Note::error).collect();
-    say(&others, verbosity);
-    Err(Failure::Own(last))
+    if json {
+        return Err(Failure::Own(refusals.join("; ")));
+    }
+    say(
+        &others.iter().map(Note::error).collect::<Vec<_>>(),
+        verbosity,
+    );
+    Err(Failure::Own(last.clone()))
 }
 
 fn root(sysroot: Option<&Path>) -> Result<Root, Failure> {
