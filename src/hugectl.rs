@@ -28,6 +28,7 @@ use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
 use hugetools_ctl::wait::{self, Role};
+use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
 use crate::ignored_signals::IgnoredSignals;
@@ -292,6 +293,31 @@ fn refuse(refusals: &[String], json: bool, verbosity: u8) -> Result<(), Failure>
         verbosity,
     );
     Err(Failure::Own(last.clone()))
+}
+
+/// Calls a function for each process, and warns of those for which it fails: they may have ended.
+/// Fails if it fails for all, or for one that `is_named`.
+fn each<T>(
+    pids: Vec<Pid>,
+    is_named: impl Fn(Pid) -> bool,
+    warnings: &mut Vec<String>,
+    mut call: impl FnMut(Pid) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
+    let (mut all, mut first) = (Vec::new(), None);
+    for pid in pids {
+        match call(pid) {
+            Ok(one) => all.push(one),
+            Err(why) if is_named(pid) => return Err(why),
+            Err(why) => {
+                warnings.push(why.to_string());
+                first.get_or_insert(why);
+            }
+        }
+    }
+    match first {
+        Some(why) if all.is_empty() => Err(why),
+        _ => Ok(all),
+    }
 }
 
 fn root(sysroot: Option<&Path>) -> Result<Root, Failure> {

@@ -8,7 +8,7 @@ use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 
 use super::progress::ProgressLine;
-use super::{LOG, TOOL, print, root};
+use super::{LOG, TOOL, each, print, root};
 use crate::log::Log;
 
 /// The exit status if less memory became huge than possible.
@@ -40,52 +40,20 @@ impl Work<'_> {
         let (processes, children) = (&self.request.processes, self.request.children);
         let selected = status::select(self.root, processes, children)?;
         let mut warnings = Vec::new();
-        let pids = self.changeable(selected.pids, &mut warnings)?;
-        let mut all = Vec::new();
-        let mut first = None;
-        for pid in pids {
-            match self.adopt_or_predict(pid) {
-                Ok(adopted) => all.push(adopted),
-                // The process may have ended.
-                Err(why) => {
-                    warnings.push(why.to_string());
-                    first.get_or_insert(why);
-                }
-            }
+        let is_named = |pid| processes.contains(&ProcessSelector::Pid(pid));
+        let mut pids = selected.pids;
+        if !self.request.dry_run {
+            let check = |pid| adopt::check(pid).map(|()| pid);
+            pids = each(pids, is_named, &mut warnings, check)?;
         }
-        if let (true, Some(why)) = (all.is_empty(), first) {
-            return Err(why);
-        }
+        // What was done to the others counts, even if a named process ends meanwhile.
+        let adopt = |pid| self.adopt_or_predict(pid);
+        let all = each(pids, |_| false, &mut warnings, adopt)?;
         let status = match all.iter().any(Adopted::is_short) {
             true => SHORT,
             false => 0,
         };
         Ok((self.text(&all, warnings, status), status))
-    }
-
-    /// Returns the processes that may be changed. Fails if none may, or if one that was given by its
-    /// PID may not.
-    fn changeable(&self, pids: Vec<Pid>, warnings: &mut Vec<String>) -> Result<Vec<Pid>, Failure> {
-        if self.request.dry_run {
-            return Ok(pids);
-        }
-        let mut good = Vec::new();
-        let mut first = None;
-        for pid in pids {
-            let is_named = self.request.processes.contains(&ProcessSelector::Pid(pid));
-            match adopt::check(pid) {
-                Ok(()) => good.push(pid),
-                Err(why) if is_named => return Err(why),
-                Err(why) => {
-                    warnings.push(why.to_string());
-                    first.get_or_insert(why);
-                }
-            }
-        }
-        match first {
-            Some(why) if good.is_empty() => Err(why),
-            _ => Ok(good),
-        }
     }
 
     fn adopt_or_predict(&mut self, pid: Pid) -> Result<Adopted, Failure> {

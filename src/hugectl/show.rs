@@ -6,7 +6,7 @@ use hugetools_ctl::status::{self, Snapshot, Totals};
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 
-use super::{LOG, print, root};
+use super::{LOG, each, print, root};
 use crate::terminal::lay_out;
 
 /// Prints the status of the requested processes.
@@ -26,7 +26,7 @@ pub(super) fn show(status: &Status) -> Result<(), Failure> {
 fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     let mut warnings = Vec::new();
     if status.totals {
-        let all = each(root, status, &mut warnings, |pid| Totals::take(root, pid))?;
+        let all = take_all(root, status, &mut warnings, |pid| Totals::take(root, pid))?;
         say(&warnings, status);
         return Ok(status::totals(&all, &warnings, status.json));
     }
@@ -41,7 +41,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
         say(&warnings, status);
         return Ok(snapshot.to_text(status.json));
     }
-    let all = each(root, status, &mut warnings, take)?;
+    let all = take_all(root, status, &mut warnings, take)?;
     for why in all.iter().filter_map(Snapshot::warning) {
         if !warnings.iter().any(|warning| warning == why) {
             warnings.push(why.to_owned());
@@ -51,31 +51,19 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     Ok(status::overview(&all, &warnings, status.json))
 }
 
-/// Calls a function for each requested process.
-fn each<T>(
+/// Takes the status of each requested process.
+fn take_all<T>(
     root: &Root,
     status: &Status,
     warnings: &mut Vec<String>,
-    mut take: impl FnMut(Pid) -> Result<T, Failure>,
+    take: impl FnMut(Pid) -> Result<T, Failure>,
 ) -> Result<Vec<T>, Failure> {
     let selected = status::select(root, &status.processes, status.tree)?;
-    let named = |pid: Pid| status.processes.contains(&ProcessSelector::Pid(pid));
-    let (mut all, mut first) = (Vec::new(), None);
-    for pid in selected.pids {
-        match take(pid) {
-            Ok(one) => all.push(one),
-            Err(why) if named(pid) => return Err(why),
-            // The process may have ended.
-            Err(why) => {
-                warnings.push(why.to_string());
-                first.get_or_insert(why);
-            }
-        }
-    }
-    let is_all = status.processes.contains(&ProcessSelector::All);
-    if let (true, Some(why)) = (all.is_empty() && !is_all, first) {
-        return Err(why);
-    }
+    let is_named = |pid| status.processes.contains(&ProcessSelector::Pid(pid));
+    let all = match each(selected.pids, is_named, warnings, take) {
+        Err(_) if status.processes == [ProcessSelector::All] => Vec::new(),
+        all => all?,
+    };
     warnings.extend(selected.unseen);
     if !selected.denied.is_empty() {
         let pids: Vec<String> = selected.denied.iter().map(Pid::to_string).collect();
