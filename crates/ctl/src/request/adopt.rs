@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use hugetools_contract::env::Pages;
 use hugetools_contract::segment::Segment;
+use hugetools_model::Bytes;
 
-use super::{ProcessSelector, usage};
-use crate::args::{Args, DEFAULT, given};
+use super::{ProcessSelector, optional_pages, usage};
+use crate::args::{Args, given};
 use crate::say::failure::Failure;
 
 /// The default segments: all private memory.
@@ -81,31 +83,30 @@ fn check(args: &Args) -> Result<(), Failure> {
 }
 
 fn segments(args: &Args) -> Result<Vec<Segment>, Failure> {
-    let thp = args.segments.thp.then(|| "thp".to_owned());
-    let all = [
-        (Segment::Text, args.segments.text.clone()),
-        (Segment::Data, args.segments.data.clone()),
-        (Segment::Bss, args.segments.bss.clone()),
-        (Segment::Heap, args.segments.heap.clone().or(thp)),
-        (Segment::Stack, args.segments.stack.clone()),
-        (Segment::Shm, args.segments.shm.clone()),
-        (Segment::Anon, args.segments.anon.clone()),
-    ];
+    let segments = &args.segments;
+    let thp = segments.thp.then_some("thp");
     let mut asked = Vec::new();
-    for (segment, word) in all {
-        match word.as_deref() {
-            None => continue,
-            Some(DEFAULT) => {}
-            Some(word) if word.eq_ignore_ascii_case("thp") => {}
-            Some(word) => {
+    for (segment, word) in [
+        (Segment::Text, segments.text.as_deref()),
+        (Segment::Data, segments.data.as_deref()),
+        (Segment::Bss, segments.bss.as_deref()),
+        (Segment::Heap, thp.or(segments.heap.as_deref())),
+        (Segment::Stack, segments.stack.as_deref()),
+        (Segment::Shm, segments.shm.as_deref()),
+        (Segment::Anon, segments.anon.as_deref()),
+    ] {
+        let option = format!("--{}", segment.name());
+        match optional_pages(&option, word)? {
+            None => {}
+            Some(Pages::Default | Pages::Thp) => asked.push(segment),
+            Some(Pages::Size(size)) => {
                 return usage(format!(
-                    "--{}={word}: --pid uses transparent huge pages only; for pool pages, start \
+                    "{option}={}: --pid uses transparent huge pages only; for pool pages, start \
                      the program with hugectl",
-                    segment.name()
+                    Bytes::new(size)
                 ));
             }
         }
-        asked.push(segment);
     }
     match asked.is_empty() {
         true => Ok(PRIVATE.to_vec()),
@@ -142,9 +143,13 @@ mod tests {
         assert_eq!(all.segments, PRIVATE);
         let some = read("--anon --heap=thp --pid=7").unwrap();
         assert_eq!(some.segments, [Segment::Heap, Segment::Anon]);
-        assert_eq!(read("--pid 7 --thp").unwrap().segments, [Segment::Heap]);
+        for line in ["--pid 7 --thp", "--pid 7 --thp --heap=2MB"] {
+            assert_eq!(read(line).unwrap().segments, [Segment::Heap]);
+        }
         for (line, said) in [
             ("--pid 7 --limit=1G", "so --limit has no meaning"),
+            ("--pid 7 --heap=2MB", "--heap=2MB: --pid uses"),
+            ("--pid 7 --heap=2mfoo", "--heap=2mfoo: unknown unit"),
             ("--pid 7 --sysroot /", "--sysroot needs --dry-run"),
         ] {
             let why = read(line).unwrap_err();
