@@ -244,7 +244,7 @@ fn library(
         Library::ByName => Found::At(name.into()),
         Library::Auto => match library::installed(caller, name) {
             Some(path) => Found::At(path),
-            None => library::inside(caller, name, bundle),
+            None => library::inside(caller, name, bundle, run.starts()),
         },
     }))
 }

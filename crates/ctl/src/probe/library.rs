@@ -28,26 +28,23 @@ use crate::say::failure::Failure;
 pub(crate) enum Found {
     /// A file, or a name that the loader looks up.
     At(PathBuf),
-    Inside(Inside),
+    /// The copy inside hugectl.
+    Inside {
+        name: &'static str,
+        /// The file to which a start writes it.
+        path: PathBuf,
+        /// Whether that file is there, or will be before the program starts.
+        is_there: bool,
+    },
     /// Why there is no library.
     Missing(String),
-}
-
-/// The copy inside hugectl.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Inside {
-    pub(crate) name: &'static str,
-    /// The file to which a start writes it.
-    pub(crate) path: PathBuf,
-    /// Whether that file exists.
-    pub(crate) is_there: bool,
 }
 
 impl Found {
     /// The path in `LD_PRELOAD`.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Found::At(path) | Found::Inside(Inside { path, .. }) => Some(path),
+            Found::At(path) | Found::Inside { path, .. } => Some(path),
             Found::Missing(_) => None,
         }
     }
@@ -119,18 +116,24 @@ pub(crate) fn installed(caller: &Caller, name: &str) -> Option<PathBuf> {
     })
 }
 
-pub(crate) fn inside(caller: &Caller, name: &'static str, bundle: Option<&Bundle<'_>>) -> Found {
+/// Returns the copy inside hugectl. `starts`: whether a program will be started.
+pub(crate) fn inside(
+    caller: &Caller,
+    name: &'static str,
+    bundle: Option<&Bundle<'_>>,
+    starts: bool,
+) -> Found {
     let Some(bundle) = bundle else {
         return Found::Missing(format!(
             "hugectl is not installed: there is no {name} in its prefix"
         ));
     };
     match bundle::future_place(&places(caller), bundle, name, caller.euid) {
-        Ok(path) => Found::Inside(Inside {
+        Ok(path) => Found::Inside {
             name,
-            is_there: path.exists(),
+            is_there: starts || path.exists(),
             path,
-        }),
+        },
         Err(why) => Found::Missing(format!(
             "hugectl's bundled {name} cannot be written to disk: {why}"
         )),

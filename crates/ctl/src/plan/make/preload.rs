@@ -8,7 +8,7 @@ use super::Maker;
 use crate::plan::Bundled;
 use crate::probe::dynamic_loader::ld_preload;
 use crate::probe::heap_engine::Engine;
-use crate::probe::library::{Found, Inside};
+use crate::probe::library::Found;
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
@@ -22,11 +22,11 @@ impl Maker<'_> {
                 return self.fall_short(short.consequence(then));
             }
             Some(Found::At(path)) => (path, true),
-            Some(Found::Inside(inside)) => (&inside.path, inside.is_there),
+            Some(Found::Inside { path, is_there, .. }) => (path, *is_there),
         };
         let list = self.caller.var("LD_PRELOAD").unwrap_or_default();
         self.info(format!("library: {}", path.display()));
-        if !is_there && !self.run.starts() {
+        if !is_there {
             self.warn(format!(
                 "{} is not there yet: it is inside hugectl, whose first start puts it there",
                 path.display()
@@ -52,7 +52,7 @@ impl Maker<'_> {
 
     /// Returns the embedded library if a start writes it to disk.
     pub(super) fn bundled(&self) -> Option<Bundled> {
-        let Some(Found::Inside(Inside { name, path, .. })) = &self.findings.library else {
+        let Some(Found::Inside { name, path, .. }) = &self.findings.library else {
             return None;
         };
         let merged = self.merged(path);
