@@ -5,7 +5,7 @@ pub(crate) mod short;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 use hugetools_model::Head;
 
@@ -88,40 +88,48 @@ fn see_help(text: String, command: &Command) -> String {
     format!("{text} (see {} --help)", command.get_name())
 }
 
+/// Returns the long options of a tool, without dashes.
+fn longs(command: &Command) -> impl Iterator<Item = &str> {
+    command.get_arguments().filter_map(Arg::get_long)
+}
+
+/// Returns the words that can be options: those before `--`, and before the program to start,
+/// whose options are its own.
+fn option_words<'a>(argv: &'a [OsString], command: &Command) -> impl Iterator<Item = &'a OsString> {
+    let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let words = argv.iter().skip(1).take_while(|word| *word != "--");
+    words.take_while(move |word| !starts || is_option(word))
+}
+
 /// Returns a message if an unexpected word, not an option, follows an option that takes its value
 /// after `=`.
 fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Option<String> {
-    let ContextValue::String(value) = error.get(ContextKind::InvalidArg)? else {
-        return None;
-    };
+    let value = text(error, ContextKind::InvalidArg);
     if error.kind() != ErrorKind::UnknownArgument || value.starts_with('-') {
         return None;
     }
-    let at = argv.iter().position(|word| word.to_str() == Some(value))?;
+    let at = argv.iter().position(|word| *word == *value)?;
     let option = argv[at.checked_sub(1)?].to_str()?;
     let name = option.strip_prefix("--")?;
-    let mut takers = command
-        .get_arguments()
-        .filter(|arg| arg.is_require_equals_set());
-    takers
-        .any(|arg| arg.get_long().is_some_and(|long| long.starts_with(name)))
-        .then(|| format!("{option} needs an equals sign before its value: {option}={value}"))
+    let takes_equals = |arg: &Arg| {
+        let is_meant = arg.get_long().is_some_and(|long| long.starts_with(name));
+        is_meant && arg.is_require_equals_set()
+    };
+    let is_found = command.get_arguments().any(takes_equals);
+    is_found.then(|| format!("{option} needs an equals sign before its value: {option}={value}"))
 }
 
 /// Returns a message for a long option with one dash: clap parses `-heap` as `-h` and prints the
 /// help.
 fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
-    let words = argv.iter().skip(1).map_while(|word| word.to_str());
-    // Options after the program to start belong to that program.
-    let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
-    let mut options = words.take_while(|word| *word != "--" && (!starts || word.starts_with('-')));
     let meant = |word: &&str| {
         let name = word.trim_start_matches('-').split('=').next();
-        let mut longs = command.get_arguments().filter_map(Arg::get_long);
-        let is_long = longs.any(|long| Some(long) == name);
+        let is_long = longs(command).any(|long| Some(long) == name);
         word.starts_with("-h") && *word != "-help" && is_long
     };
-    let word = options.find(meant)?;
+    let mut words = option_words(argv, command).filter_map(|word| word.to_str());
+    let word = words.find(meant)?;
     Some(format!("unexpected argument '{word}' found; -{word}?"))
 }
 
@@ -140,8 +148,8 @@ fn similar(error: &clap::Error, command: &Command) -> String {
     if !meant.is_empty() || name.is_empty() || !is_close {
         return meant;
     }
-    let mut longs = command.get_arguments().filter_map(Arg::get_long);
-    let option = longs.find(|long| long.starts_with(name)).unwrap_or(name);
+    let option = longs(command).find(|long| long.starts_with(name));
+    let option = option.unwrap_or(name);
     format!("; --{option}?")
 }
 
@@ -149,10 +157,7 @@ fn similar(error: &clap::Error, command: &Command) -> String {
 pub(crate) fn suggest_option(word: &str, command: &Command) -> String {
     let name = word.trim_start_matches('-').split('=').next();
     let name = name.unwrap_or_default();
-    let has = |command: &Command| {
-        let mut longs = command.get_arguments().filter_map(Arg::get_long);
-        longs.any(|long| long == name)
-    };
+    let has = |command: &Command| longs(command).any(|long| long == name);
     if has(command) {
         return format!("; --{name}?");
     }
@@ -182,8 +187,12 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
         return None;
     }
     let argument = text(error, ContextKind::InvalidArg);
-    let meant = candidates(&argument, command);
-    (meant.len() > 1).then(|| (argument, meant.join(", ")))
+    let name = argument
+        .strip_prefix("--")
+        .filter(|name| !name.is_empty())?;
+    let meant = longs(command).filter(|long| long.starts_with(name));
+    let meant: Vec<String> = meant.map(|long| format!("--{long}")).collect();
+    (meant.len() > 1).then(|| (argument.clone(), meant.join(", ")))
 }
 
 /// The message for a command line on which no option says what to do.
@@ -198,24 +207,9 @@ fn not_utf8(argv: &[OsString]) -> String {
     )
 }
 
-/// Whether `--json` is on a command line that clap could not parse. Options after the program to
-/// start belong to that program.
+/// Whether `--json` is on a command line that clap could not parse.
 pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
-    let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
-    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
-    let words = argv.iter().skip(1).take_while(|word| *word != "--");
-    let mut words = words.take_while(|word| !starts || is_option(word));
-    words.any(|word| word == "--json")
-}
-
-/// Returns the options that an abbreviation may stand for.
-fn candidates(argument: &str, command: &Command) -> Vec<String> {
-    let Some(name) = argument.strip_prefix("--").filter(|name| !name.is_empty()) else {
-        return Vec::new();
-    };
-    let longs = command.get_arguments().filter_map(|arg| arg.get_long());
-    let meant = longs.filter(|long| long.starts_with(name));
-    meant.map(|long| format!("--{long}")).collect()
+    option_words(argv, command).any(|word| word == "--json")
 }
 
 #[cfg(test)]
