@@ -13,7 +13,7 @@
 mod container;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hugetools_contract::env;
 
@@ -153,11 +153,6 @@ fn environment(head: &str, variables: &[Variable]) -> String {
     let lines = variables.iter();
     let lines = lines.map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', "'\\''")));
     format!("{head}\n{}", lines.collect::<String>())
-}
-
-/// Resolves symbolic links: the container mounts the file itself.
-fn real(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_error| path.to_owned())
 }
 
 #[cfg(test)]

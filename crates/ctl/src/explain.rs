@@ -50,12 +50,12 @@ pub(crate) struct Program {
     /// `own` if it keeps an allocator of its own, else the malloc that would serve its heap.
     pub(crate) allocator: &'static str,
     /// Its name in the table of known programs.
-    pub(crate) known: Option<String>,
+    pub(crate) known: Option<&'static str>,
     /// The options that the table has for `--auto`.
-    pub(crate) auto: Vec<String>,
+    pub(crate) auto: Vec<&'static str>,
     /// Its own option for huge pages, or another way to reach its memory.
-    pub(crate) own: Option<String>,
-    pub(crate) caveat: Option<String>,
+    pub(crate) own: Option<&'static str>,
+    pub(crate) caveat: Option<&'static str>,
 }
 
 /// The whole explanation.
@@ -213,9 +213,8 @@ fn known_program(run: &Run, findings: &Findings) -> Vec<String> {
     own.chain(caveat).chain(auto).collect()
 }
 
-fn auto(known: &KnownProgram) -> Vec<String> {
-    let choices = known.auto.iter();
-    choices.map(|choice| choice.word().to_owned()).collect()
+fn auto(known: &KnownProgram) -> Vec<&'static str> {
+    known.auto.iter().map(|choice| choice.word()).collect()
 }
 
 fn unknown_program(target: &Target) -> Option<String> {
@@ -251,9 +250,9 @@ fn program(target: &Target, findings: &Findings) -> Program {
             (Engine::Linked, _) => "linked",
             (Engine::None, _) => "none",
         },
-        known: known.map(|entry| entry.name.to_string()),
+        known: known.map(|entry| entry.name),
         auto: known.map(auto).unwrap_or_default(),
-        own: known.and_then(|entry| entry.advice.map(str::to_owned)),
-        caveat: known.and_then(|entry| entry.caveat.map(str::to_owned)),
+        own: known.and_then(|entry| entry.advice),
+        caveat: known.and_then(|entry| entry.caveat),
     }
 }

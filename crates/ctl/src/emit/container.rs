@@ -2,12 +2,12 @@
 //! musl.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::Pages;
 use hugetools_model::PageSize;
 
-use super::{Variable, fail, real};
+use super::{Variable, fail};
 use crate::probe::kernel::{Kernel, Wants};
 use crate::say::failure::Failure;
 
@@ -18,6 +18,11 @@ pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
         .flatten()
         .filter(|pages| *pages != Pages::Thp);
     of_pools.filter_map(|pages| kernel.size(pages)).collect()
+}
+
+/// Resolves symbolic links: the container mounts the file itself.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_error| path.to_owned())
 }
 
 /// Returns options for `docker run`, one per line. They are not quoted, since the shell removes no
