@@ -116,10 +116,7 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn unwritable(error: std::io::Error) -> Failure {
-    Failure::Own(format!(
-        "cannot write to standard output: {}",
-        stdout::cause(&error)
-    ))
+    Failure::Own(stdout::unwritable(&error))
 }
 
 /// Logs the options that `--auto` chose, even at the default verbosity.

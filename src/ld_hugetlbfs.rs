@@ -18,7 +18,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     if let Some(text) = own_text(&argv) {
         // The linker's own text follows.
         if let Err(error) = console::out(&text) {
-            stdout::unwritable(&LOG, &error);
+            LOG.error(&stdout::unwritable(&error));
             return ld::FAILED;
         }
     }

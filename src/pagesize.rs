@@ -46,12 +46,11 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Some(path) => Err(format!("{path} is missing, as in a chroot")),
         None => sizes(&args, &root),
     };
-    let no_size = machine::NONE_OFFERED;
     match (sizes, args.json) {
-        (sizes, true) => print_json(sizes, no_size),
+        (sizes, true) => print_json(sizes),
         (Ok(sizes), false) => {
             if sizes.is_empty() {
-                LOG.warning(no_size);
+                LOG.warning(machine::NONE_OFFERED);
             }
             let lines = sizes.iter().map(|size| format!("{}\n", size.get()));
             print(&LOG, &lines.collect::<String>())
@@ -63,13 +62,13 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     }
 }
 
-fn print_json(sizes: Result<Vec<PageSize>, String>, no_size: &str) -> u8 {
+fn print_json(sizes: Result<Vec<PageSize>, String>) -> u8 {
     let mut head = match &sizes {
         Ok(_) => Head::new(LOG.tool),
         Err(why) => Head::failed(LOG.tool, FAILED, why),
     };
     if sizes.as_ref().is_ok_and(Vec::is_empty) {
-        head.warnings.push(no_size.to_owned());
+        head.warnings.push(machine::NONE_OFFERED.to_owned());
     }
     let document = Document {
         head,

@@ -23,16 +23,15 @@ fn written(log: &Log, result: io::Result<()>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(error) => {
-            unwritable(log, &error);
+            log.error(&unwritable(&error));
             1
         }
     }
 }
 
-/// Logs that standard output cannot be written.
-pub fn unwritable(log: &Log, error: &io::Error) {
-    let cause = cause(error);
-    log.error(&format!("cannot write to standard output: {cause}"));
+/// Returns the message that standard output cannot be written.
+pub fn unwritable(error: &io::Error) -> String {
+    format!("cannot write to standard output: {}", cause(error))
 }
 
 /// Returns the cause of a write error, such as `no space left on device (ENOSPC)`.

@@ -148,7 +148,7 @@ impl Run {
 
     fn warn_unread(&mut self, unread: &[String]) {
         for why in unread {
-            self.say(Level::Warning, &unread_warning(why));
+            self.say(Level::Warning, &format!("not looked at: {why}"));
         }
     }
 
@@ -204,8 +204,3 @@ const RUNS: [(&str, &str); 2] = [
 /// The warning if no mount is listed.
 const NO_MOUNTS: &str =
     "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size";
-
-/// Returns the warning about a file or process that could not be read.
-fn unread_warning(why: &str) -> String {
-    format!("not looked at: {why}")
-}
