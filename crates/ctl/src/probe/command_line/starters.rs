@@ -18,6 +18,8 @@ enum Drops {
     Always,
     /// If one of these is an argument. Blanks separate them; `-x=y` also stands for `-x y`.
     With(&'static str),
+    /// If none of these is.
+    Without(&'static str),
 }
 
 /// How to start the program on huge pages instead.
@@ -39,11 +41,8 @@ enum Cure {
 
 /// Starters: names, when they drop the environment, and the cure.
 const STARTERS: &[(&str, Drops, Cure)] = &[
-    (
-        "sudo doas pkexec systemd-run ssh",
-        Drops::Always,
-        Cure::Behind,
-    ),
+    ("sudo doas pkexec ssh", Drops::Always, Cure::Behind),
+    ("systemd-run", Drops::Without("--scope"), Cure::Behind),
     ("su runuser", Drops::With("- -l -lc --login"), Cure::Behind),
     (
         "env",
@@ -115,14 +114,16 @@ fn dropping(words: &[OsString], has_manager: impl Fn() -> bool) -> Option<(Strin
         return Some((text, Cure::Unit));
     }
     let (_, drops, cure) = STARTERS.iter().find(|(names, ..)| is_in(name, names))?;
+    let has = |options: &str| {
+        let pairs = arguments.windows(2);
+        let pairs = pairs.map(|pair| pair.join(OsStr::new("=")));
+        let mut words = arguments.iter().cloned().chain(pairs);
+        words.any(|word| is_in(word.as_bytes(), options))
+    };
     let drops = match drops {
         Drops::Always => true,
-        Drops::With(options) => {
-            let pairs = arguments.windows(2);
-            let pairs = pairs.map(|pair| pair.join(OsStr::new("=")));
-            let mut words = arguments.iter().cloned().chain(pairs);
-            words.any(|word| is_in(word.as_bytes(), options))
-        }
+        Drops::With(options) => has(options),
+        Drops::Without(options) => !has(options),
     };
     drops.then_some((text, *cure))
 }
@@ -201,6 +202,7 @@ mod tests {
             ("env -i A=b y", "env ... hugectl --shm PROGRAM"),
             ("env -u A -u LD_PRELOAD y", "env ... hugectl --shm PROGRAM"),
             ("env LD_PRELOAD=z y", "env ... hugectl --shm PROGRAM"),
+            ("systemd-run y", "systemd-run ... hugectl --shm PROGRAM"),
             ("docker run x", "hugectl --emit=docker --shm"),
             ("systemctl start x", "hugectl --emit=systemd --shm UNIT"),
             ("/etc/init.d/x start", "--emit=environment --shm"),
@@ -213,6 +215,7 @@ mod tests {
         }
         for line in [
             "su x -c y",
+            "systemd-run --scope -p MemoryMax=1G y",
             "env A=b y -i",
             "env -u A y",
             "sbatch x",
