@@ -25,9 +25,8 @@ pub(crate) struct Running {
     #[arg(
         long, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
-        default_value_t = 25, hide_default_value = true,
     )]
-    pub(crate) budget: u8,
+    pub(crate) budget: Option<u8>,
 
     /// With --pid: skip less touched pages
     ///
@@ -35,9 +34,8 @@ pub(crate) struct Running {
     #[arg(
         long, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
-        default_value_t = 50, hide_default_value = true,
     )]
-    pub(crate) touched: u8,
+    pub(crate) touched: Option<u8>,
 
     /// With --pid: their children, too
     #[arg(long)]
