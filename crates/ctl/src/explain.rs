@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::plan::{Plan, Required, Row, Rung};
 use crate::probe::Findings;
 use crate::probe::command_line::known_programs::KnownProgram;
-use crate::probe::heap_engine::{Engine, describe};
+use crate::probe::heap_engine::Engine;
 use crate::probe::target::elf_layout::Obstacle;
 use crate::probe::target::{Image, Libc, Target};
 use crate::request::Run;
@@ -117,7 +117,6 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
         program: target.map(|target| program(target, findings)),
         required: plan.required.clone(),
         notes: texts(Level::Info)
-            .filter(|note| target.is_none_or(|target| *note != describe(target).text))
             .chain(loses_names(&plan.rows, findings))
             .chain(threads_may_run(&plan.rows))
             .chain(known_program(run, findings))

@@ -43,7 +43,9 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     };
     let target = findings.look.target.as_ref();
     maker.notes.extend(run.chosen().map(Note::info));
-    maker.notes.extend(target.map(heap_engine::describe));
+    // An explanation begins with the program.
+    let described = target.filter(|_| !run.explain).map(heap_engine::describe);
+    maker.notes.extend(described);
     maker.notes.extend(findings.decision.notes.iter().cloned());
     maker
         .notes
