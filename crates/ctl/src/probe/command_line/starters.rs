@@ -177,6 +177,7 @@ fn hugectl_words(run: &Run) -> Vec<&OsStr> {
         match option.as_bytes() {
             b"--explain" | b"--dry-run" | b"--" => {}
             b"--sysroot" => _ = options.next(),
+            word if word.starts_with(b"--sysroot=") => {}
             _ => words.push(option),
         }
     }
