@@ -1,5 +1,6 @@
 //! One run of a program.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -13,16 +14,31 @@ use crate::way::Way;
 
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) root: &'a Root,
+    settings: &'a Settings,
+    root: &'a Root,
+    /// The hash of the first run's output, with `--same-output`.
+    first_output: Option<u64>,
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    pub(crate) fn new(settings: &'a Settings, root: &'a Root) -> Runner<'a> {
+        Runner {
+            settings,
+            root,
+            first_output: None,
+        }
+    }
+
     /// Runs the program once. Samples its memory only in a `warm_up`.
-    pub(crate) fn run(&self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
+    ///
+    /// # Errors
+    /// The program failed, or could not be started or measured. Its output has no metric or, with
+    /// `--same-output`, differs from that of the first run.
+    pub(crate) fn run(&mut self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
         let mut run = self.measure(way, warm_up)?;
+        let output = std::mem::take(&mut run.output);
         if let Some(metric) = &self.settings.metric {
-            let printed = String::from_utf8_lossy(&run.output).into_owned();
+            let printed = String::from_utf8_lossy(&output);
             run.metric = metric.find(&printed);
             if run.metric.is_none() {
                 let regex = metric.regex.as_str();
@@ -31,10 +47,23 @@ impl Runner<'_> {
                     Some(last) => format!("the last match of {regex:?} gives no number: {last:?}"),
                     None => format!("nothing that it printed matches {regex:?}"),
                 };
-                return Err(failed(way, 125, why, printed));
+                return Err(failed(way, 125, why, printed.into_owned()));
             }
         }
+        if self.settings.same_output && self.differs(&output) {
+            let why = "its output differs from that of plain's first run".to_owned();
+            let output = String::from_utf8_lossy(&output).into_owned();
+            return Err(failed(way, 125, why, output));
+        }
         Ok(run)
+    }
+
+    /// Whether an output differs from the first one. Only its hash is kept.
+    fn differs(&mut self, output: &[u8]) -> bool {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(output);
+        let hash = hasher.finish();
+        *self.first_output.get_or_insert(hash) != hash
     }
 
     fn measure(&self, way: &Way, warm_up: bool) -> Result<Run, Failed> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hugetools_model::Root;
 
 use crate::doubt::{doubts, load};
-use crate::program::{Failed, Run, failed};
+use crate::program::{Failed, Run};
 use crate::result::{Compared, Comparison, Progress, Value};
 use crate::run::Runner;
 use crate::settings::{Settings, Stop};
@@ -17,20 +17,20 @@ use crate::way::Way;
 ///
 /// # Errors
 /// A run failed, or could not be started or measured. Its output has no metric or, with
-/// `--same-output`, differs from that of the first way.
+/// `--same-output`, differs from that of the first run.
 pub fn compare(
     settings: &Settings,
     root: &Root,
     mut progress: impl FnMut(Progress),
 ) -> Result<Comparison, Failed> {
     sys::catch_interrupts();
-    let runner = Runner { settings, root };
+    let mut runner = Runner::new(settings, root);
     let load = load(root);
     let value = Value::choose(settings, load.is_some());
-    let mut ways = warm_up(&runner)?;
+    let mut ways = warm_up(&mut runner, &settings.ways)?;
     let began = Instant::now();
     while !sys::is_interrupted() && !is_over(&settings.stop, &ways, began.elapsed()) {
-        let Some(runs) = round(&runner, &ways)? else {
+        let Some(runs) = round(&mut runner, &ways)? else {
             break;
         };
         for (compared, run) in ways.iter_mut().zip(runs) {
@@ -56,10 +56,9 @@ pub fn compare(
 }
 
 /// Runs each way once to sample its memory; the time doesn't count. Stops if the user interrupts.
-fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
-    let mut ways: Vec<Compared> = Vec::new();
-    let mut reference = None;
-    for way in &runner.settings.ways {
+fn warm_up(runner: &mut Runner<'_>, ways: &[Way]) -> Result<Vec<Compared>, Failed> {
+    let mut compared = Vec::new();
+    for way in ways {
         if sys::is_interrupted() {
             break;
         }
@@ -67,9 +66,8 @@ fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
         if sys::is_interrupted() {
             break;
         }
-        let mut run = run?;
-        check(runner.settings, way, &mut run, &mut reference)?;
-        ways.push(Compared {
+        let run = run?;
+        compared.push(Compared {
             way: way.clone(),
             values: Vec::new(),
             ratio: None,
@@ -78,11 +76,11 @@ fn warm_up(runner: &Runner<'_>) -> Result<Vec<Compared>, Failed> {
             warning: run.warning,
         });
     }
-    Ok(ways)
+    Ok(compared)
 }
 
 /// Runs each way once; `None` if the user interrupts it.
-fn round(runner: &Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Failed> {
+fn round(runner: &mut Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Failed> {
     let mut order: Vec<usize> = (0..ways.len()).collect();
     fastrand::shuffle(&mut order);
     let mut runs: Vec<(usize, Run)> = Vec::new();
@@ -94,30 +92,7 @@ fn round(runner: &Runner<'_>, ways: &[Compared]) -> Result<Option<Vec<Run>>, Fai
         runs.push((at, run?));
     }
     runs.sort_by_key(|(at, _)| *at);
-    let mut runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
-    let mut reference = None;
-    for (compared, run) in ways.iter().zip(&mut runs) {
-        check(runner.settings, &compared.way, run, &mut reference)?;
-    }
-    Ok(Some(runs))
-}
-
-/// Takes a run's output. With `--same-output`, returns an error if it differs from `reference`, the
-/// output of the first way.
-fn check(
-    settings: &Settings,
-    way: &Way,
-    run: &mut Run,
-    reference: &mut Option<Vec<u8>>,
-) -> Result<(), Failed> {
-    let output = std::mem::take(&mut run.output);
-    let reference = reference.get_or_insert_with(|| output.clone());
-    if !settings.same_output || *reference == output {
-        return Ok(());
-    }
-    let why = "its output differs from that of plain".to_owned();
-    let output = String::from_utf8_lossy(&output).into_owned();
-    Err(failed(way, 125, why, output))
+    Ok(Some(runs.into_iter().map(|(_, run)| run).collect()))
 }
 
 fn update_ratios(ways: &mut [Compared]) {
