@@ -11,6 +11,7 @@ const HUGE: [&[u8]; 5] = [
     b"Private_Hugetlb:",
     b"Shared_Hugetlb:",
 ];
+
 /// Memory of a program and its children, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
@@ -27,9 +28,20 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Returns the share on huge pages, in percent.
-    pub(crate) fn share(&self) -> f64 {
-        percent(self.huge, self.resident)
+    /// Returns the share on huge pages, in percent, rounded down: 100 means all.
+    pub(crate) fn share(&self) -> u64 {
+        self.huge.saturating_mul(100) / self.resident.max(1)
+    }
+
+    /// Adds a sample of a process tree, without processes that end meanwhile.
+    pub(crate) fn sample(&mut self, root: &Root, pid: u32) {
+        let Some(pid) = Pid::new(pid) else { return };
+        let now = tree_memory(root, pid);
+        if now.resident >= self.resident {
+            (self.resident, self.huge) = (now.resident, now.huge);
+        }
+        self.peak = self.peak.max(now.peak + now.shared_pool);
+        self.tables = self.tables.max(now.tables);
     }
 
     fn plus(self, other: Memory) -> Memory {
@@ -40,40 +52,6 @@ impl Memory {
             resident: self.resident + other.resident,
             huge: self.huge + other.huge,
         }
-    }
-}
-
-/// Returns a part in percent; 0 if `all` is 0.
-fn percent(part: u64, all: u64) -> f64 {
-    let tenths = u128::from(part) * 1000 / u128::from(all.max(1));
-    f64::from(u32::try_from(tenths).unwrap_or(u32::MAX)) / 10.0
-}
-
-#[derive(Debug)]
-pub(crate) struct Sampler<'r> {
-    root: &'r Root,
-    pid: Option<Pid>,
-    pub(crate) memory: Memory,
-}
-
-impl Sampler<'_> {
-    pub(crate) fn new(root: &Root, pid: u32) -> Sampler<'_> {
-        Sampler {
-            root,
-            pid: Pid::new(pid),
-            memory: Memory::default(),
-        }
-    }
-
-    /// Takes a sample, without processes that end meanwhile.
-    pub(crate) fn take(&mut self) {
-        let Some(pid) = self.pid else { return };
-        let now = tree_memory(self.root, pid);
-        if now.resident >= self.memory.resident {
-            (self.memory.resident, self.memory.huge) = (now.resident, now.huge);
-        }
-        self.memory.peak = self.memory.peak.max(now.peak + now.shared_pool);
-        self.memory.tables = self.memory.tables.max(now.tables);
     }
 }
 

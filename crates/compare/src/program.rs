@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hugetools_model::Root;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::memory::{Memory, Sampler};
+use crate::memory::Memory;
 use crate::sys::{self, Usage};
 use crate::way::Way;
 
@@ -78,20 +78,22 @@ impl Started {
     }
 
     /// Waits for its end. Meanwhile, samples the memory of process `sampled`.
-    pub(crate) fn finish(&mut self, root: &Root, sampled: Option<u32>) -> io::Result<Run> {
-        let mut sampler = Sampler::new(root, sampled.unwrap_or(0));
+    pub(crate) fn finish(&mut self, sampled: Option<(&Root, u32)>) -> io::Result<Run> {
+        let mut memory = Memory::default();
         let usage = loop {
             if let Some((status, usage)) = sys::wait(self.pid, sampled.is_none())? {
                 self.status = Some(status);
                 break usage;
             }
-            sampler.take();
+            if let Some((root, pid)) = sampled {
+                memory.sample(root, pid);
+            }
             sleep(PERIOD);
         };
         Ok(Run {
             seconds: self.began.elapsed().as_secs_f64(),
             usage,
-            memory: sampler.memory,
+            memory,
             output: self.output()?,
             ..Run::default()
         })

@@ -30,10 +30,6 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs the program once. Samples its memory only in a `warm_up`.
-    ///
-    /// # Errors
-    /// The program failed, or could not be started or measured. Its output has no metric or, with
-    /// `--same-output`, differs from that of the first run.
     pub(crate) fn run(&mut self, way: &Way, warm_up: bool) -> Result<Run, Failed> {
         let mut run = self.measure(way, warm_up)?;
         let output = std::mem::take(&mut run.output);
@@ -74,13 +70,11 @@ impl<'a> Runner<'a> {
         }
         let program = Started::new(way.command(&self.settings.command), keep);
         let mut program = program.map_err(|error| not_started(way, &error))?;
+        let sampled = warm_up.then_some((self.root, program.pid));
         let own = |error: io::Error| failed(way, 125, error.to_string(), String::new());
         let mut run = match server {
-            Some(server) => server::drive(server, &mut program, (self.root, warm_up), way)?,
-            None => {
-                let sampled = warm_up.then_some(program.pid);
-                program.finish(self.root, sampled).map_err(own)?
-            }
+            Some(server) => server::drive(server, &mut program, sampled, way)?,
+            None => program.finish(sampled).map_err(own)?,
         };
         let errors = program.errors().map_err(own)?;
         let status = program.status.unwrap_or_default();

@@ -26,12 +26,12 @@ const PERIOD: Duration = Duration::from_millis(10);
 pub(crate) fn drive(
     server: &Server,
     program: &mut Started,
-    (root, sample): (&Root, bool),
+    sampled: Option<(&Root, u32)>,
     way: &Way,
 ) -> Result<Run, Failed> {
     let internal = |error: io::Error| failed(way, 125, error.to_string(), String::new());
     let driven = match wait_until_ready(server, program) {
-        Ok(None) => driver(server, root, sample.then_some(program.pid)).map_err(internal),
+        Ok(None) => driver(server, sampled).map_err(internal),
         Ok(Some(why)) => Err(failed(way, 125, why, String::new())),
         Err(error) => Err(internal(error)),
     };
@@ -94,12 +94,13 @@ fn wait_until_ready(server: &Server, program: &mut Started) -> io::Result<Option
     }))
 }
 
-/// Runs the driver. Returns its measurements, and the reason if it failed.
-fn driver(server: &Server, root: &Root, sampled: Option<u32>) -> io::Result<(Run, Option<String>)> {
+/// Runs the driver, and samples the memory of process `sampled`. Returns its measurements, and the
+/// reason if it failed.
+fn driver(server: &Server, sampled: Option<(&Root, u32)>) -> io::Result<(Run, Option<String>)> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(&server.driver);
     let mut driver = Started::new(command, true)?;
-    let mut run = driver.finish(root, sampled)?;
+    let mut run = driver.finish(sampled)?;
     run.output.extend(driver.errors()?.into_bytes());
     let status = driver.status.unwrap_or_default();
     let failed = !status.success();

@@ -82,7 +82,7 @@ fn cells(way: &Compared) -> [String; 9] {
         number(way.mean(faults)),
         megabytes(memory.tables),
         megabytes(memory.peak),
-        format!("{:.0}%", memory.share()),
+        format!("{}%", memory.share()),
     ]
 }
 
