@@ -2,7 +2,7 @@
 
 use hugetools_model::{KPath, Root};
 
-use crate::result::{Compared, Value};
+use crate::result::Value;
 use crate::settings::Settings;
 
 /// Returns the load average of the last minute if other programs use the CPUs.
@@ -13,12 +13,12 @@ pub(crate) fn load(root: &Root) -> Option<f64> {
     load.filter(|load| *load > 0.5)
 }
 
-/// Returns why the result may mislead.
+/// Returns why the result may mislead. `widest` is the width of the widest interval, if any.
 pub(crate) fn doubts(
     load: Option<f64>,
     value: Value,
     settings: &Settings,
-    ways: &[Compared],
+    widest: Option<f64>,
 ) -> Vec<String> {
     let busy = load.map(|load| {
         let compared = match value {
@@ -27,8 +27,6 @@ pub(crate) fn doubts(
         };
         format!("other programs were running (load average {load:.1}){compared}")
     });
-    let widths = ways.iter().filter_map(|way| Some(way.ratio?.width()));
-    let widest = widths.reduce(f64::max);
     let wide = widest.filter(|widest| *widest >= settings.stop.within);
     let wide = wide.map(|widest| {
         format!(

@@ -44,7 +44,7 @@ pub fn compare(
         });
     }
     Ok(Comparison {
-        doubts: doubts(load, value, settings, &ways),
+        doubts: doubts(load, value, settings, widest_interval(&ways)),
         ways,
         interrupted: sys::is_interrupted(),
         value,
