@@ -31,10 +31,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
         return Ok(status::totals(&all, &warnings, status.json));
     }
     let mut frames = status.sizes.then(|| status::frames(root));
-    let mut take = |pid| {
-        let frames = frames.as_mut().map(Result::as_mut);
-        Snapshot::take(root, pid, frames)
-    };
+    let mut take = |pid| Snapshot::take(root, pid, frames.as_mut());
     if let ([ProcessSelector::Pid(pid)], false) = (status.processes.as_slice(), status.tree) {
         let snapshot = take(*pid)?;
         warnings.extend(snapshot.warning().map(str::to_owned));

@@ -10,7 +10,6 @@ mod reason;
 pub(crate) mod select;
 mod totals;
 
-use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
@@ -20,7 +19,6 @@ use hugetools_model::machine::{self, MEMINFO};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::folio::Frames;
 use hugetools_model::process::{self, Pid};
-use hugetools_model::root::error::Op;
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
 use hugetools_model::{FileError, PageSize, Root};
@@ -66,7 +64,7 @@ impl Snapshot {
     pub fn take(
         root: &Root,
         pid: Pid,
-        frames: Option<Result<&mut Frames, &mut FileError>>,
+        frames: Option<&mut Result<Frames, FileError>>,
     ) -> Result<Snapshot, Failure> {
         // Before smaps: a process that is ending loses all of it at once.
         let origin = OwnOrigin::find(root, pid);
@@ -221,12 +219,7 @@ pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError>
 }
 
 pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
-    let path = pid.path("smaps");
-    let failed = |error: FileError| unreadable(root, pid, &error);
-    let mut file = root.open(&path).map_err(failed)?;
-    let mut text = Vec::new();
-    let read = file.read_to_end(&mut text);
-    read.map_err(|error| failed(FileError::io(Op::Read, &path, &error)))?;
+    let text = process::read_smaps(root, pid).map_err(|error| unreadable(root, pid, &error))?;
     match text.is_empty() {
         true => Err(no_memory(pid)),
         false => Ok(text),
