@@ -69,7 +69,7 @@ impl Snapshot {
         // Before smaps: a process that is ending loses all of it at once.
         let origin = OwnOrigin::find(root, pid);
         let exe = exe(root, pid);
-        let text = smaps(root, pid)?;
+        let text = smaps(root, pid, "smaps")?;
         let mappings: Vec<Record<'_>> = hugetools_model::smaps::records(&text).collect();
         let extents = extents(root, pid, &exe, &mappings);
         let thp = Thp::read_pmd_modes(root, true)?;
@@ -218,18 +218,18 @@ pub(crate) fn pmd_size(root: &Root, thp: Option<&Thp>) -> Result<u64, FileError>
     Ok(size.map_or(0, PageSize::get))
 }
 
-pub(crate) fn smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, Failure> {
-    let text = process::read_smaps(root, pid).map_err(|error| unreadable(root, pid, &error))?;
+/// Reads `smaps` or `smaps_rollup` of a process.
+pub(crate) fn smaps(root: &Root, pid: Pid, file: &'static str) -> Result<Vec<u8>, Failure> {
+    let text = root.read(&pid.path(file));
+    let text = text.map_err(|error| unreadable(root, pid, &error))?;
     match text.is_empty() {
-        true => Err(no_memory(pid)),
+        true => Err(Failure::Own(no_memory(pid))),
         false => Ok(text),
     }
 }
 
-fn no_memory(pid: Pid) -> Failure {
-    Failure::Own(format!(
-        "process {pid} has no memory of its own: it is a kernel thread, or has ended"
-    ))
+fn no_memory(pid: Pid) -> String {
+    format!("process {pid} has no memory of its own: it is a kernel thread, or has ended")
 }
 
 fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
@@ -237,7 +237,8 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
         Some(libc::ENOENT) if machine::missing_kernel_file(root) == Some(MEMINFO) => format!(
             "process {pid} cannot be looked at: /proc is not mounted here; mount -t proc proc /proc"
         ),
-        Some(libc::ENOENT | libc::ESRCH) => match select::hidepid(root) {
+        Some(libc::ESRCH) => no_memory(pid),
+        Some(libc::ENOENT) => match select::hidepid(root) {
             Some(why) => format!("no process {pid} can be seen: {why}"),
             None => format!("there is no process {pid}"),
         },

@@ -70,7 +70,7 @@ impl Memory {
                 "the kernel has no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)".to_owned(),
             ));
         };
-        let text = status::smaps(root, pid)?;
+        let text = status::smaps(root, pid, "smaps")?;
         let mappings: Vec<Record<'_>> = records(&text).collect();
         let exe = status::exe(root, pid);
         let extents = status::extents(root, pid, &exe, &mappings);

@@ -109,14 +109,12 @@ fn has_name(root: &Root, pid: Pid, name: &str) -> bool {
 
 /// Whether a process has huge pages; `None` if it may not be inspected.
 fn has_huge_pages(root: &Root, pid: Pid) -> Option<bool> {
-    let text = match root.read_opt(&pid.path("smaps_rollup")) {
-        Ok(Some(text)) => text,
-        // A kernel thread, a process that has ended, or Linux before 4.14.
-        Ok(None) => root.read_opt(&pid.path("smaps")).ok()?.unwrap_or_default(),
-        Err(error) if matches!(error.errno(), Some(libc::EACCES | libc::EPERM)) => return None,
-        Err(_) => Vec::new(),
-    };
-    Some(records(&text).any(|record| record.thp() + record.hugetlb > 0))
+    match root.read(&pid.path("smaps_rollup")) {
+        Ok(text) => Some(records(&text).any(|record| record.thp() + record.hugetlb > 0)),
+        Err(error) if matches!(error.errno(), Some(libc::EACCES | libc::EPERM)) => None,
+        // A kernel thread, or a process that has ended.
+        Err(_) => Some(false),
+    }
 }
 
 /// Adds the descendants of the selected processes.

@@ -1,15 +1,15 @@
-//! `--totals`: a process's memory as the kernel sums it up in `/proc/PID/smaps_rollup` (Linux
-//! 4.14), which is cheaper than a list of all mappings.
+//! `--totals`: a process's memory as the kernel sums it up in `/proc/PID/smaps_rollup`, which is
+//! cheaper than a list of all mappings.
 
 use std::fmt::Display;
 
 use hugetools_contract::report::{Lossy, Tenths};
-use hugetools_model::process::{self, Pid};
+use hugetools_model::process::Pid;
 use hugetools_model::smaps::records;
 use hugetools_model::{Head, Root};
 use serde::Serialize;
 
-use super::{document, unreadable};
+use super::document;
 use crate::say::failure::Failure;
 
 /// A process's memory.
@@ -35,15 +35,7 @@ impl Totals {
     /// # Errors
     /// The process doesn't exist or may not be inspected.
     pub fn take(root: &Root, pid: Pid) -> Result<Totals, Failure> {
-        let text = match root.read_opt(&pid.path("smaps_rollup")) {
-            Ok(Some(text)) => Ok(text),
-            Ok(None) => process::read_smaps(root, pid),
-            Err(why) => Err(why),
-        };
-        let text = text.map_err(|why| unreadable(root, pid, &why))?;
-        if text.is_empty() {
-            return Err(super::no_memory(pid));
-        }
+        let text = super::smaps(root, pid, "smaps_rollup")?;
         let mut totals = Sums::default();
         for record in records(&text) {
             totals.resident += record.resident();
