@@ -1,6 +1,5 @@
 //! The memory of a process at one moment, divided into huge pages.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -13,7 +12,6 @@ use hugetools_model::thp::Thp;
 
 use super::obstacle;
 use super::pagemap::{Pagemap, Touched};
-use super::reason::Reason;
 use crate::say::failure::Failure;
 use crate::status;
 
@@ -25,7 +23,7 @@ pub(super) type Huge = BTreeMap<u64, u64>;
 pub(super) struct Unit {
     pub(super) start: u64,
     pub(super) present: u64,
-    pub(super) obstacle: Option<Reason>,
+    pub(super) obstacle: Option<&'static str>,
 }
 
 /// A mapping, or the piece of one that belongs to one segment.
@@ -103,7 +101,7 @@ impl Memory {
                 };
                 if record.hugetlb == 0 {
                     let obstacle = obstacle::find(record, segment, is_disabled, is_denied);
-                    area.fill(record, &range, size, pagemap.as_ref(), obstacle.as_ref());
+                    area.fill(record, &range, size, pagemap.as_ref(), obstacle);
                 }
                 areas.push(area);
             },
@@ -125,7 +123,7 @@ impl Area {
         range: &Range<u64>,
         size: u64,
         pagemap: Option<&Pagemap>,
-        obstacle: Option<&Reason>,
+        obstacle: Option<&'static str>,
     ) {
         // The last unit may reach into the next piece of the mapping.
         let end = range.end.next_multiple_of(size).min(record.end);
@@ -149,7 +147,7 @@ impl Area {
                 self.units.push(Unit {
                     start,
                     present: touched.present,
-                    obstacle: obstacle.cloned().or_else(|| unit_obstacle(touched)),
+                    obstacle: obstacle.or_else(|| unit_obstacle(touched)),
                 });
             }
             start += size;
@@ -157,13 +155,14 @@ impl Area {
     }
 }
 
-fn unit_obstacle(touched: Touched) -> Option<Reason> {
-    let why = match touched {
-        Touched { swapped: 1.., .. } => "a part of it is on swap",
+fn unit_obstacle(touched: Touched) -> Option<&'static str> {
+    match touched {
+        Touched { swapped: 1.., .. } => Some("a part of it is on swap"),
         Touched {
             present, shared, ..
-        } if shared > present / 2 => "shared with another process since a fork: it would be copied",
-        _ => return None,
-    };
-    Some(Reason::Obstacle(Cow::Borrowed(why)))
+        } if shared > present / 2 => {
+            Some("shared with another process since a fork: it would be copied")
+        }
+        _ => None,
+    }
 }

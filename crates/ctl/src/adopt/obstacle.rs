@@ -1,11 +1,7 @@
 //! Properties of a mapping that keep it from being collapsed.
 
-use std::borrow::Cow;
-
 use hugetools_contract::segment::Segment;
 use hugetools_model::smaps::Record;
-
-use super::reason::Reason;
 
 /// Returns why a mapping is not collapsed. `is_disabled`: `PR_SET_THP_DISABLE` is set.
 /// `is_denied`: `shmem_enabled` is `deny`; `MADV_COLLAPSE` ignores the other values.
@@ -14,10 +10,10 @@ pub(super) fn find(
     segment: Segment,
     is_disabled: bool,
     is_denied: bool,
-) -> Option<Reason> {
+) -> Option<&'static str> {
     let has = |flags: &[&[u8; 2]]| flags.iter().any(|flag| record.has_flag(flag));
     let is_private_file = record.inode != 0 && record.name.starts_with(b"/") && !record.shared;
-    let why = if is_disabled {
+    Some(if is_disabled {
         "the process has switched transparent huge pages off (PR_SET_THP_DISABLE)"
     } else if has(&[b"io", b"pf", b"mm"]) {
         "memory of a device"
@@ -35,6 +31,5 @@ pub(super) fn find(
         "pages of a file that other processes map, too"
     } else {
         return None;
-    };
-    Some(Reason::Obstacle(Cow::Borrowed(why)))
+    })
 }

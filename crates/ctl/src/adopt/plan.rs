@@ -37,11 +37,8 @@ pub(super) fn plan(memory: &Memory, room: &Room, touched: u8) -> Plan {
     let size = memory.size;
     let areas = memory.areas.iter().filter(|area| area.base() > 0);
     for unit in areas.flat_map(|area| &area.units) {
-        match unit
-            .obstacle
-            .clone()
-            .or_else(|| sparse(unit, size, touched))
-        {
+        let obstacle = unit.obstacle.map(Reason::Obstacle);
+        match obstacle.or_else(|| sparse(unit, size, touched)) {
             Some(reason) => _ = plan.left.insert(unit.start, reason),
             None => wanted.push(unit),
         }

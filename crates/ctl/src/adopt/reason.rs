@@ -1,6 +1,5 @@
 //! Reasons why memory stays on base pages.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use hugetools_model::root::error::describe_errno;
@@ -12,9 +11,9 @@ pub(super) enum Reason {
     /// Less than this percentage of the huge page is touched.
     Sparse(u8),
     /// A property of the mapping or of its pages.
-    Obstacle(Cow<'static, str>),
+    Obstacle(&'static str),
     /// A collapse would exceed this limit on memory.
-    NoRoom(Cow<'static, str>),
+    NoRoom(String),
     /// Pages are locked or pinned (EAGAIN).
     Busy,
     NoHugePage,
@@ -45,7 +44,8 @@ impl fmt::Display for Reason {
                     "less than {percent}% of the huge page is touched (--touched)"
                 );
             }
-            Reason::Obstacle(why) | Reason::NoRoom(why) => why,
+            Reason::Obstacle(why) => why,
+            Reason::NoRoom(why) => why,
             Reason::Busy => "locked or pinned by the kernel or a device",
             Reason::NoHugePage => "the kernel could not allocate a huge page",
             Reason::Refused(libc::EINVAL) => {

@@ -1,7 +1,5 @@
 //! How much a process may grow without harm to the machine or its memory control group.
 
-use std::borrow::Cow;
-
 use hugetools_model::Root;
 use hugetools_model::machine::MEMINFO;
 use hugetools_model::memory::meminfo::Meminfo;
@@ -15,7 +13,7 @@ pub(super) struct Room {
     /// Bytes by which the process may grow. The rest of `free` is a reserve, because a
     /// process that fills its group is killed at its next allocation.
     pub(super) growth: u64,
-    pub(super) reason: Cow<'static, str>,
+    pub(super) reason: String,
 }
 
 impl Room {
@@ -31,9 +29,7 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
     let unknown = |file: &str| Room {
         free: 0,
         growth: 0,
-        reason: Cow::Owned(format!(
-            "the memory that may be added is unknown: {file} cannot be read"
-        )),
+        reason: format!("the memory that may be added is unknown: {file} cannot be read"),
     };
     let Some(available) = available(root) else {
         return unknown(MEMINFO);
@@ -41,7 +37,7 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
     let machine = Room {
         free: available,
         growth: available,
-        reason: Cow::Borrowed("the machine has too little memory available"),
+        reason: "the machine has too little memory available".to_owned(),
     };
     let membership = pid.path("cgroup");
     let group = match cgroup::tightest_memory(root, &membership) {
@@ -63,7 +59,7 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
         true => Room {
             free: free.min(machine.free),
             growth,
-            reason: Cow::Owned(format!("{} leaves no room for more memory", group.file)),
+            reason: format!("{} leaves no room for more memory", group.file),
         },
         false => machine,
     }
@@ -96,7 +92,7 @@ mod tests {
     fn room_with(files: &[(&str, &str)]) -> (u64, u64, String) {
         let (_dir, root) = tree(&[&[("proc/version", "")], files].concat());
         let room = room(&root, Pid::new(7).unwrap());
-        (room.free >> 20, room.growth >> 20, room.reason.into_owned())
+        (room.free >> 20, room.growth >> 20, room.reason)
     }
 
     #[test]
