@@ -11,22 +11,23 @@
 //! them joined by `+`, or null. Optional are `folios` (resident bytes by folio size),
 //! `required`, `next_touch`, and for a process that has ended the fields of [`Life`].
 
+mod format;
+mod json;
 mod life;
 mod next_touch;
 mod origin;
 pub mod reasons;
 mod required;
+mod table;
 
-use core::fmt::{self, Write};
-
+pub use self::format::{Lossy, Tenths};
+pub use self::json::write_head;
 pub use self::life::{Ended, Life, Peak};
 pub use self::next_touch::NextTouch;
 pub use self::origin::{Origin, rank};
 pub use self::required::Met;
 
-use hugetools_kernfs::size_name::SizeName;
-
-use crate::segment::{ALL, Huge, Row};
+use crate::segment::Row;
 
 /// The report of one process.
 #[derive(Debug, Clone, Copy)]
@@ -52,111 +53,22 @@ pub struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// Writes one line of JSON.
-    pub fn write_json(&self, out: &mut impl Write) -> fmt::Result {
-        write_head(out, self.warning.map(str::as_bytes).into_iter())?;
-        out.write_char(',')?;
-        self.write_body(out)?;
-        out.write_str("}\n")
-    }
-
-    /// Writes the fields of the process, without the head.
-    pub fn write_body(&self, out: &mut impl Write) -> fmt::Result {
-        write!(out, "\"pid\":{},\"exe\":", self.pid)?;
-        write_string(out, self.exe)?;
-        out.write_str(",\"name\":")?;
-        write_string(out, self.name)?;
-        out.write_char(',')?;
-        self.origin.write_json(out)?;
-        out.write_str(",\"segments\":[")?;
-        for (index, row) in self.rows.iter().enumerate() {
-            if index > 0 {
-                out.write_char(',')?;
-            }
-            write_row(out, row)?;
-        }
-        out.write_char(']')?;
-        required::write_json(self.required, out)?;
-        if let Some(moved) = &self.next_touch {
-            moved.write_json(out)?;
-        }
-        match &self.life {
-            None => Ok(()),
-            Some(life) => {
-                out.write_char(',')?;
-                life.write_json(out)
-            }
-        }
-    }
-
-    /// Writes a table: one line per segment, summed over its objects.
-    pub fn write_table(&self, out: &mut impl Write) -> fmt::Result {
-        let exe = Lossy(self.exe);
-        match is_name_of(self.name, self.exe) {
-            true => write!(out, "{exe}, process {}", self.pid)?,
-            false => write!(out, "{} ({exe}), process {}", Lossy(self.name), self.pid)?,
-        }
-        self.origin.write_words(out)?;
-        if let (true, Some(life), Some(why)) = (self.rows.is_empty(), &self.life, self.warning) {
-            // No figures are known: a table of zeros would be wrong.
-            out.write_str(": ")?;
-            life.write_ended(out)?;
-            writeln!(out, "; {why}")?;
-            return required::write_line(self.required, out);
-        }
-        let peak = self.life.map(|life| life.peak);
-        if peak.is_some_and(|peak| peak.is_above(self.rows)) {
-            out.write_str("; segments as of its end")?;
-        }
-        out.write_char('\n')?;
-        writeln!(
-            out,
-            "segment    mapped kB  resident kB      huge kB   share  pages"
-        )?;
-        for segment in ALL {
-            let mut sum: Option<Row<'_>> = None;
-            for row in self.rows.iter().filter(|row| row.segment == segment) {
-                match &mut sum {
-                    None => sum = Some(*row),
-                    Some(sum) => sum.add(row),
-                }
-            }
-            if let Some(sum) = sum {
-                write_line(out, &sum)?;
-            }
-        }
-        if let Some(peak) = peak {
-            peak.write_line(out)?;
-        }
-        required::write_line(self.required, out)?;
-        if let Some(moved) = &self.next_touch {
-            moved.write_line(out)?;
-        }
-        match &self.life {
-            None => Ok(()),
-            Some(life) => life.write_line(out),
-        }
-    }
-}
-
-/// Writes the head of a document, up to the end of its warnings.
-pub fn write_head<'a>(
-    out: &mut impl Write,
-    warnings: impl Iterator<Item = &'a [u8]>,
-) -> fmt::Result {
-    let version = env!("CARGO_PKG_VERSION");
-    write!(
-        out,
-        "{{\"tool\":\"hugectl\",\"version\":\"{version}\",\"schema\":1,\"status\":0,\
-         \"errors\":[],\"warnings\":["
-    )?;
-    for (index, warning) in warnings.enumerate() {
-        if index > 0 {
-            out.write_char(',')?;
-        }
-        write_string(out, warning)?;
-    }
-    out.write_char(']')
+    /// A process of which nothing is known.
+    pub const UNKNOWN: Proof<'static> = Proof {
+        pid: 0,
+        exe: b"?",
+        name: b"?",
+        origin: Origin {
+            host: None,
+            rank: None,
+            parent: None,
+        },
+        rows: &[],
+        required: &[],
+        next_touch: None,
+        warning: None,
+        life: None,
+    };
 }
 
 /// Returns the base name of a file, which also names a process without a name of its own.
@@ -170,162 +82,11 @@ pub fn is_shell(exe: &[u8]) -> bool {
     SHELLS.contains(&base(exe))
 }
 
-/// Whether a name is the start of the file's name: the kernel truncates long names, and file names
-/// may end in a version.
-fn is_name_of(name: &[u8], exe: &[u8]) -> bool {
-    base(exe).starts_with(name)
-}
-
-fn write_line(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
-    let huge = row.huge_bytes();
-    write!(
-        out,
-        "{:<8} {:>11} {:>12} {:>12}  {:>5}%  ",
-        row.segment.name(),
-        row.mapped / 1024,
-        row.resident / 1024,
-        huge / 1024,
-        Tenths::of(huge, row.resident),
-    )?;
-    if huge == 0 {
-        out.write_char('-')?;
-    }
-    for (index, huge) in row.huge.iter().filter(|huge| huge.bytes > 0).enumerate() {
-        write!(
-            out,
-            "{}{}",
-            if index > 0 { "," } else { "" },
-            SizeName(huge.page_size)
-        )?;
-    }
-    if huge > 0 {
-        write!(out, " {}", Mechanism(row))?;
-    }
-    if let Some(reason) = row.reason {
-        write!(out, "  ({reason})")?;
-    }
-    out.write_char('\n')
-}
-
-/// A percentage with one decimal, rounded down: 100.0 means all.
-pub struct Tenths(u64);
-
-impl Tenths {
-    /// Returns the percentage that `part` is of `whole`; 0 if `whole` is 0.
-    pub fn of(part: u64, whole: u64) -> Tenths {
-        let tenths = (u128::from(part) * 1000).checked_div(u128::from(whole));
-        Tenths(u64::try_from(tenths.unwrap_or(0)).unwrap_or(0))
-    }
-}
-
-impl fmt::Display for Tenths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = f.width().unwrap_or(0).saturating_sub(2);
-        write!(f, "{:>width$}.{}", self.0 / 10, self.0 % 10)
-    }
-}
-
-fn write_row(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
-    write!(out, "{{\"segment\":\"{}\",\"object\":", row.segment.name())?;
-    write_optional(out, row.object)?;
-    let (mapped, resident) = (row.mapped, row.resident);
-    write!(
-        out,
-        ",\"mapped\":{mapped},\"resident\":{resident},\"huge\":"
-    )?;
-    write_sizes(out, &row.huge)?;
-    out.write_str(",\"mechanism\":")?;
-    match row.huge_bytes() {
-        0 => out.write_str("null")?,
-        _ => write!(out, "\"{}\"", Mechanism(row))?,
-    }
-    out.write_str(",\"reason\":")?;
-    write_optional(out, row.reason.map(str::as_bytes))?;
-    if let Some(folios) = row.folios {
-        out.write_str(",\"folios\":")?;
-        write_sizes(out, folios)?;
-    }
-    out.write_char('}')
-}
-
-/// Writes an object of bytes by page size.
-fn write_sizes(out: &mut impl Write, sizes: &[Huge]) -> fmt::Result {
-    let mut before = '{';
-    for huge in sizes.iter().filter(|huge| huge.bytes > 0) {
-        write!(out, "{before}\"{}\":{}", huge.page_size, huge.bytes)?;
-        before = ',';
-    }
-    out.write_str(if before == '{' { "{}" } else { "}" })
-}
-
-/// Writes a JSON string or null.
-fn write_optional(out: &mut impl Write, bytes: Option<&[u8]>) -> fmt::Result {
-    match bytes {
-        Some(bytes) => write_string(out, bytes),
-        None => out.write_str("null"),
-    }
-}
-
-/// Writes a JSON string. Invalid UTF-8 becomes U+FFFD.
-pub fn write_string(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
-    out.write_char('"')?;
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '"' => out.write_str("\\\"")?,
-                '\\' => out.write_str("\\\\")?,
-                c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c))?,
-                c => out.write_char(c)?,
-            }
-        }
-        if !chunk.invalid().is_empty() {
-            out.write_char('\u{fffd}')?;
-        }
-    }
-    out.write_char('"')
-}
-
-/// Bytes for a terminal. Control characters and invalid UTF-8 become U+FFFD.
-#[derive(Debug, Clone, Copy)]
-pub struct Lossy<'a>(pub &'a [u8]);
-
-impl fmt::Display for Lossy<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                f.write_char(if c.is_control() { '\u{fffd}' } else { c })?;
-            }
-            if !chunk.invalid().is_empty() {
-                f.write_char('\u{fffd}')?;
-            }
-        }
-        Ok(())
-    }
-}
-
-struct Mechanism<'a>(&'a Row<'a>);
-
-impl fmt::Display for Mechanism<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = self.0;
-        let all = [
-            ("hugetlb", row.hugetlb),
-            ("thp", row.thp),
-            ("file", row.file),
-        ];
-        let mut found = all.iter().filter(|(_, bytes)| *bytes > 0);
-        if let Some((name, _)) = found.next() {
-            f.write_str(name)?;
-        }
-        found.try_for_each(|(name, _)| write!(f, "+{name}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     extern crate std;
     use super::*;
-    use crate::segment::Segment;
+    use crate::segment::{Huge, Segment};
     use std::string::String;
 
     fn heap() -> Row<'static> {
@@ -357,10 +118,8 @@ mod tests {
                 parent: None,
             },
             rows: &rows,
-            required: &[],
-            next_touch: None,
             warning: Some("it is \"odd\""),
-            life: None,
+            ..Proof::UNKNOWN
         };
         proof.write_json(&mut out).unwrap();
         let head = std::format!(
@@ -398,14 +157,9 @@ mod tests {
         };
         let proof = Proof {
             pid: 12,
-            exe: b"?",
-            name: b"?",
-            origin: Origin::default(),
-            rows: &[],
-            required: &[],
-            next_touch: None,
             warning: Some("it could not be looked at"),
             life: Some(life),
+            ..Proof::UNKNOWN
         };
         let mut table = String::new();
         proof.write_table(&mut table).unwrap();
@@ -428,12 +182,8 @@ mod tests {
             pid: 42,
             exe: b"/bin/x",
             name: b"x",
-            origin: Origin::default(),
             rows: &rows,
-            required: &[],
-            next_touch: None,
-            warning: None,
-            life: None,
+            ..Proof::UNKNOWN
         };
         proof.write_table(&mut out).unwrap();
         let mut other = String::new();

@@ -172,10 +172,8 @@ impl Snapshot {
             name: &self.name,
             origin: self.origin.get(),
             rows,
-            required: &[],
-            next_touch: None,
             warning: self.warning(),
-            life: None,
+            ..Proof::UNKNOWN
         }
     }
 }

@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
+use hugetools_contract::report::{Ended, Life, Met, Proof};
 use hugetools_model::Root;
 
 use crate::status::render;
@@ -179,16 +179,12 @@ impl Parent {
         let Some((last, _)) = &samples.last else {
             let proof = Proof {
                 pid: self.child.pid(),
-                exe: b"?",
-                name: b"?",
-                origin: Origin::default(),
-                rows: &[],
                 required: &required,
-                next_touch: None,
                 warning: Some(
                     "its memory was never seen: it ended at once or may not be inspected",
                 ),
                 life: Some(life),
+                ..Proof::UNKNOWN
             };
             return render(&proof, self.output.json);
         };

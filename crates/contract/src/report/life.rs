@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::{Tenths, write_sizes};
+use super::format::{Tenths, write_sizes};
 use crate::segment::{Huge, Row};
 
 /// The end of a process.

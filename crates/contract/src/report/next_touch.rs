@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::Tenths;
+use super::format::Tenths;
 
 /// Bytes touched after a request to move memory to the node of the next touching thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

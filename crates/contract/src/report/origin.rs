@@ -4,10 +4,10 @@ use core::fmt::{self, Write};
 
 use hugetools_kernfs::{environ, number};
 
-use super::{Lossy, write_optional};
+use super::format::{Lossy, write_optional};
 
 /// Distinguishes the processes of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin<'a> {
     /// The name of the machine.
     pub host: Option<&'a [u8]>,

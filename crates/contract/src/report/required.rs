@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::Tenths;
+use super::format::Tenths;
 use crate::env::{Required, Share};
 use crate::segment::{Row, Segment};
 

@@ -5,7 +5,7 @@ use hugetools_model::process::{self, Pid};
 use hugetools_model::{KPath, Root};
 
 /// An [`Origin`] that outlives the process.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct OwnOrigin {
     host: Option<Vec<u8>>,
     rank: Option<u32>,

@@ -137,11 +137,8 @@ fn warning(root: &Root, pid: u32, json: bool, is_hidden: bool) -> String {
         exe: exe.as_os_str().as_bytes(),
         name: &name,
         origin: origin.get(),
-        rows: &[],
-        required: &[],
-        next_touch: None,
         warning: Some(&text),
-        life: None,
+        ..Proof::UNKNOWN
     };
     render(&proof, true)
 }
