@@ -4,79 +4,16 @@
 //! The rungs are the pool of the requested size, the pool of the default size if that is smaller,
 //! transparent huge pages, and base pages or a failed request. The caller passes all facts.
 
+mod pool;
 mod thp;
 
+pub use pool::{Pool, Rest};
 pub use thp::{Mode, NoThp, ThpFacts};
 
 use crate::env::Fallback;
 
 /// The name of a system call that a seccomp filter refuses.
 pub type Call = &'static str;
-
-/// The bytes that a limit leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rest {
-    /// Usage cannot be read; counts as 0.
-    Unknown,
-    /// This many bytes.
-    Bytes(u64),
-    /// No limit.
-    Unlimited,
-}
-
-impl Rest {
-    /// Returns the bytes; `u64::MAX` without a limit.
-    pub const fn bytes(self) -> u64 {
-        match self {
-            Rest::Unknown => 0,
-            Rest::Bytes(bytes) => bytes,
-            Rest::Unlimited => u64::MAX,
-        }
-    }
-}
-
-/// The pool of one page size, for one process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pool {
-    /// Page size in bytes; never 0.
-    pub size: u64,
-    /// Free unreserved pages on the nodes of the process, and pages that overcommit can add.
-    pub pages: u64,
-    /// The bytes that the hugetlb control group leaves.
-    pub group: Rest,
-    /// Pages that `HUGETLB_LIMIT` allows.
-    pub quota: u64,
-    /// Pages that other segments of the process take first.
-    pub taken: u64,
-}
-
-impl Pool {
-    /// Returns the number of pages that the segment can get.
-    pub fn obtainable(&self) -> u64 {
-        let group = self.group.bytes() / self.size;
-        let pages = self.pages.min(group).min(self.quota);
-        pages.saturating_sub(self.taken)
-    }
-
-    /// Returns the tightest limit of [`Pool::obtainable`]; `None` if it is a quota of at least a
-    /// page, which is the user's choice.
-    fn reason(&self) -> Option<Reason> {
-        let size = self.size;
-        if self.quota < self.pages.min(self.group.bytes() / size) {
-            return (self.quota == 0).then_some(Reason::Quota { size });
-        }
-        Some(match self.group.bytes() / size < self.pages {
-            true => Reason::Group {
-                size,
-                rest: self.group,
-            },
-            false => Reason::Pool {
-                size,
-                pages: self.pages,
-            },
-        })
-    }
-}
 
 /// The facts that decide about a segment.
 #[derive(Debug, Clone, Copy)]
@@ -230,29 +167,11 @@ pub fn ladder(facts: &Facts<'_>, wish: &Wish) -> Rungs {
     if wish.pool {
         left = pools(facts, wish, left, &mut rungs);
     }
-    let needed = left.saturating_mul(wish.room);
-    let thp = match (facts.copy_barred, left) {
-        // Nothing is left to place, and the facts may not have been read.
-        (_, 0) => Ok(()),
-        (Some(call), _) => Err(Reason::Barred(call)),
-        (None, _) => {
-            let verdict = facts.thp.verdict();
-            let verdict = verdict.and_then(|()| facts.thp.has_room(needed));
-            verdict.map_err(Reason::Thp)
-        }
-    };
-    if wants_thp(wish.pool, wish.fallback) && !(wish.pool && wish.is_strict) {
-        let bytes = if thp.is_ok() { left } else { 0 };
-        let is_scarce = thp == Err(Reason::Thp(NoThp::Scarce));
-        rungs.push(Step {
-            missing: if is_scarce {
-                needed.saturating_mul(2)
-            } else {
-                0
-            },
-            ..Step::new(Rung::Thp, bytes, thp.err())
-        });
-        left -= bytes;
+    let is_pool_only = wish.pool && wish.is_strict;
+    if wants_thp(wish.pool, wish.fallback) && !is_pool_only {
+        let step = transparent(facts, wish, left);
+        left -= step.bytes;
+        rungs.push(step);
     } else if !wish.pool {
         rungs.push(Step::new(Rung::Thp, 0, Some(Reason::Excluded)));
     }
@@ -291,6 +210,31 @@ fn pools(facts: &Facts<'_>, wish: &Wish, mut left: u64, rungs: &mut Rungs) -> u6
         });
     }
     left
+}
+
+/// Returns the step of transparent huge pages for the bytes that the pools leave.
+fn transparent(facts: &Facts<'_>, wish: &Wish, left: u64) -> Step {
+    let needed = left.saturating_mul(wish.room);
+    let verdict = match facts.copy_barred {
+        // Nothing is left to place, and the facts may not have been read.
+        _ if left == 0 => Ok(()),
+        Some(call) => Err(Reason::Barred(call)),
+        None => {
+            let verdict = facts.thp.verdict();
+            let verdict = verdict.and_then(|()| facts.thp.has_room(needed));
+            verdict.map_err(Reason::Thp)
+        }
+    };
+    match verdict {
+        Ok(()) => Step::new(Rung::Thp, left, None),
+        Err(reason) => Step {
+            missing: match reason {
+                Reason::Thp(NoThp::Scarce) => needed.saturating_mul(2),
+                _ => 0,
+            },
+            ..Step::new(Rung::Thp, 0, Some(reason))
+        },
+    }
 }
 
 /// Whether transparent huge pages are tried: below the pools if `pool`, otherwise as first rung.
