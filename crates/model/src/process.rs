@@ -23,7 +23,7 @@ pub mod folio;
 pub mod hidepid;
 
 /// A process ID.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pid(u32);
 
 impl Pid {

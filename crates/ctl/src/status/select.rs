@@ -41,10 +41,10 @@ pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Sel
     }
     for one in wanted {
         match one {
-            ProcessSelector::Pid(pid) => _ = selected.insert(pid.get()),
+            ProcessSelector::Pid(pid) => _ = selected.insert(*pid),
             ProcessSelector::Name(name) => {
                 let named = all(root).filter(|pid| has_name(root, *pid, name));
-                let named: Vec<u32> = named.map(Pid::get).collect();
+                let named: Vec<Pid> = named.collect();
                 if named.is_empty() {
                     return Err(Failure::Own(match unseen {
                         Some(why) => format!("no process {name} can be seen: {why}"),
@@ -56,7 +56,7 @@ pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Sel
             ProcessSelector::All => {
                 for pid in all(root) {
                     match has_huge_pages(root, pid) {
-                        Some(true) => _ = selected.insert(pid.get()),
+                        Some(true) => _ = selected.insert(pid),
                         Some(false) => {}
                         None => denied.push(pid),
                     }
@@ -68,7 +68,7 @@ pub fn select(root: &Root, wanted: &[ProcessSelector], tree: bool) -> Result<Sel
         add_descendants(root, &mut selected);
     }
     Ok(Selection {
-        pids: selected.into_iter().filter_map(Pid::new).collect(),
+        pids: selected.into_iter().collect(),
         denied,
         unseen,
     })
@@ -86,13 +86,13 @@ pub(super) fn hidepid(root: &Root) -> Option<String> {
 /// Returns all processes but this one.
 pub(crate) fn all(root: &Root) -> impl Iterator<Item = Pid> {
     let names = root.list(&KPath::from("/proc")).unwrap_or_default();
-    let mut numbers: Vec<u32> = names
+    let mut pids: Vec<Pid> = names
         .iter()
-        .filter_map(|name| name.to_str()?.parse().ok())
-        .filter(|number| !root.is_live() || *number != std::process::id())
+        .filter_map(|name| Pid::new(name.to_str()?.parse().ok()?))
+        .filter(|pid| !root.is_live() || pid.get() != std::process::id())
         .collect();
-    numbers.sort_unstable();
-    numbers.into_iter().filter_map(Pid::new)
+    pids.sort_unstable();
+    pids.into_iter()
 }
 
 /// Whether a process or its executable has this name. The kernel truncates a process's name
@@ -118,16 +118,16 @@ fn has_huge_pages(root: &Root, pid: Pid) -> Option<bool> {
 }
 
 /// Adds the descendants of the selected processes.
-fn add_descendants(root: &Root, selected: &mut BTreeSet<u32>) {
-    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+fn add_descendants(root: &Root, selected: &mut BTreeSet<Pid>) {
+    let mut children: BTreeMap<u32, Vec<Pid>> = BTreeMap::new();
     for pid in all(root) {
         if let Some(parent) = process::parent(root, pid) {
-            children.entry(parent).or_default().push(pid.get());
+            children.entry(parent).or_default().push(pid);
         }
     }
-    let mut next: Vec<u32> = selected.iter().copied().collect();
+    let mut next: Vec<Pid> = selected.iter().copied().collect();
     while let Some(pid) = next.pop() {
-        let found = children.remove(&pid).unwrap_or_default();
+        let found = children.remove(&pid.get()).unwrap_or_default();
         selected.extend(&found);
         next.extend(found);
     }
