@@ -73,6 +73,11 @@ fn line(to: &mut String, cells: [String; 9]) -> fmt::Result {
 
 fn cells(way: &Compared) -> [String; 9] {
     let memory = way.memory;
+    // A short program may end before the first sample.
+    let sampled = |cell: String| match memory.resident {
+        0 => "-".to_owned(),
+        _ => cell,
+    };
     [
         way.way.name.chars().take(WIDTHS[0]).collect(),
         number(median(&way.values)),
@@ -80,9 +85,9 @@ fn cells(way: &Compared) -> [String; 9] {
         number(way.mean(|run| run.usage.user.as_secs_f64())),
         number(way.mean(|run| run.usage.system.as_secs_f64())),
         number(way.mean(faults)),
-        megabytes(memory.tables),
-        megabytes(memory.peak),
-        format!("{}%", memory.share()),
+        sampled(megabytes(memory.tables)),
+        sampled(megabytes(memory.peak)),
+        sampled(format!("{}%", memory.share())),
     ]
 }
 
