@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 
 use hugetools_contract::report::{Ended, Life, Met, Proof};
 use hugetools_model::Root;
+use nix::sys::signal::Signal;
 
 use crate::status::render;
 use crate::sys::clock::unix_ms;
@@ -164,6 +165,7 @@ impl Parent {
             End::Exit(status) => Ended::Exit(Some(status)),
             End::Signal(number) => Ended::Signal {
                 number,
+                name: Signal::try_from(number).ok().map(Signal::as_str),
                 out_of_memory: number == libc::SIGKILL && samples.has_run_out_of_memory(),
             },
         };

@@ -14,6 +14,8 @@ pub enum Ended {
     Signal {
         /// The signal's number.
         number: i32,
+        /// Its name, such as `SIGKILL`, if it has one.
+        name: Option<&'static str>,
         /// Whether it is SIGKILL, and the OOM killer has killed any process since the second to
         /// last sample of this one.
         out_of_memory: bool,
@@ -111,6 +113,7 @@ impl Life {
             Ended::Signal {
                 number,
                 out_of_memory,
+                ..
             } => write!(
                 out,
                 "\"signal\",\"value\":{number},\"out_of_memory\":{out_of_memory}"
@@ -133,9 +136,13 @@ impl Life {
             Ended::Exit(None) => out.write_str("ended")?,
             Ended::Signal {
                 number,
+                name,
                 out_of_memory,
             } => {
-                write!(out, "ended by signal {number}{}", Name(number))?;
+                write!(out, "ended by signal {number}")?;
+                if let Some(name) = name {
+                    write!(out, " ({name})")?;
+                }
                 if out_of_memory {
                     out.write_str(", while the kernel was out of memory")?;
                 }
@@ -162,34 +169,6 @@ struct Time(u64);
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
-    }
-}
-
-/// The name of a signal in parentheses; empty for a signal without a name.
-struct Name(i32);
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            1 => "HUP",
-            2 => "INT",
-            3 => "QUIT",
-            4 => "ILL",
-            5 => "TRAP",
-            6 => "ABRT",
-            7 => "BUS",
-            8 => "FPE",
-            9 => "KILL",
-            11 => "SEGV",
-            13 => "PIPE",
-            14 => "ALRM",
-            15 => "TERM",
-            24 => "XCPU",
-            25 => "XFSZ",
-            31 => "SYS",
-            _ => return Ok(()),
-        };
-        write!(f, " (SIG{name})")
     }
 }
 
@@ -224,6 +203,7 @@ mod tests {
         );
         let killed = Ended::Signal {
             number: 9,
+            name: Some("SIGKILL"),
             out_of_memory: true,
         };
         let seen = Life {
