@@ -8,6 +8,9 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
+/// Linux 6.1; nix has no name for it, and libc only with glibc.
+pub(super) const MADV_COLLAPSE: libc::c_int = 25;
+
 /// Opens a pidfd (Linux 5.3).
 pub(crate) fn open_pidfd(pid: u32) -> io::Result<OwnedFd> {
     // SAFETY: opens a descriptor.
@@ -36,8 +39,6 @@ pub(crate) fn collapse(process: BorrowedFd<'_>, range: &Range<u64>) -> io::Resul
         iov_base: std::ptr::without_provenance_mut(start),
         iov_len: len,
     };
-    /// Linux 6.1; not in each libc's header.
-    const MADV_COLLAPSE: libc::c_int = 25;
     // SAFETY: the kernel reads the vector. The other process's memory keeps its contents.
     let advised = unsafe {
         libc::syscall(

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::time::Instant;
 
+use super::collapse::MADV_COLLAPSE;
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
@@ -86,8 +87,6 @@ impl Window {
     /// Collapses the mapping, as far as possible. Returns whether pages in use, or a lack of huge
     /// pages, prevented some of it.
     pub(crate) fn collapse(&self) -> bool {
-        // Since Linux 6.1; nix has no name for it.
-        const MADV_COLLAPSE: libc::c_int = 25;
         // SAFETY: the advice changes no contents of our own mapping.
         let result = unsafe { libc::madvise(self.start.as_ptr(), self.len, MADV_COLLAPSE) };
         let temporary = [Errno::ENOMEM, Errno::EBUSY, Errno::EAGAIN];
