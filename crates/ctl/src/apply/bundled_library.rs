@@ -54,36 +54,30 @@ fn place_at(
 
 /// Whether owner, mode and contents are right.
 fn is_right(path: &Path, contents: &[u8], user: u32) -> io::Result<bool> {
-    match open_checked(path, contents.len(), user) {
-        Err(_) => Ok(false),
-        Ok((_, metadata)) if compared::is_noted(path, &metadata) => Ok(true),
-        Ok((file, metadata)) => {
-            let same = sys::maps_as(&file, contents)?;
-            if same {
-                compared::note(path, &metadata);
-            }
-            Ok(same)
-        }
+    let Some((file, metadata)) = open_checked(path, contents.len(), user) else {
+        return Ok(false);
+    };
+    if compared::is_noted(path, &metadata) {
+        return Ok(true);
     }
+    let same = sys::maps_as(&file, contents)?;
+    if same {
+        compared::note(path, &metadata);
+    }
+    Ok(same)
 }
 
 /// Opens the file if owner, mode and length are right.
-fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadata)> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(path)?;
-    let metadata = file.metadata()?;
+fn open_checked(path: &Path, len: usize, user: u32) -> Option<(File, Metadata)> {
+    let mut options = OpenOptions::new();
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.read(true).open(path).ok()?;
+    let metadata = file.metadata().ok()?;
     let right = metadata.is_file()
         && metadata.uid() == user
         && metadata.mode() & 0o7777 == 0o644
         && metadata.len() == len as u64;
-    match right {
-        true => Ok((file, metadata)),
-        false => Err(io::Error::other(
-            "it differs from the library inside hugectl",
-        )),
-    }
+    right.then_some((file, metadata))
 }
 
 fn write(dir: &Path, name: &str, contents: &[u8], user: u32) -> io::Result<()> {
