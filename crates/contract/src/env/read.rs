@@ -90,23 +90,13 @@ pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap 
     read.unwrap_or(Elfmap::OFF)
 }
 
-/// Whether forks have the kernel's semantics.
-pub(super) fn fork(source: &mut Source<'_, '_>, name: &'static str) -> bool {
-    is_word(source, name, b"kernel")
-}
-
-/// Whether the value is `always`. hugectl sets other policies itself, by `prctl(2)`.
-pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> bool {
-    is_word(source, name, b"always")
-}
-
 /// Whether text is shared. Rejects 2 (in the classic library: all segments).
 pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     source.get(name) != Some(b"0") && is_word(source, name, b"1")
 }
 
 /// Whether the value is this word; rejects other words.
-fn is_word(source: &mut Source<'_, '_>, name: &'static str, word: &[u8]) -> bool {
+pub(super) fn is_word(source: &mut Source<'_, '_>, name: &'static str, word: &[u8]) -> bool {
     let value = source.get(name).unwrap_or_default().trim_ascii();
     if value != word && !value.is_empty() {
         source.reject(name);

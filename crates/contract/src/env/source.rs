@@ -89,11 +89,6 @@ impl<'e, 'a> Source<'e, 'a> {
         yes
     }
 
-    /// Parses a number. An invalid one is ignored without a warning.
-    pub(super) fn number(&mut self, name: &'static str) -> Option<u32> {
-        self.get(name).and_then(number)
-    }
-
     /// Returns a path.
     pub(super) fn path(&mut self, name: &'static str) -> Option<&'a [u8]> {
         let path = self.non_empty(name)?;

@@ -11,7 +11,7 @@ use super::messages::Messages;
 use super::read;
 use super::require::Require;
 use super::source::Source;
-use super::value::Pages;
+use super::value::{Pages, number};
 use super::{
     DEFAULT_VERBOSITY, DefaultSize, Fallback, Rejected, Report, Starter, TextCopy, Watcher,
 };
@@ -73,11 +73,11 @@ settings! {
     THP_POLICY = "HUGETLB_THP_POLICY",
         "new: `always`",
         "the program cannot disable transparent huge pages for itself"
-        => ignore_thp_disable: bool = false, read::thp_policy;
+        => ignore_thp_disable: bool = false, |source, name| read::is_word(source, name, b"always");
     FORK = "HUGETLB_FORK",
         "new: `kernel`",
         "leave private pool memory on the pool at a fork"
-        => kernel_fork: bool = false, read::fork;
+        => kernel_fork: bool = false, |source, name| read::is_word(source, name, b"kernel");
     ELFMAP = "HUGETLB_ELFMAP",
         "`no`, or `R`, `W`, each with `=SIZE`; new: `=thp`",
         "text, data and bss on huge pages"
@@ -145,7 +145,7 @@ settings! {
     PID = "HUGETLB_PID",
         "new: a process, or 0",
         "the process that warns when its heap runs out of huge pages; 0 if hugectl has warned; all if unset"
-        => warning_pid: Option<u32> = None, Source::number;
+        => warning_pid: Option<u32> = None, |source, name| Source::parsed(source, name, number);
     STARTER = "HUGETLB_STARTER",
         "new: a process, or `PID:KEY:KINDS:FILE`",
         "the process whose standard error gets warnings of its children; FILE is the ledger of messages, so that one process prints each"
