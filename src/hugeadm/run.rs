@@ -74,15 +74,15 @@ impl Run {
         if !self.args.changes() || self.args.general.dry_run {
             return Ok(None);
         }
-        catch_signals();
         let log = self.log;
         let mut waiting = || log.warning("waiting for another hugeadm");
-        lock::take(&self.root, &mut waiting).map_err(|error| {
-            if error.kind() != io::ErrorKind::Interrupted {
-                self.error(&format!("cannot take the lock of hugeadm: {error}"));
-            }
-            Status::Failed
-        })
+        let turn = lock::take(&self.root, &mut waiting).map_err(|error| {
+            let why = format!("cannot take the lock of hugeadm: {error}");
+            self.failed(Status::Failed, &why)
+        })?;
+        // Not before: a signal may kill a run that only waits.
+        catch_signals();
+        Ok(turn)
     }
 
     /// Checks the whole request before anything is printed or changed.

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Read;
 use std::process::Stdio;
-use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
@@ -68,7 +67,6 @@ fn a_waiting_run_can_be_interrupted() {
         said.push(char::from(byte[0]));
     }
     assert_eq!(said, "hugeadm: warning: waiting for another hugeadm\n");
-    std::thread::sleep(Duration::from_millis(20));
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
     let status = child.wait().unwrap();

@@ -12,37 +12,25 @@ use hugetools_model::Root;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::caught_signal;
-
 const DIR: &str = "/run/hugetools";
 const FILE: &str = "hugeadm.lock";
 
 /// The held lock.
-#[derive(Debug)]
-pub struct HeldLock {
-    _file: Flock<File>,
-}
+pub type HeldLock = Flock<File>;
 
 /// Waits for the lock. Calls `waiting` if another process holds it. Returns `None` if the lock file
-/// cannot be opened: without the rights to change anything, or if `/run` is read-only. A signal
-/// ends the wait with an error.
+/// cannot be opened: without the rights to change anything, or if `/run` is read-only.
 pub fn take(root: &Root, waiting: &mut dyn FnMut()) -> io::Result<Option<HeldLock>> {
-    let Ok(mut file) = open(root) else {
+    let Ok(file) = open(root) else {
         return Ok(None);
     };
-    let mut how = FlockArg::LockExclusiveNonblock;
-    loop {
-        match Flock::lock(file, how) {
-            Ok(lock) => return Ok(Some(HeldLock { _file: lock })),
-            Err((busy, Errno::EWOULDBLOCK)) => {
-                waiting();
-                how = FlockArg::LockExclusive;
-                file = busy;
-            }
-            Err((busy, Errno::EINTR)) if caught_signal().is_none() => file = busy,
-            Err((_, errno)) => return Err(errno.into()),
+    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).or_else(|(file, errno)| {
+        if errno == Errno::EWOULDBLOCK {
+            waiting();
         }
-    }
+        Flock::lock(file, FlockArg::LockExclusive)
+    });
+    lock.map(Some).map_err(|(_, errno)| errno.into())
 }
 
 fn open(root: &Root) -> io::Result<File> {

@@ -38,7 +38,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
 /// Catches the signals that end a run: each interrupts the present system call, and the first is
 /// recorded. Signals ignored at the start stay ignored.
 pub fn catch_signals() {
-    // No SA_RESTART: the signal must end a wait for the lock and a write that grows a pool.
+    // No SA_RESTART: the signal must end a write that grows a pool.
     let action = SigAction::new(
         SigHandler::Handler(on_signal),
         SaFlags::empty(),
