@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::support::cases;
-use crate::support::live::machine;
+use crate::support::live::{machine, skip};
 use crate::support::tool::{self, Ran, hugeadm};
 use crate::support::tree::{self, Snapshot, difference, snapshot};
 
@@ -437,4 +437,28 @@ fn a_real_pool_follows_the_file() {
         2,
         "an empty directory is not a machine"
     );
+}
+
+/// The kernel raises `vm.min_free_kbytes` when transparent huge pages are switched on.
+#[test]
+fn min_free_is_set_and_restored_after_transparent_huge_pages() {
+    let test = "min_free and transparent huge pages";
+    let Some(live) = machine(test) else {
+        return;
+    };
+    if live.now().thp.is_none() {
+        return skip(test, "this machine has no transparent huge pages").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file.toml");
+    let run = |option: &str, mode: &str, min_free: u32| {
+        let text = format!("[thp]\nenabled = \"{mode}\"\n[memory]\nmin_free = \"{min_free}MB\"\n");
+        fs::write(&file, text).unwrap();
+        let ran = live.hugeadm(&[&format!("{option}={}", file.display())]);
+        assert_eq!((ran.status, ran.out.as_str()), (0, ""), "{ran:?}");
+    };
+    run("--apply", "always", 8);
+    run("--apply", "never", 9);
+    assert_eq!(live.hugeadm(&["--rollback"]).status, 0);
+    run("--check", "always", 8);
 }

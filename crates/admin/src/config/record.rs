@@ -137,7 +137,9 @@ fn mark(finished: bool, effects: &mut dyn Effects) -> Result<(), Failure> {
     })
 }
 
-/// Plans to restore everything, the latest change first; `None` without a record.
+/// Plans to restore everything, the latest change first; `None` without a record. Words are
+/// restored before all else: the kernel raises `vm.min_free_kbytes` when a mode switches
+/// transparent huge pages on.
 ///
 /// # Errors
 /// The record is unreadable or names other files.
@@ -149,8 +151,11 @@ pub fn plan(
     let Some(record) = read(effects)? else {
         return Ok(None);
     };
-    let all = record.before.iter().rev();
-    let tasks = all.map(|before| Some(Task::new("--rollback", vec![restore(before, machine)?])));
+    let mut all: Vec<&Before> = record.before.iter().rev().collect();
+    all.sort_by_key(|before| !matches!(before, Before::Word { .. }));
+    let tasks = all
+        .into_iter()
+        .map(|before| Some(Task::new("--rollback", vec![restore(before, machine)?])));
     let tasks: Option<Vec<Task>> = tasks.collect();
     let tasks = tasks.ok_or_else(|| {
         Failure::text(format!(

@@ -15,6 +15,7 @@ use crate::args::Args;
 use crate::effects::Effects;
 use crate::plan::{self, Plan, Refusal};
 use crate::request::{PoolChange, Request, minimum_after};
+use crate::step::Step;
 
 /// Plans all files.
 pub fn plan(
@@ -72,6 +73,9 @@ pub fn request(
     files
         .try_for_each(|source| builder.file(source))
         .map_err(|why| printable(&why))?;
+    // The kernel raises vm.min_free_kbytes when a mode switches transparent huge pages on.
+    let settings = &mut builder.request.settings;
+    settings.sort_by_key(|setting| !matches!(setting.step, Step::SelectWord(_)));
     // A pool that shrinks gives its memory to one that grows.
     let grows = |change: &PoolChange| {
         machine.pool(change.size).is_some_and(|pool| {

@@ -9,7 +9,7 @@ use hugetools_admin::config::{record, requests, save};
 use hugetools_admin::effects::Effects;
 use hugetools_admin::plan::Plan;
 use hugetools_admin::report::{Status, status};
-use hugetools_admin::step::Owner;
+use hugetools_admin::step::{Owner, Step};
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::sim::Sim;
 use proptest::prelude::*;
@@ -287,6 +287,11 @@ fn files_of_the_directory_add_keys() {
         assert_eq!(request(&other, "db1").unwrap().pool_min.len(), 1);
         assert!(request(&other, "web7").is_err());
     }
+    // Words first: a mode of transparent huge pages makes the kernel raise vm.min_free_kbytes.
+    let min_free = ("a.toml", "[memory]\nmin_free = \"64MB\"\n");
+    let both = sources(&[min_free, ("b.toml", "[thp]\nenabled = \"never\"\n")]);
+    let found = requests::request(&both, &now, None, &mut world).unwrap();
+    assert!(matches!(found.settings[0].step, Step::SelectWord(_)));
     let other = sources(&[("a.toml", "[when]\nnodes = 2\n[thp]\nenabled = \"never\"\n")]);
     let none = requests::request(&other, &now, None, &mut world).unwrap();
     assert!(none.settings.is_empty() && none.notes[0].contains("no file is for this machine"));
