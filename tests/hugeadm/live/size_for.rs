@@ -143,12 +143,12 @@ fn postgresql_computes_its_shared_memory() {
             .into()
     };
     assert_eq!(server("initdb", &["-N"]).status, 0);
-    let ran: Ran = tool("hugeadm")
-        .arg("--size-for")
-        .arg(format!("postgres:{}", data.display()))
-        .output()
-        .unwrap()
-        .into();
+    let what = format!("postgres:{}", data.display());
+    let hugeadm = || -> Ran {
+        let mut hugeadm = tool("hugeadm");
+        hugeadm.args(["--size-for", &what]).output().unwrap().into()
+    };
+    let ran = hugeadm();
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
     let told = server("postgres", &["-C", "shared_memory_size_in_huge_pages"]);
     if told.status == 0 {
@@ -156,13 +156,14 @@ fn postgresql_computes_its_shared_memory() {
             ran.out.ends_with(&format!("\nmin = {}\n", told.out.trim())),
             "{ran:?}"
         );
+        let conf = data.join("postgresql.conf");
+        let text = std::fs::read_to_string(&conf).unwrap();
+        std::fs::write(&conf, text + "huge_page_size = 1GB\n").unwrap();
+        let ran = hugeadm();
+        assert!(ran.out.ends_with("\nsize = \"1GB\"\nmin = 1\n"), "{ran:?}");
     }
     std::os::unix::fs::chown(data.join("PG_VERSION"), Some(0), Some(0)).unwrap();
-    let what = format!("postgres:{}", data.display());
-    let ran = sh(&format!(
-        "{} --size-for {what}",
-        env!("CARGO_BIN_EXE_hugeadm")
-    ));
+    let ran = hugeadm();
     assert!(
         ran.status == 1 && ran.err.contains("root owns PG_VERSION"),
         "{ran:?}"

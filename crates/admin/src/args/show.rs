@@ -80,8 +80,8 @@ pub struct Show {
     /// Show how many pages a program needs, and a pool entry for hugetools.toml
     ///
     /// WHAT is a PID, a program, postgres:DATADIR or java:ARGS. The pages are of the
-    /// default size. Of a process it counts the memory that it has touched by now, and all
-    /// of its shared memory.
+    /// default size, or of PostgreSQL's huge_page_size. Of a process it counts the memory
+    /// that it has touched by now, and all of its shared memory.
     #[arg(long, value_name = "WHAT")]
     pub size_for: Option<String>,
 

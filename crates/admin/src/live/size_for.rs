@@ -25,12 +25,13 @@ pub fn size_for(
     path: Option<&OsStr>,
 ) -> Result<SizeFor, String> {
     let kinds = what.split_once(':');
-    let (parts, note) = match (what.parse().ok().and_then(Pid::new), kinds) {
-        (Some(pid), _) => (of_process(root, pid, size)?, None),
+    let (size, parts, note) = match (what.parse().ok().and_then(Pid::new), kinds) {
+        (Some(pid), _) => (size, of_process(root, pid, size)?, None),
         (None, Some(("postgres", dir))) => of_postgres(Path::new(dir), size, path)?,
-        (None, Some(("java", args))) => (of_java(args, size, path)?, None),
-        (None, _) => (of_program(what, size, path)?, Some(HEAP_UNKNOWN.to_owned())),
+        (None, Some(("java", args))) => (size, of_java(args, size, path)?, None),
+        (None, _) => (size, of_program(what, size, path)?, Some(HEAP_UNKNOWN)),
     };
+    let note = note.map(str::to_owned);
     Ok(SizeFor::new(what, size, parts, note))
 }
 
@@ -142,13 +143,12 @@ fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Pa
         .to_vec())
 }
 
+/// The page size, the parts, and memory that they don't include.
+type Found = (PageSize, Vec<Part>, Option<&'static str>);
+
 /// Asks the server's program. Root runs it as the owner of `PG_VERSION`, because
 /// settings in DATADIR make it load libraries.
-fn of_postgres(
-    dir: &Path,
-    size: PageSize,
-    path: Option<&OsStr>,
-) -> Result<(Vec<Part>, Option<String>), String> {
+fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found, String> {
     let version = dir.join("PG_VERSION");
     let found = fs::metadata(&version);
     let found = found.map_err(|error| format!("{}: {}", version.display(), cause(&error)))?;
@@ -184,19 +184,20 @@ fn of_postgres(
             "root owns PG_VERSION\n  give the directory to the server's user: chown -R".to_owned(),
         );
     }
+    // PostgreSQL 14 added this setting, in kB. 0 is the default size.
+    let own_size = ask("huge_page_size").ok().and_then(PageSize::from_kib);
+    let size = own_size.unwrap_or(size);
     let name = "shared memory as the server computes it";
     match ask("shared_memory_size_in_huge_pages") {
         Ok(pages) => {
             let (part, bytes) = (name.to_owned(), pages.saturating_mul(size.get()));
-            Ok((vec![Part { part, bytes, pages }], None))
+            Ok((size, vec![Part { part, bytes, pages }], None))
         }
         Err(why) if why.contains("unrecognized configuration parameter") => {
             let bytes = ask("shared_buffers")?.saturating_mul(8 << 10);
             let note = "Add a few percent; PostgreSQL 15 and later report the exact number.";
-            Ok((
-                vec![Part::new("shared_buffers", bytes, size)],
-                Some(note.to_owned()),
-            ))
+            let part = Part::new("shared_buffers", bytes, size);
+            Ok((size, vec![part], Some(note)))
         }
         Err(why) if why.contains("postmaster.pid") => Err(
             "the server is running\n  psql -c 'SHOW shared_memory_size_in_huge_pages' shows the number"
