@@ -76,8 +76,8 @@ fn surplus_pages_are_not_taken_for_persistent_ones() {
         plan("aarch64-4k", &["--pool-pages-min=64K:20"]),
         "\
 echo 20 > /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages
-! [ $(($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages))) -lt 20 ] || { [ ! -w /proc/sys/vm/compact_memory ] || echo 1 > /proc/sys/vm/compact_memory; echo 20 > /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages; }
-echo $(n=$((20 - ($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages)))); echo $((n > 0 ? n : 0))) > /sys/kernel/mm/hugepages/hugepages-64kB/nr_overcommit_hugepages
+! [ \"$(($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages)))\" -lt 20 ] || { [ ! -w /proc/sys/vm/compact_memory ] || echo 1 > /proc/sys/vm/compact_memory; echo 20 > /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages; }
+echo $(n=$((20 - $(($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages))))); echo $((n > 0 ? n : 0))) > /sys/kernel/mm/hugepages/hugepages-64kB/nr_overcommit_hugepages
 "
     );
     assert_eq!(

@@ -267,7 +267,7 @@ impl Step {
     /// Returns the JSON name of the action, and its subject.
     pub fn subject(&self) -> (&'static str, String) {
         match self {
-            Step::Write(write) => ("write", write.file.path.to_string()),
+            Step::Write(write) => ("write", write.path.to_string()),
             Step::SelectWord(select) => ("write", select.path.to_string()),
             Step::MakeDir(dir) => ("make_dir", dir.path.display().to_string()),
             Step::RemoveDir(path) => ("remove_dir", path.display().to_string()),

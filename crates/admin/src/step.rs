@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugetools_model::hugetlb::node::{NodeId, node_pool_path, node_surplus_path};
+use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{Bytes, KPath, PageSize};
 
 /// The directory of permanent swap files.
@@ -54,10 +54,7 @@ impl Step {
     /// Returns a step that writes a number other than a number of pages.
     pub(crate) fn write(path: KPath, value: Value) -> Step {
         Step::Write(Write {
-            file: Number {
-                path,
-                surplus: None,
-            },
+            path,
             value,
             kind: NumberKind::Setting,
         })
@@ -81,31 +78,20 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     /// The file.
-    pub file: Number,
+    pub path: KPath,
     /// The value to write.
     pub value: Value,
     /// The meaning of the number.
     pub kind: NumberKind,
 }
 
-/// A kernel file with a number.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Number {
-    /// The file.
-    pub path: KPath,
-    /// The file with the surplus pages, if reading `path` includes them. A live kernel takes
-    /// persistent pages in `nr_hugepages` below `/sys`, but returns persistent plus surplus pages.
-    pub surplus: Option<KPath>,
-}
-
-impl Number {
-    /// Returns the file of a node's share of a pool.
-    pub(crate) fn of_node(node: NodeId, size: PageSize) -> Number {
-        Number {
-            path: node_pool_path(node, size),
-            surplus: Some(node_surplus_path(node, size)),
-        }
-    }
+/// Returns the file with the surplus pages that reading a file of a pool includes, if any. A live
+/// kernel takes persistent pages in `nr_hugepages` and `nr_hugepages_mempolicy` below `/sys`, but
+/// returns persistent plus surplus pages.
+pub(crate) fn included_surplus(path: &KPath) -> Option<KPath> {
+    let text = path.as_str();
+    let is_sum = text.starts_with("/sys/") && text.contains("/nr_hugepages");
+    is_sum.then(|| path.beside("surplus_hugepages"))
 }
 
 /// The value to write.
@@ -122,7 +108,7 @@ pub enum Value {
         /// The number.
         total: u64,
         /// The files to subtract.
-        minus: Vec<Number>,
+        minus: Vec<KPath>,
     },
 }
 

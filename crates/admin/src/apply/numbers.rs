@@ -1,17 +1,17 @@
 //! Numbers and words in kernel files.
 
 use hugetools_model::hugetlb::pool::{pool_dir, surplus_path};
-use hugetools_model::{FileError, Root, thp};
+use hugetools_model::{FileError, KPath, Root, thp};
 
 use super::Run;
 use crate::plan::shell::USED;
 use crate::report::{Failure, Outcome};
-use crate::step::{Number, NumberKind, SelectWord, Value, Write};
+use crate::step::{NumberKind, SelectWord, Value, Write, included_surplus};
 
 impl Run<'_> {
     pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {
         let asked = value(write, self.root, &|file| number(file, self.root))?;
-        let before = number(&write.file, self.root)?;
+        let before = number(&write.path, self.root)?;
         if before == asked {
             let excess = self.excess_surplus(write, asked);
             return Ok(excess.unwrap_or_else(|| Outcome::unchanged(before)));
@@ -19,14 +19,14 @@ impl Run<'_> {
         if let NumberKind::Pages(pages) = &write.kind {
             return self.resize(write, pages, before, asked);
         }
-        self.root.write(&write.file.path, &asked.to_string())?;
-        let got = number(&write.file, self.root)?;
+        self.root.write(&write.path, &asked.to_string())?;
+        let got = number(&write.path, self.root)?;
         match got == asked {
             true => {
                 let excess = self.excess_surplus(write, asked);
                 Ok(excess.unwrap_or_else(|| Outcome::changed(before, got)))
             }
-            false => Err(not_as_written(&write.file.path, asked, got)),
+            false => Err(not_as_written(&write.path, asked, got)),
         }
     }
 
@@ -52,11 +52,11 @@ impl Run<'_> {
 pub(crate) fn value(
     write: &Write,
     root: &Root,
-    number: &dyn Fn(&Number) -> Result<u64, FileError>,
+    number: &dyn Fn(&KPath) -> Result<u64, FileError>,
 ) -> Result<u64, FileError> {
     match &write.value {
         Value::Plain(number) => Ok(*number),
-        Value::AtLeast(least) => Ok(number(&write.file)?.max(*least)),
+        Value::AtLeast(least) => Ok(number(&write.path)?.max(*least)),
         Value::Remainder { total, minus } => minus
             .iter()
             .try_fold(*total, |rest, file| Ok(rest.saturating_sub(number(file)?))),
@@ -64,18 +64,18 @@ pub(crate) fn value(
             let of = |file| root.number(&pool_dir(*size).join(file));
             let [all, free, reserved] = USED.map(of);
             let used = all?.saturating_sub(free?).saturating_add(reserved?);
-            Ok(number(&write.file)?.min(used))
+            Ok(number(&write.path)?.min(used))
         }
     }
 }
 
 /// Reads the number in a file. On a live kernel, subtracts surplus pages: the file includes them
 /// when read, but not when written.
-pub(crate) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
-    let number = root.number(&file.path)?;
-    match &file.surplus {
+pub(crate) fn number(path: &KPath, root: &Root) -> Result<u64, FileError> {
+    let number = root.number(path)?;
+    match included_surplus(path) {
         Some(surplus) if root.has_kernel() => {
-            let surplus = root.number_opt(surplus)?.unwrap_or(0);
+            let surplus = root.number_opt(&surplus)?.unwrap_or(0);
             Ok(number.saturating_sub(surplus))
         }
         _ => Ok(number),

@@ -82,9 +82,9 @@ impl Resize<'_> {
     /// Writes the number and returns the resulting number of pages. A signal ends the kernel's
     /// search early; EINTR is therefore no error.
     fn attempt(&self, root: &Root) -> Result<u64, Failure> {
-        match root.write(&self.write.file.path, &self.asked.to_string()) {
+        match root.write(&self.write.path, &self.asked.to_string()) {
             Err(error) if error.errno() != Some(libc::EINTR) => Err(error.into()),
-            _ => Ok(number(&self.write.file, root)?),
+            _ => Ok(number(&self.write.path, root)?),
         }
     }
 

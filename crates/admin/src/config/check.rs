@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use hugetools_model::{KPath, Root, thp};
+use hugetools_model::{FileError, KPath, Root, thp};
 use serde::Serialize;
 
 use crate::apply::numbers::{number, value};
 use crate::effects::Effects;
 use crate::plan::Plan;
 use crate::report::Failure;
-use crate::step::{Number, Owner, Step};
+use crate::step::{Owner, Step};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,7 +39,7 @@ pub fn differences(
         for step in &task.steps {
             if let Step::Write(write) = step {
                 let to = value(write, root, &|file| planned.number(file))?;
-                planned.set(&task.option, &write.file, to);
+                planned.set(&task.option, &write.path, to);
             } else if let Some((file, is, should)) = differs(step, root, effects)? {
                 let what = task.option.clone();
                 found.push(Difference {
@@ -51,12 +51,12 @@ pub fn differences(
             }
         }
     }
-    for (what, file, should) in planned.numbers {
-        let is = number(&file, root)?;
+    for (what, path, should) in planned.numbers {
+        let is = number(&path, root)?;
         if is != should {
             found.push(Difference {
                 what,
-                file: file.path.to_string(),
+                file: path.to_string(),
                 is: is.to_string(),
                 should: Some(should.to_string()),
             });
@@ -68,27 +68,23 @@ pub fn differences(
 /// The numbers that a plan writes, in order.
 struct Planned<'a> {
     root: &'a Root,
-    numbers: Vec<(String, Number, u64)>,
+    numbers: Vec<(String, KPath, u64)>,
 }
 
 impl Planned<'_> {
-    fn set(&mut self, what: &str, file: &Number, to: u64) {
-        let path: &KPath = &file.path;
-        match self
-            .numbers
-            .iter_mut()
-            .find(|(_, file, _)| file.path == *path)
-        {
+    fn set(&mut self, what: &str, path: &KPath, to: u64) {
+        let mut numbers = self.numbers.iter_mut();
+        match numbers.find(|(_, planned, _)| planned == path) {
             Some((_, _, number)) => *number = to,
-            None => self.numbers.push((what.to_owned(), file.clone(), to)),
+            None => self.numbers.push((what.to_owned(), path.clone(), to)),
         }
     }
 
-    fn number(&self, file: &Number) -> Result<u64, hugetools_model::FileError> {
+    fn number(&self, path: &KPath) -> Result<u64, FileError> {
         let mut numbers = self.numbers.iter();
-        match numbers.find(|(_, planned, _)| planned.path == file.path) {
+        match numbers.find(|(_, planned, _)| planned == path) {
             Some((_, _, number)) => Ok(*number),
-            None => number(file, self.root),
+            None => number(path, self.root),
         }
     }
 }

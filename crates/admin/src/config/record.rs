@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hugetools_model::hugetlb::node::node_pool_path;
 use hugetools_model::hugetlb::pool::{NR_HUGEPAGES, counter_path};
 use hugetools_model::{KPath, Machine, Root, thp};
 use serde::{Deserialize, Serialize};
@@ -19,8 +20,8 @@ use crate::plan::{Plan, Refusal, Task};
 use crate::report::{Failure, Status};
 use crate::request::boot::kernel::is_gigantic;
 use crate::step::{
-    Effort, Install, Installed, MakeDir, Number, NumberKind, Owner, Pages, SelectWord, SetOwner,
-    Step, Value, Write,
+    Effort, Install, Installed, MakeDir, NumberKind, Owner, Pages, SelectWord, SetOwner, Step,
+    Value, Write,
 };
 
 const DIR: &str = "/var/lib/hugetools";
@@ -44,7 +45,6 @@ pub struct Record {
 enum Before {
     Number {
         path: String,
-        surplus: Option<String>,
         number: u64,
         /// The page size in bytes, if this is a number of pages.
         pages: Option<u64>,
@@ -313,14 +313,13 @@ fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>,
             .iter()
             .filter(|node| node.pool(of.size).is_some());
         let nodes = nodes.filter(|_| of.node.is_none());
-        files.extend(nodes.map(|node| Number::of_node(node.id, of.size)));
+        files.extend(nodes.map(|node| node_pool_path(node.id, of.size)));
     }
-    files.push(write.file.clone());
-    let before = |file: &Number| {
+    files.push(write.path.clone());
+    let before = |path: &KPath| {
         Ok(Before::Number {
-            path: file.path.to_string(),
-            surplus: file.surplus.as_ref().map(KPath::to_string),
-            number: number(file, root)?,
+            path: path.to_string(),
+            number: number(path, root)?,
             pages,
         })
     };
@@ -331,14 +330,10 @@ fn restore(before: &Before, machine: &Machine) -> Option<Step> {
     Some(match before {
         Before::Number {
             path,
-            surplus,
             number,
             pages,
         } => Step::Write(Write {
-            file: Number {
-                path: KPath::recorded(path)?,
-                surplus: surplus.as_deref().and_then(KPath::recorded),
-            },
+            path: KPath::recorded(path)?,
             value: Value::Plain(*number),
             kind: number_kind(*pages, machine),
         }),

@@ -11,16 +11,13 @@ mod planned;
 
 use std::collections::BTreeMap;
 
-use hugetools_model::hugetlb::pool::{
-    NR_HUGEPAGES, NR_HUGEPAGES_MEMPOLICY, Pool, counter_path, surplus_path,
-};
 use hugetools_model::{Machine, PageSize};
 
 use self::planned::Planned;
 use super::{Plan, Task, swap};
 use crate::args::Pools;
 use crate::request::{Place, PoolChange, Request};
-use crate::step::{Number, NumberKind, Step};
+use crate::step::{NumberKind, Step};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     let mut pools: BTreeMap<PageSize, Planned> = machine
@@ -78,20 +75,4 @@ fn add_task(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: 
     let mut task = Task::new(option, steps);
     task.optional = change.wish.optional;
     plan.tasks.push(task);
-}
-
-/// Returns the file with the number of persistent pages of a pool.
-fn whole_number(pool: &Pool) -> Number {
-    Number {
-        path: counter_path(pool, NR_HUGEPAGES),
-        surplus: (!pool.default).then(|| surplus_path(pool.size)),
-    }
-}
-
-/// Returns the same file, but subject to this process' memory policy.
-fn mempolicy_number(pool: &Pool) -> Number {
-    Number {
-        path: counter_path(pool, NR_HUGEPAGES_MEMPOLICY),
-        ..whole_number(pool)
-    }
 }

@@ -9,7 +9,7 @@ use hugetools_model::{KPath, Root};
 
 use crate::plan::{Plan, Task};
 use crate::step::{
-    Install, Installed, MakeDir, Number, NumberKind, SelectWord, Step, Swap, Value, Write,
+    Install, Installed, MakeDir, NumberKind, SelectWord, Step, Swap, Value, Write, included_surplus,
 };
 
 /// The counters for the pages in use or reserved: total - free + reserved.
@@ -93,7 +93,7 @@ pub fn line(step: &Step, root: &Root) -> String {
 }
 
 fn write_line(write: &Write, root: &Root) -> String {
-    let path = quote(root, write.file.path.as_str());
+    let path = quote(root, write.path.as_str());
     let value = match &write.value {
         Value::Plain(number) => number.to_string(),
         Value::AtLeast(least) => {
@@ -101,15 +101,13 @@ fn write_line(write: &Write, root: &Root) -> String {
         }
         Value::AtMostUsed(size) => {
             let [all, free, reserved] = USED.map(|file| cat(&pool_dir(*size).join(file), root));
-            let now = grow::number(&write.file, root);
+            let now = number(&write.path, root);
             let used = format!("used=$(({all} - {free} + {reserved}))");
-            return format!("{used}; [ {now} -le $used ] || echo $used > {path}");
+            return format!("{used}; [ \"{now}\" -le $used ] || echo $used > {path}");
         }
         Value::Remainder { total, minus } => {
-            let less: String = minus
-                .iter()
-                .map(|number| minus_term(number, root))
-                .collect();
+            let less = minus.iter().map(|path| number(path, root));
+            let less: String = less.map(|pages| format!(" - {pages}")).collect();
             // Negative if other programs have added pages meanwhile.
             format!("$(n=$(({total}{less})); echo $((n > 0 ? n : 0)))")
         }
@@ -117,7 +115,7 @@ fn write_line(write: &Write, root: &Root) -> String {
     let command = format!("echo {value} > {path}");
     match &write.kind {
         NumberKind::Pages(pages) if root.has_kernel() => match &pages.effort {
-            Some(effort) => grow::lines(&command, &write.file, &value, effort, root),
+            Some(effort) => grow::lines(&command, &write.path, &value, effort, root),
             None => command,
         },
         _ => command,
@@ -129,13 +127,13 @@ fn at_least(path: &str, least: u64) -> String {
     format!("printf '%s\\n' {least} \"$(cat {path})\" | sort -nC")
 }
 
-fn minus_term(number: &Number, root: &Root) -> String {
-    let (pages, surplus) = (&number.path, &number.surplus);
-    match surplus {
+/// Returns the number in a file, without surplus pages.
+fn number(path: &KPath, root: &Root) -> String {
+    match included_surplus(path) {
         Some(surplus) if root.has_kernel() => {
-            format!(" - ({} - {})", cat(pages, root), cat(surplus, root))
+            format!("$(({} - {}))", cat(path, root), cat(&surplus, root))
         }
-        _ => format!(" - {}", cat(pages, root)),
+        _ => cat(path, root),
     }
 }
 

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_model::hugetlb::node::{NodeId, node_compact_path};
-use hugetools_model::hugetlb::pool::{NR_OVERCOMMIT_HUGEPAGES, Pool, counter_path};
+use hugetools_model::hugetlb::node::{NodeId, node_compact_path, node_pool_path};
+use hugetools_model::hugetlb::pool::{
+    NR_HUGEPAGES, NR_HUGEPAGES_MEMPOLICY, NR_OVERCOMMIT_HUGEPAGES, Pool, counter_path,
+};
 use hugetools_model::{KPath, Machine, PageCount};
 
-use super::{mempolicy_number, whole_number};
 use crate::args::Pools;
 use crate::request::boot::kernel::is_gigantic;
 use crate::request::{Change, Wish};
-use crate::step::{Effort, Number, NumberKind, Pages, Step, Value, Write};
+use crate::step::{Effort, NumberKind, Pages, Step, Value, Write};
 
 /// The state of a pool after all steps so far, if they succeed.
 pub(super) struct Planned<'a> {
@@ -208,7 +209,7 @@ impl<'a> Planned<'a> {
             },
             Written::Nodes(nodes) => Value::Remainder {
                 total: total(&mut nodes.values().copied()),
-                minus: nodes.keys().map(|id| Number::of_node(*id, size)).collect(),
+                minus: nodes.keys().map(|id| node_pool_path(*id, size)).collect(),
             },
         }
     }
@@ -217,12 +218,13 @@ impl<'a> Planned<'a> {
         self.machine.node_minimum(id, self.pool.size)
     }
 
-    fn whole_file(&self) -> Number {
+    fn whole_file(&self) -> KPath {
         let policy = self.growth.obey_mempolicy && self.machine.mempolicy.contains(&self.pool.size);
-        match policy {
-            true => mempolicy_number(self.pool),
-            false => whole_number(self.pool),
-        }
+        let file = match policy {
+            true => NR_HUGEPAGES_MEMPOLICY,
+            false => NR_HUGEPAGES,
+        };
+        counter_path(self.pool, file)
     }
 
     fn write_whole(&mut self, pages: PageCount) -> Step {
@@ -240,8 +242,8 @@ impl<'a> Planned<'a> {
     fn write_node(&self, id: NodeId, grows: bool, pages: PageCount) -> Step {
         let effort = self.effort(grows, node_compact_path(id));
         let value = Value::Plain(pages.get());
-        let file = Number::of_node(id, self.pool.size);
-        self.write_pages(file, Some(id), effort, value)
+        let path = node_pool_path(id, self.pool.size);
+        self.write_pages(path, Some(id), effort, value)
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
@@ -256,13 +258,13 @@ impl<'a> Planned<'a> {
 
     fn write_pages(
         &self,
-        file: Number,
+        path: KPath,
         node: Option<NodeId>,
         effort: Option<Effort>,
         value: Value,
     ) -> Step {
         Step::Write(Write {
-            file,
+            path,
             value,
             kind: NumberKind::Pages(Pages {
                 size: self.pool.size,
@@ -275,10 +277,7 @@ impl<'a> Planned<'a> {
 
     fn write_overcommit(&self, value: Value, is_limit: bool) -> Step {
         Step::Write(Write {
-            file: Number {
-                path: self.overcommit_file(),
-                surplus: None,
-            },
+            path: self.overcommit_file(),
             value,
             kind: NumberKind::Overcommit {
                 size: self.pool.size,

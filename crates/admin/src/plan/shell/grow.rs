@@ -2,8 +2,8 @@
 
 use hugetools_model::{KPath, Root};
 
-use super::{cat, quote};
-use crate::step::{Effort, Number};
+use super::{number, quote};
+use crate::step::Effort;
 
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
@@ -17,12 +17,13 @@ pub(crate) const PAUSE: u64 = 2;
 /// Returns the write, and the retries if it falls short.
 pub(super) fn lines(
     write: &str,
-    file: &Number,
+    path: &KPath,
     asked: &str,
     effort: &Effort,
     root: &Root,
 ) -> String {
-    let short = format!("[ {} -lt {asked} ]", number(file, root));
+    let now = number(path, root);
+    let short = format!("[ \"{now}\" -lt {asked} ]");
     let compact = trigger(&effort.compact, root);
     let mut lines = vec![
         write.to_owned(),
@@ -36,7 +37,6 @@ pub(super) fn lines(
     }
     if effort.hard || !effort.time.is_zero() {
         let wait = effort.time.as_secs();
-        let now = number(file, root);
         lines.push(format!("had={now} left={TRIES} wait={wait}"));
         lines.push(format!(
             "while {short} && {{ [ $left -gt 0 ] || [ $wait -gt 0 ]; }}; do"
@@ -57,12 +57,4 @@ pub(super) fn lines(
 fn trigger(path: &KPath, root: &Root) -> String {
     let path = quote(root, path.as_str());
     format!("[ ! -w {path} ] || echo 1 > {path}")
-}
-
-/// Returns the number in a file as a shell word.
-pub(super) fn number(number: &Number, root: &Root) -> String {
-    match &number.surplus {
-        Some(surplus) => format!("$(({} - {}))", cat(&number.path, root), cat(surplus, root)),
-        None => format!("\"{}\"", cat(&number.path, root)),
-    }
 }
