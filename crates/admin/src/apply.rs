@@ -64,6 +64,7 @@ impl Run<'_> {
                 (false, false) if !changed && matches!(step, Step::Run(_)) => {
                     Outcome::Unchanged { value: None }
                 }
+                (false, false) if step.is_skipped_on(self.root) => not_run(NotRun::RecordedTree),
                 (false, false) => self.step(step),
                 _ if changed && sets_final_maximum(step) => self.step(step),
                 (true, _) => not_run(NotRun::EarlierFailed),
@@ -91,13 +92,13 @@ impl Run<'_> {
             Step::MakeDir(dir) => files::make_dir(dir, self.root, self.effects, &mut self.made),
             Step::RemoveDir(path) => files::remove_dir(path, self.effects),
             Step::Mount(mount) => files::mount(mount, self.root, self.effects),
-            Step::SetOwner(own) => files::set_owner(own, self.root, self.effects),
+            Step::SetOwner(own) => files::set_owner(own, self.effects),
             Step::Unmount(point) => files::unmount(point, self.root, self.effects),
-            Step::SwapOn(swap) => files::swap_on(swap, self.root, self.effects),
-            Step::SwapOff(swap) => files::swap_off(swap, self.root, self.effects),
+            Step::SwapOn(swap) => files::swap_on(swap, self.effects),
+            Step::SwapOff(swap) => files::swap_off(swap, self.effects),
             Step::Install(install) => files::install(install, self.effects),
             Step::RemoveFile(path) => files::remove_file(path, self.effects),
-            Step::Run(words) => files::run(words, self.root, self.effects),
+            Step::Run(words) => files::run(words, self.effects),
             Step::Impossible(not) => Err(impossible(not)),
         };
         outcome.unwrap_or_else(Outcome::Failed)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hugetools_model::hugetlb::node::NodeId;
-use hugetools_model::{Bytes, KPath, PageSize};
+use hugetools_model::{Bytes, KPath, PageSize, Root};
 
 /// The directory of permanent swap files.
 pub const SWAP_DIR: &str = "/var/lib/hugetlbfs/swap";
@@ -51,6 +51,20 @@ pub enum Step {
 }
 
 impl Step {
+    /// Whether the step is skipped because it needs a kernel, which a recorded tree lacks.
+    pub(crate) fn is_skipped_on(&self, root: &Root) -> bool {
+        let needs_kernel = matches!(
+            self,
+            Step::Mount(_)
+                | Step::Unmount(_)
+                | Step::SetOwner(_)
+                | Step::SwapOn(_)
+                | Step::SwapOff(_)
+                | Step::Run(_)
+        );
+        needs_kernel && !root.has_kernel()
+    }
+
     /// Returns a step that writes a number other than a number of pages.
     pub(crate) fn write(path: KPath, value: Value) -> Step {
         Step::Write(Write {

@@ -11,10 +11,13 @@ use crate::effects::Effects;
 use crate::report::{Failure, NotRun, Outcome};
 use crate::step::{Install, MakeDir, Mount, SetOwner, Swap};
 
-/// Mounts, owners, swap and commands are skipped on a recorded tree.
-const SKIPPED: Outcome = Outcome::NotRun {
-    why: NotRun::RecordedTree,
-};
+/// Returns the outcome of one call. `action` completes the message "cannot ...".
+fn outcome(action: &str, result: io::Result<()>) -> Result<Outcome, Failure> {
+    match result {
+        Ok(()) => Ok(Outcome::DONE),
+        Err(error) => Err(Failure::call(action, &error)),
+    }
+}
 
 /// Makes a directory. Appends each new directory to `made`.
 pub(super) fn make_dir(
@@ -56,13 +59,11 @@ pub(super) fn make_dir(
 /// Removes a directory. A directory in use (by a file or a mount) stays.
 pub(super) fn remove_dir(path: &Path, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
     let action = format!("remove directory {}", path.display());
-    match effects.remove_dir(path) {
-        Ok(()) => Ok(Outcome::DONE),
-        Err(error) => match error.raw_os_error() {
-            Some(libc::ENOENT) => Ok(Outcome::Unchanged { value: None }),
-            Some(libc::ENOTEMPTY | libc::EEXIST | libc::EBUSY) => Ok(not_run(NotRun::InUse)),
-            _ => Err(Failure::call(&action, &error)),
-        },
+    let result = effects.remove_dir(path);
+    match result.as_ref().err().and_then(io::Error::raw_os_error) {
+        Some(libc::ENOENT) => Ok(Outcome::Unchanged { value: None }),
+        Some(libc::ENOTEMPTY | libc::EEXIST | libc::EBUSY) => Ok(not_run(NotRun::InUse)),
+        _ => outcome(&action, result),
     }
 }
 
@@ -72,11 +73,7 @@ pub(super) fn mount(
     effects: &mut dyn Effects,
 ) -> Result<Outcome, Failure> {
     let action = format!("mount a hugetlbfs on {}", mount.point.display());
-    if !root.has_kernel() {
-        return Ok(SKIPPED);
-    }
-    let failed = |error| Failure::call(&action, &error);
-    effects.mount(mount).map_err(failed)?;
+    outcome(&action, effects.mount(mount))?;
     let mounts = mount::read(root)?;
     let found = mounted_at(&mounts, &mount.point);
     let size = found
@@ -92,15 +89,8 @@ pub(super) fn mount(
     )))
 }
 
-pub(super) fn set_owner(
-    own: &SetOwner,
-    root: &Root,
-    effects: &mut dyn Effects,
-) -> Result<Outcome, Failure> {
+pub(super) fn set_owner(own: &SetOwner, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
     let action = format!("set owner and mode of {}", own.point.display());
-    if !root.has_kernel() {
-        return Ok(SKIPPED);
-    }
     let is_owned = |effects: &mut dyn Effects| match effects.stat(&own.point) {
         Ok(found) => Ok(found.is_some_and(|found| found.owner == own.owner)),
         Err(error) => Err(Failure::call(&action, &error)),
@@ -108,9 +98,7 @@ pub(super) fn set_owner(
     if is_owned(effects)? {
         return Ok(Outcome::Unchanged { value: None });
     }
-    effects
-        .own(&own.point, own.owner)
-        .map_err(|error| Failure::call(&action, &error))?;
+    outcome(&action, effects.own(&own.point, own.owner))?;
     match is_owned(effects)? {
         true => Ok(Outcome::DONE),
         false => Err(Failure::text(format!(
@@ -134,11 +122,7 @@ pub(super) fn unmount(
     if before == 0 {
         return Ok(Outcome::Unchanged { value: None });
     }
-    if !root.has_kernel() {
-        return Ok(SKIPPED);
-    }
-    let failed = |error| Failure::call(&action, &error);
-    effects.unmount(point).map_err(failed)?;
+    outcome(&action, effects.unmount(point))?;
     match count()? < before {
         true => Ok(Outcome::DONE),
         false => Err(Failure::text(format!(
@@ -147,35 +131,18 @@ pub(super) fn unmount(
     }
 }
 
-pub(super) fn swap_on(
-    swap: &Swap,
-    root: &Root,
-    effects: &mut dyn Effects,
-) -> Result<Outcome, Failure> {
-    if !root.has_kernel() {
-        return Ok(SKIPPED);
-    }
+pub(super) fn swap_on(swap: &Swap, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
     let action = format!("make swap of {}", swap.path.display());
-    let failed = |error| Failure::call(&action, &error);
-    effects.swap_on(swap).map_err(failed)?;
-    Ok(Outcome::DONE)
+    outcome(&action, effects.swap_on(swap))
 }
 
-pub(super) fn swap_off(
-    swap: &Swap,
-    root: &Root,
-    effects: &mut dyn Effects,
-) -> Result<Outcome, Failure> {
+pub(super) fn swap_off(swap: &Swap, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
     let action = format!("stop swapping to {}", swap.path.display());
     let failed = |error| Failure::call(&action, &error);
     if effects.stat(&swap.path).map_err(failed)?.is_none() {
         return Ok(Outcome::Unchanged { value: None });
     }
-    if !root.has_kernel() {
-        return Ok(SKIPPED);
-    }
-    effects.swap_off(swap).map_err(failed)?;
-    Ok(Outcome::DONE)
+    outcome(&action, effects.swap_off(swap))
 }
 
 pub(super) fn install(install: &Install, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
@@ -185,29 +152,18 @@ pub(super) fn install(install: &Install, effects: &mut dyn Effects) -> Result<Ou
     if now.as_ref() == Some(&install.contents) {
         return Ok(Outcome::Unchanged { value: None });
     }
-    effects.install(install).map_err(failed)?;
-    Ok(Outcome::DONE)
+    outcome(&action, effects.install(install))
 }
 
 pub(super) fn remove_file(path: &Path, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
     match effects.remove_file(path) {
-        Ok(()) => Ok(Outcome::DONE),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Ok(Outcome::Unchanged { value: None })
         }
-        Err(error) => Err(Failure::call(&format!("remove {}", path.display()), &error)),
+        result => outcome(&format!("remove {}", path.display()), result),
     }
 }
 
-pub(super) fn run(
-    words: &[&str],
-    root: &Root,
-    effects: &mut dyn Effects,
-) -> Result<Outcome, Failure> {
-    if !root.has_kernel() {
-        return Ok(SKIPPED);
-    }
-    let failed = |error| Failure::call(&format!("run {}", words.join(" ")), &error);
-    effects.run(words).map_err(failed)?;
-    Ok(Outcome::DONE)
+pub(super) fn run(words: &[&str], effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    outcome(&format!("run {}", words.join(" ")), effects.run(words))
 }

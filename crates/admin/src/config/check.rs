@@ -98,12 +98,12 @@ fn differs(
     let mut owner = |path: &Path| effects.stat(path).ok().flatten().map(|found| found.owner);
     let shown = |owner: Owner| format!("{}:{} {:04o}", owner.uid, owner.gid, owner.mode);
     Ok(match step {
+        _ if step.is_skipped_on(root) => None,
         Step::SelectWord(select) => {
             let is = thp::marked(&select.path, &root.read(&select.path)?)?;
             (is != select.word).then(|| (select.path.to_string(), is, Some(select.word.clone())))
         }
-        // On a recorded tree, apply skips mounts and owners.
-        Step::Mount(mount) if root.has_kernel() => {
+        Step::Mount(mount) => {
             let point = mount.point.display().to_string();
             Some((
                 point,
@@ -111,7 +111,7 @@ fn differs(
                 Some(format!("a hugetlbfs: {}", mount.options())),
             ))
         }
-        Step::SetOwner(own) if root.has_kernel() => match owner(&own.point) {
+        Step::SetOwner(own) => match owner(&own.point) {
             Some(found) if found != own.owner => {
                 let point = own.point.display().to_string();
                 Some((point, shown(found), Some(shown(own.owner))))

@@ -269,6 +269,7 @@ fn of_step(
     effects: &mut dyn Effects,
 ) -> Result<Vec<Before>, Failure> {
     Ok(match step {
+        _ if step.is_skipped_on(root) => Vec::new(),
         Step::Write(write) => numbers(write, machine, root)?,
         Step::SelectWord(SelectWord { path, .. }) => vec![Before::Word {
             path: path.to_string(),
@@ -283,7 +284,7 @@ fn of_step(
                 gid,
                 mode,
             });
-            before.filter(|_| root.has_kernel()).into_iter().collect()
+            before.into_iter().collect()
         }
         Step::Mount(mount) if machine.mounts.iter().any(|it| it.point == mount.point) => Vec::new(),
         Step::Mount(mount) => vec![Before::NotMounted(mount.point.clone())],

@@ -40,6 +40,14 @@ fn of_task(task: &Task, root: &Root) -> String {
 
 /// Returns the command of one step.
 pub fn line(step: &Step, root: &Root) -> String {
+    let command = command(step, root);
+    match step.is_skipped_on(root) {
+        true => format!("# not run on a recorded tree: {command}"),
+        false => command,
+    }
+}
+
+fn command(step: &Step, root: &Root) -> String {
     match step {
         Step::Write(write) => write_line(write, root),
         Step::SelectWord(SelectWord { path, word }) => {
@@ -65,26 +73,20 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::Mount(mount) => {
             let point = quote(root, &mount.point);
             let options = mount.options();
-            live_only(
-                root,
-                format!("mount -t hugetlbfs none {point} -o {options}"),
-            )
+            format!("mount -t hugetlbfs none {point} -o {options}")
         }
         Step::SetOwner(own) => {
             let point = quote(root, &own.point);
             let owner = own.owner;
             let (uid, gid, mode) = (owner.uid, owner.gid, owner.mode);
-            live_only(
-                root,
-                format!("chown {uid}:{gid} {point} && chmod {mode:04o} {point}"),
-            )
+            format!("chown {uid}:{gid} {point} && chmod {mode:04o} {point}")
         }
-        Step::Unmount(point) => live_only(root, format!("umount {}", quote(root, point))),
-        Step::SwapOn(swap) => live_only(root, swap_on(swap, root)),
-        Step::SwapOff(swap) => live_only(root, swap_off(swap, root)),
+        Step::Unmount(point) => format!("umount {}", quote(root, point)),
+        Step::SwapOn(swap) => swap_on(swap, root),
+        Step::SwapOff(swap) => swap_off(swap, root),
         Step::Install(install) => install_line(install, root),
         Step::RemoveFile(path) => format!("rm -f {}", quote(root, path)),
-        Step::Run(words) => live_only(root, words.join(" ")),
+        Step::Run(words) => words.join(" "),
         Step::Impossible(not) => {
             let message = format!("hugeadm: error: {}: {}", not.subject, not.why);
             format!("echo {} >&2; false", quote_text(&message))
@@ -182,13 +184,6 @@ fn swap_off(swap: &Swap, root: &Root) -> String {
     match swap.size {
         None => format!("! grep -q '^{path} ' /proc/swaps || swapoff {path}"),
         Some(_) => format!("[ ! -e {path} ] || {{ swapoff {path}; rm -f {path}; }}"),
-    }
-}
-
-fn live_only(root: &Root, command: String) -> String {
-    match root.has_kernel() {
-        true => command,
-        false => format!("# not run on a recorded tree: {command}"),
     }
 }
 
