@@ -92,9 +92,8 @@ impl<'a> Planned<'a> {
 
     /// Returns the overcommit that preserves the maximum with another minimum.
     fn overcommit_for(&self, minimum: PageCount) -> Option<PageCount> {
-        let overcommit = self.overcommit?;
-        let maximum = self.minimum.checked_add(overcommit).unwrap_or(minimum);
-        Some(maximum.saturating_sub(minimum))
+        self.overcommit?;
+        Some(self.maximum().saturating_sub(minimum))
     }
 
     pub(super) fn whole_minimum(&mut self, change: Change) -> Vec<Step> {
@@ -150,28 +149,19 @@ impl<'a> Planned<'a> {
     }
 
     pub(super) fn whole_maximum(&mut self, change: Change) -> Vec<Step> {
-        let before = self.overcommit.unwrap_or(PageCount::ZERO);
-        let before = self.minimum.checked_add(before).unwrap_or(self.minimum);
-        let maximum = self.after(change, before, "the pool");
-        let mut steps = Vec::new();
-        if maximum < self.minimum {
-            steps.push(self.write_whole(maximum));
+        let maximum = self.after(change, self.maximum(), "the pool");
+        if maximum > self.minimum && self.overcommit.is_none() {
+            return vec![self.no_overcommit()];
+        }
+        if maximum < self.minimum || self.overcommit.is_none() {
+            let mut steps = vec![self.write_whole(maximum)];
             let overcommit = self.overcommit.map(|_| PageCount::ZERO);
             self.settle(maximum, overcommit, &mut steps);
             return steps;
         }
         let overcommit = maximum.saturating_sub(self.minimum);
-        if self.overcommit.is_none() && overcommit == PageCount::ZERO {
-            steps.push(self.write_whole(self.minimum));
-            return steps;
-        }
-        if self.overcommit.is_none() {
-            return vec![self.no_overcommit()];
-        }
-        let value = self.overcommit_value(overcommit);
-        steps.push(self.write_overcommit(value, true));
         self.overcommit = Some(overcommit);
-        steps
+        vec![self.write_overcommit(self.overcommit_value(overcommit), true)]
     }
 
     /// Raises the overcommit before pages are removed.
