@@ -174,3 +174,13 @@ fn a_maximum_beyond_all_memory_is_refused() {
         "{ran:?}"
     );
 }
+
+/// Node 0 has 64 pages, all free.
+#[test]
+fn a_node_grows_from_what_a_clear_leaves() {
+    let text = plan(NODES, &["--clear", "--pool-pages-min=2MB@0:+5"]);
+    assert!(
+        text.contains("echo 5 > /sys/devices/system/node/node0/"),
+        "{text}"
+    );
+}

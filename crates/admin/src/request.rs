@@ -44,12 +44,10 @@ pub struct Request {
     pub pool_min: Vec<PoolChange>,
     /// `--pool-pages-max`, in the order given; runs after `pool_min`.
     pub pool_max: Vec<PoolChange>,
-    /// Options for growing pools.
+    /// Options for growing pools, and `--clear`.
     pub growth: Pools,
     /// The lowest unused number of a permanent swap file.
     pub swap_number: u64,
-    /// `--clear`
-    pub clear: bool,
     /// `--unmount` and `--clear`: mount points, the latest mount first.
     pub unmount: Vec<PathBuf>,
     /// `--create-mounts` and related options.
@@ -211,7 +209,6 @@ impl Request {
     ) -> Result<Request, Vec<String>> {
         let mut request = Request {
             growth: args.pools.clone(),
-            clear: args.pools.clear,
             ..Request::default()
         };
         let mut errors = request.add(args, machine, effects);

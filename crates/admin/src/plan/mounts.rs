@@ -171,7 +171,7 @@ fn other_limits(found: &mount::Mount, limits: &Mounts, size: PageSize) -> Option
 /// and one that removes their directories, inner ones first.
 pub(super) fn unmount(request: &Request) -> Vec<Task> {
     let points = &request.unmount;
-    let option = if request.clear {
+    let option = if request.growth.clear {
         "--clear"
     } else {
         "--unmount"

@@ -25,7 +25,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         .iter()
         .map(|pool| (pool.size, Planned::new(machine, pool, &request.growth)))
         .collect();
-    for planned in pools.values_mut().filter(|_| request.clear) {
+    for planned in pools.values_mut().filter(|_| request.growth.clear) {
         plan.tasks.push(Task::new("--clear", planned.clear()));
     }
     let mut swap_number = request.swap_number;

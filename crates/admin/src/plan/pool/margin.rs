@@ -60,9 +60,9 @@ fn growing_nodes<'m, 'a>(
             let size = planned.pool().size;
             let bytes = |pages: PageCount| size.of(pages).map_or(u64::MAX, Bytes::get);
             let now = node.pool(size).map_or(PageCount::ZERO, NodePool::minimum);
-            let changed = planned.nodes().find(|(id, ..)| *id == node.id);
+            let later = planned.node(node.id).unwrap_or(now);
             before = before.saturating_add(bytes(now));
-            after = after.saturating_add(bytes(changed.map_or(now, |(_, _, after)| after)));
+            after = after.saturating_add(bytes(later));
         }
         (node, before, after)
     };

@@ -57,14 +57,12 @@ impl<'a> Planned<'a> {
         self.minimum
     }
 
-    /// Returns the pages of each changed node, before and after.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, PageCount, PageCount)> {
-        let nodes = match &self.written {
-            Written::Nodes(nodes) => Some(nodes),
+    /// Returns the planned pages of a node, if a change names it.
+    pub(super) fn node(&self, id: NodeId) -> Option<PageCount> {
+        match &self.written {
+            Written::Nodes(nodes) => nodes.get(&id).copied(),
             Written::Nothing | Written::Whole => None,
-        };
-        let nodes = nodes.into_iter().flatten();
-        nodes.map(|(id, after)| (*id, self.share(*id), *after))
+        }
     }
 
     pub(super) fn maximum(&self) -> PageCount {
@@ -204,8 +202,16 @@ impl<'a> Planned<'a> {
         }
     }
 
+    /// Returns the pages of a node before its first change. `--clear` leaves those in use.
     fn share(&self, id: NodeId) -> PageCount {
-        self.machine.node_minimum(id, self.pool.size)
+        let node = self.machine.node(id);
+        let Some(share) = node.and_then(|node| node.pool(self.pool.size)) else {
+            return PageCount::ZERO;
+        };
+        match self.growth.clear {
+            true => share.minimum().min(share.total.saturating_sub(share.free)),
+            false => share.minimum(),
+        }
     }
 
     fn whole_file(&self) -> KPath {
