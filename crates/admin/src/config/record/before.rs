@@ -1,0 +1,193 @@
+//! The state of files before an apply, and the steps that restore it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hugetools_model::hugetlb::node::node_pool_path;
+use hugetools_model::hugetlb::pool::{NR_HUGEPAGES, counter_path};
+use hugetools_model::{KPath, Machine, PageSize, Root, thp};
+use serde::{Deserialize, Serialize};
+
+use crate::apply::numbers::number;
+use crate::effects::Effects;
+use crate::plan::Plan;
+use crate::report::Failure;
+use crate::request::boot::kernel::is_gigantic;
+use crate::step::{
+    Effort, MakeDir, NumberKind, Owner, Pages, SelectWord, SetOwner, Step, Value, Write,
+};
+
+/// The state of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Before {
+    Number {
+        path: String,
+        number: u64,
+        /// The page size in bytes, if this is a number of pages.
+        pages: Option<u64>,
+    },
+    Word {
+        path: String,
+        word: String,
+    },
+    Owner {
+        path: PathBuf,
+        uid: u32,
+        gid: u32,
+        mode: u32,
+    },
+    NotMounted(PathBuf),
+    NoDirectory(PathBuf),
+}
+
+impl Before {
+    /// Returns the kind of file and its path.
+    pub(super) fn subject(&self) -> (u8, &Path) {
+        match self {
+            Before::Number { path, .. } | Before::Word { path, .. } => (0, Path::new(path)),
+            Before::Owner { path, .. } => (1, path),
+            Before::NotMounted(path) => (2, path),
+            Before::NoDirectory(path) => (3, path),
+        }
+    }
+
+    /// Returns the bytes that a restored pool takes; negative if it shrinks.
+    pub(super) fn cost(&self, machine: &Machine) -> Option<i128> {
+        let Before::Number { path, number, .. } = self else {
+            return None;
+        };
+        let mut pools = machine.pools.iter();
+        let pool = pools.find(|pool| counter_path(pool, NR_HUGEPAGES).as_str() == path)?;
+        let more = i128::from(*number) - i128::from(pool.minimum().get());
+        Some(more * i128::from(pool.size.get()))
+    }
+
+    /// Returns the step that restores the state; `None` if it is of no kernel setting.
+    pub(super) fn restore(&self, machine: &Machine) -> Option<Step> {
+        Some(match self {
+            Before::Number {
+                path,
+                number,
+                pages,
+            } => Step::Write(Write {
+                path: KPath::recorded(path)?,
+                value: Value::Plain(*number),
+                kind: number_kind(*pages, machine),
+            }),
+            Before::Word { path, word } => Step::SelectWord(SelectWord {
+                path: KPath::recorded(path)?,
+                word: word.clone(),
+            }),
+            Before::Owner {
+                path,
+                uid,
+                gid,
+                mode,
+            } => Step::SetOwner(SetOwner {
+                point: path.clone(),
+                owner: Owner {
+                    uid: *uid,
+                    gid: *gid,
+                    mode: *mode,
+                },
+            }),
+            Before::NotMounted(point) => Step::Unmount(point.clone()),
+            Before::NoDirectory(path) => Step::RemoveDir(path.clone()),
+        })
+    }
+}
+
+/// Returns the present state of everything that a plan changes.
+pub(super) fn present(
+    plan: &Plan,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Vec<Before>, Failure> {
+    let machine = Machine::read(root)?;
+    let mut all = Vec::new();
+    for step in plan.tasks.iter().flat_map(|task| &task.steps) {
+        all.extend(of_step(step, &machine, root, effects)?);
+    }
+    Ok(all)
+}
+
+fn of_step(
+    step: &Step,
+    machine: &Machine,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Vec<Before>, Failure> {
+    Ok(match step {
+        _ if step.is_skipped_on(root) => Vec::new(),
+        Step::Write(write) => numbers(write, machine, root)?,
+        Step::SelectWord(SelectWord { path, .. }) => vec![Before::Word {
+            path: path.to_string(),
+            word: thp::marked(path, &root.read(path)?)?,
+        }],
+        Step::SetOwner(SetOwner { point, .. }) => {
+            let found = effects.stat(point).ok().flatten();
+            let before = found.map(|found| Before::Owner {
+                path: point.clone(),
+                uid: found.owner.uid,
+                gid: found.owner.gid,
+                mode: found.owner.mode,
+            });
+            before.into_iter().collect()
+        }
+        Step::Mount(mount) if machine.mounts.iter().any(|it| it.point == mount.point) => Vec::new(),
+        Step::Mount(mount) => vec![Before::NotMounted(mount.point.clone())],
+        Step::MakeDir(MakeDir { path, .. }) => {
+            let is_missing = |dir: &&Path| matches!(effects.stat(dir), Ok(None));
+            let missing = path.ancestors().take_while(is_missing);
+            let mut missing: Vec<&Path> = missing.collect();
+            missing.reverse();
+            missing
+                .into_iter()
+                .map(|dir| Before::NoDirectory(dir.to_owned()))
+                .collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// Returns the number in a file. For a whole pool, also each node's number, because the kernel
+/// would divide a restored total anew.
+fn numbers(write: &Write, machine: &Machine, root: &Root) -> Result<Vec<Before>, Failure> {
+    let mut files = Vec::new();
+    let mut pages = None;
+    if let NumberKind::Pages(of) = &write.kind {
+        pages = Some(of.size.get());
+        let nodes = machine
+            .nodes
+            .iter()
+            .filter(|node| node.pool(of.size).is_some());
+        let nodes = nodes.filter(|_| of.node.is_none());
+        files.extend(nodes.map(|node| node_pool_path(node.id, of.size)));
+    }
+    files.push(write.path.clone());
+    let before = |path: &KPath| {
+        Ok(Before::Number {
+            path: path.to_string(),
+            number: number(path, root)?,
+            pages,
+        })
+    };
+    files.iter().map(before).collect()
+}
+
+fn number_kind(pages: Option<u64>, machine: &Machine) -> NumberKind {
+    let size = pages.and_then(PageSize::new);
+    size.map_or(NumberKind::Setting, |size| {
+        NumberKind::Pages(Pages {
+            size,
+            node: None,
+            gigantic: is_gigantic(machine, size),
+            effort: Some(Effort {
+                compact: KPath::from("/proc/sys/vm/compact_memory"),
+                hard: false,
+                time: Duration::ZERO,
+            }),
+        })
+    })
+}
