@@ -7,7 +7,7 @@ use hugetools_admin::config::check::{Difference, differences};
 use hugetools_admin::config::source::Source;
 use hugetools_admin::config::{record, requests, save};
 use hugetools_admin::effects::Effects;
-use hugetools_admin::plan::Plan;
+use hugetools_admin::plan::{Plan, Refusal};
 use hugetools_admin::report::{Status, status};
 use hugetools_admin::step::{Owner, Step};
 use hugetools_model::hugetlb::node::NodeId;
@@ -230,6 +230,30 @@ fn a_rollback_after_a_failed_apply_is_complete() {
     assert_eq!(apply(&mut world, text), Status::Done);
     roll_back(&mut world);
     assert_eq!(difference(&before.0, &state(&world).0), [""; 0]);
+}
+
+/// Other programs may use the memory of the node's former pages by now.
+#[test]
+fn a_rollback_of_a_node_leaves_memory_to_other_programs() {
+    let mut world = machine(NODES, |sim| sim);
+    let text = "[[pool]]\nsize = \"2MB\"\nnodes = { 0 = 0 }\n";
+    assert_eq!(apply(&mut world, text), Status::Done);
+    let meminfo = world.dir.path().join("proc/meminfo");
+    let lines = tree_text(&meminfo);
+    let lines = lines
+        .lines()
+        .map(|line| match line.starts_with("MemAvailable:") {
+            true => "MemAvailable: 600000 kB\n".to_owned(),
+            false => format!("{line}\n"),
+        });
+    write(&meminfo, &lines.collect::<String>());
+    let plan = record::plan(&world.now(), false, &mut world)
+        .unwrap()
+        .unwrap();
+    assert!(
+        matches!(plan.refusal, Some(Refusal::Harmful(_))),
+        "{plan:?}"
+    );
 }
 
 /// `recommended` refers to the pools of the file, not to the current ones.

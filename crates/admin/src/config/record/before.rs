@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hugetools_model::hugetlb::node::node_pool_path;
-use hugetools_model::hugetlb::pool::{NR_HUGEPAGES, counter_path};
 use hugetools_model::{KPath, Machine, PageSize, Root, thp};
 use serde::{Deserialize, Serialize};
 
@@ -52,15 +51,26 @@ impl Before {
         }
     }
 
-    /// Returns the bytes that a restored pool takes; negative if it shrinks.
+    /// Returns the bytes that a pool takes when it is restored; negative if it shrinks. A whole pool
+    /// is recorded with its nodes: on a machine with nodes, only these count.
     pub(super) fn cost(&self, machine: &Machine) -> Option<i128> {
-        let Before::Number { path, number, .. } = self else {
+        let Before::Number {
+            path,
+            number,
+            pages,
+        } = self
+        else {
             return None;
         };
-        let mut pools = machine.pools.iter();
-        let pool = pools.find(|pool| counter_path(pool, NR_HUGEPAGES).as_str() == path)?;
-        let more = i128::from(*number) - i128::from(pool.minimum().get());
-        Some(more * i128::from(pool.size.get()))
+        let size = PageSize::new((*pages)?)?;
+        let mut nodes = machine.nodes.iter();
+        let now = match nodes.find(|node| node_pool_path(node.id, size).as_str() == path) {
+            Some(node) => machine.node_minimum(node.id, size),
+            None if machine.nodes.is_empty() => machine.pool(size)?.minimum(),
+            None => return None,
+        };
+        let more = i128::from(*number) - i128::from(now.get());
+        Some(more * i128::from(size.get()))
     }
 
     /// Returns the step that restores the state; `None` if it is of no kernel setting.
