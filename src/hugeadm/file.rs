@@ -9,7 +9,7 @@ use hugetools_admin::effects::Effects;
 use hugetools_admin::live::Live;
 use hugetools_admin::live::files;
 use hugetools_admin::plan::{Plan, Refusal};
-use hugetools_admin::report::{self, Failure, Status};
+use hugetools_admin::report::{self, Failure, Status, hint};
 use hugetools_admin::request::Request;
 use hugetools_admin::request::boot::kernel;
 use hugetools_contract::level::Level;
@@ -110,7 +110,7 @@ impl Run {
             }
         };
         if let Err(failure) = done {
-            self.fail(&failure.error);
+            self.fail(&hint::with_advice(&failure, effects.is_root()));
         }
     }
 

@@ -4,7 +4,7 @@ use hugetools_model::PageSize;
 use hugetools_model::hugetlb::node::NodeId;
 
 use crate::plan::shell::quote_text;
-use crate::report::Outcome;
+use crate::report::{Failure, Outcome};
 use crate::step::{NumberKind, Pages, Step, Value, Write};
 
 /// Returns the advice for a step, the second line of its message.
@@ -50,17 +50,33 @@ fn short_hint(pages: &Pages, asked: u64) -> String {
     }
 }
 
+/// Returns the message of a failure outside steps, with advice if rights are missing.
+pub fn with_advice(failure: &Failure, is_root: bool) -> String {
+    let advice = failure.errno.and_then(|errno| rights_hint(errno, is_root));
+    let advice = advice.map(|advice| format!("\n  {advice}"));
+    format!("{}{}", failure.error, advice.unwrap_or_default())
+}
+
+fn rights_hint(errno: i32, is_root: bool) -> Option<&'static str> {
+    match errno {
+        libc::EPERM | libc::EACCES if is_root => Some(
+            "this requires CAP_SYS_ADMIN on the host, which root of a user namespace or container \
+             lacks: run it on the host",
+        ),
+        libc::EPERM | libc::EACCES => Some("run it as root; --dry-run prints the commands instead"),
+        libc::EROFS => Some(
+            "the file system is read-only, as in a container: run it on the host or where it is \
+             writable",
+        ),
+        _ => None,
+    }
+}
+
 fn failure_hint(step: &Step, errno: i32, is_root: bool) -> Option<String> {
+    if let Some(hint) = rights_hint(errno, is_root) {
+        return Some(hint.to_owned());
+    }
     let text = match (errno, step) {
-        (libc::EPERM | libc::EACCES, _) if is_root => "this requires CAP_SYS_ADMIN on the host, \
-             which root of a user namespace or container lacks: run it on the host"
-            .to_owned(),
-        (libc::EPERM | libc::EACCES, _) => {
-            "run it as root; --dry-run prints the commands instead".to_owned()
-        }
-        (libc::EROFS, _) => "the file system is read-only, as in a container: run it on the host \
-                             or where it is writable"
-            .to_owned(),
         (libc::EINVAL, Step::Write(write)) => einval_hint(write)?,
         (libc::ENODEV, Step::Mount(_)) => {
             "this kernel has no hugetlbfs (CONFIG_HUGETLBFS)".to_owned()
