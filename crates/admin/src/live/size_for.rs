@@ -47,21 +47,17 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
     }
     let [mut private, mut shared] = [(0, 0, 0); 2];
     let mut small = 0;
-    for record in records(&smaps).filter(|record| record.resident() > 0) {
-        let sum = match is_shared(&record) {
-            None => continue,
-            Some(true) => &mut shared,
-            Some(false) if record.mapped() < size.get() => {
-                small += record.resident();
-                continue;
-            }
-            Some(false) => &mut private,
+    let touched = records(&smaps).filter(|record| record.resident() > 0);
+    for record in touched.filter(may_be_huge) {
+        if !record.shared && record.mapped() < size.get() {
+            small += record.resident();
+            continue;
+        }
+        let (sum, more) = match record.shared {
+            true => (&mut shared, record.mapped()),
+            false => (&mut private, record.resident()),
         };
         let (count, bytes, pages) = *sum;
-        let more = match record.shared {
-            true => record.mapped(),
-            false => record.resident(),
-        };
         *sum = (count + 1, bytes + more, pages + more.div_ceil(size.get()));
     }
     let parts = [("private", private), ("shared", shared)];
@@ -80,9 +76,8 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
     Ok(parts)
 }
 
-/// Whether memory that huge pages can hold is shared; `None` for files, stacks and the
-/// kernel's mappings.
-fn is_shared(record: &Record<'_>) -> Option<bool> {
+/// Whether huge pages can hold the memory: not that of files, stacks and the kernel's mappings.
+fn may_be_huge(record: &Record<'_>) -> bool {
     let begins = |names: &[&str]| {
         names
             .iter()
@@ -96,7 +91,7 @@ fn is_shared(record: &Record<'_>) -> Option<bool> {
         "/anon_hugepage",
     ]);
     let is_anon = record.name.is_empty() || begins(&["[heap]", "[anon"]);
-    (is_shm || is_anon || record.hugetlb > 0).then_some(record.shared)
+    is_shm || is_anon || record.hugetlb > 0
 }
 
 /// Returns a name with a slash as it is, else the first file of that name in `path`.
