@@ -233,17 +233,12 @@ impl Scan<'_> {
             if !self.may_be_on_huge_pages(&link) {
                 continue;
             }
-            let Some(found) = fs::metadata(&path)
-                .ok()
-                .filter(|it| self.sizes.contains(&it.blksize()))
-            else {
+            let Ok(found) = fs::metadata(&path) else {
                 continue;
             };
-            let is_huge = statfs(&path).is_ok_and(|fs| fs.filesystem_type() == HUGETLBFS_MAGIC);
-            let Some(size) = self
-                .size(found.blksize())
-                .filter(|_| is_huge && found.is_file())
-            else {
+            let is_huge = || statfs(&path).is_ok_and(|fs| fs.filesystem_type() == HUGETLBFS_MAGIC);
+            let size = self.size(found.blksize());
+            let Some(size) = size.filter(|_| found.is_file() && is_huge()) else {
                 continue;
             };
             let kind = Kind::Nameless(link.to_string_lossy().into_owned());
