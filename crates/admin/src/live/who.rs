@@ -3,6 +3,7 @@
 
 mod attached;
 mod files;
+mod pages;
 mod process;
 mod sysv_shm;
 
@@ -14,7 +15,7 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
 use crate::listing::who::{Kind, Object, Snapshot};
-use process::Page;
+use pages::Page;
 
 /// Maximum number of scans while the pools keep changing. The last is reported as inconsistent.
 const TRIES: usize = 5;

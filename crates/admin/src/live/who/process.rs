@@ -2,43 +2,19 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::process::{self, Entry, Pid, hidepid};
+use hugetools_model::process::{self, Pid, hidepid};
 use hugetools_model::smaps::{Record, records};
 use hugetools_model::{KPath, PageSize, Root, keyed};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
 
+use super::pages::{PresentPage, present_pages};
 use super::{Key, Scan, Stat};
 use crate::listing::who::{Kind, Private};
-
-/// Identifies a page: by its frame if the kernel shows it, else by a substitute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Page {
-    /// The first frame of the page.
-    Frame(u64),
-    /// A page of one process: pid and address.
-    Own(u32, u64),
-    /// A page that processes share since a fork: its mapping's inode, and its address.
-    Inherited(u64, u64),
-}
-
-/// Returns the bytes of a base page, the unit of `/proc/PID/pagemap`.
-fn page_size() -> u64 {
-    let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
-    let size = size.ok().flatten();
-    size.and_then(|size| u64::try_from(size).ok())
-        .unwrap_or(4096)
-}
-
-/// A present huge page of a mapping.
-struct PresentPage {
-    page: Page,
-    file_backed: bool,
-}
 
 impl Scan<'_> {
     pub(super) fn processes(&mut self) {
@@ -267,40 +243,4 @@ fn name(root: &Root, pid: Pid) -> String {
     let exe = process::exe(root, pid);
     let path = exe.map(|path| String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned());
     path.unwrap_or_else(|_| "?".to_owned())
-}
-
-/// Returns the present huge pages of a mapping.
-fn present_pages(
-    pid: Pid,
-    size: PageSize,
-    record: &Record<'_>,
-    pagemap: Option<&fs::File>,
-) -> Vec<PresentPage> {
-    let Some(pagemap) = pagemap else {
-        return Vec::new();
-    };
-    let base = page_size();
-    let mut present = Vec::new();
-    for index in 0..record.mapped() / size.get() {
-        let address = record.start + index * size.get();
-        let mut word = [0; Entry::LEN];
-        if pagemap
-            .read_exact_at(&mut word, address / base * Entry::LEN as u64)
-            .is_err()
-        {
-            continue;
-        }
-        let entry = Entry::new(u64::from_ne_bytes(word));
-        if !entry.is_present() {
-            continue;
-        }
-        let page = match entry.frame() {
-            Some(frame) => Page::Frame(frame),
-            None if entry.is_exclusive() => Page::Own(pid.get(), address),
-            None => Page::Inherited(record.inode, address),
-        };
-        let file_backed = entry.is_of_file();
-        present.push(PresentPage { page, file_backed });
-    }
-    present
 }
