@@ -42,8 +42,8 @@ pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, un
 pub use policy::{mbind, page_node, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wait_for, futex_wake, getegid,
-    geteuid, getpid, getppid, gettid, getuid, has_child, host, is_alone, is_secure, page_size,
-    probe_read, program_break, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
+    geteuid, getpid, getppid, getuid, has_child, host, is_alone, is_secure, page_size, probe_read,
+    program_break, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,

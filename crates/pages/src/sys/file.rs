@@ -1,10 +1,11 @@
 //! Files, closed when dropped. Those opened here are closed at `exec`, too.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_int, c_short};
 
 use super::call::{Errno, Result, call, create_call, file_call, filled, unfiltered_call};
-use super::{NoSignals, limit, path};
+use super::process::{NoSignals, timespec};
+use super::{limit, path};
 use crate::sys::cast::{extended, int, unsigned};
 
 /// An open file.
@@ -132,13 +133,13 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
     call(libc::SYS_write, [extended(fd), at, len])
 }
 
-/// Writes once, unless the reader is stuck. Consumes SIGPIPE and SIGXFSZ raised by the write.
+/// Writes once, unless the reader takes nothing for 100 ms. Consumes SIGPIPE and SIGXFSZ raised by the write.
 ///
 /// # Errors
 /// If the file doesn't take all of it; a missing or stuck reader is no error.
 pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     let _quiet = NoSignals::where_allowed();
-    if !takes_bytes(fd) {
+    if !poll(fd, libc::POLLOUT, 100) {
         return Ok(());
     }
     let before = pending_signals();
@@ -161,13 +162,13 @@ pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     }
 }
 
-/// Whether a descriptor is writable within 100 ms.
-fn takes_bytes(fd: c_int) -> bool {
+/// Waits until a descriptor has one of these events; returns false after `milliseconds`.
+pub(super) fn poll(fd: c_int, events: c_short, milliseconds: u64) -> bool {
     // The kernel overwrites it with the remaining time.
-    let mut timeout = [0_u64, 100_000_000];
+    let mut timeout = timespec(milliseconds);
     let mut file = libc::pollfd {
         fd,
-        events: libc::POLLOUT,
+        events,
         revents: 0,
     };
     let (at, time) = (core::ptr::from_mut(&mut file), timeout.as_mut_ptr());

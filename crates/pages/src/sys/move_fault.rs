@@ -5,9 +5,9 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use super::call::{READS, Result, WRITES, call, unfiltered_call};
+use super::call::{READS, Result, WRITES, unfiltered_call};
 use super::cast::extended;
-use super::file::File;
+use super::file::{File, poll};
 use super::userfault::{UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE, ioctl, open};
 
 const MODE_MISSING: u64 = 1 << 0;
@@ -161,15 +161,7 @@ impl MoveFault {
 
     /// Waits for a message, at most `milliseconds`.
     pub fn wait(&self, milliseconds: u64) {
-        let mut file = libc::pollfd {
-            fd: self.0.fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // The kernel overwrites it with the remaining time.
-        let mut time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
-        let (file, time) = ((&raw mut file) as usize, time.as_mut_ptr() as usize);
-        let _ = call(libc::SYS_ppoll, [file, 1, time, 0]);
+        poll(self.0.fd(), libc::POLLIN, milliseconds);
     }
 }
 

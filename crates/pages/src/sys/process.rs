@@ -31,11 +31,6 @@ pub fn program_break() -> usize {
     file_call(libc::SYS_brk, [0]).unwrap_or(0)
 }
 
-/// `gettid(2)`.
-pub fn gettid() -> u32 {
-    number(libc::SYS_gettid)
-}
-
 /// The host name; `None` if it is empty.
 pub fn host(buffer: &mut [u8; 65]) -> Option<&str> {
     // SAFETY: all bits zero are a valid `utsname`.
@@ -99,9 +94,14 @@ pub fn is_alone() -> Option<bool> {
     }
 }
 
+/// Milliseconds as the kernel's `timespec`.
+pub(super) fn timespec(milliseconds: u64) -> [u64; 2] {
+    [milliseconds / 1000, milliseconds % 1000 * 1_000_000]
+}
+
 /// Sleeps this long or until a signal.
 pub fn sleep(milliseconds: u64) {
-    let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+    let time = timespec(milliseconds);
     let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0]);
 }
 
@@ -192,13 +192,8 @@ pub fn futex_wait(word_at: &AtomicU32, value: u32) {
 
 /// Waits while the word holds `value`, at most `milliseconds`.
 pub fn futex_wait_for(word_at: &AtomicU32, value: u32, milliseconds: u64) {
-    let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
-    let _ = futex(
-        word_at.as_ptr() as usize,
-        libc::FUTEX_WAIT,
-        value,
-        Some(&time),
-    );
+    let (addr, time) = (word_at.as_ptr() as usize, timespec(milliseconds));
+    let _ = futex(addr, libc::FUTEX_WAIT, value, Some(&time));
 }
 
 /// Makes the kernel read a word, by a futex wait that ends at once. A page that can't be populated
