@@ -8,9 +8,8 @@
 //! * [`request`]: entry points; `commands`: hands requests to the service
 //! * `ranges`: memory that qualifies; `figures`: counters for the report
 //! * `nodes`: nodes of CPUs and threads
-//! * `service`: the thread; `mover`: parks pieces and brings them back; `area`: the mappings
-//!   that hold parked pieces; `regions`: table of origins and parking addresses; `resident`: pages
-//!   in memory
+//! * `service`: the thread; `mover`: parks pieces and brings them back; `pieces`: table of origins
+//!   and parking addresses; `resident`: pages in memory
 //!
 //! **Invariants.** A page is either at its origin or parked; the origin holds only the program's
 //! pages. The kernel reports each unmap, move or drop by the program, raw system calls included,
@@ -22,13 +21,12 @@
 //! **At a fork.** All pieces come back and the service ends ([`request::pause`]). The child of a
 //! raw `clone` or of `_Fork` finds zeros in place of parked pieces.
 
-mod area;
 mod commands;
 mod figures;
 mod mover;
 mod nodes;
+mod pieces;
 mod ranges;
-mod regions;
 pub mod request;
 mod resident;
 mod service;

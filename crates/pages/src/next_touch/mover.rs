@@ -4,24 +4,22 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use super::area::{Area, NEW, SETTLED, WAITING};
 use super::figures::count;
 use super::nodes::Nodes;
-use super::regions::{Region, Regions};
+use super::pieces::{Piece, Pieces, map_parking, unmap};
 use super::resident::{has_page, make_exclusive};
+use crate::kernel::facts;
 use crate::sys::{self, Errno, Message, MoveFault, Result};
 
-/// Maximum number of mappings parked at the same time.
-const AREAS: usize = 64;
+/// Maximum number of pieces of a mapping: each may become a VMA of its own, and a process may have
+/// 65530.
+const MOST_PIECES: usize = 8192;
 
 #[derive(Debug)]
 pub(super) struct Mover {
     fault: MoveFault,
     nodes: Nodes,
-    areas: [Option<Area>; AREAS],
-    regions: Regions,
-    /// Number of parked pieces.
-    waiting: usize,
+    pieces: Pieces,
 }
 
 impl Mover {
@@ -29,9 +27,7 @@ impl Mover {
         Ok(Mover {
             fault,
             nodes: Nodes::read(),
-            areas: [const { None }; AREAS],
-            regions: Regions::new()?,
-            waiting: 0,
+            pieces: Pieces::new()?,
         })
     }
 
@@ -39,14 +35,15 @@ impl Mover {
         &self.fault
     }
 
-    /// Whether to end: no piece is parked, or the table of regions is crowded.
+    /// Whether to end: no piece is parked, or the table of pieces is nearly full.
     pub(super) fn is_over(&self) -> bool {
-        self.waiting == 0 || self.regions.is_crowded()
+        self.pieces.all().is_empty() || self.pieces.is_crowded()
     }
 
-    /// Brings all pieces back if part of the range was parked, so that it can be parked again.
+    /// Brings all pieces back if part of the range was parked, so that it can be parked again, or
+    /// holds parked pages, which must not move.
     pub(super) fn finish_if_parked(&mut self, range: &Range<usize>) {
-        if self.regions.has(range) {
+        if self.pieces.concern(range) {
             self.finish();
         }
     }
@@ -55,69 +52,61 @@ impl Mover {
     ///
     /// # Errors
     /// `ENOMEM`; `EBUSY` if another userfaultfd watches the range.
-    pub(super) fn park(&mut self, origin: &Range<usize>, prot: c_int) -> Result<()> {
-        if self.regions.has(origin) {
+    pub(super) fn park(&mut self, range: &Range<usize>, prot: c_int) -> Result<()> {
+        if self.pieces.find(range).is_some() {
             // `mremap` has just moved parked memory here.
             return Ok(());
         }
-        let free = self.areas.iter().position(Option::is_none);
-        let free = free.ok_or(Errno(libc::ENOMEM))?;
+        if !self.pieces.has_room() {
+            return Err(Errno(libc::ENOMEM));
+        }
         if sys::has_child() == Some(false) {
-            make_exclusive(origin);
+            make_exclusive(range);
         }
-        let area = Area::map(origin, prot)?;
-        if let Err(error) = self.fault.watch(origin) {
-            area.unmap();
-            return Err(error);
-        }
-        self.regions.add(Region {
-            origin: origin.start,
-            parked: area.parked.start,
-            len: origin.len(),
-        });
-        let pieces = area.pieces();
-        self.areas[free] = Some(area);
-        for index in pieces {
-            self.park_piece(free, index);
+        let parking = map_parking(range, prot)?;
+        let watched = self.fault.watch(range);
+        watched.inspect_err(|_| unmap(parking, range.len()))?;
+        let huge = facts::thp_size();
+        let len = (range.len() / MOST_PIECES).next_multiple_of(huge).max(huge);
+        let whole = Piece {
+            origin: range.start,
+            parked: parking,
+            len: range.len(),
+        };
+        let pieces = || (range.start / len * len..range.end).step_by(len);
+        let pieces = || pieces().filter_map(|start| whole.part_in(&(start..start + len)));
+        pieces().for_each(|piece| self.pieces.add(piece));
+        for piece in pieces() {
+            self.park_piece(&piece.parked());
             self.serve();
         }
         Ok(())
     }
 
-    /// Parks a piece, unless it has no pages or the program is changing it.
-    fn park_piece(&mut self, area: usize, index: usize) {
-        let Some(parking) = self.areas[area].as_ref() else {
-            return;
-        };
-        if parking.states[index] != NEW {
-            return;
-        }
-        let piece = parking.piece(index);
+    /// Parks the pages that belong to this parking memory. The program may have moved or unmapped
+    /// parts of them since the watch began.
+    fn park_piece(&self, parked: &Range<usize>) {
         // UFFDIO_MOVE needs a watched target.
-        let moved = match self.fault.watch(&piece) {
-            Ok(()) => self.evict(&piece),
-            Err(_) => 0,
-        };
-        let _ = self.fault.forget(&piece);
-        let state = if moved > 0 { WAITING } else { SETTLED };
-        self.waiting += usize::from(moved > 0);
-        if let Some(area) = &mut self.areas[area] {
-            area.states[index] = state;
+        if self.fault.watch(parked).is_ok() {
+            let mut at = parked.start;
+            while let Some(part) = self.pieces.first_parked(&(at..parked.end)) {
+                if has_page(&part.origin()) {
+                    self.evict(&part);
+                }
+                at = part.parked().end;
+            }
         }
+        let _ = self.fault.forget(parked);
     }
 
-    /// Parks pages of a piece; returns the bytes moved. Pages that can't move stay.
-    fn evict(&self, piece: &Range<usize>) -> usize {
-        let (mut at, mut moved) = (piece.start, 0);
-        while let Some(part) = self.regions.first_parked(&(at..piece.end)) {
-            if at == piece.start && !has_page(&part.origin()) {
-                at = part.parked().end;
-                continue;
-            }
+    /// Moves pages to their parking memory. Pages that can't move stay.
+    fn evict(&self, piece: &Piece) {
+        let mut at = 0;
+        while at < piece.len {
+            let rest = piece.part(at, piece.len);
             // SAFETY: by the table, `parked` is reserved for these pages.
-            let (done, result) = unsafe { self.fault.move_pages(part.parked, &part.origin()) };
-            moved += done;
-            at = part.parked + done;
+            let (done, result) = unsafe { self.fault.move_pages(rest.parked, &rest.origin()) };
+            at += done;
             match result {
                 Ok(()) => {}
                 // A retry may move more.
@@ -128,7 +117,6 @@ impl Mover {
                 Err(_) => break,
             }
         }
-        moved
     }
 
     /// Serves all messages: faults and changes.
@@ -156,142 +144,104 @@ impl Mover {
         match change {
             Message::Fault { .. } => {}
             Message::Remap { from, to, len } => {
-                while let Some(part) = self.regions.take_part(&(*from..from + len)) {
-                    self.leave(&part);
-                    self.regions.add(Region {
+                while let Some(part) = self.pieces.take(&(*from..from + len)) {
+                    self.pieces.add(Piece {
                         origin: part.origin - from + to,
                         ..part
                     });
                 }
             }
             Message::Unmapped(range) => {
-                while let Some(part) = self.regions.take_part(range) {
-                    self.leave(&part);
-                    drop_pages(&part);
+                while let Some(part) = self.pieces.take(range) {
+                    part.unmap();
                 }
             }
             Message::Dropped(range) => {
-                for index in 0..self.regions.count() {
-                    if let Some(part) = self.regions.part_at(index, range) {
-                        self.leave(&part);
-                        drop_pages(&part);
-                    }
-                }
+                let pieces = self.pieces.all().iter();
+                let parts = pieces.filter_map(|piece| piece.part_in(range));
+                parts.for_each(|part| drop_pages(&part));
             }
         }
     }
 
-    /// Settles pieces that aren't parked yet: the program is changing them.
-    fn leave(&mut self, part: &Region) {
-        let mut areas = self.areas.iter_mut().flatten();
-        let Some(area) = areas.find(|area| area.parked.contains(&part.parked)) else {
-            return;
-        };
-        for index in area.index(part.parked)..=area.index(part.parked().end - 1) {
-            if area.states[index] == NEW {
-                area.states[index] = SETTLED;
-            }
-        }
-    }
-
-    /// Migrates the touched piece to the thread's node, then returns it to its origin and wakes the
-    /// thread.
+    /// Migrates the touched piece to the thread's node, then returns it to its origin, which wakes
+    /// the thread.
     fn serve_fault(&mut self, addr: usize, thread: u32) {
-        let page = sys::page_size();
-        let Some(region) = self.regions.at_origin(addr) else {
-            // The mapping has grown: nothing of this page is parked.
-            let _ = self.fault.forget(&(addr..addr + page));
+        let touched = addr..addr + sys::page_size();
+        let Some(piece) = self.pieces.find(&touched) else {
+            // A mapping that has grown, or memory that is back: nothing of this page is parked.
+            let _ = self.fault.forget(&touched);
             return;
         };
-        let parked = addr - region.origin + region.parked;
-        let Some((at, index)) = self.find(parked) else {
-            return;
-        };
-        let piece = self.areas[at].as_ref().map(|area| area.piece(index));
-        let piece = piece.unwrap_or_default();
-        if self.take_waiting(at, index) {
-            if let Some(node) = self.nodes.of_thread(thread) {
-                let is_local = || sys::page_node(parked) == Some(node);
-                let was_local = is_local();
-                migrate(&piece, node);
-                count(piece.len(), was_local, is_local());
-            }
+        let node = self.nodes.of_thread(thread);
+        if let Some(node) = node.filter(|_| has_page(&piece.parked())) {
+            let parked = addr - piece.origin + piece.parked;
+            let is_local = || sys::page_node(parked) == Some(node);
+            let was_local = is_local();
+            migrate(&piece.parked(), node);
+            count(piece.len, was_local, is_local());
+        }
+        while let Some(piece) = self.pieces.find(&touched) {
             self.bring_back(&piece);
         }
-        self.end_watch(&piece);
     }
 
-    fn find(&self, parked: usize) -> Option<(usize, usize)> {
-        let has = |area: &Option<Area>| {
-            let area = area.as_ref().filter(|area| area.parked.contains(&parked))?;
-            Some(area.index(parked))
-        };
-        let mut areas = self.areas.iter().enumerate();
-        areas.find_map(|(at, area)| Some((at, has(area)?)))
-    }
-
-    /// Settles a piece; returns whether it was parked.
-    fn take_waiting(&mut self, area: usize, index: usize) -> bool {
-        let Some(area) = &mut self.areas[area] else {
-            return false;
-        };
-        let was = core::mem::replace(&mut area.states[index], SETTLED) == WAITING;
-        self.waiting -= usize::from(was);
-        was
-    }
-
-    /// Moves a piece back to its origin.
-    fn bring_back(&mut self, piece: &Range<usize>) {
-        let mut at = piece.start;
-        while let Some(part) = self.regions.first_parked(&(at..piece.end)) {
-            // SAFETY: by the table, the pages belong there.
-            let (mut done, result) = unsafe { self.fault.move_pages(part.origin, &part.parked()) };
-            if done == 0 && !matches!(result, Ok(()) | Err(Errno(libc::EAGAIN))) {
-                // Copies a page that can't move.
-                let page = part.parked..part.parked + sys::page_size();
-                // SAFETY: the parking memory is ours and readable.
-                let (_, result) = unsafe { self.fault.copy(part.origin, &page) };
-                match result {
-                    Err(Errno(libc::EAGAIN)) => {}
-                    // No memory for the copy, or to swap the page in: the thread waits for it, as
-                    // in any page fault.
-                    Err(Errno(libc::ENOMEM | libc::EFAULT)) => sys::sleep(1),
-                    // Copied, or a page is there already, or nothing is mapped there any more.
-                    _ => done = page.len(),
-                }
+    /// Moves a piece back to its origin and ends its watch. A change by the program interrupts this
+    /// and is applied: the rest of the piece stays parked, perhaps for another place.
+    fn bring_back(&mut self, piece: &Piece) {
+        let mut done = 0;
+        while done < piece.len {
+            match self.move_back(&piece.part(done, piece.len)) {
+                0 => break,
+                more => done += more,
             }
-            at = part.parked + done;
-            if done == 0 {
-                self.read_changes();
-            }
+        }
+        self.settle(&piece.part(0, done).origin());
+        if done < piece.len {
+            self.read_changes();
+            // Lets the thread that makes the change go on.
+            sys::yield_now();
         }
     }
 
-    /// Ends the watch of a piece; threads that wait for it go on.
-    fn end_watch(&self, piece: &Range<usize>) {
-        let mut at = piece.start;
-        while let Some(part) = self.regions.first_parked(&(at..piece.end)) {
-            let _ = self.fault.forget(&part.origin());
-            at = part.parked().end;
+    /// Moves pages from the start of a piece back; returns the bytes, 0 to try again after reading
+    /// messages.
+    fn move_back(&self, piece: &Piece) -> usize {
+        // SAFETY: by the table, the pages belong there.
+        let (done, result) = unsafe { self.fault.move_pages(piece.origin, &piece.parked()) };
+        if done > 0 || matches!(result, Ok(()) | Err(Errno(libc::EAGAIN))) {
+            return done;
+        }
+        // Copies a page that can't move.
+        let page = piece.part(0, sys::page_size());
+        // SAFETY: the parking memory is ours and readable.
+        let (_, result) = unsafe { self.fault.copy(page.origin, &page.parked()) };
+        match result {
+            Err(Errno(libc::EAGAIN)) => 0,
+            // No memory for the copy, or to swap the page in: the thread waits for it, as in any
+            // page fault.
+            Err(Errno(libc::ENOMEM | libc::EFAULT)) => {
+                sys::sleep(1);
+                0
+            }
+            // Copied, or a page is there already, or nothing is mapped there any more.
+            _ => page.len,
         }
     }
 
-    /// Brings all pieces back and ends all watches.
+    /// Removes an origin range from the table and ends its watch; threads that wait for it go on.
+    fn settle(&mut self, origin: &Range<usize>) {
+        while let Some(part) = self.pieces.take(origin) {
+            part.unmap();
+        }
+        let _ = self.fault.forget(origin);
+    }
+
+    /// Brings all pieces back.
     pub(super) fn finish(&mut self) {
-        for at in 0..AREAS {
-            let pieces = self.areas[at].as_ref().map(Area::pieces);
-            for index in pieces.into_iter().flatten() {
-                if self.take_waiting(at, index) {
-                    let piece = self.areas[at].as_ref().map(|area| area.piece(index));
-                    self.bring_back(&piece.unwrap_or_default());
-                }
-            }
-            if let Some(area) = self.areas[at].take() {
-                self.end_watch(&area.parked);
-                area.unmap();
-            }
+        while let Some(piece) = self.pieces.all().last().copied() {
+            self.bring_back(&piece);
         }
-        self.regions.clear();
     }
 }
 
@@ -308,8 +258,8 @@ fn migrate(piece: &Range<usize>, node: u32) {
     let _ = unsafe { sys::mbind(at, len, MPOL_BIND, mask, 1024, MPOL_MF_MOVE) };
 }
 
-/// Drops parked pages whose origin the program has dropped or unmapped.
-fn drop_pages(part: &Region) {
+/// Drops parked pages whose origin the program has dropped.
+fn drop_pages(part: &Piece) {
     // SAFETY: the program has dropped them.
     let _ = unsafe { sys::madvise(part.parked, part.len, libc::MADV_DONTNEED) };
 }
