@@ -15,11 +15,8 @@ const TIMEOUT: u64 = 60_000;
 /// be closed by the program and its number reused.
 const LATENCY: u64 = 10;
 
-/// libc's own signals, which the thread doesn't block: `setuid` waits for all threads.
-const LIBCS: u64 = 0b111 << 31;
-
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
-    sys::set_blocked_signals(!(sys::FAULTS | LIBCS));
+    sys::block_program_signals();
     let faults = commands::faults();
     // The program may close all descriptors, and forked children would keep them open. On failure
     // the caller closes its own.

@@ -10,7 +10,7 @@ use hugetools_pages::next_touch::each_range;
 use hugetools_pages::next_touch::request::{Start, request};
 use hugetools_pages::policy::start_facts;
 use hugetools_pages::rt::message::{Level, say};
-use hugetools_pages::sys::{self, Errno, Result};
+use hugetools_pages::sys::{self, Errno, Filter, NoSignals, Result};
 use hugetools_pages::{config, fork};
 
 use crate::next::later::{PTHREAD_CREATE, PTHREAD_DETACH};
@@ -63,21 +63,25 @@ pub(crate) fn before_thread() {
         return;
     }
     fork::watch();
-    let blocked = sys::block_signals(!sys::FAULTS);
+    let _quiet = NoSignals::but_faults();
     if spawn(wait_and_touch).is_err() {
         say(
             Level::Warning,
             format_args!("next touch: no pages will move, since no thread can be created"),
         );
     }
-    sys::set_blocked_signals(blocked);
 }
 
 /// Waits until the number of threads is constant for [`STABLE`] ms, then requests the moves.
 extern "C-unwind" fn wait_and_touch(_: *mut c_void) -> *mut c_void {
+    sys::block_program_signals();
     let mut before = 0;
     loop {
         sys::sleep(STABLE);
+        // The program's own filter may kill the process for the next sleep.
+        if sys::filter() == Filter::Own {
+            return null_mut();
+        }
         let now = facts::threads();
         // Two are this thread and the main thread.
         if now > 2 && now == before {
