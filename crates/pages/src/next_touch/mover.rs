@@ -11,9 +11,9 @@ use super::resident::{has_page, make_exclusive};
 use crate::kernel::facts;
 use crate::sys::{self, Errno, Message, MoveFault, Result};
 
-/// Maximum number of pieces of a mapping: each may become a VMA of its own, and a process may have
-/// 65530.
-const MOST_PIECES: usize = 8192;
+/// Maximum number of pieces of a mapping: each fault searches all pieces, and each may become a VMA
+/// of its own, of which a process may have 65530.
+const MOST_PIECES: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Mover {

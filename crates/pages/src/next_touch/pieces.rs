@@ -9,7 +9,7 @@ use crate::sys::{self, Result};
 
 /// Number of pieces for which the table has room. New ones use half of it; the other half is for
 /// pieces that the program splits.
-const ROOM: usize = 1 << 18;
+const ROOM: usize = 1 << 17;
 
 /// Pages that belong at `origin` and are kept at `parked`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
