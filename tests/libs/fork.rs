@@ -3,8 +3,7 @@
 
 use super::contract::row::{User, as_user};
 use super::smaps::HeapPages;
-use crate::support::live::{machine, skip};
-
+use crate::support::live::{machine, skip, skip_aloud};
 use crate::support::needs::{self, nobody_can_run};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
@@ -45,7 +44,7 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
     };
     live.set_pool(POOL);
     if !live.thp_serves() {
-        return;
+        return skip_aloud("transparent huge pages are off");
     }
     for (option, is_reported) in [("--heap", true), ("--heap=thp", false)] {
         let mut command = tool("hugectl");

@@ -1,4 +1,4 @@
-//! Debian 11's kernel in a virtual machine, if `HUGETOOLS_OLD_KERNEL` names it. It lacks
+//! Debian 11's kernel, which `HUGETOOLS_OLD_KERNEL` names, in a virtual machine. It lacks
 //! `MADV_POPULATE_WRITE` (Linux 5.14), `mremap` of hugetlb pages (5.16), write protection of
 //! hugetlb pages by `userfaultfd` (5.19) and `MADV_COLLAPSE` (6.1).
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::json;
 use crate::hugectl::place::{Place, as_nobody, done};
-use crate::support::live::{Live, machine};
+use crate::support::live::{Live, machine, skip_aloud};
 use crate::support::long;
 use crate::support::needs;
 use crate::support::running::Running;
@@ -178,7 +178,7 @@ fn folios_of_64_kb() {
         return;
     };
     if !live.thp_serves() || !thp_64k(&live, "never") {
-        return;
+        return skip_aloud("there are no transparent huge pages of 64 kB");
     }
     let place = Place::new();
     check(&place, &[], |(_, _, folios)| {

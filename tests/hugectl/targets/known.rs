@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::support::live::machine;
+use crate::support::live::{machine, skip_aloud};
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool, write};
@@ -114,7 +114,7 @@ fn a_program_that_disables_thp_for_itself_falls_short() {
         return;
     };
     if !live.thp_serves() {
-        return;
+        return skip_aloud("transparent huge pages are off");
     }
     let place = Place::new();
     place.program("ruby");

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::huge_kb;
-use crate::support::live::machine;
+use crate::support::live::{machine, skip_aloud};
 use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
@@ -18,7 +18,7 @@ fn memfd_create_gets_transparent_pages() {
     live.set_pool(0);
     for (word, kb) in [("advise", 8 << 10), ("never", 0)] {
         if !live.set_shmem_enabled(word) {
-            return;
+            return skip_aloud("this kernel has no shmem_enabled");
         }
         for libc in Libc::ALL {
             let Some(program) = build("shm_file", libc, &[]) else {
