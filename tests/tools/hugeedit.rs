@@ -84,7 +84,10 @@ fn a_running_program_is_busy() {
     let place = Place::new();
     place.ok("cp /bin/sleep program");
     let before = place.snapshot();
-    let done = place.shell("./program 60 & sleep 0.2; hugeedit --text program; echo $?; kill $!");
+    let done = place.shell(
+        "./program 60 & until test /proc/$!/exe -ef program; do :; done; \
+         hugeedit --text program; echo $?; kill $!",
+    );
     assert_eq!(
         (done.out.as_str(), done.err.as_str()),
         (
