@@ -20,23 +20,21 @@ const SEGMENTS: &[&str] = &["--data", "--bss"];
 const STATIC: &[&str] = &["-DSTATIC"];
 
 rows! {
-    forks_of_a_heap: "forks" { args: &["4", "0"], pools: &[24, 60, 160], seconds: 60, short: 2 }
+    forks_of_a_heap: "forks" { args: &["4", "0"], pools: &[24, 60, 160], short: 2 }
     forks_of_a_heap_with_eight_threads: "forks" {
-        args: &["4", "8"], pools: &[24, 60, 160], seconds: 60, short: 2,
+        args: &["4", "8"], pools: &[24, 60, 160], short: 2,
     }
     forks_of_a_heap_while_the_pool_is_emptied: "forks" {
-        args: &["4", "0", "emptied"], pools: &[60, 160], seconds: 60,
+        args: &["4", "0", "emptied"], pools: &[60, 160],
     }
     forks_of_a_heap_with_eight_threads_while_the_pool_is_emptied: "forks" {
-        args: &["4", "8", "emptied"], pools: &[60, 160], seconds: 60, short: 2,
+        args: &["4", "8", "emptied"], pools: &[60, 160], short: 2,
     }
     forks_of_data_and_bss: "forks" {
-        flags: STATIC, args: &["4", "0"], options: SEGMENTS, pools: &[24, 60, 160],
-        seconds: 60, short: 2,
+        flags: STATIC, args: &["4", "0"], options: SEGMENTS, pools: &[24, 60, 160], short: 2,
     }
     forks_of_data_and_bss_with_eight_threads_while_the_pool_is_emptied: "forks" {
-        flags: STATIC, args: &["4", "8", "emptied"], options: SEGMENTS, pools: &[60, 160],
-        seconds: 60, short: 2,
+        flags: STATIC, args: &["4", "8", "emptied"], options: SEGMENTS, pools: &[60, 160], short: 2,
     }
     atfork_handlers_of_an_earlier_library: "atfork" { library: true, args: &["0", "0"] }
     atfork_handlers_of_an_earlier_library_with_threads: "atfork" {

@@ -43,8 +43,6 @@ pub(super) struct Row {
     pub(super) users: &'static [User],
     pub(super) libcs: &'static [Libc],
     pub(super) judged: Judged,
-    /// Timeout.
-    pub(super) seconds: u64,
     /// Number of states in a short run, at most 2.
     pub(super) short: usize,
 }
@@ -61,7 +59,6 @@ pub(super) const ROW: Row = Row {
     users: &[User::Root, User::Nobody],
     libcs: &Libc::ALL,
     judged: Judged::Right,
-    seconds: 10,
     short: 1,
 };
 
@@ -156,10 +153,6 @@ impl Row {
         command
     }
 
-    fn timeout(&self) -> Duration {
-        Duration::from_secs(self.seconds)
-    }
-
     /// Whether the output is known without a plain run. The shortest run trusts the programs.
     fn is_known(&self) -> bool {
         self.judged == Judged::Right && long::length().as_secs() <= 1
@@ -167,7 +160,7 @@ impl Row {
 
     /// Runs without hugectl and returns the output.
     fn plain(&self, program: &Path, state: State) -> String {
-        let end = run(&mut self.command(&[], program, state), self.timeout());
+        let end = run(&mut self.command(&[], program, state));
         let right = self.judged == Judged::AsPlain || end.out == "right\n";
         assert!(
             end.how == How::Status(0) && right,
@@ -196,7 +189,7 @@ impl Row {
 
     fn under_hugectl(&self, program: &Path, state: State) -> End {
         let hugectl = [&[hugectl().to_str().unwrap()], self.options].concat();
-        run(&mut self.command(&hugectl, program, state), self.timeout())
+        run(&mut self.command(&hugectl, program, state))
     }
 }
 

@@ -26,13 +26,16 @@ pub(super) enum How {
     Hung(Vec<String>),
 }
 
-/// Runs a program for at most `limit`.
-pub(super) fn run(command: &mut Command, limit: Duration) -> End {
+/// Most programs take less than a second.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Runs a program until it ends or times out.
+pub(super) fn run(command: &mut Command) -> End {
     let mut files = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
     let [out, err] = files.each_ref().map(|file| file.try_clone().unwrap());
     command.stdin(Stdio::null()).stdout(out).stderr(err);
     let mut child = command.process_group(0).spawn().unwrap();
-    let how = match wait(&mut child, limit) {
+    let how = match wait(&mut child) {
         Some(status) => status
             .code()
             .map_or_else(|| How::Signal(status.signal().unwrap()), How::Status),
@@ -44,8 +47,8 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> End {
     End { how, out, err }
 }
 
-fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
-    let end = Instant::now() + limit;
+fn wait(child: &mut Child) -> Option<ExitStatus> {
+    let end = Instant::now() + TIMEOUT;
     while Instant::now() < end {
         if let Some(status) = child.try_wait().unwrap() {
             return Some(status);

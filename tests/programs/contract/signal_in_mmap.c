@@ -37,7 +37,8 @@ int main(void)
 	kept[0] = 1;
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	while (seconds() < end) {
+	/* A busy machine may delay signals. */
+	while (seconds() < end || signals <= 50) {
 		char *at = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), *segment;
 
 		CHECK(at != MAP_FAILED);
@@ -50,6 +51,6 @@ int main(void)
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
 	shmctl(id, IPC_RMID, NULL);
-	CHECK(signals > 50 && kept[0] == 1);
+	CHECK(kept[0] == 1);
 	right();
 }
