@@ -53,22 +53,6 @@ fn a_program_is_killed_with_hugectl() {
     assert_eq!(running.end().status, 128 + 9);
 }
 
-/// With SIGCHLD ignored at the start, hugectl still gets the status.
-#[test]
-fn ignored_signals_stay_ignored() {
-    let args = &["-s", "SigIgn", "/proc/self/status", "/no/such/file"];
-    let started = hugectl("--report=/dev/null", Path::new("grep"), args);
-    let mut command = Command::new("perl");
-    command.args(["-e", "$SIG{CHLD} = 'IGNORE'; exec @ARGV"]);
-    command.arg(started.get_program()).args(started.get_args());
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let ignored = String::from_utf8_lossy(&output.stdout);
-    let ignored = ignored.trim().rsplit('\t').next().unwrap();
-    let ignored = u64::from_str_radix(ignored, 16).unwrap();
-    assert_eq!(ignored >> 16 & 1, 1, "{output:?}");
-}
-
 /// An interactive shell at a terminal.
 struct Shell {
     child: std::process::Child,
