@@ -41,14 +41,6 @@ fn is_on_second(ran: &Ran, what: &str, megabytes: u32) {
     assert!(lines.all(|line| line == wanted), "{what}: {ran:?}");
 }
 
-fn milliseconds(ran: &Ran, what: &str) -> f64 {
-    let begin = format!("ms {what} ");
-    let line = ran.out.lines().find_map(|line| line.strip_prefix(&begin));
-    line.unwrap_or_else(|| panic!("no {what}: {ran:?}"))
-        .parse()
-        .unwrap()
-}
-
 #[test]
 fn memory_follows_its_next_toucher() {
     let test = "memory follows its toucher";
@@ -58,7 +50,7 @@ fn memory_follows_its_next_toucher() {
     let Some(guest) = guest else {
         return;
     };
-    let mut commands: Vec<String> = ["speed 128", "both 64", "reads 64", "calls 80", "forks 32"]
+    let mut commands: Vec<String> = ["pieces 128", "both 64", "reads 64", "calls 80", "forks 32"]
         .map(|arguments| format!("{LIBRARY} next_touch {arguments}"))
         .into();
     commands.push("hugectl -v --next-touch --report=/run/report next_touch program 64; cat /run/report; echo end".into());
@@ -67,8 +59,6 @@ fn memory_follows_its_next_toucher() {
     for what in ["touched", "base"] {
         is_on_second(&runs[0], what, 128);
     }
-    let [touch, pages] = ["touch", "pages"].map(|what| milliseconds(&runs[0], what));
-    assert!(touch * 5.0 <= pages, "{touch} ms, page by page {pages} ms");
     assert!(runs[0].err.contains("can move to"), "{:?}", runs[0]);
     assert!(
         runs[1].out.contains("both n0=32768 n1=32768 "),

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "numa/where.h"
 
@@ -12,14 +11,6 @@ int huge_next_touch(void *, size_t) __attribute__((weak));
 
 static size_t len = 512 * MB;
 static char *memory;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
-}
 
 /* The thread on node 1 runs jobs; the main thread is on node 0. */
 static void (*job)(void);
@@ -93,52 +84,19 @@ static void touch_each(void)
 		((volatile char *)memory)[at];
 }
 
-static void one_by_one(void)
+static void pieces(void)
 {
-	for (char *at = memory; at < memory + len; at += PAGE) {
-		void *page = at;
-		int node = 1, status;
-
-		if (syscall(SYS_move_pages, 0, 1UL, &page, &node, &status, 2))
-			fail("move_pages");
-	}
-}
-
-/* Moves fresh memory and returns the time in ms. */
-static double moved(int advice, void (*how)(void), int by_us)
-{
-	double t;
-
-	fresh(advice);
-	t = now();
-	if (by_us)
-		ask();
-	run_job(how);
-	t = now() - t;
-	check("moved", memory, len, 1);
-	return t;
-}
-
-static double least(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static void speed(void)
-{
-	double ours = 1e9;
-
-	/* The first round is slower: the host allocates the guest's memory. */
-	for (int n = 0; n < 4; n++) {
-		ours = least(ours, moved(MADV_HUGEPAGE, touch, 1));
-		where("touched", memory, len);
-		unmap();
-	}
-	printf("ms touch %.0f\n", ours);
-	printf("ms pages %.0f\n", moved(MADV_NOHUGEPAGE, one_by_one, 0));
+	fresh(MADV_HUGEPAGE);
+	ask();
+	run_job(touch);
+	where("touched", memory, len);
+	check("touched", memory, len, 1);
 	unmap();
-	printf("ms base %.0f\n", moved(MADV_NOHUGEPAGE, touch_each, 1));
+	fresh(MADV_NOHUGEPAGE);
+	ask();
+	run_job(touch_each);
 	where("base", memory, len);
+	check("base", memory, len, 1);
 	unmap();
 }
 
@@ -348,8 +306,8 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "ask")) {
 		fresh(MADV_HUGEPAGE);
 		ask();
-	} else if (!strcmp(what, "speed"))
-		speed();
+	} else if (!strcmp(what, "pieces"))
+		pieces();
 	else if (!strcmp(what, "both"))
 		both();
 	else if (!strcmp(what, "forks"))
