@@ -64,7 +64,7 @@ fn a_report_fits_the_terminal() {
     if !terminal("widths of reports") {
         return;
     }
-    for end in ["exit 0", "sleep 1; kill -9 $$"] {
+    for end in ["exit 0", "sleep 1.5; kill -9 $$"] {
         for columns in [40, 100] {
             let run = format!("{} --heap --report bash -c '{end}'", path("hugectl"));
             let ran = on_a_terminal(columns, &run);

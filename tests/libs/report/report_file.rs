@@ -45,7 +45,7 @@ fn a_file_of_another_user_is_a_warning() {
         let mut command = tool("hugectl");
         let report = format!("--report={}", file.display());
         command.args(["--shm", &report, "setpriv", "--reuid=65534"]);
-        let program = "print 7; select undef, undef, undef, 0.1";
+        let program = "print 7; select undef, undef, undef, 1.5";
         command.args(["--clear-groups", "perl", "-e", program]);
         command.output().unwrap().into()
     };

@@ -14,6 +14,10 @@ use crate::support::tool::{Ran, copy, tool, write};
 /// A daemon that prints once it runs, and holds none of our pipes.
 const DAEMON: &str = "$| = 1; print 7; close STDOUT; sleep 60";
 
+/// Forks and goes on in the child once the parent has ended.
+const ORPHAN: &str =
+    "$p = $$; if (fork) { exit } select undef, undef, undef, 0.01 while getppid == $p;";
+
 /// Returns a starter in perl: its child runs `child`, and the starter waits for its output.
 fn starter(child: &str) -> String {
     format!(
@@ -66,10 +70,7 @@ fn a_daemon_is_reported_on() {
 #[test]
 fn a_daemon_without_the_library_is_named() {
     let drops = format!("delete @ENV{{'LD_PRELOAD'}}; exec 'perl', '-e', '{DAEMON}'");
-    let loses = format!(
-        "%ENV = (); if (fork) {{ select undef, undef, undef, 0.3; exit }} \
-         select undef, undef, undef, 0.6; exec '/usr/bin/perl', '-e', '{DAEMON}'"
-    );
+    let loses = format!("%ENV = (); {ORPHAN} exec '/usr/bin/perl', '-e', '{DAEMON}'");
     for child in [&drops, &loses] {
         let (ran, _) = start(&[], child);
         assert!(ran.err.contains("(perl) still runs and "), "{ran:?}");
@@ -125,8 +126,7 @@ fn a_daemon_is_known_by_its_library() {
     let dir = tempfile::tempdir().unwrap();
     let perl = dir.path().join("perl-daemon");
     copy("/usr/bin/perl", &perl);
-    let wait = "select undef, undef, undef, 0.4";
-    let daemon = format!("if (fork) {{ {wait}; exit }} {wait}; {wait}; $0 = 'x' x 16384; {DAEMON}");
+    let daemon = format!("{ORPHAN} $0 = 'x' x 16384; {DAEMON}");
     let mut command = tool("hugectl");
     command.args(["--heap", "--report"]).arg(&perl);
     command.args(["-e", &starter(&daemon)]);
