@@ -1,14 +1,11 @@
 /* Large private mappings, as allocators and virtual machines make them.
 
    anon WAY...   (the ways: see mapped())
-   Prints for each: WAY huge=PERCENT advised=yes|no|- maps=NEW_MAPPINGS */
+   Prints for each: WAY huge=PERCENT advised=yes|no maps=NEW_MAPPINGS */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+#include "smaps.h"
 
 #define MB ((size_t)1 << 20)
 #define LEN (64 * MB)
@@ -138,32 +135,6 @@ static int count_mappings(void)
 	return count;
 }
 
-/* Prints what smaps says about a range. */
-static void print_way(const char *way, unsigned long start, unsigned long end, int more)
-{
-	FILE *file = fopen("/proc/self/smaps", "r");
-	unsigned long from, to, kb, rss = 0, huge = 0;
-	const char *advised = "-";
-	char line[4096];
-	int is_in = 0;
-
-	while (file && fgets(line, sizeof line, file)) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			is_in = from < end && to > start;
-		if (!is_in)
-			continue;
-		if (sscanf(line, "Rss: %lu", &kb) == 1)
-			rss += kb;
-		if (sscanf(line, "AnonHugePages: %lu", &kb) == 1)
-			huge += kb;
-		if (!strncmp(line, "VmFlags:", 8) && advised[0] != 'n')
-			advised = strstr(line, " hg") ? "yes" : "nh";
-	}
-	if (file)
-		fclose(file);
-	printf("%s huge=%lu advised=%s maps=%d\n", way, rss ? 100 * huge / rss : 0, advised, more);
-}
-
 int main(int argc, char **argv)
 {
 	int i;
@@ -174,10 +145,13 @@ int main(int argc, char **argv)
 		size_t len, done, step = strcmp(argv[i], "sparse") ? 4096 : 8 * MB;
 		char *at = mapped(argv[i], &len);
 		int after = count_mappings();
+		struct range found;
 
 		for (done = 0; done < len; done += step)
 			memset(at + done, 1, 4096);
-		print_way(argv[i], (unsigned long)at, (unsigned long)at + len, after - before);
+		found = read_range(at, len);
+		printf("%s huge=%lu advised=%s maps=%d\n", argv[i], found.rss ? 100 * found.thp / found.rss : 0,
+		       strstr(found.flags, " hg") ? "yes" : "no", after - before);
 		/* Makes it less likely that the next mapping merges with this one. */
 		mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	}

@@ -5,10 +5,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+#include "smaps.h"
 
 #define PAGE 4096
 
@@ -41,25 +39,6 @@ char *take(size_t n)
 	return p;
 }
 #else
-/* Returns the kilobytes of transparent huge pages in a range. */
-static long huge_kb(const char *p, size_t n)
-{
-	FILE *f = fopen("/proc/self/smaps", "r");
-	unsigned long start, end, at = 0;
-	long all = 0, kb;
-	char line[512];
-
-	while (fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
-			at = start;
-		if (sscanf(line, "AnonHugePages: %ld", &kb) == 1 &&
-		    at >= (unsigned long)p && at < (unsigned long)p + n)
-			all += kb;
-	}
-	fclose(f);
-	return all;
-}
-
 int main(int argc, char **argv)
 {
 	size_t n = 64 << 20;
@@ -84,7 +63,7 @@ int main(int argc, char **argv)
 	on_shared(p, 3 << 20);
 	p = take(n);
 	fflush(stdout);
-	fprintf(stderr, "huge_kb=%ld\n", huge_kb(p, n));
+	fprintf(stderr, "huge_kb=%lu\n", read_range(p, n).thp);
 	return 0;
 }
 #endif

@@ -1,41 +1,10 @@
 /* Reads the heap's pages from /proc/self/smaps: private memory without a file and private
    hugetlb pages, except the main stack. Reading allocates nothing. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "smaps.h"
 
 struct heap_pages {
 	unsigned long resident, thp, hugetlb; /* kB */
 };
-
-/* Reads the next line of a file without its newline; resets the buffer if `line` is null. */
-static __attribute__((unused)) int next_line(int file, char *line, size_t size)
-{
-	static char text[1 << 14];
-	static ssize_t at, end;
-	size_t n = 0;
-
-	if (!line)
-		return (at = end = 0);
-	for (;;) {
-		if (at == end) {
-			end = read(file, text, sizeof text);
-			at = 0;
-			if (end <= 0)
-				return (int)(at = end = 0);
-		}
-		if (text[at] == '\n')
-			break;
-		if (n < size - 1)
-			line[n++] = text[at];
-		at++;
-	}
-	at++;
-	line[n] = 0;
-	return 1;
-}
 
 static __attribute__((unused)) struct heap_pages read_heap_pages(void)
 {

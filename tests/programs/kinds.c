@@ -3,14 +3,10 @@
 
    kinds data|heap|shm|anon|text */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
+#include "smaps.h"
 
 #define SIZE (24ul << 20)
 
@@ -19,26 +15,6 @@ static char data[SIZE] = {1};
 /* In the text segment. */
 extern char code[SIZE];
 __asm__(".pushsection .text\n.balign 16\ncode: .fill 24 << 20, 1, 0\n.popsection");
-
-static void print(unsigned long start, unsigned long end)
-{
-	FILE *smaps = fopen("/proc/self/smaps", "r");
-	unsigned long from = 0, to = 0, kb, pool = 0, thp = 0;
-	char line[1024], name[64];
-
-	while (smaps && fgets(line, sizeof line, smaps)) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2 || to <= start || end <= from)
-			continue;
-		if (sscanf(line, "%63s %lu kB", name, &kb) != 2)
-			continue;
-		if (!strcmp(name, "Private_Hugetlb:") || !strcmp(name, "Shared_Hugetlb:"))
-			pool += kb;
-		if (!strcmp(name, "AnonHugePages:") || !strcmp(name, "ShmemPmdMapped:") ||
-		    !strcmp(name, "FilePmdMapped:"))
-			thp += kb;
-	}
-	printf("%lu %lu\n", pool, thp);
-}
 
 /* A child that executes this program. */
 static void child(char **argv)
@@ -58,6 +34,7 @@ int main(int argc, char **argv)
 	const char *kind = argc > 1 ? argv[1] : "";
 	int reads = !strcmp(kind, "text");
 	char *p = reads ? code : data;
+	struct range found;
 	volatile char seen;
 	size_t i;
 
@@ -79,6 +56,7 @@ int main(int argc, char **argv)
 		else
 			p[i]++;
 	(void)seen;
-	print((unsigned long)p, (unsigned long)p + SIZE);
+	found = read_range(p, SIZE);
+	printf("%lu %lu\n", found.hugetlb, found.thp);
 	return 0;
 }

@@ -3,19 +3,15 @@
    shared MODE */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
-#include <unistd.h>
+#include "smaps.h"
 
 #define PAGE 4096ul
 
@@ -70,24 +66,11 @@ static int fault(volatile char *p)
 }
 
 /* Returns the huge kB of the mapping at this address. */
-static long huge_at(void *p)
+static unsigned long huge_at(void *p)
 {
-	char line[512];
-	long kb, sum = -1;
-	FILE *f = fopen("/proc/self/smaps", "r");
+	struct range found = read_range(p, 1);
 
-	while (fgets(line, sizeof line, f)) {
-		unsigned long start, end;
-		if (sscanf(line, "%lx-%lx ", &start, &end) == 2) {
-			if (sum >= 0)
-				break;
-			if (start <= (unsigned long)p && (unsigned long)p < end)
-				sum = 0;
-		} else if (sum >= 0 && (sscanf(line, "Shared_Hugetlb: %ld kB", &kb) == 1 || sscanf(line, "Private_Hugetlb: %ld kB", &kb) == 1 || sscanf(line, "ShmemPmdMapped: %ld kB", &kb) == 1))
-			sum += kb;
-	}
-	fclose(f);
-	return sum;
+	return found.thp + found.hugetlb;
 }
 
 static void in_child(void (*what)(uint64_t *), uint64_t *p)
@@ -116,7 +99,7 @@ static void whole(void)
 	uint64_t *p = map(len);
 
 	put(p, 0, len, 1);
-	printf("huge_kb=%ld of %lu\n", huge_at(p), len >> 10);
+	printf("huge_kb=%lu of %lu\n", huge_at(p), len >> 10);
 	in_child(child_writes, p);
 	see(p, 0, len, 2);
 	CHECK(mprotect(p, len, PROT_READ) == 0);
@@ -314,7 +297,7 @@ static void segment(void)
 	CHECK(p != (void *)-1);
 	CHECK(shmctl(id, IPC_RMID, NULL) == 0);
 	put(p, 0, len, 1);
-	printf("huge_kb=%ld of %lu\n", huge_at(p), len >> 10);
+	printf("huge_kb=%lu of %lu\n", huge_at(p), len >> 10);
 	in_child(child_writes, p);
 	see(p, 0, len, 2);
 	CHECK(shmdt(p) == 0);

@@ -2,13 +2,9 @@
 
    shm_file memfd|PATH MiB */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
+#include "smaps.h"
 
 #define MUST(what)                                             \
 	do {                                                   \
@@ -18,24 +14,6 @@
 			exit(2);                               \
 		}                                              \
 	} while (0)
-
-static unsigned long huge_kb(const char *from, size_t length)
-{
-	FILE *smaps = fopen("/proc/self/smaps", "r");
-	char line[4096];
-	unsigned long sum = 0, start = 0, first, end, kb;
-
-	MUST(smaps);
-	while (fgets(line, sizeof line, smaps)) {
-		if (sscanf(line, "%lx-%lx ", &first, &end) == 2)
-			start = first;
-		if (start >= (unsigned long)from && start < (unsigned long)from + length &&
-		    sscanf(line, "ShmemPmdMapped: %lu kB", &kb) == 1)
-			sum += kb;
-	}
-	fclose(smaps);
-	return sum;
-}
 
 int main(int argc, char **argv)
 {
@@ -56,7 +34,7 @@ int main(int argc, char **argv)
 	MUST(at != MAP_FAILED);
 	for (i = 0; i < length; i += 4096)
 		at[i] = (char)(i >> 12);
-	printf("huge_kb=%lu\n", huge_kb(at, length));
+	printf("huge_kb=%lu\n", read_range(at, length).thp);
 	fflush(stdout);
 	/* File and mapping have the same contents. */
 	MUST(pwrite(file, "through", 8, 8192) == 8 && !strcmp(at + 8192, "through"));

@@ -7,11 +7,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+#include "smaps.h"
 
 #define MB (1024 * 1024)
 
@@ -21,27 +18,6 @@ static __attribute__((noinline)) unsigned use(long bytes)
 	memset((void *)part, 1, sizeof part);
 	unsigned below = bytes > (long)sizeof part ? use(bytes - sizeof part) : 0;
 	return below + part[bytes & 32767];
-}
-
-/* Returns AnonHugePages (kB) of all mappings that overlap low..high, and counts the mappings. */
-static long huge(uintptr_t low, uintptr_t high, int *count)
-{
-	char line[512];
-	long sum = 0;
-	int in = 0;
-	FILE *file = fopen("/proc/self/smaps", "r");
-	*count = 0;
-	while (fgets(line, sizeof line, file)) {
-		unsigned long start, end, kb;
-		if (sscanf(line, "%lx-%lx ", &start, &end) == 2) {
-			in = start < high && end > low;
-			*count += in;
-		} else if (in && sscanf(line, "AnonHugePages: %lu", &kb) == 1) {
-			sum += kb;
-		}
-	}
-	fclose(file);
-	return sum;
 }
 
 static int is_guard(void *page)
@@ -60,16 +36,15 @@ static void print_stack(const char *name, long bytes)
 	pthread_attr_t attr;
 	void *low;
 	size_t len;
-	int count, before;
-	long first, all;
+	struct range before, after;
 	pthread_getattr_np(pthread_self(), &attr);
 	pthread_attr_getstack(&attr, &low, &len);
 	pthread_attr_destroy(&attr);
-	first = huge((uintptr_t)low, (uintptr_t)low + len, &before);
+	before = read_range(low, len);
 	use(bytes);
-	all = huge((uintptr_t)low, (uintptr_t)low + len, &count);
-	printf("%s before=%ld after=%ld size=%zu maps=%d guard=%d\n", name, first, all, len >> 10, count,
-	       is_guard((char *)low - 4096));
+	after = read_range(low, len);
+	printf("%s before=%lu after=%lu size=%zu maps=%d guard=%d\n", name, before.thp, after.thp, len >> 10,
+	       after.mappings, is_guard((char *)low - 4096));
 	fflush(stdout);
 }
 
