@@ -240,17 +240,18 @@ fn variables_of_the_heap() {
         return;
     };
     live.set_pool(64);
-    let heap = |program: &Path, variable: (&str, &str)| -> Ran {
+    let heap = |program: &Path, args: &[&str], variable: (&str, &str)| -> Ran {
         let mut command = Command::new(program);
         command.env("LD_PRELOAD", env!("HUGETOOLS_HEAP"));
         command.envs([("HUGETLB_MORECORE", "yes"), variable]);
-        command.arg("/proc/self/maps").output().unwrap().into()
+        command.args(args).output().unwrap().into()
     };
-    let Some(program) = build("shrink", Libc::Glibc, &[]) else {
+    let Some(program) = build("steps", Libc::Glibc, &[]) else {
         return;
     };
     for (value, least, most) in [("no", 90 << 10, u64::MAX), ("yes", 0, 20 << 10)] {
-        let ran = heap(&program, ("HUGETLB_MORECORE_SHRINK", value));
+        let steps = ["+100", "=full", "-", "=freed"];
+        let ran = heap(&program, &steps, ("HUGETLB_MORECORE_SHRINK", value));
         assert!(
             HeapPages::find(&ran.out, "full").hugetlb > 80 << 10,
             "{ran:?}"
@@ -260,7 +261,8 @@ fn variables_of_the_heap() {
     }
     // The second address is ignored: it is outside of the heap's area.
     for (base, is_used) in [("340000000000", true), ("500000000000", false)] {
-        let ran = heap(Path::new("cat"), ("HUGETLB_MORECORE_HEAPBASE", base));
+        let variable = ("HUGETLB_MORECORE_HEAPBASE", base);
+        let ran = heap(Path::new("cat"), &["/proc/self/maps"], variable);
         let begins = |line: &str| line.starts_with(&format!("{base}-"));
         assert_eq!(ran.out.lines().any(begins), is_used, "{ran:?}");
     }

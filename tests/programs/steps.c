@@ -1,7 +1,8 @@
 /* Grows and shrinks a heap in steps, each an argument. Checks every byte at the end.
 
    +N   allocate and fill N blocks of 1 MiB
-   -    free all blocks, and trim
+   -    free all blocks
+   t    trim the heap
    =X   print X and what smaps says
    ?    wait for a line on standard input
    f    fork a child that stays
@@ -92,6 +93,8 @@ static void step(const char *self, const char *word)
 		check();
 		while (blocks)
 			free(block[--blocks]);
+		break;
+	case 't':
 		malloc_trim(0);
 		break;
 	case '=':

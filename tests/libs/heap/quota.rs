@@ -107,7 +107,7 @@ fn pages_given_back_or_moved_by_a_fork_count_no_more() {
     };
     let quarter = 25 * live.default_size().kib();
     for steps in [
-        "+200 =first - =none +200 =again",
+        "+200 =first - t =none +200 =again",
         "+100 =first F =none +100 =again",
     ] {
         let ran = run("--heap --limit=1/4", &program, steps);
