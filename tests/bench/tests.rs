@@ -7,7 +7,7 @@ use super::prepare::Scratch;
 use super::{compare, work};
 use crate::support::live::{can_be_set, skip_aloud};
 use crate::support::long::length;
-use crate::support::tool::Ran;
+use crate::support::tool::Run;
 
 fn parse(words: &str) -> Result<Args, clap::Error> {
     Args::try_parse_from(format!("bench {words}").split_whitespace())
@@ -45,7 +45,7 @@ fn workloads_have_ratios() {
             }
             Err(why) => panic!("{}: {why}", work.name),
         };
-        let ran: Ran = command.output().unwrap().into();
+        let ran = command.ran();
         if ran.out.contains("too busy") || ran.err.contains("too busy") {
             skip_aloud(&format!("{}: the machine is too busy", work.name));
             continue;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::place::Done;
 use crate::support::live::skip;
 use crate::support::program::{Libc, build};
-use crate::support::tool::tool;
+use crate::support::tool::{Run, tool};
 use crate::support::unchanged::{UnchangedMachine, without_pool};
 
 /// Returns the command of `adopt.c` for a kind of memory, and the machine with an empty pool.
@@ -25,7 +25,7 @@ fn adoptable(test: &str, kind: &str, megabytes: &str) -> Option<(UnchangedMachin
 }
 
 fn hugectl(words: &[&str]) -> Done {
-    super::place::done(&tool("hugectl").args(words).output().unwrap())
+    tool("hugectl").args(words).ran()
 }
 
 /// Runs hugectl and returns its document.

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::place::{Done, Place, as_nobody, done};
+use super::place::{Done, Place, as_nobody};
 use crate::support::needs;
+use crate::support::tool::Run;
 
 /// Prints a mapping of the loaded library, with its path at the end.
 const LOOK: &str = "grep -m1 libhugetlbfs /proc/self/maps";
@@ -21,7 +22,7 @@ fn without_libraries() -> Place {
 fn run(place: &Place, args: &[&str]) -> Done {
     let mut command: Command = place.command(args);
     command.env("XDG_RUNTIME_DIR", place.path("runtime"));
-    done(&as_nobody(&command).output().unwrap())
+    as_nobody(&command).ran()
 }
 
 fn loaded(place: &Place, done: &Done) -> PathBuf {
@@ -88,7 +89,7 @@ fn eight_starts_may_write_it_at_once() {
     let children: Vec<_> = (0..8).map(start).collect();
     let mut path = None;
     for child in children {
-        path = Some(loaded(&place, &done(&child.wait_with_output().unwrap())));
+        path = Some(loaded(&place, &child.wait_with_output().unwrap().into()));
     }
     let dir = fs::read_dir(path.unwrap().parent().unwrap()).unwrap();
     assert_eq!(dir.count(), 2, "more than it and its note");

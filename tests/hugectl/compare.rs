@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::support::needs;
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 fn compare(words: &[&str]) -> Ran {
     let mut command = tool("hugectl");
     command.env("PATH", "/usr/bin:/bin").args(words);
-    command.output().unwrap().into()
+    command.ran()
 }
 
 fn ways(words: &[&str]) -> Vec<Value> {

@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::support::tool::tool;
+use crate::support::tool::{Run, tool};
 
-use super::place::{Done, PROGRAM, Place, as_nobody, done};
+use super::place::{Done, PROGRAM, Place, as_nobody};
 use crate::support::needs;
 
 #[test]
@@ -138,7 +138,7 @@ fn an_unreadable_program_runs() {
     place.build("bin/program", PROGRAM, &[]);
     place.shell("chmod 0711 bin/program");
     let command = place.command(&["-v", "--shm", "bin/program", "4"]);
-    let done = done(&as_nobody(&command).output().unwrap());
+    let done = as_nobody(&command).ran();
     assert_eq!(
         (done.status, done.out.as_str()),
         (4, "program 4 HUGETLB_SHM=yes\n")
@@ -258,7 +258,7 @@ fn a_set_user_id_hugectl_starts_nothing() {
     place.shell("chmod 4755 prefix/bin/hugectl");
     let run = |options: &[&str]| {
         let command = place.command(options);
-        done(&as_nobody(&command).output().unwrap())
+        as_nobody(&command).ran()
     };
     let refused = run(&["-q", "--shm", "id", "-u"]);
     assert_eq!((refused.status, refused.out.as_str()), (125, ""));

@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use hugetools_elf::Ident;
 
-use super::place::{Place, as_nobody, done};
+use super::place::{Place, as_nobody};
 use crate::support::needs;
+use crate::support::tool::Run;
 
 /// Returns the value of `LD_PRELOAD` in a dry run.
 fn preloaded(place: &Place, line: &str) -> Option<String> {
@@ -75,7 +76,7 @@ fn a_library_that_others_can_change_is_not_taken() {
         );
         // The owner may use it.
         let dry = ["--dry-run", "--sysroot", "pool", "--shm", "true"];
-        let done = done(&as_nobody(&place.command(&dry)).output().unwrap());
+        let done = as_nobody(&place.command(&dry)).ran();
         assert!(
             place
                 .neutral(&done.out)

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 pub(super) use crate::support::tool::Ran as Done;
-use crate::support::tool::{copy, write};
+use crate::support::tool::{Run, copy, write};
 
 /// A library with the symbol that marks ours. If `SAY_LOADED` is set it reports that it was loaded.
 const OURS: &str = "
@@ -154,7 +154,7 @@ impl Place {
         let mut command = Command::new("sh");
         command.args(["-c", line]);
         self.prepare(&mut command);
-        done(&command.output().unwrap())
+        command.ran()
     }
 
     fn prepare(&self, command: &mut Command) {
@@ -167,7 +167,7 @@ impl Place {
     }
 
     pub(super) fn run(&self, args: &[impl AsRef<OsStr>]) -> Done {
-        done(&self.command(args).output().unwrap())
+        self.command(args).ran()
     }
 
     /// Replaces the place's path by `DIR` and the version by `VERSION`.
@@ -176,10 +176,6 @@ impl Place {
         text.replace(self.dir.path().to_str().unwrap(), "DIR")
             .replace(version, "\"VERSION\"")
     }
-}
-
-pub(super) fn done(output: &Output) -> Done {
-    output.clone().into()
 }
 
 /// Returns the command that runs another one as nobody.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, hugectl, tool};
+use crate::support::tool::{Ran, Run, hugectl, tool};
 
 /// Least memory of `kinds.c` in whole huge pages (kB).
 const WANTED: u64 = 20 << 10;
@@ -32,7 +32,7 @@ impl Launch {
         command.arg(format!("--fallback={fallback}"));
         command.arg(format!("--report={}", report.display()));
         command.arg(program).arg(kind);
-        let ran: Ran = command.output().unwrap().into();
+        let ran = command.ran();
         assert_eq!(ran.status, 0, "{ran:?}");
         let mut figures = ran.out.split_whitespace().map(str::parse);
         let mut figure = || figures.next().and_then(Result::ok);
@@ -162,7 +162,7 @@ fn warnings(pages: u32, options: &str, script: &str) -> Option<Vec<String>> {
         "-c",
         &script.replace("KINDS", program.to_str().unwrap()),
     ]);
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     let lines = ran.err.lines().filter(|line| line.contains("warning: "));
     Some(lines.map(str::to_owned).collect())

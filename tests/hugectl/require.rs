@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::live::{machine, skip_aloud};
 use crate::support::program::{Libc, build, build_as};
-use crate::support::tool::{Ran, copy, tool, write};
+use crate::support::tool::{Ran, Run, copy, tool, write};
 
 /// The output of `segments`.
 const RUNS: &str = "sum 2\n";
@@ -22,7 +22,7 @@ fn hugectl(options: &str, program: &Path, arguments: &str) -> Ran {
     command.args(options.split_whitespace()).arg(program);
     command.args(arguments.split_whitespace());
     command.stdin(std::process::Stdio::null());
-    command.output().unwrap().into()
+    command.ran()
 }
 
 /// Asserts that the program is not started, with one error line that contains these parts.

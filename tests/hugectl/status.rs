@@ -5,9 +5,10 @@ mod several;
 
 use std::process::Command;
 
-use super::place::{Done, Place, as_nobody, done};
+use super::place::{Done, Place, as_nobody};
 use crate::support::needs;
 use crate::support::running::Running;
+use crate::support::tool::Run;
 use crate::support::unchanged::without_pool;
 
 pub(super) const PROGRAM: &str = "
@@ -79,7 +80,7 @@ fn missing_and_foreign_processes_are_errors() {
     if needs::root("the process of another user") {
         let running = start(&place);
         let command = place.command(&["--status", &running.pid()]);
-        let denied = done(&as_nobody(&command).output().unwrap());
+        let denied = as_nobody(&command).ran();
         assert_eq!((denied.status, denied.out.as_str()), (125, ""));
         assert!(
             denied

@@ -5,11 +5,11 @@ mod known;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::place::{Done, PROGRAM, Place, as_nobody, done};
+use super::place::{Done, PROGRAM, Place, as_nobody};
 use crate::support::live::skip;
 use crate::support::needs;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Run, tool};
 
 /// Asserts that the program succeeded with this output.
 fn succeeded(done: &Done, out: &str) {
@@ -161,7 +161,7 @@ fn a_set_user_id_program_gets_nothing() {
     let program = place.build("program", PROGRAM, &[]);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let command = place.command(&["--heap=thp", "--shm=thp", "./program"]);
-    let other = done(&as_nobody(&command).output().unwrap());
+    let other = as_nobody(&command).ran();
     succeeded(&other, "program HUGETLB_SHM=thp\n");
     assert!(
         other
@@ -209,7 +209,7 @@ fn a_program_with_file_capabilities_gets_nothing() {
         return skip("capabilities", &set.err).unwrap_or(());
     }
     let command = place.command(&["--heap=thp", "./program"]);
-    let other = done(&as_nobody(&command).output().unwrap());
+    let other = as_nobody(&command).ran();
     succeeded(&other, "program\n");
     assert!(
         other.err.contains("is given capabilities by its file"),
@@ -320,7 +320,7 @@ fn a_noexec_mount_is_named() {
     command.args(["--mount", "sh", "-c", script, "sh"]);
     command.arg(program);
     command.arg(tool("hugectl").get_program());
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 126, "{ran:?}");
     let cause = "/mnt/x is on a noexec mount";
     assert!(ran.err.contains(cause), "{ran:?}");
@@ -333,6 +333,6 @@ fn hugectl_is_not_taken_for_another_program() {
     command
         .args(["--heap=thp"])
         .arg(tool("hugectl").get_program());
-    let ran: Ran = command.arg("--version").output().unwrap().into();
+    let ran = command.arg("--version").ran();
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
 }

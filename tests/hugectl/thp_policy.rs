@@ -1,16 +1,15 @@
 //! `--thp-policy`: transparent huge pages of a program and its children.
 
-use super::place::done;
 use crate::support::needs;
 use crate::support::program::{Libc, build};
-use crate::support::tool::tool;
+use crate::support::tool::{Run, tool};
 
 /// Prints the state of the process and of a child.
 const LOOK: &str = "grep THP_enabled /proc/self/status; sh -c 'grep THP_enabled /proc/self/status'";
 
 fn state(words: &[&str]) -> (String, String) {
     let words = [words, &["sh", "-c", LOOK]].concat();
-    let done = done(&tool("hugectl").args(words).output().unwrap());
+    let done = tool("hugectl").args(words).ran();
     assert_eq!(done.status, 0, "{done:?}");
     (done.out, done.err)
 }
@@ -36,7 +35,7 @@ fn a_policy_is_set_inherited_and_changed() {
     if err.is_empty() && needs::programs("--thp-policy=advised", &["python3"]) {
         let get = "import ctypes; print(ctypes.CDLL(None).prctl(42, 0, 0, 0, 0))";
         let words = ["--thp-policy=advised", "python3", "-c", get];
-        let done = done(&tool("hugectl").args(words).output().unwrap());
+        let done = tool("hugectl").args(words).ran();
         // PR_GET_THP_DISABLE: disabled, with PR_THP_DISABLE_EXCEPT_ADVISED.
         assert_eq!(done.out, "3\n", "{done:?}");
     }
@@ -54,14 +53,7 @@ fn the_program_s_own_prctl_is_ignored_on_request() {
             (&["--thp", "--anon", "--thp-policy=always"], "1", "0"),
         ] {
             let mut command = tool("hugectl");
-            let done = done(
-                &command
-                    .args(options)
-                    .arg(&program)
-                    .arg(call)
-                    .output()
-                    .unwrap(),
-            );
+            let done = command.args(options).arg(&program).arg(call).ran();
             assert_eq!(done.status, 0, "{call} {options:?}: {done:?}");
             let expected = format!("THP_enabled: {enabled}, prctl says {result}\n");
             assert_eq!(done.out, expected, "{call} {options:?}: {done:?}");
@@ -78,7 +70,7 @@ fn a_prctl_that_affects_requested_memory_is_reported() {
     let warnings = |options: &[&str], how: &str| {
         let mut command = tool("hugectl");
         let command = command.args(options).arg(&program).arg(how);
-        let done = done(&command.output().unwrap());
+        let done = command.ran();
         assert_eq!(done.status, 0, "{options:?} {how}: {done:?}");
         let line = "private mappings: transparent huge pages are disabled by prctl";
         done.err.matches(line).count()

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::support::live::{can_be_set, machine};
 use crate::support::needs;
-use crate::support::tool::{Ran, hugectl};
+use crate::support::tool::{Ran, Run, hugectl};
 
 /// A shell script, and its result without us.
 struct Plain {
@@ -73,7 +73,7 @@ fn run(dir: &Path, words: &[&str], script: &str) -> Ran {
         .args(&words[1..])
         .args(["-c", script])
         .current_dir(dir);
-    command.env("LC_ALL", "C").output().unwrap().into()
+    command.env("LC_ALL", "C").ran()
 }
 
 /// With a pool that is soon used up.

@@ -6,7 +6,7 @@ use super::smaps::HeapPages;
 use crate::support::live::{machine, skip, skip_aloud};
 use crate::support::needs::{self, nobody_can_run};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, hugectl, tool};
+use crate::support::tool::{Run, hugectl, tool};
 
 /// Pages of the pool: enough for the heap once, but not twice.
 const POOL: u64 = 60;
@@ -16,7 +16,7 @@ fn run(user: User, options: &[&str], libc: Libc, args: [&str; 2]) -> Option<[Hea
     let program = build("contract/forks", libc, &[])?;
     let mut command = as_user(user);
     command.arg(hugectl()).args(options).arg(program);
-    let ran: Ran = (command.args(args).arg("print").output()).unwrap().into();
+    let ran = command.args(args).arg("print").ran();
     assert_eq!(ran.status, 0, "{options:?} {args:?}: {ran:?}");
     let [before, after] = ["before", "after"].map(|what| HeapPages::find(&ran.out, what));
     assert!(before.share(before.hugetlb) >= 60, "{ran:?}");
@@ -50,7 +50,7 @@ fn a_report_says_that_the_heap_left_the_pool_at_a_fork() {
         let mut command = tool("hugectl");
         command.args([option, "--report", "perl", "-e"]);
         command.arg("use POSIX; $x = 'x' x 4e7; if (!fork) { exit } wait; POSIX::_exit(0)");
-        let ran: Ran = command.output().unwrap().into();
+        let ran = command.ran();
         let heap = ran.err.lines().find(|line| line.starts_with("heap "));
         let heap = heap.expect(&ran.err);
         assert!(heap.contains("2MB thp"), "{option}: {ran:?}");
@@ -99,9 +99,7 @@ fn a_heap_stays_on_the_pool_beside_an_io_uring() {
                   ctypes.create_string_buffer(120)); assert ring >= 0; block = b'x' * 80000000; \
                   pid = os.fork(); pid or os._exit(0); print(os.waitpid(pid, 0)[1])";
     let mut command = tool("hugectl");
-    let ran: Ran = (command.args(["--heap", "python3", "-c", script]).output())
-        .unwrap()
-        .into();
+    let ran = command.args(["--heap", "python3", "-c", script]).ran();
     if ran.err.contains("AssertionError") {
         return skip("a fork beside a ring", "there is no io_uring").unwrap_or(());
     }

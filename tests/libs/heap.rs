@@ -15,7 +15,7 @@ use std::process::Command;
 use super::smaps::HeapPages;
 use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::unchanged::{with_thp, without_pool};
 
 const WAYS: [(Libc, &str); 6] = [
@@ -33,7 +33,7 @@ const ENOUGH: u64 = 95;
 fn hugectl(options: &[&str], program: &Path, args: &[&str]) -> Ran {
     let mut command = tool("hugectl");
     command.args(options).arg(program).args(args);
-    command.output().unwrap().into()
+    command.ran()
 }
 
 /// Runs `blocks MODE MIB`, which must succeed.
@@ -223,9 +223,7 @@ fn a_limited_hugetlb_group_gets_its_limit() {
         group.limit(size, "rsvd.max", "max");
         group.limit(size, file, limit);
         let mut command = group.enter(tool("hugectl").arg("--heap"));
-        let ran: Ran = (command.arg(&program).args(["medium", "300"]).output())
-            .unwrap()
-            .into();
+        let ran = command.arg(&program).args(["medium", "300"]).ran();
         let pages = HeapPages::find(&ran.out, "medium");
         assert_eq!(pages.hugetlb, kib, "{file} {limit}: {ran:?}");
         let huge = pages.share(pages.hugetlb + pages.thp);
@@ -244,7 +242,7 @@ fn variables_of_the_heap() {
         let mut command = Command::new(program);
         command.env("LD_PRELOAD", env!("HUGETOOLS_HEAP"));
         command.envs([("HUGETLB_MORECORE", "yes"), variable]);
-        command.args(args).output().unwrap().into()
+        command.args(args).ran()
     };
     let Some(program) = build("steps", Libc::Glibc, &[]) else {
         return;

@@ -8,7 +8,7 @@ use super::smaps::HeapPages;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Run, tool};
 use crate::support::unchanged::{with_thp, without_pool};
 
 /// Returns a command that runs a tool after these mounts, in its own namespaces.
@@ -37,7 +37,7 @@ fn without_sys_a_heap_tries_transparent_pages() {
         for option in ["--heap", "--heap=thp"] {
             let mut command = after(hide, "hugectl");
             command.arg(option).arg(&program).args(["+300", "=full"]);
-            let ran: Ran = command.output().unwrap().into();
+            let ran = command.ran();
             let full = HeapPages::find(&ran.out, "full");
             assert!(full.share(full.thp) >= 90, "{hide} {option}: {ran:?}");
             let message = "whether transparent huge pages can be had";
@@ -91,7 +91,7 @@ fn without_control_groups_a_heap_tries_transparent_pages() {
     let program = build("steps", Libc::Glibc, &[]).unwrap();
     let mut command = after("mount -t tmpfs none /sys/fs/cgroup", "hugectl");
     command.arg("--heap=thp").arg(&program);
-    let ran: Ran = command.args(["+300", "=full"]).output().unwrap().into();
+    let ran = command.args(["+300", "=full"]).ran();
     let full = HeapPages::find(&ran.out, "full");
     assert!(full.share(full.thp) >= 90, "{ran:?}");
 }
@@ -132,7 +132,7 @@ fn hidden_files_and_processes_are_not_called_missing() {
         (hidepid, "hugeadm", "--who", "hidepid=", false),
     ] {
         let mut command = after(hide, name);
-        let ran: Ran = command.args(words.split(' ')).output().unwrap().into();
+        let ran = command.args(words.split(' ')).ran();
         let all = format!("{}{}", ran.out, ran.err);
         assert_eq!(
             all.contains(message),

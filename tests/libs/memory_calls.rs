@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::support::live::machine;
 use crate::support::long;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Run, tool};
 
 /// Kinds of memory, and options of hugectl that make it ours.
 const KINDS: [(&str, &[&str]); 4] = [
@@ -24,7 +24,7 @@ const POOLS: [u64; 4] = [0, 3, 38, 150];
 const CALLS: &str = "100";
 
 fn run(mut command: Command, what: &str) -> String {
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{what}: {ran:?}");
     assert!(ran.out.ends_with("end\n"), "{what}: {ran:?}");
     ran.out

@@ -17,7 +17,7 @@ use crate::support::live::{machine, skip};
 use crate::support::long;
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 /// Returns the results of `stream`.
 fn result(ran: &Ran) -> &str {
@@ -28,14 +28,14 @@ fn result(ran: &Ran) -> &str {
 }
 
 fn plain(program: &Path) -> Ran {
-    let ran: Ran = Command::new(program).output().unwrap().into();
+    let ran = Command::new(program).ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     ran
 }
 
 fn under_hugectl(program: &Path, options: &[&str]) -> Ran {
     let mut command = tool("hugectl");
-    let ran: Ran = command.args(options).arg(program).output().unwrap().into();
+    let ran = command.args(options).arg(program).ran();
     assert_eq!(ran.status, 0, "{options:?} {ran:?}");
     ran
 }
@@ -100,7 +100,7 @@ fn hugetlb_elfmap_without_hugectl() {
         command
             .env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"))
             .env("HUGETLB_ELFMAP", elfmap);
-        command.output().unwrap().into()
+        command.ran()
     };
     let ran = preload("RW");
     assert_eq!((ran.err.as_str(), result(&ran)), ("", result(&expected)));
@@ -199,17 +199,8 @@ fn many_starts_with_too_small_a_pool() {
     assert_eq!(live.wait_for_free_pages(40), 40);
     let mut command = tool("hugectl");
     let options = ["--text", "--data", "--bss", "--heap", "-q", "sh", "-c"];
-    let huge: Ran = command
-        .args(options)
-        .arg(descriptors)
-        .output()
-        .unwrap()
-        .into();
-    let bare: Ran = Command::new("sh")
-        .args(["-c", descriptors])
-        .output()
-        .unwrap()
-        .into();
+    let huge = command.args(options).arg(descriptors).ran();
+    let bare = Command::new("sh").args(["-c", descriptors]).ran();
     assert_eq!(huge.out, bare.out, "a descriptor is left open");
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::live::{machine, skip_aloud};
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{self, Ran, tool};
+use crate::support::tool::{self, Ran, Run, tool};
 
 /// The modes of `shared`.
 const MODES: [&str; 9] = [
@@ -18,7 +18,7 @@ fn shared(options: &[&str], libc: Libc, mode: &str) -> Option<Ran> {
     let program = build("shared", libc, &[])?;
     let mut command = tool("hugectl");
     command.args(options).arg(program).arg(mode);
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{libc:?} {mode}: {ran:?}");
     assert!(ran.out.ends_with("ok\n"), "{libc:?} {mode}: {ran:?}");
     Some(ran)
@@ -85,7 +85,7 @@ fn a_report_names_the_group_that_is_missing() {
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
     command.arg(tool("hugectl").get_program());
     command.args(["--shm", "--report", "./explained", "sysv", "20"]);
-    let ran: Ran = command.current_dir(dir.path()).output().unwrap().into();
+    let ran = command.current_dir(dir.path()).ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     let row = ran.err.lines().find(|line| line.starts_with("shm "));
     assert!(row.unwrap().contains("vm.hugetlb_shm_group"), "{ran:?}");
@@ -110,7 +110,7 @@ fn a_limited_hugetlb_group_gets_base_pages() {
         group.limit(size, file, "4M");
         for mode in ["whole", "segment"] {
             let mut command = group.enter(tool("hugectl").arg("--shm"));
-            let ran: Ran = (command.arg(&program).arg(mode).output()).unwrap().into();
+            let ran = command.arg(&program).arg(mode).ran();
             assert_eq!(ran.status, 0, "{file} {mode}: {ran:?}");
             assert_eq!(huge_kb(&ran), 0, "{file} {mode}: {ran:?}");
         }
@@ -175,7 +175,7 @@ fn a_report_on_a_memfd_on_base_pages_has_a_reason() {
                m = mmap.mmap(f, 1 << 22); m[::4096] = bytes(1024); os._exit(0)";
     let mut command = tool("hugectl");
     command.args(["--shm=thp", "-q", "--report", "python3", "-c", map]);
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     let row = ran.err.lines().find(|line| line.starts_with("shm "));
     let row = row.expect(&ran.err);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::live::skip;
 use super::needs;
-use super::tool::Ran;
+use super::tool::{Ran, Run};
 
 /// Its path in Debian.
 pub(crate) const HUGEADM: &str = "/usr/bin/hugeadm";
@@ -40,5 +40,5 @@ pub(crate) fn inside(tree: &Path, program: &Path, args: &[&str]) -> Ran {
         .env_clear()
         .env("LC_ALL", "C")
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-    command.output().unwrap().into()
+    command.ran()
 }

@@ -17,7 +17,7 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{AccessFlags, access};
 
 use super::restore::{Before, note};
-use super::tool::{Ran, tool};
+use super::tool::{Ran, Run, tool};
 
 /// Locked by all live tests: the same directory in each container of a machine.
 const LOCK: &str = "/sys/kernel/mm";
@@ -110,7 +110,7 @@ pub(super) fn live_root() -> Root {
 
 impl Live {
     pub(crate) fn hugeadm(&self, args: &[&str]) -> Ran {
-        tool("hugeadm").args(args).output().unwrap().into()
+        tool("hugeadm").args(args).ran()
     }
 
     /// Returns the current state of the machine.

@@ -18,6 +18,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use super::tool::Run;
 use super::{bless, tool, tree};
 
 /// Runs all transcripts in a directory below `tests/expected`.
@@ -78,7 +79,7 @@ fn run_command(command: &str, dir: &Path) -> String {
     }
     let place = dir.to_str().unwrap();
     let words = words.iter().map(|word| word.replace("DIR", place));
-    let ran: tool::Ran = command.args(words).envs(env).output().unwrap().into();
+    let ran = command.args(words).envs(env).ran();
     let mut out = ran.out.replace(place, "DIR");
     for version in ["hugeadm ", "pagesize ", "\"version\": \"", "\"version\":\""] {
         let now = format!("{version}{}", env!("CARGO_PKG_VERSION"));

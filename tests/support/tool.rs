@@ -105,25 +105,29 @@ pub(crate) fn tool(name: &str) -> Command {
 pub(crate) fn hugeadm(tree: &Path, args: &[impl AsRef<str>]) -> Ran {
     let mut command = tool("hugeadm");
     command.arg("--sysroot").arg(tree);
-    command.args(args.iter().map(AsRef::as_ref));
-    run(&mut command)
+    command.args(args.iter().map(AsRef::as_ref)).ran()
 }
 
 pub(crate) fn sh(script: &str) -> Ran {
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(script);
-    run(&mut command)
+    Command::new("sh").arg("-c").arg(script).ran()
 }
 
-/// Runs a command. Retries fork, which can fail under another test's strict overcommit.
-fn run(command: &mut Command) -> Ran {
-    for _ in 0..50 {
-        match command.output() {
-            Err(error) if error.kind() == ErrorKind::OutOfMemory => {
-                std::thread::sleep(Duration::from_millis(100));
+pub(crate) trait Run {
+    /// Runs a command to its end. Retries fork, which can fail under another test's strict
+    /// overcommit.
+    fn ran(&mut self) -> Ran;
+}
+
+impl Run for Command {
+    fn ran(&mut self) -> Ran {
+        for _ in 0..50 {
+            match self.output() {
+                Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                ran => return ran.unwrap().into(),
             }
-            ran => return ran.unwrap().into(),
         }
+        self.output().unwrap().into()
     }
-    command.output().unwrap().into()
 }

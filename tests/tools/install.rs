@@ -14,7 +14,7 @@ use hugetools_ship::{deb, install, layout, packages, rpm};
 
 use crate::support::bless;
 use crate::support::needs;
-use crate::support::tool::{self, BUILT};
+use crate::support::tool::{self, BUILT, Run};
 
 /// A directory with the build results, and room for the prefix.
 struct Place(tempfile::TempDir);
@@ -66,7 +66,7 @@ impl Place {
         command
             .env_clear()
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-        let ran: tool::Ran = command.output().unwrap().into();
+        let ran = command.ran();
         assert_eq!(
             (ran.status, ran.err.as_str()),
             (0, ""),

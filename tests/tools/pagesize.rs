@@ -1,5 +1,6 @@
 //! pagesize on recorded machines (transcripts) and on this machine.
 
+use crate::support::tool::Run;
 use crate::support::{session, tool};
 
 #[test]
@@ -10,6 +11,6 @@ fn transcripts() {
 #[test]
 fn this_machine() {
     let base = tool::sh("getconf PAGESIZE").out;
-    let ran: tool::Ran = tool::tool("pagesize").output().unwrap().into();
+    let ran = tool::tool("pagesize").ran();
     assert_eq!((ran.status, ran.out), (0, base));
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 pub(super) use crate::support::tool::Ran as Done;
-use crate::support::tool::{copy, write};
+use crate::support::tool::{Run, copy, write};
 
 /// A file's inode, mode and contents.
 type Files = BTreeMap<String, (u64, u32, Vec<u8>)>;
@@ -91,7 +91,7 @@ impl Place {
         command.env("PATH", path);
         command.env("PLACE", self.0.path());
         command.env("LC_ALL", "C").env("COLUMNS", "100");
-        command.output().unwrap().into()
+        command.ran()
     }
 
     /// Runs a line that must succeed with empty standard error. Returns its output.

@@ -16,7 +16,7 @@ use crate::support::bless;
 use crate::support::live::{machine, skip};
 use crate::support::postgres;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{self, BUILT, Ran};
+use crate::support::tool::{self, BUILT, Ran, Run};
 use crate::support::tree;
 use crate::support::unchanged::with_thp;
 
@@ -108,11 +108,7 @@ fn other_ways_do_what_the_table_says() {
             Some(rest) => format!("{ours} {rest}"),
             None => line,
         };
-        let ran: Ran = Command::new("sh")
-            .args(["-c", &line])
-            .output()
-            .unwrap()
-            .into();
+        let ran = Command::new("sh").args(["-c", &line]).ran();
         let (kilobytes, end) = ran.out.split_once(" kB huge, ").expect(&ran.out);
         let kilobytes: u64 = kilobytes.parse().unwrap();
         match huge.strip_suffix(" MB") {
@@ -192,11 +188,7 @@ impl Place {
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", &format!("{begin}{script}")]);
         command.env_clear().env("PATH", path).env("LC_ALL", "C");
-        command
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap()
-            .into()
+        command.current_dir(self.dir.path()).ran()
     }
 }
 
@@ -226,7 +218,7 @@ fn the_first_steps_need_no_pool() {
     assert_eq!(build, "cargo build --release --workspace");
     let mut command = Command::new("sh");
     command.args(["-c", run]).current_dir(place.dir.path());
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     let printed: Vec<String> = ran.err.lines().map(without_numbers).collect();
     for line in blocks("Try it", "text")

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::needs::terminal;
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::tree;
 
 /// Runs a command line in a terminal of this width.
@@ -15,7 +15,7 @@ fn on_a_terminal(columns: usize, words: &str) -> Ran {
         &format!("stty rows 24 cols {columns}; {words}"),
         "/dev/null",
     ]);
-    let mut ran: Ran = script.output().unwrap().into();
+    let mut ran = script.ran();
     ran.out = ran.out.replace("\r\n", "\n");
     ran
 }
@@ -38,13 +38,11 @@ fn output_fits_the_terminal_and_loses_no_word() {
         return;
     }
     let dir = tree::machine("x86_64-8node");
-    let piped: Ran = tool("hugeadm")
+    let piped = tool("hugeadm")
         .arg("--sysroot")
         .arg(dir.path())
         .arg("--explain")
-        .output()
-        .unwrap()
-        .into();
+        .ran();
     for columns in [40, 80, 200] {
         let ran = on_a_terminal(columns, &explain(dir.path()));
         assert_eq!(ran.status, piped.status, "{ran:?}");

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{adoptable, can_adopt, check_sums, document, huge, hugectl, number, only, share};
-use crate::hugectl::place::{Place, as_nobody, done};
+use crate::hugectl::place::{Place, as_nobody};
 use crate::support::live::{Group, machine};
 use crate::support::needs;
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
+use crate::support::tool::Run;
 
 #[test]
 fn memory_becomes_huge_and_keeps_its_contents() {
@@ -195,7 +196,7 @@ fn a_missing_capability_is_named() {
     let adopt = |script: &str| {
         let mut command = Command::new("sh");
         command.args(["-c", script]).arg(place.hugectl());
-        done(&as_nobody(&command).output().unwrap())
+        as_nobody(&command).ran()
     };
     let own = adopt("sleep 20 & \"$0\" --pid $!; status=$?; kill $!; exit $status");
     assert_eq!(own.status, 125, "{own:?}");

@@ -11,7 +11,7 @@ use super::table::{self, Situation};
 use crate::support::live::{Group, Live};
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build, build_as};
-use crate::support::tool::{Ran, copy, install, write};
+use crate::support::tool::{Ran, Run, copy, install, write};
 
 const EARLY: &str = "
 #include <pthread.h>
@@ -278,7 +278,7 @@ impl<'l> World<'l> {
             format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", path.display()),
         );
         command.env("LC_ALL", "C");
-        command.output().unwrap().into()
+        command.ran()
     }
 }
 

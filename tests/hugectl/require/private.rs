@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::{hugectl, refused, starts};
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::unchanged::without_pool;
 
 /// Returns the output of `required_anon` if the calls in `failing` fail with this error.
@@ -89,7 +89,7 @@ fn the_main_stack_is_measured() {
         command.arg(stack).arg(tool("hugectl").get_program());
         command.args(options.split_whitespace()).arg(&program);
         command.arg("small").stdin(Stdio::null());
-        command.output().unwrap().into()
+        command.ran()
     };
     for (kb, options, met) in [
         (8 << 10, "--require=stack:90 --stack-depth=4M", true),

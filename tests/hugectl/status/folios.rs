@@ -9,11 +9,12 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::json;
-use crate::hugectl::place::{Place, as_nobody, done};
+use crate::hugectl::place::{Place, as_nobody};
 use crate::support::live::{Live, machine, skip_aloud};
 use crate::support::long;
 use crate::support::needs;
 use crate::support::running::Running;
+use crate::support::tool::Run;
 
 /// Maps transparent huge pages, base pages, folios of 64 kB if the kernel allows them, and
 /// pages of the pools of the given sizes.
@@ -213,14 +214,14 @@ fn sizes_need_root() {
     ))));
     let why = "no folio sizes, which only root can read: cannot read /proc/kpageflags: permission denied (EACCES)";
     let args = ["--status", &running.pid(), "--sizes"];
-    let warned = done(&as_nobody(&place.command(&args)).output().unwrap());
+    let warned = as_nobody(&place.command(&args)).ran();
     assert_eq!(
         (warned.status, warned.err),
         (0, format!("hugectl: warning: {why}\n"))
     );
     assert!(!warned.out.contains("folios"), "{}", warned.out);
     let args = [&args[..], &["--json"]].concat();
-    let value = json(&done(&as_nobody(&place.command(&args)).output().unwrap()));
+    let value = json(&as_nobody(&place.command(&args)).ran());
     assert_eq!(value["warnings"], serde_json::json!([why]));
     assert_eq!(sums(&value).2, BTreeMap::new());
     let table = place.run(&["--status", &running.pid(), "--sizes"]).out;

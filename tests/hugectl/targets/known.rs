@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::support::live::{machine, skip_aloud};
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool, write};
+use crate::support::tool::{Ran, Run, tool, write};
 
 /// A directory for scripts that stand in for programs.
 struct Place(tempfile::TempDir);
@@ -29,7 +29,7 @@ impl Place {
     fn run(&self, words: &[&str]) -> Ran {
         let mut command = tool("hugectl");
         command.env("PATH", format!("{}:/usr/bin:/bin", self.0.path().display()));
-        command.args(words).output().unwrap().into()
+        command.args(words).ran()
     }
 }
 
@@ -177,7 +177,7 @@ fn programs_as_they_are_installed_are_known() {
         let mut command = tool("hugectl");
         command.env("PATH", &path);
         command.args(["--explain", "--json", program, "--version"]);
-        let ran: Ran = command.output().unwrap().into();
+        let ran = command.ran();
         let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(json["program"]["known"], known, "{program}: {ran:?}");
     }

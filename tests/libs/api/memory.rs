@@ -6,7 +6,7 @@ use std::process::Command;
 use super::{Built, With, debian_is_here, program, run};
 use crate::support::live::{Live, machine};
 use crate::support::program::Libc;
-use crate::support::tool::{Ran, hugectl};
+use crate::support::tool::{Run, hugectl};
 
 /// Calls `check` for both libraries with both libcs.
 fn each(name: &str, mut check: impl FnMut(&Path, With)) {
@@ -72,7 +72,7 @@ fn a_limit_of_the_hugetlb_group_is_an_error() {
         for scene in ["pages", "regions"] {
             let mut command = group.enter(Command::new(program).arg(scene));
             command.env("LD_LIBRARY_PATH", with.place().unwrap());
-            let ran: Ran = command.output().unwrap().into();
+            let ran = command.ran();
             assert_eq!(ran.status, 0, "{ran:?}");
             let wrong = ["holds no", "all back no", "pages are missing"];
             assert!(!wrong.iter().any(|word| ran.out.contains(word)), "{ran:?}");
@@ -105,13 +105,7 @@ fn linked_programs_run_under_hugectl() {
     for option in ["--shm", "--heap"] {
         let mut command = Command::new(hugectl());
         command.env_clear().env("HUGETLB_VERBOSE", "1");
-        let ran: Ran = command
-            .arg(option)
-            .arg(&program)
-            .arg("pages")
-            .output()
-            .unwrap()
-            .into();
+        let ran = command.arg(option).arg(&program).arg("pages").ran();
         let out = ran.out.replace("Cannot allocate memory", "Out of memory");
         assert_eq!(out, TAKEN, "{option}: {ran:?}");
         all_back(&live, 8, option);

@@ -8,12 +8,12 @@ use super::Plain;
 use crate::libs::smaps::HeapPages;
 use crate::support::needs::{libraries, programs};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::unchanged::with_thp;
 
 fn under_anon(words: &[&str]) -> Ran {
     let mut command = tool("hugectl");
-    let ran: Ran = command.arg("--anon").args(words).output().unwrap().into();
+    let ran = command.arg("--anon").args(words).ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     ran
 }
@@ -101,11 +101,11 @@ fn sbrk_returns_what_it_returns_without_us() {
     let Some(program) = build("program_break", Libc::Glibc, &[]) else {
         return;
     };
-    let plain: Ran = Command::new(&program).output().unwrap().into();
+    let plain = Command::new(&program).ran();
     assert!(plain.out.contains("malloc works: 1"), "{plain:?}");
     for options in [&["--anon"][..], &["--heap=thp", "--anon"]] {
         let mut command = tool("hugectl");
-        let ran: Ran = command.args(options).arg(&program).output().unwrap().into();
+        let ran = command.args(options).arg(&program).ran();
         assert_eq!(ran, plain, "{options:?}");
     }
 }

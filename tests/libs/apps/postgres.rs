@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::live::{Live, machine};
 use crate::support::postgres;
-use crate::support::tool::{Ran, copy, tool};
+use crate::support::tool::{Ran, Run, copy, tool};
 
 /// A server's directory, programs and user.
 struct Server {
@@ -81,7 +81,7 @@ impl Server {
         if args.last() == Some(&"-D") {
             command.arg(&data);
         }
-        command.output().unwrap().into()
+        command.ran()
     }
 
     fn configure(&self, kind: &str, huge_pages: &str) {
@@ -131,11 +131,7 @@ impl Server {
     fn huge_bytes(&self) -> u64 {
         let pid = self.pid();
         let mut command = tool("hugectl");
-        let ran: Ran = command
-            .args(["--status", &pid, "--json"])
-            .output()
-            .unwrap()
-            .into();
+        let ran = command.args(["--status", &pid, "--json"]).ran();
         assert_eq!(ran.status, 0, "{ran:?}");
         let status: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
         let segments = status["segments"].as_array().unwrap();

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::live::machine;
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, hugectl};
+use crate::support::tool::{Ran, Run, hugectl};
 
 /// Any error ends with status 9.
 const CHECK: [&str; 4] = [
@@ -22,7 +22,7 @@ const OURS: &str = "--soname-synonyms=somalloc=nouserintercepts";
 fn run(words: &[&str], program: &Path) -> Ran {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).arg(program).args(["1", "60"]);
-    command.env("LC_ALL", "C").output().unwrap().into()
+    command.env("LC_ALL", "C").ran()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 /// Started by hugectl, or by a shell that hugectl started.
 const STARTS: [&[&str]; 2] = [&[], &["sh", "-c", "\"$0\" \"$@\""]];
@@ -14,7 +14,7 @@ fn run(options: &[&str], start: &[&str], program: &Path, args: &[&str]) -> Ran {
     let mut command = tool("hugectl");
     command.env("ASAN_OPTIONS", "symbolize=0");
     command.args(options).args(start).arg(program).args(args);
-    command.output().unwrap().into()
+    command.ran()
 }
 
 #[test]

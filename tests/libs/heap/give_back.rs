@@ -3,7 +3,7 @@
 use crate::libs::smaps::HeapPages;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::unchanged::without_pool;
 
 /// Runs `give_back` with 300 MiB. Nearly all must be given back within 20 s while the program
@@ -12,7 +12,7 @@ fn run(libc: Libc, mode: &str) -> Option<Ran> {
     let program = build("give_back", libc, &[])?;
     let mut command = tool("hugectl");
     command.arg("--heap").arg(program).args([mode, "300"]);
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{libc:?} {mode}: {ran:?}");
     Some(ran)
 }

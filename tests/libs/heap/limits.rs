@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::libs::smaps::HeapPages;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, hugectl, tool};
+use crate::support::tool::{Ran, Run, hugectl, tool};
 use crate::support::unchanged::without_pool;
 
 /// hugectl doesn't see the prctl: the library reports it.
@@ -24,7 +24,7 @@ fn transparent_pages_disabled_by_prctl_are_reported() {
         live.set_pool(pages);
         let mut command = tool("hugectl");
         command.args([heap, "--report"]).arg(&no_thp).arg(&blocks);
-        let ran: Ran = (command.args(["medium", "100"]).output()).unwrap().into();
+        let ran = command.args(["medium", "100"]).ran();
         let used = HeapPages::find(&ran.out, "medium");
         assert_eq!((ran.status, used.thp), (0, 0), "{ran:?}");
         assert_eq!(used.hugetlb > 0, pages > 0, "{ran:?}");
@@ -54,7 +54,7 @@ fn a_limited_address_space_is_reported_and_suffices() {
             let mut command = Command::new("sh");
             command.args(["-c", &format!("ulimit -v {kib} && exec \"$@\""), "sh"]);
             command.arg(hugectl()).arg("--heap").arg(&program);
-            let ran: Ran = (command.args([mode, "200"]).output()).unwrap().into();
+            let ran = command.args([mode, "200"]).ran();
             assert_eq!(ran.status, 0, "{kib} {mode}: {ran:?}");
             let used = HeapPages::find(&ran.out, mode);
             let huge = used.share(used.hugetlb + used.thp);
@@ -81,7 +81,7 @@ fn a_narrow_address_space_suffices() {
             command
                 .arg(format!("ulimit -v {kib} && exec \"$0\""))
                 .arg(&program);
-            command.output().unwrap().into()
+            command.ran()
         };
         let suffices = |kib: &u32| under(*kib, &[]).status == 0;
         let least = (20_000..60_000).step_by(2000).find(suffices).unwrap();
@@ -142,7 +142,7 @@ fn strict_overcommit_leaves_a_heap_its_huge_pages() {
         let run = |mode: &str, mib: &str| -> Ran {
             let mut command = tool("hugectl");
             command.arg("--heap").arg(&program).args([mode, mib]);
-            command.output().unwrap().into()
+            command.ran()
         };
         let rans = ["medium", "realloc", "threads"].map(|mode| (mode, run(mode, "200")));
         let too_much = run("one", "100000");

@@ -3,7 +3,7 @@
 use crate::libs::smaps::HeapPages;
 use crate::support::live::{Group, machine};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Run, tool};
 
 /// A heap that fills its group is on base pages in the end, and is not killed.
 #[test]
@@ -20,9 +20,7 @@ fn a_full_memory_group_gets_base_pages() {
     };
     for mode in ["medium", "one", "threads"] {
         let mut command = group.enter(tool("hugectl").args(["--heap=thp", "--report"]));
-        let ran: Ran = (command.arg(&program).args([mode, "200"]).output())
-            .unwrap()
-            .into();
+        let ran = command.arg(&program).args([mode, "200"]).ran();
         assert_eq!(ran.status, 0, "{mode}: {ran:?}");
         assert!(
             HeapPages::find(&ran.out, mode).resident >= 195 << 10,
@@ -54,8 +52,7 @@ fn page_cache_of_a_memory_group_does_not_count() {
     let mut command = group.enter(std::process::Command::new("sh").args(["-c", script, "sh"]));
     let hugectl = crate::support::tool::hugectl();
     command.arg(hugectl).arg("--heap=thp").arg(&program);
-    let ran = command.args(["one", "40"]).current_dir(dir.path()).output();
-    let ran: Ran = ran.unwrap().into();
+    let ran = command.args(["one", "40"]).current_dir(dir.path()).ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     let pages = HeapPages::find(&ran.out, "one");
     assert!(pages.share(pages.thp) >= 90, "{pages:?} {ran:?}");
@@ -76,7 +73,7 @@ fn text_is_not_copied_in_a_full_memory_group() {
         return;
     };
     let mut command = group.enter(tool("hugectl").args(["--text=thp", "--report"]));
-    let ran: Ran = command.arg(&program).output().unwrap().into();
+    let ran = command.arg(&program).ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.out.starts_with("sum "), "{ran:?}");
     let text = ran

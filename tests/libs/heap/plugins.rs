@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build, build_as};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 fn hugectl(options: &[&str], program: &Path, args: &[&str]) -> Ran {
     let mut command = tool("hugectl");
     command.args(options).arg(program).args(args);
-    command.output().unwrap().into()
+    command.ran()
 }
 
 /// Builds a program and its plugin.
@@ -56,9 +56,7 @@ fn memory_calls_of_a_deep_bound_library_return_the_same() {
         return;
     };
     live.set_pool(60);
-    let plain: Ran = (std::process::Command::new(&program).arg(&plugin).output())
-        .unwrap()
-        .into();
+    let plain = std::process::Command::new(&program).arg(&plugin).ran();
     assert_eq!(plain.status, 0, "{plain:?}");
     for options in [&["--heap"][..], &["--shm", "--anon"]] {
         let ran = hugectl(options, &program, &[&plugin]);

@@ -2,7 +2,7 @@
 
 use super::quota::{live, run};
 use crate::libs::smaps::HeapPages;
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 #[test]
 fn only_named_programs_or_the_first_process() {
@@ -14,7 +14,7 @@ fn only_named_programs_or_the_first_process() {
         let mut command = tool("hugectl");
         command.arg("--heap").args(options.split_whitespace());
         let script = script.replace("PROGRAM", program.to_str().unwrap());
-        let ran: Ran = command.args(["sh", "-c", &script]).output().unwrap().into();
+        let ran = command.args(["sh", "-c", &script]).ran();
         assert_eq!(ran.status, 0, "{options}: {ran:?}");
         ran
     };

@@ -8,7 +8,7 @@ use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 /// Takes the machine, fills its pool and builds `steps`.
 pub(super) fn live(test: &str, pages: u64) -> Option<(Live, PathBuf)> {
@@ -26,7 +26,7 @@ fn hugectl(options: &str, program: &Path, args: &str) -> Command {
 }
 
 pub(super) fn run(options: &str, program: &Path, args: &str) -> Ran {
-    let ran: Ran = hugectl(options, program, args).output().unwrap().into();
+    let ran = hugectl(options, program, args).ran();
     assert_eq!(ran.status, 0, "{options} {args}: {ran:?}");
     ran
 }

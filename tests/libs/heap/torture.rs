@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::live::machine;
 use crate::support::long;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Run, tool};
 
 /// Pages of the pool: none, too few, enough.
 const POOLS: [u64; 3] = [0, 60, 400];
@@ -20,7 +20,7 @@ fn torture(libc: Libc, time: Duration, options: &[&str], shrink: bool) {
     }
     command.args(options).arg(program);
     command.arg(time.as_secs().max(1).to_string()).arg("300");
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{libc:?} {options:?}: {ran:?}");
     assert!(ran.out.contains(" refused=0 "), "{libc:?}: {ran:?}");
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::live::{Group, machine};
 use crate::support::needs::control_groups;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::unchanged::{with_thp, without_pool};
 
 /// Ways to map memory that must be on huge pages once it is touched.
@@ -48,7 +48,7 @@ fn ways(ran: &Ran) -> BTreeMap<String, Way> {
 fn run(options: &[&str], program: &Path, args: &[&str]) -> Ran {
     let mut command = tool("hugectl");
     command.args(options).arg(program).args(args);
-    command.output().unwrap().into()
+    command.ran()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn large_private_mappings_are_huge_and_others_are_not() {
     let program = |libc| build("anon", libc, &[]);
     for program in Libc::ALL.into_iter().filter_map(program) {
         let all = [&HUGE[..], &["odd"], &LEFT].concat();
-        let plain = ways(&Command::new(&program).args(&all).output().unwrap().into());
+        let plain = ways(&Command::new(&program).args(&all).ran());
         let ours = ways(&run(&["--anon"], &program, &all));
         assert_eq!(ours.len(), all.len(), "{ours:?}");
         for way in HUGE {
@@ -91,7 +91,7 @@ fn addresses_parts_and_errors_are_those_of_a_plain_run() {
             continue;
         };
         for args in [&[][..], &["confined"]] {
-            let plain: Ran = Command::new(&program).args(args).output().unwrap().into();
+            let plain = Command::new(&program).args(args).ran();
             assert_eq!(plain.status, 0, "{libc:?} {plain:?}");
             let ours = run(&["--anon", "--heap=thp"], &program, args);
             assert_eq!(plain, ours, "{libc:?}");
@@ -132,7 +132,7 @@ fn a_small_memory_group_is_not_exceeded() {
     };
     let limited = |way: &str| -> Ran {
         let mut command = group.enter(tool("hugectl").arg("--anon"));
-        command.arg(&program).arg(way).output().unwrap().into()
+        command.arg(&program).arg(way).ran()
     };
     // Larger than the group, but touched in a few places only.
     let ran = limited("sparse");

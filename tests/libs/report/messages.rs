@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::needs::{self, nobody_can_run};
-use crate::support::tool::{Ran, hugectl, tool};
+use crate::support::tool::{Ran, Run, hugectl, tool};
 
 /// A variable with an invalid value, which every process reports.
 const INVALID: &str = "HUGETLB_MORECORE_SHRINK";
@@ -84,9 +84,7 @@ fn messages_go_to_an_open_descriptor() {
         log.file().display()
     );
     let mut shell = Command::new("sh");
-    let ran: Ran = (shell.args(["-c", &script]).env(INVALID, "?").output())
-        .unwrap()
-        .into();
+    let ran = shell.args(["-c", &script]).env(INVALID, "?").ran();
     assert_quiet(&ran);
     assert_eq!(log.processes().len(), 2, "{}", log.text());
 }
@@ -132,7 +130,7 @@ fn a_file_that_cannot_be_opened_is_an_error() {
     for word in ["/nowhere/x", "/", "77", ""] {
         let mut command = tool("hugectl");
         command.args([&format!("--messages={word}"), "--shm", "true"]);
-        let ran: Ran = command.output().unwrap().into();
+        let ran = command.ran();
         let named = format!("hugectl: error: --messages={word}: ");
         assert!(ran.status == 125 && ran.err.starts_with(&named), "{ran:?}");
     }

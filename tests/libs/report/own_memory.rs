@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::{lines, row};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 fn reported(program: &Path, how: &str) -> Ran {
     let mut command = tool("hugectl");
     command.args(["--heap=thp", "--report"]);
-    let ran: Ran = command.arg(program).arg(how).output().unwrap().into();
+    let ran = command.arg(program).arg(how).ran();
     assert_eq!(ran.status, 0, "{how}: {ran:?}");
     ran
 }
@@ -54,7 +54,7 @@ fn a_process_without_huge_pages_is_counted_as_in_smaps() {
         .args(["--heap=thp", &option])
         .arg(program)
         .arg(&file);
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     let all = lines(&report, 1);
     let rows = all[0]["segments"].as_array().unwrap();

@@ -7,14 +7,14 @@ use std::process::Command;
 
 use super::lines;
 use crate::support::needs::{self, mounts, nobody_can_run};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 /// Runs a Perl program under hugectl with a report to a file.
 fn perl(file: &Path, options: &[&str], program: &str) -> Ran {
     let mut command = tool("hugectl");
     let report = format!("--report={}", file.display());
     command.args(options).args([&report, "perl", "-e", program]);
-    command.output().unwrap().into()
+    command.ran()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_file_of_another_user_is_a_warning() {
         command.args(["--shm", &report, "setpriv", "--reuid=65534"]);
         let program = "print 7; select undef, undef, undef, 1.5";
         command.args(["--clear-groups", "perl", "-e", program]);
-        command.output().unwrap().into()
+        command.ran()
     };
     let ran = run();
     assert_eq!((ran.status, ran.out.as_str()), (0, "7"), "{ran:?}");
@@ -117,9 +117,7 @@ fn the_file_takes_no_low_descriptor() {
     let dir = tempfile::tempdir().unwrap();
     let first = "open(F, '<', '/dev/null'); print fileno(F)";
     let ran = perl(&dir.path().join("report"), &["--shm", "-q"], first);
-    let plain: Ran = (Command::new("perl").args(["-e", first]).output())
-        .unwrap()
-        .into();
+    let plain = Command::new("perl").args(["-e", first]).ran();
     assert_eq!(ran.out, plain.out, "{ran:?}");
 }
 
@@ -137,9 +135,7 @@ fn hugetlb_report_without_hugectl() {
         let mut command = Command::new("/bin/true");
         command.current_dir(dir.path());
         command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
-        let ran: Ran = (command.env("HUGETLB_REPORT", value).output())
-            .unwrap()
-            .into();
+        let ran = command.env("HUGETLB_REPORT", value).ran();
         assert!(ran.err.contains(message), "{value}: {ran:?}");
         assert_eq!(ran.err.is_empty(), message.is_empty(), "{value}: {ran:?}");
         let written = dir.path().join(value).exists();
@@ -161,7 +157,7 @@ fn a_report_of_process_1() {
     command.args(["-q", "--heap=thp", &format!("--report={}", file.display())]);
     command.args(["perl", "-MPOSIX", "-e"]);
     command.arg("fork or POSIX::_exit(4); wait; POSIX::_exit(3)");
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!((ran.status, ran.err.as_str()), (3, ""), "{ran:?}");
     let end = |line: &serde_json::Value| (line["pid"].as_u64(), line["ended"]["value"].as_u64());
     let ends: Vec<_> = lines(&file, 2).iter().map(end).collect();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::row;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, copy, tool, write};
+use crate::support::tool::{Ran, Run, copy, tool, write};
 
 /// A daemon that prints once it runs, and holds none of our pipes.
 const DAEMON: &str = "$| = 1; print 7; close STDOUT; sleep 60";
@@ -35,7 +35,7 @@ fn start(options: &[&str], child: &str) -> (Ran, i32) {
 
 /// Runs a starter and kills the process that it left. Returns the starter's output and that PID.
 fn finish(mut command: Command) -> (Ran, i32) {
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 3, "{ran:?}");
     let digits = |text: &str| -> String { text.chars().take_while(char::is_ascii_digit).collect() };
     let marks = ["--status ", "warning: process ", "\"pid\":"];
@@ -145,9 +145,7 @@ fn a_report_on_a_link() {
     std::os::unix::fs::symlink(&perl, &link).unwrap();
     let mut command = tool("hugectl");
     command.args(["--heap", "--report"]).arg(&link);
-    let ran: Ran = (command.args(["-e", "system 'true'"]).output())
-        .unwrap()
-        .into();
+    let ran = command.args(["-e", "system 'true'"]).ran();
     let head = format!("other ({}), process ", perl.display());
     assert!(ran.err.contains(&head), "{ran:?}");
     assert!(!ran.err.contains("still run"), "{ran:?}");

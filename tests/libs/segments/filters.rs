@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::libs::report::row;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::unchanged::{with_thp, without_pool};
 
 /// Calls of hugectl and of the libraries that a plain program doesn't make.
@@ -41,7 +41,7 @@ fn filter(call: &str, result: &[&str]) -> Option<PathBuf> {
 fn under(filter: &Path, options: &[&str], program: &Path) -> Ran {
     let mut command = Command::new(filter);
     command.arg(tool("hugectl").get_program()).args(options);
-    command.arg(program).output().unwrap().into()
+    command.arg(program).ran()
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn under_an_unknown_filter_segments_stay() {
     };
     let mut command = tool("hugectl");
     command.args(["-q", "--data=thp", "--heap=thp", "--report"]);
-    let ran: Ran = command.arg(filter).arg(program).output().unwrap().into();
+    let ran = command.arg(filter).arg(program).ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(
         row(&ran.err, "data").contains("came after hugectl"),
@@ -194,7 +194,7 @@ fn a_rejected_filter_changes_nothing() {
         };
         let mut command = tool("hugectl");
         command.args(["--heap=thp", "--report"]).arg(&program);
-        let ran: Ran = command.args(["0", "asked"]).output().unwrap().into();
+        let ran = command.args(["0", "asked"]).ran();
         assert_eq!((ran.status, ran.out.as_str()), (0, "right\n"), "{ran:?}");
         // Under a filter the library would not report the end.
         assert!(ran.err.contains("\nended after "), "{libc:?}: {ran:?}");

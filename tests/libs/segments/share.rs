@@ -14,7 +14,7 @@ use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::running::Running;
-use crate::support::tool::{Ran, copy, tool};
+use crate::support::tool::{Ran, Run, copy, tool};
 
 const FLAGS: [&str; 3] = ["-DN=1000000", "-fno-pie", "-no-pie"];
 
@@ -59,7 +59,7 @@ impl Place {
 fn run(program: &Path) -> Ran {
     let mut command = tool("hugectl");
     command.args(["--text=2MB", "--share-text"]).arg(program);
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{ran:?}");
     ran
 }
@@ -198,12 +198,10 @@ fn a_directory_writable_by_others_is_rejected() {
     fs::remove_dir_all(&place.copies_dir).unwrap();
     let mut command = tool("hugectl");
     command.env("HUGETLB_SHARE_PATH", place.dir.path());
-    let ran: Ran = command
+    let ran = command
         .args(["--text=2MB", "--share-text"])
         .arg(&program)
-        .output()
-        .unwrap()
-        .into();
+        .ran();
     assert!(ran.err.contains("is not on a hugetlbfs"), "{ran:?}");
 }
 

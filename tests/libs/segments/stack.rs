@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::unchanged::with_thp;
 
 /// Bytes used of each stack.
@@ -46,7 +46,7 @@ fn run(options: &[&str], program: &Path) -> Ran {
 }
 
 fn plain(program: &Path) -> Ran {
-    Command::new(program).arg(USED).output().unwrap().into()
+    Command::new(program).arg(USED).ran()
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_deep_main_stack_is_huge_up_to_its_limit() {
     command.args(["-c", "ulimit -s 65536 && exec \"$@\"", "sh"]);
     command.arg(tool("hugectl").get_program()).arg("--stack");
     command.arg(&program).args(["40000000", "main"]);
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     let (_, main) = &stacks(&ran)[0];
     assert!(main["after"] >= 34 << 10 && main["maps"] == 1, "{ran:?}");
 }
@@ -171,7 +171,7 @@ fn stack_limits_are_kept() {
         let script = format!("ulimit -s {limit} && exec \"$@\"");
         let limited = |command: &mut Command| -> Ran {
             command.args(["sh", "-c", &script, "sh"]).arg(&program);
-            command.arg("100000").output().unwrap().into()
+            command.arg("100000").ran()
         };
         let plain = limited(&mut Command::new("env"));
         let ran = limited(tool("hugectl").args(["--stack", "--stack-depth=6MB"]));

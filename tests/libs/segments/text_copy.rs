@@ -3,7 +3,7 @@
 
 use crate::libs::smaps::segment_pages::SegmentPages;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, copy, tool};
+use crate::support::tool::{Run, copy, tool};
 use crate::support::unchanged::with_thp;
 
 #[test]
@@ -18,9 +18,7 @@ fn only_the_started_program_has_a_copy() {
     let alone = program.with_file_name("stream-text-copy");
     copy(&program, &alone);
     let mut command = tool("hugectl");
-    let ran: Ran = (command.args(["--text=thp", "-v"]).arg(&alone).output())
-        .unwrap()
-        .into();
+    let ran = command.args(["--text=thp", "-v"]).arg(&alone).ran();
     let text = SegmentPages::find(&ran.out, "text");
     assert!(text.whole > 0 && text.is_huge(), "{ran:?}");
 
@@ -28,7 +26,7 @@ fn only_the_started_program_has_a_copy() {
     for line in ["\"$1\"; true", "exec \"$1\""] {
         let mut command = tool("hugectl");
         command.args(["--text=thp", "-v", "sh", "-c", line, "sh"]);
-        let ran: Ran = command.arg(&alone).output().unwrap().into();
+        let ran = command.arg(&alone).ran();
         assert_eq!(ran.status, 0, "{ran:?}");
         let text = SegmentPages::find(&ran.out, "text");
         assert_eq!((text.pool, text.thp), (0, 0), "{line}: {ran:?}");

@@ -6,7 +6,7 @@ use super::huge_kb;
 use crate::support::live::{machine, skip_aloud};
 use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, hugectl, tool};
+use crate::support::tool::{Run, hugectl, tool};
 
 const MIB: &str = "8";
 
@@ -26,7 +26,7 @@ fn memfd_create_gets_transparent_pages() {
             };
             let mut command = tool("hugectl");
             command.arg("--shm=thp").arg(program).args(["memfd", MIB]);
-            let ran: Ran = command.output().unwrap().into();
+            let ran = command.ran();
             assert_eq!(ran.status, 0, "{libc:?} {word}: {ran:?}");
             assert!(ran.out.ends_with("ok\n"), "{libc:?} {word}: {ran:?}");
             assert_eq!(huge_kb(&ran), kb, "{libc:?} {word}: {ran:?}");
@@ -66,7 +66,7 @@ fn a_tmpfs_with_huge_advise_gets_transparent_pages() {
         );
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", &script]);
-        let ran: Ran = command.output().unwrap().into();
+        let ran = command.ran();
         assert_eq!(ran.status, 0, "{options}: {ran:?}");
         assert_eq!(huge_kb(&ran), kb, "{options}: {ran:?}");
         assert!(ran.err.contains(message), "{options}: {ran:?}");
