@@ -1,23 +1,15 @@
 /* Protects and drops parts of its heap, and checks that the rest keeps its contents. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <unistd.h>
+#include "check.h"
 #include "heap_pages.h"
 
 #define PAGE 4096ul
 #define LEN (64ul << 20)
-#define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
-
-static void fail(const char *what, int line)
-{
-	fprintf(stderr, "line %d: %s (errno %d)\n", line, what, errno);
-	_exit(4);
-}
 
 static sigjmp_buf back;
 

@@ -8,22 +8,15 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include "check.h"
 #include "smaps.h"
 
 #define PAGE 4096ul
 #define PAGES 1540ul /* three huge pages of 2 MiB, and four base pages */
 #define SIZE (PAGES * PAGE)
 
-#define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
-
 static int is_block, is_shared, probe[2];
 static char *memory;
-
-static void fail(const char *what, int line)
-{
-	fprintf(stderr, "line %d: %s (errno %d)\n", line, what, errno);
-	_exit(4);
-}
 
 static uint64_t state;
 

@@ -11,19 +11,12 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
+#include "check.h"
 #include "smaps.h"
 
 #define PAGE 4096ul
 
 static const size_t len = (9ul << 20) + 3 * PAGE;
-
-#define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
-
-static void fail(const char *what, int line)
-{
-	fprintf(stderr, "line %d: %s (errno %d)\n", line, what, errno);
-	_exit(4);
-}
 
 static uint64_t *map(size_t n)
 {
