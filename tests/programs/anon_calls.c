@@ -15,24 +15,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "filter.h"
 
 #define MB ((size_t)1 << 20)
 #define PAGE ((size_t)4096)
 #define RW (PROT_READ | PROT_WRITE)
 #define PRIVATE (MAP_PRIVATE | MAP_ANONYMOUS)
 #define SENTINEL 77
-
-struct filter {
-	unsigned short code;
-	unsigned char on, off;
-	unsigned k;
-};
-struct filters {
-	unsigned short count;
-	struct filter *filter;
-};
-
-#define ALLOW(call) {0x15, 0, 1, SYS_##call}, {0x06, 0, 0, 0x7fff0000}
 
 /* Allows only the calls below: no madvise, no open. */
 static int confined(void)

@@ -5,19 +5,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-/* As in linux/filter.h, which musl-gcc doesn't find. */
-struct filter {
-	unsigned short code;
-	unsigned char on, off;
-	unsigned k;
-};
-struct filters {
-	unsigned short count;
-	struct filter *filter;
-};
-
-#define ALLOW(call) {0x15, 0, 1, SYS_##call}, {0x06, 0, 0, 0x7fff0000}
+#include "../filter.h"
 
 static void confine(int raw)
 {

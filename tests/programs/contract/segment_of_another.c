@@ -6,19 +6,9 @@
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
+#include "../filter.h"
 
 #define SIZE (20 * MIB + 4096)
-
-/* As in linux/filter.h, which musl-gcc doesn't find. */
-struct filter {
-	unsigned short code;
-	unsigned char on, off;
-	unsigned k;
-};
-struct filters {
-	unsigned short count;
-	struct filter *filter;
-};
 
 static void confine(char **command)
 {
