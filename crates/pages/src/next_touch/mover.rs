@@ -20,6 +20,8 @@ pub(super) struct Mover {
     fault: MoveFault,
     nodes: Nodes,
     pieces: Pieces,
+    /// Parking memory of the pieces that [`Mover::park`] has yet to park.
+    unused: Range<usize>,
 }
 
 impl Mover {
@@ -28,6 +30,7 @@ impl Mover {
             fault,
             nodes: Nodes::read(),
             pieces: Pieces::new()?,
+            unused: 0..0,
         })
     }
 
@@ -77,6 +80,7 @@ impl Mover {
         let pieces = || pieces().filter_map(|start| whole.part_in(&(start..start + len)));
         pieces().for_each(|piece| self.pieces.add(piece));
         for piece in pieces() {
+            self.unused = piece.parked().end..whole.parked().end;
             self.park_piece(&piece.parked());
             self.serve();
         }
@@ -160,7 +164,19 @@ impl Mover {
                 let pieces = self.pieces.all().iter();
                 let parts = pieces.filter_map(|piece| piece.part_in(range));
                 parts.for_each(|part| drop_pages(&part));
+                self.leave(range);
             }
+        }
+    }
+
+    /// Settles pieces that aren't parked yet. The program drops pages there once we have read its
+    /// message; parked before that, they would come back.
+    fn leave(&mut self, range: &Range<usize>) {
+        let unused = self.unused.clone();
+        let is_left =
+            |piece: &&Piece| unused.contains(&piece.parked) && piece.part_in(range).is_some();
+        while let Some(piece) = self.pieces.all().iter().find(is_left).copied() {
+            self.settle(&piece.origin());
         }
     }
 

@@ -134,3 +134,20 @@ fn changes_by_the_program_are_applied() {
         unmap(dest, LEN);
     }
 }
+
+#[test]
+fn a_piece_that_the_program_drops_is_not_parked_afterwards() {
+    let Some(mut mover) = mover() else { return };
+    let range = filled();
+    let parked = map_parking(&range, RW).unwrap();
+    mover.fault.watch(&range).unwrap();
+    mover.pieces.add(Piece {
+        origin: range.start,
+        parked,
+        len: LEN,
+    });
+    mover.unused = parked..parked + LEN;
+    mover.apply(&Message::Dropped(range.start..range.start + PAGE));
+    assert!(mover.pieces.all().is_empty());
+    unmap(range.start, LEN);
+}
