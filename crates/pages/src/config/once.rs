@@ -12,8 +12,8 @@ use crate::sys::{self, File};
 /// Kinds printed by this process, its ancestors, or others as far as known.
 static PRINTED: AtomicU64 = AtomicU64::new(0);
 
-/// Records a kind as printed; returns whether it is the first time. `None` if it is for this
-/// process, and others are unknown.
+/// Records a kind as printed; returns whether no process has printed it before. `None` if this
+/// process hasn't, and others are unknown.
 pub(super) fn claim(kind: Kind) -> Option<bool> {
     if PRINTED.fetch_or(kind.bit(), Ordering::Relaxed) & kind.bit() != 0 {
         return Some(false);

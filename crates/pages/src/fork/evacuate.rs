@@ -33,7 +33,8 @@ fn move_all(total: usize, shield: &Shield) -> usize {
             required::heap_moves();
         }
         moved += move_extent(extent, piece, shield);
-        // Retries page by page: a piece may have lacked address space for its copy.
+        // Retries page by page: one page in use (another thread's commit, the stack of a
+        // coroutine) or too little address space for a copy keeps a whole piece.
         moved += move_extent(extent, 0, shield);
     }
     pool_backoff::BACKOFF.note(Shortfall::Fork);

@@ -1,5 +1,5 @@
-//! Why a pool gave no page the last time ([`shortfall`]), and when to ask it again. [`closing`] keeps
-//! the heap off the pools.
+//! Why a pool gave no page the last time ([`shortfall`]), and when to ask it again. [`closing`]
+//! keeps the heap off the pools.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

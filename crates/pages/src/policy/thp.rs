@@ -226,8 +226,8 @@ pub(crate) fn serves_reservation() -> bool {
     !room::is_limited() && thp_facts(offered()).verdict().is_ok()
 }
 
-/// Whether `len` bytes may be on transparent huge pages now; takes them from the [`room`]. The program
-/// may have disabled such pages, as Redis does.
+/// Whether `len` bytes may be on transparent huge pages now; takes them from the [`room`]. The
+/// program may have disabled such pages, as Redis does.
 pub(crate) fn serves(len: usize) -> Result<(), NoThp> {
     thp_facts(offered()).verdict()?;
     match room::take(len) {

@@ -133,7 +133,8 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
     call(libc::SYS_write, [extended(fd), at, len])
 }
 
-/// Writes once, unless the reader takes nothing for 100 ms. Consumes SIGPIPE and SIGXFSZ raised by the write.
+/// Writes once, unless the reader takes nothing for 100 ms. Consumes SIGPIPE and SIGXFSZ raised by
+/// the write.
 ///
 /// # Errors
 /// If the file doesn't take all of it; a missing or stuck reader is no error.

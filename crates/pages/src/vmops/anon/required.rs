@@ -1,6 +1,6 @@
 //! Whether private mappings get huge pages, and what follows if they must (`HUGETLB_REQUIRE`): a
-//! request fails if settings or limits rule out huge pages. Whether the kernel has a huge page left,
-//! and whether one fits at an address that the program chose, shows only at the first touch.
+//! request fails if settings or limits rule out huge pages. Whether the kernel has a huge page
+//! left, and whether one fits at an address that the program chose, shows only at the first touch.
 //!
 //! A writable mapping of at least a huge page counts when it is made, and its growth before
 //! `mremap`. Parts of a reservation count when `mprotect` makes them writable. In an advised
