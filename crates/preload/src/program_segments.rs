@@ -196,7 +196,8 @@ fn say_got(name: &str, got: Placement, level: Level, why: Option<Reason>, pages:
     }
 }
 
-/// Returns the number of pool pages that the rest needs, and the number of free ones.
+/// Returns the pool pages that the rest needs, and the free ones. `None` unless too few are free: a
+/// limit or another pool is the reason then.
 fn lacking(got: Placement, pages: Pages) -> Option<GrowHint> {
     let rungs = Rungs::of(pages);
     let asked = rungs.first?;
@@ -205,7 +206,8 @@ fn lacking(got: Placement, pages: Pages) -> Option<GrowHint> {
     let size = smaller.unwrap_or(asked);
     let rest = got.whole.saturating_sub(got.page_cache + got.pool);
     let (needed, free) = (rest.div_ceil(size), hugetlb_pool::free(size));
-    Some(GrowHint { size, needed, free })
+    let lacks = free.0.is_some_and(|free| free < needed as u64);
+    lacks.then_some(GrowHint { size, needed, free })
 }
 
 /// Formats the kinds of pages: ` (26 MiB of the file, 2 MiB of a pool)`.
