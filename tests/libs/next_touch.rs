@@ -3,12 +3,14 @@
 #![expect(clippy::disallowed_methods, reason = "reads a kernel file")]
 
 use std::fs;
+use std::process::Command;
 
 use crate::libs::numa::node;
 use crate::support::guest::{Guest, guest, guest_of};
 use crate::support::live::skip;
+use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 
 /// The library without a malloc, with its messages.
 const LIBRARY: &str = "HUGETLB_VERBOSE=3 LD_PRELOAD=/lib/libhugetlbfs.so";
@@ -112,4 +114,22 @@ fn one_node_is_not_supported() {
     assert_eq!(ran.out, "-1 Operation not supported\n", "{ran:?}");
     let warning = "--next-touch does nothing: the machine has one memory node";
     assert!(ran.err.contains(warning), "{ran:?}");
+}
+
+#[test]
+fn a_signal_waits_for_the_program() {
+    let test = "signals beside the thread of --next-touch";
+    if !programs(test, &["python3"]) {
+        return;
+    }
+    let wait = "import os, signal, threading, time; n = signal.SIGRTMIN; \
+                signal.pthread_sigmask(signal.SIG_BLOCK, [n]); \
+                threading.Thread(target=time.sleep, args=(0.3,)).start(); time.sleep(0.2); \
+                os.kill(os.getpid(), n); print(signal.sigwait([n]) == n)";
+    let mut command = Command::new("python3");
+    command.args(["-c", wait]);
+    command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
+    command.env("HUGETLB_NEXT_TOUCH", "1");
+    let ran = command.ran();
+    assert_eq!((ran.status, &*ran.out), (0, "True\n"), "{ran:?}");
 }

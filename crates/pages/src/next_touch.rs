@@ -33,3 +33,4 @@ mod service;
 
 pub use figures::figures;
 pub use ranges::each as each_range;
+pub use service::block_program_signals;

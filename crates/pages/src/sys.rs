@@ -41,10 +41,9 @@ pub use move_fault::{Message, MoveFault, run_anywhere, unshare_files_except};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use policy::{mbind, page_node, thread_policy};
 pub use process::{
-    FAULTS, NoSignals, block_program_signals, block_signals, exit, futex_wait, futex_wait_for,
-    futex_wake, getegid, geteuid, getpid, getppid, getuid, has_child, host, is_alone, is_secure,
-    page_size, probe_read, program_break, set_blocked_signals, sleep, thp_disabled, touched,
-    yield_now,
+    FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wait_for, futex_wake, getegid,
+    geteuid, getpid, getppid, getuid, has_child, host, is_alone, is_secure, page_size, probe_read,
+    program_break, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,

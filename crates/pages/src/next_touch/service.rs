@@ -6,6 +6,7 @@ use core::ops::Range;
 use super::commands::{self, Command};
 use super::mover::Mover;
 use super::ranges;
+use crate::rt::weak;
 use crate::sys::{self, Errno, MoveFault, Result};
 
 /// How long (ms) after the last request untouched pieces come back.
@@ -15,8 +16,18 @@ const TIMEOUT: u64 = 60_000;
 /// be closed by the program and its number reused.
 const LATENCY: u64 = 10;
 
+/// Blocks the program's signals in a thread of ours, but not faults and libc's own: `setuid` waits
+/// for all threads. Signal 34 is musl's own, but under glibc it is the program's `SIGRTMIN`.
+pub fn block_program_signals() {
+    let libcs: u64 = match weak::is_glibc() {
+        true => 0b011 << 31,
+        false => 0b111 << 31,
+    };
+    sys::set_blocked_signals(!(sys::FAULTS | libcs));
+}
+
 pub(super) extern "C-unwind" fn run(_: *mut c_void) -> *mut c_void {
-    sys::block_program_signals();
+    block_program_signals();
     let faults = commands::faults();
     // The program may close all descriptors, and forked children would keep them open. On failure
     // the caller closes its own.

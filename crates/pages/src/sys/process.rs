@@ -164,13 +164,6 @@ pub fn block_signals(signals: u64) -> u64 {
     set_blocked(libc::SIG_BLOCK, signals)
 }
 
-/// Blocks the program's signals in a thread of ours, but not faults and libc's own: `setuid` waits
-/// for all threads.
-pub fn block_program_signals() {
-    const LIBCS: u64 = 0b111 << 31;
-    set_blocked_signals(!(FAULTS | LIBCS));
-}
-
 /// Replaces the set of blocked signals.
 pub fn set_blocked_signals(signals: u64) {
     set_blocked(libc::SIG_SETMASK, signals);

@@ -6,8 +6,8 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::kernel::facts;
-use hugetools_pages::next_touch::each_range;
 use hugetools_pages::next_touch::request::{Start, request};
+use hugetools_pages::next_touch::{block_program_signals, each_range};
 use hugetools_pages::policy::start_facts;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, Errno, Filter, NoSignals, Result};
@@ -74,7 +74,7 @@ pub(crate) fn before_thread() {
 
 /// Waits until the number of threads is constant for [`STABLE`] ms, then requests the moves.
 extern "C-unwind" fn wait_and_touch(_: *mut c_void) -> *mut c_void {
-    sys::block_program_signals();
+    block_program_signals();
     let mut before = 0;
     loop {
         sys::sleep(STABLE);
