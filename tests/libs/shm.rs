@@ -173,12 +173,22 @@ fn a_report_on_a_memfd_on_base_pages_has_a_reason() {
     }
     let map = "import mmap, os, sys; f = os.memfd_create('x'); os.ftruncate(f, 1 << 22); \
                m = mmap.mmap(f, 1 << 22); m[::4096] = bytes(1024); os._exit(0)";
-    let mut command = tool("hugectl");
-    command.args(["--shm=thp", "-q", "--report", "python3", "-c", map]);
-    let ran = command.ran();
-    assert_eq!(ran.status, 0, "{ran:?}");
-    let row = ran.err.lines().find(|line| line.starts_with("shm "));
-    let row = row.expect(&ran.err);
-    let reasons = ["in files of the program's own", "shmem_enabled"];
-    assert!(reasons.iter().any(|reason| row.contains(reason)), "{row}");
+    for fallback in ["--fallback=thp", "--fallback=none"] {
+        let mut command = tool("hugectl");
+        command.args([
+            "--shm=thp",
+            fallback,
+            "-q",
+            "--report",
+            "python3",
+            "-c",
+            map,
+        ]);
+        let ran = command.ran();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let row = ran.err.lines().find(|line| line.starts_with("shm "));
+        let row = row.expect(&ran.err);
+        let reasons = ["no transparent huge pages", "shmem_enabled"];
+        assert!(reasons.iter().any(|reason| row.contains(reason)), "{row}");
+    }
 }

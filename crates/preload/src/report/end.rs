@@ -4,7 +4,8 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hugetools_contract::env::{Fallback, Pages, Report};
+use hugetools_contract::env::{Pages, Report};
+use hugetools_contract::ladder::wants_thp;
 use hugetools_contract::report::reasons;
 use hugetools_contract::report::{self, Ended, Life, Origin, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
@@ -306,10 +307,10 @@ fn reason(
     thp: Result<(), thp::NoThp>,
 ) -> Option<&'static str> {
     let shortage = shortfall.reason();
-    let transparent = pages == Some(Pages::Thp) || shortage.is_some();
-    match (config::get().fallback, thp) {
-        (Fallback::Base, _) if pages == Some(Pages::Thp) => Some(reasons::RULED_OUT),
-        (Fallback::Thp, Err(why)) if transparent => Some(why.reason()),
+    let is_pool = pages != Some(Pages::Thp);
+    match (wants_thp(is_pool, config::get().fallback), thp) {
+        (false, _) if !is_pool => Some(reasons::RULED_OUT),
+        (true, Err(why)) if !is_pool || shortage.is_some() => Some(why.reason()),
         _ => shortage,
     }
 }
