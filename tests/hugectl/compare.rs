@@ -1,5 +1,7 @@
 //! `--compare`: its verdicts, and what it prints when something fails.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use crate::support::needs;
@@ -70,6 +72,22 @@ fn failures_end_the_comparison() {
         ran.err.contains("gives no number: \"tps: none\""),
         "{ran:?}"
     );
+}
+
+#[test]
+fn a_signal_ends_the_present_run() {
+    let dir = tempfile::tempdir().unwrap();
+    // The first run samples memory; the third is timed.
+    for ended in ["1", "3"] {
+        let runs = dir.path().join(ended);
+        let program = "echo >>$0; test $(wc -l <$0) -lt $1 && exit; sleep 0.5; kill $PPID; \
+                       exec sleep 40";
+        let began = Instant::now();
+        let options = ["--compare=plain,plain", "sh", "-c", program];
+        let ran = compare(&[&options[..], &[runs.to_str().unwrap(), ended]].concat());
+        assert!(ran.out.contains("Interrupted by a signal"), "{ran:?}");
+        assert!(began.elapsed() < Duration::from_secs(30), "{ran:?}");
+    }
 }
 
 #[test]

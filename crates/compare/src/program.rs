@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use hugetools_model::Root;
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::memory::Memory;
 use crate::sys::{self, Usage};
@@ -77,13 +79,19 @@ impl Started {
         })
     }
 
-    /// Waits for its end. Meanwhile, samples the memory of process `sampled`.
+    /// Waits for its end, and ends it if the user interrupts. Meanwhile, samples the memory of
+    /// process `sampled`.
     pub(crate) fn finish(&mut self, sampled: Option<(&Root, u32)>) -> io::Result<Run> {
         let mut memory = Memory::default();
+        let mut is_ending = false;
         let usage = loop {
             if let Some((status, usage)) = sys::wait(self.pid, sampled.is_none())? {
                 self.status = Some(status);
                 break usage;
+            }
+            if sys::is_interrupted() && !is_ending {
+                is_ending = true;
+                self.kill(Signal::SIGTERM);
             }
             if let Some((root, pid)) = sampled {
                 memory.sample(root, pid);
@@ -97,6 +105,12 @@ impl Started {
             output: self.output()?,
             ..Run::default()
         })
+    }
+
+    /// Sends it a signal. That fails if the program has changed its user.
+    pub(crate) fn kill(&self, signal: Signal) {
+        let pid = libc::pid_t::try_from(self.pid);
+        let _ = pid.map(|pid| kill(Pid::from_raw(pid), signal));
     }
 
     /// Returns its standard output so far.

@@ -7,8 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use hugetools_model::Root;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::program::{Failed, Run, Started, failed};
 use crate::settings::{Ready, Server};
@@ -121,9 +120,7 @@ fn stop(program: &mut Started) -> io::Result<(sys::Usage, Option<String>)> {
         let failure = format!("the server failed during the run ({status})");
         return Ok((usage, (!status.success()).then_some(failure)));
     }
-    let pid = Pid::from_raw(libc::pid_t::try_from(program.pid).map_err(io::Error::other)?);
-    // A signal fails if the server has changed its user; the loop reports that.
-    let _ = kill(pid, Signal::SIGTERM);
+    program.kill(Signal::SIGTERM);
     let began = Instant::now();
     loop {
         if let Some((status, usage)) = sys::wait(program.pid, false)? {
@@ -133,12 +130,13 @@ fn stop(program: &mut Started) -> io::Result<(sys::Usage, Option<String>)> {
         if began.elapsed() > 2 * TIMEOUT {
             let seconds = began.elapsed().as_secs();
             return Err(io::Error::other(format!(
-                "the server (process {pid}) still runs {seconds} seconds after SIGTERM: stop it, \
-                 as root if it has changed its user"
+                "the server (process {}) still runs {seconds} seconds after SIGTERM: stop it, as \
+                 root if it has changed its user",
+                program.pid
             )));
         }
         if began.elapsed() > TIMEOUT {
-            let _ = kill(pid, Signal::SIGKILL);
+            program.kill(Signal::SIGKILL);
         }
         sleep(PERIOD);
     }

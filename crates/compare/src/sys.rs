@@ -10,6 +10,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
 /// Resources used by an ended child and the children it reaped.
@@ -20,26 +21,19 @@ pub(crate) struct Usage {
     pub(crate) faults: u64,
 }
 
-/// Waits for a child; `None` if it still runs and `wait` is false.
+/// Waits for a child; `None` if it still runs and `wait` is false, or a signal ends the wait.
 pub(crate) fn wait(pid: u32, wait: bool) -> io::Result<Option<(ExitStatus, Usage)>> {
     let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
     let flags = if wait { 0 } else { libc::WNOHANG };
     let mut status = 0;
     // SAFETY: numbers only; any value is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: the kernel writes both variables.
-        match unsafe { libc::wait4(pid, &raw mut status, flags, &raw mut usage) } {
-            0 => return Ok(None),
-            -1 => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-            _ => break,
-        }
-    }
+    // SAFETY: the kernel writes both variables.
+    let waited = unsafe { libc::wait4(pid, &raw mut status, flags, &raw mut usage) };
+    match Errno::result(waited) {
+        Ok(0) | Err(Errno::EINTR) => return Ok(None),
+        waited => waited?,
+    };
     let time = |time: libc::timeval| {
         let part = |value: i64| u64::try_from(value).unwrap_or(0);
         Duration::from_secs(part(time.tv_sec)) + Duration::from_micros(part(time.tv_usec))
