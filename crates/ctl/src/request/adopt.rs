@@ -6,7 +6,7 @@ use hugetools_contract::env::Pages;
 use hugetools_contract::segment::Segment;
 use hugetools_model::Bytes;
 
-use super::{ProcessSelector, optional_pages, usage};
+use super::{ProcessSelector, heap, optional_pages, usage};
 use crate::args::{Args, given};
 use crate::say::failure::Failure;
 
@@ -84,19 +84,22 @@ fn check(args: &Args) -> Result<(), Failure> {
 
 fn segments(args: &Args) -> Result<Vec<Segment>, Failure> {
     let segments = &args.segments;
-    let thp = segments.thp.then_some("thp");
     let mut asked = Vec::new();
     for (segment, word) in [
         (Segment::Text, segments.text.as_deref()),
         (Segment::Data, segments.data.as_deref()),
         (Segment::Bss, segments.bss.as_deref()),
-        (Segment::Heap, thp.or(segments.heap.as_deref())),
+        (Segment::Heap, segments.heap.as_deref()),
         (Segment::Stack, segments.stack.as_deref()),
         (Segment::Shm, segments.shm.as_deref()),
         (Segment::Anon, segments.anon.as_deref()),
     ] {
         let option = format!("--{}", segment.name());
-        match optional_pages(&option, word)? {
+        let pages = match segment {
+            Segment::Heap => heap(args)?,
+            _ => optional_pages(&option, word)?,
+        };
+        match pages {
             None => {}
             Some(Pages::Default | Pages::Thp) => asked.push(segment),
             Some(Pages::Size(size)) => {
@@ -150,6 +153,7 @@ mod tests {
             ("--pid 7 --limit=1G", "so --limit has no meaning"),
             ("--pid 7 --heap=2MB", "--heap=2MB: --pid uses"),
             ("--pid 7 --heap=2mfoo", "--heap=2mfoo: unknown unit"),
+            ("--pid 7 --thp --heap=foo", "--heap=foo: neither thp"),
             ("--pid 7 --sysroot /", "--sysroot needs --dry-run"),
         ] {
             let why = read(line).unwrap_err();
