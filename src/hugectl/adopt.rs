@@ -46,7 +46,7 @@ impl Work<'_> {
             let check = |pid| adopt::check(pid).map(|()| pid);
             pids = each(pids, is_named, &mut warnings, check)?;
         }
-        // What was done to the others counts, even if a named process ends meanwhile.
+        // A named process that ends meanwhile is no failure: others have changed already.
         let adopt = |pid| self.adopt_or_predict(pid);
         let all = each(pids, |_| false, &mut warnings, adopt)?;
         let status = match all.iter().any(Adopted::is_short) {
