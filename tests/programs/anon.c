@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 			memset(at + done, 1, 4096);
 		found = read_range(at, len);
 		printf("%s huge=%lu advised=%s maps=%d\n", argv[i], found.rss ? 100 * found.thp / found.rss : 0,
-		       strstr(found.flags, " hg") ? "yes" : "no", after - before);
+		       found.advised == found.mappings ? "yes" : "no", after - before);
 		/* Makes it less likely that the next mapping merges with this one. */
 		mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	}

@@ -37,7 +37,7 @@ static __attribute__((unused)) int next_line(int file, char *line, size_t size)
 /* The sums of all mappings that overlap a range. */
 struct range {
 	unsigned long rss, thp, hugetlb; /* kB */
-	int mappings;
+	int mappings, advised; /* advised: those with MADV_HUGEPAGE */
 	char flags[512]; /* VmFlags of the last mapping, with a blank before each */
 };
 
@@ -45,7 +45,7 @@ static __attribute__((unused)) struct range read_range(const void *from, size_t 
 {
 	unsigned long low = (unsigned long)from, start = 0, end = 0, first, last, kb;
 	int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
-	struct range sum = {0, 0, 0, 0, ""};
+	struct range sum = {0, 0, 0, 0, 0, ""};
 	char line[512], name[64];
 
 	if (file < 0)
@@ -59,8 +59,10 @@ static __attribute__((unused)) struct range read_range(const void *from, size_t 
 		if (start >= low + len || end <= low)
 			continue;
 		sum.mappings += begins;
-		if (!strncmp(line, "VmFlags:", 8))
+		if (!strncmp(line, "VmFlags:", 8)) {
 			strcpy(sum.flags, line + 8);
+			sum.advised += strstr(line, " hg") != NULL;
+		}
 		if (begins || sscanf(line, "%63[A-Za-z_]: %lu kB", name, &kb) != 2)
 			continue;
 		if (!strcmp(name, "Rss"))
