@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::support::bless::{self, project};
 use crate::support::needs;
-use crate::support::tool::{Ran, hugeadm};
+use crate::support::tool::{Ran, Run, hugeadm};
 use crate::support::tree;
 
 use super::world::World;
@@ -164,12 +164,7 @@ fn systemd_accepts_the_unit() {
     let text = bless::text("crates/admin/share/hugetools.service");
     fs::write(&unit, text.replace("/usr/bin/hugeadm", "/bin/true")).unwrap();
     let mut command = Command::new("systemd-analyze");
-    let ran: Ran = command
-        .args(["verify", "--man=no"])
-        .arg(&unit)
-        .output()
-        .unwrap()
-        .into();
+    let ran = command.args(["verify", "--man=no"]).arg(&unit).ran();
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
 }
 
@@ -182,7 +177,7 @@ fn shellcheck_accepts_the_scripts() {
     let mut command = Command::new("shellcheck");
     command.current_dir(share);
     let scripts = ["slurm/prolog", "slurm/epilog"];
-    let ran: Ran = command.args(scripts).output().unwrap().into();
+    let ran = command.args(scripts).ran();
     assert_eq!((ran.status, ran.out.as_str()), (0, ""));
     // shellcheck doesn't know openrc-run.
     let openrc = bless::text("crates/admin/share/hugetools.openrc");

@@ -6,11 +6,11 @@ use hugetools_model::fixture;
 use nix::sys::utsname::uname;
 use nix::unistd::{User, getuid};
 
-use crate::support::tool::{Ran, hugeadm, tool};
+use crate::support::tool::{Run, hugeadm, tool};
 use crate::support::tree::{machine, machines};
 
 fn report(options: &[&str]) -> String {
-    let ran: Ran = tool("hugeadm").args(options).output().unwrap().into();
+    let ran = tool("hugeadm").args(options).ran();
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
     ran.out
 }

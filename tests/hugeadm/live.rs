@@ -17,7 +17,7 @@ use hugetools_model::memory::swap::Swap;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::support::live::{Live, machine, skip};
-use crate::support::tool::{Ran, copy};
+use crate::support::tool::{Ran, Run, copy};
 
 const GIB: u64 = 1 << 30;
 
@@ -155,7 +155,7 @@ fn an_ordinary_user_can_list_and_plan_only() {
     let run = |args: &[&str]| -> Ran {
         let mut command = Command::new(&program);
         command.env_clear().args(args).uid(65534).gid(65534);
-        command.output().unwrap().into()
+        command.ran()
     };
     assert_eq!(run(&["--pool-list"]), live.hugeadm(&["--pool-list"]));
     let args = ["--pool-pages-min", "DEFAULT:+5", "--create-mounts"];

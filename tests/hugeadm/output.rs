@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::needs;
-use crate::support::tool::{Ran, hugeadm, tool};
+use crate::support::tool::{Run, hugeadm, tool};
 use crate::support::tree;
 
 /// Lists the pools with this standard output. Returns exit status and standard error.
@@ -14,7 +14,7 @@ fn listing_to(out: impl Into<Stdio>) -> (i32, String) {
     let mut command = tool("hugeadm");
     command.arg("--sysroot").arg(dir.path()).arg("--pool-list");
     let command = command.stdout(out).stderr(Stdio::piped());
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     (ran.status, ran.err)
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::machine;
 use crate::support::bless::project;
 use crate::support::needs;
-use crate::support::tool::Ran;
+use crate::support::tool::Run;
 use crate::support::tree;
 
 /// Runs a playbook in check mode, twice for real and in check mode again; after a manual change of
@@ -75,7 +75,7 @@ fn the_ansible_role_is_idempotent_and_supports_check_mode() {
     command.env("ANSIBLE_NOCOLOR", "1").env("HOME", dir.path());
     // Ansible refuses to run without UTF-8.
     command.env("LC_ALL", "C.UTF-8");
-    let ran: Ran = command.output().unwrap().into();
+    let ran = command.ran();
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("+min = 80"), "no diff: {}", ran.out);
     // The pool's sizes, and the numbers of tasks that changed something or, in check mode, would.
@@ -113,6 +113,6 @@ fn the_kubernetes_manifest_matches_its_schema() {
     let mut command = Command::new("kubernetes-validate");
     command.args(["--strict", "--quiet"]);
     let manifest = project("crates/admin/share/kubernetes/hugetools.yaml");
-    let ran: Ran = command.arg(manifest).output().unwrap().into();
+    let ran = command.arg(manifest).ran();
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::needs::mounts;
-use crate::support::tool::Ran;
+use crate::support::tool::{Ran, Run};
 
 #[test]
 fn without_proc_and_sys_there_are_no_claims() {
@@ -17,7 +17,7 @@ fn without_proc_and_sys_there_are_no_claims() {
         command.env("HUGEADM", env!("CARGO_BIN_EXE_hugeadm"));
         command.env("HUGECTL", env!("CARGO_BIN_EXE_hugectl"));
         command.env("PAGESIZE", env!("CARGO_BIN_EXE_pagesize"));
-        command.output().unwrap().into()
+        command.ran()
     };
     let unseen = "/proc/meminfo is missing, as in a chroot";
     for option in ["--explain", "--pool-list", "--thp-always"] {

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::support::needs;
 use crate::support::postgres::installed;
-use crate::support::tool::{Ran, hugeadm, sh, tool};
+use crate::support::tool::{Ran, Run, hugeadm, sh, tool};
 use crate::support::tree;
 use crate::support::unchanged::without_pool;
 
@@ -84,12 +84,10 @@ fn java_tells_its_heap_and_code_cache() {
         ("-Xmx1g -XX:+UseSerialGC", 512),
         ("-Xmx1g -XX:+UseG1GC", 512 + 16),
     ] {
-        let ran: Ran = tool("hugeadm")
+        let ran = tool("hugeadm")
             .env("PATH", "/usr/bin:/bin")
             .args(["--size-for", &format!("java:{args}")])
-            .output()
-            .unwrap()
-            .into();
+            .ran();
         assert!(
             ran.out.contains("     512  MaxHeapSize: 1048576 kB\n"),
             "{ran:?}"
@@ -134,19 +132,13 @@ fn postgresql_computes_its_shared_memory() {
             .uid(user.uid.into())
             .gid(user.gid.into())
             .current_dir("/");
-        command
-            .arg("-D")
-            .arg(&data)
-            .args(words)
-            .output()
-            .unwrap()
-            .into()
+        command.arg("-D").arg(&data).args(words).ran()
     };
     assert_eq!(server("initdb", &["-N"]).status, 0);
     let what = format!("postgres:{}", data.display());
     let hugeadm = || -> Ran {
         let mut hugeadm = tool("hugeadm");
-        hugeadm.args(["--size-for", &what]).output().unwrap().into()
+        hugeadm.args(["--size-for", &what]).ran()
     };
     let ran = hugeadm();
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");

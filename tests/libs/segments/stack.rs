@@ -41,8 +41,7 @@ fn guards(all: &Stacks) -> Vec<u64> {
 
 fn run(options: &[&str], program: &Path) -> Ran {
     let mut command = tool("hugectl");
-    let ran = command.args(options).arg(program).arg(USED).output();
-    ran.unwrap().into()
+    command.args(options).arg(program).arg(USED).ran()
 }
 
 fn plain(program: &Path) -> Ran {
@@ -95,7 +94,7 @@ fn a_kernel_without_populate_write_prefaults_stacks() {
     let mut command = Command::new(older);
     command.arg(tool("hugectl").get_program());
     command.args(["--stack", "--stack-depth=4MB"]);
-    let ran: Ran = command.arg(program).arg(USED).output().unwrap().into();
+    let ran = command.arg(program).arg(USED).ran();
     for (name, stack) in stacks(&ran) {
         assert!(stack["before"] >= 2048, "{name}: {ran:?}");
     }

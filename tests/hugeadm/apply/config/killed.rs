@@ -8,7 +8,7 @@ use std::process::Command;
 use super::without_record;
 use crate::support::live::machine;
 use crate::support::needs;
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, Run, tool};
 use crate::support::tree;
 
 /// Kill points on a recorded machine: calls that change files, and `fsync`.
@@ -42,7 +42,7 @@ fn command(root: Option<&Path>, file: &Path, option: &str) -> Command {
 }
 
 fn run(root: Option<&Path>, file: &Path, option: &str) -> Ran {
-    let ran: Ran = command(root, file, option).output().unwrap().into();
+    let ran = command(root, file, option).ran();
     // The rollback was killed after its last change, or the apply before its first.
     let is_nothing = option == "--rollback" && ran.err.contains("nothing to roll back");
     assert!(ran.status == 0 || is_nothing, "{option}: {ran:?}");
