@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hugetools_model::hugetlb::node::node_pool_path;
+use hugetools_model::hugetlb::node::{Node, node_pool_path};
 use hugetools_model::{KPath, Machine, PageSize, Root, thp};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Before {
     }
 
     /// Returns the bytes that a pool takes when it is restored; negative if it shrinks. A whole pool
-    /// is recorded with its nodes: on a machine with nodes, only these count.
+    /// is recorded with its nodes' pools: if there are any, only these count.
     pub(super) fn cost(&self, machine: &Machine) -> Option<i128> {
         let Before::Number {
             path,
@@ -63,10 +63,11 @@ impl Before {
             return None;
         };
         let size = PageSize::new((*pages)?)?;
-        let mut nodes = machine.nodes.iter();
-        let now = match nodes.find(|node| node_pool_path(node.id, size).as_str() == path) {
-            Some(node) => machine.node_minimum(node.id, size),
-            None if machine.nodes.is_empty() => machine.pool(size)?.minimum(),
+        let share = |node: &Node| Some((node_pool_path(node.id, size), node.pool(size)?.minimum()));
+        let shares: Vec<_> = machine.nodes.iter().filter_map(share).collect();
+        let now = match shares.iter().find(|(share, _)| share.as_str() == path) {
+            Some((_, now)) => *now,
+            None if shares.is_empty() => machine.pool(size)?.minimum(),
             None => return None,
         };
         let more = i128::from(*number) - i128::from(now.get());
