@@ -27,7 +27,7 @@ pub use call::{
     Errno, Result, address, c_address, c_result, errno, libc_syscall, set_errno, thread_key,
 };
 pub use clock::{about_now, now, since_boot, wall_clock};
-pub use dir::{Dir, Owner, Version, make_dir};
+pub use dir::{Dir, DirAccess, FileVersion, make_dir};
 pub use file::{
     File, identity, identity_of, inode, is_file_or_memory_device, links, open_flags, read_at,
     read_link, tmpfs_device, write, write_quietly,

@@ -1,8 +1,8 @@
-//! The system calls that hugectl found refused by a seccomp filter.
+//! System calls refused by a seccomp filter, as hugectl reports them to the library.
 //!
-//! The only way to learn a filter's verdict is to make the call, and the filter may kill the
-//! caller. So hugectl tries the calls in a child process, and the library avoids the refused ones.
-//! Calls that the library cannot do without are not tried.
+//! A filter's verdict is known only after the call, and the filter may kill the caller. So hugectl
+//! tries the calls in a child process, and the library avoids the refused ones. Calls that the
+//! library always needs are not tried.
 
 use core::fmt;
 
@@ -16,18 +16,18 @@ pub struct RefusedCalls {
     /// `madvise(2)`. Without it no mapping can request transparent huge pages.
     pub madvise: bool,
     /// `mprotect(2)` with PROT_EXEC. Without it no copy of text can be executed.
-    pub mprotect: bool,
+    pub mprotect_exec: bool,
     /// `memfd_create(2)` or `ftruncate(2)`. Without them text gets no pool pages.
     pub memfd_create: bool,
 }
 
-/// The filters of hugectl's process and their refusals.
+/// The seccomp filters that hugectl ran under, and their verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
     /// The number of filters, as in `Seccomp_filters` of `/proc/PID/status` (Linux 5.9).
-    /// If the process has more, later filters are untested.
+    /// In a process with another number, the filters are untested.
     pub count: u32,
-    /// The calls that they refuse.
+    /// The calls that at least one of them refuses.
     pub refused: RefusedCalls,
 }
 
@@ -40,7 +40,7 @@ impl Filter {
             match call {
                 b"mremap" => refused.mremap = true,
                 b"madvise" => refused.madvise = true,
-                b"mprotect" => refused.mprotect = true,
+                b"mprotect" => refused.mprotect_exec = true,
                 b"memfd_create" => refused.memfd_create = true,
                 b"" => {}
                 _ => return None,
@@ -58,10 +58,10 @@ impl fmt::Display for Filter {
         let all = [
             ("mremap", self.refused.mremap),
             ("madvise", self.refused.madvise),
-            ("mprotect", self.refused.mprotect),
+            ("mprotect", self.refused.mprotect_exec),
             ("memfd_create", self.refused.memfd_create),
         ];
-        for (name, _) in all.iter().filter(|(_, is_barred)| *is_barred) {
+        for (name, _) in all.iter().filter(|(_, is_refused)| *is_refused) {
             write!(f, "{comma}{name}")?;
             comma = ",";
         }
@@ -79,7 +79,7 @@ mod tests {
     fn written_values_parse_back() {
         let refused = RefusedCalls {
             mremap: true,
-            mprotect: true,
+            mprotect_exec: true,
             ..RefusedCalls::default()
         };
         for (count, refused, text) in [
@@ -90,8 +90,8 @@ mod tests {
             assert_eq!(filter.to_string(), text);
             assert_eq!(Filter::read(text.as_bytes()), Some(filter));
         }
-        for wrong in ["", "1", "x:", ":mremap", "1:mmap", "1:mremap madvise"] {
-            assert_eq!(Filter::read(wrong.as_bytes()), None, "{wrong}");
+        for invalid in ["", "1", "x:", ":mremap", "1:mmap", "1:mremap madvise"] {
+            assert_eq!(Filter::read(invalid.as_bytes()), None, "{invalid}");
         }
     }
 }

@@ -53,7 +53,7 @@ impl Filter {
             refused: env::RefusedCalls {
                 mremap: is_barred(self.mremap),
                 madvise: is_barred(self.madvise),
-                mprotect: is_barred(self.mprotect),
+                mprotect_exec: is_barred(self.mprotect),
                 memfd_create: self.file_barred().is_some(),
             },
         }

@@ -31,7 +31,7 @@ pub fn may_write() -> bool {
     }
     let mut any = false;
     if let Ok(dir) = Dir::open(c"/proc/self/fd") {
-        dir.each(|name| any |= is_writer(name));
+        dir.for_each_name(|name| any |= is_writer(name));
     }
     any
 }

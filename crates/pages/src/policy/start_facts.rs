@@ -34,7 +34,7 @@ fn note_rejected_calls(filters: u64) {
             let all = [
                 (rejected.mremap, Call::Mremap),
                 (rejected.madvise, Call::Madvise),
-                (rejected.mprotect, Call::Mprotect),
+                (rejected.mprotect_exec, Call::Mprotect),
             ];
             let all = all.into_iter().filter(|(is_rejected, _)| *is_rejected);
             all.for_each(|(_, call)| sys::note_rejected(call));

@@ -13,27 +13,27 @@ use crate::sys::cast::extended;
 #[derive(Debug)]
 pub struct Dir(File);
 
-/// Owner of a directory, and whether others may create files in it.
+/// Who may create files in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner {
-    /// Owner.
+pub struct DirAccess {
+    /// The owner.
     pub uid: u32,
     /// Whether group or others may write.
     pub others_write: bool,
 }
 
-/// Identifies a version of a file.
+/// Identifies a file and the version of its contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version {
-    /// Device.
+pub struct FileVersion {
+    /// `st_dev`.
     pub device: u64,
-    /// Inode.
+    /// `st_ino`.
     pub inode: u64,
     /// Length in bytes.
     pub size: i64,
-    /// Last change of the contents, in nanoseconds.
+    /// `st_mtim` in nanoseconds.
     pub modified: i128,
-    /// Last change of the inode, in nanoseconds.
+    /// `st_ctim` in nanoseconds.
     pub changed: i128,
 }
 
@@ -44,64 +44,64 @@ pub fn make_dir(path: &CStr, mode: usize) -> Result<()> {
 }
 
 impl Dir {
-    /// Opens a directory; `ENOTDIR` for a symbolic link or another file.
+    /// Opens a directory. Anything else, even a symbolic link to one, is `ENOTDIR`.
     pub fn open(path: &CStr) -> Result<Dir> {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
         File::open(path, flags).map(Dir)
     }
 
-    /// Owner and write permission.
-    pub fn owner(&self) -> Option<Owner> {
+    /// Returns who may create files in it; `None` if `fstat(2)` fails.
+    pub fn access(&self) -> Option<DirAccess> {
         let stat = status(self.0.fd())?;
-        Some(Owner {
+        Some(DirAccess {
             uid: stat.st_uid,
             others_write: stat.st_mode & 0o022 != 0,
         })
     }
 
-    /// Page size if it lies on hugetlbfs.
+    /// Returns the huge page size of its hugetlbfs; `None` on other file systems.
     pub fn page_size(&self) -> Option<usize> {
         let found = path::file_system_of(self.0.fd()).ok()?;
         found.is_hugetlbfs().then_some(found.block)
     }
 
-    /// Opens a file in it; symbolic links are refused. `O_CREAT` uses mode 0600.
-    pub fn file(&self, name: &CStr, flags: c_int) -> Result<File> {
+    /// Opens a file in it; a symbolic link is `ELOOP`. `O_CREAT` uses mode 0600.
+    pub fn open_file(&self, name: &CStr, flags: c_int) -> Result<File> {
         File::open_at(self.0.fd(), name, flags | libc::O_NOFOLLOW, 0o600)
     }
 
-    /// `rename(2)` within it.
+    /// `rename(2)` of a file in it.
     pub fn rename(&self, from: &CStr, to: &CStr) -> Result<()> {
         let fd = extended(self.0.fd());
         let (from, to) = (from.as_ptr() as usize, to.as_ptr() as usize);
         call(libc::SYS_renameat2, [fd, from, fd, to, 0]).map(drop)
     }
 
-    /// `unlink(2)` in it.
+    /// `unlink(2)` of a file in it.
     pub fn unlink(&self, name: &CStr) -> Result<()> {
         let args = [extended(self.0.fd()), name.as_ptr() as usize, 0];
         call(libc::SYS_unlinkat, args).map(drop)
     }
 
-    /// Calls `visit` with each entry's name, as far as readable.
-    pub fn each(&self, mut visit: impl FnMut(&CStr)) {
+    /// Calls `visit` with each entry's name, also `.` and `..`; stops at a read error.
+    pub fn for_each_name(&self, mut visit: impl FnMut(&CStr)) {
         let mut buffer = [0_u64; 512];
         loop {
-            let (at, room) = (buffer.as_mut_ptr() as usize, size_of_val(&buffer));
-            let read = call(libc::SYS_getdents64, [extended(self.0.fd()), at, room]);
+            let (addr, len) = (buffer.as_mut_ptr() as usize, size_of_val(&buffer));
+            let read = call(libc::SYS_getdents64, [extended(self.0.fd()), addr, len]);
             let Some(filled) = read.ok().filter(|filled| *filled > 0) else {
                 return;
             };
             // SAFETY: plain bytes; the kernel has filled `filled` of them.
             let bytes =
                 unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), filled) };
-            each_entry(bytes, &mut visit);
+            parse_entries(bytes, &mut visit);
         }
     }
 }
 
-/// Parses a buffer of `getdents64(2)`.
-fn each_entry(mut bytes: &[u8], visit: &mut impl FnMut(&CStr)) {
+/// Calls `visit` with each name in a buffer of `getdents64(2)`.
+fn parse_entries(mut bytes: &[u8], visit: &mut impl FnMut(&CStr)) {
     const LEN: usize = offset_of!(libc::dirent64, d_reclen);
     const NAME: usize = offset_of!(libc::dirent64, d_name);
     while let Some(len) = bytes.get(LEN..LEN + 2) {
@@ -117,13 +117,13 @@ fn each_entry(mut bytes: &[u8], visit: &mut impl FnMut(&CStr)) {
 }
 
 impl File {
-    /// Identifies this version of the file.
-    pub fn version(&self) -> Option<Version> {
+    /// Returns the file's version; `None` if `fstat(2)` fails.
+    pub fn version(&self) -> Option<FileVersion> {
         let stat = status(self.fd())?;
         let time = |seconds: i64, nanoseconds: i64| {
             i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
         };
-        Some(Version {
+        Some(FileVersion {
             device: stat.st_dev,
             inode: stat.st_ino,
             size: stat.st_size,
@@ -132,7 +132,7 @@ impl File {
         })
     }
 
-    /// Its owner.
+    /// Returns the owner's UID; `None` if `fstat(2)` fails.
     pub fn owner(&self) -> Option<u32> {
         status(self.fd()).map(|stat| stat.st_uid)
     }
@@ -153,7 +153,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn a_link_is_no_directory() {
+    fn a_symbolic_link_to_a_directory_is_refused() {
         let scratch = tempfile::tempdir().unwrap();
         let link = scratch.path().join("link");
         std::os::unix::fs::symlink("/", &link).unwrap();

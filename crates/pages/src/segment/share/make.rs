@@ -5,7 +5,7 @@ use super::name::{Names, Part};
 use super::share_dir::ShareDir;
 use crate::segment::pool_file::View;
 use crate::segment::reason::Reason;
-use crate::sys::{self, Errno, File, Version};
+use crate::sys::{self, Errno, File, FileVersion};
 
 /// How long (ms) to wait for another process that makes the copy.
 const TIMEOUT: u64 = 1000;
@@ -16,7 +16,7 @@ const PAUSE: u64 = 5;
 /// The running program.
 pub(super) struct Program<'a> {
     file: File,
-    version: Version,
+    version: FileVersion,
     path: &'a [u8],
 }
 
@@ -57,7 +57,7 @@ pub(super) fn get(
 fn find(share_dir: &ShareDir, names: &Names, part: &Part) -> Option<File> {
     let file = share_dir
         .dir
-        .file(names.finished.c_str(), libc::O_RDONLY)
+        .open_file(names.finished.c_str(), libc::O_RDONLY)
         .ok()?;
     let is_whole = file.size() == Some(part.len);
     (is_whole && file.owner() == Some(sys::geteuid())).then_some(file)
@@ -71,7 +71,9 @@ fn make(
     part: &Part,
 ) -> Result<Option<File>, Reason> {
     let unfinished = names.unfinished.c_str();
-    let file = share_dir.dir.file(unfinished, libc::O_RDWR | libc::O_CREAT);
+    let file = share_dir
+        .dir
+        .open_file(unfinished, libc::O_RDWR | libc::O_CREAT);
     let file = file.map_err(|_| Reason::NoShareDir)?;
     if file.try_lock().is_err() || !still_has_name(share_dir, names, &file) {
         return Ok(None);
@@ -82,7 +84,7 @@ fn make(
         renamed.map_err(|_| Reason::NoShareDir)
     });
     match named {
-        Ok(()) => share_dir.dir.each(|name| {
+        Ok(()) => share_dir.dir.for_each_name(|name| {
             if names.is_outdated(name) {
                 let _ = share_dir.dir.unlink(name);
             }
@@ -98,7 +100,9 @@ fn make(
 /// Whether the name still belongs to the locked file: its maker may have renamed it.
 fn still_has_name(share_dir: &ShareDir, names: &Names, file: &File) -> bool {
     let inode = |file: &File| file.version().map(|version| version.inode);
-    let found = share_dir.dir.file(names.unfinished.c_str(), libc::O_RDONLY);
+    let found = share_dir
+        .dir
+        .open_file(names.unfinished.c_str(), libc::O_RDONLY);
     found.is_ok_and(|found| inode(&found) == inode(file))
 }
 

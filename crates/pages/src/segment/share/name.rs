@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 
 use crate::rt::path::Path;
-use crate::sys::Version;
+use crate::sys::FileVersion;
 
 /// A part of a program's file, in whole huge pages.
 pub(super) struct Part {
@@ -27,8 +27,8 @@ pub(super) struct Names {
 
 impl Names {
     /// The names for a program; `None` if too long.
-    pub(super) fn of(path: &[u8], version: &Version, part: &Part) -> Option<Names> {
-        let Version {
+    pub(super) fn of(path: &[u8], version: &FileVersion, part: &Part) -> Option<Names> {
+        let FileVersion {
             device,
             inode,
             size,
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn versions_differ_in_their_names() {
-        let version = Version {
+        let version = FileVersion {
             device: 0xfe00,
             inode: 0x1234,
             size: 0x100,
@@ -92,7 +92,7 @@ mod tests {
             offset: 0x20_0000,
             len: 0x40_0000,
         };
-        let name = |path: &[u8], version: &Version| {
+        let name = |path: &[u8], version: &FileVersion| {
             let names = Names::of(path, version, &part).unwrap();
             names.finished.c_str().to_owned()
         };
@@ -108,12 +108,12 @@ mod tests {
         assert!(!names.is_outdated(&ours));
         assert!(!names.is_outdated(names.unfinished.c_str()));
         assert!(!names.is_outdated(c"other"));
-        let rebuilt = Version {
+        let rebuilt = FileVersion {
             inode: 0x1235,
             ..version
         };
         assert!(names.is_outdated(&name(path, &rebuilt)));
-        let touched = Version {
+        let touched = FileVersion {
             changed: 0xdf0,
             ..version
         };

@@ -32,17 +32,17 @@ impl ShareDir {
     /// Opens a directory; `size` is the required page size.
     pub fn open(path: &CStr, size: Option<usize>) -> Result<ShareDir, ShareDirError> {
         let dir = Dir::open(path).map_err(ShareDirError::Unreachable)?;
-        let owner = dir
-            .owner()
+        let access = dir
+            .access()
             .ok_or(ShareDirError::Unreachable(Errno(libc::EIO)))?;
         let page_size = dir.page_size().ok_or(ShareDirError::NotHugetlbfs)?;
         if size.is_some_and(|size| size != page_size) {
             return Err(ShareDirError::PageSize(page_size));
         }
-        if owner.uid != sys::geteuid() {
-            return Err(ShareDirError::Owner(owner.uid));
+        if access.uid != sys::geteuid() {
+            return Err(ShareDirError::Owner(access.uid));
         }
-        if owner.others_write {
+        if access.others_write {
             return Err(ShareDirError::WritableByOthers);
         }
         Ok(ShareDir { dir, page_size })
