@@ -1,5 +1,5 @@
-/* Allocates a large block, and four small blocks in each of a thousand threads. Prints the heap's
- * pages from smaps while all threads live. */
+/* Allocates 40 MiB, and four small blocks in each of 1000 threads. Prints the heap's pages while
+ * all threads live. */
 #include <pthread.h>
 #include "heap_pages.h"
 
@@ -7,7 +7,7 @@ enum { THREADS = 1000, BLOCKS = 4 };
 
 static pthread_barrier_t allocated, printed;
 
-static void *allocate_few(void *unused)
+static void *allocate_blocks(void *arg)
 {
 	char *block[BLOCKS];
 
@@ -19,22 +19,22 @@ static void *allocate_few(void *unused)
 	pthread_barrier_wait(&printed);
 	for (int i = 0; i < BLOCKS; i++)
 		free(block[i]);
-	return unused;
+	return arg;
 }
 
 int main(void)
 {
 	static pthread_t thread[THREADS];
-	pthread_attr_t small;
+	pthread_attr_t small_stack;
 	char *large = malloc(40 << 20);
 
 	memset(large, 1, 40 << 20);
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, 64 << 10);
+	pthread_attr_init(&small_stack);
+	pthread_attr_setstacksize(&small_stack, 64 << 10);
 	pthread_barrier_init(&allocated, NULL, THREADS + 1);
 	pthread_barrier_init(&printed, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(thread + i, &small, allocate_few, NULL))
+		if (pthread_create(thread + i, &small_stack, allocate_blocks, NULL))
 			return 1;
 	pthread_barrier_wait(&allocated);
 	print_heap_pages("full");

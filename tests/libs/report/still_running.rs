@@ -1,4 +1,4 @@
-//! The report on a process that outlives the program that hugectl started.
+//! `hugectl --report` on processes that outlive the started program.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -9,17 +9,17 @@ use serde_json::Value;
 
 use super::row;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, Run, copy, tool, write};
+use crate::support::tool::{Ran, Run, tool, write};
 
-/// A daemon that prints once it runs, and holds none of our pipes.
+/// A daemon in perl: writes a byte, closes stdout and sleeps.
 const DAEMON: &str = "$| = 1; print 7; close STDOUT; sleep 60";
 
-/// Forks and goes on in the child once the parent has ended.
-const ORPHAN: &str =
+/// Forks in perl; the child continues after the parent's exit.
+const BECOME_ORPHAN: &str =
     "$p = $$; if (fork) { exit } select undef, undef, undef, 0.01 while getppid == $p;";
 
-/// Returns a starter in perl: its child runs `child`, and the starter waits for its output.
-fn starter(child: &str) -> String {
+/// Returns a perl script that forks `child`, waits for its first output and exits with 3.
+fn starter_script(child: &str) -> String {
     format!(
         "pipe(R, W); if (!fork) {{ open(STDOUT, '>&', \\*W); open(STDERR, '>', '/dev/null'); \
          close R; close W; {child} }} close W; sysread(R, $x, 1); exit 3"
@@ -29,61 +29,66 @@ fn starter(child: &str) -> String {
 fn start(options: &[&str], child: &str) -> (Ran, i32) {
     let mut command = tool("hugectl");
     command.args(options).args(["--heap", "--report"]);
-    command.args(["perl", "-e", &starter(child)]);
-    finish(command)
+    command.args(["perl", "-e", &starter_script(child)]);
+    run_and_kill_daemon(command)
 }
 
-/// Runs a starter and kills the process that it left. Returns the starter's output and that PID.
-fn finish(mut command: Command) -> (Ran, i32) {
+/// Runs a starter, then kills its daemon. Returns the output and the daemon's PID.
+fn run_and_kill_daemon(mut command: Command) -> (Ran, i32) {
     let ran = command.ran();
     assert_eq!(ran.status, 3, "{ran:?}");
     let digits = |text: &str| -> String { text.chars().take_while(char::is_ascii_digit).collect() };
-    let marks = ["--status ", "warning: process ", "\"pid\":"];
-    let found = marks.into_iter().find_map(|mark| ran.err.rsplit_once(mark));
-    let pid: i32 = digits(found.expect(&ran.err).1).parse().unwrap();
+    let prefixes = ["--status ", "warning: process ", "\"pid\":"];
+    let after = prefixes
+        .into_iter()
+        .find_map(|prefix| ran.err.rsplit_once(prefix));
+    let pid: i32 = digits(after.expect(&ran.err).1).parse().unwrap();
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     (ran, pid)
 }
 
-/// The daemon is executed by the starter's child, or is that child itself.
+/// The starter's child executes the daemon, or is the daemon itself.
 #[test]
-fn a_daemon_is_reported_on() {
-    let execs = format!("exec 'perl', '-e', '{DAEMON}'");
-    for child in [&execs, DAEMON] {
+fn a_daemon_is_reported() {
+    let exec_daemon = format!("exec 'perl', '-e', '{DAEMON}'");
+    for child in [&exec_daemon, DAEMON] {
         let (ran, pid) = start(&[], child);
-        let (own, other) = ran.err.split_once("still running").expect(&ran.err);
-        assert!(!row(own, "text").is_empty(), "{ran:?}");
-        assert!(other.contains(&format!("perl, process {pid}\n")), "{ran:?}");
+        let (program, daemon) = ran.err.split_once("still running").expect(&ran.err);
+        assert!(!row(program, "text").is_empty(), "{ran:?}");
+        assert!(
+            daemon.contains(&format!("perl, process {pid}\n")),
+            "{ran:?}"
+        );
         for segment in ["text", "data", "bss", "stack"] {
-            let resident = row(other, segment).split_whitespace().nth(2);
+            let resident = row(daemon, segment).split_whitespace().nth(2);
             assert!(resident.is_some_and(|kb| kb != "0"), "{segment}: {ran:?}");
         }
     }
-    let (ran, pid) = start(&["--json", "-q"], &execs);
+    let (ran, pid) = start(&["--json", "-q"], &exec_daemon);
     let line = |line| serde_json::from_str(line).unwrap();
     let lines: Vec<Value> = ran.err.lines().map(line).collect();
     assert!(lines.len() == 2 && lines[1]["pid"] == pid, "{ran:?}");
     assert!(!lines[1]["segments"].as_array().unwrap().is_empty());
 }
 
-/// One daemon drops LD_PRELOAD; the other drops its environment and loses its parent.
+/// One daemon unsets LD_PRELOAD; the other clears its environment and outlives its parent.
 #[test]
-fn a_daemon_without_the_library_is_named() {
-    let drops = format!("delete @ENV{{'LD_PRELOAD'}}; exec 'perl', '-e', '{DAEMON}'");
-    let loses = format!("%ENV = (); {ORPHAN} exec '/usr/bin/perl', '-e', '{DAEMON}'");
-    for child in [&drops, &loses] {
+fn a_daemon_without_the_library_causes_a_warning() {
+    let no_preload = format!("delete @ENV{{'LD_PRELOAD'}}; exec 'perl', '-e', '{DAEMON}'");
+    let orphan = format!("%ENV = (); {BECOME_ORPHAN} exec '/usr/bin/perl', '-e', '{DAEMON}'");
+    for child in [&no_preload, &orphan] {
         let (ran, _) = start(&[], child);
         assert!(ran.err.contains("(perl) still runs and "), "{ran:?}");
     }
-    let (ran, pid) = start(&["--json", "-q"], &drops);
+    let (ran, pid) = start(&["--json", "-q"], &no_preload);
     let last: Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
     assert_eq!(last["pid"], pid);
     assert_eq!(last["warnings"].as_array().unwrap().len(), 1, "{last}");
 }
 
-/// `daemon(3)` ends the first process by a system call that the library doesn't see.
+/// `daemon(3)` ends the parent by a system call inside libc, which the library can't intercept.
 #[test]
-fn a_program_that_calls_daemon_is_reported_on() {
+fn both_processes_of_daemon_3_are_reported() {
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
         return;
     };
@@ -101,15 +106,15 @@ fn a_program_that_calls_daemon_is_reported_on() {
     let pid = |line| serde_json::from_str::<Value>(line).unwrap()["pid"].as_i64();
     let pids: Vec<_> = ran.err.lines().filter_map(pid).collect();
     let &[_, daemon] = pids.as_slice() else {
-        panic!("not two reports: {ran:?}");
+        panic!("expected two reports: {ran:?}");
     };
     let daemon = i32::try_from(daemon).unwrap();
     kill(Pid::from_raw(daemon), Signal::SIGKILL).unwrap();
 }
 
-/// Not on a shell that waits for its server.
+/// The shell waits for the server and isn't reported.
 #[test]
-fn the_report_is_on_the_server_of_a_script() {
+fn the_server_of_a_script_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("safe");
     let text = format!("#!/bin/sh\nperl -e '{DAEMON}'\ntrue\n");
@@ -119,26 +124,19 @@ fn the_report_is_on_the_server_of_a_script() {
     assert!(ran.err.contains(&server), "{ran:?}");
 }
 
-/// It has lost its parent and overwritten its environment, but has the library.
+/// The daemon outlives its parent and overwrites its environment.
 #[test]
-fn a_daemon_is_known_by_its_library() {
-    // A file that no other test's daemon executes.
-    let dir = tempfile::tempdir().unwrap();
-    let perl = dir.path().join("perl-daemon");
-    copy("/usr/bin/perl", &perl);
-    let daemon = format!("{ORPHAN} $0 = 'x' x 16384; {DAEMON}");
-    let mut command = tool("hugectl");
-    command.args(["--heap", "--report"]).arg(&perl);
-    command.args(["-e", &starter(&daemon)]);
-    let (ran, pid) = finish(command);
-    let (_, other) = ran.err.split_once("still running").expect(&ran.err);
-    assert!(other.contains(&format!("process {pid}\n")), "{ran:?}");
-    assert!(!row(other, "heap").is_empty(), "{ran:?}");
+fn an_orphan_without_its_environment_is_reported() {
+    let daemon = format!("{BECOME_ORPHAN} $0 = 'x' x 16384; {DAEMON}");
+    let (ran, pid) = start(&[], &daemon);
+    let (_, remaining) = ran.err.split_once("still running").expect(&ran.err);
+    assert!(remaining.contains(&format!("process {pid}\n")), "{ran:?}");
+    assert!(!row(remaining, "heap").is_empty(), "{ran:?}");
 }
 
-/// The name is that of the started link, as with Debian's redis-server.
+/// The report names the symbolic link and its target, as for Debian's redis-server.
 #[test]
-fn a_report_on_a_link() {
+fn the_report_names_a_link_and_its_target() {
     let dir = tempfile::tempdir().unwrap();
     let link = dir.path().join("other");
     let perl = std::fs::canonicalize("/usr/bin/perl").unwrap();
