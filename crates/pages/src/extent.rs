@@ -1,11 +1,11 @@
-//! Our address space. An [`Extent`] is reserved once and divided into [`unit`](mod@unit)s of one
-//! huge page, and these into slices ([`slice_bitmap`]). [`index`] lists all extents.
+//! Our address space. An [`Extent`] is divided into [`unit`](mod@unit)s of one huge page, and these
+//! into slices ([`slice_bitmap`]). [`index`] lists all extents.
 //!
-//! A unit gets memory when the allocator takes its first slice, and loses it when no slice is in
-//! use. Other modules choose the pages.
+//! A unit gets memory with its first slice in use, and loses it with the last one; a larger page
+//! goes with the last slice of all its units. Other modules choose the pages.
 //!
-//! **Invariants.** Extents don't overlap. Use is counted once when taken and once when returned
-//! ([`usage`]). Nothing here asks a pool for pages.
+//! **Invariants.** Extents don't overlap. Marking a slice that is already marked, or unmarking an
+//! unused one, doesn't change [`usage`]. Nothing here asks a pool for pages.
 //!
 //! **Locks.** Only the thread that marked a unit busy changes it; readers take no lock.
 //!
@@ -31,14 +31,14 @@ pub mod slice_bitmap;
 pub mod unit;
 pub mod usage;
 
-/// What an extent holds.
+/// Contents of an extent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     /// The heap.
     Heap,
     /// Data and bss.
     Data,
-    /// Code and read-only data, which a fork never copies.
+    /// Code and read-only data. Nobody writes, so a fork causes no copies.
     Text,
 }
 
@@ -47,49 +47,49 @@ pub enum Holds {
 pub struct Extent {
     /// The first address.
     pub base: usize,
-    /// The length in bytes, a multiple of the unit.
+    /// The length in bytes, a multiple of `layout.unit`.
     pub len: usize,
-    /// How it is divided.
+    /// Its page sizes.
     pub layout: Layout,
-    /// What it holds.
+    /// Its contents.
     pub holds: Holds,
-    /// The program's access to it.
+    /// Its `PROT_*` flags for the program.
     pub prot: c_int,
-    /// Number of units before the first page of the larger size.
-    lead: usize,
+    /// Number of units before the first larger page.
+    lead_units: usize,
     units: &'static [Unit],
     slices: &'static [AtomicU64],
     used: AtomicUsize,
 }
 
 impl Extent {
-    /// Reserves `lead` bytes for the allocator's tables, then `len` bytes aligned to the larger
-    /// page size; both are rounded up.
+    /// Reserves `lead` bytes for the allocator's tables, then `len` bytes aligned to the largest
+    /// page of `layout`; both are rounded up.
     pub fn reserve(lead: usize, len: usize, layout: Layout) -> Result<&'static Extent> {
         let no_memory = Errno(libc::ENOMEM);
         let granule = layout.unit.max(layout.big);
         let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
-        let before = lead.next_multiple_of(layout.unit);
-        // One granule more makes room for the lead before an aligned rest.
-        let extra = if before == 0 { 0 } else { granule };
-        let room = len.checked_add(extra).ok_or(no_memory)?;
-        let start = address_space::reserve(room, granule)?;
-        let base = start + extra - before;
+        let lead = lead.next_multiple_of(layout.unit);
+        // The lead takes the end of one more granule, so that the rest is aligned.
+        let extra = if lead == 0 { 0 } else { granule };
+        let reserved = len.checked_add(extra).ok_or(no_memory)?;
+        let start = address_space::reserve(reserved, granule)?;
+        let base = start + extra - lead;
         if base > start {
             address_space::release(start, base - start);
         }
         let prot = libc::PROT_READ | libc::PROT_WRITE;
-        let range = base..base + before + len;
-        let extent = Extent::with_tables(range, before, layout, Holds::Heap, prot);
+        let range = base..base + lead + len;
+        let extent = Extent::with_tables(range, lead, layout, Holds::Heap, prot);
         if extent.is_err() {
             // SAFETY: reserved just now, and nothing refers to it.
-            let _ = unsafe { sys::munmap(base, before + len) };
+            let _ = unsafe { sys::munmap(base, lead + len) };
         }
         extent
     }
 
-    /// Makes an extent of memory that the program uses already; [`usage`] doesn't count it. Its
-    /// units are empty until published.
+    /// Makes an extent of memory that the program already uses; [`usage`] doesn't count it. Its
+    /// units are empty until [`Extent::publish_first`].
     pub fn adopt(
         range: Range<usize>,
         layout: Layout,
@@ -113,33 +113,35 @@ impl Extent {
         let (base, len) = (range.start, range.len());
         let units = len / layout.unit;
         let words = Slices::words(len / SLICE);
-        let units_at = size_of::<Extent>().next_multiple_of(8);
-        let words_at = (units_at + units * size_of::<Unit>()).next_multiple_of(8);
-        let at = sys::map_new(words_at + words * size_of::<AtomicU64>())?;
+        let units_offset = size_of::<Extent>().next_multiple_of(8);
+        let slices_offset = (units_offset + units * size_of::<Unit>()).next_multiple_of(8);
+        let table = sys::map_new(slices_offset + words * size_of::<AtomicU64>())?;
         let extent = Extent {
             base,
             len,
             layout,
             holds,
             prot,
-            lead: lead / layout.unit,
+            lead_units: lead / layout.unit,
             // SAFETY: `units` zero words, each an empty unit, in the new mapping, which is
             // never unmapped.
-            units: unsafe { core::slice::from_raw_parts((at + units_at) as *const Unit, units) },
+            units: unsafe {
+                core::slice::from_raw_parts((table + units_offset) as *const Unit, units)
+            },
             // SAFETY: likewise, the aligned words that follow.
             slices: unsafe {
-                core::slice::from_raw_parts((at + words_at) as *const AtomicU64, words)
+                core::slice::from_raw_parts((table + slices_offset) as *const AtomicU64, words)
             },
             used: AtomicUsize::new(0),
         };
-        let place = at as *mut Extent;
+        let place = table as *mut Extent;
         // SAFETY: the mapping is page aligned, large enough and ours alone.
         unsafe { place.write(extent) };
         // SAFETY: written above; changed only through atomics.
         Ok(unsafe { &*place })
     }
 
-    /// Publishes the state of the units in the first `len` bytes of adopted memory.
+    /// Publishes the state of the units in the first `len` bytes of adopted memory, all in use.
     pub fn publish_first(&self, len: usize, state: State) {
         let slices = u32::try_from(self.layout.unit / SLICE).unwrap_or(1).max(1);
         for unit in &self.units[..len / self.layout.unit] {
@@ -147,11 +149,11 @@ impl Extent {
         }
     }
 
-    /// Unmaps an extent that the allocator gave up. Adopted memory stays.
+    /// Unmaps an unused extent of the heap. Adopted memory stays.
     fn unmap(&self) {
         if self.holds == Holds::Heap {
             usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
-            // SAFETY: the allocator hasn't taken it.
+            // SAFETY: the allocator didn't take it.
             let _ = unsafe { sys::munmap(self.base, self.len) };
         }
     }
@@ -161,12 +163,12 @@ impl Extent {
         addr >= self.base && addr - self.base < self.len
     }
 
-    /// The units.
+    /// Its units.
     pub fn units(&self) -> &'static [Unit] {
         self.units
     }
 
-    /// The slices in use.
+    /// The bitmap of slices in use.
     pub fn slices(&self) -> Slices<'static> {
         Slices(self.slices)
     }
@@ -187,7 +189,7 @@ impl Extent {
         self.address(units.start)..self.address(units.end)
     }
 
-    /// Makes units inaccessible, whatever is mapped there; returns their new state.
+    /// Replaces units by inaccessible address space; returns their new state.
     ///
     /// # Safety
     /// They must be unused, and nobody else may change them.
@@ -196,7 +198,7 @@ impl Extent {
         // SAFETY: upheld by the caller.
         match unsafe { address_space::clear(range.start, range.len()) } {
             Ok(()) => State::Empty,
-            // Perhaps a hugetlb mapping.
+            // A hugetlb mapping may have stayed.
             Err(_) => State::EmptyHuge,
         }
     }
@@ -218,7 +220,7 @@ impl Extent {
         start..end.min(self.len / SLICE)
     }
 
-    /// Marks slices as used; returns how many were unused.
+    /// Marks slices as in use; returns how many were not.
     pub fn mark(&self, slices: Range<usize>) -> u32 {
         let fresh = self.slices().set(slices);
         self.used.fetch_add(fresh as usize, Ordering::Relaxed);
@@ -226,7 +228,7 @@ impl Extent {
         fresh
     }
 
-    /// Marks slices as unused; returns how many were used.
+    /// Marks slices as unused; returns how many were in use.
     pub fn unmark(&self, slices: Range<usize>) -> u32 {
         let cleared = self.slices().clear(slices);
         self.used.fetch_sub(cleared as usize, Ordering::Relaxed);
@@ -242,19 +244,19 @@ impl Extent {
         }
     }
 
-    /// The units of the page behind this unit.
-    pub fn page_of(&self, unit: usize, state: State) -> Range<usize> {
+    /// The units that share a page with this unit.
+    pub fn units_of_page(&self, unit: usize, state: State) -> Range<usize> {
         match state {
             State::Big => self.group_of(unit).unwrap_or(unit..unit + 1),
             _ => unit..unit + 1,
         }
     }
 
-    /// The units of the larger page that could cover this one.
+    /// The aligned units of a larger page around this one; `None` if there is no such size.
     pub fn group_of(&self, unit: usize) -> Option<Range<usize>> {
         let per_group = self.layout.big / self.layout.unit;
-        let behind = unit.checked_sub(self.lead)?;
-        let start = self.lead + behind.checked_div(per_group)? * per_group;
+        let offset = unit.checked_sub(self.lead_units)?;
+        let start = self.lead_units + offset.checked_div(per_group)? * per_group;
         Some(start..start + per_group)
     }
 }

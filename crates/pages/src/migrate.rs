@@ -1,13 +1,13 @@
 //! Moves live memory to other pages, at the same address.
 //!
-//! **Invariants.** The memory stays mapped and keeps its contents: these are copied to staging
-//! memory, which one system call moves into place. Other threads that write meanwhile wait in the
-//! kernel ([`shield`]); if they can't be stopped, the memory isn't moved. Nor is it moved for a
-//! fork or an operation on part of a page if a device may write.
+//! **Invariants.** The memory stays mapped and keeps its contents: they are copied to staging
+//! memory, which one `mremap(2)` moves into place. Other writers block in the kernel meanwhile
+//! ([`shield`]). If that is impossible, the memory isn't moved. If a device may write, nothing moves
+//! off a pool.
 //!
 //! **Locks.** A unit is busy while it is replaced.
 //!
-//! **At a fork.** [`fork`](crate::fork) uses these functions before a fork.
+//! **At a fork.** [`fork`](crate::fork) first moves private hugetlb memory off the pools.
 
 pub mod off_pool;
 pub mod replace;

@@ -32,7 +32,7 @@ pub fn before_threads() {
 fn decide() {
     // Without these facts a seccomp filter is assumed, which rules out userfaultfd.
     start_facts::take();
-    if Shield::whole().is_none() {
+    if Shield::userfaultfd().is_none() {
         leave_pools();
     }
 }

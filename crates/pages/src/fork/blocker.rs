@@ -45,5 +45,5 @@ pub(super) fn shield_for(total: usize) -> Result<Shield, Blocker> {
     if dma_users::may_write() {
         return Err(Blocker::Device);
     }
-    Shield::best().map_err(|_| Blocker::Threads)
+    Shield::for_process().map_err(|_| Blocker::Threads)
 }

@@ -25,7 +25,7 @@ pub(super) fn leave_pools() -> Option<Result<usize, Blocker>> {
 
 /// Moves `total` bytes, in pieces to limit the memory that exists twice; returns how many moved.
 fn move_all(total: usize, shield: &Shield) -> usize {
-    let piece = shield.piece().max(total / MOST_PIECES);
+    let piece = shield.piece_len().max(total / MOST_PIECES);
     let mut moved = 0;
     for extent in runs::writable() {
         if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {

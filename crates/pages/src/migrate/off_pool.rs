@@ -43,7 +43,7 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
         let next = move || {
             let unit = (at < end).then(|| extent.unit_at(at))?;
             let (state, _) = extent.units()[unit].settled();
-            let page = extent.page_of(unit, state);
+            let page = extent.units_of_page(unit, state);
             at = extent.address(page.end);
             Some((extent, page, state))
         };
@@ -54,7 +54,10 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
 fn move_pages(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
     // A signal handler in this thread that writes there would deadlock.
     let _quiet = NoSignals::where_allowed();
-    let Some(shield) = Shield::best().ok().filter(|_| !dma_users::may_write()) else {
+    let Some(shield) = Shield::for_process()
+        .ok()
+        .filter(|_| !dma_users::may_write())
+    else {
         return Outcome::InUse;
     };
     let mut outcome = Outcome::Moved;

@@ -42,7 +42,7 @@ pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> 
         // Nobody writes, and threads that execute text must not wait.
         0 => change()?,
         // SAFETY: mapped by us; the copy takes its place.
-        _ => unsafe { shield.hold(&range, change)? },
+        _ => unsafe { shield.stop_writers(&range, change)? },
     }
     Ok(state)
 }

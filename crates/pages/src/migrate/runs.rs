@@ -36,7 +36,7 @@ pub(crate) fn pieces(extent: &Extent, piece: usize) -> impl Iterator<Item = (Ran
         let first = (at..last).find(|unit| hugetlb_state(extent, *unit).is_some())?;
         let state = hugetlb_state(extent, first)?;
         let units = match state {
-            State::Big => extent.page_of(first, state),
+            State::Big => extent.units_of_page(first, state),
             _ => {
                 let limit = first.saturating_add(most).min(last);
                 let differs = |unit: &usize| hugetlb_state(extent, *unit) != Some(state);

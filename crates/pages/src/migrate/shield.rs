@@ -1,58 +1,58 @@
 //! Stops writers while memory is replaced. Each piece is protected, copied, replaced and released
-//! without other work between, so that nobody waits long.
+//! in turn, so that writers wait only for one piece.
 
 use core::ops::Range;
 
 use crate::kernel::facts;
 use crate::sys::{self, Errno, Result, WriteProtection};
 
-/// Protection against writers.
+/// How other writers are stopped.
 #[derive(Debug)]
 pub enum Shield {
-    /// None: the process has one thread. Callers check first that no device writes.
-    Alone,
-    /// `userfaultfd(2)`: writers wait in the kernel, even in a system call or another process.
-    Whole(WriteProtection),
+    /// Nothing to stop: the process has one thread. Callers rule out DMA first.
+    OneThread,
+    /// `userfaultfd(2)` blocks writers in the kernel, even in a system call or from another process.
+    Userfaultfd(WriteProtection),
 }
 
 impl Shield {
-    /// Opens a `userfaultfd(2)`; `None` if the kernel refuses it or is older than Linux 5.19, or
-    /// under a seccomp filter, which might kill the process for it.
-    pub fn whole() -> Option<Shield> {
-        let open = || WriteProtection::open().ok().map(Shield::Whole);
+    /// Opens a `userfaultfd(2)`; `None` before Linux 5.19 or without permission. A seccomp filter
+    /// might kill the process for the attempt, so under a filter it's `None`, too.
+    pub fn userfaultfd() -> Option<Shield> {
+        let open = || WriteProtection::open().ok().map(Shield::Userfaultfd);
         (!facts::has_filter()).then(open).flatten()
     }
 
-    /// The protection that this process needs.
+    /// Returns the shield that this process needs.
     ///
     /// # Errors
-    /// `EBUSY` if it has other threads and [`Shield::whole`] returns `None`.
-    pub fn best() -> Result<Shield> {
+    /// `EBUSY` if it has several threads and [`Shield::userfaultfd`] is `None`.
+    pub fn for_process() -> Result<Shield> {
         match facts::has_threads() {
-            false => Ok(Shield::Alone),
-            true => Shield::whole().ok_or(Errno(libc::EBUSY)),
+            false => Ok(Shield::OneThread),
+            true => Shield::userfaultfd().ok_or(Errno(libc::EBUSY)),
         }
     }
 
-    /// Preferred bytes to replace at once.
-    pub fn piece(&self) -> usize {
+    /// Preferred bytes to replace at once. Smaller with userfaultfd: writers wait meanwhile.
+    pub fn piece_len(&self) -> usize {
         match self {
-            Shield::Alone => 16 << 20,
-            Shield::Whole(_) => 4 << 20,
+            Shield::OneThread => 16 << 20,
+            Shield::Userfaultfd(_) => 4 << 20,
         }
     }
 
-    /// Runs `replace` while nobody else can write to the range. If it fails, the range is writable
-    /// again.
+    /// Runs `replace` while other writers to the range are stopped. If it fails, the old memory is
+    /// writable again.
     ///
     /// # Errors
-    /// Those of `replace` and of the protection; `EBUSY` if the range contains this thread's stack
-    /// or thread-local storage, which it writes meanwhile.
+    /// Those of `replace` and `userfaultfd(2)`; `EBUSY` if the range contains this thread's stack
+    /// or TLS: the thread would block itself.
     ///
     /// # Safety
-    /// The range must be memory of ours, mapped readable and writable.
+    /// The range must be ours, readable and writable.
     #[expect(unsafe_code, reason = "passes its duty on")]
-    pub unsafe fn hold<T>(
+    pub unsafe fn stop_writers<T>(
         &self,
         range: &Range<usize>,
         replace: impl FnOnce() -> Result<T>,
@@ -63,8 +63,8 @@ impl Shield {
             return Err(Errno(libc::EBUSY));
         }
         match self {
-            Shield::Alone => replace(),
-            Shield::Whole(protection) => {
+            Shield::OneThread => replace(),
+            Shield::Userfaultfd(protection) => {
                 let result = protect(protection, range).and_then(|()| replace());
                 match result {
                     Ok(_) => protection.replaced(range),
@@ -76,11 +76,10 @@ impl Shield {
     }
 }
 
-/// Protects a range; retries while another `userfaultfd(2)` is registered for part of it.
+/// Write-protects a range; retries while another userfaultfd is registered on part of it.
 fn protect(protection: &WriteProtection, range: &Range<usize>) -> Result<()> {
-    /// Timeout in ms.
-    const TIMEOUT: u64 = 5000;
-    let end = sys::now() + TIMEOUT;
+    const TIMEOUT_MS: u64 = 5000;
+    let end = sys::now() + TIMEOUT_MS;
     loop {
         match protection.protect(range) {
             Err(Errno(libc::EBUSY)) if sys::now() < end => sys::yield_now(),
