@@ -189,7 +189,7 @@ const FACTS: &[(&str, &[Change], (&str, &str))] = &[
         &[(DEFAULT, "", "0"), (POOL, "", "8")],
         (
             "pool",
-            "the pool of 64KB has pages, but the pool of the default size 2MB is empty",
+            "the pool of 64KB can have pages, but the pool of the default size 2MB can't",
         ),
     ),
 ];

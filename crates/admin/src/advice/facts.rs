@@ -1,4 +1,4 @@
-//! Facts about the use of pools, the default page size, userfaultfd, and kernels without pools.
+//! Facts about pools and their use, the default page size and userfaultfd.
 
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Machine, PageSize};
@@ -8,18 +8,18 @@ use super::pools::{held, is_idle, pages};
 
 pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     if machine.pools.is_empty() {
-        return vec![none_offered(machine)];
+        return vec![no_pools(machine)];
     }
     let mut found: Vec<Fact> = default_size(machine).into_iter().collect();
     for pool in &machine.pools {
-        found.extend(use_of(pool));
+        found.extend(usage(pool));
         found.extend(surplus(pool));
     }
     found.extend(userfaultfd(machine));
     found
 }
 
-/// Reports that only root has userfaultfd. Threaded programs need it to keep private pool pages.
+/// Reports that only root may use userfaultfd, which threaded programs need for private pool pages.
 fn userfaultfd(machine: &Machine) -> Option<Fact> {
     let userfault = &machine.userfault;
     let has_pages = machine.pools.iter().any(|pool| pool.minimum().get() > 0);
@@ -28,17 +28,18 @@ fn userfaultfd(machine: &Machine) -> Option<Fact> {
             "kernel",
             "only root may use userfaultfd for system calls",
             "threaded programs of other users cannot keep heap, data or bss on a \
-             pool; hugeadm --set-userfaultfd-group GROUP grants it to the members of a group",
+             pool; to permit it to a group: hugeadm --set-userfaultfd-group GROUP",
         )
     })
 }
 
-fn none_offered(machine: &Machine) -> Fact {
+/// Reports why there are no pools.
+fn no_pools(machine: &Machine) -> Fact {
     let effect = match machine.thp {
         Some(_) => "only transparent huge pages are available: hugectl --heap=thp, --text=thp",
-        None => "no program can have huge pages here",
+        None => "no program can have huge pages",
     };
-    // Every kernel with CONFIG_HUGETLBFS has the sysctl.
+    // Every kernel with CONFIG_HUGETLBFS has this sysctl.
     match machine.sysctl.hugetlb_shm_group {
         None => Fact::new(
             "kernel",
@@ -47,53 +48,53 @@ fn none_offered(machine: &Machine) -> Fact {
         ),
         Some(_) => Fact::new(
             "kernel",
-            "the kernel can keep huge page pools, but this machine offers no size of them",
+            "the kernel supports huge page pools, but this machine offers no page size for them",
             format!(
-                "{effect}; the host can offer them: to a virtual machine, huge pages as its \
-                 memory (QEMU: -mem-path /dev/hugepages; s390x: the module option kvm.hpage=1)"
+                "{effect}; a virtual machine has pools if its host backs its memory with huge pages \
+                 (QEMU: -mem-path /dev/hugepages; s390x: the module option kvm.hpage=1)"
             ),
         ),
     }
 }
 
-/// Reports a default size above the PMD size, or an empty default pool beside a filled one.
+/// Reports a default size above the PMD size, or that only a pool of another size may have pages.
 fn default_size(machine: &Machine) -> Option<Fact> {
-    let (default, others) = (machine.default_pool()?, &machine.pools);
-    let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
-    let usual = transparent.filter(|usual| others.iter().any(|pool| pool.size == *usual));
-    let filled = others
+    let (default, pools) = (machine.default_pool()?, &machine.pools);
+    let pmd_size = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
+    let pmd_pool = pmd_size.filter(|size| pools.iter().any(|pool| pool.size == *size));
+    let other = pools
         .iter()
         .find(|pool| !pool.default && pool.maximum().get() > 0);
     let parameter = |size: PageSize| {
         let size = size.parameter();
-        format!("to change that at the next boot: default_hugepagesz={size}")
+        format!("to change the default at the next boot: default_hugepagesz={size}")
     };
-    match (usual, filled) {
-        (Some(usual), _) if default.size > usual => Some(Fact::new(
+    match (pmd_pool, other) {
+        (Some(smaller), _) if default.size > smaller => Some(Fact::new(
             "pool",
             format!("the default huge page size is {}", default.size),
             format!(
-                "shmget and mmap without a size use whole pages of this size, even for a few {usual}; {}",
-                parameter(usual)
+                "without an explicit size, shmget and mmap take a whole page of it even for {smaller}; {}",
+                parameter(smaller)
             ),
         )),
-        (_, Some(filled)) if default.maximum().get() == 0 => Some(Fact::new(
+        (_, Some(other)) if default.maximum().get() == 0 => Some(Fact::new(
             "pool",
             format!(
-                "the pool of {} has pages, but the pool of the default size {} is empty",
-                filled.size, default.size
+                "the pool of {} can have pages, but the pool of the default size {} can't",
+                other.size, default.size
             ),
             format!(
-                "programs that choose no size get none of them; {}",
-                parameter(filled.size)
+                "programs that request no size get none of these pages; {}",
+                parameter(other.size)
             ),
         )),
         _ => None,
     }
 }
 
-/// Reports that a pool is unused, exhausted or reserved.
-fn use_of(pool: &Pool) -> Option<Fact> {
+/// Reports that a pool is unused, exhausted or partly reserved.
+fn usage(pool: &Pool) -> Option<Fact> {
     let Pool {
         size,
         free,
@@ -121,7 +122,7 @@ fn use_of(pool: &Pool) -> Option<Fact> {
                 true => {
                     "the next program depends on surplus pages, which the kernel allocates on demand"
                 }
-                false => "the next program that asks for one gets none",
+                false => "the next program that requests one gets none",
             },
         ))
     } else if reserved.get() > 0 {
@@ -139,6 +140,7 @@ fn use_of(pool: &Pool) -> Option<Fact> {
     }
 }
 
+/// Reports surplus pages.
 fn surplus(pool: &Pool) -> Option<Fact> {
     let surplus = pool.surplus.get();
     (surplus > 0).then(|| {
@@ -149,7 +151,7 @@ fn surplus(pool: &Pool) -> Option<Fact> {
                 pages(surplus, pool)
             ),
             format!(
-                "surplus pages are freed after use, and the kernel may not find them again; to keep them: \
+                "the kernel frees surplus pages after use and may fail to allocate them again; to keep them: \
                  hugeadm --pool-pages-min {}:+{surplus}",
                 pool.size
             ),

@@ -114,7 +114,7 @@ fn reason(why: NotRun) -> (Level, &'static str) {
         NotRun::RecordedTree => (Level::Warning, "this is a recorded tree"),
         NotRun::EarlierFailed => (Level::Info, "an earlier step failed"),
         NotRun::Interrupted => (Level::Warning, "interrupted"),
-        NotRun::TakenBack => (Level::Info, "removed again, since a later step failed"),
+        NotRun::TakenBack => (Level::Info, "a later step failed, so it was removed"),
         NotRun::InUse => (Level::Info, "it is in use"),
     }
 }

@@ -91,7 +91,7 @@ pub(super) struct Counter {
 impl Counter {
     pub(super) fn of(&self, seen: &Snapshot) -> Option<u64> {
         let counters = match self.size {
-            Some(size) => seen.of_sizes.get(&size)?,
+            Some(size) => seen.thp_counters.get(&size)?,
             None if KHUGEPAGED.contains(&self.name) => &seen.khugepaged,
             None => seen.vmstat.as_ref()?,
         };

@@ -28,7 +28,7 @@ pub struct Memory {
 /// Returns the rows, sorted by size and node.
 pub(super) fn rows(seen: &Snapshot) -> Vec<Memory> {
     let mut nodes: Vec<u32> = seen.zones.iter().map(|zone| zone.node).collect();
-    nodes.extend(seen.blocks.iter().flatten().map(|blocks| blocks.node));
+    nodes.extend(seen.free_blocks.iter().flatten().map(|blocks| blocks.node));
     nodes.sort_unstable();
     nodes.dedup();
     let sizes = seen.sizes();
@@ -77,7 +77,7 @@ fn of_node(seen: &Snapshot, row: &Memory) -> Option<Memory> {
     let order = order(seen, row.size)?;
     let of_node = |blocks: &&Blocks| blocks.node == row.node;
     let (mut free, mut at_most, mut is_listed) = (0u64, 0u64, true);
-    for blocks in seen.blocks.as_ref()?.iter().filter(of_node) {
+    for blocks in seen.free_blocks.as_ref()?.iter().filter(of_node) {
         let same = |zone: &&Zone| zone.node == row.node && zone.name == blocks.zone;
         let zone = seen.zones.iter().find(same)?;
         let beyond = blocks
@@ -112,7 +112,7 @@ mod tests {
             base_page: Some(Bytes::new(4096)),
             zones: parse_zones(zones.as_bytes()),
             // 100 single pages, 10 blocks of 8, 4 of 16.
-            blocks: Some(parse(b"Node 0, zone Normal 100 0 0 10 4\n")),
+            free_blocks: Some(parse(b"Node 0, zone Normal 100 0 0 10 4\n")),
             ..Snapshot::default()
         }
     }

@@ -1,4 +1,4 @@
-//! Reads the kernel's files once.
+//! Reads the kernel files behind `hugeadm --stats` once.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,42 @@ use hugetools_model::memory::zone::{self, Zone};
 use hugetools_model::thp::{self, Thp};
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
-/// The contents of the kernel's files at one moment.
+/// The contents of those files, read one after the other.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub(super) uptime: Option<f64>,
     pub(super) vmstat: Option<Counters>,
     pub(super) khugepaged: Counters,
-    pub(super) of_sizes: BTreeMap<PageSize, Counters>,
+    /// Counters of transparent huge pages, by size.
+    pub(super) thp_counters: BTreeMap<PageSize, Counters>,
     /// The sizes of the pools.
     pub(super) pool_sizes: Vec<PageSize>,
     /// The sizes of transparent huge pages.
     pub(super) thp_sizes: Vec<PageSize>,
     pub(super) base_page: Option<Bytes>,
     pub(super) zones: Vec<Zone>,
-    pub(super) blocks: Option<Vec<Blocks>>,
-    /// Files that could not be read, and why.
+    pub(super) free_blocks: Option<Vec<Blocks>>,
+    /// One message for each unreadable file.
     pub unread: Vec<String>,
 }
 
 impl Snapshot {
-    /// Reads all files, as far as permissions allow.
+    /// Reads all files; unreadable ones go to `unread`.
+    ///
+    /// # Errors
+    /// If `/proc/meminfo` or the list of pools is unreadable.
     pub fn read(root: &Root) -> Result<Snapshot, FileError> {
         let meminfo = Meminfo::read(root)?;
         let mut unread = Unread::default();
-        let zones = unread.or(zone::read(root));
-        let base_page = unread.or(zone::base_page_size(root, meminfo.total, &zones));
+        let zones = unread.value_or_default(zone::read(root));
+        let base_page = unread.value_or_default(zone::base_page_size(root, meminfo.total, &zones));
         Ok(Snapshot {
-            uptime: unread.or(vmstat::uptime(root)),
-            vmstat: unread.or(vmstat::read(root)),
-            khugepaged: unread.or(thp::stats::of_khugepaged(root)),
-            of_sizes: unread.or(thp::stats::of_sizes(root)),
-            thp_sizes: thp_sizes(unread.or(Thp::read(root))),
-            blocks: unread.or(buddy::read(root)),
+            uptime: unread.value_or_default(vmstat::uptime(root)),
+            vmstat: unread.value_or_default(vmstat::read(root)),
+            khugepaged: unread.value_or_default(thp::stats::of_khugepaged(root)),
+            thp_counters: unread.value_or_default(thp::stats::of_sizes(root)),
+            thp_sizes: thp_sizes(unread.value_or_default(Thp::read(root))),
+            free_blocks: unread.value_or_default(buddy::read(root)),
             pool_sizes: pool::sizes(root, meminfo.huge_page_size)?,
             base_page,
             zones,
@@ -60,24 +64,24 @@ impl Snapshot {
 
 fn thp_sizes(thp: Option<Thp>) -> Vec<PageSize> {
     let Some(thp) = thp else { return Vec::new() };
-    let mut sizes: Vec<PageSize> = thp.sizes.iter().map(|own| own.size).collect();
+    let mut sizes: Vec<PageSize> = thp.sizes.iter().map(|thp_size| thp_size.size).collect();
     sizes.extend(thp.pmd_size);
     sizes.sort_unstable();
     sizes.dedup();
     sizes
 }
 
-/// Errors of unreadable files.
+/// Messages about unreadable files.
 #[derive(Debug, Default)]
 struct Unread(Vec<String>);
 
 impl Unread {
     /// Returns the value, or records the error and returns the default.
-    fn or<T: Default>(&mut self, result: Result<T, FileError>) -> T {
-        result.unwrap_or_else(|why| {
-            self.0.push(match why.errno() {
-                Some(libc::EACCES | libc::EPERM) => format!("{why}; run this as root"),
-                _ => why.to_string(),
+    fn value_or_default<T: Default>(&mut self, result: Result<T, FileError>) -> T {
+        result.unwrap_or_else(|error| {
+            self.0.push(match error.errno() {
+                Some(libc::EACCES | libc::EPERM) => format!("{error}; run this as root"),
+                _ => error.to_string(),
             });
             T::default()
         })
