@@ -37,14 +37,14 @@ pub fn reserve(len: usize, align: usize) -> Result<usize> {
 
 /// Like [`reserve`], outside of the heap's area.
 pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
-    let room = len.checked_add(align).ok_or(sys::Errno(libc::ENOMEM))?;
-    let addr = map(0, room)?;
+    let padded = len.checked_add(align).ok_or(sys::Errno(libc::ENOMEM))?;
+    let addr = map(0, padded)?;
     let start = addr.next_multiple_of(align);
     if start > addr {
         release(addr, start - addr);
     }
-    if start + len < addr + room {
-        release(start + len, addr + room - (start + len));
+    if start + len < addr + padded {
+        release(start + len, addr + padded - (start + len));
     }
     Ok(start)
 }

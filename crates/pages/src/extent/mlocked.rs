@@ -1,5 +1,5 @@
-//! Locks of memory (`mlock(2)`, `mlockall(2)`). The kernel records no lock of hugetlb pages, so
-//! memory that replaces them is locked again: all between the first and the last locked byte.
+//! Records `mlock(2)` of hugetlb pages, which the kernel ignores. Ordinary memory that replaces
+//! them is locked if it lies between the first and the last locked byte.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ static END: AtomicUsize = AtomicUsize::new(0);
 /// Whether new mappings are locked (`MCL_FUTURE`).
 static LOCK_FUTURE: AtomicBool = AtomicBool::new(false);
 
-/// Records a lock of hugetlb pages. Too much counts as locked rather than too little.
+/// Records a lock of hugetlb pages. Memory between two locked ranges counts as locked, too.
 pub fn note(range: &Range<usize>) {
     START.fetch_min(range.start, Ordering::AcqRel);
     END.fetch_max(range.end, Ordering::AcqRel);

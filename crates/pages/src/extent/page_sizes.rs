@@ -9,10 +9,10 @@ use crate::kernel::{facts, hugetlb_pool};
 use crate::rt::message::{Level, say_once};
 use hugetools_kernfs::size_name::SizeName;
 
-/// The page sizes that were asked for, as far as the machine supports them.
+/// The requested page sizes that the machine supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Bytes of a unit, which is the smaller huge page.
+    /// Bytes of a unit: the huge page size, or the smaller of two.
     pub unit: usize,
     /// Whether units may be hugetlb pages.
     pub huge: bool,
@@ -20,11 +20,11 @@ pub struct Layout {
     pub big: usize,
 }
 
-/// Bytes of the largest unit: a small heap must stay small.
+/// Maximum bytes of a unit: larger ones would waste memory in a small heap.
 pub const LARGEST_UNIT: usize = 32 << 20;
 
-/// Bytes of a unit if huge pages are larger than [`LARGEST_UNIT`].
-const PLAIN_UNIT: usize = 2 << 20;
+/// Bytes of a unit if all huge page sizes exceed [`LARGEST_UNIT`].
+const DEFAULT_UNIT: usize = 2 << 20;
 
 impl Layout {
     /// The layout for a setting.
@@ -35,7 +35,7 @@ impl Layout {
 
     /// The layout of memory on pages of one size.
     pub fn of_pages(size: usize) -> Layout {
-        Layout::choose(Some(size), None, PLAIN_UNIT)
+        Layout::choose(Some(size), None, DEFAULT_UNIT)
     }
 
     /// State of a unit on hugetlb pages.
@@ -48,7 +48,7 @@ impl Layout {
 
     fn choose(asked: Option<usize>, default: Option<usize>, thp: usize) -> Layout {
         let fits = |size: &usize| *size <= LARGEST_UNIT;
-        let thp_unit = Some(thp).filter(fits).unwrap_or(PLAIN_UNIT);
+        let thp_unit = Some(thp).filter(fits).unwrap_or(DEFAULT_UNIT);
         match asked {
             None => Layout {
                 unit: thp_unit,
@@ -73,10 +73,10 @@ impl Layout {
     }
 }
 
-/// Returns the size of the requested pool pages. Reports an unsupported size and replaces it by
-/// the default.
+/// Returns the size of the requested pool pages; for an unsupported size warns and returns the
+/// default.
 pub fn asked_size(pages: Pages) -> Option<usize> {
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static WARNED: AtomicBool = AtomicBool::new(false);
     match pages {
         Pages::Thp => None,
         Pages::Default => facts::default_huge_size(),
@@ -85,7 +85,7 @@ pub fn asked_size(pages: Pages) -> Option<usize> {
             _ => {
                 let size = SizeName(usize::try_from(size).unwrap_or(usize::MAX));
                 say_once(
-                    &SAID,
+                    &WARNED,
                     Level::Warning,
                     format_args!(
                         "the kernel offers no huge pages of {size}, or sysfs is unreadable; the \

@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::report::reasons;
 
-/// A heap up to this size (bytes) may stay on base pages: shells and daemons that fork early pay
-/// nothing.
+/// A heap up to this size (bytes) may stay on base pages: small programs then need no more memory
+/// than without huge pages.
 pub const SMALL_HEAP: usize = reasons::SMALL_HEAP_BYTES;
 
 /// Tolerance (bytes) when a report compares [`peak`] with resident memory.
