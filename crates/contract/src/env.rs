@@ -23,7 +23,7 @@ pub use self::filter::{Filter, RefusedCalls};
 pub use self::limit::Limit;
 pub use self::messages::{InheritedFd, Messages};
 pub use self::read::{PATH_MAX, verbosity};
-pub use self::require::{Require, Required, Share, Wrong};
+pub use self::require::{Require, RequireError, Required, Share};
 pub use self::source::{Source, is_among};
 pub use self::table::*;
 pub use self::value::Pages;

@@ -39,7 +39,7 @@ pub(super) fn rows(seen: &Snapshot) -> Vec<Memory> {
     sizes.iter().flat_map(of).collect()
 }
 
-/// Sums over all nodes; unknown if one node is unknown.
+/// Sums the available pages of each size over all nodes; unknown if one node is unknown.
 pub(super) fn sums(rows: &[Memory]) -> BTreeMap<u64, Option<u64>> {
     let mut sums = BTreeMap::new();
     for row in rows {
@@ -71,22 +71,22 @@ fn order(seen: &Snapshot, size: PageSize) -> Option<usize> {
     usize::try_from(pages.checked_ilog2().filter(|_| is_whole)?).ok()
 }
 
-/// Sums up the zones of a node. Huge pages may use every zone, except its low watermark and
+/// Sums up the zones of a node. Huge pages may use all of a zone but its low watermark and
 /// lowmem_reserve.
 fn of_node(seen: &Snapshot, row: &Memory) -> Option<Memory> {
     let order = order(seen, row.size)?;
     let of_node = |blocks: &&Blocks| blocks.node == row.node;
     let (mut free, mut at_most, mut is_listed) = (0u64, 0u64, true);
     for blocks in seen.free_blocks.as_ref()?.iter().filter(of_node) {
-        let same = |zone: &&Zone| zone.node == row.node && zone.name == blocks.zone;
-        let zone = seen.zones.iter().find(same)?;
-        let beyond = blocks
+        let is_same = |zone: &&Zone| zone.node == row.node && zone.name == blocks.zone;
+        let zone = seen.zones.iter().find(is_same)?;
+        let usable = blocks
             .pages()
             .saturating_sub(zone.low.saturating_add(zone.protection));
         let largest = blocks.counts.len() - 1;
-        let in_blocks = blocks.of_order(order.min(largest)) >> order.saturating_sub(largest);
+        let unfragmented = blocks.of_order(order.min(largest)) >> order.saturating_sub(largest);
         free = free.saturating_add(blocks.pages());
-        at_most = at_most.saturating_add(in_blocks.min(beyond >> order));
+        at_most = at_most.saturating_add(unfragmented.min(usable >> order));
         is_listed &= order <= largest;
     }
     Some(Memory {

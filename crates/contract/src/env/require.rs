@@ -15,25 +15,24 @@ pub enum Share {
 }
 
 impl Share {
-    /// Whether `huge` bytes of `all` are enough. `whole` bytes lie in whole huge pages.
-    pub fn is_met(self, huge: u64, whole: u64, all: u64) -> bool {
+    /// Whether `huge` of `total` bytes are enough. `whole` bytes could be on huge pages.
+    pub fn is_met(self, huge: u64, whole: u64, total: u64) -> bool {
         match self {
             Share::Whole => whole > 0 && huge >= whole,
             Share::Percent(percent) => {
-                u128::from(huge) * 100 >= u128::from(percent) * u128::from(all.max(1))
+                u128::from(huge) * 100 >= u128::from(percent) * u128::from(total.max(1))
             }
         }
     }
 
-    /// Whether `more` new bytes may lack the requested pages. Of the `all` bytes so far, `fallen`
-    /// lack them.
-    pub fn has_room(self, more: u64, fallen: u64, all: u64) -> bool {
+    /// Whether `new` bytes may miss huge pages, if `missed` of `total` bytes already do.
+    pub fn may_miss(self, new: u64, missed: u64, total: u64) -> bool {
         match self {
             Share::Whole => false,
             Share::Percent(percent) => {
-                let (more, fallen, all) = (u128::from(more), u128::from(fallen), u128::from(all));
-                let rest = u128::from(100 - percent.min(100));
-                (fallen + more) * 100 <= rest * (all + more)
+                let (new, missed, total) = (u128::from(new), u128::from(missed), u128::from(total));
+                let allowed = u128::from(100 - percent.min(100));
+                (missed + new) * 100 <= allowed * (total + new)
             }
         }
     }
@@ -47,7 +46,7 @@ pub struct Require {
 
 /// An error in a list of segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wrong<'a> {
+pub enum RequireError<'a> {
     /// Unknown segment, or a segment that cannot be required.
     Segment(&'a [u8]),
     /// Not a percentage from 1 to 100.
@@ -77,7 +76,7 @@ impl Require {
     ///
     /// # Errors
     /// The first error in the list.
-    pub fn read(list: &[u8]) -> Result<Require, Wrong<'_>> {
+    pub fn read(list: &[u8]) -> Result<Require, RequireError<'_>> {
         let mut require = Require::NOTHING;
         for item in list.split(|byte| *byte == b',') {
             let (name, percent) = match split_at_colon(item) {
@@ -86,10 +85,10 @@ impl Require {
             };
             let is_named = |segment: &Segment| segment.name().as_bytes() == name;
             let at = Require::SEGMENTS.iter().position(is_named);
-            let at = at.ok_or(Wrong::Segment(name))?;
+            let at = at.ok_or(RequireError::Segment(name))?;
             let share = percent.map_or(Ok(Share::Whole), share)?;
             if require.shares[at].replace(share).is_some() {
-                return Err(Wrong::Twice(Require::SEGMENTS[at]));
+                return Err(RequireError::Twice(Require::SEGMENTS[at]));
             }
         }
         Ok(require)
@@ -135,10 +134,12 @@ impl Require {
     }
 }
 
-fn share(percent: &[u8]) -> Result<Share, Wrong<'_>> {
+fn share(percent: &[u8]) -> Result<Share, RequireError<'_>> {
     let is_plain = percent.iter().all(u8::is_ascii_digit);
     let number = number(percent).filter(|number| is_plain && (1..=100).contains(number));
-    number.map(Share::Percent).ok_or(Wrong::Percent(percent))
+    number
+        .map(Share::Percent)
+        .ok_or(RequireError::Percent(percent))
 }
 
 impl fmt::Display for Require {
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
     use std::format;
 
-    fn read(list: &str) -> Result<Require, Wrong<'_>> {
+    fn read(list: &str) -> Result<Require, RequireError<'_>> {
         Require::read(list.as_bytes())
     }
 
@@ -190,14 +191,14 @@ mod tests {
 
     #[test]
     fn invalid_lists() {
-        assert_eq!(read(""), Err(Wrong::Segment(b"")));
-        assert_eq!(read("heap,"), Err(Wrong::Segment(b"")));
-        assert_eq!(read("file"), Err(Wrong::Segment(b"file")));
-        assert_eq!(read("Text"), Err(Wrong::Segment(b"Text")));
-        assert_eq!(read("heap,heap:3"), Err(Wrong::Twice(Segment::Heap)));
+        assert_eq!(read(""), Err(RequireError::Segment(b"")));
+        assert_eq!(read("heap,"), Err(RequireError::Segment(b"")));
+        assert_eq!(read("file"), Err(RequireError::Segment(b"file")));
+        assert_eq!(read("Text"), Err(RequireError::Segment(b"Text")));
+        assert_eq!(read("heap,heap:3"), Err(RequireError::Twice(Segment::Heap)));
         for percent in ["", "0", "101", "5%", "+5", "-5", "1.5", "99999999999"] {
             let list = format!("text:{percent}");
-            assert_eq!(read(&list), Err(Wrong::Percent(percent.as_bytes())));
+            assert_eq!(read(&list), Err(RequireError::Percent(percent.as_bytes())));
         }
     }
 
@@ -208,8 +209,8 @@ mod tests {
         assert_eq!(read("42:heap"), heap);
         assert_eq!(read("heap"), heap);
         assert_eq!(read("43:heap"), Some(Require::NOTHING));
-        for odd in ["", "42", "42:", "x:heap", "42:heap:x"] {
-            assert_eq!(read(odd), None, "{odd}");
+        for invalid in ["", "42", "42:", "x:heap", "42:heap:x"] {
+            assert_eq!(read(invalid), None, "{invalid}");
         }
     }
 
@@ -217,15 +218,15 @@ mod tests {
     fn minimum_met_or_missed() {
         let whole = Share::Whole;
         assert!(whole.is_met(8, 8, 10) && !whole.is_met(6, 8, 10) && !whole.is_met(0, 0, 10));
-        let most = Share::Percent(90);
-        assert!(most.is_met(90, 90, 100) && !most.is_met(89, 89, 100) && !most.is_met(0, 0, 0));
+        let share = Share::Percent(90);
+        assert!(share.is_met(90, 90, 100) && !share.is_met(89, 89, 100) && !share.is_met(0, 0, 0));
     }
 
     #[test]
     fn bytes_that_may_miss_huge_pages() {
-        assert!(!Share::Whole.has_room(1, 0, 1000));
-        let most = Share::Percent(90);
-        assert!(most.has_room(10, 0, 90) && !most.has_room(11, 0, 90));
-        assert!(!most.has_room(10, 10, 100) && !Share::Percent(100).has_room(1, 0, 1000));
+        assert!(!Share::Whole.may_miss(1, 0, 1000));
+        let share = Share::Percent(90);
+        assert!(share.may_miss(10, 0, 90) && !share.may_miss(11, 0, 90));
+        assert!(!share.may_miss(10, 10, 100) && !Share::Percent(100).may_miss(1, 0, 1000));
     }
 }

@@ -1,6 +1,6 @@
 //! `--require`: memory that must be on huge pages.
 
-use hugetools_contract::env::{Fallback, Pages, Require, Wrong};
+use hugetools_contract::env::{Fallback, Pages, Require, RequireError};
 use hugetools_contract::segment::Segment;
 
 use super::{Preload, Run, usage};
@@ -13,16 +13,16 @@ pub(super) fn parse(list: Option<&str>) -> Result<Require, Failure> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Require::read(list.as_bytes()).or_else(|wrong| {
         let why = match wrong {
-            Wrong::Segment(name) => format!(
+            RequireError::Segment(name) => format!(
                 "there is no segment {:?}: there are text, data, bss, heap, shm, anon \
                  and stack",
                 text(name)
             ),
-            Wrong::Percent(percent) => format!(
+            RequireError::Percent(percent) => format!(
                 "{:?} is no percentage: it is a whole number from 1 to 100",
                 text(percent)
             ),
-            Wrong::Twice(segment) => format!("{} is named twice", segment.name()),
+            RequireError::Twice(segment) => format!("{} is named twice", segment.name()),
         };
         usage(format!("--require={list}: {why}"))
     })

@@ -27,7 +27,7 @@ pub(crate) fn heap_may_fall_back(more: usize) -> bool {
         Some(share) => {
             let bytes_of_heap = HeapBytes::count();
             let (more, all) = (more as u64, bytes_of_heap.huge + bytes_of_heap.other);
-            share.has_room(more, bytes_of_heap.other, all)
+            share.may_miss(more, bytes_of_heap.other, all)
         }
     }
 }

@@ -45,7 +45,7 @@ impl Account {
     /// Whether `len` more bytes may be on other pages.
     pub fn has_room(&self, share: Share, len: usize) -> bool {
         let (other, all) = (&self.other, &self.all);
-        share.has_room(
+        share.may_miss(
             len as u64,
             other.load(Ordering::Relaxed),
             all.load(Ordering::Relaxed),
