@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::support::tool::tool;
 
 /// hugectl samples the program's memory at least once in this time.
-const SEEN: Duration = Duration::from_millis(1500);
+const SAMPLING_TIME: Duration = Duration::from_millis(1500);
 
 /// Returns the only child of hugectl: the program.
 fn child_of(hugectl: u32) -> u32 {

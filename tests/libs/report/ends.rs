@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{SEEN, child_of, hugectl, lines, resident, row};
+use super::{SAMPLING_TIME, child_of, hugectl, lines, resident, row};
 use crate::support::live::Group;
 use crate::support::needs::{self, nobody_can_run};
 use crate::support::program::{Libc, build};
@@ -45,7 +45,7 @@ fn each_way_to_end_reports_one_line() {
             command.env("PMI_RANK", "12").env("SLURM_PROCID", "3");
             (Running::ready(&mut command), file)
         });
-        std::thread::sleep(SEEN);
+        std::thread::sleep(SAMPLING_TIME);
         for ((running, file), (how, ended, value, is_exact)) in started.into_iter().zip(ENDS) {
             let what = format!("{libc:?} {how}");
             let parent = running.id();
@@ -108,7 +108,7 @@ fn a_report_is_printed_after_a_signal() {
         return;
     };
     let running = Running::ready(&mut hugectl("--report", &program, &["TERM", "1"]));
-    std::thread::sleep(SEEN);
+    std::thread::sleep(SAMPLING_TIME);
     let err = running.end().err;
     assert!(err.contains("ended by signal 15 (SIGTERM) after "), "{err}");
     assert_eq!(err.matches("segment  ").count(), 1, "{err}");
@@ -118,7 +118,7 @@ fn a_report_is_printed_after_a_signal() {
 /// A daemon closes its descriptors, calls chroot and drops its privileges. The page that it shares
 /// with hugectl stays mapped.
 #[test]
-fn a_confined_daemon_is_watched() {
+fn the_death_of_a_confined_daemon_is_reported() {
     if !needs::root("a confined daemon") {
         return;
     }
@@ -135,7 +135,7 @@ fn a_confined_daemon_is_watched() {
     let mut command = tool("hugectl");
     command.args(["-q", "--shm", &report, "perl", "-e", &program]);
     let running = Running::ready(&mut command);
-    std::thread::sleep(SEEN);
+    std::thread::sleep(SAMPLING_TIME);
     assert_eq!(running.end().status, 128 + 9);
     let all = lines(&file, 1);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -144,16 +144,16 @@ fn a_confined_daemon_is_watched() {
 }
 
 #[test]
-fn lines_of_twenty_processes_do_not_mix() {
+fn concurrent_lines_do_not_mix() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report");
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
         return;
     };
     let report = format!("--report={}", file.display());
-    let ways = ["exit", "_exit", "KILL", "inline-syscall"];
+    let ends = ["exit", "_exit", "KILL", "inline-syscall"];
     let start =
-        |index: usize| Running::start(&mut hugectl(&report, &program, &[ways[index % 4], "1"]));
+        |index: usize| Running::start(&mut hugectl(&report, &program, &[ends[index % 4], "1"]));
     let mut all: Vec<Running> = (0..20).map(start).collect();
     assert!(all.iter_mut().all(|running| running.line() == "ready"));
     let ids = all.iter().map(|running| child_of(running.id()));
@@ -170,10 +170,10 @@ fn lines_of_twenty_processes_do_not_mix() {
     assert_eq!(found, pids);
 }
 
-/// A starter changes its user, so that the program cannot map the shared page or lacks the library,
-/// or drops LD_PRELOAD. Then hugectl writes the line.
+/// hugectl writes the line if the program can't map the shared page or lacks the library: its
+/// starter changes the user or unsets LD_PRELOAD.
 #[test]
-fn a_program_behind_a_starter_has_one_line() {
+fn a_program_without_the_shared_page_has_one_line() {
     if !needs::root("the lines of a starter") {
         return;
     }
@@ -218,7 +218,7 @@ fn an_oom_kill_is_named() {
     };
     let report = format!("--report={}", file.display());
     let running = Running::ready(&mut hugectl(&report, &program, &["grow", "16"]));
-    std::thread::sleep(SEEN);
+    std::thread::sleep(SAMPLING_TIME);
     // hugectl stays outside the group.
     group.add(child_of(running.id()));
     let ran = running.end();

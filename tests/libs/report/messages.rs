@@ -89,10 +89,10 @@ fn messages_go_to_an_open_descriptor() {
     assert_eq!(log.processes().len(), 2, "{}", log.text());
 }
 
-/// The file is opened before the program drops its rights.
+/// The file is opened before the program drops its privileges.
 #[test]
 fn messages_survive_setuid() {
-    let test = "messages after rights were dropped";
+    let test = "messages after privileges were dropped";
     if !needs::root(test) {
         return;
     }
@@ -101,12 +101,12 @@ fn messages_survive_setuid() {
     }
     let log = Log::new();
     fs::set_permissions(log.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    let drops = format!(
+    let drop_root = format!(
         "$) = $( = 65534; $> = $< = 65534; open(F, '>>', '{}') and die; \
          system('perl', '-e', '0'); exit 0",
         log.file().display()
     );
-    assert_quiet(&log.run(&["--shm"], &["perl", "-e", &drops]));
+    assert_quiet(&log.run(&["--shm"], &["perl", "-e", &drop_root]));
     assert_eq!(log.processes().len(), 2, "{}", log.text());
 }
 
@@ -115,12 +115,12 @@ fn messages_survive_setuid() {
 fn a_closed_descriptor_is_opened_again() {
     let log = Log::new();
     let other = log.0.path().join("other");
-    let reuses = format!(
+    let reuse_descriptors = format!(
         "use POSIX; POSIX::close($_) for 3..1023; $^F = 2000; open(F, '>', '{}'); \
          POSIX::dup2(fileno(F), $_) for 400..900; system('perl', '-e', '0'); exit 0",
         other.display()
     );
-    assert_quiet(&log.run(&["--shm"], &["perl", "-e", &reuses]));
+    assert_quiet(&log.run(&["--shm"], &["perl", "-e", &reuse_descriptors]));
     assert_eq!(log.processes().len(), 2, "{}", log.text());
     assert_eq!(fs::read_to_string(other).unwrap(), "");
 }
@@ -142,14 +142,14 @@ fn a_file_that_cannot_be_opened_is_an_error() {
 }
 
 #[test]
-fn the_report_goes_with_the_messages() {
+fn the_report_goes_to_the_message_file() {
     let log = Log::new();
     let ran = log.run(&["-q", "--thp", "--report"], &["perl", "-e", "exit 0"]);
     assert!(!ran.err.contains("stack"), "{ran:?}");
     assert!(log.text().contains("\nended "), "{}", log.text());
 }
 
-/// Build systems take output on standard error for a warning.
+/// Build systems treat output on standard error as a warning.
 #[test]
 fn a_compiler_prints_nothing() {
     let log = Log::new();

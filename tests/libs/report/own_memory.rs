@@ -1,4 +1,4 @@
-//! The report's reason if a program maps memory without malloc.
+//! `--report` says why memory mapped without malloc isn't on huge pages.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::{lines, row};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, Run, tool};
 
-fn reported(program: &Path, how: &str) -> Ran {
+fn run_with_report(program: &Path, how: &str) -> Ran {
     let mut command = tool("hugectl");
     command.args(["--heap=thp", "--report"]);
     let ran = command.arg(program).arg(how).ran();
@@ -19,7 +19,7 @@ fn an_allocator_of_the_program_is_named() {
     let Some(program) = build("own_memory", Libc::Glibc, &["-fno-builtin", "-DOWN"]) else {
         return;
     };
-    let ran = reported(&program, "map");
+    let ran = run_with_report(&program, "map");
     assert!(row(&ran.err, "anon").contains("own allocator"), "{ran:?}");
 }
 
@@ -33,14 +33,14 @@ fn memory_without_malloc_is_named() {
         ("brk", "heap", "(brk)"),
         ("malloc", "heap", ""),
     ] {
-        let ran = reported(&program, how);
+        let ran = run_with_report(&program, how);
         assert!(row(&ran.err, segment).contains(reason), "{how}: {ran:?}");
         let is_own = ran.err.contains("by the program itself");
         assert_eq!(is_own, how != "malloc", "{how}: {ran:?}");
     }
 }
 
-/// Partly touched files and shared memory have their Rss in the report.
+/// For partly touched files and shared memory the report has their Rss.
 #[test]
 fn a_process_without_huge_pages_is_counted_as_in_smaps() {
     let Some(program) = build("partly_touched", Libc::Glibc, &[]) else {

@@ -57,7 +57,7 @@ fn a_program_is_killed_with_hugectl() {
 struct Shell {
     child: std::process::Child,
     terminal: File,
-    seen: String,
+    unread: String,
 }
 
 impl Shell {
@@ -77,25 +77,25 @@ impl Shell {
         Shell {
             child,
             terminal: File::from(pty.master),
-            seen: String::new(),
+            unread: String::new(),
         }
     }
 
-    fn types(&mut self, text: &str) {
+    fn type_text(&mut self, text: &str) {
         self.terminal.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Reads until this text. Returns the text before it.
-    fn until(&mut self, text: &str) -> String {
+    /// Reads until this text; returns the text before it.
+    fn read_until(&mut self, text: &str) -> String {
         let mut buffer = [0; 4096];
         loop {
-            if let Some((before, after)) = self.seen.split_once(text) {
+            if let Some((before, after)) = self.unread.split_once(text) {
                 let (before, after) = (before.to_owned(), after.to_owned());
-                self.seen = after;
+                self.unread = after;
                 return before;
             }
-            let len = self.terminal.read(&mut buffer).expect(&self.seen);
-            self.seen += &String::from_utf8_lossy(&buffer[..len]);
+            let len = self.terminal.read(&mut buffer).expect(&self.unread);
+            self.unread += &String::from_utf8_lossy(&buffer[..len]);
         }
     }
 }
@@ -115,24 +115,24 @@ fn job_control_works() {
     let program = started.get_program().to_str().unwrap();
     let script = "$| = 1; $SIG{INT} = sub { print \"in\", \"t\\n\" }; $SIG{CONT} = sub { print \
                 \"con\", \"t\\n\" }; print \"rea\", \"dy\\n\"; sleep 60 while 1";
-    shell.types(&format!(
+    shell.type_text(&format!(
         "{program} -q --heap=thp --report=/dev/null perl -e '{script}'\n"
     ));
-    shell.until("ready");
-    shell.types("\x1a");
-    shell.until("Stopped");
-    shell.types("echo $((40 + 2))\n");
-    shell.until("42");
-    shell.types("fg\n");
-    shell.until("cont");
-    shell.types("\x03");
-    shell.until("int");
+    shell.read_until("ready");
+    shell.type_text("\x1a");
+    shell.read_until("Stopped");
+    shell.type_text("echo $((40 + 2))\n");
+    shell.read_until("42");
+    shell.type_text("fg\n");
+    shell.read_until("cont");
+    shell.type_text("\x03");
+    shell.read_until("int");
     // No second SIGINT.
-    shell.types("\x1c");
-    let between = shell.until("Quit");
+    shell.type_text("\x1c");
+    let between = shell.read_until("Quit");
     assert!(!between.contains("int"), "{between:?}");
-    shell.types("echo status $?\n");
-    shell.until("status 131");
+    shell.type_text("echo status $?\n");
+    shell.read_until("status 131");
 }
 
 /// As without hugectl the program has no process group of its own.
@@ -140,8 +140,8 @@ fn job_control_works() {
 fn the_program_stays_in_the_process_group() {
     let running = perl("$| = 1; print \"ready\\n\"; sleep 60");
     let (pid, child) = (running.id(), child_of(running.id()));
-    let group = |pid: u32| nix::unistd::getpgid(Some(Pid::from_raw(pid.try_into().unwrap())));
-    assert_eq!(group(pid), group(child));
+    let group_of = |pid: u32| nix::unistd::getpgid(Some(Pid::from_raw(pid.try_into().unwrap())));
+    assert_eq!(group_of(pid), group_of(child));
     send(pid, Signal::SIGTERM);
     assert_eq!(running.end().status, 128 + 15);
 }

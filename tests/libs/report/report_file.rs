@@ -1,4 +1,4 @@
-//! `--report=FILE` when the disk is full, or when the program has dropped its rights.
+//! `--report=FILE` on a full disk, and after the program has dropped its privileges.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -75,17 +75,17 @@ fn a_confined_program_has_its_report() {
     let file = dir.path().join("report");
     let root = dir.path().join("root");
     fs::create_dir(&root).unwrap();
-    let drops = "use POSIX; POSIX::close($_) for 3..1023; $) = $( = 65534; $> = $< = 65534;";
-    let reuses = format!(
+    let drop_root = "use POSIX; POSIX::close($_) for 3..1023; $) = $( = 65534; $> = $< = 65534;";
+    let reuse_descriptors = format!(
         "use POSIX; POSIX::close($_) for 3..1023; open(F, '>', '{}/other'); \
          POSIX::dup2(fileno(F), $_) for 400..900",
         dir.path().display()
     );
-    let leaves = format!(
+    let enter_chroot = format!(
         "chroot('{}') or die; chdir '/'; $> = 65534;",
         root.display()
     );
-    for program in [drops, &reuses, &leaves] {
+    for program in [drop_root, &reuse_descriptors, &enter_chroot] {
         let _ = fs::remove_file(&file);
         let ran = perl(&file, &["--heap=thp", "-q"], program);
         assert_eq!(
@@ -102,7 +102,7 @@ fn a_confined_program_has_its_report() {
     let other = fs::read_to_string(dir.path().join("other")).unwrap();
     assert_eq!(other, "");
     // hugectl writes only for its own child.
-    let forks = format!("if (fork) {{ wait }} else {{ {drops} }}");
+    let forks = format!("if (fork) {{ wait }} else {{ {drop_root} }}");
     let ran = perl(&file, &["--heap=thp"], &forks);
     assert_eq!(
         ran.err.matches("warning: no report: ").count(),
@@ -111,13 +111,13 @@ fn a_confined_program_has_its_report() {
     );
 }
 
-/// The first file that the program opens has the descriptor that it has without us.
+/// The program's first descriptor is the same as without hugectl.
 #[test]
-fn the_file_takes_no_low_descriptor() {
+fn the_report_file_takes_no_low_descriptor() {
     let dir = tempfile::tempdir().unwrap();
-    let first = "open(F, '<', '/dev/null'); print fileno(F)";
-    let ran = perl(&dir.path().join("report"), &["--shm", "-q"], first);
-    let plain = Command::new("perl").args(["-e", first]).ran();
+    let print_fd = "open(F, '<', '/dev/null'); print fileno(F)";
+    let ran = perl(&dir.path().join("report"), &["--shm", "-q"], print_fd);
+    let plain = Command::new("perl").args(["-e", print_fd]).ran();
     assert_eq!(ran.out, plain.out, "{ran:?}");
 }
 
