@@ -145,7 +145,7 @@ unsafe extern "C" fn commit_callback(
         unmap_notice::announce(start as usize, size);
         commit::decommit(extent, start as usize, size);
         // Threads may hold more freed memory, which a later purge returns.
-        idle::note(sys::about_now());
+        idle::note(sys::coarse_now());
         // mimalloc must commit the range before it uses it again.
         return true;
     }

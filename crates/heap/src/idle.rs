@@ -49,7 +49,7 @@ pub(crate) fn check_at_malloc() {
 /// Checks the clock at a call of free.
 #[cold]
 pub(crate) fn check_at_free() {
-    let now = sys::about_now();
+    let now = sys::coarse_now();
     watch(now);
     purge_if_due(now);
 }

@@ -97,7 +97,7 @@ unsafe extern "C" fn __wrap_clock_gettime(
     // SAFETY: upheld by the caller.
     let result = unsafe { __real_clock_gettime(clock, time) };
     if is_monotonic {
-        idle::note(sys::about_now());
+        idle::note(sys::coarse_now());
     }
     result
 }

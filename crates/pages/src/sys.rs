@@ -26,10 +26,10 @@ mod valgrind;
 pub use call::{
     Errno, Result, address, c_address, c_result, errno, libc_syscall, set_errno, thread_key,
 };
-pub use clock::{about_now, now, since_boot, wall_clock};
+pub use clock::{coarse_now, now, since_boot, wall_clock};
 pub use dir::{Dir, DirAccess, FileVersion, make_dir};
 pub use file::{
-    File, identity, identity_of, inode, is_file_or_memory_device, links, open_flags, read_at,
+    File, identity, identity_of, inode, is_file_or_memory_device, link_count, open_flags, read_at,
     read_link, tmpfs_device, write, write_quietly,
 };
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
@@ -38,12 +38,12 @@ pub use memory::{
     mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, probe_write,
 };
 pub use move_fault::{Message, MoveFault, run_anywhere, unshare_files_except};
-pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
+pub use path::{FileSystem, file_system, may_use, memfd_create, open_inherited, unlink};
 pub use policy::{mbind, page_node, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wait_for, futex_wake, getegid,
-    geteuid, getpid, getppid, getuid, has_child, host, is_alone, is_secure, page_size, probe_read,
-    program_break, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
+    geteuid, getpid, getppid, getuid, has_child, has_one_thread, host, is_secure, page_size,
+    probe_read, program_break, set_blocked_signals, sleep, thp_disabled, touched, yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, is_filter_untested, is_rejected, note_files_pass, note_no_filter, note_rejected,

@@ -54,7 +54,7 @@ fn own_groups(buffer: &mut [u8]) -> Result<&[u8], Headroom> {
     match procfile::known_head(c"/proc/self/cgroup", buffer) {
         // For example, no descriptor is left.
         None => Err(Headroom::Unknown),
-        Some([]) => Err(match sys::links(c"/proc/self") {
+        Some([]) => Err(match sys::link_count(c"/proc/self") {
             // The kernel has no control groups.
             Some(_) => Headroom::NoLimit,
             None => Headroom::Hidden,

@@ -30,7 +30,7 @@ fn find_cpuset() -> Option<bool> {
     let nodes = procfile::known_head(c"/sys/devices/system/node/has_memory", &mut buffer)?;
     if nodes.is_empty() {
         // A kernel without CONFIG_NUMA has one node.
-        return sys::links(c"/sys/devices/system").map(|_| false);
+        return sys::link_count(c"/sys/devices/system").map(|_| false);
     }
     let mut is_read = false;
     let excludes_node = |line: &[u8]| {

@@ -149,10 +149,10 @@ pub fn has_threads() -> bool {
 /// Number of threads; 0 if unknown.
 pub fn threads() -> usize {
     // A directory has two links, plus one for each subdirectory.
-    match sys::links(c"/proc/self/task") {
+    match sys::link_count(c"/proc/self/task") {
         Some(links) => usize::try_from(links)
             .unwrap_or(usize::MAX)
             .saturating_sub(2),
-        None => usize::from(sys::is_alone() == Some(true)),
+        None => usize::from(sys::has_one_thread() == Some(true)),
     }
 }

@@ -40,7 +40,7 @@ pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<(
 
 /// Creates an empty hugetlb memfd whose descriptor survives execve.
 pub fn inherited_file(name: &CStr, size: usize) -> Result<c_int> {
-    sys::memory_file(name, memfd_flags(size))
+    sys::memfd_create(name, memfd_flags(size))
 }
 
 fn memfd_flags(size: usize) -> c_int {

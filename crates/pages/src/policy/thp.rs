@@ -115,7 +115,7 @@ fn read_mode(path: &CStr) -> Mode {
 /// container. A directory has two links, plus one for each subdirectory.
 fn is_hidden() -> bool {
     const OWN: libc::nlink_t = 2;
-    sys::links(c"/sys/kernel/mm").is_none_or(|links| links <= OWN)
+    sys::link_count(c"/sys/kernel/mm").is_none_or(|links| links <= OWN)
 }
 
 /// Whether shared memory gets transparent huge pages. Reads the kernel's setting.

@@ -6,8 +6,8 @@ pub fn now() -> u64 {
     milliseconds(libc::CLOCK_MONOTONIC)
 }
 
-/// Monotonic milliseconds of the last tick: cheaper.
-pub fn about_now() -> u64 {
+/// Monotonic milliseconds at the last timer tick; cheaper than [`now`].
+pub fn coarse_now() -> u64 {
     milliseconds(libc::CLOCK_MONOTONIC_COARSE)
 }
 

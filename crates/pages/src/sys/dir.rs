@@ -62,7 +62,7 @@ impl Dir {
     /// Returns the huge page size of its hugetlbfs; `None` on other file systems.
     pub fn page_size(&self) -> Option<usize> {
         let found = path::file_system_of(self.0.fd()).ok()?;
-        found.is_hugetlbfs().then_some(found.block)
+        found.is_hugetlbfs().then_some(found.block_size)
     }
 
     /// Opens a file in it; a symbolic link is `ELOOP`. `O_CREAT` uses mode 0600.

@@ -93,7 +93,7 @@ impl File {
 
     /// `ftruncate(2)`, but returns `EFBIG` where the kernel would also raise SIGXFSZ.
     pub fn set_len(&self, len: usize) -> Result<()> {
-        if !limit::may_be_as_long(len) {
+        if !limit::allows_file_size(len) {
             return Err(Errno(libc::EFBIG));
         }
         call(libc::SYS_ftruncate, [extended(self.0), len]).map(drop)
@@ -104,7 +104,7 @@ impl File {
         read_at(self.0, buffer, offset)
     }
 
-    /// Reads one byte to an address. A page that can't be populated is an error, not a signal.
+    /// Reads one byte to an address. If its page can't be populated, returns `EFAULT` without a signal.
     ///
     /// # Safety
     /// The byte must be the caller's to overwrite.
@@ -114,7 +114,7 @@ impl File {
 
     /// Writes to a file just opened; returns `EFBIG` instead of writing a part or raising SIGXFSZ.
     pub fn write_first(&self, buffer: &[u8]) -> Result<usize> {
-        match limit::may_be_as_long(buffer.len()) {
+        match limit::allows_file_size(buffer.len()) {
             true => write(self.0, buffer),
             false => Err(Errno(libc::EFBIG)),
         }
@@ -133,8 +133,8 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
     call(libc::SYS_write, [extended(fd), at, len])
 }
 
-/// Writes once, unless the reader takes nothing for 100 ms. Consumes SIGPIPE and SIGXFSZ raised by
-/// the write.
+/// Writes once, unless the reader takes nothing for 100 ms. Consumes the SIGPIPE or SIGXFSZ of the
+/// write.
 ///
 /// # Errors
 /// If the file doesn't take all of it; a missing or stuck reader is no error.
@@ -240,8 +240,8 @@ pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     unsafe { filled(|stat| file_call(libc::SYS_fstat, [extended(fd), stat])) }.ok()
 }
 
-/// Number of links; that of `/proc/self/task` is the number of threads plus two.
-pub fn links(path: &CStr) -> Option<libc::nlink_t> {
+/// `st_nlink` of a path. For `/proc/self/task` it is the number of threads plus two.
+pub fn link_count(path: &CStr) -> Option<libc::nlink_t> {
     stat(path).map(|stat| stat.st_nlink)
 }
 

@@ -24,12 +24,12 @@ pub fn data_limit() -> SpaceLimit {
     limit_in_bytes(libc::RLIMIT_DATA as usize)
 }
 
-/// Whether `RLIMIT_FSIZE` allows this length; otherwise the kernel raises SIGXFSZ. `false`
-/// if unknown.
-pub(super) fn may_be_as_long(len: usize) -> bool {
+/// Whether `RLIMIT_FSIZE` allows this file size; beyond it the kernel raises SIGXFSZ. `false` if
+/// unknown.
+pub(super) fn allows_file_size(len: usize) -> bool {
     match limit_in_bytes(libc::RLIMIT_FSIZE as usize) {
         SpaceLimit::None => true,
-        SpaceLimit::Bytes(most) => len <= most,
+        SpaceLimit::Bytes(limit) => len <= limit,
         SpaceLimit::Unknown => false,
     }
 }

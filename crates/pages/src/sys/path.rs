@@ -1,4 +1,4 @@
-//! File systems, permissions, and descriptors that the program keeps.
+//! File systems, permissions, and descriptors that the program owns.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::{CStr, c_char, c_int};
@@ -12,7 +12,7 @@ pub struct FileSystem {
     /// `f_type` of `statfs(2)`.
     pub kind: u64,
     /// Block size; the page size of a hugetlbfs.
-    pub block: usize,
+    pub block_size: usize,
 }
 
 impl FileSystem {
@@ -25,7 +25,7 @@ impl FileSystem {
     fn of(state: &libc::statfs) -> FileSystem {
         FileSystem {
             kind: u64::try_from(state.f_type & 0xffff_ffff).unwrap_or(0),
-            block: usize::try_from(state.f_bsize).unwrap_or(0),
+            block_size: usize::try_from(state.f_bsize).unwrap_or(0),
         }
     }
 }
@@ -54,14 +54,14 @@ pub fn may_use(path: &CStr) -> bool {
     call(libc::SYS_faccessat, [dir, path, mode]).is_ok()
 }
 
-/// `open(2)` for a descriptor that the program keeps.
+/// `open(2)` for a descriptor that the program owns; doesn't add `O_CLOEXEC`.
 pub fn open_inherited(path: &CStr, flags: c_int, mode: usize) -> Result<c_int> {
     let (dir, path) = (extended(libc::AT_FDCWD), path.as_ptr() as usize);
     call(libc::SYS_openat, [dir, path, extended(flags), mode]).map(int)
 }
 
-/// `memfd_create(2)` for a descriptor that the program keeps.
-pub fn memory_file(name: &CStr, flags: c_int) -> Result<c_int> {
+/// `memfd_create(2)` for a descriptor that the program owns.
+pub fn memfd_create(name: &CStr, flags: c_int) -> Result<c_int> {
     let flags = unsigned(flags) as usize;
     call(libc::SYS_memfd_create, [name.as_ptr() as usize, flags]).map(int)
 }

@@ -9,14 +9,14 @@ use super::call::{Errno, Result, call, file_call, filled, unfiltered_call};
 use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::{extended, int, unsigned};
 
-/// Makes a call without arguments; 0 if a filter refuses it.
-fn number(of: c_long) -> u32 {
-    call(of, []).map_or(0, |number| unsigned(int(number)))
+/// Makes a call that returns an ID; 0 if a filter refuses it.
+fn id_of(number: c_long) -> u32 {
+    call(number, []).map_or(0, |id| unsigned(int(id)))
 }
 
 /// `getpid(2)`.
 pub fn getpid() -> u32 {
-    number(libc::SYS_getpid)
+    id_of(libc::SYS_getpid)
 }
 
 /// `exit_group(2)`.
@@ -48,26 +48,26 @@ pub fn host(buffer: &mut [u8; 65]) -> Option<&str> {
 
 /// `getuid(2)`.
 pub fn getuid() -> u32 {
-    number(libc::SYS_getuid)
+    id_of(libc::SYS_getuid)
 }
 
 /// `getppid(2)`.
 pub fn getppid() -> u32 {
-    number(libc::SYS_getppid)
+    id_of(libc::SYS_getppid)
 }
 
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
-    number(libc::SYS_getegid)
+    id_of(libc::SYS_getegid)
 }
 
 /// `geteuid(2)`.
 pub fn geteuid() -> u32 {
-    number(libc::SYS_geteuid)
+    id_of(libc::SYS_geteuid)
 }
 
-/// Whether this process has an unreaped child; `None` if unknown. The program's own `wait(2)`
-/// still finds it.
+/// Whether this process has a zombie child, which stays for the program's `wait(2)`, or a running
+/// one; `None` if unknown.
 pub fn has_child() -> Option<bool> {
     const ANY: usize = libc::P_ALL as usize;
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -81,9 +81,9 @@ pub fn has_child() -> Option<bool> {
     }
 }
 
-/// Whether this process has a single thread, without `/proc`: `unshare(CLONE_VM)` has no
-/// effect then, and fails otherwise. `None` if unknown.
-pub fn is_alone() -> Option<bool> {
+/// Whether this process has a single thread, without `/proc`: only then `unshare(CLONE_VM)`
+/// succeeds, without effect. `None` if unknown.
+pub fn has_one_thread() -> Option<bool> {
     if filter() != Filter::None {
         return None;
     }
@@ -128,7 +128,7 @@ pub fn thp_disabled() -> Option<bool> {
 #[derive(Debug)]
 pub struct NoSignals(u64);
 
-/// Signals for a thread's own faults. The kernel kills a process that faults while it blocks them.
+/// Signals that a thread's own faults raise. If they are blocked, a fault kills the process.
 pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGBUS - 1)
     | 1 << (libc::SIGFPE - 1)

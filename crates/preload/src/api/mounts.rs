@@ -193,5 +193,8 @@ fn usable(path: &CStr) -> Option<usize> {
 fn page_size(path: &CStr) -> Option<usize> {
     // SAFETY: a C string.
     let found = unsafe { sys::file_system(path.as_ptr()) };
-    found.ok().map(|found| found.block).filter(|size| *size > 0)
+    found
+        .ok()
+        .map(|found| found.block_size)
+        .filter(|size| *size > 0)
 }
