@@ -52,7 +52,7 @@ pub fn dirs() -> Dirs {
         prefix: "/usr".into(),
         libdir: format!("lib/{}", text::triplet()).into(),
         zsh: "zsh/vendor-completions",
-        is_searched: true,
+        loader_searches_libdir: true,
     }
 }
 

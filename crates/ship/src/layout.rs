@@ -9,18 +9,17 @@ use crate::tree::Tree;
 /// The directories of an installation or package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
-    /// The prefix of all files.
+    /// The directory above all installed files.
     pub prefix: PathBuf,
     /// The library directory below the prefix: `lib`, `lib64`, `lib/x86_64-linux-gnu`.
     pub libdir: PathBuf,
     /// The directory of zsh completions below `share`.
     pub zsh: &'static str,
-    /// Whether the loader is known to search the library directory. Otherwise programs that are
-    /// linked through pkg-config get its path (rpath).
-    pub is_searched: bool,
+    /// Whether the loader is known to search `libdir`. If not, `hugetlbfs.pc` adds it as rpath.
+    pub loader_searches_libdir: bool,
 }
 
-/// The package of a file.
+/// The package that a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Programs, libraries and their documentation: `hugetools`.
@@ -67,7 +66,7 @@ const PROGRAMS: [(&str, &str); 5] = [
 /// Names that compilers use for the linker.
 const LINKERS: [&str; 4] = ["ld", "ld.bfd", "ld.gold", "ld.lld"];
 
-/// Files that deploy `hugetools.toml` to many machines, and a dashboard for `hugeadm --metrics`.
+/// Deployment files for clusters, and a Grafana dashboard for `hugeadm --metrics`.
 const SHARED: [&str; 7] = [
     "ansible/hugetools/defaults/main.yml",
     "ansible/hugetools/meta/main.yml",
@@ -78,7 +77,7 @@ const SHARED: [&str; 7] = [
     "slurm/prolog",
 ];
 
-/// Lists all files, sorted by path. Fails if the directory of man pages cannot be read.
+/// Returns all files to install, sorted by path. Fails if `man` cannot be read.
 pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     let Dirs { prefix, zsh, .. } = dirs;
     let lib = dirs.libdir.display();
@@ -96,8 +95,8 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     for (built, name) in PROGRAMS {
         add(Part::Run, format!("bin/{name}"), Contents::Built(built));
     }
-    // Programs are linked with the library in `libdir`. The heap library has the same soname, so it
-    // is in a subdirectory that no loader searches. hugectl looks there for both.
+    // Both libraries have the same soname. The loader must find only the first, so the heap library
+    // is in a subdirectory. hugectl searches the subdirectory first, hence the link.
     for (path, contents) in [
         ("libhugetlbfs.so.0", Contents::Built("libhugetlbfs.so")),
         (
@@ -125,7 +124,7 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     ] {
         add(Part::Dev, path, contents);
     }
-    // libhugetlbfs uses the same directory.
+    // The directory for `gcc -B` has the name that build scripts for libhugetlbfs expect.
     for name in LINKERS {
         let to = link("../../bin/ld.hugetlbfs");
         add(Part::Dev, format!("share/libhugetlbfs/{name}"), to);
@@ -163,11 +162,9 @@ fn man_pages(tree: &Tree) -> Result<Vec<(Part, String, Contents)>, Failure> {
     let page = |entry: std::fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
         let section = name.rsplit('.').next().unwrap_or_default();
-        // Section 3 belongs to the development package.
         let part = if section == "3" { Part::Dev } else { Part::Run };
-        // A symlink is another name of a page.
         let from = match std::fs::read_link(entry.path()) {
-            Ok(other) => Contents::Link(other.display().to_string()),
+            Ok(target) => Contents::Link(target.display().to_string()),
             Err(_) => Contents::Tree(format!("man/{name}")),
         };
         (part, format!("share/man/man{section}/{name}"), from)
@@ -177,7 +174,7 @@ fn man_pages(tree: &Tree) -> Result<Vec<(Part, String, Contents)>, Failure> {
 
 /// Formats `hugetlbfs.pc`.
 fn pkg_config(dirs: &Dirs, version: &str) -> String {
-    let rpath = match dirs.is_searched {
+    let rpath = match dirs.loader_searches_libdir {
         true => "",
         false => "-Wl,-rpath,${libdir} ",
     };

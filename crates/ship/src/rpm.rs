@@ -33,7 +33,7 @@ pub fn dirs() -> Dirs {
         prefix: "/usr".into(),
         libdir: "lib64".into(),
         zsh: "zsh/site-functions",
-        is_searched: true,
+        loader_searches_libdir: true,
     }
 }
 
