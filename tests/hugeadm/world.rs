@@ -219,7 +219,7 @@ impl Effects for World {
         Ok(())
     }
 
-    fn installed(&mut self, path: &Path) -> io::Result<Option<Installed>> {
+    fn read_installed(&mut self, path: &Path) -> io::Result<Option<Installed>> {
         Ok(self.installed.get(path).cloned())
     }
 

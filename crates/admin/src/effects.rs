@@ -42,7 +42,7 @@ pub trait Effects {
     fn swap_off(&mut self, swap: &Swap) -> io::Result<()>;
 
     /// Reads a file or a link; `None` if it doesn't exist.
-    fn installed(&mut self, path: &Path) -> io::Result<Option<Installed>>;
+    fn read_installed(&mut self, path: &Path) -> io::Result<Option<Installed>>;
 
     /// Writes a file or a link atomically: a reader always sees the old or the new one.
     fn install(&mut self, install: &Install) -> io::Result<()>;

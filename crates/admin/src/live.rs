@@ -149,8 +149,8 @@ impl Effects for Live {
         swap::off(&self.root, swap)
     }
 
-    fn installed(&mut self, path: &Path) -> io::Result<Option<Installed>> {
-        files::installed(&self.entry(path)?)
+    fn read_installed(&mut self, path: &Path) -> io::Result<Option<Installed>> {
+        files::read_installed(&self.entry(path)?)
     }
 
     fn install(&mut self, install: &Install) -> io::Result<()> {

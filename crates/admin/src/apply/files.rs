@@ -148,7 +148,7 @@ pub(super) fn swap_off(swap: &Swap, effects: &mut dyn Effects) -> Result<Outcome
 pub(super) fn install(install: &Install, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
     let action = format!("write {}", install.path.display());
     let failed = |error| Failure::call(&action, &error);
-    let now = effects.installed(&install.path).map_err(failed)?;
+    let now = effects.read_installed(&install.path).map_err(failed)?;
     if now.as_ref() == Some(&install.contents) {
         return Ok(Outcome::Unchanged { value: None });
     }

@@ -154,7 +154,7 @@ pub fn note_check(effects: &mut dyn Effects) {
 }
 
 fn read(effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
-    let found = effects.installed(Path::new(RECORD));
+    let found = effects.read_installed(Path::new(RECORD));
     let failed = |error| Failure::call(&format!("read {RECORD}"), &error);
     match found.map_err(failed)? {
         Some(Installed::Text { text, .. }) => {

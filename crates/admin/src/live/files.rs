@@ -1,4 +1,4 @@
-//! Files of the host, and commands that announce their changes.
+//! Installs files, reads the configuration, and runs commands of the init system.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use crate::config::source::{DEFAULT, DIRECTORY, Source};
 use crate::report::Failure;
 use crate::step::Installed;
 
-pub(super) fn installed(path: &Path) -> io::Result<Option<Installed>> {
+pub(super) fn read_installed(path: &Path) -> io::Result<Option<Installed>> {
     let meta = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         meta => meta?,
@@ -28,7 +28,7 @@ pub(super) fn installed(path: &Path) -> io::Result<Option<Installed>> {
     Ok(Some(Installed::Text { text, mode }))
 }
 
-/// Writes a temporary file and renames it. Replaces the temporary file of a killed run.
+/// Writes a temporary file and renames it. A killed run may have left its temporary file.
 pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".hugetools-new");
@@ -47,11 +47,11 @@ pub(super) fn install(path: &Path, contents: &Installed) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Reads the given file, or the default file and its directory; none if there are none. An error
-/// is the first mistake, with its position.
+/// Reads the given file, or the default file and directory if they exist. An error describes the
+/// first mistake, with its position.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the file of pools is no kernel file"
+    reason = "hugetools.toml is not a kernel file"
 )]
 pub fn read_config(path: Option<&Path>) -> Result<Vec<Source>, String> {
     let paths = match path {
@@ -69,7 +69,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     Failure::call(&format!("read {}", path.display()), error).error
 }
 
-/// Returns the configuration files that exist: the default one, then others by name.
+/// Returns the configuration files that exist: the default one, then the others by name.
 fn config_files() -> io::Result<Vec<PathBuf>> {
     let mut paths = match fs::read_dir(DIRECTORY) {
         Ok(entries) => entries
@@ -84,10 +84,10 @@ fn config_files() -> io::Result<Vec<PathBuf>> {
     Ok(default.into_iter().chain(paths).collect())
 }
 
-/// Writes a world-readable file of the host. A reader sees the old or the new one.
+/// Writes a world-readable file atomically: a reader sees the old or the new contents.
 pub fn write(path: &Path, text: &str) -> Result<(), String> {
     let failed = |error| Failure::call(&format!("write {}", path.display()), &error).error;
-    // A rename would replace a device such as /dev/null.
+    // Without this check, the rename would replace a device such as /dev/null.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(failed(io::Error::other("it is not a regular file")));
     }

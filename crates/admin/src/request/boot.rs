@@ -51,11 +51,11 @@ pub(super) fn check(
         ));
         return;
     };
-    let program = match effects.installed(Path::new("/proc/self/exe")) {
+    let program = match effects.read_installed(Path::new("/proc/self/exe")) {
         Ok(Some(Installed::Link(program))) if live => program,
         _ => PathBuf::from("/usr/bin/hugeadm"),
     };
-    let changed = match effects.installed(Path::new(init.path())) {
+    let changed = match effects.read_installed(Path::new(init.path())) {
         Ok(Some(Installed::Text { text, .. })) => !mark::is_unchanged(&text),
         Ok(Some(Installed::Link(_))) | Err(_) => true,
         Ok(None) => false,
