@@ -154,7 +154,7 @@ fn are_swap(answers: &[Ran]) {
     assert_eq!((answers[1].status, answers[2].out.as_str()), (0, ""));
     // A disk with data is left alone; the others are used.
     assert_eq!(answers[3].status, 1, "{:?}", answers[3]);
-    let told = "cannot make swap of /dev/ram1: the disk holds data\n";
+    let told = "cannot use /dev/ram1 as swap: the disk holds data\n";
     assert!(answers[3].err.contains(told), "{:?}", answers[3]);
     let swaps = answers[4].out.lines();
     let used: Vec<&str> = swaps

@@ -13,16 +13,17 @@ const COMPACT: &str = "/proc/sys/vm/compact_memory";
 const CACHES: &str = "/proc/sys/vm/drop_caches";
 const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
 
-/// Returns a machine with room for 500 pages of 2 MiB; `kernel` can add room.
+/// Returns a machine with memory for 500 pages of 2 MiB; `kernel` can add some.
 fn scarce(kernel: impl Fn(Sim) -> Sim) -> World {
     World::new(NODES, |sim| kernel(sim.room(None, size("2M"), 500)))
 }
 
+/// The outcome of a request for 900 pages.
 fn short(got: u64, tried: &[&str]) -> Outcome {
     Outcome::Short {
         asked: 900,
         got,
-        tried: tried.iter().map(|&what| what.to_owned()).collect(),
+        tried: tried.iter().map(|&step| step.to_owned()).collect(),
         interrupted: false,
     }
 }
@@ -40,14 +41,14 @@ fn memory_is_compacted_before_giving_up() {
     assert!(lines(&tasks)[0].contains("run this again with --hard"));
 }
 
-/// Linux 6.19 gave gigantic pages an overcommit, but finds no more of them.
+/// Linux 6.19 can overcommit gigantic pages, but it needs contiguous memory for them, too.
 #[test]
-fn a_shortage_of_gigantic_pages_is_solved_at_boot() {
+fn a_shortage_of_gigantic_pages_advises_boot_parameters() {
     let mut world = World::new(NODES, |sim| sim.room(None, size("1G"), 0));
     let release = world.dir.path().join("proc/sys/kernel/osrelease");
     tree::write(&release, "6.19.0\n");
-    let told = lines(&world.run(&["--pool-pages-min", "1GB:1"]));
-    assert!(told[0].contains("reserve them at boot"), "{told:?}");
+    let messages = lines(&world.run(&["--pool-pages-min", "1GB:1"]));
+    assert!(messages[0].contains("reserve them at boot"), "{messages:?}");
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn the_search_continues_while_there_is_progress() {
     assert_eq!(*outcomes(&tasks)[0], short(500, &tried));
     let pauses = world.calls.iter().filter(|call| call.starts_with("pause"));
     assert_eq!(pauses.count(), 5);
-    // The kernel may still allocate the missing pages on demand.
+    // The maximum stays, so the kernel may still allocate the missing pages as surplus.
     assert_eq!(world.pool(size("2M")), (500, 900));
 }
 
@@ -100,7 +101,7 @@ fn failed_measures_are_reported_and_others_are_tried() {
 }
 
 #[test]
-fn temporary_swap_is_there_while_the_pool_grows() {
+fn temporary_swap_is_enabled_while_the_pool_grows() {
     let mut world = scarce(|sim| sim);
     let tasks = world.run(&["--add-temp-swap=3", "--pool-pages-min", "2MB:400"]);
     assert_eq!(status(&tasks), Status::Done);
@@ -108,7 +109,7 @@ fn temporary_swap_is_there_while_the_pool_grows() {
     let (on, off) = (format!("swap_on {SWAP}"), format!("swap_off {SWAP}"));
     assert!(calls.ends_with(&[&on, &off]), "{calls:?}");
     assert!(world.now().swaps.is_empty());
-    // A shrinking pool needs no swap, and 0 pages of swap are none.
+    // No swap is made for a shrinking pool or a swap size of 0.
     for args in [
         ["--add-temp-swap", "--pool-pages-min=2MB:5"],
         ["--add-temp-swap=0", "--pool-pages-min=2MB:450"],
@@ -123,7 +124,7 @@ fn temporary_swap_is_there_while_the_pool_grows() {
 }
 
 #[test]
-fn a_ram_disk_that_is_swap_already_stays_swap() {
+fn a_ram_disk_in_use_as_swap_is_left_alone() {
     let mut world = scarce(|sim| sim);
     for disk in ["ram0", "ram1"] {
         let dir = world.dir.path().join("sys/block").join(disk);
@@ -136,7 +137,7 @@ fn a_ram_disk_that_is_swap_already_stays_swap() {
     assert_eq!(world.calls, ["swap_on /dev/ram1", "swap_off /dev/ram1"]);
 }
 
-/// A node can grow while the whole pool doesn't.
+/// A node's growth uses swap even if the whole pool doesn't grow.
 #[test]
 fn temporary_swap_for_a_node_is_removed() {
     let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
@@ -147,7 +148,7 @@ fn temporary_swap_for_a_node_is_removed() {
 }
 
 #[test]
-fn persistent_swap_has_its_own_name() {
+fn each_persistent_swap_file_has_its_own_name() {
     let mut world = scarce(|sim| sim);
     for pages in ["2MB:100", "2MB:200"] {
         world.run(&["--persist", "--add-temp-swap", "--pool-pages-min", pages]);
@@ -168,15 +169,15 @@ fn a_pool_grows_even_if_swap_fails() {
     let tasks = world.run(&["--add-temp-swap", "--pool-pages-min", "2MB:400"]);
     assert_eq!(status(&tasks), Status::Failed);
     assert_eq!(world.pool(size("2M")).0, 400);
-    let told = lines(&tasks);
+    let messages = lines(&tasks);
     assert_eq!(
-        told[0],
-        format!("cannot make swap of {SWAP}: no space left on device (ENOSPC)")
+        messages[0],
+        format!("cannot use {SWAP} as swap: no space left on device (ENOSPC)")
     );
 }
 
-/// A signal leaves the maximum before or after one of the tasks, and no swap. Skipped steps are
-/// reported.
+/// After a signal, the maximum is the initial one or a task's, temporary swap is removed, and
+/// skipped steps are reported.
 #[test]
 fn a_signal_leaves_a_consistent_pool_and_no_swap() {
     let args = [
@@ -186,7 +187,7 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
         "--pool-pages-max=2MB:1000",
         "--create-mounts",
     ];
-    let (mut seen, mut cut) = (0, 0);
+    let (mut interruptions, mut short_pools) = (0, 0);
     for at in (0..60).step_by(5) {
         let mut world = scarce(|sim| sim.trickle(size("2M"), 20));
         world.signal_at = Some(at);
@@ -205,16 +206,22 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
                 }
             )
         });
-        // Mounts are the last step: after them, nothing is left to skip.
-        let all = world.now().mounts.len() == 5;
-        assert_eq!(interrupted, !all, "{at}");
-        seen += usize::from(interrupted);
-        let told = lines(&tasks).join("\n");
-        if minimum < 900 && interrupted && told.contains("asked 900, got") {
-            assert!(told.contains("a signal ended the search"), "{at}: {told}");
-            cut += 1;
+        // Mounts are the last step.
+        let is_complete = world.now().mounts.len() == 5;
+        assert_eq!(interrupted, !is_complete, "{at}");
+        interruptions += usize::from(interrupted);
+        let messages = lines(&tasks).join("\n");
+        if minimum < 900 && interrupted && messages.contains("asked 900, got") {
+            assert!(
+                messages.contains("a signal ended the search"),
+                "{at}: {messages}"
+            );
+            short_pools += 1;
         }
-        assert!(world.interrupted() || all);
+        assert!(world.interrupted() || is_complete);
     }
-    assert!(seen > 3 && cut > 0, "{seen} {cut}");
+    assert!(
+        interruptions > 3 && short_pools > 0,
+        "{interruptions} {short_pools}"
+    );
 }

@@ -132,7 +132,7 @@ pub(super) fn unmount(
 }
 
 pub(super) fn swap_on(swap: &Swap, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let action = format!("make swap of {}", swap.path.display());
+    let action = format!("use {} as swap", swap.path.display());
     outcome(&action, effects.swap_on(swap))
 }
 
