@@ -59,7 +59,7 @@ pub(super) const GROUPS: [Group; 3] = [
 ];
 
 /// Counters per size.
-pub(super) const OF_SIZES: [(&str, &str); 17] = [
+pub(super) const SIZE_COUNTERS: [(&str, &str); 17] = [
     ("anon_fault_alloc", "faults served with one"),
     ("anon_fault_fallback", "faults without one"),
     ("anon_fault_fallback_charge", "of these, due to a limit"),
@@ -127,7 +127,9 @@ pub(super) fn all(sizes: &[PageSize]) -> impl Iterator<Item = Counter> + '_ {
     let of_all = of_all.map(|(name, _)| Counter { name, size: None });
     let of_sizes = sizes.iter().flat_map(|size| {
         let size = Some(*size);
-        OF_SIZES.iter().map(move |(name, _)| Counter { name, size })
+        SIZE_COUNTERS
+            .iter()
+            .map(move |(name, _)| Counter { name, size })
     });
     of_all.chain(of_sizes)
 }

@@ -10,7 +10,7 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::process::cgroup::Usage;
 use hugetools_model::{Bytes, PageCount, PageSize};
 
-use super::counters::{Counter, GROUPS, OF_SIZES};
+use super::counters::{Counter, GROUPS, SIZE_COUNTERS};
 use super::{Snapshot, counters};
 
 /// The sources of the metrics.
@@ -143,7 +143,7 @@ fn events(out: &mut String, seen: &Snapshot) {
     let meanings = GROUPS
         .iter()
         .flat_map(|group| group.counters)
-        .chain(&OF_SIZES);
+        .chain(&SIZE_COUNTERS);
     let meanings: BTreeMap<_, _> = meanings.copied().collect();
     let mut all: Vec<(Counter, u64)> = counters::all(&seen.thp_sizes)
         .filter_map(|counter| Some((counter, counter.of(seen)?)))

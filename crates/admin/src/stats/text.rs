@@ -1,10 +1,10 @@
-//! Formats the statistics as tables of at most 80 columns. Only a list of sizes may be longer.
+//! Formats the statistics as tables of at most 80 columns, except lists of sizes.
 
 use std::fmt::Write;
 
 use hugetools_model::PageSize;
 
-use super::counters::{GROUPS, Group, OF_SIZES};
+use super::counters::{GROUPS, Group, SIZE_COUNTERS};
 use super::{Event, Memory, Stats};
 
 /// Formats all tables.
@@ -21,16 +21,15 @@ pub fn text(stats: &Stats) -> String {
 
 fn group_table(out: &mut String, stats: &Stats, group: &Group) {
     let find = |name: &str| {
-        let is_it = |event: &&Event| event.size.is_none() && event.event == name;
-        stats.events.iter().find(is_it)
+        let has_name = |event: &&Event| event.size.is_none() && event.event == name;
+        stats.events.iter().find(has_name)
     };
     let rows = group.counters.iter();
     let rows = rows.filter_map(|(name, meaning)| Some((find(name)?, *meaning)));
     let rows: Vec<(&Event, &str)> = rows.collect();
     let _ = writeln!(out, "{}", group.title);
     if rows.iter().all(|(event, _)| event.boot.is_none()) {
-        // Every kernel has /proc/uptime. Without it files are hidden, so this kernel may have the
-        // counters.
+        // Every kernel has /proc/uptime. If even that is missing, the kernel may have the counters.
         out.push_str(match stats.since_boot {
             None => "  unknown: the kernel's files are missing or unreadable\n",
             Some(_) => "  unknown: this kernel lacks or hides these counters\n",
@@ -60,8 +59,8 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(|| String::from("unknown"), |value| value.to_string())
 }
 
-/// Formats the nonzero counters of each size. Sizes without a nonzero counter share a line, and so
-/// do sizes of which no counter can be read.
+/// Formats the nonzero counters of each size. One line lists the sizes whose counters are all 0,
+/// another line those with unreadable counters.
 fn sizes(out: &mut String, stats: &Stats) {
     let mut all: Vec<PageSize> = stats.events.iter().filter_map(|it| it.size).collect();
     all.dedup();
@@ -77,7 +76,7 @@ fn sizes(out: &mut String, stats: &Stats) {
         } else {
             let _ = writeln!(out, "Transparent huge pages of {size}");
             for event in events.iter().filter(|event| is_nonzero(event)) {
-                let counter = OF_SIZES.iter().find(|(name, _)| *name == event.event);
+                let counter = SIZE_COUNTERS.iter().find(|(name, _)| *name == event.event);
                 line(out, event, counter.map_or("", |(_, meaning)| meaning));
             }
         }
