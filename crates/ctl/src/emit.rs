@@ -167,7 +167,7 @@ mod tests {
             kind: EmitKind::Systemd,
             word: "systemd".to_owned(),
             name: Some("x".into()),
-            run: crate::request::tests::run("--dry-run"),
+            run: crate::request::tests::run_request("--dry-run"),
         };
         let text = systemd("#", &emit, &odd);
         let line = "Environment=\"A=it's 5%% \\\"x\\\"\"\n";

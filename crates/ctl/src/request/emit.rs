@@ -65,7 +65,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
             let more = Path::new(more).display();
             return usage(match more.to_string().starts_with('-') {
                 true => format!("--emit={word}: {more} belongs before the unit or image"),
-                false => format!("--emit={word}: one unit or image, and not {more}"),
+                false => format!("--emit={word} takes one unit or image, not {more}"),
             });
         }
         // The unit or image is no program of this machine.

@@ -25,7 +25,7 @@ impl ProcessSelector {
                 word => word,
             };
             return Err(format!(
-                "{word}: neither the number of a process nor a name, which has no directory"
+                "{word}: expected a process ID or a name without a slash"
             ));
         }
         match word.trim_start_matches(['-', '+']).parse::<u64>() {
@@ -36,7 +36,7 @@ impl ProcessSelector {
                     .ok()
                     .and_then(Pid::new)
                     .map(ProcessSelector::Pid);
-                pid.ok_or_else(|| format!("{word}: not the number of a process"))
+                pid.ok_or_else(|| format!("{word}: not a process ID"))
             }
         }
     }

@@ -7,15 +7,15 @@ fn request(line: &str) -> Result<Request, Failure> {
     Request::from_args(args::parse(words.map(OsString::from)).unwrap())
 }
 
-pub(crate) fn run(line: &str) -> Run {
+pub(crate) fn run_request(line: &str) -> Run {
     match request(line).unwrap() {
         Request::Run(run) => run,
-        _ => panic!("{line} starts a program"),
+        _ => panic!("{line}: not a request to start a program"),
     }
 }
 
 #[test]
-fn sizes_and_words() {
+fn page_sizes_and_library_paths() {
     let two = Pages::Size(2 << 20);
     for (line, heap) in [
         ("x", None),
@@ -30,59 +30,71 @@ fn sizes_and_words() {
         ("--require=heap x", Some(Pages::Default)),
         ("--heap=thp --require=heap x", Some(Pages::Thp)),
     ] {
-        assert_eq!(run(line).heap, heap, "{line}");
+        assert_eq!(run_request(line).heap, heap, "{line}");
     }
-    assert_eq!(run("--shm=0x40000000 x").shm, Some(Pages::Size(1 << 30)));
-    assert_eq!(run("--fallback=base x").fallback, Some(Fallback::Base));
-    let library = |line| run(line).library;
+    assert_eq!(
+        run_request("--shm=0x40000000 x").shm,
+        Some(Pages::Size(1 << 30))
+    );
+    assert_eq!(
+        run_request("--fallback=base x").fallback,
+        Some(Fallback::Base)
+    );
+    let library = |line| run_request(line).library;
     assert_eq!(library("x"), Library::Auto);
-    let last = "--library-use-path --library-path /p x";
-    assert_eq!(library(last), Library::At("/p".into()));
-    let last = "--library-path /p --library-use-path x";
-    assert_eq!(library(last), Library::ByName);
+    let line = "--library-use-path --library-path /p x";
+    assert_eq!(library(line), Library::At("/p".into()));
+    let line = "--library-path /p --library-use-path x";
+    assert_eq!(library(line), Library::ByName);
 }
 
 #[test]
-fn segments_that_are_required_are_asked_for() {
-    let segments = |line| run(line).segments;
+fn required_segments_are_requested() {
+    let segments = |line| run_request(line).segments;
     let both = segments("--bss=thp --require=data,bss x");
     assert_eq!((both.data, both.bss), (None, Some(Pages::Thp)));
     let bss = segments("--require=text:90,bss x");
     assert_eq!((bss.data, bss.bss), (None, Some(Pages::Default)));
     assert_eq!(bss.text, Some(Pages::Default));
-    let none = run("--no-preload --force-preload --require=heap x");
+    let none = run_request("--no-preload --force-preload --require=heap x");
     assert!(!none.require.has(Segment::Data));
 }
 
 #[test]
 fn errors_name_the_option() {
-    for (line, said) in [
+    for (line, message) in [
         ("--shm=0 x", "--shm=0: must not be zero"),
         ("--heap=0 --thp x", "--heap=0: must not be zero"),
         ("--heap=2mfoo x", "--heap=2mfoo: unknown unit"),
         ("--stack-depth prog", "--stack-depth=prog: not a size"),
         (
             "--emit=docker a b",
-            "--emit=docker: one unit or image, and not b",
+            "--emit=docker takes one unit or image, not b",
         ),
         (
             "--emit=docker --json a",
             "--emit starts no program, so --json has no",
         ),
         ("--tree prog", "--tree needs --status"),
-        ("--status a/b", "--status a/b: neither the number"),
-        ("--status -5", "--status -5: not the number of a process"),
+        (
+            "--status a/b",
+            "--status a/b: expected a process ID or a name",
+        ),
+        ("--status -5", "--status -5: not a process ID"),
     ] {
         let failure = request(line).unwrap_err();
         assert_eq!(failure.status(), 125, "{line}");
-        assert!(failure.to_string().starts_with(said), "{line}: {failure}");
+        assert!(
+            failure.to_string().starts_with(message),
+            "{line}: {failure}"
+        );
     }
 }
 
 #[test]
-fn a_unit_is_not_a_program() {
+fn emit_names_a_unit_and_runs_no_program() {
     let Ok(Request::Emit(emit)) = request("--emit=systemd --shm no-such-unit") else {
-        panic!("a unit")
+        panic!("not a request to emit")
     };
     assert_eq!((emit.kind, emit.run.command.len()), (EmitKind::Systemd, 0));
     assert_eq!(emit.name, Some("no-such-unit".into()));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::probe::target::SecureExec;
 use crate::probe::target::elf_layout::Layout;
-use crate::request::tests::run;
+use crate::request::tests::run_request;
 use hugetools_contract::env::Pages;
 
 fn look(image: Image) -> Look {
@@ -25,7 +25,7 @@ fn check(look: &Look, options: &str, (engine, library, text): (Engine, Option<&s
         heap: Some(Pages::Default),
         ..Wants::default()
     };
-    let run = run(&format!("{options} x"));
+    let run = run_request(&format!("{options} x"));
     let decision = decide(wants, &run, look);
     let notes: Vec<&str> = decision.notes.iter().map(|note| &*note.text).collect();
     let notes = notes.join("\n");
