@@ -1,5 +1,5 @@
-//! Predicts the pages of each segment by the ladder. Segments take pages of the pools in the order
-//! of a start: text, data with bss, then growing memory.
+//! Predicts the pages of each segment. At a start, segments take pool pages in this order: text,
+//! data with bss, then growing memory.
 
 mod of_file;
 
@@ -17,24 +17,24 @@ use crate::probe::kernel::{Kernel, Source, USEFUL};
 use crate::probe::target::Image;
 use crate::say::subject::Subject;
 
-/// Room for a copy of text, in multiples of its size. [`ThpFacts::has_room`] doubles it, so text is
-/// copied only if the memory control group leaves 8 times its size: the original stays in memory.
-const COPY: u64 = 4;
+/// Memory that a copy of text needs, in multiples of its size. [`ThpFacts::has_room`] doubles it:
+/// the library copies text only if the memory control group leaves 8 times its size.
+const TEXT_COPY_ROOM: u64 = 4;
 
-/// Where memory comes from.
+/// The source of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Rung {
     Pool,
     Thp,
-    /// Huge pages of the page cache: the file's own.
+    /// Huge pages of the page cache.
     File,
     Base,
-    /// Nowhere: requests fail.
+    /// Requests fail.
     None,
 }
 
-/// One rung of a segment.
+/// One rung of a segment: a line of the prediction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Row {
     #[serde(serialize_with = "name")]
@@ -49,10 +49,10 @@ pub(crate) struct Row {
     pub(crate) mechanism: Option<&'static str>,
     /// The bytes on this rung; `None` if the memory grows or wasn't measured.
     pub(crate) bytes: Option<u64>,
-    /// Huge pages by page size; for growing memory, those that the pool has.
+    /// Number of huge pages by page size; for growing memory, the pages that the pool can give.
     pub(crate) pages: BTreeMap<u64, u64>,
-    /// Whether a mapping gets all of its pages or none: the kernel refuses a shared mapping that it
-    /// cannot reserve whole.
+    /// Whether a mapping gets all of its pages or none: mmap fails if it cannot reserve all pages of
+    /// a shared mapping.
     pub(crate) whole: bool,
     /// Whether `bytes` is an upper bound.
     #[serde(skip)]
@@ -74,25 +74,25 @@ impl From<ladder::Rung> for Rung {
     }
 }
 
-/// Segments that get less than requested, for the same reasons.
+/// Segments that get less than requested, all for the same reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Short {
+pub(crate) struct ShortSegments {
     pub(crate) subject: Subject,
-    /// The reasons, one for each short rung.
+    /// Why each short rung gives less.
     pub(crate) reasons: Vec<Reason>,
     /// The rung that takes the rest, and the page size if it is a pool.
     pub(crate) next: (ladder::Rung, u64),
 }
 
-impl Short {
-    /// Whether one sentence can describe both.
-    fn is_like(&self, other: &Short) -> bool {
+impl ShortSegments {
+    /// Whether one message can describe both.
+    fn shares_message(&self, other: &ShortSegments) -> bool {
         let same = (&self.reasons, self.next) == (&other.reasons, other.next);
         same && self.is_certain() == other.is_certain()
     }
 
-    /// Whether it certainly affects the program. The library warns about shared memory at its first
-    /// use, unless the machine can never serve it.
+    /// Whether the program is certainly affected. Programs may never use shared memory, so this is
+    /// false for it unless the machine can never serve it.
     pub(crate) fn is_certain(&self) -> bool {
         use ladder::NoThp::Absent;
         let is_never = |reason: &Reason| {
@@ -102,57 +102,58 @@ impl Short {
         self.subject != Subject::SHM || self.reasons.iter().any(is_never)
     }
 
-    /// Whether it depends on the machine, not only on the program's file.
-    fn is_of_machine(&self) -> bool {
-        let is_of_file = |reason: &Reason| matches!(reason, Reason::TooSmall { .. });
-        !self.reasons.iter().all(is_of_file)
+    /// Whether the machine is a cause, not only the program's file.
+    fn is_caused_by_machine(&self) -> bool {
+        let is_file = |reason: &Reason| matches!(reason, Reason::TooSmall { .. });
+        !self.reasons.iter().all(is_file)
     }
 }
 
-/// The pages of all segments.
+/// The predicted pages of all segments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prediction {
     pub(crate) rows: Vec<Row>,
-    pub(crate) shorts: Vec<Short>,
-    /// Pages that each pool lacks for all segments, by page size. Key 0 has the bytes that the
+    pub(crate) short_segments: Vec<ShortSegments>,
+    /// Number of pages that each pool lacks, by page size. The value of key 0 is in bytes: what the
     /// memory control group must leave for transparent huge pages.
     pub(crate) missing: BTreeMap<u64, u64>,
-    /// All rungs of each segment, needed or not.
+    /// The rungs of each segment, also those that get no bytes.
     pub(crate) rungs: Vec<(Subject, Rungs)>,
     /// Segments that get transparent huge pages.
     pub(crate) on_thp: Subject,
 }
 
 impl Prediction {
-    /// Predicts all segments. `is_reached`: whether the program itself gets anything. If not, the
-    /// shortfalls are those of its children.
+    /// Predicts all segments. `is_reached` is false if the program itself gets no huge pages; then
+    /// the prediction applies to its children.
     pub(crate) fn new(findings: &Findings, is_reached: bool) -> Prediction {
         let mut predictor = Predictor {
             findings,
             is_reached,
             taken: BTreeMap::new(),
-            found: Prediction::default(),
+            prediction: Prediction::default(),
         };
         let (asked, served) = (&findings.asked, &findings.served);
         if let Some(target) = &findings.look.target {
             if let Some(pages) = asked.text {
-                predictor.text(target, pages);
+                predictor.predict_text(target, pages);
             }
             if let Some(pages) = asked.data {
-                predictor.data(target, pages);
+                predictor.predict_data(target, pages);
             }
         }
-        predictor.growing(Segment::Heap, asked.heap, served.heap);
-        predictor.growing(Segment::Shm, asked.shm, served.shm);
-        predictor.growing(Segment::Anon, asked.anon, served.anon);
-        predictor.growing(Segment::Stack, asked.stack, served.stack);
-        predictor.found
+        predictor.predict_growing(Segment::Heap, asked.heap, served.heap);
+        predictor.predict_growing(Segment::Shm, asked.shm, served.shm);
+        predictor.predict_growing(Segment::Anon, asked.anon, served.anon);
+        predictor.predict_growing(Segment::Stack, asked.stack, served.stack);
+        predictor.prediction
     }
 
-    /// Returns the segments that hugectl warns about, so that the library doesn't.
+    /// Returns the segments that hugectl warns about. The library doesn't repeat the warning.
     pub(crate) fn warned(&self) -> Subject {
-        let shorts = self.shorts.iter();
-        let warned = shorts.filter(|short| short.is_certain() && short.is_of_machine());
+        let short_segments = self.short_segments.iter();
+        let warned =
+            short_segments.filter(|short| short.is_certain() && short.is_caused_by_machine());
         warned.fold(Subject::NONE, |all, short| all | short.subject)
     }
 }
@@ -162,7 +163,7 @@ struct Predictor<'a> {
     is_reached: bool,
     /// Pages taken from each pool so far.
     taken: BTreeMap<PageSize, u64>,
-    found: Prediction,
+    prediction: Prediction,
 }
 
 impl Predictor<'_> {
@@ -192,7 +193,7 @@ impl Predictor<'_> {
         let wish = Wish {
             pool: pages != Pages::Thp,
             fallback: match pages {
-                // glibc steps down by itself.
+                // glibc falls back to base pages by itself.
                 Pages::Thp if by_libc => Fallback::Thp,
                 _ if by_libc => Fallback::Base,
                 _ => served.fallback,
@@ -200,13 +201,17 @@ impl Predictor<'_> {
             is_strict: !is_of_file && served.require.share(segment) == Some(Share::Whole),
             bytes,
             grows: !is_of_file,
-            room: if segment == Segment::Text { COPY } else { 1 },
+            room: if segment == Segment::Text {
+                TEXT_COPY_ROOM
+            } else {
+                1
+            },
         };
         ladder::ladder(&facts, &wish)
     }
 
-    /// Returns the pools of the segment; shared memory has one. `HUGETLB_LIMIT` applies neither to
-    /// shared memory nor to glibc's heap.
+    /// Returns the pools for the segment; shared memory uses only one. `HUGETLB_LIMIT` excludes
+    /// shared memory and glibc's heap.
     fn pools(&self, segment: Segment, pages: Pages, by_libc: bool) -> Vec<ladder::Pool> {
         let sizes = if segment == Segment::Shm { 1 } else { 2 };
         let sizes = self.kernel().pool_sizes(pages).take(sizes);
@@ -225,7 +230,7 @@ impl Predictor<'_> {
         let private = self.kernel().private_thp();
         match segment {
             Segment::Shm => self.kernel().shared_thp(),
-            // These move before the program disables transparent huge pages.
+            // The library moves these before the program can disable transparent huge pages.
             Segment::Text | Segment::Data | Segment::Bss => private,
             _ => ThpFacts {
                 is_disabled: private.is_disabled || self.kernel().thp_banned,
@@ -236,36 +241,40 @@ impl Predictor<'_> {
 
     /// Takes the segment's pages from the pools, and records a shortfall.
     fn take_and_record(&mut self, subject: Subject, rungs: Rungs) {
-        let found = &mut self.found;
-        found.rungs.push((subject, rungs));
+        let prediction = &mut self.prediction;
+        prediction.rungs.push((subject, rungs));
         for step in rungs.steps() {
-            // The size of growing memory is unknown.
+            // The final size of growing memory is unknown, so it takes nothing from later segments.
             if let Some(size) = PageSize::new(step.size).filter(|_| subject.is_of_file()) {
                 *self.taken.entry(size).or_default() += step.bytes / size.get();
             }
-            let missing = found.missing.entry(step.size).or_default();
+            let missing = prediction.missing.entry(step.size).or_default();
             *missing = missing.saturating_add(step.missing);
             let is_thp = step.rung == ladder::Rung::Thp && step.bytes > 0;
-            found.on_thp = found.on_thp | subject.when(is_thp);
+            prediction.on_thp = prediction.on_thp | subject.when(is_thp);
         }
         let Some(next) = rungs.below_short() else {
             return;
         };
         let mut reasons: Vec<Reason> = rungs.steps().iter().filter_map(|s| s.reason).collect();
         reasons.dedup();
-        let short = Short {
+        let short = ShortSegments {
             subject,
             reasons,
             next: (next.rung, next.size),
         };
-        match found.shorts.iter_mut().find(|old| old.is_like(&short)) {
+        match prediction
+            .short_segments
+            .iter_mut()
+            .find(|old| old.shares_message(&short))
+        {
             Some(old) => old.subject = old.subject | subject,
-            None => found.shorts.push(short),
+            None => prediction.short_segments.push(short),
         }
     }
 
     /// Predicts a segment that grows as the program runs.
-    fn growing(&mut self, segment: Segment, asked: Option<Pages>, served: Option<Pages>) {
+    fn predict_growing(&mut self, segment: Segment, asked: Option<Pages>, served: Option<Pages>) {
         let Some(asked) = asked else {
             return;
         };
@@ -280,7 +289,7 @@ impl Predictor<'_> {
             let rung = Rung::from(step.rung);
             let pages = (step.size, step.pages);
             let is_pool = rung == Rung::Pool;
-            self.found.rows.push(Row {
+            self.prediction.rows.push(Row {
                 pages: Some(pages).filter(|_| is_pool).into_iter().collect(),
                 whole: is_pool && segment == Segment::Shm,
                 ..row(segment, asked, Some(rung).filter(|_| is_known))
@@ -288,7 +297,7 @@ impl Predictor<'_> {
         }
         if steps.is_empty() {
             let rung = Some(Rung::Base).filter(|_| is_known);
-            self.found.rows.push(row(segment, asked, rung));
+            self.prediction.rows.push(row(segment, asked, rung));
         }
     }
 

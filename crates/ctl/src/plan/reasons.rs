@@ -10,7 +10,7 @@ use hugetools_model::memory::sysctl;
 use hugetools_model::process::cgroup::Limit;
 use hugetools_model::{Bytes, PageSize, thp};
 
-use super::prediction::{Prediction, Short};
+use super::prediction::{Prediction, ShortSegments};
 use crate::caller::filter::STATUS;
 use crate::probe::kernel::{Kernel, OVERCOMMIT, Source, Wants};
 use crate::say::note::{Level, Note};
@@ -28,22 +28,22 @@ pub(super) struct Sentences<'a> {
 
 impl Sentences<'_> {
     pub(super) fn notes(&self, prediction: &Prediction) -> Vec<Note> {
-        let level = |short: &Short| match short.is_certain() {
+        let level = |short: &ShortSegments| match short.is_certain() {
             true => Level::Warning,
             false => Level::Info,
         };
-        let shorts = prediction.shorts.iter();
-        let shorts = shorts.map(|short| (level(short), self.sentence(short)));
+        let ladder = prediction.short_segments.iter();
+        let ladder = ladder.map(|short| (level(short), self.sentence(short)));
         let hidden = self.hidden_thp(prediction.on_thp);
         let heap = self.heap_limits().into_iter().chain(hidden);
         let heap = heap.map(|short| (Level::Warning, short));
         let group = self.shm_group().map(|short| (Level::Info, short));
-        let all = shorts.chain(heap).chain(group);
+        let all = ladder.chain(heap).chain(group);
         all.map(|(level, short)| Note::short(level, short))
             .collect()
     }
 
-    fn sentence(&self, short: &Short) -> Shortfall {
+    fn sentence(&self, short: &ShortSegments) -> Shortfall {
         let then = self.consequence(short);
         let facts = short.reasons.iter().rev();
         let facts = facts.map(|reason| self.fact(short.subject, *reason).consequence(&then));
@@ -51,7 +51,7 @@ impl Sentences<'_> {
         whole.unwrap_or_else(|| Shortfall::new(short.subject, then))
     }
 
-    fn consequence(&self, short: &Short) -> String {
+    fn consequence(&self, short: &ShortSegments) -> String {
         let subject = short.subject;
         let has = |test: fn(&Reason) -> bool| short.reasons.iter().any(test);
         let is_some = has(|reason| match reason {

@@ -10,7 +10,7 @@ use crate::probe::target::elf_layout::Part;
 use crate::probe::target::{Image, Target};
 use crate::say::subject::Subject;
 
-/// Bytes that a segment takes from one rung, and the page size.
+/// The share of a segment on one rung.
 #[derive(Clone, Copy)]
 struct Taken {
     rung: Rung,
@@ -19,14 +19,14 @@ struct Taken {
 }
 
 impl Predictor<'_> {
-    pub(super) fn text(&mut self, target: &Target, asked: Pages) {
+    pub(super) fn predict_text(&mut self, target: &Target, asked: Pages) {
         let (parts, served) = (&self.findings.parts, self.findings.served);
         let Some(part) = parts.text else {
             return self.unmeasured(&[Segment::Text], target, asked);
         };
         let own = parts.own(target).get();
         let mut taken = Vec::new();
-        // The kernel maps huge pages of the page cache without the library.
+        // Needs no library: the kernel maps huge pages of the page cache.
         if self.is_reached && (served.text.is_some() || target.image == Image::Static) {
             let (rung, size) = (Rung::File, part.size.get());
             taken.push(Taken {
@@ -38,7 +38,7 @@ impl Predictor<'_> {
         let rest = part.pages.get().saturating_sub(own);
         if let Some(pages) = served.text.filter(|_| rest > 0) {
             let rungs = self.rungs_for(Segment::Text, pages, rest);
-            // Beside the file's own huge pages, a partial last page is no shortfall.
+            // If the page cache serves the rest, a partial last page is no shortfall.
             if parts.needs(target, served) > Bytes::default() {
                 self.take_and_record(Subject::TEXT, rungs);
             }
@@ -53,9 +53,9 @@ impl Predictor<'_> {
         );
     }
 
-    /// Predicts data and bss, which are one segment to the kernel. Without `mremap` data cannot be
-    /// moved, but bss needs no copy.
-    pub(super) fn data(&mut self, target: &Target, asked: Pages) {
+    /// Predicts data and bss, which share a LOAD header. If a seccomp filter refuses `mremap`, data
+    /// stays, but bss still gets transparent huge pages: it needs no copy.
+    pub(super) fn predict_data(&mut self, target: &Target, asked: Pages) {
         let Some(part) = self.findings.parts.data else {
             return self.unmeasured(&[Segment::Data, Segment::Bss], target, asked);
         };
@@ -77,7 +77,7 @@ impl Predictor<'_> {
         self.add(Segment::Bss, target, asked, &bss, (rest, part.exact));
     }
 
-    /// Returns the huge pages that the program's segment takes.
+    /// Returns the huge pages that a segment takes; none if only children are served.
     fn taken_of(&self, rungs: &Rungs, part: Part) -> Vec<Taken> {
         let steps = rungs.steps().iter().filter(|_| self.is_reached);
         let huge = steps.filter(|step| matches!(step.rung, ladder::Rung::Pool | ladder::Rung::Thp));
@@ -110,12 +110,12 @@ impl Predictor<'_> {
             at_most: !is_exact,
             ..of_file(segment, object.clone(), asked, *one)
         });
-        self.found.rows.extend(rows);
+        self.prediction.rows.extend(rows);
         let bytes = all.saturating_sub(sum);
         if bytes > 0 || sum == 0 {
             let (rung, size) = (Rung::Base, 0);
             let row = of_file(segment, object, asked, Taken { rung, size, bytes });
-            self.found.rows.push(row);
+            self.prediction.rows.push(row);
         }
     }
 
@@ -126,13 +126,13 @@ impl Predictor<'_> {
             object: Some(target.program.display().to_string()),
             ..row(*segment, asked, rung)
         });
-        self.found.rows.extend(rows);
+        self.prediction.rows.extend(rows);
     }
 }
 
 /// Splits the huge pages into those of data, the first `data` bytes, and those of bss.
 fn split(taken: &[Taken], mut data: u64) -> (Vec<Taken>, Vec<Taken>) {
-    let halves = taken.iter().map(|one| {
+    let pairs = taken.iter().map(|one| {
         let bytes = one.bytes.min(data);
         data -= bytes;
         let rest = one.bytes - bytes;
@@ -144,7 +144,7 @@ fn split(taken: &[Taken], mut data: u64) -> (Vec<Taken>, Vec<Taken>) {
             },
         )
     });
-    halves.unzip()
+    pairs.unzip()
 }
 
 fn of_file(segment: Segment, object: String, asked: Pages, taken: Taken) -> Row {
