@@ -1,5 +1,5 @@
-//! Copies messages to the user's terminal: the standard error of a server is a log, but the
-//! process that hugectl started still has the terminal.
+//! Copies messages to standard error of the starter, the process that hugectl started. It is often
+//! the user's terminal, while a server's own standard error is a log.
 
 use core::fmt;
 
@@ -12,20 +12,20 @@ use crate::rt::outlet;
 use crate::rt::path::Path;
 use crate::sys::{self, File};
 
-/// Writes a message: a warning if it is the first of its kind, otherwise an info.
+/// Writes a message, as a warning if none of this kind was printed yet, otherwise as info.
 pub fn warn(kind: Kind, text: fmt::Arguments<'_>) {
     say(config::level_once(kind), text);
 }
 
-/// Writes a message, and copies it to the standard error of the process that hugectl started if
-/// that is another file. Redirected messages (`--messages`) aren't copied.
+/// Writes a message. Copies it to the starter if that has another standard error, unless messages
+/// are redirected (`--messages`) or the program set a seccomp filter.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
     message::say(level, text);
-    let other = config::get().starter.map(|starter| starter.pid);
-    let other = other.filter(|pid| *pid != sys::getpid());
-    let is_enabled =
+    let starter = config::get().starter.map(|starter| starter.pid);
+    let starter = starter.filter(|pid| *pid != sys::getpid());
+    let may_copy =
         is_enabled(level) && sys::filter() != sys::Filter::Own && !outlet::is_redirected();
-    if let Some(pid) = other.filter(|_| is_enabled) {
+    if let Some(pid) = starter.filter(|_| may_copy) {
         copy_to_starter(pid, level, text);
     }
 }
@@ -35,7 +35,7 @@ fn copy_to_starter(pid: u32, level: Level, text: fmt::Arguments<'_>) {
     if !process::is_ancestor(pid) {
         return;
     }
-    let Some(file) = error_output(pid) else {
+    let Some(file) = open_stderr(pid) else {
         return;
     };
     if sys::identity(file.fd()) != sys::identity(2) {
@@ -48,9 +48,9 @@ fn copy_to_starter(pid: u32, level: Level, text: fmt::Arguments<'_>) {
     }
 }
 
-/// Duplicates the standard error of a process: a shared file offset keeps lines from being
-/// overwritten. If that fails, opens it by name unless it is a regular file.
-fn error_output(pid: u32) -> Option<File> {
+/// Duplicates the standard error of a process, because the file offset must be shared. If that
+/// fails, opens it by name, but rejects files and memory devices.
+fn open_stderr(pid: u32) -> Option<File> {
     if let Ok(file) = File::of_process(pid, 2) {
         return Some(file);
     }

@@ -1,5 +1,5 @@
-//! The public functions as the process sees them, possibly the program's own. They are called
-//! through words that the loader fills: the compiler would call ours directly.
+//! Calls the public functions by the addresses that the loader found, so that a program's own
+//! definitions are used. A direct call would reach ours.
 #![expect(unsafe_code, reason = "calls functions by address")]
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
@@ -14,7 +14,7 @@ macro_rules! functions {
         pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
             type Function = unsafe extern "C" fn($($type),*) -> $result;
             let Some(function) = weak_function!($word as Function) else {
-                // The loader fills the word of a name that we define.
+                // This library defines the function, so the loader finds an address.
                 unreachable!()
             };
             // SAFETY: upheld by the caller.
@@ -25,7 +25,7 @@ macro_rules! functions {
 
 functions! {
     /// # Safety
-    /// As the public function's; the same for all of these.
+    /// The requirements of the public function, as for all functions of this table.
     gethugepagesize() -> c_long,
         hugetools_gethugepagesize;
     gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int,
