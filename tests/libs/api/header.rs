@@ -1,4 +1,4 @@
-//! Our header, and the symbols of linked programs and of the libraries.
+//! `hugetlbfs.h` and symbol versions, compared with Debian's libhugetlbfs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,8 @@ use crate::support::bless::project;
 use crate::support::live::skip;
 use crate::support::program::Libc;
 
-const DEFINED: &str = "\
+/// Output of `constants.c`.
+const CONSTANTS: &str = "\
 HUGETLBFS_MAGIC 958458f6
 PF_LINUX_HUGETLB 100000
 GHP_DEFAULT 1 GHP_MASK 1, 8 bytes
@@ -17,20 +18,20 @@ GHR_STRICT 10000000 GHR_FALLBACK 20000000 GHR_COLOR 40000000 GHR_DEFAULT 6000000
 ";
 
 #[test]
-fn the_header_defines_what_debians_does() {
+fn header_constants_match_debians() {
     for libc in Libc::ALL {
         let Some(ours) = program("constants", Built::Here, libc) else {
             continue;
         };
-        assert_eq!(run(&ours, With::Ours, &[], &[]).out, DEFINED, "{libc:?}");
+        assert_eq!(run(&ours, With::Ours, &[], &[]).out, CONSTANTS, "{libc:?}");
     }
     if debian_is_here("the header of libhugetlbfs-dev") {
         let theirs = program("constants", Built::ByDebian, Libc::Glibc).unwrap();
-        assert_eq!(run(&theirs, With::Ours, &[], &[]).out, DEFINED);
+        assert_eq!(run(&theirs, With::Ours, &[], &[]).out, CONSTANTS);
     }
 }
 
-/// Old C, new C and C++, with no other header before it.
+/// The header needs no other header before it.
 #[test]
 fn the_header_compiles_as_c_and_cxx() {
     let header = project("crates/preload/include/hugetlbfs.h");
@@ -53,33 +54,33 @@ fn the_header_compiles_as_c_and_cxx() {
     }
 }
 
-/// Returns the symbols of these kinds, with versions, that `nm -D` lists.
-fn symbols(file: &Path, kinds: &str) -> BTreeSet<String> {
+/// Returns the dynamic symbols of these `nm` types, with versions.
+fn symbols(file: &Path, types: &str) -> BTreeSet<String> {
     let mut command = Command::new("nm");
     command.args(["-D", "--with-symbol-versions"]).arg(file);
     let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
     let lines = output.lines().filter_map(|line| {
         let mut words = line.split_whitespace().rev();
-        let (name, kind) = (words.next()?, words.next()?);
-        kinds.contains(kind).then(|| name.replace("@@", "@"))
+        let (name, symbol_type) = (words.next()?, words.next()?);
+        types.contains(symbol_type).then(|| name.replace("@@", "@"))
     });
     lines.collect()
 }
 
 #[test]
-fn a_linked_program_needs_the_versions_of_libhugetlbfs() {
+fn linked_programs_need_the_symbol_versions_of_libhugetlbfs() {
     let ours = program("api", Built::Here, Libc::Glibc).unwrap();
-    let of_us = |file: &Path| {
-        let mut all = symbols(file, "U");
-        all.retain(|name| name.contains("@VERS_1.0") || name.contains("@HTLBFS_2."));
-        all
+    let needed_by = |file: &Path| {
+        let mut needed = symbols(file, "U");
+        needed.retain(|name| name.contains("@VERS_1.0") || name.contains("@HTLBFS_2."));
+        needed
     };
-    let asked = of_us(&ours);
-    assert_eq!(asked.len(), 12, "{asked:?}");
-    assert!(asked.contains("gethugepagesize@VERS_1.0"), "{asked:?}");
+    let needed = needed_by(&ours);
+    assert_eq!(needed.len(), 12, "{needed:?}");
+    assert!(needed.contains("gethugepagesize@VERS_1.0"), "{needed:?}");
     if debian_is_here("versions of libhugetlbfs-dev") {
         let theirs = program("api", Built::ByDebian, Libc::Glibc).unwrap();
-        assert_eq!(asked, of_us(&theirs));
+        assert_eq!(needed, needed_by(&theirs));
     }
 }
 
