@@ -64,7 +64,9 @@ fn a_static_glibc_program_gets_tunables() {
         merged.out
     );
     assert!(
-        merged.err.contains("glibc.malloc.hugetlb is 0 already"),
+        merged
+            .err
+            .contains("glibc.malloc.hugetlb keeps its value 0"),
         "{}",
         merged.err
     );

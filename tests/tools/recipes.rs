@@ -78,7 +78,7 @@ fn an_mpi_job_of_two_ranks() {
         printf '%s\n' '#!/usr/bin/perl' 'my $x = "x" x 60_000_000;' >solver
         chmod 755 solver
         {line} >&2
-        hugectl --heap --report mpirun --version 2>&1 | grep -q 'report is of mpirun alone'
+        hugectl --heap --report mpirun --version 2>&1 | grep -q 'report covers only mpirun'
         cat job.json"#
     );
     let out = run_installed(&place, &script);

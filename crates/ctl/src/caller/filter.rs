@@ -14,7 +14,7 @@ pub(crate) const STATUS: &str = "/proc/self/status";
 /// The filters of this process, and their answers to some calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {
-    pub(crate) is_there: bool,
+    pub(crate) is_set: bool,
     /// How many; 0 if unknown.
     count: u32,
     mremap: Answer,
@@ -35,7 +35,7 @@ impl Filter {
         let status = root.read_opt(&KPath::from(STATUS))?;
         let count = status.and_then(|text| keyed::number(&text, b"Seccomp_filters:"));
         Ok(Filter {
-            is_there: true,
+            is_set: true,
             count: count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX)),
             mremap: answer(Call::Mremap),
             madvise: answer(Call::Madvise),

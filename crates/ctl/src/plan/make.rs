@@ -272,9 +272,10 @@ impl Maker<'_> {
     /// Passes on the findings about seccomp filters.
     fn filter(&mut self) {
         let filter = &self.findings.kernel.filter;
-        // A left-out program may lack HUGETLB_PID, the other sign that hugectl has looked.
-        let is_news = filter.is_there || self.is_left_out || self.caller.var(env::FILTER).is_some();
-        if is_news && self.findings.asked.are_any() {
+        // The library takes HUGETLB_PID as a sign that hugectl has looked, too. A left-out program may
+        // lack it.
+        let must_tell = filter.is_set || self.is_left_out || self.caller.var(env::FILTER).is_some();
+        if must_tell && self.findings.asked.are_any() {
             self.set(env::FILTER, filter.told().to_string());
         }
     }
@@ -342,8 +343,8 @@ impl Maker<'_> {
 
     fn required(&self, prediction: &Prediction) -> Vec<Required> {
         let (run, findings) = (self.run, self.findings);
-        let is_of_others = self.is_left_out && !scope::is_last(run, findings);
-        let of_list = is_of_others.then(|| self.list_name());
-        required::judge(run, findings, &prediction.rows, of_list)
+        let is_for_others = self.is_left_out && !scope::list_affects_only_program(run, findings);
+        let program_list = is_for_others.then(|| self.list_name());
+        required::judge(run, findings, &prediction.rows, program_list)
     }
 }

@@ -30,11 +30,11 @@ pub(crate) struct Required {
     pub(crate) bytes: Option<u64>,
     /// The bytes that will be huge, or an upper bound.
     pub(crate) huge: Option<u64>,
-    /// Whether it is met; `None` if only the start shows it, or if it is meant for other programs.
+    /// Whether it is met; `None` if unknown before the start, or if meant for other programs.
     pub(crate) met: Option<bool>,
     /// The option or variable that names the programs, if it is meant for other programs.
     #[serde(skip)]
-    of_list: Option<&'static str>,
+    program_list: Option<&'static str>,
 }
 
 impl Required {
@@ -59,7 +59,7 @@ impl fmt::Display for Required {
             };
             write!(f, ": {at_most}{} kB of {} kB", huge / 1024, bytes / 1024)?;
         }
-        if let Some(list) = self.of_list {
+        if let Some(list) = self.program_list {
             return write!(f, ": of programs that {list} names");
         }
         f.write_str(match (self.met, self.bytes) {
@@ -71,13 +71,13 @@ impl fmt::Display for Required {
     }
 }
 
-/// Judges the required segments by their predicted rows. `of_list` names other programs, if the
+/// Judges the required segments by their predicted rows. `program_list` names other programs, if the
 /// requirement is meant for those.
 pub(super) fn judge(
     run: &Run,
     findings: &Findings,
     rows: &[Row],
-    of_list: Option<&'static str>,
+    program_list: Option<&'static str>,
 ) -> Vec<Required> {
     let target = findings.look.target.as_ref();
     let one = |(segment, share): (Segment, Share)| {
@@ -90,17 +90,17 @@ pub(super) fn judge(
             bytes: None,
             huge: None,
             met: None,
-            of_list,
+            program_list,
         };
         match (segment, target) {
-            _ if of_list.is_some() => {}
+            _ if program_list.is_some() => {}
             (Segment::Heap | Segment::Shm, _) => {
-                required.met = Some(begins(rows, segment));
+                required.met = Some(starts_as_requested(rows, segment));
             }
             (Segment::Anon, _) => {
                 let known = findings.look.known.filter(|_| findings.look.has_own_memory);
-                let is_past = known.is_some_and(KnownProgram::anon_reaches_none);
-                required.met = Some(has_thp(rows, segment) && !is_past);
+                let is_unreachable = known.is_some_and(KnownProgram::anon_reaches_none);
+                required.met = Some(has_thp(rows, segment) && !is_unreachable);
             }
             // Only the process knows the limit of its stack.
             (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, segment)),
@@ -113,7 +113,7 @@ pub(super) fn judge(
 }
 
 /// Whether growing memory starts on the requested pages.
-fn begins(rows: &[Row], segment: Segment) -> bool {
+fn starts_as_requested(rows: &[Row], segment: Segment) -> bool {
     let first = rows.iter().find(|row| row.segment == segment);
     first.is_some_and(|row| match row.rung {
         Some(Rung::Pool) => true,
@@ -211,12 +211,12 @@ impl Required {
         format!("{text}{huge} of {bytes} kB would be on huge pages ({whole}.{tenth}%): ")
     }
 
-    /// Returns the reason if no note has one.
+    /// Returns the reason for a refusal without a note.
     fn reason(&self, engine: Engine) -> String {
         match (self.segment, engine) {
             (Segment::Heap, Engine::Libc) => "the program's own glibc serves the heap".to_owned(),
             (Segment::Text | Segment::Data | Segment::Bss, _) => reasons::EDGES.to_owned(),
-            _ => "none of what was asked for can be had".to_owned(),
+            _ => "no requested pages are available".to_owned(),
         }
     }
 }

@@ -33,8 +33,8 @@ pub(crate) enum Found {
         name: &'static str,
         /// The file to which a start writes it.
         path: PathBuf,
-        /// Whether that file is there, or will be before the program starts.
-        is_there: bool,
+        /// Whether that file exists, or will before the program starts.
+        exists: bool,
     },
     /// Why there is no library.
     Missing(String),
@@ -131,7 +131,7 @@ pub(crate) fn inside(
     match bundle::future_place(&places(caller), bundle, name, caller.euid) {
         Ok(path) => Found::Inside {
             name,
-            is_there: starts || path.exists(),
+            exists: starts || path.exists(),
             path,
         },
         Err(why) => Found::Missing(format!(

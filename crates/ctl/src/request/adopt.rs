@@ -47,9 +47,7 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         .pid
         .iter()
         .map(|word| match ProcessSelector::parse(word) {
-            Ok(ProcessSelector::All) => {
-                Err("all: name the programs, or give their numbers".to_owned())
-            }
+            Ok(ProcessSelector::All) => Err("all: give process IDs or names".to_owned()),
             other => other,
         });
     let processes = processes.collect::<Result<Vec<ProcessSelector>, String>>();
@@ -149,7 +147,7 @@ mod tests {
         for line in ["--pid 7 --thp", "--pid 7 --thp --heap=2MB"] {
             assert_eq!(read(line).unwrap().segments, [Segment::Heap]);
         }
-        for (line, said) in [
+        for (line, message) in [
             ("--pid 7 --limit=1G", "so --limit has no meaning"),
             ("--pid 7 --heap=2MB", "--heap=2MB: --pid uses"),
             ("--pid 7 --heap=2mfoo", "--heap=2mfoo: unknown unit"),
@@ -157,7 +155,7 @@ mod tests {
             ("--pid 7 --sysroot /", "--sysroot needs --dry-run"),
         ] {
             let why = read(line).unwrap_err();
-            assert!(why.contains(said), "{line}: {why}");
+            assert!(why.contains(message), "{line}: {why}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn only(list: &OsStr) -> Result<OsString, Failure> {
     for name in names.clone() {
         let why = match name {
             [] => "a name is empty",
-            name if name.contains(&b'/') => "give the names of programs without their directories",
+            name if name.contains(&b'/') => "give names of programs, without directories",
             name if name.contains(&b':') => "a name cannot contain a colon",
             _ => continue,
         };
@@ -64,23 +64,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_parts() {
+    fn limits_are_sizes_or_parts() {
         assert_eq!(limit("1/64").unwrap(), Limit::Part(64));
         assert_eq!(limit("512M").unwrap(), Limit::Bytes(512 << 20));
         for wrong in ["", "0", "1/0", "1/x", "2/3", "512X", "-1", "1/-2", "50%"] {
-            let said = limit(wrong).unwrap_err().to_string();
-            assert!(said.starts_with(&format!("--limit={wrong}: ")), "{said}");
+            let message = limit(wrong).unwrap_err().to_string();
+            assert!(
+                message.starts_with(&format!("--limit={wrong}: ")),
+                "{message}"
+            );
         }
     }
 
     #[test]
-    fn names_without_directories() {
+    fn only_takes_names_without_directories() {
         let list = |text: &str| only(OsStr::new(text)).map_err(|error| error.to_string());
         assert_eq!(list("postgres").unwrap(), "postgres");
         assert_eq!(list("a,b c,d").unwrap(), "a:b c:d");
         for wrong in ["", "a,", ",a", "/bin/a", "a:b"] {
-            let said = list(wrong).unwrap_err();
-            assert!(said.starts_with(&format!("--only={wrong}: ")), "{said}");
+            let message = list(wrong).unwrap_err();
+            assert!(
+                message.starts_with(&format!("--only={wrong}: ")),
+                "{message}"
+            );
         }
     }
 }

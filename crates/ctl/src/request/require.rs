@@ -14,12 +14,11 @@ pub(super) fn parse(list: Option<&str>) -> Result<Require, Failure> {
     Require::read(list.as_bytes()).or_else(|wrong| {
         let why = match wrong {
             RequireError::Segment(name) => format!(
-                "there is no segment {:?}: there are text, data, bss, heap, shm, anon \
-                 and stack",
+                "no such segment {:?}; valid are text, data, bss, heap, shm, anon and stack",
                 text(name)
             ),
             RequireError::Percent(percent) => format!(
-                "{:?} is no percentage: it is a whole number from 1 to 100",
+                "{:?} is not a percentage (a whole number from 1 to 100)",
                 text(percent)
             ),
             RequireError::Twice(segment) => format!("{} is named twice", segment.name()),

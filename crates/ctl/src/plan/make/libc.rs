@@ -8,19 +8,16 @@ use crate::probe::dynamic_loader::glibc_tunables;
 use crate::probe::heap_engine::Engine;
 
 impl Maker<'_> {
-    /// Sets the tunables. Without a size, glibc gets transparent huge pages: on a pool, a forked
-    /// child may find no free page for its copy.
+    /// Sets the tunables. Without a size, glibc gets transparent huge pages: a pool may have no free
+    /// page for a COW fault in a forked child.
     pub(super) fn tunables(&mut self) {
-        if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
+        if self.findings.decision.engine != Engine::Libc || self.omits_tunables() {
             return;
         }
         let list = self.caller.var(glibc_tunables::VARIABLE);
         if let Some(value) = glibc_tunables::value(list, glibc_tunables::HUGETLB) {
             let value = String::from_utf8_lossy(value);
-            let text = format!(
-                "{} is {value} already, and stays so",
-                glibc_tunables::HUGETLB
-            );
+            let text = format!("{} keeps its value {value}", glibc_tunables::HUGETLB);
             return self.info(text);
         }
         let size = match self.findings.served.heap {

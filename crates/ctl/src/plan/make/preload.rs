@@ -14,21 +14,21 @@ use crate::say::subject::Subject;
 
 impl Maker<'_> {
     pub(super) fn preload(&mut self) {
-        let (path, is_there) = match &self.findings.library {
+        let (path, exists) = match &self.findings.library {
             None => return,
             Some(Found::Missing(why)) => {
                 let short = Shortfall::new(Subject::ALL, why);
-                let then = "the program runs without it, on the pages it has";
+                let then = "the program runs without it, on its usual pages";
                 return self.fall_short(short.consequence(then));
             }
             Some(Found::At(path)) => (path, true),
-            Some(Found::Inside { path, is_there, .. }) => (path, *is_there),
+            Some(Found::Inside { path, exists, .. }) => (path, *exists),
         };
         let list = self.caller.var("LD_PRELOAD").unwrap_or_default();
         self.info(format!("library: {}", path.display()));
-        if !is_there {
+        if !exists {
             self.warn(format!(
-                "{} is not there yet: it is inside hugectl, whose first start puts it there",
+                "{} does not exist yet: the first start writes hugectl's copy there",
                 path.display()
             ));
         }
@@ -50,7 +50,7 @@ impl Maker<'_> {
         ld_preload::merge(path.as_os_str(), self.caller.var("LD_PRELOAD"))
     }
 
-    /// Returns the embedded library if a start writes it to disk.
+    /// Returns hugectl's copy of the library, if a start writes it to disk.
     pub(super) fn bundled(&self) -> Option<Bundled> {
         let Some(Found::Inside { name, path, .. }) = &self.findings.library else {
             return None;

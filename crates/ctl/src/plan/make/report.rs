@@ -9,7 +9,7 @@ use crate::request::Preload;
 use crate::say::note::Level;
 use crate::wait::ReportDestination;
 
-/// Programs that fork what they start.
+/// Programs that start others as their children.
 const STARTERS: &str = "mpiexec mpirun script srun strace time timeout xargs";
 
 impl Maker<'_> {
@@ -36,13 +36,13 @@ impl Maker<'_> {
 
     /// Warns if a report will be missing or incomplete.
     fn describe_report(&mut self) {
-        let last_seen = "its report is hugectl's last sample of it";
+        let last_sample = "the report is hugectl's last sample";
         let is_file = self.findings.report.is_some();
         if self.is_left_out && !is_file {
             let list = self.list_name();
             self.warn(format!(
-                "no report will come: {list} does not name the program; --report=FILE has those of \
-                 all that it names"
+                "no report will be made: {list} does not name the program; --report=FILE reports \
+                 the programs that it names"
             ));
         } else if self.run.dry_run || self.is_left_out {
             self.warn(
@@ -51,24 +51,24 @@ impl Maker<'_> {
             );
         } else if self.findings.look.is_static() {
             self.warn(format!(
-                "the program is static, so no library can be added to it: {last_seen}"
+                "the program is static, so no library can be added to it: {last_sample}"
             ));
         } else if matches!(self.findings.library, None | Some(Found::Missing(_))) {
             self.warn(match self.run.preload {
                 Preload::Never => format!(
-                    "unless the program is linked with our library (--no-preload), {last_seen}"
+                    "unless the program is linked with our library (--no-preload), {last_sample}"
                 ),
-                _ => format!("the library is not in the program: {last_seen}"),
+                _ => format!("the library is not in the program: {last_sample}"),
             });
         } else if let Some(name) = self.starter().filter(|_| !is_file) {
             self.warn(format!(
-                "the report is of {name} alone: {name} ... hugectl --report PROGRAM reports what \
-                 it starts, and so does --report=FILE here"
+                "the report covers only {name}: for its children, run {name} ... hugectl --report \
+                 PROGRAM, or use --report=FILE"
             ));
         }
     }
 
-    /// Returns the program's name if it forks what it starts.
+    /// Returns the program's name if it is one of [`STARTERS`].
     pub(super) fn starter(&self) -> Option<String> {
         let program = self.run.command.first()?.to_string_lossy();
         let name = program.rsplit('/').next()?;

@@ -18,7 +18,7 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 impl Maker<'_> {
-    /// Sets the variables, and notes the programs that they leave out.
+    /// Sets the variables. Adds a note if they exclude the program.
     pub(super) fn scope(&mut self) {
         if let Some(limit) = self.run.limit {
             self.set(env::LIMIT, limit.to_string());
@@ -26,7 +26,7 @@ impl Maker<'_> {
         let asked = self.findings.asked;
         let is_limited = asked.heap.is_some() || asked.text.is_some() || asked.data.is_some();
         if self.run.limit.is_some() && !is_limited {
-            self.warn("--limit does nothing: it is about heap, text, data and bss");
+            self.warn("--limit does nothing: it applies only to heap, text, data and bss");
         }
         match (&self.run.only, &self.findings.only) {
             (Some(_), Some(list)) => {
@@ -43,7 +43,9 @@ impl Maker<'_> {
             self.set_process(env::NO_INHERIT);
             if self.is_left_out {
                 let list = self.list_name();
-                let fact = format!("PROGRAM alone may (--no-inherit), and {list} does not name it");
+                let fact = format!(
+                    "--no-inherit allows them only for PROGRAM, but {list} does not name it"
+                );
                 let short = Shortfall::new(Subject::ALL, fact);
                 self.fall_short(short.consequence_first("nothing gets huge pages"));
             }
@@ -56,7 +58,7 @@ impl Maker<'_> {
     fn describe_inherited(&mut self, list: &OsStr) {
         let name = self.process_name();
         let (variable, list) = (env::RESTRICT_EXE, Path::new(list).display());
-        if is_last(self.run, self.findings) && self.is_left_out {
+        if list_affects_only_program(self.run, self.findings) && self.is_left_out {
             let fact = format!("{variable}={list} does not name {name}");
             let short =
                 Shortfall::new(Subject::ALL, fact).consequence_first("it gets no huge pages");
@@ -68,14 +70,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Notes that `--only` leaves the program out, which is a warning if it starts no other. Warns if
-    /// the option names a script.
+    /// Notes that `--only` leaves the program out, as a warning unless it starts others. Warns if the
+    /// option names a script.
     fn describe_only(&mut self) {
         if self.is_left_out {
             let name = self.process_name();
             if let Some(script) = self.named_script() {
                 self.warn(format!(
-                    "--only={script}: a script goes by the name of its interpreter, which is {name}"
+                    "--only={script}: a script runs as its interpreter: write --only={name}"
                 ));
             }
             let text = format!("{name} itself gets no huge pages: --only does not name it");
@@ -118,14 +120,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether the program must not get glibc's tunables: it is static and left out.
-    pub(super) fn keeps_tunables_away(&self) -> bool {
+    /// Whether glibc's tunables are not set: the program is static and left out.
+    pub(super) fn omits_tunables(&self) -> bool {
         self.findings.look.is_static() && self.is_left_out
     }
 
     /// Warns about options that don't affect a heap that stays with glibc.
     fn describe_libc(&mut self) {
-        if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
+        if self.findings.decision.engine != Engine::Libc || self.omits_tunables() {
             return;
         }
         let is_pool = matches!(self.findings.served.heap, Some(Pages::Size(_)));
@@ -133,8 +135,8 @@ impl Maker<'_> {
         let is_limited = self.run.limit.is_some() && is_pool;
         if is_limited || is_scoped && (is_pool || self.is_left_out) {
             self.warn(
-                "--limit, --only and --no-inherit do not hold for the heap: glibc takes pages by \
-                 itself, and GLIBC_TUNABLES reaches all that the program starts",
+                "--limit, --only and --no-inherit do not apply to the heap: glibc takes pages by \
+                 itself, and children inherit GLIBC_TUNABLES",
             );
         }
     }
@@ -150,12 +152,12 @@ pub(super) fn is_left_out(run: &Run, findings: &Findings) -> bool {
     !env::is_among(name.as_bytes(), names.as_bytes())
 }
 
-/// Whether an inherited list decides about this program alone.
-pub(super) fn is_last(run: &Run, findings: &Findings) -> bool {
+/// Whether an inherited list affects only this program, which starts no other.
+pub(super) fn list_affects_only_program(run: &Run, findings: &Findings) -> bool {
     run.only.is_none() && starts_no_other(findings)
 }
 
-/// Whether the program is no shell and no wrapper, which start others that a list may name.
+/// Whether the program is neither a shell nor a wrapper. These start programs that a list may name.
 fn starts_no_other(findings: &Findings) -> bool {
     let target = findings.look.target.as_ref();
     let is_program = |target: &Target| !is_shell(target.program.as_os_str().as_bytes());

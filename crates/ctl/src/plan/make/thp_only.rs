@@ -1,5 +1,5 @@
-//! Private mappings (`--anon`) and stacks (`--stack`): they get transparent huge pages,
-//! whatever pages are requested.
+//! Private mappings (`--anon`) and stacks (`--stack`) get transparent huge pages, even if pool pages
+//! are requested.
 
 use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_model::Bytes;
@@ -34,8 +34,8 @@ impl Maker<'_> {
             };
             // The ladder gives the reason for --fallback=base.
             if served.is_some() && self.findings.served.fallback != Fallback::Base {
-                let fact = "a pool page can only be unmapped and protected as a whole, and \
-                            programs and libc do so in parts";
+                let fact = "programs and libc unmap and protect parts of a huge page, which a \
+                            pool page does not allow";
                 let then = format!("{option}={} gets transparent huge pages", Bytes::new(size));
                 self.fall_short(Shortfall::new(subject, fact).consequence_first(then));
             }

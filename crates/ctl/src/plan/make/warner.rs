@@ -8,7 +8,7 @@ use crate::probe::heap_engine::Engine;
 use crate::say::subject::Subject;
 
 impl Maker<'_> {
-    /// Sets which process warns: none if hugectl has warned about all segments.
+    /// Sets the process that warns; none if hugectl has warned about all segments.
     pub(super) fn choose_warner(&mut self, warned: Subject) {
         let Findings { served, kernel, .. } = self.findings;
         let heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
@@ -42,7 +42,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether `warned` has the heap and any segment of the file, as far as `on_pools` has them.
+/// Whether `warned` has the heap if `on_pools` does, and a segment of the file if `on_pools` does.
 fn is_warned(warned: Subject, on_pools: Subject) -> bool {
     let heap = !on_pools.contains(Subject::HEAP) || warned.contains(Subject::HEAP);
     let of_file = !on_pools.meets(Subject::OF_FILE) || warned.meets(Subject::OF_FILE);
