@@ -84,7 +84,7 @@ pub fn find(size: usize) -> Option<&'static CStr> {
 }
 
 /// Returns the table, built at the first call. No lock is held, since the program's own functions
-/// may run: of two threads' tables one is kept. `None` without memory.
+/// may run: if two threads build a table, one is kept. `None` without memory.
 fn table() -> Option<&'static Table> {
     let known = TABLE.load(Ordering::Acquire);
     // SAFETY: a published table is complete and stays for ever.
@@ -154,14 +154,14 @@ impl Table {
         match unsafe { calls::test_path(path.as_ptr()) } {
             1 => match page_size(path) {
                 Some(size) => self.add(path, size, Level::Warning),
-                None => warn("its page size cannot be told"),
+                None => warn("its page size is unknown"),
             },
-            0 => warn("it is no hugetlbfs"),
+            0 => warn("it is not a hugetlbfs mount"),
             _ => warn("it cannot be reached"),
         }
     }
 
-    /// Adds a mount, or says at `level` that its page size has one.
+    /// Adds a mount. If another one has its page size, reports that at `level`.
     fn add(&mut self, path: &CStr, size: usize, level: Level) {
         let same = |mount: &&mut Mount| mount.size == size || mount.size == 0;
         let text = path.to_str().unwrap_or("a path");
@@ -177,7 +177,7 @@ impl Table {
             }
             _ => say(
                 level,
-                format_args!("{text} is not used: there is a mount of its page size"),
+                format_args!("{text} is not used: another mount has its page size"),
             ),
         }
     }

@@ -23,9 +23,9 @@ use crate::next;
 const GHP_MASK: c_ulong = 0x01;
 /// `get_hugepage_region`: fall back to other pages.
 const GHR_FALLBACK: c_ulong = 0x2000_0000;
-/// `get_hugepage_region`: begin at another cache line each time.
+/// `get_hugepage_region`: shift each region by some cache lines.
 const GHR_COLOR: c_ulong = 0x4000_0000;
-/// All flags of `get_hugepage_region`; the third one, `GHR_STRICT`, means neither.
+/// All flags of `get_hugepage_region`. The third, `GHR_STRICT`, has no effect.
 const GHR_MASK: c_ulong = 0x7000_0000;
 
 pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
@@ -38,7 +38,7 @@ pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
     keeping_errno(|| {
         start_facts::take();
         let page = default_page();
-        let result = page.and_then(|page| hand_out(len, page));
+        let result = page.and_then(|page| map_default_pages(len, page));
         let start = result.inspect_err(|error| failed(*error, len, page))?;
         Ok(start as *mut c_void)
     })
@@ -70,9 +70,9 @@ fn default_page() -> Result<usize> {
     }
 }
 
-/// Maps huge pages. Those of the kernel's default size need no file, unless `HUGETLB_FEATURES` has
+/// Maps huge pages. Pages of the kernel's default size are anonymous, unless `HUGETLB_FEATURES` has
 /// `no_map_hugetlb`. Others come from `unlinked_fd`: a mount may have reserved pages.
-fn hand_out(len: usize, page: usize) -> Result<usize> {
+fn map_default_pages(len: usize, page: usize) -> Result<usize> {
     let anonymous = config::get().map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
         let flags = libc::MAP_ANONYMOUS | hugetlb_pool::map_flags(page);
@@ -135,11 +135,12 @@ fn map_fallback(len: usize) -> Result<(usize, usize)> {
 }
 
 /// Unmaps a region; returns whether it is known.
-fn take_back(addr: usize, shifted: bool) -> bool {
+fn unmap_region(addr: usize, shifted: bool) -> bool {
     let Some((start, len)) = region_table::remove(addr, shifted) else {
         return false;
     };
-    // SAFETY: the program has freed it. MPI libraries watch libc's function.
+    // MPI libraries intercept libc's munmap.
+    // SAFETY: the program has freed it.
     let _ = unsafe { next::munmap(start as *mut c_void, len) };
     true
 }
@@ -158,7 +159,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
     match (error, page) {
         _ if len == 0 => say(
             Level::Warning,
-            format_args!("no huge pages: a length of 0 makes no sense"),
+            format_args!("no huge pages: the length is 0"),
         ),
         (_, Err(_)) => say(
             Level::Warning,
@@ -187,15 +188,15 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
 
 pub(crate) fn free_huge_pages(start: *mut c_void) {
     let addr = start as usize;
-    if addr != 0 && !take_back(addr, false) {
-        unknown("free_huge_pages", addr);
+    if addr != 0 && !unmap_region(addr, false) {
+        report_unknown("free_huge_pages", addr);
     }
 }
 
-fn unknown(function: &str, addr: usize) {
+fn report_unknown(function: &str, addr: usize) {
     say(
         Level::Error,
-        format_args!("{function}: {addr:#x} was not handed out by this library: nothing is freed"),
+        format_args!("{function}: {addr:#x} was not allocated by this library: nothing is freed"),
     );
 }
 
@@ -209,25 +210,25 @@ pub(crate) fn get_region(len: usize, flags: c_ulong) -> *mut c_void {
     }
     keeping_errno(|| {
         start_facts::take();
-        let room = match on_huge_pages(len) {
+        let memory = match on_huge_pages(len) {
             Err(_) if flags & GHR_FALLBACK != 0 => on_other_pages(len)?,
             result => result?,
         };
         match flags & GHR_COLOR {
-            0 => Ok(room.start),
+            0 => Ok(memory.start),
             // SAFETY: moves within the new memory.
-            _ => Ok(unsafe { calls::cachecolor(room.start, len, room.spare) }),
+            _ => Ok(unsafe { calls::cachecolor(memory.start, len, memory.spare) }),
         }
     })
 }
 
-/// Memory, and its bytes beyond the request.
-struct Room {
+/// Memory; `spare` bytes of it are beyond the request.
+struct Allocation {
     start: *mut c_void,
     spare: usize,
 }
 
-fn on_huge_pages(len: usize) -> Result<Room> {
+fn on_huge_pages(len: usize) -> Result<Allocation> {
     let page = default_page();
     let whole = page.and_then(|page| len.checked_next_multiple_of(page).ok_or(NO_MEMORY));
     let whole = whole.inspect_err(|error| failed(*error, len, page))?;
@@ -238,22 +239,19 @@ fn on_huge_pages(len: usize) -> Result<Room> {
     }
     // The program's own `get_huge_pages` may have mapped it.
     region_table::insert(start as usize, whole, page?);
-    Ok(Room {
+    Ok(Allocation {
         start,
         spare: whole - len,
     })
 }
 
-fn on_other_pages(len: usize) -> Result<Room> {
+fn on_other_pages(len: usize) -> Result<Allocation> {
     let (start, room) = map_fallback(len)?;
     say(
         Level::Info,
-        format_args!(
-            "get_hugepage_region: {} on other than hugetlb pages",
-            Amount(len)
-        ),
+        format_args!("get_hugepage_region: {} not on hugetlb pages", Amount(len)),
     );
-    Ok(Room {
+    Ok(Allocation {
         start: start as *mut c_void,
         spare: room - len,
     })
@@ -262,7 +260,7 @@ fn on_other_pages(len: usize) -> Result<Room> {
 /// `free_hugepage_region`; the pointer may be shifted by cache lines.
 pub(crate) fn free_region(start: *mut c_void) {
     let addr = start as usize;
-    if addr != 0 && !take_back(addr, true) {
-        unknown("free_hugepage_region", addr);
+    if addr != 0 && !unmap_region(addr, true) {
+        report_unknown("free_hugepage_region", addr);
     }
 }
