@@ -1,7 +1,7 @@
-//! The environment block with which the program was started.
+//! The initial environment block of the program.
 //!
-//! libc's `environ` won't do: a program may define a variable of that name. `__environ` is null
-//! until libc's constructor has run; until then the kernel's copy is read.
+//! Reads libc's `__environ`, because a program may define its own `environ`. Until libc's
+//! constructor has run, `__environ` is null, so `/proc/self/environ` is read.
 #![expect(unsafe_code, reason = "reads the environment block")]
 
 use core::ffi::{CStr, c_char};
@@ -14,12 +14,12 @@ use crate::{sys, word};
 
 word!(hugetools_environ);
 
-/// Whether the constructor has run: an environment missing then stays missing.
-static BEGUN: AtomicBool = AtomicBool::new(false);
+/// Whether the constructor has run. An environment that is missing then stays missing.
+static CONSTRUCTOR_RAN: AtomicBool = AtomicBool::new(false);
 
 /// Records that the constructor runs.
 pub fn constructor_runs() {
-    BEGUN.store(true, Ordering::Release);
+    CONSTRUCTOR_RAN.store(true, Ordering::Release);
 }
 
 /// The block in the program's memory; null if libc doesn't know it yet.
@@ -60,7 +60,7 @@ pub struct Variables([Option<&'static [u8]>; env::VARIABLES.len()]);
 impl Variables {
     const NONE: Variables = Variables([None; env::VARIABLES.len()]);
 
-    /// Finds our variables in one pass; the first of several counts, as in `getenv`. `None` if the
+    /// Finds our variables in one pass. If one occurs twice, the first counts, as in `getenv`. `None` if the
     /// environment isn't known yet.
     pub fn find() -> Option<Variables> {
         let mut found = Variables::NONE;
@@ -74,7 +74,7 @@ impl Variables {
             Some(copy) => copy
                 .split(|byte| *byte == 0)
                 .for_each(|entry| found.put(entry)),
-            None if BEGUN.load(Ordering::Acquire) => {}
+            None if CONSTRUCTOR_RAN.load(Ordering::Acquire) => {}
             None => return None,
         }
         Some(found)
