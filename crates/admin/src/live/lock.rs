@@ -19,7 +19,7 @@ const FILE: &str = "hugeadm.lock";
 pub type HeldLock = Flock<File>;
 
 /// Waits for the lock. Calls `waiting` if another process holds it. Returns `None` if the lock file
-/// cannot be opened: without the rights to change anything, or if `/run` is read-only.
+/// cannot be opened, because rights are missing or `/run` is read-only.
 pub fn take(root: &Root, waiting: &mut dyn FnMut()) -> io::Result<Option<HeldLock>> {
     let Ok(file) = open(root) else {
         return Ok(None);

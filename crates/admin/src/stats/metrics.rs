@@ -22,7 +22,7 @@ pub struct Sources<'a> {
     pub seen: &'a Snapshot,
     /// Huge pages of control groups.
     pub groups: &'a [Usage],
-    /// `apply` and `check`, each with the time of its record.
+    /// Time of the last `apply` and the last `check`.
     pub runs: &'a [(&'static str, Option<SystemTime>)],
 }
 
@@ -41,7 +41,7 @@ pub fn text(sources: &Sources<'_>) -> String {
         &mut out,
         "hugetools_cgroup_used_bytes",
         "gauge",
-        "Huge pages of the pools that a control group uses",
+        "Pool pages charged to a control group",
         sources.groups.iter().map(group).collect(),
     );
     for (run, time) in sources.runs {
