@@ -74,8 +74,8 @@ impl Launch {
             ("anon", _) | (_, "=thp") => self.thp,
             _ => self.pool,
         } >= WANTED;
-        let to_thp = ["to transparent huge pages", "transparent huge pages follow"];
-        let to_base = ["to base pages", "base pages follow", "on base pages"];
+        let to_thp = ["to transparent huge pages", "using transparent huge pages"];
+        let to_base = ["to base pages", "using base pages", "on base pages"];
         let fails = [
             "request fails",
             "requests for more fail",

@@ -28,7 +28,7 @@ use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{
-    SHORTFALL, huge_size, lacks_pages, lacks_thp, next_rung, report_small,
+    SHORTFALL, huge_size, next_rung, report_missing_pages, report_missing_thp, report_small,
 };
 
 use crate::next;
@@ -63,7 +63,7 @@ fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
     let is_new = is_new(key);
     let lacks_required = is_new && required::shm_lacks_thp(pages, size);
     if lacks_required && !required::shm_may_fall_back(size) {
-        lacks_thp("shmget", size, false);
+        report_missing_thp("shmget", size, false);
         return sys::c_result(Err(Errno(libc::ENOMEM)));
     }
     let id = next::shmget(key, size, flags);
@@ -138,10 +138,10 @@ fn populate_segment(id: c_int, len: usize, page: usize) -> Result<()> {
     result
 }
 
-/// Reports missing pages. `falls_back`: a smaller page follows.
+/// Reports missing huge pages. `falls_back`: the segment is on smaller pages.
 fn report_shortfall(error: Errno, size: usize, page: usize, falls_back: bool) {
     if error.0 != libc::EPERM {
-        return lacks_pages("shmget", size, page, falls_back);
+        return report_missing_pages("shmget", size, page, falls_back);
     }
     SHORTFALL.note(Shortfall::ShmGroup);
     let (page, amount, group) = (SizeName(page), Amount(size), sys::getegid());

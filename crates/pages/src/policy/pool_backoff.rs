@@ -133,14 +133,14 @@ fn next_rung(size: usize) -> &'static str {
     let fallback = config::get().fallback;
     let is_strict = config::share_of_heap() == Some(Share::Whole);
     if size > LARGEST_UNIT && !is_strict {
-        return "smaller pages follow";
+        return "using smaller pages";
     }
     let has_thp = fallback == Fallback::Thp && thp::serves_private().is_ok();
     match below_pools(fallback, is_strict, has_thp) {
         Rung::Fail if is_strict => "the request fails",
         Rung::Fail => "requests for more fail",
-        Rung::Thp => "transparent huge pages follow",
-        Rung::Pool | Rung::Base => "base pages follow",
+        Rung::Thp => "using transparent huge pages",
+        Rung::Pool | Rung::Base => "using base pages",
     }
 }
 

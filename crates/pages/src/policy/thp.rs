@@ -214,7 +214,7 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
         say_once_at(
             said,
             || level_of(why, kind),
-            format_args!("{what}: {reason}: base pages follow"),
+            format_args!("{what}: {reason}: using base pages"),
         );
     }
     served.is_ok()
@@ -274,7 +274,7 @@ fn say_why(why: NoThp) {
     let next = match config::heap_is_of_pool() {
         // Pools may still serve the heap.
         true => "memory without pool pages is on base pages",
-        false => "base pages follow",
+        false => "using base pages",
     };
     say_once_at(&SAID, level, format_args!("{}: {next}", why.reason()));
 }

@@ -86,7 +86,7 @@ pub fn map(call: &Call, map: impl Fn(usize, c_int) -> Result<usize>) -> Result<u
     }
     if populates {
         // MAP_POPULATE doesn't report a failure either.
-        // SAFETY: mapped above, writable, and nobody knows it.
+        // SAFETY: mapped above, writable; no other code has the address.
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
     match (range(at, call.len), place) {

@@ -1,4 +1,5 @@
-//! `mmap(MAP_SHARED | MAP_ANONYMOUS)` on huge pages, rung by rung.
+//! `mmap(MAP_SHARED | MAP_ANONYMOUS)` on hugetlb pages; falls back to transparent huge pages, then
+//! base pages.
 #![expect(unsafe_code, reason = "maps memory for the program")]
 
 use core::ffi::c_int;
@@ -22,18 +23,18 @@ use hugetools_kernfs::size_name::SizeName;
 use crate::registry::region::Backing;
 use crate::registry::shared::open;
 
-/// Records why shared memory isn't on hugetlb pages.
+/// Why shared memory isn't on hugetlb pages.
 pub static SHORTFALL: Noted = Noted::new();
 
 const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
-/// Flags of mappings that we handle. Mappings with any other flag, such as `MAP_HUGETLB`,
-/// `MAP_FIXED` or an unknown one, are left to the kernel.
-const HARMLESS: c_int =
+/// Mappings with any other flag, such as `MAP_HUGETLB`, `MAP_FIXED` or an unknown one, are left to
+/// the kernel.
+const HANDLED_FLAGS: c_int =
     SHARED_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_STACK;
 
-/// Returns the setting if a call requests shared memory that may use huge pages.
-pub fn wants(
+/// Returns the page setting for an `mmap` call; `None` leaves the call to the kernel.
+pub fn pages_for(
     addr: usize,
     len: usize,
     prot: c_int,
@@ -41,27 +42,27 @@ pub fn wants(
     offset: libc::off_t,
 ) -> Option<Pages> {
     let pages = config::get().shm?;
-    let plain = flags & SHARED_ANONYMOUS == SHARED_ANONYMOUS && flags & !HARMLESS == 0;
-    let data = prot & libc::PROT_EXEC == 0 && prot & libc::PROT_WRITE != 0;
-    // The offset is meaningless, but the kernel checks it.
-    (plain && data && addr == 0 && len > 0 && offset == 0).then_some(pages)
+    let is_handled = flags & SHARED_ANONYMOUS == SHARED_ANONYMOUS && flags & !HANDLED_FLAGS == 0;
+    let is_data = prot & libc::PROT_EXEC == 0 && prot & libc::PROT_WRITE != 0;
+    // The kernel ignores an aligned offset and rejects others: leave both to it.
+    (is_handled && is_data && addr == 0 && len > 0 && offset == 0).then_some(pages)
 }
 
-/// Size of the huge pages for shared memory. `None` under the program's own seccomp filter: such
-/// memory could not become ordinary later.
+/// Size of the huge pages for shared memory. `None` under the program's own seccomp filter, which
+/// may forbid the system calls of a later step-down.
 pub fn huge_size(pages: Pages) -> Option<usize> {
-    let may_become_ordinary = sys::filter() != Filter::Own;
-    page_sizes::asked_size(pages).filter(|_| may_become_ordinary)
+    let can_step_down = sys::filter() != Filter::Own;
+    page_sizes::asked_size(pages).filter(|_| can_step_down)
 }
 
 /// Maps shared memory for the program.
 ///
 /// # Errors
-/// The kernel's, for ordinary memory or, if no lower rung is allowed, for huge pages.
+/// The error for huge pages if no fallback is allowed, otherwise the error for ordinary memory.
 pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
     start_facts::take();
     let size = huge_size(pages).filter(|size| *size <= len);
-    let missing = match size.map(|size| map_huge(len, prot, flags, size)) {
+    let huge_error = match size.map(|size| map_huge(len, prot, flags, size)) {
         Some(Ok(addr)) => {
             required::SHM.count(len, false);
             return Ok(addr);
@@ -69,21 +70,21 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
         Some(Err(error)) => Some(error),
         None => required::shm_lacks_thp(pages, len).then_some(Errno(libc::ENOMEM)),
     };
-    let may_follow = missing.is_none() || required::shm_may_fall_back(len);
-    let result = match missing {
-        Some(error) if !may_follow => Err(error),
+    let may_fall_back = huge_error.is_none() || required::shm_may_fall_back(len);
+    let result = match huge_error {
+        Some(error) if !may_fall_back => Err(error),
         // SAFETY: the program's request, at no fixed address.
         _ => unsafe { sys::mmap(0, len, prot, flags, -1, 0) },
     };
-    if missing.is_some() && (result.is_ok() || !may_follow) {
+    if huge_error.is_some() && (result.is_ok() || !may_fall_back) {
         match size {
-            Some(size) => lacks_pages("shared memory", len, size, may_follow),
-            None => lacks_thp("shared memory", len, may_follow),
+            Some(size) => report_missing_pages("shared memory", len, size, may_fall_back),
+            None => report_missing_thp("shared memory", len, may_fall_back),
         }
     }
     if let Ok(addr) = result {
         if len >= facts::thp_size() {
-            required::SHM.count(len, missing.is_some());
+            required::SHM.count(len, huge_error.is_some());
         }
         report_small("shared memory", len, pages);
         advise(addr, len);
@@ -94,59 +95,58 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
 fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize> {
     let no_memory = Errno(libc::ENOMEM);
     let mapped = len.checked_next_multiple_of(size).ok_or(no_memory)?;
-    let known = len
+    let visible = len
         .checked_next_multiple_of(sys::page_size())
         .ok_or(no_memory)?;
-    // Registers the fork handlers, which count forks: a child would share the mapping.
+    // Before the mapping exists: every fork that may share it must be counted.
     fork::watch();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
-    // Despite the reservation a touch may fail under a control group, cpuset or policy.
+    // A control group, cpuset or memory policy may refuse reserved pages: SIGBUS at a touch.
     let populates = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
     let filled = match populates {
         true => populate::shared(base, mapped, size),
         false => Ok(()),
     };
-    let shape = (known, mapped, size);
+    let shape = (visible, mapped, size);
     if filled.is_ok() && open().add(base, shape, prot, Backing::Anonymous) {
         return Ok(base);
     }
-    // SAFETY: mapped above, and nobody knows it.
+    // SAFETY: mapped above; no other code has the address.
     let _ = unsafe { sys::munmap(base, mapped) };
     Err(no_memory)
 }
 
-/// Reports that a pool has too few pages. `what` is the request.
-pub fn lacks_pages(what: &str, len: usize, size: usize, may_follow: bool) {
+/// Reports that a pool has too few pages. `what` names the call or the memory.
+pub fn report_missing_pages(what: &str, len: usize, size: usize, may_fall_back: bool) {
     let pages = len.div_ceil(size);
     SHORTFALL.note(pool_backoff::shortfall_of(size, pages));
     let free = hugetlb_pool::free(size);
     let needed = pages;
     required::report_shm(
         Kind::Shm,
-        may_follow,
+        may_fall_back,
         format_args!(
             "{what}: no huge pages for {}: {pages} pages of {} are needed, {free}; {}{}",
             Amount(len),
             SizeName(size),
-            next_rung(may_follow),
+            next_rung(may_fall_back),
             GrowHint { size, needed, free },
         ),
     );
 }
 
-/// Reports that required transparent huge pages are missing. `what` is the request.
-pub fn lacks_thp(what: &str, len: usize, may_follow: bool) {
+/// Reports that required transparent huge pages are missing.
+pub fn report_missing_thp(what: &str, len: usize, may_fall_back: bool) {
     let why = thp::serves_shared().map_or_else(NoThp::reason, |()| "there are none");
-    let next = next_rung(may_follow);
+    let next = next_rung(may_fall_back);
     required::report_shm(
         Kind::SharedThp,
-        may_follow,
+        may_fall_back,
         format_args!("{what}: {} on base pages: {why}; {next}", Amount(len)),
     );
 }
 
-/// Reports a request that is smaller than the requested page size, but not smaller than a
-/// transparent huge page.
+/// Reports memory that is smaller than the requested page, but could be on a transparent huge page.
 pub fn report_small(what: &str, len: usize, pages: Pages) {
     if let Some(size) = huge_size(pages).filter(|size| (facts::thp_size()..*size).contains(&len)) {
         starter_message::warn(
@@ -161,28 +161,28 @@ pub fn report_small(what: &str, len: usize, pages: Pages) {
     }
 }
 
-/// The rung below hugetlb pages, for a message.
-pub fn next_rung(may_follow: bool) -> NextRung {
+/// Formats the fallback from hugetlb pages.
+pub fn next_rung(may_fall_back: bool) -> NextRung {
     match config::get().fallback {
-        _ if !may_follow => NextRung("the request fails", None),
+        _ if !may_fall_back => NextRung("the request fails", None),
         Fallback::None => NextRung("the request fails", None),
         fallback => advised_rung(fallback),
     }
 }
 
-/// The rung that [`advise`] gives, for a message.
+/// Formats the pages that memory has after [`advise`], which then doesn't repeat the reason.
 fn advised_rung(fallback: Fallback) -> NextRung {
     match (fallback, thp::serves_shared()) {
-        (Fallback::Base, _) => NextRung("base pages follow", None),
-        (_, Ok(())) => NextRung("transparent huge pages follow", None),
+        (Fallback::Base, _) => NextRung("using base pages", None),
+        (_, Ok(())) => NextRung("using transparent huge pages", None),
         (_, Err(why)) => {
-            SAID_WHY.store(true, Ordering::Relaxed);
-            NextRung("base pages follow, since ", Some(why))
+            REASON_REPORTED.store(true, Ordering::Relaxed);
+            NextRung("using base pages, since ", Some(why))
         }
     }
 }
 
-/// A rung, and why it isn't transparent huge pages.
+/// The fallback, and why it isn't transparent huge pages.
 pub struct NextRung(&'static str, Option<NoThp>);
 
 impl fmt::Display for NextRung {
@@ -193,9 +193,10 @@ impl fmt::Display for NextRung {
 }
 
 /// Whether the reason for missing transparent huge pages was reported.
-static SAID_WHY: AtomicBool = AtomicBool::new(false);
+static REASON_REPORTED: AtomicBool = AtomicBool::new(false);
 
-/// Advises shared memory for the fallback; reports once if there are no transparent huge pages.
+/// Gives shared memory the advice for the fallback setting. Reports once if there are no
+/// transparent huge pages.
 pub fn advise(addr: usize, len: usize) {
     if len < facts::thp_size() {
         return;
@@ -213,7 +214,7 @@ pub fn advise(addr: usize, len: usize) {
     }
     if let Err(why) = thp::serves_shared() {
         let (amount, why) = (Amount(len), why.reason());
-        if !SAID_WHY.swap(true, Ordering::Relaxed) {
+        if !REASON_REPORTED.swap(true, Ordering::Relaxed) {
             starter_message::warn(
                 Kind::SharedThp,
                 format_args!("shared memory: {amount} on base pages: {why}"),

@@ -100,7 +100,7 @@ fn table() -> Option<&'static Table> {
         // SAFETY: complete, and never written again.
         Ok(_) => unsafe { new.as_ref() },
         Err(first) => {
-            // SAFETY: mapped above, and nobody knows it.
+            // SAFETY: mapped above; no other code has the address.
             let _ = unsafe { sys::munmap(at, size_of::<Table>()) };
             // SAFETY: a published table.
             unsafe { first.as_ref() }

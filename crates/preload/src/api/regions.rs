@@ -102,7 +102,7 @@ fn map_populated(len: usize, page: usize, flags: c_int, fd: c_int) -> Result<usi
     // SAFETY: mapped above, and zero.
     let is_populated = unsafe { populate::populate(start, len, page) }.is_ok();
     if !is_populated || !region_table::insert(start, len, page) {
-        // SAFETY: mapped above, and nobody knows it.
+        // SAFETY: mapped above; no other code has the address.
         let _ = unsafe { sys::munmap(start, len) };
         return Err(NO_MEMORY);
     }
@@ -123,7 +123,7 @@ fn map_fallback(len: usize) -> Result<(usize, usize)> {
     // SAFETY: reserved above.
     let mapped = unsafe { sys::mmap(start, len, READ_WRITE, flags, -1, 0) };
     if mapped.is_err() || !region_table::insert(start, len, page) {
-        // SAFETY: reserved above, and nobody knows it.
+        // SAFETY: reserved above; no other code has the address.
         let _ = unsafe { sys::munmap(start, len) };
         return Err(NO_MEMORY);
     }

@@ -387,7 +387,7 @@ fn shm(config: &Config) -> Result<(), CannotStart> {
         true => populate::shared(at, size, size),
         false => Ok(()),
     };
-    // SAFETY: mapped above, and nobody knows it.
+    // SAFETY: mapped above; no other code has the address.
     let _ = unsafe { sys::munmap(at, size) };
     populated.map_err(|_| CannotStart::Pool(size))
 }

@@ -1,6 +1,6 @@
 //! Aligns a new mapping to the huge page if that gains a huge page. Linux does so itself since 6.7,
 //! later versions only for lengths of whole huge pages.
-#![expect(unsafe_code, reason = "replaces mappings that nobody knows yet")]
+#![expect(unsafe_code, reason = "replaces mappings before returning them")]
 
 use core::ffi::c_int;
 
@@ -27,7 +27,7 @@ pub(super) fn aligned(
     let is_movable = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
     // MCL_FUTURE has populated it.
     let may_gain = is_movable && gains(at, call.len, size) && !mlocked::locks_future();
-    // SAFETY: mapped just now, and nobody knows it.
+    // SAFETY: mapped just now; no other code has the address.
     if !may_gain || unsafe { sys::munmap(at, call.len) }.is_err() {
         return Ok(at);
     }
@@ -38,7 +38,7 @@ fn map_aligned(call: &Call, size: usize) -> Option<usize> {
     let len = call.len.checked_next_multiple_of(sys::page_size())?;
     let hole = address_space::reserve_elsewhere(len, size).ok()?;
     let flags = call.flags & !libc::MAP_POPULATE | libc::MAP_FIXED;
-    // SAFETY: reserved above, and nobody knows it.
+    // SAFETY: reserved above; no other code has the address.
     let mapped = unsafe { sys::mmap(hole, len, call.prot, flags, -1, 0) };
     if mapped.is_err() {
         address_space::release(hole, len);
