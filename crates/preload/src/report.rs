@@ -1,16 +1,16 @@
-//! Reports on a program: `--require` before it begins ([`required`]), and its memory at the
-//! [`end`].
+//! Reports about the program: `--require` before it begins ([`required`]), memory use when it
+//! ends ([`end`]).
 //!
-//! * [`extents`]: memory known by address; [`own_memory`]: the kernel's figures.
-//! * [`report_file`]: the report's file; [`shared_page`]: the page through which hugectl prints it.
+//! * [`extents`]: address ranges of known segments; [`own_memory`]: the kernel's figures.
+//! * [`report_file`]: output to a file; [`shared_page`]: output through hugectl.
 //!
 //! **Invariants.** Figures come from the kernel. A failure never keeps a program from ending.
-//! Reports use memory of their own ([`crate::rt::scratch`]).
+//! Reports are built in memory of their own ([`crate::rt::scratch`]).
 //!
-//! **Locks.** None: one thread ends a process; the shared page is atomic.
+//! **Locks.** The registry's and the loader's, to find ranges. The shared page has atomic fields.
 //!
-//! **At a fork.** The page stays the parent's. Parent and child append to the same file, each by
-//! one write.
+//! **At a fork.** Only the parent uses the shared page. Parent and child append to the same file,
+//! each by one write.
 
 pub(crate) mod end;
 pub(crate) mod extents;

@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use super::value::{number, split_at_colon};
+use super::value::{parse_number, split_at_colon};
 
 /// System calls that a filter refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +46,7 @@ impl Filter {
                 _ => return None,
             }
         }
-        let count = number(count)?;
+        let count = parse_number(count)?;
         Some(Filter { count, refused })
     }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::value::{Pages, number};
+use super::value::{Pages, parse_number};
 use crate::size;
 
 /// The share of the pools that one process may take for its private memory.
@@ -21,7 +21,7 @@ impl Limit {
             let size = size::parse(value)?;
             return (!size.has_trailing_text).then_some(Limit::Bytes(size.bytes));
         };
-        let parts = number(parts)?;
+        let parts = parse_number(parts)?;
         (parts > 0).then_some(Limit::Part(parts))
     }
 }

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use super::value::number;
+use super::value::parse_number;
 
 /// An inherited descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +37,9 @@ impl<'a> Messages<'a> {
             });
         }
         let mut parts = value.splitn(4, |byte| *byte == b':');
-        let fd = number(parts.next()?).filter(|fd: &u32| i32::try_from(*fd).is_ok())?;
+        let fd = parse_number(parts.next()?).filter(|fd: &u32| i32::try_from(*fd).is_ok())?;
         let file = match parts.next() {
-            Some(device) => Some((number(device)?, number(parts.next()?)?)),
+            Some(device) => Some((parse_number(device)?, parse_number(parts.next()?)?)),
             None => None,
         };
         Some(Messages {

@@ -4,7 +4,7 @@ use super::elfmap::Elfmap;
 use super::messages::Messages;
 use super::require::Require;
 use super::source::Source;
-use super::value::{Pages, number, split_at_colon};
+use super::value::{Pages, parse_number, split_at_colon};
 use super::{DEFAULT_VERBOSITY, DefaultSize, Fallback, Report, Starter, TextCopy, Watcher};
 use crate::{ledger, size};
 
@@ -47,7 +47,7 @@ pub(super) fn messages<'a>(
 pub(super) fn starter(value: &[u8]) -> Option<Starter> {
     let (pid, place) = split_at_colon(value).unwrap_or((value, b""));
     Some(Starter {
-        pid: number(pid)?,
+        pid: parse_number(pid)?,
         ledger: ledger::Place::read(place),
     })
 }
@@ -110,7 +110,7 @@ pub(super) fn text_copy<'a>(
 ) -> Option<TextCopy<'a>> {
     let (pid, program) = source.parsed(name, |value| {
         let (pid, program) = split_at_colon(value)?;
-        (!program.is_empty()).then_some((number(pid)?, program))
+        (!program.is_empty()).then_some((parse_number(pid)?, program))
     })?;
     let program = source.keep(name, program)?;
     Some(TextCopy { pid, program })
@@ -150,7 +150,7 @@ pub(super) fn report<'a>(
     let pid = source.get(pid_name);
     // Rejects `name` if `pid_name` is unset.
     let which = pid.map_or(name, |_| pid_name);
-    let pid = pid.and_then(number);
+    let pid = pid.and_then(parse_number);
     Some(Report::Terminal {
         pid: source.or_reject(which, pid)?,
         json: source.get(json) == Some(b"yes"),
@@ -158,7 +158,7 @@ pub(super) fn report<'a>(
 }
 
 pub(super) fn watcher(value: &[u8]) -> Option<Watcher> {
-    let mut numbers = value.split(|byte| *byte == b':').map(number);
+    let mut numbers = value.split(|byte| *byte == b':').map(parse_number);
     let mut next = || numbers.next().flatten();
     Some(Watcher {
         program: next()?,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::value::{number, split_at_colon};
+use super::value::{parse_number, split_at_colon};
 use crate::segment::Segment;
 
 /// The minimum share of a segment that must be on huge pages.
@@ -101,7 +101,7 @@ impl Require {
         let (digits, rest) = value.split_at(digits.count());
         let list = match (digits, rest) {
             ([], list) => list,
-            (digits, [b':', list @ ..]) => match number::<u32>(digits)? == pid {
+            (digits, [b':', list @ ..]) => match parse_number::<u32>(digits)? == pid {
                 true => list,
                 false => return Some(Require::NOTHING),
             },
@@ -136,7 +136,7 @@ impl Require {
 
 fn share(percent: &[u8]) -> Result<Share, RequireError<'_>> {
     let is_plain = percent.iter().all(u8::is_ascii_digit);
-    let number = number(percent).filter(|number| is_plain && (1..=100).contains(number));
+    let number = parse_number(percent).filter(|number| is_plain && (1..=100).contains(number));
     number
         .map(Share::Percent)
         .ok_or(RequireError::Percent(percent))

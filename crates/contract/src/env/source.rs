@@ -1,7 +1,7 @@
 //! The environment that settings are read from, and parsers that several variables share.
 
 use super::Rejected;
-use super::value::number;
+use super::value::parse_number;
 
 /// An environment, the process that it belongs to, and the variables rejected so far.
 #[expect(missing_debug_implementations, reason = "it holds closures")]
@@ -73,7 +73,7 @@ impl<'e, 'a> Source<'e, 'a> {
     /// Whether the settings apply to this process: not if the variable `process` has another PID
     /// (0 means any), or the variable `names` only other programs.
     pub(super) fn applies(&mut self, process: &'static str, names: &'static str) -> bool {
-        let only: Option<u32> = self.parsed(process, number);
+        let only: Option<u32> = self.parsed(process, parse_number);
         let is_other = only.is_some_and(|only| only != 0 && only != self.pid);
         let names = self.get(names);
         !is_other && names.is_none_or(|names| is_among(self.program, names))

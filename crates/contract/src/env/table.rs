@@ -11,7 +11,7 @@ use super::messages::Messages;
 use super::read;
 use super::require::Require;
 use super::source::Source;
-use super::value::{Pages, number};
+use super::value::{Pages, parse_number};
 use super::{
     DEFAULT_VERBOSITY, DefaultSize, Fallback, Rejected, Report, Starter, TextCopy, Watcher,
 };
@@ -145,7 +145,7 @@ settings! {
     PID = "HUGETLB_PID",
         "new: a process, or 0",
         "the process that warns when its heap runs out of huge pages; 0 if hugectl has warned; all if unset"
-        => warning_pid: Option<u32> = None, |source, name| Source::parsed(source, name, number);
+        => warning_pid: Option<u32> = None, |source, name| Source::parsed(source, name, parse_number);
     STARTER = "HUGETLB_STARTER",
         "new: a process, or `PID:KEY:KINDS:FILE`",
         "the process whose standard error gets warnings of its children; FILE is the ledger of messages, so that one process prints each"

@@ -1,8 +1,8 @@
-//! Values that several variables share.
+//! Types and parsers for the values of several variables.
 
 use core::fmt;
 
-/// The huge pages requested for a segment.
+/// The huge pages that a variable requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
     /// The kernel's default huge page size.
@@ -33,6 +33,6 @@ pub(super) fn split_at_colon(value: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&value[..colon], &value[colon + 1..]))
 }
 
-pub(super) fn number<N: core::str::FromStr>(value: &[u8]) -> Option<N> {
+pub(super) fn parse_number<N: core::str::FromStr>(value: &[u8]) -> Option<N> {
     core::str::from_utf8(value).ok()?.parse().ok()
 }
