@@ -1,10 +1,10 @@
-//! Ignores signals that a write can raise. A closed pipe or `ulimit -f` must not kill the
-//! writer of a message.
-#![expect(unsafe_code, reason = "sets actions of signals")]
+//! Ignores SIGPIPE and SIGXFSZ: writing a message to a closed pipe or past `ulimit -f` must not
+//! kill the process.
+#![expect(unsafe_code, reason = "sets signal actions")]
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-const RAISED: [Signal; 2] = [Signal::SIGPIPE, Signal::SIGXFSZ];
+const WRITE_SIGNALS: [Signal; 2] = [Signal::SIGPIPE, Signal::SIGXFSZ];
 
 /// The previous actions, restored on drop.
 pub(crate) struct IgnoredSignals([Option<SigAction>; 2]);
@@ -13,16 +13,16 @@ impl IgnoredSignals {
     pub(crate) fn begin() -> IgnoredSignals {
         let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
         // SAFETY: ignoring a signal runs no code.
-        IgnoredSignals(RAISED.map(|signal| unsafe { sigaction(signal, &ignore) }.ok()))
+        IgnoredSignals(WRITE_SIGNALS.map(|signal| unsafe { sigaction(signal, &ignore) }.ok()))
     }
 }
 
 impl Drop for IgnoredSignals {
     fn drop(&mut self) {
-        for (signal, before) in RAISED.into_iter().zip(&self.0) {
-            if let Some(before) = before {
+        for (signal, previous) in WRITE_SIGNALS.into_iter().zip(&self.0) {
+            if let Some(previous) = previous {
                 // SAFETY: restores the previous action.
-                let _ = unsafe { sigaction(signal, before) };
+                let _ = unsafe { sigaction(signal, previous) };
             }
         }
     }

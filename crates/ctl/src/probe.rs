@@ -99,7 +99,7 @@ impl Asked {
             }
         };
         let inherited = Settings::read(get, b"", caller.pid);
-        let elfmap = run.segments.over(&inherited);
+        let elfmap = run.segments.elfmap_over(&inherited);
         let wants = Wants {
             heap: run.heap.or(inherited.heap),
             shm: run.shm.or(inherited.shm),

@@ -1,4 +1,4 @@
-//! The architecture of a file.
+//! The architecture of an ELF file: class, byte order and machine.
 
 use std::fmt;
 
@@ -14,8 +14,7 @@ pub enum Class {
     Elf64,
 }
 
-/// Class, byte order and machine. A loader accepts only libraries with the same values as the
-/// program.
+/// A loader accepts a library only if all three fields match the program's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ident {
     /// The address size.
@@ -26,7 +25,7 @@ pub struct Ident {
     pub machine: Machine,
 }
 
-const NAMES: &[(Machine, &str)] = &[
+const MACHINE_NAMES: &[(Machine, &str)] = &[
     (elf::EM_386, "i386"),
     (elf::EM_PPC, "ppc"),
     (elf::EM_PPC64, "ppc64"),
@@ -57,15 +56,18 @@ impl Ident {
         }
     }
 
-    /// Returns the machine without class and byte order, as in `ppc64`.
+    /// Returns the machine without class and byte order, such as `ppc64`.
     pub fn machine_name(&self) -> String {
-        match NAMES.iter().find(|(machine, _)| *machine == self.machine) {
+        match MACHINE_NAMES
+            .iter()
+            .find(|(machine, _)| *machine == self.machine)
+        {
             Some((_, name)) => (*name).to_owned(),
             None => format!("machine {}", self.machine.0),
         }
     }
 
-    /// Returns the machine as directories of libraries name it: `powerpc64le` in
+    /// Returns the machine's name in library directories: `powerpc64le` in
     /// `/usr/lib/powerpc64le-linux-gnu`.
     pub fn directory_name(&self) -> String {
         match (self.machine, self.class, self.endian) {
@@ -80,7 +82,7 @@ impl Ident {
 }
 
 impl fmt::Display for Ident {
-    /// As in `64-bit x86_64`.
+    /// Writes text such as `64-bit x86_64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = match self.class {
             Class::Elf32 => 32,

@@ -44,9 +44,9 @@ pub(super) fn notes(run: &Run, findings: &Findings, is_left_out: bool) -> Vec<No
 
 /// Warns about options that override each other.
 fn conflicts(run: &Run) -> Option<Note> {
-    let text = match run.segments.off && run.segments.name_any() {
+    let text = match run.segments.off && run.segments.request_any() {
         true => "--disable overrides --text, --text-libs, --data and --bss",
-        false if run.segments.disagree() => {
+        false if run.segments.data_differs_from_bss() => {
             "data and bss are one segment: the pages of --data count for both"
         }
         false => return None,

@@ -167,7 +167,7 @@ impl Maker<'_> {
 
     fn asked(&mut self) {
         let segments = &self.run.segments;
-        if segments.set_elfmap() {
+        if segments.needs_elfmap() {
             self.set(env::ELFMAP, self.findings.elfmap.to_string());
         }
         self.heap();

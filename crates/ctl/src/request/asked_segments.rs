@@ -1,7 +1,8 @@
-//! The options for the segments of a program: text, data and bss.
+//! The options for text, data and bss.
 
 use hugetools_contract::env::{Elfmap, Pages, Settings};
 
+/// The pages requested for each segment, and the options that apply to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Segments {
     pub(crate) text: Option<Pages>,
@@ -9,6 +10,7 @@ pub(crate) struct Segments {
     pub(crate) bss: Option<Pages>,
     /// `--disable`
     pub(crate) off: bool,
+    /// `--text-libs`
     pub(crate) libraries: bool,
     pub(crate) share_text: bool,
     pub(crate) no_reserve: bool,
@@ -16,33 +18,33 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Returns the pages for data and bss, which are one segment. `--data` wins.
+    /// Returns the pages for data and bss, which share one ELF segment. `--data` wins.
     pub(crate) fn writable(&self) -> Option<Pages> {
         self.data.or(self.bss)
     }
 
-    /// Whether different pages are requested for data and bss.
-    pub(crate) fn disagree(&self) -> bool {
+    pub(crate) fn data_differs_from_bss(&self) -> bool {
         matches!((self.data, self.bss), (Some(data), Some(bss)) if data != bss)
     }
 
-    pub(crate) fn name_any(&self) -> bool {
+    pub(crate) fn request_any(&self) -> bool {
         self.text.is_some() || self.writable().is_some() || self.libraries
     }
 
-    pub(crate) fn set_elfmap(&self) -> bool {
-        self.off || self.name_any()
+    /// Whether `HUGETLB_ELFMAP` must be set for the program.
+    pub(crate) fn needs_elfmap(&self) -> bool {
+        self.off || self.request_any()
     }
 
-    /// Returns the options merged with the environment.
-    pub(crate) fn over(&self, inherited: &Settings<'_>) -> Elfmap {
+    /// Merges the options with the inherited environment; options win.
+    pub(crate) fn elfmap_over(&self, inherited: &Settings<'_>) -> Elfmap {
         if self.off {
             return Elfmap {
                 off: true,
                 ..Elfmap::default()
             };
         }
-        if !self.name_any() {
+        if !self.request_any() {
             return inherited.elfmap;
         }
         let text = self.text.or(inherited.elfmap.text);
