@@ -1,4 +1,4 @@
-//! The running machine with an empty pool. Tests that change nothing share it.
+//! The running machine with an empty pool, shared by tests that don't change it.
 
 use std::fs;
 
@@ -9,18 +9,18 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::live::{Live, can_be_set, live_root, lock, machine, skip};
 
-/// The machine for a test that doesn't change it.
+/// The machine with an empty pool of the default size.
 pub(crate) enum UnchangedMachine {
-    /// The pool was empty already; other tests share the machine.
-    Shared(Box<Found>),
+    /// The pool was empty; other tests may use the machine at the same time.
+    Shared(Box<SharedMachine>),
     /// The pool was emptied for this test only.
     Emptied(Box<Live>),
 }
 
-/// The unchanged machine.
-pub(crate) struct Found {
+/// The machine as found.
+pub(crate) struct SharedMachine {
     machine: Machine,
-    /// A shared lock.
+    /// Shared with other tests.
     _lock: Flock<fs::File>,
 }
 
@@ -29,11 +29,11 @@ pub(crate) fn without_pool(test: &str) -> Option<UnchangedMachine> {
     if !can_be_set(test) {
         return None;
     }
-    let found = Found {
+    let found = SharedMachine {
         _lock: lock(FlockArg::LockShared),
         machine: Machine::read(&live_root()).unwrap(),
     };
-    if is_empty(&found.machine) {
+    if is_prepared(&found.machine) {
         return Some(UnchangedMachine::Shared(Box::new(found)));
     }
     drop(found);
@@ -51,15 +51,16 @@ pub(crate) fn with_thp(test: &str) -> Option<UnchangedMachine> {
     }
 }
 
-fn is_empty(machine: &Machine) -> bool {
-    let has_none = |pool: &Pool| {
+/// Whether the pool is empty and `shmem_enabled` is as [`machine`] sets it.
+fn is_prepared(machine: &Machine) -> bool {
+    let is_empty = |pool: &Pool| {
         pool.minimum().get() == 0 && pool.overcommit.is_none_or(|pages| pages.get() == 0)
     };
     let shmem = machine
         .thp
         .as_ref()
         .and_then(|thp| thp.shmem_enabled.as_deref());
-    machine.default_pool().is_some_and(has_none) && shmem.is_none_or(|word| word == "never")
+    machine.default_pool().is_some_and(is_empty) && shmem.is_none_or(|word| word == "never")
 }
 
 impl UnchangedMachine {

@@ -1,4 +1,4 @@
-//! Checks whether a file, a pool or a mount is for this machine.
+//! Evaluates `when`: whether a configuration file, pool or mount applies to this machine.
 
 use hugetools_model::Machine;
 use hugetools_model::units::size::Quantity;
@@ -19,16 +19,16 @@ impl HostFacts<'_> {
         let mut holds = true;
         if let Some(pattern) = &when.host {
             let names = pattern.split(' ').filter(|name| !name.is_empty());
-            let is_it = |name| self.host.is_some_and(|host| matches(name, host));
-            holds &= names.clone().any(is_it);
+            let is_host = |name| self.host.is_some_and(|host| matches(name, host));
+            holds &= names.clone().any(is_host);
         }
         if let Some(memory) = &when.memory {
             let bytes = |text: &str| Some(text.parse::<Quantity>().ok()?.bytes().ok()?.get());
-            let total = installed(self.machine.meminfo.total.get());
+            let total = installed_memory(self.machine.meminfo.total.get());
             let compared = compare(memory.get_ref(), total, bytes);
             holds &= compared.ok_or_else(|| {
                 let key = source.key("memory", &memory.span());
-                format!("{key}: not a comparison; write one, as in \">=64GB\"")
+                format!("{key}: not a comparison such as \">=64GB\"")
             })?;
         }
         if let Some(nodes) = &when.nodes {
@@ -36,15 +36,15 @@ impl HostFacts<'_> {
             let compared = compare(&nodes.get_ref().0, count, |text| text.parse().ok());
             holds &= compared.ok_or_else(|| {
                 let key = source.key("nodes", &nodes.span());
-                format!("{key}: not a comparison; write a number, or one as in \">=2\"")
+                format!("{key}: not a number or a comparison such as \">=2\"")
             })?;
         }
         Ok(holds)
     }
 }
 
-/// Evaluates a comparison such as `>=64GB`; `None` if it is invalid.
-fn compare(text: &str, with: u64, parse: impl Fn(&str) -> Option<u64>) -> Option<bool> {
+/// Checks a value against a comparison such as `>=64GB`; `None` if that is invalid.
+fn compare(text: &str, actual: u64, parse: impl Fn(&str) -> Option<u64>) -> Option<bool> {
     type Compare = fn(&u64, &u64) -> bool;
     let operators: [(&str, Compare); 5] = [
         (">=", u64::ge),
@@ -56,12 +56,12 @@ fn compare(text: &str, with: u64, parse: impl Fn(&str) -> Option<u64>) -> Option
     let (compare, value) = operators
         .into_iter()
         .find_map(|(sign, compare)| Some((compare, text.trim().strip_prefix(sign)?)))?;
-    Some(compare(&with, &parse(value.trim())?))
+    Some(compare(&actual, &parse(value.trim())?))
 }
 
-/// Estimates the installed memory. `MemTotal` lacks the kernel's part: 62 GB on a machine of 64 GB.
-/// Rounds up to a multiple of 1/8 of the next lower power of two.
-fn installed(total: u64) -> u64 {
+/// Estimates the installed memory. `MemTotal` excludes memory that the kernel reserved: 62 GB of
+/// 64 GB. Rounds up in steps of 1/8 of the largest power of two within `total`.
+fn installed_memory(total: u64) -> u64 {
     let step = 1 << total.checked_ilog2().unwrap_or(0).saturating_sub(3);
     total.checked_next_multiple_of(step).unwrap_or(total)
 }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn installed_memory_is_what_was_bought() {
+    fn installed_memory_is_a_usual_size() {
         // MemTotal in kB, installed memory in GB.
         for (kilobytes, gigabytes) in [
             (3_981_000, 4),
@@ -103,7 +103,11 @@ mod tests {
             (131_744_000, 128),
             (395_900_000, 384),
         ] {
-            assert_eq!(installed(kilobytes << 10), gigabytes << 30, "{kilobytes}");
+            assert_eq!(
+                installed_memory(kilobytes << 10),
+                gigabytes << 30,
+                "{kilobytes}"
+            );
         }
     }
 }
