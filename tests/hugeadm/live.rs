@@ -1,5 +1,5 @@
-//! hugeadm on the running machine: real pools, real mounts. Needs root; see
-//! `support::live` for lock, skipping and restoring.
+//! hugeadm on the running machine, as root. `support::live` locks the machine, restores it, and
+//! skips what it can't run.
 
 mod ends;
 mod growth;
@@ -25,14 +25,14 @@ fn gigantic() -> PageSize {
     PageSize::new(GIB).unwrap()
 }
 
-/// Returns hugeadm's swap files in use; the machine may have others.
-fn our_swaps(live: &Live) -> Vec<Swap> {
+/// Returns the active swap files that hugeadm made; the machine may have others.
+fn hugeadm_swaps(live: &Live) -> Vec<Swap> {
     let mut swaps = live.now().swaps;
     swaps.retain(|swap| swap.path.starts_with("/var/lib/hugetlbfs"));
     swaps
 }
 
-/// Checks that a dry run changes nothing, then makes the real run.
+/// Checks that a dry run changes nothing, then runs hugeadm without `--dry-run`.
 fn dry_then_real(live: &Live, args: &[&str]) -> Ran {
     let before = live.now();
     let dry = live.hugeadm(&[&["--dry-run"], args].concat());
@@ -47,7 +47,7 @@ fn dry_then_real(live: &Live, args: &[&str]) -> Ran {
     live.hugeadm(args)
 }
 
-fn succeeds(live: &Live, args: &[&str]) {
+fn succeeds_silently(live: &Live, args: &[&str]) {
     let ran = dry_then_real(live, args);
     assert_eq!(
         (ran.status, ran.out.as_str(), ran.err.as_str()),
@@ -76,16 +76,16 @@ fn pools_by_size_by_difference_by_node_and_by_share() {
     if live.now().meminfo.available < Some(Bytes::new(8 * GIB)) {
         return skip("pools", "less than 8 GiB are available").unwrap_or(());
     }
-    succeeds(&live, &["--pool-pages-min", "DEFAULT:2048MB"]);
+    succeeds_silently(&live, &["--pool-pages-min", "DEFAULT:2048MB"]);
     assert_eq!(live.pool(size).0, pages_of(2 * GIB));
-    succeeds(&live, &["--pool-pages-min", "DEFAULT:+16"]);
+    succeeds_silently(&live, &["--pool-pages-min", "DEFAULT:+16"]);
     assert_eq!(live.pool(size).0, pages_of(2 * GIB) + 16);
     if live.now().node(NodeId::new(0)).is_some() {
-        succeeds(&live, &["--pool-pages-min", &format!("{size}@0:64")]);
+        succeeds_silently(&live, &["--pool-pages-min", &format!("{size}@0:64")]);
         let node = live.now().node(NodeId::new(0)).unwrap().clone();
         assert_eq!(node.pool(size).unwrap().minimum().get(), 64);
     }
-    succeeds(&live, &["--pool-pages-min", "DEFAULT:10%"]);
+    succeeds_silently(&live, &["--pool-pages-min", "DEFAULT:10%"]);
     assert_eq!(
         live.pool(size).0,
         pages_of(live.now().meminfo.total.percent(10).unwrap().get())
@@ -93,12 +93,12 @@ fn pools_by_size_by_difference_by_node_and_by_share() {
 }
 
 #[test]
-fn the_maximum_stays_and_can_be_set() {
+fn a_new_minimum_keeps_the_maximum() {
     let Some(live) = machine("maximum") else {
         return;
     };
     let size = live.default_size();
-    succeeds(
+    succeeds_silently(
         &live,
         &["--pool-pages-min=DEFAULT:10", "--pool-pages-max=DEFAULT:15"],
     );
@@ -109,7 +109,7 @@ fn the_maximum_stays_and_can_be_set() {
         ("--pool-pages-max=DEFAULT:30", (8, 22)),
         ("--pool-pages-max=DEFAULT:4", (4, 0)),
     ] {
-        succeeds(&live, &[option]);
+        succeeds_silently(&live, &[option]);
         assert_eq!(live.pool(size), after, "{option}");
     }
 }
@@ -128,7 +128,7 @@ fn gigantic_pages() {
         2 => assert_eq!((ran.status, ran.err.as_str()), (0, "")),
         _ => assert_eq!(ran.status, 3, "{got} pages\n{}", ran.err),
     }
-    // All memory, more than a running machine can free.
+    // As much as all RAM: never available while the machine runs.
     let asked = live.now().meminfo.total.get() / GIB;
     let ran = live.hugeadm(&["--force", "--pool-pages-min", &format!("1GB:{asked}")]);
     let got = live.pool(gigantic()).0;
@@ -138,8 +138,8 @@ fn gigantic_pages() {
         "{}",
         ran.err
     );
-    let told = format!("hugepagesz=1G hugepages={asked}, where the memory is large enough\n");
-    assert!(ran.err.contains(&told), "{}", ran.err);
+    let advice = format!("hugepagesz=1G hugepages={asked}, where the memory is large enough\n");
+    assert!(ran.err.contains(&advice), "{}", ran.err);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn an_ordinary_user_can_list_and_plan_only() {
     );
     // The directories may exist from an earlier mount.
     let not_mounted = ["cannot make directory", "cannot mount a hugetlbfs on"];
-    let is_told = |what: &str| ran.err.contains(&format!("{what} /var/lib/hugetlbfs"));
-    assert!(not_mounted.into_iter().any(is_told), "{}", ran.err);
+    let is_reported = |what: &str| ran.err.contains(&format!("{what} /var/lib/hugetlbfs"));
+    assert!(not_mounted.into_iter().any(is_reported), "{}", ran.err);
     assert_eq!(live.now().pools, before);
 }

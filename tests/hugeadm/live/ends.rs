@@ -8,7 +8,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{gigantic, our_swaps};
+use super::{gigantic, hugeadm_swaps};
 use crate::support::live::{Live, machine, skip};
 use crate::support::tool::tool;
 
@@ -37,14 +37,14 @@ fn send(child: &Child, signal: Signal) {
 
 /// Whether no swap is left.
 fn is_clean(live: &Live) -> bool {
-    our_swaps(live).is_empty() && !Path::new(SWAP).exists()
+    hugeadm_swaps(live).is_empty() && !Path::new(SWAP).exists()
 }
 
 /// Starts a run, and sends a signal 300 ms after it has added swap.
 fn ended_by(live: &Live, args: &[&str], signal: Signal) -> Output {
     let mut child = start(args);
     let ended = |child: &mut Child| child.try_wait().unwrap().is_some();
-    while our_swaps(live).is_empty() && !ended(&mut child) {
+    while hugeadm_swaps(live).is_empty() && !ended(&mut child) {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::thread::sleep(Duration::from_millis(300));

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{is_settled, our_swaps, succeeds};
+use super::{hugeadm_swaps, is_settled, succeeds_silently};
 use crate::support::live::machine;
 use crate::support::tool::sh;
 
@@ -21,9 +21,9 @@ fn temporary_swap_is_added_and_removed() {
     for done in ["used as swap", "removed from swap"] {
         assert!(ran.err.contains(&format!("{swap}: {done}\n")), "{ran:?}");
     }
-    assert!(our_swaps(&live).is_empty() && !Path::new(swap).exists());
+    assert!(hugeadm_swaps(&live).is_empty() && !Path::new(swap).exists());
 
-    succeeds(
+    succeeds_silently(
         &live,
         &[
             "--add-temp-swap=2",
@@ -32,7 +32,7 @@ fn temporary_swap_is_added_and_removed() {
             "DEFAULT:+3",
         ],
     );
-    let found = our_swaps(&live);
+    let found = hugeadm_swaps(&live);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].path, Path::new(DIR).join("swapfile-1"));
     let file = found[0].path.metadata().unwrap();
@@ -64,7 +64,7 @@ fn the_dry_run_script_works_in_sh() {
     let ran = sh(&script.out);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
     assert_eq!(live.pool(size), (24, 16));
-    assert!(our_swaps(&live).is_empty());
+    assert!(hugeadm_swaps(&live).is_empty());
     assert!(is_settled(&live, &args), "{}", script.out);
     let script = live.hugeadm(&["--dry-run", "--unmount"]);
     let ran = sh(&script.out);

@@ -11,7 +11,7 @@ use hugetools_model::mount::mounted_at;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use super::{is_settled, succeeds};
+use super::{is_settled, succeeds_silently};
 use crate::support::live::machine;
 
 const BASE: &str = "/var/lib/hugetlbfs";
@@ -48,7 +48,7 @@ fn mounts_with_owner_and_mode() {
             0o1777,
         ),
     ] {
-        succeeds(&live, &[option]);
+        succeeds_silently(&live, &[option]);
         let points = sizes
             .iter()
             .map(|size| Path::new(base).join(format!("pagesize-{size}")));
@@ -63,7 +63,7 @@ fn mounts_with_owner_and_mode() {
 
         // A modified mount is repaired.
         std::fs::set_permissions(&points[0], Permissions::from_mode(0o700)).unwrap();
-        succeeds(&live, &[option]);
+        succeeds_silently(&live, &[option]);
         assert_eq!(owner(&points[0]), (0, 0, mode));
     }
     let listed = live.hugeadm(&["--list-all-mounts"]).out;
@@ -71,7 +71,7 @@ fn mounts_with_owner_and_mode() {
         listed.contains("/var/lib/hugetlbfs/global/pagesize-"),
         "{listed}"
     );
-    succeeds(&live, &["--pool-pages-min", "DEFAULT:+1"]);
+    succeeds_silently(&live, &["--pool-pages-min", "DEFAULT:+1"]);
     let usable = live.hugeadm(&["--page-sizes"]).out;
     assert!(
         usable
@@ -90,7 +90,7 @@ fn mounts_of_a_user_and_of_a_group() {
         "--create-user-mounts=daemon",
         "--create-group-mounts=daemon",
     ];
-    succeeds(&live, &args);
+    succeeds_silently(&live, &args);
     let dirs = ["user", "group"].map(|kind| Path::new(BASE).join(kind).join("daemon"));
     let [user, group] = dirs.clone().map(|dir| dir.join(format!("pagesize-{size}")));
     for path in [&dirs[0], &user] {
@@ -108,7 +108,7 @@ fn mounts_of_a_user_and_of_a_group() {
 
     // A directory that a killed run left to root is repaired.
     std::os::unix::fs::chown(&dirs[0], Some(0), Some(0)).unwrap();
-    succeeds(&live, &args);
+    succeeds_silently(&live, &args);
     assert_eq!(owner(&dirs[0]), (DAEMON, 0, 0o700));
 }
 
@@ -125,7 +125,7 @@ fn owner_and_mode_are_read_from_the_mount() {
     let line = text.lines().find(|line| line.contains(&point)).unwrap();
     assert!(line.contains("uid=1,gid=2,mode=750,pagesize="), "{line}");
     assert!(!line.contains("mode=1777"), "{line}");
-    succeeds(&live, &["--create-global-mounts", "--mount-mode=0755"]);
+    succeeds_silently(&live, &["--create-global-mounts", "--mount-mode=0755"]);
     let text = live.hugeadm(&["--list-all-mounts"]).out;
     let line = text.lines().find(|line| line.starts_with(&point)).unwrap();
     assert!(!line.contains("mode=") && !line.contains("uid="), "{line}");
@@ -172,7 +172,7 @@ fn unmount_removes_all_mounts() {
     };
     let size = live.default_size();
     let before = live.now().mounts;
-    succeeds(
+    succeeds_silently(
         &live,
         &[
             "--create-mounts",
@@ -197,7 +197,7 @@ fn unmount_removes_all_mounts() {
         "the others have gone: {left:?}"
     );
     drop(open);
-    succeeds(&live, &["--unmount"]);
+    succeeds_silently(&live, &["--unmount"]);
     assert_eq!(live.now().mounts, before);
     assert!(!Path::new(BASE).exists());
     let ran = live.hugeadm(&["--unmount"]);
@@ -211,22 +211,22 @@ fn clear_leaves_the_pages_in_use() {
     };
     let before = live.now().mounts;
     let size = live.default_size();
-    succeeds(
+    succeeds_silently(
         &live,
         &["--pool-pages-min=DEFAULT:8", "--pool-pages-max=DEFAULT:12"],
     );
-    succeeds(&live, &["--create-mounts"]);
+    succeeds_silently(&live, &["--create-mounts"]);
     let held = memfd_create(c"held", MFdFlags::MFD_HUGETLB).unwrap();
     let length = i64::try_from(3 * size.get()).unwrap();
     fallocate(&held, FallocateFlags::empty(), 0, length).unwrap();
     // The commands of a dry run do the same.
     let script = live.hugeadm(&["--dry-run", "--clear"]).out;
-    succeeds(&live, &["--clear"]);
+    succeeds_silently(&live, &["--clear"]);
     assert_eq!(live.pool(size), (3, 0));
     assert!(live.now().mounts == before && !Path::new(BASE).exists());
     assert!(is_settled(&live, &["--clear"]));
     drop(held);
-    succeeds(&live, &["--create-mounts", "--pool-pages-max=DEFAULT:9"]);
+    succeeds_silently(&live, &["--create-mounts", "--pool-pages-max=DEFAULT:9"]);
     let ran = Command::new("sh").args(["-ec", &script]).output().unwrap();
     assert!(ran.status.success(), "{script}: {ran:?}");
     assert_eq!(live.pool(size), (0, 0));
@@ -241,7 +241,7 @@ fn a_link_does_not_redirect_a_mount() {
     };
     let size = live.default_size();
     let args = ["--create-user-mounts=daemon"];
-    succeeds(&live, &args);
+    succeeds_silently(&live, &args);
     let user = Path::new(BASE).join("user/daemon");
     let point = user.join(format!("pagesize-{size}"));
     nix::mount::umount(&point).unwrap();
@@ -254,5 +254,5 @@ fn a_link_does_not_redirect_a_mount() {
     assert!(ran.err.contains("(ENOTDIR)"), "{ran:?}");
     assert_eq!((owner(victim.path()), live.now().mounts), before);
     std::fs::remove_file(&point).unwrap();
-    succeeds(&live, &args);
+    succeeds_silently(&live, &args);
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use hugetools_model::thp::Thp;
 
-use super::succeeds;
+use super::succeeds_silently;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::copy;
@@ -28,7 +28,7 @@ fn the_group_of_userfaultfd() {
         .unwrap()
         .gid
         .as_raw();
-    succeeds(&live, &["--set-userfaultfd-group", "root"]);
+    succeeds_silently(&live, &["--set-userfaultfd-group", "root"]);
     let opens = || {
         let mut command = Command::new("sh");
         command
@@ -44,7 +44,7 @@ fn the_group_of_userfaultfd() {
     let command = format!("chown 0:{gid} /dev/userfaultfd && chmod 0660 /dev/userfaultfd\n");
     assert!(planned.ends_with(&command), "{planned}");
     assert!(!opens(), "a dry run changes nothing");
-    succeeds(&live, &["--set-userfaultfd-group", "daemon"]);
+    succeeds_silently(&live, &["--set-userfaultfd-group", "daemon"]);
     assert_eq!(live.now().userfault.group(), Some(gid));
     assert!(opens());
     let again = live.hugeadm(&["-v", "--set-userfaultfd-group", "daemon"]);
@@ -79,9 +79,9 @@ fn members_of_the_group_make_shared_memory() {
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     live.set_pool(4);
-    succeeds(&live, &["--set-shm-group", "root"]);
+    succeeds_silently(&live, &["--set-shm-group", "root"]);
     assert_eq!(make(daemon), "refused: Operation not permitted\n");
-    succeeds(&live, &["--set-shm-group", "daemon"]);
+    succeeds_silently(&live, &["--set-shm-group", "daemon"]);
     assert_eq!(make(daemon), "made\n");
     assert_eq!(make(nobody), "refused: Operation not permitted\n");
 }
@@ -109,17 +109,17 @@ fn recommendations_never_lower_a_limit() {
     // The kernel set this at boot if transparent huge pages are on.
     let recommended = limits(&live).0;
     live.set_pool(8);
-    succeeds(&live, &["--pool-pages-max", "DEFAULT:8"]);
+    succeeds_silently(&live, &["--pool-pages-max", "DEFAULT:8"]);
     set("vm/min_free_kbytes", recommended / 2);
     set("kernel/shmmax", 4096);
-    succeeds(&live, &args);
+    succeeds_silently(&live, &args);
     let shmmax = 8 * live.default_size().get();
     assert!(limits(&live).0 > recommended / 2);
     assert_eq!(limits(&live).1, shmmax);
     let raised = (limits(&live).0 + 5000, shmmax + 1);
     set("vm/min_free_kbytes", raised.0);
     set("kernel/shmmax", raised.1);
-    succeeds(&live, &args);
+    succeeds_silently(&live, &args);
     assert_eq!(limits(&live), raised);
 }
 
@@ -135,18 +135,18 @@ fn transparent_huge_pages() {
     let word =
         |live: &Live, of: fn(&Thp) -> &Option<String>| of(&thp(live).unwrap()).clone().unwrap();
     for mode in ["always", "madvise", "never"] {
-        succeeds(&live, &[&format!("--thp-{mode}")]);
+        succeeds_silently(&live, &[&format!("--thp-{mode}")]);
         assert_eq!(word(&live, |thp| &thp.enabled), mode);
     }
     for mode in ["always", "defer", "defer+madvise", "madvise", "never"] {
-        succeeds(&live, &["--thp-defrag", mode]);
+        succeeds_silently(&live, &["--thp-defrag", mode]);
         assert_eq!(word(&live, |thp| &thp.defrag), mode);
     }
     for mode in ["within_size", "advise", "never"] {
-        succeeds(&live, &["--thp-shmem", mode]);
+        succeeds_silently(&live, &["--thp-shmem", mode]);
         assert_eq!(word(&live, |thp| &thp.shmem_enabled), mode);
     }
-    succeeds(
+    succeeds_silently(
         &live,
         &[
             "--thp-khugepaged-pages=1000",
@@ -163,7 +163,7 @@ fn transparent_huge_pages() {
     for size in sizes.filter(|size| size.enabled.is_some()) {
         for mode in ["always", "madvise", "inherit", "never"] {
             let size = size.size;
-            succeeds(&live, &["--thp-size", &format!("{size}:{mode}")]);
+            succeeds_silently(&live, &["--thp-size", &format!("{size}:{mode}")]);
             let sizes = thp(&live).unwrap().sizes;
             let found = sizes.iter().find(|found| found.size == size).unwrap();
             assert_eq!(found.enabled.as_deref(), Some(mode));
@@ -185,7 +185,7 @@ fn hvo_sets_the_sysctl() {
         return skip("HVO", "this kernel has none").unwrap_or(());
     }
     for (switch, value) in [("on", 1), ("off", 0)] {
-        succeeds(&live, &["--hvo", switch]);
+        succeeds_silently(&live, &["--hvo", switch]);
         assert_eq!(live.now().sysctl.hugetlb_optimize_vmemmap, Some(value));
     }
 }

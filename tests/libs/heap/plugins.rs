@@ -1,5 +1,5 @@
-//! Libraries opened with `RTLD_DEEPBIND`, which the loader binds to libc before ours. A block
-//! is freed by the allocator that made it.
+//! Plugins opened with `RTLD_DEEPBIND`, which searches libc before our library. They must still
+//! use our malloc and memory calls.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,7 @@ fn hugectl(options: &[&str], program: &Path, args: &[&str]) -> Ran {
     command.ran()
 }
 
-/// Builds a program and its plugin.
-fn pair(name: &str) -> Option<(PathBuf, String)> {
+fn build_with_plugin(name: &str) -> Option<(PathBuf, String)> {
     let flags = ["-DPLUGIN", "-shared", "-fPIC"];
     let plugin = build_as(&format!("lib{name}-plugin.so"), name, Libc::Glibc, &flags)?;
     Some((build(name, Libc::Glibc, &[])?, plugin.to_str()?.to_owned()))
@@ -22,20 +21,20 @@ fn pair(name: &str) -> Option<(PathBuf, String)> {
 
 #[test]
 fn a_deep_bound_plugin_shares_our_heap_and_keeps_its_symbols() {
-    let Some((program, plugin)) = pair("plugins") else {
+    let Some((program, plugin)) = build_with_plugin("plugins") else {
         return;
     };
-    for how in ["deep", "lazy"] {
-        let ran = hugectl(&["--heap=thp", "-q"], &program, &[how, &plugin]);
+    for mode in ["deep", "lazy"] {
+        let ran = hugectl(&["--heap=thp", "-q"], &program, &[mode, &plugin]);
         let found = (ran.status, ran.out.as_str(), ran.err.as_str());
-        assert_eq!(found, (0, "the plugin's\n", ""), "{how}");
+        assert_eq!(found, (0, "the plugin's\n", ""), "{mode}");
     }
 }
 
-/// dlopen searches the RUNPATH of its caller, which must not be our library.
+/// `dlopen` searches its caller's RUNPATH. The caller must not appear to be our library.
 #[test]
 fn a_plugin_is_found_by_the_runpath_of_its_caller() {
-    if pair("plugins").is_none() {
+    if build_with_plugin("plugins").is_none() {
         return;
     }
     let flags = ["-DCALLER", "-shared", "-fPIC", "-Wl,-rpath,$ORIGIN"];
@@ -48,11 +47,11 @@ fn a_plugin_is_found_by_the_runpath_of_its_caller() {
 }
 
 #[test]
-fn memory_calls_of_a_deep_bound_library_return_the_same() {
+fn a_deep_bound_plugin_gets_the_usual_results_of_memory_calls() {
     let Some(live) = machine("memory calls of a deep-bound library") else {
         return;
     };
-    let Some((program, plugin)) = pair("deepbind_memory") else {
+    let Some((program, plugin)) = build_with_plugin("deepbind_memory") else {
         return;
     };
     live.set_pool(60);
@@ -75,7 +74,7 @@ fn memory_calls_of_a_deep_bound_library_return_the_same() {
 
 /// PHP opens its modules with `RTLD_DEEPBIND`.
 #[test]
-fn php_with_its_modules() {
+fn php_modules_work() {
     let Some(live) = machine("php") else { return };
     live.set_pool(40);
     crate::libs::apps::same("php", PHP);
