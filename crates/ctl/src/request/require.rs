@@ -27,6 +27,7 @@ pub(super) fn parse(list: Option<&str>) -> Result<Require, Failure> {
     })
 }
 
+/// Requests default pages for each required segment that no option requests.
 pub(super) fn imply(run: &mut Run) {
     let has_data = run.segments.writable().is_some();
     let require = run.require;
