@@ -1,4 +1,4 @@
-//! Tables of memory that we handed out or changed, for the program's later calls on it.
+//! Tables of the memory that we mapped or advised. The program's later calls look it up here.
 //!
 //! | memory | table | filled by |
 //! |---|---|---|
@@ -10,10 +10,10 @@
 //! unchanged. Memory shared with other processes is never replaced.
 //!
 //! **Locks.** [`shared`] has a lock, taken through a [`table_guard`](crate::rt::table_guard).
-//! [`anon`] and tests for overlap take none.
+//! [`anon`] and [`overlaps`] take no lock.
 //!
-//! **At a fork.** The fork waits for changes of tables. The child has the same tables and shared
-//! memory.
+//! **At a fork.** The fork waits for changes of tables, except [`anon`]. The child has the same
+//! tables and shared memory.
 
 use core::ops::Range;
 

@@ -190,7 +190,7 @@ pub fn after_fixed(addr: usize, len: usize) {
 
 /// `mremap(2)`. After `None` pass the call on, then call [`moved`].
 pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
-    let done = remap::mremap(*call).or_else(|| anon::growth(call).err().map(Err));
+    let done = remap::mremap(*call).or_else(|| anon::admit_growth(call).err().map(Err));
     if let Some(Ok(to)) = done {
         anon::remapped(call, to);
     }

@@ -129,7 +129,7 @@ unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_
         None => unsafe { next::madvise(addr, len, advice) },
     };
     if result == 0 {
-        anon::advised(addr as usize, len, advice);
+        anon::note_advice(addr as usize, len, advice);
     }
     result
 }

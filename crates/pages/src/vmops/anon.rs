@@ -16,7 +16,7 @@ use core::ffi::c_int;
 
 use crate::kernel::{facts, populate};
 use crate::policy::{start_facts, thp};
-use crate::registry::anon::{self as registry, Known};
+use crate::registry::anon::{self as registry, AnonMapping};
 use crate::sys::Result;
 use call::{advise, is_active, large, range};
 
@@ -29,41 +29,41 @@ mod required;
 pub use call::{Call, is_enabled};
 pub use program_break::break_moved;
 pub use remap::remapped;
-pub use required::growth;
+pub use required::admit_growth;
 
-/// A new mapping among the known ones.
-enum Place {
-    /// Replaces a part of a known mapping.
-    Within(Known),
-    /// Large, or continues a known one.
+/// How a new mapping relates to the registered ones.
+enum Kind {
+    /// Replaces a part of a registered mapping.
+    Within(AnonMapping),
+    /// Large, or beside an advised one.
     New,
     /// Too small.
     Small,
 }
 
-fn place(call: &Call) -> Place {
+fn kind(call: &Call) -> Kind {
     let range = range(call.addr, call.len).filter(|_| call.requires_addr());
     let replaced = range.as_ref().filter(|_| call.is_fixed());
-    if let Some(known) = replaced.and_then(registry::holding) {
-        return Place::Within(known);
+    if let Some(mapping) = replaced.and_then(registry::containing) {
+        return Kind::Within(mapping);
     }
     // A mapping that fills a gap beside an advised one merges with it.
-    match call.len >= large() || range.is_some_and(|range| registry::is_beside(&range)) {
-        true => Place::New,
-        false => Place::Small,
+    match call.len >= large() || range.is_some_and(|range| registry::touches_advised(&range)) {
+        true => Kind::New,
+        false => Kind::Small,
     }
 }
 
 /// Whether to advise a mapping. `ENOMEM` if required huge pages are ruled out.
-fn is_advised(call: &Call, place: &Place) -> Result<bool> {
-    match place {
-        Place::Small => Ok(false),
-        Place::Within(known) if !call.is_writable() => Ok(known.is_advised),
-        Place::Within(known) => required::admit_part(call.len, known.is_advised),
-        Place::New if !call.is_writable() => Ok(thp::serves_reservation()),
+fn is_advised(call: &Call, kind: &Kind) -> Result<bool> {
+    match kind {
+        Kind::Small => Ok(false),
+        Kind::Within(mapping) if !call.is_writable() => Ok(mapping.is_advised),
+        Kind::Within(mapping) => required::admit_part(call.len, mapping.is_advised),
+        Kind::New if !call.is_writable() => Ok(thp::serves_reservation()),
         // Smaller mappings don't count as required.
-        Place::New if call.len < facts::thp_size() => Ok(thp::serves_mapping(call.len)),
-        Place::New => required::admit(call.len),
+        Kind::New if call.len < facts::thp_size() => Ok(thp::serves_mapping(call.len)),
+        Kind::New => required::admit(call.len),
     }
 }
 
@@ -71,8 +71,8 @@ fn is_advised(call: &Call, place: &Place) -> Result<bool> {
 /// required huge pages are ruled out.
 pub fn map(call: &Call, map: impl Fn(usize, c_int) -> Result<usize>) -> Result<usize> {
     start_facts::take();
-    let place = place(call);
-    let is_advised = is_advised(call, &place)?;
+    let kind = kind(call);
+    let is_advised = is_advised(call, &kind)?;
     // MAP_POPULATE would populate base pages before the advice.
     let populates = is_advised && call.wants_populate();
     let flags = match populates {
@@ -89,9 +89,9 @@ pub fn map(call: &Call, map: impl Fn(usize, c_int) -> Result<usize>) -> Result<u
         // SAFETY: mapped above, writable; no other code has the address.
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
-    match (range(at, call.len), place) {
-        (Some(range), Place::New) => registry::enter(&Known { range, is_advised }),
-        (Some(range), Place::Small) => registry::cut(&range),
+    match (range(at, call.len), kind) {
+        (Some(range), Kind::New) => registry::add(&AnonMapping { range, is_advised }),
+        (Some(range), Kind::Small) => registry::remove(&range),
         _ => {}
     }
     Ok(at)
@@ -104,7 +104,7 @@ pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
         return Ok(());
     }
     let parts = range(addr, len).into_iter();
-    for part in parts.flat_map(|range| registry::parts(&range)) {
+    for part in parts.flat_map(|range| registry::intersections(&range)) {
         let range = part.range;
         if required::admit_part(range.len(), part.is_advised)? && !part.is_advised {
             advise(range.start, range.len());
@@ -119,7 +119,7 @@ pub fn note_unmapped(addr: usize, len: usize) {
         return;
     }
     if let Some(range) = range(addr, len) {
-        registry::cut(&range);
+        registry::remove(&range);
     }
 }
 
@@ -133,7 +133,7 @@ pub fn report_disabled() {
 }
 
 /// Forgets a range with the program's own `MADV_NOHUGEPAGE`, so that commits aren't advised.
-pub fn advised(addr: usize, len: usize, advice: c_int) {
+pub fn note_advice(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
         note_unmapped(addr, len);
     }

@@ -48,8 +48,8 @@ impl Call {
         is_enabled() && self.is_private_memory() && self.is_allowed()
     }
 
-    /// `false` under the program's own seccomp filter, which forbids even messages: only the report
-    /// shows an unmet requirement.
+    /// `false` under the program's own seccomp filter. That forbids even messages, so an unmet
+    /// requirement is noted for the report.
     fn is_allowed(&self) -> bool {
         let is_allowed = is_active();
         if !is_allowed && self.is_writable() && self.len >= large() && ANON.share().is_some() {
@@ -80,15 +80,15 @@ impl Call {
     /// Whether we populate the mapping after the advice, instead of `MAP_POPULATE`. Read-only
     /// mappings, and mappings with `MAP_NONBLOCK` or `MAP_LOCKED`, are left to the kernel.
     pub(super) fn wants_populate(&self) -> bool {
-        let how = self.flags & (libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_LOCKED);
-        self.is_writable() && how == libc::MAP_POPULATE
+        let populate = self.flags & (libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_LOCKED);
+        self.is_writable() && populate == libc::MAP_POPULATE
     }
 }
 
 /// Minimum length in bytes of a large mapping.
 pub(super) fn large() -> usize {
-    let asked = config::get().anon_min;
-    asked.map_or_else(facts::thp_size, |len| {
+    let configured = config::get().anon_min;
+    configured.map_or_else(facts::thp_size, |len| {
         usize::try_from(len).unwrap_or(usize::MAX)
     })
 }

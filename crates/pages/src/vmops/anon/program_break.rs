@@ -1,8 +1,8 @@
 //! The heap of allocators that call `sbrk` themselves, such as tcmalloc. Each step is smaller than
-//! a huge page, so a fault can't give one: used memory is collapsed once the break is a huge page
-//! further.
+//! a huge page, so a fault can't provide one. Whole huge pages below the break are collapsed at the
+//! next step.
 //!
-//! The break itself isn't moved: libc tracks it. No locks: the words are hints.
+//! The break itself isn't moved: libc tracks it. No locks: the addresses are hints.
 #![expect(unsafe_code, reason = "collapses huge pages by address")]
 
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -13,10 +13,10 @@ use crate::policy::{start_facts, thp};
 use crate::sys;
 
 /// Lowest break seen; 0 before the first step.
-static FROM: AtomicUsize = AtomicUsize::new(0);
+static LOWEST_BREAK: AtomicUsize = AtomicUsize::new(0);
 
 /// End of the collapsed part.
-static DONE: AtomicUsize = AtomicUsize::new(0);
+static COLLAPSED_END: AtomicUsize = AtomicUsize::new(0);
 
 /// Advises and collapses memory after the program has raised its break from `was` by `grown` bytes.
 pub fn break_moved(was: usize, grown: usize) {
@@ -25,12 +25,15 @@ pub fn break_moved(was: usize, grown: usize) {
     }
     start_facts::take();
     let size = facts::thp_size();
-    let (from, done) = (FROM.load(Ordering::Relaxed), DONE.load(Ordering::Relaxed));
+    let (from, done) = (
+        LOWEST_BREAK.load(Ordering::Relaxed),
+        COLLAPSED_END.load(Ordering::Relaxed),
+    );
     // The break may have been lowered meanwhile.
     let from = if from == 0 { was } else { from.min(was) };
     let first = from.checked_next_multiple_of(size).unwrap_or(from);
     let done = done.min(was / size * size).max(first);
-    FROM.store(from, Ordering::Relaxed);
+    LOWEST_BREAK.store(from, Ordering::Relaxed);
     let end = was.saturating_add(grown);
     if end - from < large() || !thp::serves_mapping(grown) {
         return;
@@ -43,5 +46,5 @@ pub fn break_moved(was: usize, grown: usize) {
         // SAFETY: the program's memory; the contents stay.
         let _ = unsafe { thp::collapse(done, last - done) };
     }
-    DONE.store(last, Ordering::Relaxed);
+    COLLAPSED_END.store(last, Ordering::Relaxed);
 }

@@ -7,7 +7,7 @@ use hugetools_kernfs::smaps;
 use super::call::{advise, is_active, large, range};
 use crate::kernel::procfile;
 use crate::policy::{start_facts, thp};
-use crate::registry::anon::{self as registry, Known};
+use crate::registry::anon::{self as registry, AnonMapping};
 use crate::vmops::remap::call::Call;
 
 /// Updates the entries after a successful `mremap`.
@@ -18,22 +18,22 @@ pub fn remapped(call: &Call, now: usize) {
     let (Some(old), Some(new)) = (range(call.addr, call.old_len), range(now, call.new_len)) else {
         return;
     };
-    let known = registry::holding(&old);
+    let entry = registry::containing(&old);
     if call.flags & libc::MREMAP_DONTUNMAP == 0 {
-        registry::cut(&old);
+        registry::remove(&old);
     }
-    match known {
-        Some(known) => registry::enter(&Known {
+    match entry {
+        Some(entry) => registry::add(&AnonMapping {
             range: new,
-            ..known
+            ..entry
         }),
-        None => become_large(&old, new),
+        None => add_if_grown_large(&old, new),
     }
 }
 
-/// Replaces the entries of the new range; advises and enters it if it has grown large.
-fn become_large(old: &Range<usize>, new: Range<usize>) {
-    registry::cut(&new);
+/// Removes the entries of the new range; advises and adds it if it has grown large.
+fn add_if_grown_large(old: &Range<usize>, new: Range<usize>) {
+    registry::remove(&new);
     let has_grown = old.len() < large() && new.len() >= large();
     if !has_grown || !is_private_memory(&new) {
         return;
@@ -43,7 +43,7 @@ fn become_large(old: &Range<usize>, new: Range<usize>) {
     if is_advised {
         advise(new.start, new.len());
     }
-    registry::enter(&Known {
+    registry::add(&AnonMapping {
         range: new,
         is_advised,
     });
@@ -51,16 +51,16 @@ fn become_large(old: &Range<usize>, new: Range<usize>) {
 
 /// Whether a range is private, writable, anonymous memory; `false` if unknown.
 pub(super) fn is_private_memory(range: &Range<usize>) -> bool {
-    let of_line = |line: &[u8]| {
+    let parse_line = |line: &[u8]| {
         let record = smaps::records(line).next()?;
-        let holds = |addr: usize| {
+        let contains = |addr: usize| {
             let addr = addr as u64;
             record.start <= addr && addr < record.end
         };
-        let is_nameless = record.name.is_empty() || record.name.starts_with(b"[anon:");
-        let is_private = !record.shared && record.inode == 0 && record.writable && is_nameless;
-        holds(range.start).then_some(is_private && holds(range.end - 1))
+        let is_unnamed = record.name.is_empty() || record.name.starts_with(b"[anon:");
+        let is_private = !record.shared && record.inode == 0 && record.writable && is_unnamed;
+        contains(range.start).then_some(is_private && contains(range.end - 1))
     };
-    let find = || procfile::each_line(c"/proc/self/maps", of_line);
+    let find = || procfile::each_line(c"/proc/self/maps", parse_line);
     procfile::if_allowed(find).unwrap_or(false)
 }
