@@ -48,7 +48,7 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
         Ok(Some(limit)) => limit,
         Err(_) => return unknown("the limit of its memory control group"),
     };
-    let Some(rest) = group.rest() else {
+    let Some(rest) = group.unused() else {
         return unknown(&format!("the usage for {}", group.file));
     };
     let free = rest

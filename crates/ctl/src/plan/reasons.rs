@@ -234,7 +234,7 @@ impl Sentences<'_> {
 
     fn scarce(&self, subject: Subject) -> Shortfall {
         let limit = self.kernel.memory.as_ref();
-        let known = limit.and_then(|limit| Some((limit, limit.rest()?, limit.used?)));
+        let known = limit.and_then(|limit| Some((limit, limit.unused()?, limit.used?)));
         let Some((limit, rest, used)) = known else {
             return unread(subject, limit);
         };

@@ -168,7 +168,7 @@ impl Kernel {
     /// Returns the facts about transparent huge pages, for private memory.
     pub(crate) fn private_thp(&self) -> ThpFacts {
         let thp = self.thp.as_ref();
-        let rest = self.memory.as_ref().map(|limit| limit.rest());
+        let rest = self.memory.as_ref().map(|limit| limit.unused());
         ThpFacts {
             mode: self.mode(thp.and_then(|thp| thp.enabled.as_deref())),
             is_size_never: thp.is_some_and(Thp::is_pmd_size_never),

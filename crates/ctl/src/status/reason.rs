@@ -207,12 +207,12 @@ fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileE
     let Some(pool) = pool::read_size(root, size, &meminfo)? else {
         return Ok(Some(format!("the machine has no {size} pages")));
     };
-    let limit = cgroup::tightest(root, &pid.path("cgroup"), size)?;
+    let limit = cgroup::tightest_hugetlb(root, &pid.path("cgroup"), size)?;
     Ok(limit.as_ref().and_then(used_up).or_else(|| empty(&pool)))
 }
 
 fn used_up(limit: &Limit) -> Option<String> {
-    (limit.rest() == Some(Bytes::default())).then(|| format!("{} is used up", limit.file))
+    (limit.unused() == Some(Bytes::default())).then(|| format!("{} is used up", limit.file))
 }
 
 fn empty(pool: &Pool) -> Option<String> {

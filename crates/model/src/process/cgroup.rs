@@ -1,8 +1,8 @@
 //! Limits of control groups, version 1 and 2: of memory (`memory.max`) and of huge pages
 //! (`hugetlb.<size>.max` and related files).
 //!
-//! A limit holds for a group and all groups below it. A limit on used huge pages takes effect
-//! at the first touch, one on reservations (`rsvd`, since Linux 5.7) in `mmap(2)`.
+//! A limit holds for a group and all groups below it. `max` limits the huge pages in use, and takes
+//! effect at the first touch. `rsvd.max` (since Linux 5.7) limits reservations, in `mmap(2)`.
 
 use hugetools_kernfs::cgroup::{self as text, Group, Version, groups};
 
@@ -25,30 +25,30 @@ pub struct Limit {
 
 impl Limit {
     /// Returns the unused part of the limit; `None` if it is unknown.
-    pub fn rest(&self) -> Option<Bytes> {
-        let rest = |used: Bytes| Bytes::new(self.limit.get().saturating_sub(used.get()));
+    pub fn unused(&self) -> Option<Bytes> {
+        let unused = |used: Bytes| Bytes::new(self.limit.get().saturating_sub(used.get()));
         match self.limit.get() {
-            // If the limit is 0, usage doesn't matter.
+            // 0 even if the usage is unknown.
             0 => Some(self.limit),
-            _ => self.used.map(rest),
+            _ => self.used.map(unused),
         }
     }
 }
 
 /// The files of a limit and of the usage, without their prefix (`memory.` or `hugetlb.2MB.`).
-type Names = (&'static str, &'static str);
+type FileNames = (&'static str, &'static str);
 
-const V1: [Names; 2] = [
+const V1: [FileNames; 2] = [
     ("limit_in_bytes", "usage_in_bytes"),
     ("rsvd.limit_in_bytes", "rsvd.usage_in_bytes"),
 ];
 
-const V2: [Names; 2] = [("max", "current"), ("rsvd.max", "rsvd.current")];
+const V2: [FileNames; 2] = [("max", "current"), ("rsvd.max", "rsvd.current")];
 
-/// Returns the huge page limit with the fewest unused bytes. Considers all visible groups that
-/// `membership` (such as `/proc/self/cgroup`) lists, and their ancestors. A limit with unknown
+/// Returns the limit with the fewest unused bytes on huge pages of a size. Considers the visible
+/// groups in `membership` (such as `/proc/self/cgroup`) and their ancestors. A limit with unknown
 /// usage counts as the tightest.
-pub fn tightest(
+pub fn tightest_hugetlb(
     root: &Root,
     membership: &KPath,
     size: PageSize,
@@ -66,34 +66,34 @@ pub fn is_memory_hidden(root: &Root, membership: &KPath) -> Result<bool, FileErr
         .any(|group| group.is_outside_namespace() && (!has_v1 || group.version == Version::One)))
 }
 
-/// Returns the tightest memory limit: `memory.max` or `memory.limit_in_bytes`. Its usage
-/// includes the page cache, which the kernel reclaims first.
+/// Returns the tightest limit on memory (`memory.max` or `memory.limit_in_bytes`). Usage includes
+/// the page cache, which the kernel reclaims first.
 pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>, FileError> {
     tightest_of(root, membership, "memory", "memory.")
 }
 
-/// The pages of one size that a group uses.
+/// Pool pages of one size in use by a group and all groups below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
     /// Its path in the hierarchy.
     pub group: String,
     /// The page size.
     pub size: PageSize,
-    /// Used bytes.
+    /// Bytes in use.
     pub used: Bytes,
 }
 
-/// Number of levels below the root that [`usage`] reads: slices and their services.
-const LEVELS: usize = 2;
+/// How many levels below the root [`usage`] reads: slices and their services.
+const USAGE_LEVELS: usize = 2;
 
-/// Returns the version 2 groups that use pool pages, from the first levels of the hierarchy.
+/// Returns the pool pages in use by groups of the first levels; version 2 only.
 pub fn usage(root: &Root, sizes: &[PageSize]) -> Result<Vec<Usage>, FileError> {
     let mut found = Vec::new();
     let Some(top) = mount_point(root, Version::Two, "hugetlb") else {
         return Ok(found);
     };
-    let mut groups = vec![(top, String::new(), 0)];
-    while let Some((dir, group, level)) = groups.pop() {
+    let mut pending = vec![(top, String::new(), 0)];
+    while let Some((dir, group, level)) = pending.pop() {
         for size in sizes {
             let file = dir.join(format_args!("hugetlb.{size}.current"));
             let used = root.number_opt(&file)?.filter(|bytes| *bytes > 0);
@@ -103,16 +103,16 @@ pub fn usage(root: &Root, sizes: &[PageSize]) -> Result<Vec<Usage>, FileError> {
                 used: Bytes::new(used),
             }));
         }
-        let names = if level < LEVELS {
+        let names = if level < USAGE_LEVELS {
             root.list(&dir)?
         } else {
             Vec::new()
         };
         for name in names {
             let name = name.to_string_lossy();
-            let below = dir.join(&name);
-            if root.exists(&below.join("cgroup.procs")) {
-                groups.push((below, format!("{group}/{name}"), level + 1));
+            let child = dir.join(&name);
+            if root.exists(&child.join("cgroup.procs")) {
+                pending.push((child, format!("{group}/{name}"), level + 1));
             }
         }
     }
@@ -141,21 +141,21 @@ fn tightest_of(
         return Ok(None);
     };
     let mut found: Option<Limit> = None;
-    // Files of groups outside the reader's namespace are invisible.
+    // We can't see the files of groups outside our cgroup namespace.
     let groups = groups(&bytes, controller).filter(|group| !group.is_outside_namespace());
     for group in groups {
         let Some(mount) = mount_point(root, group.version, controller) else {
             continue;
         };
-        let names = match group.version {
+        let files = match group.version {
             Version::One => V1,
             Version::Two => V2,
         };
-        for dir in dirs(root, &mount, &group) {
-            for names in names {
+        for dir in visible_dirs(root, &mount, &group) {
+            for names in files {
                 let limit = read_limit(root, &dir, names, prefix)?;
                 let tighter =
-                    |limit: &Limit| found.as_ref().is_none_or(|f| limit.rest() < f.rest());
+                    |limit: &Limit| found.as_ref().is_none_or(|f| limit.unused() < f.unused());
                 found = limit.filter(tighter).or(found);
             }
         }
@@ -163,7 +163,7 @@ fn tightest_of(
     Ok(found)
 }
 
-/// Returns the mount point of a hierarchy, if it exists; the libraries know the same ones.
+/// Returns the usual mount point of a hierarchy, if it exists. The libraries use the same ones.
 fn mount_point(root: &Root, version: Version, controller: &str) -> Option<KPath> {
     let top = KPath::from("/sys/fs/cgroup");
     match version {
@@ -176,9 +176,9 @@ fn mount_point(root: &Root, version: Version, controller: &str) -> Option<KPath>
     }
 }
 
-/// Returns the visible directories of the group and its ancestors. A container's mount may
-/// lack a part of the path.
-fn dirs(root: &Root, mount: &KPath, group: &Group<'_>) -> Vec<KPath> {
+/// Returns the directories of the group and its ancestors, as far as they exist: a container's
+/// mount may show only a part of the path.
+fn visible_dirs(root: &Root, mount: &KPath, group: &Group<'_>) -> Vec<KPath> {
     let mut dirs = vec![mount.clone()];
     let mut dir = mount.clone();
     for name in group.names() {
@@ -194,7 +194,7 @@ fn dirs(root: &Root, mount: &KPath, group: &Group<'_>) -> Vec<KPath> {
 fn read_limit(
     root: &Root,
     dir: &KPath,
-    (limit, used): Names,
+    (limit, used): FileNames,
     prefix: &str,
 ) -> Result<Option<Limit>, FileError> {
     let file = dir.join(format_args!("{prefix}{limit}"));
@@ -238,10 +238,10 @@ mod tests {
         Tree { _dir: dir, root }
     }
 
-    fn find(tree: &Tree) -> Option<(String, u64)> {
+    fn tightest_2mb(tree: &Tree) -> Option<(String, u64)> {
         let size = PageSize::new(2 << 20).unwrap();
-        let found = tightest(&tree.root, &KPath::from("/proc/self/cgroup"), size).unwrap();
-        found.map(|limit| (limit.file.to_string(), limit.rest().unwrap().get()))
+        let found = tightest_hugetlb(&tree.root, &KPath::from("/proc/self/cgroup"), size).unwrap();
+        found.map(|limit| (limit.file.to_string(), limit.unused().unwrap().get()))
     }
 
     #[test]
@@ -257,11 +257,11 @@ mod tests {
             ("/sys/fs/cgroup/a/b/hugetlb.1GB.max", "0\n"),
         ]);
         let file = "/sys/fs/cgroup/a/hugetlb.2MB.max".to_owned();
-        assert_eq!(find(&tree), Some((file, 39_845_888)));
+        assert_eq!(tightest_2mb(&tree), Some((file, 39_845_888)));
     }
 
     #[test]
-    fn reservations_have_their_own_limit() {
+    fn the_reservation_limit_may_be_the_tightest() {
         let tree = tree(&[
             ("/proc/self/cgroup", "7:memory:/x\n3:hugetlb:/a\n0::/\n"),
             (
@@ -274,11 +274,11 @@ mod tests {
             ),
         ]);
         let file = "/sys/fs/cgroup/hugetlb/a/hugetlb.2MB.rsvd.limit_in_bytes".to_owned();
-        assert_eq!(find(&tree), Some((file, 0)));
+        assert_eq!(tightest_2mb(&tree), Some((file, 0)));
     }
 
     #[test]
-    fn memory_has_limits_too() {
+    fn memory_limits_are_inherited() {
         let tree = tree(&[
             ("/proc/self/cgroup", "0::/a/b\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "memory\n"),
@@ -287,7 +287,7 @@ mod tests {
             ("/sys/fs/cgroup/a/b/memory.max", "max\n"),
         ]);
         let found = tightest_memory(&tree.root, &KPath::from("/proc/self/cgroup")).unwrap();
-        let found = found.map(|limit| (limit.file.to_string(), limit.rest().unwrap().get()));
+        let found = found.map(|limit| (limit.file.to_string(), limit.unused().unwrap().get()));
         assert_eq!(found, Some(("/sys/fs/cgroup/a/memory.max".to_owned(), 100)));
     }
 
@@ -303,14 +303,14 @@ mod tests {
         let found = tightest_memory(&tree.root, &KPath::from("/proc/self/cgroup"));
         let found = found.unwrap().unwrap();
         assert_eq!(found.file.as_str(), "/sys/fs/cgroup/a/memory.max");
-        assert_eq!((found.used, found.rest()), (None, None));
+        assert_eq!((found.used, found.unused()), (None, None));
     }
 
     #[test]
     fn without_groups_or_controller_there_is_no_limit() {
-        assert_eq!(find(&tree(&[])), None);
+        assert_eq!(tightest_2mb(&tree(&[])), None);
         assert_eq!(
-            find(&tree(&[("/proc/self/cgroup", "0::/\n5:memory:/a\n")])),
+            tightest_2mb(&tree(&[("/proc/self/cgroup", "0::/\n5:memory:/a\n")])),
             None
         );
         let outside = tree(&[
@@ -318,6 +318,6 @@ mod tests {
             ("/sys/fs/cgroup/cgroup.controllers", ""),
             ("/sys/fs/cgroup/hugetlb.2MB.max", "0\n"),
         ]);
-        assert_eq!(find(&outside), None);
+        assert_eq!(tightest_2mb(&outside), None);
     }
 }

@@ -54,12 +54,12 @@ impl Source {
     /// Returns the same within the control groups' limit; 0 if their usage is unknown.
     pub(crate) fn obtainable(&self) -> Bytes {
         let limit = self.limit.as_ref();
-        let rest = limit.map(|limit| limit.rest().unwrap_or_default());
+        let rest = limit.map(|limit| limit.unused().unwrap_or_default());
         rest.map_or(self.available(), |rest| self.available().min(rest))
     }
 
     pub(crate) fn facts(&self, quota: u64, taken: u64) -> ladder::Pool {
-        let rest = self.limit.as_ref().map(Limit::rest);
+        let rest = self.limit.as_ref().map(Limit::unused);
         ladder::Pool {
             size: self.pool.size.get(),
             pages: self.available().get() / self.pool.size.get(),
@@ -170,7 +170,7 @@ pub(super) fn read(
     }
     if thorough || source.available() > Bytes::default() {
         let membership = KPath::from("/proc/self/cgroup");
-        source.limit = cgroup::tightest(root, &membership, size)?;
+        source.limit = cgroup::tightest_hugetlb(root, &membership, size)?;
     }
     Ok(Some(source))
 }
