@@ -1,4 +1,4 @@
-//! Swap: `/proc/swaps`, and RAM disks that can hold swap.
+//! Swap areas in use, and RAM disks that could serve as swap.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::root::error::FileError;
 use crate::root::kpath::KPath;
 use crate::units::size::Bytes;
 
-/// A swap area.
+/// A swap area in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Swap {
     /// The file or device.
@@ -24,29 +24,31 @@ pub struct RamDisk {
     pub size: Bytes,
 }
 
-/// Reads `/proc/swaps`; none if the file is missing.
+/// Reads `/proc/swaps`. Returns no area if the kernel lacks the file.
 pub fn read(root: &Root) -> Result<Vec<Swap>, FileError> {
     let bytes = root.read_opt(&KPath::from("/proc/swaps"))?;
     Ok(parse_swaps(&bytes.unwrap_or_default()))
 }
 
-/// Parses the table. Skips the heading and invalid lines.
+/// Parses `/proc/swaps`. Skips the heading and invalid lines.
 pub fn parse_swaps(bytes: &[u8]) -> Vec<Swap> {
     let lines = bytes.split(|byte| *byte == b'\n').skip(1);
     lines.filter_map(parse_swap).collect()
 }
 
-/// Parses `/swap\040file  file  10236  0  -2`, with blanks and tabs between the fields.
+/// Parses a line such as `/swap\040file  file  10236  0  -2`, with spaces or tabs between fields.
 fn parse_swap(line: &[u8]) -> Option<Swap> {
-    let mut words = line.split(|byte| byte.is_ascii_whitespace());
-    let path = words.next().filter(|path| path.starts_with(b"/"))?;
+    let mut fields = line.split(|byte| byte.is_ascii_whitespace());
+    let path = fields.next().filter(|path| path.starts_with(b"/"))?;
     Some(Swap {
         path: unescape(path).into(),
     })
 }
 
-/// Lists the RAM disks (`/sys/block/ram*`) in ascending order.
+/// Lists the RAM disks (`/sys/block/ram*`) by number.
 pub fn ram_disks(root: &Root) -> Result<Vec<RamDisk>, FileError> {
+    /// Unit of `size` in sysfs.
+    const SECTOR: u64 = 512;
     let dir = KPath::from("/sys/block");
     let mut disks: Vec<(u32, RamDisk)> = Vec::new();
     for name in root.list(&dir)? {
@@ -55,7 +57,7 @@ pub fn ram_disks(root: &Root) -> Result<Vec<RamDisk>, FileError> {
             continue;
         };
         let sectors = root.number_opt(&dir.join(format_args!("ram{number}/size")))?;
-        let size = sectors.unwrap_or(0).saturating_mul(512);
+        let size = sectors.unwrap_or(0).saturating_mul(SECTOR);
         disks.push((
             number,
             RamDisk {
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_as_the_kernel_prints_it() {
+    fn swaps_are_parsed_and_unescaped() {
         let table = b"Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
             /var/lib/a\\040b                          file\t\t10236\t\t4\t\t-2\n\
             odd\n\n";
