@@ -38,7 +38,7 @@ complete -c hugectl -l time -d 'Stop after SECONDS; default 60'
 complete -c hugectl -l metric -d 'Compare a figure that it prints, not time'
 complete -c hugectl -l driver -d 'PROGRAM is a server; time this command'
 complete -c hugectl -l ready -d 'Sign of a server that is ready'
-complete -c hugectl -l library-path -d 'Directory or prefix of the library' -r -f -a "(__fish_complete_directories)"
+complete -c hugectl -l library-path -d 'The library\'s directory, or its prefix' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d '0 none, 1 errors, 2 warnings, 3 as -v, 4 all' -r
 complete -c hugectl -l messages -d 'Send messages there, not to stderr' -r -F
 complete -c hugectl -l auto -d 'Choose options known to suit the program'
@@ -57,7 +57,7 @@ complete -c hugectl -l explain -d 'Predict pages, shortfalls and cures'
 complete -c hugectl -l children -d 'With --pid: their children, too'
 complete -c hugectl -l higher-is-better -d 'A higher figure is better'
 complete -c hugectl -l same-output -d 'All ways must print the same'
-complete -c hugectl -l no-preload -d 'Only set variables, for linked programs'
+complete -c hugectl -l no-preload -d 'Only set variables, without preloading'
 complete -c hugectl -l force-preload -d 'Preload even if it looks useless or unwise'
 complete -c hugectl -l library-use-path -d 'Let the loader find the library by name'
 complete -c hugectl -s v -d 'Print more: findings and decisions'

@@ -8,7 +8,9 @@ use clap::{Args, ValueHint};
 #[group(skip)]
 #[command(next_help_heading = "The library")]
 pub(crate) struct Library {
-    /// Only set variables, for linked programs
+    /// Only set variables, without preloading
+    ///
+    /// For programs linked with the library.
     #[arg(long, overrides_with = "force_preload")]
     pub(crate) no_preload: bool,
 
@@ -20,7 +22,7 @@ pub(crate) struct Library {
     )]
     pub(crate) force_preload: bool,
 
-    /// Directory or prefix of the library
+    /// The library's directory, or its prefix
     #[arg(long, value_name = "PREFIX", value_hint = ValueHint::DirPath)]
     pub(crate) library_path: Option<PathBuf>,
 
