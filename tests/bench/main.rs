@@ -40,7 +40,12 @@ fn main() -> io::Result<()> {
             break;
         }
         let size = work.sizes[usize::from(args.quick)].0;
-        writeln!(io::stdout(), "\n{}: {}, size {size}", work.name, work.what)?;
+        writeln!(
+            io::stdout(),
+            "\n{}: {}, size {size}",
+            work.name,
+            work.description
+        )?;
         match compare::command(work, &args, &scratch, &[]) {
             Err(why) => writeln!(io::stdout(), "not run: {why}")?,
             Ok((_pool, mut command)) => stop::wait(&mut command.spawn()?)?,

@@ -17,7 +17,7 @@ use super::support::program::{Libc, build};
 /// `PATH` of all programs that the benchmark starts.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/// How to run a workload.
+/// A workload's program and the options of hugectl for it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Job {
     /// The program and its arguments.
@@ -62,7 +62,7 @@ impl Scratch {
     }
 }
 
-/// Returns the path of an installed program.
+/// Returns the path of a program, or an error if it isn't installed.
 pub(crate) fn needs(name: &str) -> Result<PathBuf, String> {
     let files = PATH.split(':').map(|dir| Path::new(dir).join(name));
     let found = files.into_iter().find(|file| file.exists());
@@ -83,33 +83,33 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     }
 }
 
-fn source(name: &str) -> String {
+fn source_path(name: &str) -> String {
     let path = project("tests/programs/bench").join(name);
     path.display().to_string()
 }
 
-fn compiled(name: &str, flags: &[&str]) -> Result<String, String> {
+fn compile(name: &str, flags: &[&str]) -> Result<String, String> {
     let built = build(&format!("bench/{name}"), Libc::Glibc, flags);
     let path = built.ok_or("there is no compiler")?;
     Ok(path.display().to_string())
 }
 
 /// Returns the job of a program in `tests/programs/bench`. Its first argument is the size.
-pub(crate) fn c(name: &str, size: u64, rest: &[&str]) -> Result<Job, String> {
-    let (program, size) = (compiled(name, &[])?, size.to_string());
+pub(crate) fn c_program(name: &str, size: u64, rest: &[&str]) -> Result<Job, String> {
+    let (program, size) = (compile(name, &[])?, size.to_string());
     Ok(Job::of(&[&[&program, size.as_str()], rest].concat()))
 }
 
 /// Returns the job of STREAM with static arrays.
 pub(crate) fn stream(size: u64) -> Result<Job, String> {
-    let program = compiled("stream", &[&format!("-DSTATIC_MIB={size}")])?;
+    let program = compile("stream", &[&format!("-DSTATIC_MIB={size}")])?;
     Ok(Job::of(&[&program, &size.to_string()]))
 }
 
 /// Touches memory and pool before anything is timed. In a virtual machine, the first touch of a
-/// page makes the host allocate it, which is many times slower.
+/// page is many times slower, because the host allocates it.
 pub(crate) fn warm_up(mib: u64) {
-    let ran = compiled("warm", &[]).and_then(|program| run(&[&program, &mib.to_string()]));
+    let ran = compile("warm", &[]).and_then(|program| run(&[&program, &mib.to_string()]));
     // A failure only makes the figures less exact.
     drop(ran);
 }
@@ -117,7 +117,7 @@ pub(crate) fn warm_up(mib: u64) {
 pub(crate) fn java(scratch: &Scratch, thousands: u64) -> Result<Job, String> {
     needs("java").and(needs("javac"))?;
     let dir = scratch.path("");
-    run(&["javac", "-d", &dir, &source("Keys.java")])?;
+    run(&["javac", "-d", &dir, &source_path("Keys.java")])?;
     let thousands = thousands.to_string();
     let options = ["-Xmx768m", "-XX:+UseSerialGC", "-cp", &dir];
     Ok(Job::of(
@@ -130,7 +130,7 @@ pub(crate) fn linpack(scratch: &Scratch, size: u64) -> Result<Job, String> {
     needs("hpcc").and(needs("mpirun"))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let processes = if size < 1000 { 1 } else { cpus };
-    let input = fs::read_to_string(source("hpccinf.txt")).unwrap_or_default();
+    let input = fs::read_to_string(source_path("hpccinf.txt")).unwrap_or_default();
     let input = input.replace("SIZE", &size.to_string());
     scratch.write(
         "hpccinf.txt",

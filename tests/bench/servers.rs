@@ -6,11 +6,12 @@ use std::path::Path;
 use super::prepare::{Job, Scratch, needs, run};
 use super::support::postgres;
 
-/// Returns the job of a server. Its client starts once the server prints `ready`. `fill` runs once,
-/// before the first `load`.
+/// Returns the job of a server. Once it prints `ready`, the client runs `load`; the first time,
+/// `fill` before it.
 fn server(words: &[&str], ready: &str, data: &str, fill: &str, load: &str) -> Job {
-    let full = format!("{data}.full");
-    let driver = format!("{{ test -e {full} || {{ {fill}; }}; }} >&2 && touch {full} && {load}");
+    let filled = format!("{data}.filled");
+    let driver =
+        format!("{{ test -e {filled} || {{ {fill}; }}; }} >&2 && touch {filled} && {load}");
     Job {
         options: vec![format!("--ready={ready}"), format!("--driver={driver}")],
         ..Job::of(words)
@@ -75,7 +76,7 @@ pub(crate) fn postgres(scratch: &Scratch, scale: u64, memory: &str) -> Result<Jo
     ))
 }
 
-/// sysbench on MariaDB. `size` is the number of rows in thousands.
+/// Runs sysbench on MariaDB with `size` thousand rows.
 pub(crate) fn mariadb(scratch: &Scratch, size: u64) -> Result<Job, String> {
     needs("mariadbd")
         .and(needs("mariadb-install-db"))

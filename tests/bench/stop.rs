@@ -1,4 +1,4 @@
-//! A signal ends the benchmark early, after the machine is restored.
+//! On a signal, the benchmark restores the machine and ends early.
 
 use std::io;
 use std::process::Child;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Blocks termination signals and waits for them in a thread. Later threads inherit the mask.
 pub(crate) fn watch() {
@@ -17,13 +17,13 @@ pub(crate) fn watch() {
         .into_iter()
         .collect();
     if signals.thread_block().is_ok() {
-        thread::spawn(move || ASKED.store(signals.wait().is_ok(), Ordering::Relaxed));
+        thread::spawn(move || REQUESTED.store(signals.wait().is_ok(), Ordering::Relaxed));
     }
 }
 
 /// Whether a termination signal has arrived.
 pub(crate) fn is_requested() -> bool {
-    ASKED.load(Ordering::Relaxed)
+    REQUESTED.load(Ordering::Relaxed)
 }
 
 /// Waits for hugectl. A signal to the benchmark interrupts it.
@@ -32,7 +32,7 @@ pub(crate) fn wait(child: &mut Child) -> io::Result<()> {
     while child.try_wait()?.is_none() {
         thread::sleep(Duration::from_millis(20));
         if is_requested() {
-            // It may have ended.
+            // hugectl may have exited.
             let _ = kill(pid, Signal::SIGINT);
         }
     }

@@ -53,7 +53,7 @@ fn workloads_have_ratios() {
         let document: serde_json::Value = serde_json::from_str(&ran.out).expect(&ran.err);
         let ways = document["ways"].as_array().expect(&ran.err);
         let count = work.ways.split(',').count();
-        assert_eq!(ways.len(), count, "{}: {document:#}", work.what);
+        assert_eq!(ways.len(), count, "{}: {document:#}", work.description);
         let rated = ways.iter().filter(|way| way["ratio"].as_f64() > Some(0.0));
         assert_eq!(rated.count(), ways.len() - 1, "{document:#}");
     }
