@@ -1,4 +1,4 @@
-//! hugeadm.
+//! Tests of hugeadm: on recorded, simulated, virtual and live machines.
 
 mod apply;
 mod boot;
