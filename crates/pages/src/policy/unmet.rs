@@ -1,5 +1,5 @@
-//! Bits for unmet requirements: in this process, and in a page shared with hugectl, which reads them
-//! even after this process was killed.
+//! A bit for each segment whose requirement isn't met: in this process, and in a page shared with
+//! hugectl, which can read it even after this process is killed.
 #![expect(unsafe_code, reason = "refers to memory that is mapped later")]
 
 use core::ptr;
@@ -10,12 +10,13 @@ use hugetools_contract::segment::Segment;
 
 static BITS: AtomicU32 = AtomicU32::new(0);
 
-static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+/// The bits in the page shared with hugectl; null without one.
+static SHARED_BITS: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
-/// Sets the word in the shared page.
-pub fn set(word: Option<&'static AtomicU32>) {
-    let at = word.map_or(ptr::null(), ptr::from_ref);
-    WORD.store(at.cast_mut(), Ordering::Release);
+/// Sets where the shared page has its bits.
+pub fn set_shared_bits(bits: Option<&'static AtomicU32>) {
+    let at = bits.map_or(ptr::null(), ptr::from_ref);
+    SHARED_BITS.store(at.cast_mut(), Ordering::Release);
 }
 
 /// Notes that a segment doesn't meet its requirement.
@@ -23,8 +24,8 @@ pub fn note(segment: Segment) {
     let bit = bit(segment);
     BITS.fetch_or(bit, Ordering::Relaxed);
     // SAFETY: null, or a reference with static lifetime.
-    if let Some(word) = unsafe { WORD.load(Ordering::Acquire).as_ref() } {
-        word.fetch_or(bit, Ordering::Relaxed);
+    if let Some(shared) = unsafe { SHARED_BITS.load(Ordering::Acquire).as_ref() } {
+        shared.fetch_or(bit, Ordering::Relaxed);
     }
 }
 

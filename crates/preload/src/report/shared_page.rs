@@ -54,7 +54,7 @@ extern "C" fn no_op() {}
 extern "C" fn in_child() {
     if sys::filter() != Filter::Own {
         OWN_PROCESS.store(sys::getpid(), Ordering::Release);
-        unmet::set(None);
+        unmet::set_shared_bits(None);
         lock::note_child();
     }
 }
@@ -107,7 +107,7 @@ pub(crate) fn peak() -> Peak {
 pub(crate) fn note_required(all: &[Met]) {
     if let Some(page) = page() {
         page.demands.set(all);
-        unmet::set(Some(page.demands.failed()));
+        unmet::set_shared_bits(Some(page.demands.failed()));
     }
 }
 
