@@ -25,7 +25,7 @@ use core::ops::Range;
 use crate::extent::{index, mlocked};
 use crate::registry;
 use crate::registry::region::Region;
-use crate::registry::shared::{Open, open};
+use crate::registry::shared::{LockedTable, lock_table};
 use crate::rt::weak;
 use crate::sys::{self, Result};
 
@@ -53,20 +53,20 @@ fn step_down_private(addr: usize, len: usize) -> Option<Range<usize>> {
 /// Calls `each` for every part of the range, with its region, or with `None` between regions.
 fn divide(
     range: &Range<usize>,
-    mut each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
+    mut each: impl FnMut(&mut LockedTable, Option<Region>, Range<usize>) -> Result<()>,
 ) -> Result<()> {
-    let mut open = open();
+    let mut table = lock_table();
     let mut at = range.start;
     while at < range.end {
         let rest = at..range.end;
-        let region = open.first(&rest);
+        let region = table.first(&rest);
         let part = match region {
             Some(region) if region.base <= at => overlap(&rest, &region.mapped()),
             Some(region) => at..region.base,
             None => rest,
         };
         let inside = region.filter(|region| region.base <= at);
-        each(&mut open, inside, part.clone())?;
+        each(&mut table, inside, part.clone())?;
         at = part.end;
     }
     Ok(())
@@ -83,8 +83,8 @@ pub fn mprotect_range(addr: usize, len: usize) -> (usize, usize) {
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     let range = step_down_private(addr, len)?;
-    Some(divide(&range, |open, region, part| match region {
-        Some(region) => shared::munmap(open, region, &part),
+    Some(divide(&range, |table, region, part| match region {
+        Some(region) => shared::munmap(table, region, &part),
         // SAFETY: the program unmaps it.
         None => unsafe { sys::munmap(part.start, part.len()) },
     }))
@@ -100,8 +100,8 @@ pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Opt
     if !registry::shared::overlaps(&range) {
         return private::mprotect(&range, access);
     }
-    Some(divide(&range, |open, region, part| match region {
-        Some(region) => shared::mprotect(open, region, &part, access),
+    Some(divide(&range, |table, region, part| match region {
+        Some(region) => shared::mprotect(table, region, &part, access),
         None => private::mprotect(&part, access).unwrap_or_else(|| {
             // SAFETY: the program protects it.
             unsafe { access.apply(&part) }
@@ -115,8 +115,8 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     if !registry::overlaps(&range) {
         return None;
     }
-    Some(divide(&range, |open, region, part| match region {
-        Some(region) => shared::madvise(open, region, &part, advice),
+    Some(divide(&range, |table, region, part| match region {
+        Some(region) => shared::madvise(table, region, &part, advice),
         None => private::madvise(&part, advice),
     }))
 }
@@ -148,8 +148,8 @@ pub unsafe fn mbind(
         // SAFETY: upheld by the caller.
         return unsafe { sys::mbind(addr, len, mode, mask, max, flags) };
     }
-    divide(&range, |open, region, part| match region {
-        Some(region) => shared::mbind(open, region, &part, bind),
+    divide(&range, |table, region, part| match region {
+        Some(region) => shared::mbind(table, region, &part, bind),
         None => bind(&part),
     })
 }
@@ -169,8 +169,8 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     let Some(range) = step_down_private(addr, len) else {
         return Ok(());
     };
-    divide(&range, |open, region, part| match region {
-        Some(region) => shared::make_replaceable(open, region, &part),
+    divide(&range, |table, region, part| match region {
+        Some(region) => shared::make_replaceable(table, region, &part),
         None => Ok(()),
     })
 }
@@ -180,9 +180,9 @@ pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len).filter(registry::shared::overlaps) else {
         return;
     };
-    let _ = divide(&range, |open, region, part| {
+    let _ = divide(&range, |table, region, part| {
         if let Some(region) = region {
-            shared::replaced(open, region, &part);
+            shared::note_replaced(table, region, &part);
         }
         Ok(())
     });

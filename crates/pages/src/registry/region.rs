@@ -14,26 +14,26 @@ pub enum Backing {
     Segment,
 }
 
-/// Identifies the process that created a region, and how often it had forked.
+/// The process that created a mapping, and how often it had forked by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Born {
+pub struct Creation {
     forks: u32,
     pid: u32,
 }
 
-impl Born {
-    const NEVER: Born = Born { forks: 0, pid: 0 };
+impl Creation {
+    const NEVER: Creation = Creation { forks: 0, pid: 0 };
 
-    pub(super) fn now() -> Born {
-        Born {
+    pub(super) fn now() -> Creation {
+        Creation {
             forks: fork_gate::forks(),
             pid: sys::getpid(),
         }
     }
 
-    /// Whether a fork since then may have shared the region with another process.
+    /// Whether a fork may have shared the mapping with another process since.
     pub fn may_be_inherited(&self) -> bool {
-        *self != Born::now()
+        *self != Creation::now()
     }
 }
 
@@ -43,7 +43,7 @@ impl Born {
 pub struct Region {
     /// Address; 0 for an unused slot.
     pub base: usize,
-    /// Length in bytes that the program knows: whole base pages.
+    /// Length in bytes for the program: whole base pages.
     pub len: usize,
     /// Mapped length in bytes: whole huge pages.
     pub mapped: usize,
@@ -51,16 +51,16 @@ pub struct Region {
     pub page: usize,
     /// Its protection.
     pub prot: i32,
-    /// ID of the mapping or attachment it belongs to.
+    /// ID of the mapping or attachment that it belongs to.
     pub origin: u32,
     /// Offset in that mapping.
     pub offset: usize,
     /// Length of that mapping in bytes: whole base pages.
-    pub whole: usize,
+    pub origin_len: usize,
     /// Its kind.
     pub backing: Backing,
-    /// Its creator.
-    pub born: Born,
+    /// The creation of that mapping.
+    pub creation: Creation,
 }
 
 impl Region {
@@ -72,17 +72,17 @@ impl Region {
         prot: 0,
         origin: 0,
         offset: 0,
-        whole: 0,
+        origin_len: 0,
         backing: Backing::Anonymous,
-        born: Born::NEVER,
+        creation: Creation::NEVER,
     };
 
-    /// The range that the program knows.
-    pub fn known(&self) -> Range<usize> {
+    /// The range without the padding to whole huge pages.
+    pub fn program_range(&self) -> Range<usize> {
         self.base..self.base + self.len
     }
 
-    /// The mapped range.
+    /// The range with the padding.
     pub fn mapped(&self) -> Range<usize> {
         self.base..self.base + self.mapped
     }
@@ -95,16 +95,16 @@ impl Region {
     /// Expands a part to whole huge pages: an end at the known length becomes the mapped end.
     /// `None` if the part isn't aligned.
     pub fn whole_pages(&self, part: &Range<usize>) -> Option<Range<usize>> {
-        let end = match part.end == self.known().end {
+        let end = match part.end == self.program_range().end {
             true => self.mapped().end,
             false => part.end,
         };
-        let whole = |addr: usize| (addr - self.base) % self.page == 0;
-        (whole(part.start) && whole(end)).then_some(part.start..end)
+        let is_aligned = |addr: usize| (addr - self.base) % self.page == 0;
+        (is_aligned(part.start) && is_aligned(end)).then_some(part.start..end)
     }
 
     /// Splits the region at a huge page boundary.
-    pub(super) fn halves(&self, at: usize) -> (Region, Region) {
+    pub(super) fn split_at(&self, at: usize) -> (Region, Region) {
         let cut = at - self.base;
         let before = Region {
             len: cut,
@@ -132,20 +132,20 @@ mod tests {
         mapped: 1000,
         page: 100,
         origin: 1,
-        whole: 1000,
+        origin_len: 1000,
         ..Region::UNUSED
     };
 
     #[test]
-    fn parts_in_whole_pages() {
+    fn parts_expand_to_whole_pages() {
         assert_eq!(REGION.whole_pages(&(1100..1200)), Some(1100..1200));
         assert_eq!(REGION.whole_pages(&(1100..1950)), Some(1100..2000));
         assert_eq!(REGION.whole_pages(&(1100..1940)), None);
     }
 
     #[test]
-    fn halves_are_side_by_side() {
-        let (before, after) = REGION.halves(1300);
+    fn a_split_leaves_no_gap() {
+        let (before, after) = REGION.split_at(1300);
         assert_eq!((before.len, after.len, after.mapped), (300, 650, 700));
         assert_eq!((after.offset, after.origin_start()), (300, 1000));
     }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::region::{Backing, Born, Region};
+use super::region::{Backing, Creation, Region};
 use crate::rt::lock::Lock;
 use crate::rt::table_guard::TableGuard;
 
@@ -17,7 +17,7 @@ struct Table {
 }
 
 #[expect(unsafe_code, reason = "shares the table between threads")]
-// SAFETY: only `Open`, which holds the lock, reaches the table.
+// SAFETY: only `LockedTable`, which holds the lock, reaches the table.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table {
@@ -25,38 +25,38 @@ static TABLE: Table = Table {
     regions: core::cell::UnsafeCell::new([Region::UNUSED; SLOTS]),
 };
 
-/// Mapped range of each region for readers without the lock; the end is 0 if unused. A
-/// split adds the upper half before it shrinks the lower, so readers rarely miss an address.
+/// Mapped range of each region for readers without the lock; an unused slot ends at 0. A split
+/// adds the upper part before it shrinks the lower one, so that readers rarely miss an address.
 static BOUNDS: [(AtomicUsize, AtomicUsize); SLOTS] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; SLOTS];
 
-/// Index after the last slot ever used.
-static USED: AtomicUsize = AtomicUsize::new(0);
+/// Number of slots up to the last that was ever used.
+static USED_SLOTS: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a region may overlap the range. Takes no lock.
 pub fn overlaps(range: &Range<usize>) -> bool {
-    let used = USED.load(Ordering::Acquire);
+    let used = USED_SLOTS.load(Ordering::Acquire);
     BOUNDS[..used].iter().any(|(base, end)| {
         let end = end.load(Ordering::Acquire);
         range.start < end && base.load(Ordering::Acquire) < range.end
     })
 }
 
-/// Whether there ever was a region.
-pub fn had_any() -> bool {
-    USED.load(Ordering::Acquire) != 0
+/// Whether the table ever had a region.
+pub fn was_ever_used() -> bool {
+    USED_SLOTS.load(Ordering::Acquire) != 0
 }
 
 /// The locked table.
 #[derive(Debug)]
-pub struct Open(#[expect(dead_code, reason = "held until it is dropped")] TableGuard);
+pub struct LockedTable(#[expect(dead_code, reason = "held until it is dropped")] TableGuard);
 
 /// Locks the table.
-pub fn open() -> Open {
-    Open(TableGuard::take(&TABLE.lock))
+pub fn lock_table() -> LockedTable {
+    LockedTable(TableGuard::take(&TABLE.lock))
 }
 
-impl Open {
+impl LockedTable {
     #[expect(unsafe_code, reason = "reaches into the table")]
     fn regions(&mut self) -> &mut [Region; SLOTS] {
         // SAFETY: the lock is held as long as `self` lives.
@@ -71,45 +71,45 @@ impl Open {
         prot: i32,
         backing: Backing,
     ) -> bool {
-        static LAST: AtomicU32 = AtomicU32::new(0);
-        self.put(Region {
+        static LAST_ORIGIN: AtomicU32 = AtomicU32::new(0);
+        self.insert(Region {
             base,
             len,
             mapped,
             page,
             prot,
-            origin: LAST.fetch_add(1, Ordering::Relaxed) + 1,
-            whole: len,
+            origin: LAST_ORIGIN.fetch_add(1, Ordering::Relaxed) + 1,
+            origin_len: len,
             backing,
-            born: Born::now(),
+            creation: Creation::now(),
             ..Region::UNUSED
         })
     }
 
-    fn put(&mut self, region: Region) -> bool {
-        let place = self.regions().iter().position(|place| place.base == 0);
-        let Some(place) = place else {
+    fn insert(&mut self, region: Region) -> bool {
+        let slot = self.regions().iter().position(|region| region.base == 0);
+        let Some(slot) = slot else {
             return false;
         };
-        self.set(place, region);
+        self.set(slot, region);
         true
     }
 
-    fn set(&mut self, place: usize, region: Region) {
-        self.regions()[place] = region;
-        let (base, end) = &BOUNDS[place];
+    fn set(&mut self, slot: usize, region: Region) {
+        self.regions()[slot] = region;
+        let (base, end) = &BOUNDS[slot];
         if region.base == 0 {
             end.store(0, Ordering::Release);
             return;
         }
         base.store(region.base, Ordering::Release);
         end.store(region.mapped().end, Ordering::Release);
-        USED.fetch_max(place + 1, Ordering::AcqRel);
+        USED_SLOTS.fetch_max(slot + 1, Ordering::AcqRel);
     }
 
     /// Whether `count` slots are free.
     pub fn has_slots(&mut self, count: usize) -> bool {
-        let free = self.regions().iter().filter(|place| place.base == 0);
+        let free = self.regions().iter().filter(|region| region.base == 0);
         free.take(count).count() == count
     }
 
@@ -118,33 +118,33 @@ impl Open {
         self.find(|region| region.base < range.end && range.start < region.mapped().end)
     }
 
-    /// The lowest region that `wanted` accepts.
-    pub fn find(&mut self, wanted: impl Fn(&Region) -> bool) -> Option<Region> {
+    /// The lowest region that `is_wanted` accepts.
+    pub fn find(&mut self, is_wanted: impl Fn(&Region) -> bool) -> Option<Region> {
         let found = self.regions().iter();
-        let found = found.filter(|region| region.base != 0 && wanted(region));
+        let found = found.filter(|region| region.base != 0 && is_wanted(region));
         found.min_by_key(|region| region.base).copied()
     }
 
     /// Replaces the region at `base`, or removes it.
     pub fn update(&mut self, base: usize, region: Option<Region>) {
-        let place = self.regions().iter().position(|place| place.base == base);
-        if let Some(place) = place {
-            self.set(place, region.unwrap_or(Region::UNUSED));
+        let slot = self.regions().iter().position(|region| region.base == base);
+        if let Some(slot) = slot {
+            self.set(slot, region.unwrap_or(Region::UNUSED));
         }
     }
 
-    /// Splits off a range of whole huge pages as a region of its own. Takes up to two slots.
+    /// Splits a range of whole huge pages off a region; returns it. Takes up to two slots.
     pub fn isolate(&mut self, region: Region, range: &Range<usize>) -> Region {
         let mut middle = region;
         if range.start > middle.base {
-            let (before, after) = middle.halves(range.start);
-            self.put(after);
+            let (before, after) = middle.split_at(range.start);
+            self.insert(after);
             self.update(before.base, Some(before));
             middle = after;
         }
         if range.end < middle.mapped().end {
-            let (before, after) = middle.halves(range.end);
-            self.put(after);
+            let (before, after) = middle.split_at(range.end);
+            self.insert(after);
             self.update(before.base, Some(before));
             middle = before;
         }
@@ -167,21 +167,21 @@ mod tests {
     #[test]
     fn pieces_are_found_without_the_lock() {
         let base = 1 << 40;
-        let mut open = open();
+        let mut table = lock_table();
         let shape = (4 * PAGE - 4096, 4 * PAGE, PAGE);
-        assert!(open.add(base, shape, 3, Backing::Anonymous));
-        let region = open.first(&(base..base + 1)).unwrap();
+        assert!(table.add(base, shape, 3, Backing::Anonymous));
+        let region = table.first(&(base..base + 1)).unwrap();
         let middle = base + PAGE..base + 2 * PAGE;
-        let piece = open.isolate(region, &middle);
+        let piece = table.isolate(region, &middle);
         assert_eq!(piece.mapped(), middle);
-        open.update(piece.base, None);
+        table.update(piece.base, None);
         assert!(overlaps(&(base..base + 1)) && !overlaps(&middle));
         assert!(overlaps(&(base + 4 * PAGE - 1..base + 4 * PAGE)));
-        let last = open.first(&(middle.end..middle.end + 1)).unwrap();
+        let last = table.first(&(middle.end..middle.end + 1)).unwrap();
         assert_eq!((last.len, last.offset), (2 * PAGE - 4096, 2 * PAGE));
         assert_eq!(last.origin_start(), base);
         for base in [base, middle.end] {
-            open.update(base, None);
+            table.update(base, None);
         }
         assert!(!overlaps(&(base..base + 4 * PAGE)));
     }

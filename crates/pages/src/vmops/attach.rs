@@ -7,7 +7,7 @@ use crate::config;
 use crate::extent::page_sizes;
 use crate::policy::start_facts;
 use crate::registry::region::Backing;
-use crate::registry::shared::{had_any, open};
+use crate::registry::shared::{lock_table, was_ever_used};
 use crate::sys::{self, Errno, Result};
 
 /// Records or advises a segment after `shmat(2)`.
@@ -41,7 +41,7 @@ fn enter(at: usize, (len, page): (usize, usize), flags: c_int) {
     }
     let shape = (len, len.next_multiple_of(page), page);
     // Without a free slot, calls on it are left to the kernel.
-    let _ = open().add(at, shape, prot, Backing::Segment);
+    let _ = lock_table().add(at, shape, prot, Backing::Segment);
 }
 
 /// Whether memory is on hugetlb pages: an `mremap` of its second base page to itself fails for
@@ -56,18 +56,18 @@ fn is_on_huge_pages(at: usize) -> bool {
 
 /// `shmdt(2)` of a segment on huge pages; `None` for others.
 pub fn shmdt(addr: usize) -> Option<Result<()>> {
-    if !had_any() {
+    if !was_ever_used() {
         return None;
     }
-    let mut open = open();
+    let mut table = lock_table();
     let found =
-        open.find(|region| region.backing == Backing::Segment && region.origin_start() == addr)?;
+        table.find(|region| region.backing == Backing::Segment && region.origin_start() == addr)?;
     #[expect(unsafe_code, reason = "detaches a segment")]
     // SAFETY: the program detaches it.
     let result = unsafe { sys::shmdt(addr) };
     if result.is_ok() {
-        while let Some(piece) = open.find(|piece| piece.origin == found.origin) {
-            open.update(piece.base, None);
+        while let Some(piece) = table.find(|piece| piece.origin == found.origin) {
+            table.update(piece.base, None);
         }
     }
     Some(result)

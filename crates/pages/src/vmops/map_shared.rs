@@ -21,7 +21,7 @@ use hugetools_contract::ledger::Kind;
 use hugetools_kernfs::size_name::SizeName;
 
 use crate::registry::region::Backing;
-use crate::registry::shared::open;
+use crate::registry::shared::lock_table;
 
 /// Why shared memory isn't on hugetlb pages.
 pub static SHORTFALL: Noted = Noted::new();
@@ -108,7 +108,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
         false => Ok(()),
     };
     let shape = (visible, mapped, size);
-    if filled.is_ok() && open().add(base, shape, prot, Backing::Anonymous) {
+    if filled.is_ok() && lock_table().add(base, shape, prot, Backing::Anonymous) {
         return Ok(base);
     }
     // SAFETY: mapped above; no other code has the address.

@@ -7,7 +7,7 @@ use super::range::pages;
 use super::{before_fixed, private, replaced_by, shared};
 use crate::registry;
 use crate::registry::region::Region;
-use crate::registry::shared::{Open, open};
+use crate::registry::shared::{LockedTable, lock_table};
 use crate::sys::{self, Errno, Result};
 
 pub(super) mod call;
@@ -27,34 +27,42 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
     if !registry::shared::overlaps(&looked_at) {
         return None;
     }
-    let mut open = open();
-    let region = open.first(&looked_at)?;
+    let mut table = lock_table();
+    let region = table.first(&looked_at)?;
     match region.base <= old.start && old.end <= region.mapped().end {
-        true => Some(remap_shared(open, region, &old, call)),
+        true => Some(remap_shared(table, region, &old, call)),
         false => Some(Err(shared::refuse("mremap", &old))),
     }
 }
 
-fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) -> Result<usize> {
+fn remap_shared(
+    mut table: LockedTable,
+    region: Region,
+    old: &Range<usize>,
+    call: Call,
+) -> Result<usize> {
     let new = pages(call.addr, call.new_len)?;
     let is_plain = call.is_plain() && !old.is_empty();
     if is_plain && new.end <= old.end {
-        drop(open);
+        drop(table);
         let gone = super::munmap(new.end, old.end - new.end);
         return gone.unwrap_or(Ok(())).map(|()| call.addr);
     }
-    let object_end = region.origin_start() + region.whole;
-    if is_plain && old.end == region.known().end && new.end <= region.mapped().end.min(object_end) {
+    let object_end = region.origin_start() + region.origin_len;
+    if is_plain
+        && old.end == region.program_range().end
+        && new.end <= region.mapped().end.min(object_end)
+    {
         let len = new.end - region.base;
-        open.update(region.base, Some(Region { len, ..region }));
+        table.update(region.base, Some(Region { len, ..region }));
         return Ok(call.addr);
     }
-    let ordinary = shared::make_ordinary(&mut open, region, "mremap", old);
+    let ordinary = shared::make_ordinary(&mut table, region, "mremap", old);
     ordinary.map_err(|error| match is_plain {
         true => Errno(libc::ENOMEM),
         false => error,
     })?;
-    drop(open);
+    drop(table);
     // SAFETY: ordinary memory, which the program moves.
     let now = unsafe { call.pass_on()? };
     replaced_by(&call);

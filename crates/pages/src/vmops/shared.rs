@@ -14,7 +14,7 @@ use super::range::overlap;
 use super::step_down::{can_step_down, step_down};
 use crate::kernel::populate;
 use crate::registry::region::Region;
-use crate::registry::shared::Open;
+use crate::registry::shared::LockedTable;
 use crate::rt::message::{Amount, Level, say_once};
 use crate::sys::{self, Errno, Result};
 
@@ -45,17 +45,17 @@ impl Access {
     }
 }
 
-pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
-    let known = overlap(part, &region.known());
+pub(super) fn munmap(table: &mut LockedTable, region: Region, part: &Range<usize>) -> Result<()> {
+    let known = overlap(part, &region.program_range());
     if known.is_empty() {
         return Ok(());
     }
-    match whole_pages(open, region, "munmap", &known)? {
+    match expand_or_make_ordinary(table, region, "munmap", &known)? {
         Some(range) => {
             // SAFETY: the program unmaps it.
             unsafe { sys::munmap(range.start, range.len())? };
-            let piece = open.isolate(region, &range);
-            open.update(piece.base, None);
+            let piece = table.isolate(region, &range);
+            table.update(piece.base, None);
             Ok(())
         }
         // SAFETY: the program unmaps it.
@@ -65,82 +65,86 @@ pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Re
 
 /// Expands a part of a region to whole huge pages. If it isn't aligned or the table is full, the
 /// region becomes ordinary memory, and the result is `None`; `EINVAL` if it can't.
-fn whole_pages(
-    open: &mut Open,
+fn expand_or_make_ordinary(
+    table: &mut LockedTable,
     region: Region,
     call: &str,
     part: &Range<usize>,
 ) -> Result<Option<Range<usize>>> {
     let pages = region.whole_pages(part);
-    let pages = pages.filter(|pages| *pages == region.mapped() || open.has_slots(2));
+    let pages = pages.filter(|pages| *pages == region.mapped() || table.has_slots(2));
     if pages.is_none() {
-        make_ordinary(open, region, call, part)?;
+        make_ordinary(table, region, call, part)?;
     }
     Ok(pages)
 }
 
 /// Turns a region into ordinary memory for a call on a part of it; `EINVAL` if it can't.
 pub(super) fn make_ordinary(
-    open: &mut Open,
+    table: &mut LockedTable,
     region: Region,
     call: &str,
     part: &Range<usize>,
 ) -> Result<()> {
     match can_step_down(&region) {
-        true => step_down(open, region),
+        true => step_down(table, region),
         false => Err(refuse(call, part)),
     }
 }
 
-/// Prepares a part for a fixed mapping; whole huge pages can be replaced as they are.
-pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
-    let whole = |addr: usize| (addr - region.base) % region.page == 0;
-    match whole(part.start) && whole(part.end) && open.has_slots(2) {
+/// Prepares a part for a fixed mapping over it. Whole huge pages need no preparation.
+pub(super) fn make_replaceable(
+    table: &mut LockedTable,
+    region: Region,
+    part: &Range<usize>,
+) -> Result<()> {
+    let is_aligned = |addr: usize| (addr - region.base) % region.page == 0;
+    match is_aligned(part.start) && is_aligned(part.end) && table.has_slots(2) {
         true => Ok(()),
-        false => make_ordinary(open, region, "mmap", part),
+        false => make_ordinary(table, region, "mmap", part),
     }
 }
 
 /// Forgets whole huge pages that a fixed mapping has replaced, if the table has room.
-pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
-    if open.has_slots(2) {
-        let piece = open.isolate(region, part);
-        open.update(piece.base, None);
+pub(super) fn note_replaced(table: &mut LockedTable, region: Region, part: &Range<usize>) {
+    if table.has_slots(2) {
+        let piece = table.isolate(region, part);
+        table.update(piece.base, None);
     }
 }
 
 pub(super) fn mprotect(
-    open: &mut Open,
+    table: &mut LockedTable,
     region: Region,
     part: &Range<usize>,
     access: Access,
 ) -> Result<()> {
-    let known = overlap(part, &region.known());
+    let known = overlap(part, &region.program_range());
     if known.is_empty() {
         return Err(NOT_MAPPED);
     }
-    let Some(range) = whole_pages(open, region, "mprotect", &known)? else {
+    let Some(range) = expand_or_make_ordinary(table, region, "mprotect", &known)? else {
         // SAFETY: the program protects it.
         return unsafe { access.apply(&known) };
     };
     // SAFETY: the program protects it.
     unsafe { access.apply(&range)? };
-    let piece = open.isolate(region, &range);
+    let piece = table.isolate(region, &range);
     let prot = access.prot;
-    open.update(piece.base, Some(Region { prot, ..piece }));
+    table.update(piece.base, Some(Region { prot, ..piece }));
     Ok(())
 }
 
 /// `mbind(2)`, which `bind` calls. Populates first: under a policy whose nodes have no free page a
 /// touch raises SIGBUS.
 pub(super) fn mbind(
-    open: &mut Open,
+    table: &mut LockedTable,
     region: Region,
     part: &Range<usize>,
     bind: impl Fn(&Range<usize>) -> Result<()>,
 ) -> Result<()> {
-    let known = overlap(part, &region.known());
-    match whole_pages(open, region, "mbind", &known)? {
+    let known = overlap(part, &region.program_range());
+    match expand_or_make_ordinary(table, region, "mbind", &known)? {
         Some(range) => {
             populate::shared(range.start, range.len(), region.page)?;
             bind(&range)
@@ -149,11 +153,11 @@ pub(super) fn mbind(
     }
 }
 
-/// Reports a call on part of a huge page that can't be done; returns its error.
+/// Reports once that a call on part of a huge page fails; returns the error.
 pub(super) fn refuse(call: &str, part: &Range<usize>) -> Errno {
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     say_once(
-        &SAID,
+        &REPORTED,
         Level::Warning,
         format_args!(
             "{call} of {} of shared memory fails: they are part of a huge page, and huge pages can \
@@ -165,12 +169,12 @@ pub(super) fn refuse(call: &str, part: &Range<usize>) -> Errno {
 }
 
 pub(super) fn madvise(
-    open: &mut Open,
+    table: &mut LockedTable,
     region: Region,
     part: &Range<usize>,
     advice: c_int,
 ) -> Result<()> {
-    let known = overlap(part, &region.known());
+    let known = overlap(part, &region.program_range());
     if known.is_empty() {
         return Err(NOT_MAPPED);
     }
@@ -178,7 +182,7 @@ pub(super) fn madvise(
         return Err(INVALID);
     }
     let range = match Kind::of(advice) {
-        // It undoes `MADV_DONTDUMP`.
+        // Undoes `MADV_DONTDUMP`.
         Kind::Hint if advice == libc::MADV_DODUMP => region.whole_pages(&known).unwrap_or(known),
         // Dropped pages of shared memory come back with their contents.
         Kind::Hint | Kind::Discard => return Ok(()),
@@ -186,10 +190,12 @@ pub(super) fn madvise(
         Kind::Kernel => known,
         // A removed page would return to the pool, which might be empty at the next touch.
         Kind::ExactRange if advice == libc::MADV_REMOVE => {
-            make_ordinary(open, region, "madvise", &known)?;
+            make_ordinary(table, region, "madvise", &known)?;
             known
         }
-        Kind::ExactRange => whole_pages(open, region, "madvise", &known)?.unwrap_or(known),
+        Kind::ExactRange => {
+            expand_or_make_ordinary(table, region, "madvise", &known)?.unwrap_or(known)
+        }
     };
     // SAFETY: the program's own advice.
     unsafe { sys::madvise(range.start, range.len(), advice) }

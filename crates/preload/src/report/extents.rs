@@ -42,7 +42,7 @@ impl Extents {
         for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
             known.put(extent.base, extent.base + extent.len, Segment::Heap, None);
         }
-        shared::open().each(|region| {
+        shared::lock_table().each(|region| {
             let range = region.mapped();
             known.put(range.start, range.end, Segment::Shm, None);
         });
