@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use mounts::BASE;
+pub(crate) use mounts::MOUNTS_DIR;
 pub(crate) use pool::page_size;
 
 use hugetools_model::hugetlb::node::NodeId;
@@ -214,7 +214,7 @@ impl Request {
         let mut errors = request.add(args, machine, effects);
         boot::check(args, effects, &mut request, &mut errors);
         if args.mounts.unmount || args.pools.clear {
-            request.unmount = mounts::mounted(machine);
+            request.unmount = mounts::own_mounts(machine);
         }
         let mut is_used = |number: &u64| matches!(effects.stat(&swap_file(*number)), Ok(Some(_)));
         request.swap_number = (1..).find(|number| !is_used(number)).unwrap_or_default();

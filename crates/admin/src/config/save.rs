@@ -7,7 +7,7 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::mount::{self, mounted_at};
 
 use super::requests::settings::check_min_free;
-use crate::request::BASE;
+use crate::request::MOUNTS_DIR;
 
 /// Returns the file. Applied on the same machine, it changes nothing.
 pub fn text(machine: &Machine) -> String {
@@ -121,7 +121,7 @@ fn mounts(machine: &Machine) -> String {
     let seen = machine.mounts.iter();
     let seen = seen.filter(|mount| mounted_at(&machine.mounts, &mount.point) == Some(mount));
     let texts = seen.filter_map(|mount| {
-        let below = mount.point.strip_prefix(BASE).ok()?;
+        let below = mount.point.strip_prefix(MOUNTS_DIR).ok()?;
         let set = below.parent()?.to_str()?;
         let mut pools = machine.pools.iter();
         let pool = pools.find(|pool| below.ends_with(format!("pagesize-{}", pool.size)))?;

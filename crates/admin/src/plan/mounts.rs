@@ -13,7 +13,7 @@ use hugetools_model::{Bytes, Machine, PageSize};
 use super::Task;
 use super::shell::quote_text;
 use crate::args::Mounts;
-use crate::request::{BASE, MountSet, NewMounts, Request};
+use crate::request::{MOUNTS_DIR, MountSet, NewMounts, Request};
 use crate::step::{MakeDir, Mount, Owner, SetOwner, Step};
 
 /// Everybody may search the directories that no set of mounts owns.
@@ -26,7 +26,7 @@ pub(super) const BASE_OWNER: Owner = Owner {
 impl MountSet {
     /// Returns the directory for sets of this kind, and the set's own subdirectory, if any.
     fn places(&self) -> (PathBuf, Option<PathBuf>) {
-        let base = PathBuf::from(BASE);
+        let base = PathBuf::from(MOUNTS_DIR);
         let (kind, name) = match self {
             MountSet::Root => return (base, None),
             MountSet::Global => return (base.join("global"), None),
@@ -65,7 +65,7 @@ pub(super) fn plan(machine: &Machine, mounts: &[mount::Mount], new: &NewMounts) 
     let mut steps = Vec::new();
     for pool in pools
         .into_iter()
-        .filter(|pool| limits.concerns(pool) && !limits.holds_nothing(pool))
+        .filter(|pool| limits.selects(pool) && !limits.is_below_one_page(pool))
     {
         let dir = own.as_ref().unwrap_or(&base);
         let point = dir.join(format!("pagesize-{}", pool.size));
@@ -181,7 +181,7 @@ pub(super) fn unmount(request: &Request) -> Vec<Task> {
         .map(|point| Task::new(option, vec![Step::Unmount(point.clone())]))
         .collect();
     let above = points.iter().flat_map(|point| point.ancestors());
-    let dirs: BTreeSet<&Path> = above.filter(|dir| dir.starts_with(BASE)).collect();
+    let dirs: BTreeSet<&Path> = above.filter(|dir| dir.starts_with(MOUNTS_DIR)).collect();
     let dirs: Vec<Step> = (dirs.into_iter().rev())
         .map(|dir| Step::RemoveDir(dir.to_owned()))
         .collect();

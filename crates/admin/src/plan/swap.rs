@@ -9,7 +9,7 @@ use hugetools_model::{Bytes, Machine, PageSize};
 use super::Task;
 use super::mounts::BASE_OWNER;
 use crate::args::Pools;
-use crate::request::BASE;
+use crate::request::MOUNTS_DIR;
 use crate::step::{MakeDir, Owner, SWAP_DIR, Step, Swap, TEMP_SWAP, swap_file};
 
 const SWAP_OWNER: Owner = Owner {
@@ -41,7 +41,7 @@ fn temporary(around: &mut Around, pages: u64, growth: &Pools, size: PageSize, nu
     };
     *number += 1;
     let steps = vec![
-        directory(Path::new(BASE), BASE_OWNER),
+        directory(Path::new(MOUNTS_DIR), BASE_OWNER),
         directory(path.parent().unwrap_or(Path::new(SWAP_DIR)), SWAP_OWNER),
     ];
     let size = Some(Bytes::new(size.get().saturating_mul(pages)));

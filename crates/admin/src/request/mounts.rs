@@ -9,8 +9,8 @@ use super::{MountSet, NewMounts, Request, shown};
 use crate::args::Mounts;
 use crate::effects::{Account, Effects};
 
-/// Directory of the mounts that the create options make.
-pub(crate) const BASE: &str = "/var/lib/hugetlbfs";
+/// Directory of the mounts that `--create-mounts` and related options make.
+pub(crate) const MOUNTS_DIR: &str = "/var/lib/hugetlbfs";
 
 pub(super) fn check(
     args: &Mounts,
@@ -66,35 +66,35 @@ fn account(
     }
 }
 
-/// Notes mounts that are not made or get a smaller limit. An error if no page size fits.
+/// Notes mounts that aren't made or get a lower limit. Returns an error if no mount is left.
 fn check_limits(limits: &Mounts, machine: &Machine, request: &mut Request) -> Option<String> {
     let size = limits.max_size.filter(|size| *size > Bytes::ZERO)?;
-    let pools = || machine.pools.iter().filter(|pool| limits.concerns(pool));
-    if pools().next().is_some() && pools().all(|pool| limits.holds_nothing(pool)) {
+    let pools = || machine.pools.iter().filter(|pool| limits.selects(pool));
+    if pools().next().is_some() && pools().all(|pool| limits.is_below_one_page(pool)) {
         return Some(format!(
             "--max-size {size}: less than one page of each size"
         ));
     }
-    let notes = pools().filter_map(|pool| rounding(size, pool.size));
+    let notes = pools().filter_map(|pool| rounding_note(size, pool.size));
     request.notes.extend(notes);
     None
 }
 
 impl Mounts {
     /// Whether to mount pages of this size.
-    pub(crate) fn concerns(&self, pool: &Pool) -> bool {
+    pub(crate) fn selects(&self, pool: &Pool) -> bool {
         self.only.is_none_or(|size| size == pool.size)
     }
 
-    /// Whether `--max-size` is less than one page, so that a mount couldn't hold any file.
-    pub(crate) fn holds_nothing(&self, pool: &Pool) -> bool {
+    /// Whether `--max-size` is less than one page of the pool: a mount could hold no file.
+    pub(crate) fn is_below_one_page(&self, pool: &Pool) -> bool {
         let size = self.max_size.unwrap_or_default();
         size > Bytes::ZERO && size.get() < pool.size.get()
     }
 }
 
 /// Returns a note about a limit that is not a whole number of pages.
-fn rounding(size: Bytes, pages: PageSize) -> Option<String> {
+fn rounding_note(size: Bytes, pages: PageSize) -> Option<String> {
     let (whole, rest) = size.pages(pages);
     match (whole.get(), rest.get()) {
         (0, _) => Some(format!(
@@ -110,8 +110,8 @@ fn rounding(size: Bytes, pages: PageSize) -> Option<String> {
     }
 }
 
-/// Returns mount points that the create options would use, the latest one first.
-pub(super) fn mounted(machine: &Machine) -> Vec<PathBuf> {
+/// Returns the mount points that the create options would use, the latest mount first.
+pub(super) fn own_mounts(machine: &Machine) -> Vec<PathBuf> {
     let points = machine.mounts.iter().rev().map(|mount| &mount.point);
     points
         .filter(|point| is_own_mount_point(point))
@@ -122,7 +122,7 @@ pub(super) fn mounted(machine: &Machine) -> Vec<PathBuf> {
 /// Whether a path is a mount point of the create options: `pagesize-SIZE` in the base
 /// directory, in `global`, or in a directory of a user or group.
 fn is_own_mount_point(path: &Path) -> bool {
-    let Ok(below) = path.strip_prefix(BASE) else {
+    let Ok(below) = path.strip_prefix(MOUNTS_DIR) else {
         return false;
     };
     let names: Vec<&str> = below.iter().filter_map(|name| name.to_str()).collect();

@@ -21,17 +21,21 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    type Check = fn(&mut Specified<'_>) -> Result<PoolChange, String>;
+    type Check = fn(&mut PoolSpec<'_>) -> Result<PoolChange, String>;
     let options: [(&str, &[String], Check); 3] = [
-        ("--pool-pages-min", &args.pool_pages_min, |it| it.minimum()),
-        ("--pool-spread", &args.pool_spread, |it| it.spread()),
-        ("--pool-pages-max", &args.pool_pages_max, |it| it.maximum()),
+        ("--pool-pages-min", &args.pool_pages_min, |spec| {
+            spec.minimum()
+        }),
+        ("--pool-spread", &args.pool_spread, |spec| spec.spread()),
+        ("--pool-pages-max", &args.pool_pages_max, |spec| {
+            spec.maximum()
+        }),
     ];
     for (name, specs, check) in options {
         for text in specs {
             let option = format!("{name} {}", shown(text));
-            let checked = Specified::new(&option, text, machine)
-                .and_then(|mut it| Ok((check(&mut it)?, it.notes)));
+            let checked = PoolSpec::new(&option, text, machine)
+                .and_then(|mut spec| Ok((check(&mut spec)?, spec.notes)));
             match checked {
                 Ok((change, notes)) => {
                     request.notes.extend(notes);
@@ -44,11 +48,11 @@ pub(super) fn check(
             }
         }
     }
-    errors.extend(whole_and_nodes(&request.pool_min));
+    errors.extend(check_conflicts(&request.pool_min));
 }
 
-/// One specification, and its pool.
-struct Specified<'a> {
+/// A specification and the pool that it names.
+struct PoolSpec<'a> {
     option: &'a str,
     spec: Spec,
     pool: &'a Pool,
@@ -56,10 +60,10 @@ struct Specified<'a> {
     notes: Vec<String>,
 }
 
-impl<'a> Specified<'a> {
-    fn new(option: &'a str, text: &str, machine: &'a Machine) -> Result<Specified<'a>, String> {
+impl<'a> PoolSpec<'a> {
+    fn new(option: &'a str, text: &str, machine: &'a Machine) -> Result<PoolSpec<'a>, String> {
         let spec: Spec = text.parse()?;
-        Ok(Specified {
+        Ok(PoolSpec {
             option,
             pool: find_pool(spec.size, machine)?,
             spec,
@@ -71,11 +75,11 @@ impl<'a> Specified<'a> {
     fn minimum(&mut self) -> Result<PoolChange, String> {
         let place = match self.spec.nodes.is_some() {
             false => {
-                let pages = self.whole()?;
+                let pages = self.pages_of_pool()?;
                 Place::Whole(self.change(pages))
             }
             true => {
-                let shares = self.shares()?.into_iter();
+                let shares = self.pages_by_node()?.into_iter();
                 Place::Nodes(shares.map(|(id, pages)| (id, self.change(pages))).collect())
             }
         };
@@ -88,7 +92,7 @@ impl<'a> Specified<'a> {
                 "a maximum applies to the whole pool and cannot be set for nodes".to_owned(),
             );
         }
-        let pages = self.whole()?;
+        let pages = self.pages_of_pool()?;
         Ok(self.pool_change(Place::Whole(self.change(pages))))
     }
 
@@ -107,7 +111,7 @@ impl<'a> Specified<'a> {
         for &id in weights.keys() {
             memory = memory.saturating_add(self.node(id)?.total.get());
         }
-        let total = count(self.spec.amount, self.pool.size, Bytes::new(memory))?;
+        let total = whole_pages(self.spec.amount, self.pool.size, Bytes::new(memory))?;
         self.note_rounding(total);
         let shares = divide(total, &weights).into_iter();
         let shares = shares.map(|(id, pages)| (id, Change::To(pages)));
@@ -131,14 +135,14 @@ impl<'a> Specified<'a> {
         }
     }
 
-    fn whole(&mut self) -> Result<PageCount, String> {
+    fn pages_of_pool(&mut self) -> Result<PageCount, String> {
         let memory = self.machine.meminfo.total;
-        let pages = count(self.spec.amount, self.pool.size, memory)?;
+        let pages = whole_pages(self.spec.amount, self.pool.size, memory)?;
         self.note_rounding(pages);
         Ok(pages)
     }
 
-    fn shares(&mut self) -> Result<Vec<(NodeId, PageCount)>, String> {
+    fn pages_by_node(&mut self) -> Result<Vec<(NodeId, PageCount)>, String> {
         let amount = self.spec.amount;
         let mut shares = Vec::new();
         for (&id, weight) in self.spec.nodes.iter().flatten() {
@@ -149,7 +153,7 @@ impl<'a> Specified<'a> {
             if let (0, Amount::Percent(1..)) = (node.total.get(), amount) {
                 return Err(format!("node {id} has no memory of its own"));
             }
-            let pages = count(amount, self.pool.size, node.total)
+            let pages = whole_pages(amount, self.pool.size, node.total)
                 .map_err(|error| format!("node {id}: {error}"))?;
             shares.push((id, pages));
         }
@@ -162,11 +166,11 @@ impl<'a> Specified<'a> {
     fn node(&self, id: NodeId) -> Result<&'a Node, String> {
         let node = self.machine.node(id).ok_or_else(|| {
             let nodes = self.machine.nodes.iter().map(|node| node.id.get());
-            let only = match self.machine.nodes.is_empty() {
+            let existing = match self.machine.nodes.is_empty() {
                 true => "this kernel has none".to_owned(),
                 false => format!("only {}", format_list(&nodes.collect())),
             };
-            format!("this machine has no node {id}, {only}")
+            format!("this machine has no node {id}, {existing}")
         })?;
         match node.pool(self.pool.size) {
             Some(_) => Ok(node),
@@ -207,7 +211,7 @@ fn find_pool(size: Option<PageSize>, machine: &Machine) -> Result<&Pool, String>
 }
 
 /// Returns the number of whole pages in an amount.
-fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, String> {
+fn whole_pages(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, String> {
     let (pages, all) = match amount {
         Amount::Pages(pages) => (pages, None),
         Amount::Memory(bytes) => (bytes.pages(size).0, Some(bytes)),
@@ -233,9 +237,9 @@ fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, Str
     }
 }
 
-/// Refuses changes of both a whole pool and its nodes. The kernel divides the whole
-/// pool, so the result on each node cannot be planned.
-fn whole_and_nodes(changes: &[PoolChange]) -> Option<String> {
+/// Refuses changes of both a pool and its nodes. The kernel divides a pool's pages among nodes,
+/// so the result on each node cannot be planned.
+fn check_conflicts(changes: &[PoolChange]) -> Option<String> {
     let nodes = |change: &&PoolChange| matches!(change.place, Place::Nodes(_));
     changes.iter().filter(nodes).find_map(|on_nodes| {
         let whole = changes

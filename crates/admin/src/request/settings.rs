@@ -1,5 +1,5 @@
-//! Numbers and words for kernel files: ZONE_MOVABLE, transparent huge pages, HVO. The order is that
-//! of libhugetlbfs' hugeadm.
+//! Settings in kernel files: ZONE_MOVABLE, transparent huge pages, HVO. Their order is that of
+//! libhugetlbfs' hugeadm.
 
 use hugetools_model::memory::sysctl;
 use hugetools_model::units::size::SizeError;
@@ -110,20 +110,20 @@ fn numbers(args: &Thp, machine: &Machine) -> Vec<Setting> {
     numbers.filter_map(setting).collect()
 }
 
-/// Writes a numeric THP setting. `file` is one of [`thp::NUMBERS`].
+/// Plans to write a numeric THP setting. `file` is one of [`thp::NUMBERS`].
 pub(crate) fn thp_number(machine: &Machine, option: String, file: &str, value: u64) -> Setting {
-    let is_there = machine.thp_settings.numbers.contains_key(file);
-    let unsupported = (!is_there).then(|| why_unsupported(machine));
+    let exists = machine.thp_settings.numbers.contains_key(file);
+    let unsupported = (!exists).then(|| why_unsupported(machine));
     number(option, thp::dir().join(file), value, unsupported)
 }
 
 pub(crate) fn hvo(machine: &Machine, option: String, on: bool) -> Setting {
-    let lack = machine.sysctl.hugetlb_optimize_vmemmap.is_none();
+    let is_missing = machine.sysctl.hugetlb_optimize_vmemmap.is_none();
     let path = sysctl::optimize_vmemmap_path();
-    number(option, path, u64::from(on), lack.then_some(NO_HVO))
+    number(option, path, u64::from(on), is_missing.then_some(NO_HVO))
 }
 
-/// Writes a number, unless this machine lacks the setting.
+/// Plans to write a number, unless this machine lacks the setting.
 pub(crate) fn number(
     option: String,
     path: KPath,
@@ -137,18 +137,20 @@ pub(crate) fn number(
     Setting { option, step }
 }
 
-/// Selects a word in a file of THP settings, unless this machine lacks it.
+/// Plans to select a word in a file of THP settings, unless this machine lacks it.
 pub(crate) fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
     let step = match machine.thp_settings.words.get(&path) {
         None => {
             let (why, hint) = why_unsupported(machine);
             Step::impossible(path.to_string(), why, hint)
         }
-        Some(words) if !words.is_empty() && !words.iter().any(|it| it == word) => Step::impossible(
-            path.to_string(),
-            format!("this kernel doesn't offer {word}"),
-            format!("it offers {}", words.join(", ")),
-        ),
+        Some(words) if !words.is_empty() && !words.iter().any(|offered| offered == word) => {
+            Step::impossible(
+                path.to_string(),
+                format!("this kernel doesn't offer {word}"),
+                format!("it offers {}", words.join(", ")),
+            )
+        }
         Some(_) => Step::SelectWord(SelectWord {
             path,
             word: word.to_owned(),
@@ -157,9 +159,9 @@ pub(crate) fn word(machine: &Machine, option: String, path: KPath, word: &str) -
     Setting { option, step }
 }
 
-/// Sets the mode of one THP size. `text` is such as `64kB:always`.
+/// Plans the mode of one THP size, from a text such as `64kB:always`.
 pub(crate) fn thp_size(machine: &Machine, option: String, text: &str) -> Result<Setting, String> {
-    let (size, mode) = size_mode(text, machine)?;
+    let (size, mode) = parse_size_mode(text, machine)?;
     let path = thp::size_dir(size).join("enabled");
     Ok(word(machine, option, path, mode))
 }
@@ -171,7 +173,7 @@ fn why_unsupported(machine: &Machine) -> Unsupported {
     }
 }
 
-fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str), String> {
+fn parse_size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str), String> {
     let (size, mode) = text
         .split_once(':')
         .ok_or("no mode: write SIZE:MODE, as in 64kB:always")?;
@@ -181,7 +183,7 @@ fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str)
     if !MODES.contains(&mode) {
         return Err(format!("mode {mode:?}: not one of {}", MODES.join(", ")));
     }
-    // A size for shared memory only has no `enabled` file.
+    // A size that serves only shared memory has no `enabled` file.
     let sizes = machine.thp.iter().flat_map(|thp| &thp.sizes);
     let sizes = sizes.filter(|size| size.enabled.is_some());
     let sizes: Vec<PageSize> = sizes.map(|size| size.size).collect();
