@@ -37,7 +37,7 @@ impl Zone {
     }
 }
 
-/// Reads the zones; none if the file is missing.
+/// Reads the zones. Returns none if the kernel lacks the file.
 pub fn read(root: &Root) -> Result<Vec<Zone>, FileError> {
     let zoneinfo = root.read_opt(&KPath::from("/proc/zoneinfo"))?;
     Ok(zoneinfo.as_deref().map(parse_zones).unwrap_or_default())
@@ -49,7 +49,7 @@ pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
     let mut zones: Vec<Zone> = Vec::new();
     for line in zoneinfo.split(|byte| *byte == b'\n') {
         let line = String::from_utf8_lossy(line);
-        if let Some(zone) = parse_head(&line) {
+        if let Some(zone) = parse_heading(&line) {
             zones.push(zone);
             continue;
         }
@@ -64,8 +64,8 @@ pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
 fn store_field(zone: &mut Zone, line: &str) {
     if let Some(list) = line.strip_prefix("protection: (") {
         let numbers = list.trim_end_matches(')').split(", ");
-        let most = numbers.filter_map(|number| number.parse().ok()).max();
-        zone.protection = most.unwrap_or(0);
+        let max = numbers.filter_map(|number| number.parse().ok()).max();
+        zone.protection = max.unwrap_or(0);
     }
     let Some((name, number)) = line.rsplit_once(' ') else {
         return;
@@ -80,7 +80,7 @@ fn store_field(zone: &mut Zone, line: &str) {
     }
 }
 
-fn parse_head(line: &str) -> Option<Zone> {
+fn parse_heading(line: &str) -> Option<Zone> {
     let (node, name) = line.strip_prefix("Node ")?.split_once(", zone")?;
     let name = name.strip_prefix(|c: char| c.is_ascii_whitespace())?.trim();
     Some(Zone {
@@ -121,7 +121,8 @@ pub fn base_page_size(
     Ok(memory.get().checked_div(pages).and_then(nearest_power))
 }
 
-/// Returns the nearest power of two. Present pages include reserved ones, `MemTotal` doesn't.
+/// Returns the nearest power of two: the quotient is too low, since only `MemTotal` excludes
+/// reserved pages.
 fn nearest_power(bytes: u64) -> Option<Bytes> {
     (1..)
         .map_while(|shift| 1u64.checked_shl(shift))
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_size_is_the_power_of_two_next_to_the_quotient() {
+    fn the_page_size_is_the_nearest_power_of_two() {
         for (bytes, size) in [(4096, 4096), (4090, 4096), (4100, 4096), (65_535, 65_536)] {
             assert_eq!(nearest_power(bytes), Some(Bytes::new(size)));
         }
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_auxiliary_vector_says_the_page_size() {
+    fn the_page_size_is_read_from_the_auxiliary_vector() {
         let words: [usize; 6] = [33, 0x7ffe, 6, 16384, 0, 0];
         let auxv: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         assert_eq!(parse_page_size(&auxv), Some(Bytes::new(16384)));
