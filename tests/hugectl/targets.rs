@@ -80,7 +80,7 @@ fn a_static_glibc_program_gets_tunables() {
     );
     assert!(
         shm.err.contains(
-            "warning: the program is static, so no library can be added to it: its report"
+            "warning: the program is static, so no library can be added to it: the report"
         ),
         "{}",
         shm.err
