@@ -60,8 +60,8 @@ pub struct Variables([Option<&'static [u8]>; env::VARIABLES.len()]);
 impl Variables {
     const NONE: Variables = Variables([None; env::VARIABLES.len()]);
 
-    /// Finds our variables in one pass. If one occurs twice, the first counts, as in `getenv`. `None` if the
-    /// environment isn't known yet.
+    /// Finds our variables in one pass. If one occurs twice, the first counts, as in `getenv`.
+    /// `None` if the environment isn't known yet.
     pub fn find() -> Option<Variables> {
         let mut found = Variables::NONE;
         let block = block();
