@@ -27,6 +27,8 @@ pub(crate) struct Library {
     pub(crate) library_path: Option<PathBuf>,
 
     /// Let the loader find the library by name
+    ///
+    /// LD_LIBRARY_PATH must name its directory, such as /usr/local/lib/hugetools.
     #[arg(long, overrides_with = "library_path")]
     pub(crate) library_use_path: bool,
 }
