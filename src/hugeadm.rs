@@ -127,7 +127,7 @@ fn inherited_verbosity() -> (u8, Option<String>) {
     let Some(value) = std::env::var_os(env::VERBOSE) else {
         return (env::DEFAULT_VERBOSITY, None);
     };
-    let verbosity = env::verbosity(value.as_bytes());
+    let verbosity = env::verbosity(value.as_bytes()).unwrap_or(env::DEFAULT_VERBOSITY);
     let is_plain = value.to_str().and_then(|text| text.parse().ok()) == Some(verbosity);
     let name = env::VERBOSE;
     let warning = (!is_plain).then(|| format!("{name} is {value:?}, taken as {verbosity}"));

@@ -16,19 +16,20 @@ pub(super) fn verbosity_or_debug(
     name: &'static str,
     debug: &'static str,
 ) -> u8 {
-    let level = source.get(name).map_or(DEFAULT_VERBOSITY, verbosity);
+    let level = source.parsed(name, verbosity).unwrap_or(DEFAULT_VERBOSITY);
     match source.get(debug) {
         Some(_) => level.max(4),
         None => level,
     }
 }
 
-/// Parses a verbosity as `atoi` does, without a sign: the leading digits, or 0. 99 is the maximum.
-pub fn verbosity(value: &[u8]) -> u8 {
+/// Parses the leading digits, as `atoi` does. 99 is the maximum.
+pub fn verbosity(value: &[u8]) -> Option<u8> {
     let value = value.trim_ascii_start();
     let digits = value.iter().take_while(|b| b.is_ascii_digit());
-    digits.fold(0, |n: u8, b| {
-        n.saturating_mul(10).saturating_add(b - b'0').min(99)
+    digits.fold(None, |n: Option<u8>, b| {
+        let tens = n.unwrap_or(0).saturating_mul(10);
+        Some(tens.saturating_add(b - b'0').min(99))
     })
 }
 

@@ -145,11 +145,13 @@ fn features_of_the_c_interface() {
 }
 
 #[test]
-fn verbosity_is_read_as_atoi_does() {
-    assert_eq!(verbosity(b"99"), 99);
-    assert_eq!(verbosity(b"4x"), 4);
-    assert_eq!(verbosity(b"x"), 0);
-    assert_eq!(verbosity(b"1000"), 99);
+fn verbosity_is_the_leading_digits() {
+    assert_eq!(verbosity(b"99"), Some(99));
+    assert_eq!(verbosity(b"4x"), Some(4));
+    assert_eq!(verbosity(b"1000"), Some(99));
+    assert_eq!(verbosity(b"x"), None);
+    assert_eq!(rejected(read(&[(VERBOSE, "x")], "x")), [VERBOSE]);
+    assert_eq!(read(&[(VERBOSE, "x")], "x").verbosity, 2);
 }
 
 proptest! {
