@@ -153,11 +153,14 @@ impl RequestBuilder<'_> {
         let maximums = all.pool_max[before.2..].iter_mut().map(|it| &mut it.option);
         let mounts = all.mounts[before.3..].iter_mut().map(|it| &mut it.option);
         let notes = all.notes[before.4..].iter_mut();
+        let groups = [&mut all.shm_group, &mut all.userfaultfd_group];
+        let groups = groups.into_iter().flatten().map(|it| &mut it.option);
         for text in settings
             .chain(minimums)
             .chain(maximums)
             .chain(mounts)
             .chain(notes)
+            .chain(groups)
         {
             *text = renamed(text);
         }
