@@ -65,15 +65,20 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
     })
 }
 
-/// Warns about Debian's starter for PostgreSQL, which drops the environment.
+/// Warns about Debian's starter for PostgreSQL, which drops the environment. Debian's
+/// `postgresql.service` itself starts nothing.
 #[must_use]
 pub fn warning(emit: &Emit) -> Option<String> {
     let unit = emit.name.as_deref()?.to_string_lossy();
     if emit.kind != EmitKind::Systemd {
         return None;
     }
-    let cluster = unit.strip_prefix("postgresql@")?;
-    let cluster = cluster.strip_suffix(".service").unwrap_or(cluster);
+    let name = unit.strip_suffix(".service").unwrap_or(&unit);
+    let is_debian = || Path::new("/usr/bin/pg_ctlcluster").exists();
+    let cluster = match name.strip_prefix("postgresql@") {
+        None if name == "postgresql" && is_debian() => "",
+        cluster => cluster?,
+    };
     let (version, cluster) = cluster.split_once('-').unwrap_or(("VERSION", "CLUSTER"));
     Some(format!(
         "pg_ctlcluster, by which {unit} starts the server, drops the environment\n  \
