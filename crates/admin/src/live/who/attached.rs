@@ -24,14 +24,20 @@ impl Attached {
         }
     }
 
-    /// Returns the `map_files` link of the segment; `None` if it isn't found.
-    pub(super) fn map_file(&self, root: &Root) -> Option<KPath> {
+    /// Returns the `map_files` link of the segment and its mapped length; `None` if it isn't found.
+    pub(super) fn map_file(&self, root: &Root) -> Option<(KPath, u64)> {
         let maps = root.read(&KPath::from("/proc/self/maps")).ok()?;
         let maps = String::from_utf8_lossy(&maps).into_owned();
         let begin = format!("{:x}-", self.address.addr());
         let line = maps.lines().find(|line| line.starts_with(&begin))?;
         let range = line.split(' ').next()?;
-        Some(KPath::from("/proc/self/map_files").join(range))
+        let end = range.split('-').nth(1)?;
+        let end = usize::from_str_radix(end, 16).ok()?;
+        let length = end.checked_sub(self.address.addr())?;
+        Some((
+            KPath::from("/proc/self/map_files").join(range),
+            length as u64,
+        ))
     }
 }
 

@@ -70,9 +70,13 @@ impl Scan<'_> {
                 return self.unread(format!("shared memory segment {}; {why}", line.id));
             }
         };
-        let Some(file) = attached.map_file(self.root) else {
+        let Some((file, length)) = attached.map_file(self.root) else {
             return;
         };
+        // Mappings of a segment with huge pages hold whole huge pages.
+        if !self.sizes.iter().any(|size| length % size == 0) {
+            return;
+        }
         let Ok(found) = fs::metadata(self.root.host_path(file.as_str())) else {
             return self.unread(format!(
                 "shared memory segment {}; run this as root or with CAP_SYS_ADMIN",
