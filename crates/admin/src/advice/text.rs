@@ -30,7 +30,7 @@ pub fn explain(
     let _ = write!(text, "\nHuge page pools:\n{}", pool_list(&pools));
     let _ = write!(
         text,
-        "\nHuge page sizes with configured pools:\n{}",
+        "\nHuge page sizes with a pool and a mount:\n{}",
         match usable.is_empty() {
             true => "none\n".to_owned(),
             false => size_lines(usable),
