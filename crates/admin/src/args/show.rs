@@ -81,7 +81,8 @@ pub struct Show {
     ///
     /// WHAT is a PID, a program, postgres:DATADIR or java:ARGS. The pages are of the
     /// default size, or of PostgreSQL's huge_page_size. Of a process it counts the memory
-    /// that it has touched by now, and all of its shared memory.
+    /// that it has touched by now, all of its shared memory, and what it has reserved in a
+    /// pool.
     #[arg(long, value_name = "WHAT")]
     pub size_for: Option<String>,
 

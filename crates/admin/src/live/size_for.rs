@@ -38,8 +38,9 @@ pub fn size_for(
 const HEAP_UNKNOWN: &str =
     "The heap is not included: start the program, then run hugeadm --size-for PID.";
 
-/// Sums up resident private memory, and whole shared mappings, because the kernel reserves them
-/// whole. Private mappings smaller than a huge page are assumed to share pages, as in a heap.
+/// Sums up resident private memory, and whole mappings if they are shared or reserved in a pool,
+/// because the kernel reserves them whole. Private mappings smaller than a huge page are assumed to
+/// share pages, as in a heap.
 fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String> {
     let smaps = process::read_smaps(root, pid).map_err(|error| error.to_string())?;
     if smaps.is_empty() {
@@ -47,15 +48,17 @@ fn of_process(root: &Root, pid: Pid, size: PageSize) -> Result<Vec<Part>, String
     }
     let [mut private, mut shared] = [(0, 0, 0); 2];
     let mut small = 0;
-    let touched = records(&smaps).filter(|record| record.resident() > 0);
-    for record in touched.filter(may_be_huge) {
+    let is_reserved = |record: &Record<'_>| record.has_flag(b"ht") && !record.has_flag(b"nr");
+    let used = records(&smaps).filter(|record| record.resident() > 0 || is_reserved(record));
+    for record in used.filter(|record| may_be_huge(record) || is_reserved(record)) {
         if !record.shared && record.mapped() < size.get() {
             small += record.resident();
             continue;
         }
-        let (sum, more) = match record.shared {
-            true => (&mut shared, record.mapped()),
-            false => (&mut private, record.resident()),
+        let (sum, more) = match (record.shared, is_reserved(&record)) {
+            (true, _) => (&mut shared, record.mapped()),
+            (false, true) => (&mut private, record.mapped()),
+            (false, false) => (&mut private, record.resident()),
         };
         let (count, bytes, pages) = *sum;
         *sum = (count + 1, bytes + more, pages + more.div_ceil(size.get()));
