@@ -144,12 +144,22 @@ fn of_program(name: &str, size: PageSize, path: Option<&OsStr>) -> Result<Vec<Pa
 /// The page size, the parts, and memory that they don't include.
 type Found = (PageSize, Vec<Part>, Option<&'static str>);
 
+fn not_a_data_directory(version: &Path, error: &io::Error) -> String {
+    let next = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "\n  give the server's data directory; on Debian, pg_lsclusters shows it"
+        }
+        _ => "",
+    };
+    format!("{}: {}{next}", version.display(), cause(error))
+}
+
 /// Asks the server's program. Root runs it as the owner of `PG_VERSION`, because
 /// settings in DATADIR make it load libraries.
 fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found, String> {
     let version = dir.join("PG_VERSION");
     let found = fs::metadata(&version);
-    let found = found.map_err(|error| format!("{}: {}", version.display(), cause(&error)))?;
+    let found = found.map_err(|error| not_a_data_directory(&version, &error))?;
     let number = version_of(&version)?;
     let server = server(&number, path)?;
     // `run` changes to the root directory.
