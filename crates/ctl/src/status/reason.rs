@@ -99,32 +99,33 @@ impl Reasons {
         let has_variables = variables.any(|variable| variable.starts_with(b"HUGETLB_"));
         let no_library = (has_variables && !mappings.iter().any(super::is_library))
             .then(|| no_library(process::is_secure(root, pid) == Some(true)));
-        let find = |pages: Option<Pages>, option: &str, thp: &Option<String>| {
+        let find = |pages: Option<Pages>, option: &str, thp: &Option<String>, whole: u64| {
             let Some(pages) = pages else {
                 return Ok(Some(not_asked(option, has_variables)));
             };
             let is_ruled_out = (pages, asked.fallback) == (Pages::Thp, Fallback::Base);
             let ruled_out = is_ruled_out.then(|| reasons::RULED_OUT.to_owned());
             match no_library.clone().or(ruled_out) {
-                None => Ok(joined(shortage(root, pid, pages)?, thp.clone())),
+                None => Ok(joined(shortage(root, pid, pages, whole)?, thp.clone())),
                 why => Ok(why),
             }
         };
         let thp = |is_asked: bool, left_alone: &str| match is_asked {
-            true => Ok(find(Some(Pages::Thp), "", &private)?.or(Some(left_alone.to_owned()))),
+            true => Ok(find(Some(Pages::Thp), "", &private, 0)?.or(Some(left_alone.to_owned()))),
             false => Ok(None),
         };
         let shared = hidden.or_else(|| shared_thp(thp_settings, enabled));
         let shm_left_alone = || Some(reasons::SHM_LEFT_ALONE.to_owned());
+        let segment = largest_base_segment(mappings);
         let not_malloc = || asked.heap.map(|_| reasons::ITS_OWN.to_owned());
         let anon = thp(asked.anon.is_some(), reasons::ANON_LEFT_ALONE)?;
         Ok(Reasons {
             is_known: true,
             is_heap_asked: asked.heap.is_some(),
-            heap: find(asked.heap, "--heap", &private)?,
-            shm: find(asked.shm, "--shm", &shared)?.or_else(shm_left_alone),
-            text: find(asked.elfmap.text, "--text", &private)?,
-            data: find(asked.elfmap.data, "--data", &private)?,
+            heap: find(asked.heap, "--heap", &private, 0)?,
+            shm: find(asked.shm, "--shm", &shared, segment)?.or_else(shm_left_alone),
+            text: find(asked.elfmap.text, "--text", &private, 0)?,
+            data: find(asked.elfmap.data, "--data", &private, 0)?,
             libraries: (!asked.text_libs).then(|| not_asked("--text-libs", has_variables)),
             stack: thp(asked.stack.is_some(), reasons::STACK_LEFT_ALONE)?,
             anon: anon.or_else(|| private.clone()).or_else(not_malloc),
@@ -193,8 +194,20 @@ fn setting(what: &str, word: &Option<String>) -> String {
     format!("{what} are set to {}", word.as_deref().unwrap_or("never"))
 }
 
+/// Returns the bytes of the largest shared anonymous mapping on base pages. It goes on a pool whole
+/// or not at all.
+fn largest_base_segment(mappings: &[Record<'_>]) -> u64 {
+    let is_segment = |it: &&Record<'_>| {
+        let is_named = |name: &[u8]| it.name.starts_with(name);
+        it.shared && !it.has_flag(b"ht") && (is_named(b"/dev/zero") || is_named(b"/SYSV"))
+    };
+    let segments = mappings.iter().filter(is_segment);
+    segments.map(Record::mapped).max().unwrap_or(0)
+}
+
 /// Returns why the process gets no more pages from the pool; `None` if it gets more or needs none.
-fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileError> {
+/// `whole` bytes go on the pool together.
+fn shortage(root: &Root, pid: Pid, pages: Pages, whole: u64) -> Result<Option<String>, FileError> {
     let meminfo = Meminfo::read(root)?;
     let size = match pages {
         Pages::Thp => return Ok(None),
@@ -208,18 +221,25 @@ fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileE
         return Ok(Some(format!("the machine has no {size} pages")));
     };
     let limit = cgroup::tightest_hugetlb(root, &pid.path("cgroup"), size)?;
-    Ok(limit.as_ref().and_then(used_up).or_else(|| empty(&pool)))
+    Ok(limit
+        .as_ref()
+        .and_then(used_up)
+        .or_else(|| empty(&pool, whole)))
 }
 
 fn used_up(limit: &Limit) -> Option<String> {
     (limit.unused() == Some(Bytes::default())).then(|| format!("{} is used up", limit.file))
 }
 
-fn empty(pool: &Pool) -> Option<String> {
+fn empty(pool: &Pool, whole: u64) -> Option<String> {
     let size = pool.size;
+    let needed = whole.div_ceil(size.get());
     match (pool.total.get(), pool.available().get()) {
         (0, _) => Some(format!("the pool of {size} pages is empty")),
         (_, 0) => Some(format!("the pool of {size} pages has no page left")),
+        (_, free) if free < needed => Some(format!(
+            "the pool of {size} pages has {free} free, {needed} are needed"
+        )),
         _ => None,
     }
 }
