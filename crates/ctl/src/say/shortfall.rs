@@ -137,8 +137,10 @@ impl fmt::Display for Shortfall {
             (Some(then), false) => write!(f, "{facts}: {then}")?,
             (Some(then), true) => write!(f, "{then}: {facts}")?,
         }
-        let mut remedies = self.each().filter_map(|short| short.remedy.as_ref());
-        remedies.try_for_each(|remedy| match remedy {
+        let mut remedies: Vec<&Remedy> = self.each().filter_map(|s| s.remedy.as_ref()).collect();
+        // Two pools may share one piece of advice.
+        remedies.dedup();
+        remedies.into_iter().try_for_each(|remedy| match remedy {
             Remedy::SomeDay(_) => Ok(()),
             Remedy::Command { purpose, command } => write!(f, "; {purpose}: {command}"),
             Remedy::Advice(advice) => write!(f, "; {advice}"),
