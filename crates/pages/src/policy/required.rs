@@ -12,7 +12,8 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::usage::SMALL_HEAP;
 use crate::extent::{Extent, Holds, index};
-use crate::policy::{pool_backoff, thp, unmet};
+use crate::policy::pool_backoff::{self, Shortfall};
+use crate::policy::{thp, unmet};
 use crate::rt::message::{Amount, Level, say_once};
 
 mod account;
@@ -77,13 +78,12 @@ pub(crate) fn heap_refused(more: usize) {
     unmet::note(Segment::Heap);
     let huge = usize::try_from(HeapBytes::count().huge).unwrap_or(usize::MAX);
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
-    let why = match config::heap_is_of_pool() {
-        true => pool_backoff::shortfall().reason(),
-        false => thp::serves_private().err().map(thp::NoThp::reason),
-    };
-    let remedy = match config::heap_is_of_pool() {
-        true => " (to grow the pool: hugeadm --pool-pages-min)",
-        false => "",
+    let (why, remedy) = match config::heap_is_of_pool() {
+        true => {
+            let short = pool_backoff::shortfall();
+            (short.reason(), remedy(short))
+        }
+        false => (thp::serves_private().err().map(thp::NoThp::reason), ""),
     };
     say_once(
         &REPORTED,
@@ -94,6 +94,15 @@ pub(crate) fn heap_refused(more: usize) {
             why.unwrap_or(NO_HUGE_PAGE_LEFT),
         ),
     );
+}
+
+/// What gives a required heap more pool pages; empty if the reason says it.
+fn remedy(short: Shortfall) -> &'static str {
+    match short {
+        Shortfall::None | Shortfall::PoolEmpty => " (to grow the pool: hugeadm --pool-pages-min)",
+        Shortfall::Threads => pool_backoff::KEEP_BESIDE_THREADS,
+        _ => "",
+    }
 }
 
 const NO_HUGE_PAGE_LEFT: &str = "the kernel has no huge page left";

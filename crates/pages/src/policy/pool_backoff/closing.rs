@@ -102,20 +102,23 @@ pub(crate) fn say_forks() {
     }
 }
 
+/// What keeps private memory on the pools beside threads.
+pub(crate) const KEEP_BESIDE_THREADS: &str = " (to keep hugetlb pages: hugectl --fork=kernel or, \
+     since Linux 5.19, hugeadm --set-userfaultfd-group GROUP)";
+
 /// Reports once that `moved` bytes of private memory have moved off the pools because of threads,
 /// or, if 0, that the heap gets no pool pages.
 pub(crate) fn say_threads(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    const CURE: &str = "since there is no full userfaultfd (to keep hugetlb pages: hugectl \
-                        --fork=kernel or, since Linux 5.19, hugeadm --set-userfaultfd-group GROUP)";
+    const WHY: &str = "since there is no full userfaultfd";
     let level = || config::level_unpredicted(Kind::Threads);
     let say = |text: fmt::Arguments<'_>| say_once_at(&SAID, level, text);
     match moved {
         0 => say(format_args!(
-            "threads: no hugetlb pages for the heap, {CURE}"
+            "threads: no hugetlb pages for the heap, {WHY}{KEEP_BESIDE_THREADS}"
         )),
         _ => say(format_args!(
-            "threads: moved {} from hugetlb pages to {}, {CURE}",
+            "threads: moved {} from hugetlb pages to {}, {WHY}{KEEP_BESIDE_THREADS}",
             Amount(moved),
             thp::below_pools().1
         )),
