@@ -79,7 +79,7 @@ pub fn median(values: &[f64]) -> f64 {
 
 /// Returns the mean; 0 for no values.
 pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / count(values.len().max(1))
+    values.iter().fold(0.0, |sum, value| sum + value) / count(values.len().max(1))
 }
 
 fn count(len: usize) -> f64 {
