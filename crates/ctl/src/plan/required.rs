@@ -223,7 +223,7 @@ impl Required {
 
 /// Returns the fact and the remedy, without the consequence.
 fn cause(short: &Shortfall) -> String {
-    let remedy = short.command();
-    let remedy = remedy.map(|command| format!("; to mend it: {command}"));
+    let remedy = short.remedy.as_ref();
+    let remedy = remedy.map(|remedy| format!("; {remedy}"));
     format!("{}{}", short.fact, remedy.unwrap_or_default())
 }

@@ -52,6 +52,15 @@ impl Remedy {
     }
 }
 
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::Command { purpose, command } => write!(f, "{purpose}: {command}"),
+            Remedy::Advice(advice) | Remedy::SomeDay(advice) => f.write_str(advice),
+        }
+    }
+}
+
 impl Shortfall {
     pub(crate) fn new(subject: Subject, fact: impl Into<String>) -> Shortfall {
         Shortfall {
@@ -140,10 +149,9 @@ impl fmt::Display for Shortfall {
         let mut remedies: Vec<&Remedy> = self.each().filter_map(|s| s.remedy.as_ref()).collect();
         // Two pools may share one piece of advice.
         remedies.dedup();
-        remedies.into_iter().try_for_each(|remedy| match remedy {
-            Remedy::SomeDay(_) => Ok(()),
-            Remedy::Command { purpose, command } => write!(f, "; {purpose}: {command}"),
-            Remedy::Advice(advice) => write!(f, "; {advice}"),
-        })
+        remedies.retain(|remedy| !matches!(remedy, Remedy::SomeDay(_)));
+        remedies
+            .into_iter()
+            .try_for_each(|remedy| write!(f, "; {remedy}"))
     }
 }

@@ -127,7 +127,7 @@ impl Source {
 }
 
 /// Advice on a pool for memory that grows.
-const SIZE_FOR: &str = "hugeadm --size-for PID tells how many pages it needs while it runs";
+const SIZE_FOR: &str = "hugeadm --size-for PID says how many pages a running program needs";
 
 impl Share {
     /// Returns the file with a node's free pages; for several nodes, with a list in brackets.
