@@ -14,8 +14,8 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 use crate::probe::kernel::{NoPools, hidden_settings};
 
 /// The reason for a requested segment without any huge page.
-const NOT_MOVED: &str = "neither mapped from huge pages of its file nor copied to huge pages; a \
-                         message at the program's start said why";
+const NOT_MOVED: &str = "neither mapped from huge pages of its file nor copied to huge pages; \
+                         hugectl -v says why at the program's start";
 
 /// The reason for each kind of memory, if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub(super) struct Reasons {
     /// Whether the environment, and so the request, is known.
     is_known: bool,
     is_heap_asked: bool,
+    /// Whether transparent huge pages follow the pool. Then a pool without pages is no reason for
+    /// memory without any huge page.
+    thp_follows: bool,
     heap: Option<String>,
     shm: Option<String>,
     anon: Option<String>,
@@ -69,7 +72,10 @@ impl Reasons {
         let is_short = self.is_heap_asked && (huge == 0 || huge < resident / 100 * 99);
         let head = || reasons::of_head(resident.saturating_sub(huge), huge);
         let head = || head().filter(|_| is_short).map(str::to_owned);
-        self.heap.clone().or_else(head)
+        match self.thp_follows && huge == 0 {
+            true => head().or_else(|| self.heap.clone()),
+            false => self.heap.clone().or_else(head),
+        }
     }
 
     /// Finds the reasons in the environment, the mappings, the pools and the THP settings.
@@ -110,6 +116,12 @@ impl Reasons {
                 why => Ok(why),
             }
         };
+        let thp_follows =
+            no_library.is_none() && private.is_none() && asked.fallback == Fallback::Thp;
+        let of_file = |pages: Option<Pages>, option: &str| match thp_follows && pages.is_some() {
+            true => Ok(None),
+            false => find(pages, option, &private, 0),
+        };
         let thp = |is_asked: bool, left_alone: &str| match is_asked {
             true => Ok(find(Some(Pages::Thp), "", &private, 0)?.or(Some(left_alone.to_owned()))),
             false => Ok(None),
@@ -122,10 +134,11 @@ impl Reasons {
         Ok(Reasons {
             is_known: true,
             is_heap_asked: asked.heap.is_some(),
+            thp_follows,
             heap: find(asked.heap, "--heap", &private, 0)?,
             shm: find(asked.shm, "--shm", &shared, segment)?.or_else(shm_left_alone),
-            text: find(asked.elfmap.text, "--text", &private, 0)?,
-            data: find(asked.elfmap.data, "--data", &private, 0)?,
+            text: of_file(asked.elfmap.text, "--text")?,
+            data: of_file(asked.elfmap.data, "--data")?,
             libraries: (!asked.text_libs).then(|| not_asked("--text-libs", has_variables)),
             stack: thp(asked.stack.is_some(), reasons::STACK_LEFT_ALONE)?,
             anon: anon.or_else(|| private.clone()).or_else(not_malloc),
