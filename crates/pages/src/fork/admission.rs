@@ -1,20 +1,24 @@
-//! Decides whether a process with threads may keep private pool memory.
+//! Decides whether a process with threads or with a seccomp filter of its own may keep private
+//! pool memory.
 //!
 //! A process with one thread can move such memory at any time. With more threads a move needs write
 //! protection that also stops the kernel: `userfaultfd(2)` with full rights. Otherwise all of it
 //! moves to ordinary memory for good before the first thread is created. It can't move if another
 //! thread runs, DMA may be writing or there is no room; a fork then says why.
+//!
+//! Under a filter of the program nothing can move, so it moves for good before that, too.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config;
 use crate::extent::{Holds, index};
 use crate::kernel::facts;
+use crate::migrate::runs;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::{required, start_facts};
 
-use super::evacuate;
+use super::{evacuate, guard};
 
 /// Whether the program has begun to create threads.
 static DECIDED: AtomicBool = AtomicBool::new(false);
@@ -34,6 +38,26 @@ fn decide() {
     start_facts::take();
     if Shield::userfaultfd().is_none() {
         leave_pools();
+    }
+}
+
+/// Closes the pools and moves private memory off them. Call it before the program sets a seccomp
+/// filter.
+pub fn before_filter() {
+    if config::get().kernel_fork || !may_have_pages() {
+        return;
+    }
+    pool_backoff::close(Shortfall::Filter);
+    guard::begin();
+    let result = evacuate::leave_pools();
+    guard::end();
+    match result {
+        None | Some(Ok(0)) => {}
+        Some(Ok(moved)) => {
+            pool_backoff::say_filter(moved);
+            required::heap_moved(moved, "before a seccomp filter");
+        }
+        Some(Err(why)) => pool_backoff::say_left(runs::total_bytes(), &why),
     }
 }
 

@@ -17,8 +17,8 @@ mod closing;
 mod shortfall;
 
 pub(crate) use closing::{
-    KEEP_BESIDE_THREADS, close, pause, resume, resume_in_child, say_forks, say_left, say_moved,
-    say_threads,
+    KEEP_BESIDE_THREADS, close, pause, resume, resume_in_child, say_filter, say_forks, say_left,
+    say_moved, say_threads,
 };
 use closing::{closed, may_have_hugetlb};
 use shortfall::VALGRIND;

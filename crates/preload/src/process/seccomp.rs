@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env;
 use hugetools_pages::config;
+use hugetools_pages::fork::admission;
 use hugetools_pages::next_touch::request as next_touch;
 use hugetools_pages::policy::{start_facts, thp};
 use hugetools_pages::rt::message::{Level, say};
@@ -22,6 +23,7 @@ unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     if option == libc::PR_SET_SECCOMP {
         // SAFETY: upheld by the caller.
         return set_filter(
+            b,
             || unsafe { next::prctl(option, a, b, c, d) },
             |result| result == 0,
         );
@@ -64,17 +66,25 @@ fn note_disabled(yes: bool) {
     }
 }
 
-/// Ends the service of next touch, reads the facts that will be needed, and notes the filter.
-fn begin() {
+/// Ends the service of next touch, reads the facts that will be needed, moves private memory off
+/// the pools, and notes the filter. A `program` of 0 is a probe of the kernel.
+fn begin(program: usize) {
     next_touch::finish();
     start_facts::take();
+    if program != 0 {
+        admission::before_filter();
+    }
     sys::note_own_filter();
 }
 
 /// Makes a call that sets a filter, and takes the note back if it fails. Other threads may set
 /// filters at the same time, so filters are counted.
-fn set_filter<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -> T {
-    begin();
+fn set_filter<T: Copy>(
+    program: usize,
+    call: impl FnOnce() -> T,
+    has_set: impl FnOnce(T) -> bool,
+) -> T {
+    begin(program);
     let result = call();
     if !has_set(result) {
         sys::note_failed_filter();
@@ -100,7 +110,7 @@ pub(crate) fn intercept_syscall(
         libc::SYS_seccomp => args[1],
         _ => 0,
     };
-    Some(set_filter(call, |result| has_set(result, flags)))
+    Some(set_filter(args[2], call, |result| has_set(result, flags)))
 }
 
 fn sets_filter(number: c_long, operation: c_int) -> bool {

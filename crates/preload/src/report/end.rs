@@ -234,7 +234,7 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let shortfall = pool_backoff::shortfall();
     let is_fork = matches!(
         shortfall,
-        Shortfall::Fork | Shortfall::Forks | Shortfall::Threads
+        Shortfall::Fork | Shortfall::Forks | Shortfall::Threads | Shortfall::Filter
     );
     let is_requested = asked.is_some_and(|pages| pages != Pages::Thp);
     let applies = row.thp > 0 || !is_fork;

@@ -1,5 +1,5 @@
-//! Keeps the heap off the pools during a fork, and for good after forks or beside threads; reports
-//! what becomes of its pages.
+//! Keeps the heap off the pools during a fork, and for good after forks, beside threads or under a
+//! seccomp filter; reports what becomes of its pages.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -123,4 +123,17 @@ pub(crate) fn say_threads(moved: usize) {
             thp::below_pools().1
         )),
     }
+}
+
+/// Reports that private memory has moved off the pools before the program's seccomp filter.
+pub(crate) fn say_filter(moved: usize) {
+    say(
+        config::level_unpredicted(Kind::Moved),
+        format_args!(
+            "seccomp: moved {} from hugetlb pages to {}, since under the program's filter they \
+             could not move before a fork (to keep hugetlb pages: hugectl --fork=kernel)",
+            Amount(moved),
+            thp::below_pools().1
+        ),
+    );
 }

@@ -31,11 +31,13 @@ pub enum Shortfall {
     ShmGroup,
     /// The process has threads and can't move private memory beside them.
     Threads,
+    /// The program has set a seccomp filter, under which private memory can't move.
+    Filter,
 }
 
 impl Shortfall {
     /// All variants, in order.
-    const ALL: [Shortfall; 11] = [
+    const ALL: [Shortfall; 12] = [
         Shortfall::None,
         Shortfall::PoolEmpty,
         Shortfall::Limited,
@@ -47,6 +49,7 @@ impl Shortfall {
         Shortfall::PoolUnread,
         Shortfall::ShmGroup,
         Shortfall::Threads,
+        Shortfall::Filter,
     ];
 
     /// The reason in words.
@@ -66,6 +69,7 @@ impl Shortfall {
             Shortfall::Threads => {
                 Some("off pools beside threads: no full userfaultfd (Linux 5.19)")
             }
+            Shortfall::Filter => Some("off pools, since the program has set a seccomp filter"),
             Shortfall::ShmGroup => Some("this user is not in the group of vm.hugetlb_shm_group"),
         }
     }
