@@ -30,6 +30,9 @@ rows! {
     forks_of_a_heap_with_eight_threads_while_the_pool_is_emptied: "forks" {
         args: &["4", "8", "emptied"], pools: &[60, 160], short: 2,
     }
+    forks_of_a_heap_after_a_seccomp_filter: "forks" {
+        args: &["4", "0", "filter"], pools: &[40, 60],
+    }
     forks_of_data_and_bss: "forks" {
         flags: STATIC, args: &["4", "0"], options: SEGMENTS, pools: &[24, 60, 160], short: 2,
     }

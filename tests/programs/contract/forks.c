@@ -1,17 +1,20 @@
 /* Forks while threads write to the heap, directly and by pread(2); with -DSTATIC to data and bss.
    No byte may be lost and no process killed.
 
-   forks FORKS THREADS [emptied|print]
+   forks FORKS THREADS [emptied|filter|print]
 
    Every fourth child becomes a daemon. Each fork is followed by vfork and posix_spawn, and
    a timer's handler counts throughout. With `emptied` another process takes all free pages
-   of the pool before the first fork. With `print` the program prints how much of its heap is on
-   huge pages, before the first thread and at the end. */
+   of the pool before the first fork. With `filter` the program first sets a seccomp filter that
+   allows everything. With `print` it prints how much of its heap is on huge pages, before the
+   first thread and at the end. */
 #include "contract.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
+#include "../filter.h"
 
 #define BLOCKS 72 /* of 1 MiB */
 #define STEP 512 /* one word in this many is checked */
@@ -200,10 +203,19 @@ static void get_memory(void)
 		CHECK(read_range(NULL, SIZE_MAX).hugetlb > 0);
 }
 
+static void allow_everything(void)
+{
+	struct filter allow = {0x06, 0, 0, 0x7fff0000};
+	struct filters all = {1, &allow};
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, 2, &all));
+}
+
 int main(int argc, char **argv)
 {
 	int forks = number(argc, argv, 1, 3), threads = number(argc, argv, 2, 0), to[2], from[2], i;
-	int emptied = argc > 3 && !strcmp(argv[3], "emptied"), prints = argc > 3 && !emptied;
+	const char *how = argc > 3 ? argv[3] : "";
+	int emptied = !strcmp(how, "emptied"), prints = !strcmp(how, "print");
 	pid_t taker;
 	char name[] = "/tmp/forksXXXXXX", bytes[PART], c = 0;
 	pthread_t thread[THREADS];
@@ -218,6 +230,8 @@ int main(int argc, char **argv)
 	get_memory();
 	if (prints)
 		print_heap_pages("before");
+	if (!strcmp(how, "filter"))
+		allow_everything();
 	block_alarm(SIG_BLOCK);
 	for (i = 0; i < threads; i++)
 		thread[i] = start(count, (void *)(uintptr_t)i);
