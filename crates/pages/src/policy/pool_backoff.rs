@@ -1,4 +1,4 @@
-//! Why a pool gave no page the last time ([`shortfall`]), and when to ask it again. [`closing`]
+//! Why a pool gave no page the last time (`shortfall`), and when to ask it again. `closing`
 //! keeps the heap off the pools.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

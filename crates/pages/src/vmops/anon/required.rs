@@ -32,7 +32,7 @@ pub(super) fn admit_part(len: usize, is_advised: bool) -> Result<bool> {
     }
 }
 
-/// Counts the required growth of a mapping before `mremap`; `ENOMEM` as for [`admit`].
+/// Counts the required growth of a mapping before `mremap`; `ENOMEM` as for `admit`.
 pub fn admit_growth(call: &Remap) -> Result<()> {
     let grows = call.new_len > call.old_len && call.new_len >= facts::thp_size();
     let applies = grows && ANON.share().is_some() && is_active();
