@@ -17,7 +17,7 @@
 //!
 //! * The forking thread has signals blocked, if it could close the gate. It may allocate: its own
 //!   closed gate lets it pass.
-//! * Other threads run. A thread that would change pages waits at the gate for up to a second, then
+//! * Other threads run. A thread that would change pages waits at the gate for up to 0.2 s, then
 //!   passes: it may hold a lock of libc that the forking thread needs. It gets no pool pages.
 //! * The child has one thread. It finishes changes of other threads (`Unit::adopt`); their locks
 //!   are free ([`lock`]).

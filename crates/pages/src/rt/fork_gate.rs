@@ -15,7 +15,7 @@ const MAX_IDS: usize = 64;
 
 /// How long (ms) after its closing a gate stops threads. A child may block in malloc if its fork
 /// takes longer.
-const PASS_TIMEOUT: u64 = 1000;
+const PASS_TIMEOUT: u64 = 200;
 
 /// How long (ms) the closer waits for threads inside: they may be filling gigabytes, or
 /// be stopped.
