@@ -23,7 +23,7 @@ use hugetools_pages::{weak_function, word};
 use crate::loader::host_malloc;
 use crate::loader::objects::{self, Object};
 use crate::loader::symbols::{Function, gnu_hash};
-use crate::rt::mem;
+use crate::rt::{marker, mem};
 
 pub(crate) mod later;
 
@@ -117,7 +117,7 @@ pub(crate) fn find() {
         ALL.iter().for_each(|next| next.resolve());
     }
     // A sanitizer's functions would check memory that it hasn't allocated.
-    if !host_malloc::has_checker() {
+    if marker::has_heap() && !host_malloc::has_checker() {
         let [memmove, memset] = [c"memmove", c"memset"].map(dlsym_next);
         // SAFETY: the addresses of the functions of these names.
         unsafe { mem::know_libcs(memmove, memset) };

@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_long};
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::AtomicU32;
 
 use super::call::{Errno, Result, call, file_call, filled, unfiltered_call};
 use super::seccomp_filter::{Filter, filter};
@@ -214,17 +214,9 @@ pub fn futex_wake(word_at: &AtomicU32) {
 
 /// Base page size in bytes.
 pub fn page_size() -> usize {
-    static SIZE: AtomicUsize = AtomicUsize::new(0);
-    match SIZE.load(Ordering::Relaxed) {
-        0 => {
-            let size = match auxv(libc::AT_PAGESZ) {
-                0 => 4096,
-                size => size,
-            };
-            SIZE.store(size, Ordering::Relaxed);
-            size
-        }
-        known => known,
+    match auxv(libc::AT_PAGESZ) {
+        0 => 4096,
+        size => size,
     }
 }
 

@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetools_pages::rt::mem;
 use hugetools_pages::rt::weak::function;
 
-/// libc's `memmove` and `memset`, or 0 before they are bound. Their wide loads and stores speed up
-/// `realloc` and `calloc` of larger blocks.
+/// libc's `memmove` and `memset`, or 0 before they are bound and in the library without malloc.
+/// Their wide loads and stores speed up `realloc` and `calloc` of larger blocks.
 static LIBCS_MEMMOVE: AtomicUsize = AtomicUsize::new(0);
 static LIBCS_MEMSET: AtomicUsize = AtomicUsize::new(0);
 
