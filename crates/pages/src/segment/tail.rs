@@ -8,11 +8,15 @@ use super::load::Load;
 use crate::sys;
 
 /// Maps zeros from the segment's end to the end of its last page of this size, unless that space is
-/// in use or the brk heap may grow into it. Returns the segment with the new mapping.
+/// in use or the brk heap may grow into it. Behind data they are like it, behind code only readable.
+/// Returns the segment with the new mapping.
 pub fn take(load: &Load, size: usize) -> Load {
     let with_tail = extended(load, size);
     let tail = load.range.end..with_tail.range.end;
-    let prot = load.prot & (libc::PROT_READ | libc::PROT_WRITE);
+    let prot = match load.is_writable() {
+        true => load.prot,
+        false => load.prot & libc::PROT_READ,
+    };
     match tail.is_empty() || map(tail.start, tail.len(), prot) {
         true => with_tail,
         false => load.clone(),
@@ -102,6 +106,21 @@ mod tests {
         assert_eq!(take(&load, size), load, "it is in use");
         give_back(&load, &whole);
         assert_eq!(take(&load, size), whole);
+    }
+
+    /// As libhugetlbfs' linker scripts made it. Otherwise it would count as changed.
+    #[test]
+    fn the_tail_of_executable_data_is_executable() {
+        let size = facts::thp_size();
+        let data = variables(size);
+        let prot = data.prot | libc::PROT_EXEC;
+        // SAFETY: memory of the test.
+        unsafe { sys::mprotect(data.range.start, data.range.len(), prot).unwrap() };
+        let load = Load { prot, ..data };
+        let whole = take(&load, size);
+        assert_ne!(whole, load);
+        assert!(whole.loaded().is_unchanged());
+        give_back(&load, &whole);
     }
 
     #[test]
