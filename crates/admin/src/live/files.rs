@@ -1,8 +1,8 @@
 //! Installs files, reads the configuration, and runs commands of the init system.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -93,13 +93,19 @@ pub fn write(path: &Path, text: &str) -> Result<(), String> {
     }
     let dir = path.parent();
     if let Some(dir) = dir.filter(|dir| *dir == Path::new("/etc/hugetools")) {
-        let _ = fs::create_dir(dir);
+        let _ = make_dir(dir);
     }
     let contents = Installed::Text {
         text: text.to_owned(),
         mode: 0o644,
     };
     install(path, &contents).map_err(failed)
+}
+
+/// Creates a directory and its missing parents. Whatever the umask, only their owner can write to
+/// them.
+pub(super) fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
 pub(super) fn run(words: &[&str]) -> io::Result<()> {

@@ -3,7 +3,7 @@
 //! Only root can open the lock file, so no other user can block hugeadm. On a recorded tree, the
 //! tree itself is locked. The kernel releases the lock when the process ends.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -11,6 +11,8 @@ use std::path::Path;
 use hugetools_model::Root;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+
+use super::files::make_dir;
 
 const DIR: &str = "/run/hugetools";
 const FILE: &str = "hugeadm.lock";
@@ -39,7 +41,7 @@ fn open(root: &Root) -> io::Result<File> {
     if let Some(tree) = root.prefix() {
         return options.open(tree);
     }
-    fs::create_dir_all(DIR)?;
+    make_dir(Path::new(DIR))?;
     options
         .write(true)
         .create(true)
