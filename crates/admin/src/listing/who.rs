@@ -116,6 +116,12 @@ pub struct Holder {
     pub command: Option<String>,
 }
 
+/// Whether a name with this character cannot be copied from a terminal: a control character, or
+/// what was not UTF-8.
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || c == char::REPLACEMENT_CHARACTER
+}
+
 impl Object {
     /// Returns the pages reserved but not present. Reservations outlive mappings: in a file without
     /// mappings that reserve pages, all pages up to its end count as reserved.
@@ -141,6 +147,7 @@ impl Object {
         };
         let command = match &self.kind {
             _ if incomplete || !self.is_orphan() => None,
+            Kind::File(path) if path.contains(is_unprintable) => None,
             Kind::File(path) => Some(format!("rm {}", crate::plan::shell::quote_text(path))),
             Kind::Segment(id, _) => Some(format!("ipcrm -m {id}")),
             Kind::Nameless(_) => None,

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use hugetools_contract::report::Lossy;
+
 use super::{Holder, PoolAccount};
 
 /// Formats the table of all pools.
@@ -48,7 +50,7 @@ fn rest(out: &mut String, pages: i64, how: &str) {
 }
 
 fn name(holder: &Holder) -> String {
-    let path = holder.path.as_deref().unwrap_or_default();
+    let path = Lossy(holder.path.as_deref().unwrap_or_default().as_bytes());
     let mut name = match (holder.pid, holder.id) {
         (Some(pid), _) => format!("process {pid} ({path})"),
         (None, Some(id)) => format!("shared memory segment {id}"),
