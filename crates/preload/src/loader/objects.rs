@@ -127,6 +127,7 @@ impl Object<'_> {
         })
     }
 
+    /// Returns the entries of the dynamic section that the loader reads: those before `DT_NULL`.
     fn dynamic(&self) -> &[Entry] {
         let mut headers = self.headers.iter();
         let Some(header) = headers.find(|header| header.p_type == libc::PT_DYNAMIC) else {
@@ -136,7 +137,8 @@ impl Object<'_> {
         let at = self.base.wrapping_add(word(header.p_vaddr));
         let count = word(header.p_memsz) / size_of::<Entry>();
         // SAFETY: a loaded object's dynamic section is readable and aligned while it is loaded.
-        unsafe { core::slice::from_raw_parts(at as *const Entry, count) }
+        let all = unsafe { core::slice::from_raw_parts(at as *const Entry, count) };
+        all.split(|entry| entry.tag == 0).next().unwrap_or_default()
     }
 }
 
