@@ -159,9 +159,12 @@ fn read(effects: &mut dyn Effects) -> Result<Option<Record>, Failure> {
     match found.map_err(failed)? {
         Some(Installed::Text { text, .. }) => {
             let record = serde_json::from_str(&text);
-            record
-                .map(Some)
-                .map_err(|error| failed(io::Error::other(error)))
+            record.map(Some).map_err(|error| {
+                Failure::text(format!(
+                    "cannot read {RECORD}: {error}\n  remove it; then the last --apply cannot be \
+                     rolled back"
+                ))
+            })
         }
         Some(Installed::Link(_)) => Err(failed(io::Error::other("it is a link"))),
         None => Ok(None),
