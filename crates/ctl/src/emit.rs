@@ -57,7 +57,9 @@ pub fn text(emit: &Emit, findings: &Findings, plan: &Plan) -> Result<String, Fai
     Ok(match emit.kind {
         EmitKind::Systemd => systemd(&head, emit, &variables),
         EmitKind::Environment => environment(&head, &variables),
-        EmitKind::Docker => container::docker(&variables, library.as_deref())?,
+        EmitKind::Docker => {
+            container::docker(&variables, library.as_deref(), emit.run.shm.is_some())?
+        },
         EmitKind::Kubernetes => {
             let sizes = container::pool_sizes(&findings.served, &findings.kernel);
             container::kubernetes(&head, &variables, library.as_deref(), &sizes)

@@ -27,7 +27,11 @@ fn real(path: &Path) -> PathBuf {
 
 /// Returns options for `docker run`, one per line. They are not quoted, since the shell removes no
 /// quotes from the output of a command, only splits it at blanks.
-pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> Result<String, Failure> {
+pub(super) fn docker(
+    variables: &[Variable],
+    library: Option<&Path>,
+    shm: bool,
+) -> Result<String, Failure> {
     let mount = library.map(|path| {
         let (from, to) = (real(path), path.display());
         let from = from.display();
@@ -42,7 +46,11 @@ pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> Result<S
         }
         out += &(option + "\n");
     }
-    Ok(out + "--ulimit=memlock=-1\n")
+    if shm {
+        // Huge pages of System V segments count as locked. Rootless engines cannot raise a limit.
+        out += "--ulimit=memlock=-1\n";
+    }
+    Ok(out)
 }
 
 /// Returns the parts of a pod's specification.
@@ -107,11 +115,12 @@ mod tests {
     fn values_are_quoted_for_their_reader() {
         let variables = [("A", "yes".to_owned()), ("B", "a b".to_owned())];
         assert_eq!(
-            docker(&variables[..1], Some(Path::new("/l/x.so"))).unwrap(),
+            docker(&variables[..1], Some(Path::new("/l/x.so")), true).unwrap(),
             "--mount=type=bind,source=/l/x.so,target=/l/x.so,readonly\n--env=A=yes\n\
              --ulimit=memlock=-1\n"
         );
-        assert!(docker(&variables, None).is_err());
+        assert_eq!(docker(&variables[..1], None, false).unwrap(), "--env=A=yes\n");
+        assert!(docker(&variables, None, false).is_err());
         let pod = kubernetes("#", &variables, None, &BTreeSet::new());
         assert!(pod.ends_with("env:\n- name: A\n  value: \"yes\"\n- name: B\n  value: \"a b\"\n"));
     }
