@@ -119,7 +119,10 @@ mod tests {
             "--mount=type=bind,source=/l/x.so,target=/l/x.so,readonly\n--env=A=yes\n\
              --ulimit=memlock=-1\n"
         );
-        assert_eq!(docker(&variables[..1], None, false).unwrap(), "--env=A=yes\n");
+        assert_eq!(
+            docker(&variables[..1], None, false).unwrap(),
+            "--env=A=yes\n"
+        );
         assert!(docker(&variables, None, false).is_err());
         let pod = kubernetes("#", &variables, None, &BTreeSet::new());
         assert!(pod.ends_with("env:\n- name: A\n  value: \"yes\"\n- name: B\n  value: \"a b\"\n"));
