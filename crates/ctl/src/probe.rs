@@ -172,7 +172,9 @@ pub fn probe(
         starter: starters::warning(run, caller),
         only: run.only.clone().or_else(inherited_only),
         report: match &run.report {
-            Some(file) if file.as_os_str() != TERMINAL => Some(report_file::check(file)?),
+            Some(file) if file.as_os_str() != TERMINAL => {
+                Some(report_file::check(file, !run.command.is_empty())?)
+            }
             _ => None,
         },
         is_one_node: run.next_touch.is_some() && node::read(root)?.len() < 2,

@@ -8,8 +8,9 @@ use nix::unistd::AccessFlags;
 use crate::files;
 use crate::say::failure::Failure;
 
-/// Checks that a report's file can be written. Returns its absolute path.
-pub(super) fn check(file: &Path) -> Result<PathBuf, Failure> {
+/// Checks that a report's file can be written. Returns its absolute path. Settings for a container
+/// or a service name no program: their file may lie in a file system that hugectl does not see.
+pub(super) fn check(file: &Path, has_program: bool) -> Result<PathBuf, Failure> {
     let fail = |why: &str| {
         Failure::Own(format!(
             "--report={}: {why}\n  name a file in a directory that exists; without a name, \
@@ -18,6 +19,9 @@ pub(super) fn check(file: &Path) -> Result<PathBuf, Failure> {
         ))
     };
     let path = std::path::absolute(file).map_err(|error| fail(&error.to_string()))?;
+    if !has_program {
+        return Ok(path);
+    }
     if path.is_dir() {
         return Err(fail("it is a directory"));
     }
