@@ -158,7 +158,8 @@ fn not_a_data_directory(version: &Path, error: &io::Error) -> String {
 /// settings in DATADIR make it load libraries.
 fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found, String> {
     let version = dir.join("PG_VERSION");
-    let found = fs::metadata(&version);
+    // A link could name the file of a user whom the settings in DATADIR must not run as.
+    let found = fs::symlink_metadata(&version);
     let found = found.map_err(|error| not_a_data_directory(&version, &error))?;
     let number = version_of(&version)?;
     let server = server(&number, path)?;
@@ -180,7 +181,8 @@ fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found
                 .arg(format!("config_file={}", debian.display()));
         }
         if nix::unistd::geteuid().is_root() {
-            command.uid(found.uid()).gid(found.gid());
+            // The environment of root may hold secrets.
+            command.env_clear().uid(found.uid()).gid(found.gid());
         }
         let text = run(command)?;
         text.trim()
