@@ -154,17 +154,14 @@ fn not_a_data_directory(version: &Path, error: &io::Error) -> String {
     format!("{}: {}{next}", version.display(), cause(error))
 }
 
-/// Asks the server's program. Root runs it as the owner of `PG_VERSION`, because
-/// settings in DATADIR make it load libraries.
+/// Asks the server's program. Root runs it as the owner of DATADIR, because settings there make it
+/// load libraries. `dir` has no links: who owns a link must not choose whose settings are read.
 fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found, String> {
     let version = dir.join("PG_VERSION");
-    // A link could name the file of a user whom the settings in DATADIR must not run as.
-    let found = fs::symlink_metadata(&version);
-    let found = found.map_err(|error| not_a_data_directory(&version, &error))?;
+    let dir = &fs::canonicalize(dir).map_err(|error| not_a_data_directory(&version, &error))?;
+    let found = fs::metadata(dir).map_err(|error| not_a_data_directory(&version, &error))?;
     let number = version_of(&version)?;
     let server = server(&number, path)?;
-    // `run` changes to the root directory.
-    let dir = std::path::absolute(dir).unwrap_or_default();
     // Debian's place for the configuration of a cluster.
     let name = dir.file_name().unwrap_or_default();
     let debian = Path::new("/etc/postgresql").join(&number).join(name);
@@ -174,7 +171,7 @@ fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found
         // The owner may be unable to read the key of SSL.
         command
             .args(["-C", setting, "-c", "ssl=off", "-D"])
-            .arg(&dir);
+            .arg(dir);
         if !dir.join("postgresql.conf").exists() {
             command
                 .arg("-c")
@@ -191,7 +188,8 @@ fn of_postgres(dir: &Path, size: PageSize, path: Option<&OsStr>) -> Result<Found
     };
     if found.uid() == 0 {
         return Err(
-            "root owns PG_VERSION\n  give the directory to the server's user: chown -R".to_owned(),
+            "root owns the directory\n  give the directory to the server's user: chown -R"
+                .to_owned(),
         );
     }
     // PostgreSQL 14 added this setting, in kB. 0 is the default size.
