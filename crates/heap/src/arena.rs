@@ -166,15 +166,19 @@ unsafe extern "C" fn commit_callback(
 }
 
 /// Calls `get` again, for a block that mimalloc found no room for in the arenas, and adds one if
-/// necessary. Returns the block if it is in an arena.
+/// necessary. Returns the block if it is in an arena. `has_block` says whether mimalloc found room
+/// elsewhere.
 #[cold]
-pub(crate) fn try_again(size: usize, get: impl Fn() -> *mut c_void) -> Option<*mut c_void> {
+pub(crate) fn try_again(
+    size: usize,
+    has_block: bool,
+    get: impl Fn() -> *mut c_void,
+) -> Option<*mut c_void> {
     if !state::is_ready() {
         return None;
     }
     if size > LARGEST_BLOCK {
-        // More is never memory.
-        if size <= isize::MAX as usize {
+        if has_block {
             note_outside(size);
         }
         return None;

@@ -73,7 +73,7 @@ fn move_into_arena(
     size: usize,
     get: impl Fn() -> *mut c_void,
 ) -> *mut c_void {
-    let Some(better) = arena::try_again(size, get) else {
+    let Some(better) = arena::try_again(size, !block.is_null(), get) else {
         return block;
     };
     // SAFETY: both blocks have so many bytes, and nobody else uses them.
