@@ -129,7 +129,8 @@ impl Reasons {
         let shared = hidden.or_else(|| shared_thp(thp_settings, enabled));
         let shm_left_alone = || Some(reasons::SHM_LEFT_ALONE.to_owned());
         let segment = largest_base_segment(mappings);
-        let not_malloc = || asked.heap.map(|_| reasons::ITS_OWN.to_owned());
+        let its_own = || Some(reasons::ITS_OWN.to_owned());
+        let outside_heap = || asked.heap.and_then(|_| no_library.clone().or_else(its_own));
         let anon = thp(asked.anon.is_some(), reasons::ANON_LEFT_ALONE)?;
         Ok(Reasons {
             is_known: true,
@@ -141,7 +142,7 @@ impl Reasons {
             data: of_file(asked.elfmap.data, "--data")?,
             libraries: (!asked.text_libs).then(|| not_asked("--text-libs", has_variables)),
             stack: thp(asked.stack.is_some(), reasons::STACK_LEFT_ALONE)?,
-            anon: anon.or_else(|| private.clone()).or_else(not_malloc),
+            anon: anon.or_else(|| private.clone()).or_else(outside_heap),
         })
     }
 }
