@@ -87,6 +87,11 @@ fn failure_hint(step: &Step, errno: i32, is_root: bool) -> Option<String> {
                 "it is in use: fuser -vm {point} shows the programs; end them and run this again"
             )
         }
+        (libc::EINVAL, Step::SwapOn(_)) => {
+            "swap files need a file system such as ext4 or xfs, not tmpfs, overlayfs or btrfs: add \
+             swap elsewhere with swapon(8) and omit this option"
+                .to_owned()
+        }
         (libc::EEXIST, Step::SwapOn(_)) => {
             "an interrupted run left this swap file, and this run removes it: run the command again"
                 .to_owned()
