@@ -55,7 +55,8 @@ fn give_device(machine: &Machine, gid: u32) -> Step {
         false => Step::impossible(
             userfault::DEVICE,
             "this kernel lacks it (Linux 6.1, CONFIG_USERFAULTFD)",
-            "vm.unprivileged_userfaultfd = 1 permits it to everybody since Linux 5.2",
+            "on Linux 5.19 and 6.0, vm.unprivileged_userfaultfd = 1 permits it to everybody; older \
+             kernels cannot move pool pages while threads run",
         ),
     }
 }
