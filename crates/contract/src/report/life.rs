@@ -72,8 +72,9 @@ impl Peak {
 
     /// Writes it as a row of the table.
     pub(super) fn write_line(&self, out: &mut impl Write) -> fmt::Result {
-        let (resident, huge) = (self.resident, self.huge_bytes());
-        let share = Tenths::of(huge.min(resident), resident);
+        // The maxima of two page sizes may be from different samples.
+        let (resident, huge) = (self.resident, self.huge_bytes().min(self.resident));
+        let share = Tenths::of(huge, resident);
         let (resident, huge) = (resident / 1024, huge / 1024);
         writeln!(
             out,
