@@ -210,11 +210,11 @@ pub(crate) fn serves_stack(len: usize) -> bool {
 fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool {
     let served = serves(len);
     if let Err(why) = served {
-        let reason = why.reason();
+        let (reason, cure) = (why.reason(), cure(why));
         say_once_at(
             said,
             || level_of(why, kind),
-            format_args!("{what}: {reason}: using base pages"),
+            format_args!("{what}: {reason}: using base pages{cure}"),
         );
     }
     served.is_ok()
@@ -276,7 +276,16 @@ fn say_why(why: NoThp) {
         true => "memory without pool pages is on base pages",
         false => "using base pages",
     };
-    say_once_at(&SAID, level, format_args!("{}: {next}", why.reason()));
+    let (reason, cure) = (why.reason(), cure(why));
+    say_once_at(&SAID, level, format_args!("{reason}: {next}{cure}"));
+}
+
+/// Returns the advice after a message; empty if there is none.
+const fn cure(why: NoThp) -> &'static str {
+    match why {
+        NoThp::Disabled => " (hugectl --thp-policy=always lifts that)",
+        _ => "",
+    }
 }
 
 /// Returns the level of a report. hugectl has reported the machine's settings before the start.
