@@ -142,7 +142,10 @@ pub fn probe(
         auto::choose(run, &given.wants, &look);
         given = Asked::find(run, caller);
     }
-    let policy_short = run.thp_policy.and_then(|policy| policy.short(root, caller));
+    let bans_thp = look.known.is_some_and(|known| known.bans_thp);
+    let policy_short = run
+        .thp_policy
+        .and_then(|policy| policy.short(root, caller, bans_thp));
     let asked = coverage::with_marks(given.wants, given.elfmap, &look);
     let decision = heap_engine::decide(asked, run, &look);
     let library = library(run, &decision, caller, bundle)?;

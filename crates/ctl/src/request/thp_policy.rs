@@ -35,8 +35,9 @@ impl ThpPolicy {
         }
     }
 
-    /// Returns why the system's settings leave the policy without effect, or `None`.
-    pub(crate) fn short(self, root: &Root, caller: &Caller) -> Option<String> {
+    /// Returns why the system's settings leave the policy without effect, or `None`. `bans_thp`
+    /// says that the program is known to turn transparent huge pages off for itself.
+    pub(crate) fn short(self, root: &Root, caller: &Caller, bans_thp: bool) -> Option<String> {
         let thp = Thp::read(root).ok().flatten();
         let mode = thp.and_then(|thp| thp.enabled);
         let enabled = Pid::new(caller.pid).map(|pid| process::thp_enabled(root, pid));
@@ -44,7 +45,7 @@ impl ThpPolicy {
         Some(match (self, mode.as_deref()) {
             (ThpPolicy::Always, Some("always")) | (ThpPolicy::Never, _) => return None,
             // No prctl can do more than lift the ban.
-            (ThpPolicy::Always, Some("madvise")) if was_banned => return None,
+            (ThpPolicy::Always, Some("madvise")) if was_banned || bans_thp => return None,
             (ThpPolicy::Always, None) => {
                 "--thp-policy=always: the kernel has no transparent huge pages".to_owned()
             }
