@@ -175,14 +175,15 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     })
 }
 
-/// Forgets shared memory that a mapping at a fixed address has replaced.
-pub fn after_fixed(addr: usize, len: usize) {
+/// Forgets shared memory where the kernel has made a new mapping: it was replaced, or was gone
+/// unseen, as in a forked child after `MADV_DONTFORK`.
+pub fn after_mapping(addr: usize, len: usize) {
     let Some(range) = touched(addr, len).filter(registry::shared::overlaps) else {
         return;
     };
     let _ = divide(&range, |table, region, part| {
         if let Some(region) = region {
-            shared::note_replaced(table, region, &part);
+            shared::forget(table, region, &part);
         }
         Ok(())
     });
@@ -199,13 +200,6 @@ pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
 
 /// Records an `mremap` that was passed on.
 pub fn moved(call: &remap::Call, to: usize) {
-    replaced_by(call);
+    after_mapping(to, call.new_len);
     anon::remapped(call, to);
-}
-
-/// Forgets memory that a move to a fixed address has replaced.
-fn replaced_by(call: &remap::Call) {
-    if call.is_fixed() {
-        after_fixed(call.new_addr, call.new_len);
-    }
 }

@@ -59,9 +59,9 @@ unsafe extern "C" fn mmap(
         })),
         false => map(addr, flags),
     };
-    if is_fixed && at != libc::MAP_FAILED {
-        vmops::after_fixed(addr as usize, len);
-        if !is_eligible {
+    if at != libc::MAP_FAILED {
+        vmops::after_mapping(at as usize, len);
+        if is_fixed && !is_eligible {
             anon::note_unmapped(addr as usize, len);
         }
     }

@@ -20,8 +20,8 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
         return;
     };
     let len = state.size.next_multiple_of(sys::page_size());
+    super::after_mapping(at, len);
     if flags & libc::SHM_REMAP != 0 {
-        super::after_fixed(at, len);
         super::anon::note_unmapped(at, len);
     }
     let page = page_sizes::asked_size(pages);

@@ -83,6 +83,7 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
         }
     }
     if let Ok(addr) = result {
+        super::after_mapping(addr, len);
         if len >= facts::thp_size() {
             required::SHM.count(len, huge_error.is_some());
         }
@@ -101,6 +102,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     // Before the mapping exists: every fork that may share it must be counted.
     fork::watch();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
+    super::after_mapping(base, mapped);
     // A control group, cpuset or memory policy may refuse reserved pages: SIGBUS at a touch.
     let populates = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
     let filled = match populates {

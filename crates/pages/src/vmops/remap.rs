@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::range::pages;
-use super::{before_fixed, private, replaced_by, shared};
+use super::{after_mapping, before_fixed, private, shared};
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{LockedTable, lock_table};
@@ -65,6 +65,6 @@ fn remap_shared(
     drop(table);
     // SAFETY: ordinary memory, which the program moves.
     let now = unsafe { call.pass_on()? };
-    replaced_by(&call);
+    after_mapping(now, call.new_len);
     Ok(now)
 }

@@ -105,10 +105,12 @@ pub(super) fn make_replaceable(
     }
 }
 
-/// Forgets whole huge pages that a fixed mapping has replaced, if the table has room.
-pub(super) fn note_replaced(table: &mut LockedTable, region: Region, part: &Range<usize>) {
+/// Forgets the huge pages of a part where something else is mapped now, if the table has room.
+pub(super) fn forget(table: &mut LockedTable, region: Region, part: &Range<usize>) {
     if table.has_slots(2) {
-        let piece = table.isolate(region, part);
+        let start = part.start - (part.start - region.base) % region.page;
+        let end = region.base + (part.end - region.base).next_multiple_of(region.page);
+        let piece = table.isolate(region, &(start..end));
         table.update(piece.base, None);
     }
 }
