@@ -118,6 +118,42 @@ fn a_limited_hugetlb_group_gets_base_pages() {
     assert_eq!(live.wait_for_free_pages(40), 40);
 }
 
+/// Gets a segment by its key.
+const GET: &str = "import ctypes; libc = ctypes.CDLL(None); \
+                   id = libc.shmget(0x48540001, 20 << 20, 0o1600); print(id)";
+
+/// Other processes see a keyed segment at once, so a private one is populated first as a trial. A
+/// segment of another process stays.
+#[test]
+fn in_a_limited_group_a_keyed_segment_is_neither_tried_nor_removed() {
+    let test = "a keyed segment in a control group";
+    if !programs(test, &["python3", "strace"]) {
+        return;
+    }
+    let Some(live) = machine(test) else { return };
+    let Some(group) = live.hugetlb_group(test) else {
+        return;
+    };
+    live.set_pool(40);
+    group.limit(live.default_size(), "max", "4M");
+    let hugectl = tool("hugectl").get_program().to_owned();
+    let get_and_remove = format!("{GET}; libc.shmctl(id, 0, None)");
+    let mut strace = Command::new("strace");
+    strace
+        .args(["-f", "-qq", "-e", "trace=shmget"])
+        .arg(&hugectl);
+    strace.args(["--shm", "-q", "python3", "-c", &get_and_remove]);
+    let new = group.enter(&strace).ran();
+    let huge = new.err.lines().filter(|line| line.contains("SHM_HUGETLB"));
+    let huge: Vec<&str> = huge.collect();
+    let is_private = huge.iter().all(|line| line.contains("IPC_PRIVATE"));
+    assert!(!huge.is_empty() && is_private, "{new:?}");
+    let mut outside = Command::new(hugectl);
+    let made = outside.args(["--shm", "python3", "-c", GET]).ran();
+    let found = group.enter(&strace).ran();
+    assert_eq!(made.out, found.out, "{made:?} {found:?}");
+}
+
 #[test]
 fn transparent_pages_and_fallbacks() {
     let Some(live) = machine("shared THP") else {
